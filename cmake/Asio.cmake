@@ -1,0 +1,7 @@
+# neliroute::asio: Boost.Asio compiled once, here, instead of in every file that includes it.
+# Whoever links it sees the declarations only. An application that uses Asio as headers beside it
+# gets the same functions twice, inline and not, and the linker keeps one.
+neliroute_room(asio
+  SOURCES ${PROJECT_SOURCE_DIR}/cmake/asio.cc
+  PUBLIC Boost::headers Threads::Threads)
+target_compile_definitions(neliroute_asio PUBLIC BOOST_ASIO_SEPARATE_COMPILATION)

@@ -1,0 +1,5 @@
+# What every part of the library needs. neliroute-config.cmake.in finds the same again.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8.1)

@@ -1,0 +1,31 @@
+option(NELIROUTE_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
+
+if(NELIROUTE_INSTALL)
+  include(CMakePackageConfigHelpers)
+  include(GNUInstallDirs)
+  foreach(room asio slots neli_core kafka router)
+    if(TARGET neliroute_${room})
+      set_target_properties(neliroute_${room} PROPERTIES EXPORT_NAME ${room})
+      install(TARGETS neliroute_${room} EXPORT neliroute-targets
+        FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/neliroute)
+    endif()
+  endforeach()
+  if(TARGET neliroute)
+    install(TARGETS neliroute)
+  endif()
+
+  set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/neliroute)
+  configure_package_config_file(cmake/neliroute-config.cmake.in neliroute-config.cmake
+    INSTALL_DESTINATION ${folder} NO_SET_AND_CHECK_MACRO)
+  write_basic_package_version_file(neliroute-config-version.cmake COMPATIBILITY SameMinorVersion)
+  install(EXPORT neliroute-targets NAMESPACE neliroute:: DESTINATION ${folder})
+  install(FILES
+    ${PROJECT_BINARY_DIR}/neliroute-config.cmake
+    ${PROJECT_BINARY_DIR}/neliroute-config-version.cmake
+    DESTINATION ${folder})
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  if(NELIROUTE_RDKAFKA_KIND STREQUAL "bundled")
+    install(FILES ${neliroute_rdkafka_prefix}/share/LICENSES.txt
+      DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME librdkafka-LICENSES.txt)
+  endif()
+endif()

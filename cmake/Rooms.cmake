@@ -1,0 +1,35 @@
+# One static library a room, all made alike.
+#
+#   neliroute_room(<name> SOURCES ... [HEADERS ...] [PUBLIC ...] [PRIVATE ...] [BUNDLE_RDKAFKA])
+#
+# makes neliroute_<name>, alias neliroute::<name>, with warnings as errors; Install.cmake
+# names those that are installed.
+# HEADERS are those that users include; they are installed, and read the same there as here:
+# #include "slots/slot.h". Private headers need not be listed. PUBLIC and PRIVATE are libraries to
+# link: a new one must be found in Dependencies.cmake and again in neliroute-config.cmake.in.
+# BUNDLE_RDKAFKA puts librdkafka inside, see Rdkafka.cmake.
+
+function(neliroute_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 room "BUNDLE_RDKAFKA" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
+  if(room_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "neliroute_room(${name}): what is ${room_UNPARSED_ARGUMENTS}?")
+  endif()
+  set(target neliroute_${name})
+  set(compiled ${target})
+  if(room_BUNDLE_RDKAFKA)
+    set(compiled ${target}_objects)
+    add_library(${compiled} OBJECT ${room_SOURCES})
+    target_include_directories(${compiled} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${compiled}
+      PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE} neliroute_rdkafka_headers)
+    neliroute_bundle_rdkafka(${target} ${compiled})
+  else()
+    add_library(${target} STATIC ${room_SOURCES})
+  endif()
+  add_library(neliroute::${name} ALIAS ${target})
+  neliroute_warnings(${compiled})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE})
+  target_sources(${target}
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${room_HEADERS})
+endfunction()

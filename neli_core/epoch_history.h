@@ -1,0 +1,84 @@
+// What one partition's records tell about other processes' epochs: who claimed last, and until
+// when each earlier epoch may still be led (rule 6 and "Valid" of docs/protocol.md).
+//
+// A record is valid unless this tail, since it last started, has read a newer claim before it.
+// Only valid records keep an epoch standing in the way. What was known before a gap keeps
+// standing, judged by local time alone.
+//
+// Threads: one.   Units: LocalTime, BrokerTime.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "neli_core/ids.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+/// One reading of a valid record, as it bears on how long its epoch may be led.
+struct Reading {
+  LocalTime read;
+  milliseconds lease{0};
+  /// The broker's stamp, if it may be believed and the record lay in the log before the tail
+  /// started; then two brokers' clocks decide, which differ by at most clock_error.
+  std::optional<BrokerTime> history_stamp;
+};
+
+class EpochHistory {
+ public:
+  struct Known {
+    Epoch epoch;
+    ProcessId id = kNobody;
+    LocalTime last_read = kLongAgo;
+    /// Rule 6 (a): by this local time its lease is over, whatever clocks do.
+    LocalTime over_at = kLongAgo;
+    /// Rule 6 (b): the same in broker time; no value once a valid record was not history.
+    std::optional<BrokerTime> over_stamp;
+    /// Since when the release is known; kNever: not released.
+    LocalTime released_at = kNever;
+    /// Since when its newest valid renewal says draining; kNever: it does not.
+    LocalTime draining_since = kNever;
+    bool claim_read = false;
+  };
+  struct Newest {
+    Epoch epoch;
+    ProcessId id = kNobody;
+    /// Who held the epoch just before; kNobody: not known.
+    ProcessId previous_id = kNobody;
+  };
+
+  /// The newest claim read since the tail last started.
+  [[nodiscard]] const std::optional<Newest>& newest() const noexcept { return newest_; }
+  /// Greater than or equal to every epoch ever seen here.
+  [[nodiscard]] const Epoch& greatest() const noexcept { return greatest_; }
+  [[nodiscard]] const std::vector<Known>& foreign() const noexcept { return foreign_; }
+  [[nodiscard]] const Known* find(const Epoch& epoch) const noexcept;
+
+  [[nodiscard]] bool is_valid(const Epoch& epoch) const noexcept {
+    return !newest_ || epoch.offset >= newest_->epoch.offset;
+  }
+  [[nodiscard]] bool claim_was_read(const Epoch& epoch) const noexcept;
+
+  void own_claim(const Epoch& epoch, ProcessId own);
+  void foreign_claim(const Epoch& epoch, ProcessId id, const Reading& reading);
+  /// A valid renewal of a foreign epoch.
+  void renewal(const Epoch& epoch, ProcessId id, bool draining, const Reading& reading);
+  /// Final, wherever it stands, but only from the epoch's own id. False: not believed.
+  bool release(const Epoch& epoch, ProcessId id, const Reading& reading);
+
+  /// The tail restarts: order in the log is known from here on only.
+  void gap() noexcept;
+  /// Forgets epochs that are out of the way, but for the newest and those above `keep_above`.
+  void forget(LocalTime now, const Epoch& keep_above);
+
+ private:
+  Known& entry(const Epoch& epoch, ProcessId id, const Reading& reading);
+
+  std::vector<Known> foreign_;
+  std::optional<Newest> newest_;
+  Epoch greatest_ = kNoEpoch;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,35 @@
+#include "neli_core/event.h"
+
+namespace neliroute {
+
+RecordIdentity identity_of(const Decoded& value, BrokerTime stamped) noexcept {
+  RecordIdentity identity;
+  identity.stamped = stamped;
+  if (const auto* record = std::get_if<Record>(&value)) {
+    identity.id = record->id;
+    identity.seq = record->seq;
+  }
+  return identity;
+}
+
+const char* to_string(GapReason reason) noexcept {
+  switch (reason) {
+    case GapReason::out_of_range:
+      return "the next offset is outside of the log";
+    case GapReason::truncated:
+      return "the log was truncated";
+    case GapReason::topic_replaced:
+      return "the topic was made again";
+    case GapReason::topic_missing:
+      return "the topic or its partition is unknown to the broker";
+    case GapReason::restarted:
+      return "the tail restarted elsewhere than at its next offset";
+    case GapReason::changed:
+      return "the last record read is not there any more";
+    case GapReason::unread_claim:
+      return "a record names a claim that was never read";
+  }
+  return "";
+}
+
+}  // namespace neliroute

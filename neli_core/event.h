@@ -1,0 +1,112 @@
+// What happens to a process: the inputs of the state machine.
+//
+// Every event is handed to Induction::step() together with `now`, a reading of CLOCK_BOOTTIME that
+// was taken after the event happened (for a record: after it was received).
+//
+// Threads: values.   Units: offsets, std::chrono.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "neli_core/ids.h"
+#include "neli_core/partition_ranges.h"
+#include "neli_core/record.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+/// What makes a record that record, when it is read again.
+struct RecordIdentity {
+  ProcessId id = kNobody;
+  std::uint64_t seq = 0;
+  BrokerTime stamped;
+  friend bool operator==(const RecordIdentity&, const RecordIdentity&) = default;
+};
+
+[[nodiscard]] RecordIdentity identity_of(const Decoded& value, BrokerTime stamped) noexcept;
+
+/// The tail reads a log from `start` on; `end` is the log's end offset. `now` is L0: a time read
+/// after the answer with the end offset came.
+struct TailStarted {
+  Log log;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  /// Broker time of the record at offset 0, where it is still there and a ledger can tell. Who
+  /// does not read that far back learns from it which incs are older than the topic.
+  std::optional<BrokerTime> began = std::nullopt;
+};
+
+/// A record, in log order. `value` outlives the call only.
+struct Received {
+  Log log;
+  std::int64_t offset = 0;
+  BrokerTime stamped;
+  bool log_append_time = false;
+  const Decoded* value = nullptr;
+};
+
+/// The log's leader answered that the log ends at `next`, and that nothing lies between what was
+/// received and there.
+struct LogPosition {
+  Log log;
+  std::int64_t next = 0;
+};
+
+/// Answer to Ready::rereads: the record at `offset`, or that it is gone. Offset -1: the log's
+/// leader answered, there was no record to read again.
+struct Reread {
+  Log log;
+  std::uint64_t question = 0;
+  std::int64_t offset = -1;
+  std::optional<RecordIdentity> found;
+};
+
+enum class GapReason { out_of_range, truncated, topic_replaced, topic_missing, restarted, changed,
+                       unread_claim };
+
+/// The tail can no longer vouch that it reads the log it read before.
+struct GapFound {
+  Log log;
+  GapReason reason = GapReason::out_of_range;
+};
+
+/// Kafka stored the record that was written with this seq.
+struct WriteAcknowledged {
+  std::uint64_t seq = 0;
+};
+/// It did not, or nobody knows.
+struct WriteFailed {
+  std::uint64_t seq = 0;
+};
+
+/// The group suggests that this process should claim these.
+struct GroupAssigned {
+  PartitionRanges partitions;
+};
+/// The group takes them back (`lost`: it has done so already).
+struct GroupRevoked {
+  PartitionRanges partitions;
+  bool lost = false;
+};
+
+/// The application is done with what it did under this epoch.
+struct BarrierDone {
+  Partition partition;
+  Epoch epoch;
+};
+
+/// Leave in an orderly way: hand over, at most until then; then stop. In the past: stop now.
+struct CloseRequested {
+  LocalTime until;
+};
+
+using Event =
+    std::variant<TailStarted, Received, LogPosition, Reread, GapFound, WriteAcknowledged,
+                 WriteFailed, GroupAssigned, GroupRevoked, BarrierDone, CloseRequested>;
+
+[[nodiscard]] const char* to_string(GapReason reason) noexcept;
+
+}  // namespace neliroute

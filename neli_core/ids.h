@@ -1,0 +1,81 @@
+// Strong types for the numbers of the protocol: partitions, logs, lanes, process ids and epochs.
+//
+// A partition, a log and a lane are all small integers; mixing them up compiles only if somebody
+// converts explicitly, both ways.
+//
+// Threads: values, any.   Units: none.   Errors: none.
+// Paper: "Protocol definition" (partitions M_i, roles R_j, processes P).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+
+namespace neliroute {
+
+/// An integer that only means one thing.
+template <class Tag, class Integer>
+class StrongId {
+ public:
+  using integer_type = Integer;
+  constexpr StrongId() noexcept = default;
+  constexpr explicit StrongId(Integer value) noexcept : value_(value) {}
+  [[nodiscard]] constexpr Integer value() const noexcept { return value_; }
+  [[nodiscard]] friend constexpr auto operator<=>(StrongId, StrongId) noexcept = default;
+
+ private:
+  Integer value_ = 0;
+};
+
+/// Kafka partition 0..M-1 of the ledger topic; what the group assigns and what a process owns.
+using Partition = StrongId<struct PartitionTag, std::uint32_t>;
+/// Topic partition (p mod L) in which the records about partition p are written.
+using Log = StrongId<struct LogTag, std::uint32_t>;
+/// One of several disjoint process groups over the same slots.
+using Lane = StrongId<struct LaneTag, std::uint32_t>;
+
+/// 64 random bits drawn at every start of a core. "Own" means this id, never a name.
+using ProcessId = StrongId<struct ProcessIdTag, std::uint64_t>;
+
+/// The id of a record that does not say whose it is. It is nobody's own.
+inline constexpr ProcessId kNobody{0};
+
+/// The 16 hexadecimal digits in which an id stands in records and event logs.
+[[nodiscard]] std::string to_string(ProcessId id);
+
+inline constexpr std::uint32_t kPartitionCountMax = 65536;
+inline constexpr std::uint32_t kLogCountMax = 1024;
+inline constexpr std::uint32_t kLaneMax = 1023;
+
+/// The log that carries the records about a partition.
+[[nodiscard]] constexpr Log log_of(Partition partition, std::uint32_t log_count) noexcept {
+  return Log{partition.value() % log_count};
+}
+
+/// Fencing number of one ownership of a partition and lane. Totally ordered; a store that keeps
+/// the greatest epoch it has seen can refuse the writes of every earlier owner.
+struct Epoch {
+  /// Incarnation of the topic, in milliseconds of broker time: what keeps epochs rising when
+  /// the topic is made again and its offsets start over.
+  std::int64_t inc = 0;
+  /// Offset of the claim record in its log.
+  std::int64_t offset = -1;
+
+  [[nodiscard]] friend constexpr auto operator<=>(const Epoch&, const Epoch&) noexcept = default;
+};
+
+/// Smaller than every epoch that a claim can have.
+inline constexpr Epoch kNoEpoch{std::numeric_limits<std::int64_t>::min(), -1};
+
+[[nodiscard]] std::string to_string(const Epoch& epoch);
+
+}  // namespace neliroute
+
+template <class Tag, class Integer>
+struct std::hash<neliroute::StrongId<Tag, Integer>> {
+  std::size_t operator()(neliroute::StrongId<Tag, Integer> id) const noexcept {
+    return std::hash<Integer>{}(id.value());
+  }
+};

@@ -1,0 +1,159 @@
+#include "neli_core/kafka/broker_questions.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/kafka_error.h"
+
+namespace neliroute {
+namespace {
+
+constexpr int kTryMs = 1000;       // one attempt, while there is time for more
+constexpr int kAdminTryMs = 5000;  // a check that takes longer counts as unknown
+
+}  // namespace
+
+std::optional<std::int64_t> number_in(const Configs& configs, const char* name) {
+  const auto found = configs.find(name);
+  if (found == configs.end()) return std::nullopt;
+  const std::string& text = found->second;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<milliseconds> duration_in(const Configs& configs, const char* name) {
+  const auto value = number_in(configs, name);
+  if (!value || *value < 0) return std::nullopt;
+  return milliseconds{*value};
+}
+
+std::optional<Configs> configs_of(rd_kafka_event_t* event, rd_kafka_resp_err_t& error) {
+  error = rd_kafka_event_error(event);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return std::nullopt;
+  std::size_t count = 0;
+  const auto** resources = rd_kafka_DescribeConfigs_result_resources(
+      rd_kafka_event_DescribeConfigs_result(event), &count);
+  if (count == 0) return std::nullopt;
+  error = rd_kafka_ConfigResource_error(resources[0]);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return std::nullopt;
+  Configs configs;
+  const auto** entries = rd_kafka_ConfigResource_configs(resources[0], &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
+    if (value != nullptr) configs[rd_kafka_ConfigEntry_name(entries[i])] = value;
+  }
+  return configs;
+}
+
+BrokerQuestions::BrokerQuestions(rdkafka::HandlePtr handle, LocalTime deadline)
+    : handle_(std::move(handle)),
+      queue_(rd_kafka_queue_new(handle_.get())),
+      main_(rd_kafka_queue_get_main(handle_.get())),
+      deadline_(deadline) {}
+
+bool BrokerQuestions::over() const { return boot_now() >= deadline_; }
+
+int BrokerQuestions::left_ms() const {
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline_ - boot_now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 1, 600'000));
+}
+
+// While a broker seems away, the client's own queue may say why: a password, a certificate.
+void BrokerQuestions::note_refusals() {
+  while (const auto event = rdkafka::poll(main_.get())) {
+    if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR) continue;
+    const rd_kafka_resp_err_t error = rd_kafka_event_error(event.get());
+    if (is_refusal(error)) refusal_ = describe(error, rd_kafka_event_error_string(event.get()));
+  }
+}
+
+std::optional<TopicSeen> BrokerQuestions::topic(const std::string& name,
+                                                rd_kafka_resp_err_t& error) {
+  if (!topic_) topic_.reset(rd_kafka_topic_new(handle_.get(), name.c_str(), nullptr));
+  while (true) {
+    const struct rd_kafka_metadata* raw = nullptr;
+    error = rd_kafka_metadata(handle_.get(), 0, topic_.get(), &raw, std::min(left_ms(), kTryMs));
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      const rdkafka::MetadataPtr metadata{raw};
+      TopicSeen seen;
+      seen.error = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+      if (raw->topic_cnt > 0) {
+        seen.error = raw->topics[0].err;
+        seen.partitions = static_cast<std::uint32_t>(raw->topics[0].partition_cnt);
+        if (seen.partitions > 0) seen.replication = raw->topics[0].partitions[0].replica_cnt;
+      }
+      if (raw->broker_cnt > 0) seen.broker_id = raw->brokers[0].id;
+      return seen;
+    }
+    note_refusals();
+    if (over()) return std::nullopt;
+    if (const auto told = std::exchange(told_, nullptr)) told(error);
+  }
+}
+
+rdkafka::EventPtr BrokerQuestions::await(rd_kafka_event_type_t type) {
+  while (true) {
+    auto event = rdkafka::poll(queue_.get(), left_ms());
+    if (event && rd_kafka_event_type(event.get()) == type) return event;
+    if (over()) return nullptr;
+  }
+}
+
+rdkafka::AdminOptionsPtr BrokerQuestions::options(rd_kafka_admin_op_t operation) const {
+  rdkafka::AdminOptionsPtr made{rd_kafka_AdminOptions_new(handle_.get(), operation)};
+  std::array<char, 256> text{};
+  rd_kafka_AdminOptions_set_request_timeout(made.get(), std::min(left_ms(), kAdminTryMs),
+                                            text.data(), text.size());
+  return made;
+}
+
+std::optional<Configs> BrokerQuestions::configs(rd_kafka_ResourceType_t type,
+                                                const std::string& name,
+                                                rd_kafka_resp_err_t& error) {
+  const rdkafka::ConfigResourcePtr resource{rd_kafka_ConfigResource_new(type, name.c_str())};
+  error = RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
+  if (!resource) return std::nullopt;
+  rd_kafka_ConfigResource_t* resources[] = {resource.get()};
+  const auto with = options(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
+  rd_kafka_DescribeConfigs(handle_.get(), resources, 1, with.get(), queue_.get());
+  const auto event = await(RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT);
+  error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+  if (!event) return std::nullopt;
+  return configs_of(event.get(), error);
+}
+
+rd_kafka_resp_err_t BrokerQuestions::create_topic(const std::string& name,
+                                                  std::uint32_t partitions,
+                                                  const Configs& configs) {
+  // -1: the broker's own default replication; brokers before 2.4 want a number.
+  for (const int replication : {-1, 1}) {
+    std::array<char, 256> text{};
+    const rdkafka::NewTopicPtr topic{rd_kafka_NewTopic_new(
+        name.c_str(), static_cast<int>(partitions), replication, text.data(), text.size())};
+    if (!topic) return RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
+    for (const auto& [key, value] : configs) {
+      rd_kafka_NewTopic_set_config(topic.get(), key.c_str(), value.c_str());
+    }
+    rd_kafka_NewTopic_t* topics[] = {topic.get()};
+    const auto with = options(RD_KAFKA_ADMIN_OP_CREATETOPICS);
+    rd_kafka_CreateTopics(handle_.get(), topics, 1, with.get(), queue_.get());
+    const auto event = await(RD_KAFKA_EVENT_CREATETOPICS_RESULT);
+    if (!event) return RD_KAFKA_RESP_ERR__TIMED_OUT;
+    rd_kafka_resp_err_t error = rd_kafka_event_error(event.get());
+    std::size_t count = 0;
+    const auto** results = rd_kafka_CreateTopics_result_topics(
+        rd_kafka_event_CreateTopics_result(event.get()), &count);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR && count > 0) {
+      error = rd_kafka_topic_result_error(results[0]);
+    }
+    if (error != RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR) return error;
+  }
+  return RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR;
+}
+
+}  // namespace neliroute

@@ -1,0 +1,178 @@
+#include "neli_core/kafka/group_member.h"
+
+#include <array>
+#include <thread>
+#include <utility>
+
+#include "neli_core/kafka/clock.h"
+
+namespace neliroute {
+namespace {
+
+constexpr milliseconds kRejoinAfter{1000};
+constexpr milliseconds kLeaveBound{1000};
+constexpr int kLeavePollMs = 20;
+
+PartitionRanges ranges_of(const rd_kafka_topic_partition_list_t* list) {
+  std::vector<Partition> partitions;
+  for (int i = 0; i < list->cnt; ++i) {
+    partitions.push_back(Partition{static_cast<std::uint32_t>(list->elems[i].partition)});
+  }
+  return PartitionRanges::of(partitions);
+}
+
+bool assigns(const rd_kafka_event_t* event) {
+  return rd_kafka_event_error(const_cast<rd_kafka_event_t*>(event)) ==
+         RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+}
+
+}  // namespace
+
+GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink events)
+    : settings_(settings),
+      wakeup_(wakeup),
+      events_(std::move(events)),
+      cooperative_(is_cooperative(settings.kafka, settings.protocol)) {}
+
+GroupMember::~GroupMember() { end_membership(); }
+
+Result<void> GroupMember::join() {
+  auto made = make_client(ClientKind::group, settings_);
+  if (!made) return made.error();
+  handle_ = std::move(*made);
+  rd_kafka_poll_set_consumer(handle_.get());
+  queue_.reset(rd_kafka_queue_get_consumer(handle_.get()));
+  wakeup_.attach(queue_.get());
+  const rdkafka::TopicPartitionsPtr topics{rd_kafka_topic_partition_list_new(1)};
+  rd_kafka_topic_partition_list_add(topics.get(), settings_.kafka.topic.c_str(),
+                                    RD_KAFKA_PARTITION_UA);
+  const rd_kafka_resp_err_t error = rd_kafka_subscribe(handle_.get(), topics.get());
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Error{Errc::ledger_refused,
+                 std::string("cannot join the group: ") + rd_kafka_err2str(error)};
+  }
+  if (settings_.protocol == GroupProtocol::classic) {
+    pump_ = std::make_unique<HeartbeatPump>(handle_.get(), settings_.timing.heartbeat);
+  }
+  return {};
+}
+
+bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
+  if (!queue_) return false;
+  auto event = rdkafka::poll(queue_.get());
+  if (!event) return false;
+  if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_REBALANCE) {
+    other(event.get());
+    std::array<char, 512> text{};
+    if (!leaving_ && rd_kafka_fatal_error(handle_.get(), text.data(), text.size()) !=
+                         RD_KAFKA_RESP_ERR_NO_ERROR) {
+      give_up_after_fatal_error();
+    }
+    return true;
+  }
+  if (leaving_) {
+    let_proceed(event.get());
+  } else {
+    rebalances_.push_back(std::move(event));
+    announce_next();
+  }
+  return true;
+}
+
+void GroupMember::announce_next() {
+  if (announced_ || rebalances_.empty() || leaving_) return;
+  announced_ = true;
+  rd_kafka_event_t* event = rebalances_.front().get();
+  const PartitionRanges partitions = ranges_of(rd_kafka_event_topic_partition_list(event));
+  if (assigns(event)) {
+    partitions.for_each(kPartitionCountMax, [this](Partition p) { assigned_.insert(p); });
+    events_(GroupAssigned{partitions});
+    return;
+  }
+  std::vector<Partition> left;
+  assigned_.for_each(kPartitionCountMax, [&](Partition p) {
+    if (!partitions.contains(p)) left.push_back(p);
+  });
+  assigned_ = PartitionRanges::of(left);
+  events_(GroupRevoked{partitions, rd_kafka_assignment_lost(handle_.get()) != 0});
+}
+
+void GroupMember::finish() {
+  if (!announced_) return;
+  announced_ = false;
+  if (rebalances_.empty()) return;  // it was of a membership that has ended
+  const rdkafka::EventPtr event = std::move(rebalances_.front());
+  rebalances_.pop_front();
+  let_proceed(event.get());
+}
+
+// The partitions only show what the group suggests: they start at the end, so that no committed
+// offset is looked up, and paused, so that nothing is fetched.
+void GroupMember::let_proceed(rd_kafka_event_t* event) {
+  rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event);
+  const bool assign = assigns(event);
+  for (int i = 0; assign && i < list->cnt; ++i) list->elems[i].offset = RD_KAFKA_OFFSET_END;
+  if (cooperative_) {
+    const rdkafka::ErrorPtr error{assign ? rd_kafka_incremental_assign(handle_.get(), list)
+                                         : rd_kafka_incremental_unassign(handle_.get(), list)};
+  } else {
+    rd_kafka_assign(handle_.get(), assign ? list : nullptr);
+  }
+  if (assign) rd_kafka_pause_partitions(handle_.get(), list);
+}
+
+void GroupMember::leave() {
+  if (leaving_) return;
+  leaving_ = true;
+  rejoin_at_ = kNever;
+  pump_.reset();
+  if (!handle_) return;
+  for (const auto& event : rebalances_) let_proceed(event.get());
+  rebalances_.clear();
+  announced_ = false;
+  const rdkafka::ErrorPtr error{rd_kafka_consumer_close_queue(handle_.get(), queue_.get())};
+}
+
+bool GroupMember::gone() const { return !handle_ || rd_kafka_consumer_closed(handle_.get()) != 0; }
+
+void GroupMember::end_membership() {
+  pump_.reset();
+  announced_ = false;
+  if (!handle_) return;
+  // A consumer that waits for the answer to a rebalance does not end.
+  for (const auto& event : rebalances_) let_proceed(event.get());
+  rebalances_.clear();
+  if (leaving_) finish_leaving();
+  const bool ended = !leaving_ || gone();
+  wakeup_.detach(queue_.get());
+  queue_.reset();
+  if (ended) return handle_.reset();
+  // Destroying waits for what does not end; nobody else has to.
+  std::thread([handle = std::move(handle_)]() mutable { handle.reset(); }).detach();
+}
+
+// Who is dropped while it leaves still owes the answers without which the consumer does not end.
+void GroupMember::finish_leaving() {
+  const LocalTime until = later(boot_now(), kLeaveBound);
+  while (!gone() && boot_now() < until) {
+    const auto event = rdkafka::poll(queue_.get(), kLeavePollMs);
+    if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) {
+      let_proceed(event.get());
+    }
+  }
+}
+
+void GroupMember::give_up_after_fatal_error() {
+  end_membership();
+  rejoin_at_ = later(boot_now(), kRejoinAfter);
+  announced_ = true;  // until the core has dealt with it
+  events_(GroupRevoked{std::exchange(assigned_, {}), true});
+}
+
+void GroupMember::rejoin_if_due(LocalTime now) {
+  if (now < rejoin_at_) return;
+  rejoin_at_ = kNever;
+  if (!join()) rejoin_at_ = later(now, kRejoinAfter);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,63 @@
+// A member of the consumer group: what the group assigns and takes back, and nothing else. Its
+// partitions are paused, no record is ever read here.
+//
+// Threads: the strand.   Units: std::chrono.
+// Errors: a member that Kafka will not have any more is replaced after a pause; notices say why.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "neli_core/event.h"
+#include "neli_core/kafka/client_config.h"
+#include "neli_core/kafka/heartbeat_pump.h"
+#include "neli_core/kafka/queue_wakeup.h"
+#include "neli_core/kafka/rdkafka_ptr.h"
+
+namespace neliroute {
+
+class GroupMember {
+ public:
+  /// One event at a time: the next comes after finish().
+  using Sink = std::function<void(const Event&)>;
+
+  GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink events);
+  ~GroupMember();
+
+  [[nodiscard]] Result<void> join();
+  /// Lets the event handed out last proceed.
+  void finish();
+  /// Starts leaving; what Kafka takes back meanwhile is let go without a word.
+  void leave();
+  /// Left, or never joined.
+  [[nodiscard]] bool gone() const;
+  /// Takes what came off the queue; false: nothing was left.
+  bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
+  /// Hands out the next event, if none is being dealt with.
+  void announce_next();
+  /// Joins again, if a fatal error ended the last membership a while ago.
+  void rejoin_if_due(LocalTime now);
+
+ private:
+  void let_proceed(rd_kafka_event_t* event);
+  void end_membership();
+  void finish_leaving();
+  void give_up_after_fatal_error();
+
+  ClientSettings settings_;
+  QueueWakeup& wakeup_;
+  Sink events_;
+  const bool cooperative_;  ///< asked once: while closing the library no longer knows
+  rdkafka::HandlePtr handle_;
+  rdkafka::QueuePtr queue_;
+  std::unique_ptr<HeartbeatPump> pump_;
+  std::deque<rdkafka::EventPtr> rebalances_;
+  PartitionRanges assigned_;
+  bool announced_ = false;
+  bool leaving_ = false;
+  LocalTime rejoin_at_ = kNever;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,345 @@
+#include "neli_core/kafka/kafka_clients.h"
+
+#include <boost/asio/post.hpp>
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/kafka_error.h"
+
+namespace neliroute {
+namespace {
+
+// A queue that woke nobody is looked at all the same: librdkafka wants to be polled.
+constexpr milliseconds kLookAtLeast{250};
+constexpr int kEventsPerTurn = 500;
+// librdkafka 2.15.1 aborts the process when a question about a group timed out before its
+// coordinator was found, and it is found then (rd_kafka_admin_coord_response_parse). So it never
+// times out: whoever asks waits as long as he likes, and the client is destroyed before.
+constexpr int kAskGroupMs = 3'600'000;
+constexpr milliseconds kTopicCheckFirst{100};
+constexpr milliseconds kTopicCheckLast{1000};
+
+}  // namespace
+
+KafkaLedger::Clients::Clients(boost::asio::any_io_executor strand,
+                              KafkaLedgerParameters parameters)
+    : strand_(std::move(strand)),
+      parameters_(std::move(parameters)),
+      timer_(strand_),
+      wakeup_(std::make_shared<QueueWakeup>(strand_)),
+      log_filter_(parameters_.kafka) {}
+
+KafkaLedger::Clients::~Clients() { release(); }
+
+ClientSettings KafkaLedger::Clients::settings() const {
+  return {parameters_.kafka, parameters_.timing, parameters_.facts.session.protocol,
+          parameters_.facts.embedded_broker};
+}
+
+Result<void> KafkaLedger::Clients::open() {
+  if (auto opened = wakeup_->open(); !opened) return opened.error();
+  TailOptions options;
+  options.topic = parameters_.kafka.topic;
+  options.log_count = parameters_.facts.logs;
+  options.lease = parameters_.timing.lease;
+  options.clock_error = parameters_.timing.clock_error;
+  options.believe_broker_time = parameters_.facts.believe_broker_time;
+  options.watcher = parameters_.kafka.watcher;
+  tail_ = std::make_unique<Tail>(
+      [this] { return make_client(ClientKind::tail, settings()); }, *wakeup_, options,
+      [this](const Event& e, LocalTime) { emit(e); },
+      [this](const Notice& n) { notice(n.severity, n.text); });
+  tail_->before_replacement([this] { topic_check_.reset(); });
+  if (auto opened = tail_->open(); !opened) return opened.error();
+  if (parameters_.kafka.watcher) return {};
+  writer_ = std::make_unique<RecordWriter>(
+      settings(), *wakeup_,
+      [this](std::uint64_t seq, rd_kafka_resp_err_t error) { on_written(seq, error); });
+  if (auto opened = writer_->open(); !opened) return opened.error();
+  writer_->warm_up();
+  group_ = std::make_unique<GroupMember>(settings(), *wakeup_,
+                                         [this](const Event& e) {
+                                           ever_assigned_ = true;
+                                           emit(e);
+                                         });
+  return {};
+}
+
+void KafkaLedger::Clients::start(EventSink events, NoticeSink notices) {
+  events_ = std::move(events);
+  notices_ = std::move(notices);
+  wakeup_->start([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->on_wake();
+  });
+  for (std::uint32_t l = 0; l < parameters_.facts.logs; ++l) tail_->start(Log{l});
+  arm_timer();
+}
+
+void KafkaLedger::Clients::emit(const Event& event) {
+  if (std::holds_alternative<Received>(event)) last_trouble_.clear();  // it reads again
+  if (!closing_ && events_) events_(event, boot_now());
+}
+
+void KafkaLedger::Clients::notice(Severity severity, std::string text) {
+  if (!released_ && notices_) notices_({severity, std::move(text)});
+}
+
+bool KafkaLedger::Clients::serve_once() {
+  const auto other = [this](const rd_kafka_event_t* event) { on_other(event); };
+  bool any = false;
+  if (tail_) any |= tail_->serve(other);
+  if (released_) return false;
+  if (writer_) any |= writer_->serve(other);
+  if (released_) return false;
+  if (group_) any |= group_->serve(other);
+  if (released_) return false;
+  if (topic_check_) any |= topic_check_->serve();
+  if (admin_queue_) {
+    if (const auto event = rdkafka::poll(admin_queue_.get())) {
+      any = true;
+      on_members(event.get());
+    }
+  }
+  return any && !released_;
+}
+
+void KafkaLedger::Clients::on_wake() {
+  const auto self = shared_from_this();  // an event may lead to the end of the ledger
+  int left = kEventsPerTurn;
+  while (left > 0 && serve_once()) --left;
+  if (released_) return;
+  advance_close();
+  if (left == 0) serve_later();  // others on this executor want their turn
+}
+
+void KafkaLedger::Clients::serve_later() {
+  boost::asio::post(strand_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->released_) self->on_wake();
+  });
+}
+
+void KafkaLedger::Clients::arm_timer() {
+  timer_.expires_after(topic_check_pause_.count() > 0 ? std::min(kLookAtLeast, topic_check_pause_)
+                                                      : kLookAtLeast);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (self && !error && !self->released_) self->on_timer();
+  });
+}
+
+void KafkaLedger::Clients::on_timer() {
+  const LocalTime now = boot_now();
+  if (!closing_) {
+    check_topic_if_due(now);
+    tail_->rescue_if_due(now);
+    if (group_) group_->rejoin_if_due(now);
+  }
+  on_wake();
+  if (!released_) arm_timer();
+}
+
+// A log that waits is one whose topic may be gone: nothing is read before it is seen to fit.
+void KafkaLedger::Clients::check_topic_if_due(LocalTime now) {
+  if (!tail_->waits_for_topic() || now < next_topic_check_) return;
+  topic_check_pause_ = std::clamp(2 * topic_check_pause_, kTopicCheckFirst, kTopicCheckLast);
+  next_topic_check_ = later(now, topic_check_pause_);
+  make_topic_check();
+  if (!topic_check_) return;
+  topic_check_->ask([this](TopicCheck::Outcome outcome, const std::string& why) {
+    if (closing_) return;
+    std::string trouble;
+    if (outcome == TopicCheck::Outcome::unfit) trouble = why;
+    if (outcome == TopicCheck::Outcome::missing) {
+      trouble = "topic " + parameters_.kafka.topic + " is not there (" + why +
+                "); waiting for it, a running process makes none";
+    }
+    if (trouble != topic_trouble_ && !trouble.empty()) notice(Severity::error, trouble);
+    topic_trouble_ = trouble;
+    if (outcome != TopicCheck::Outcome::fits) return;
+    topic_check_pause_ = milliseconds{0};
+    // Not from inside the check: it goes with the client, which may be replaced.
+    boost::asio::post(strand_, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self && !self->closing_) self->tail_->start_waiting();
+    });
+  });
+}
+
+void KafkaLedger::Clients::on_other(const rd_kafka_event_t* constant) {
+  auto* event = const_cast<rd_kafka_event_t*>(constant);
+  if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_LOG) {
+    const char* facility = nullptr;
+    const char* text = nullptr;
+    int level = 0;
+    if (rd_kafka_event_log(event, &facility, &text, &level) != 0) return;
+    if (!closing_) tail_->on_log_line(text);
+    Notice told;
+    if (!closing_ && log_filter_.accept(level, facility, text, told)) {
+      notice(told.severity, told.text);
+    }
+    return;
+  }
+  if (rd_kafka_event_type(event) != RD_KAFKA_EVENT_ERROR || closing_) return;
+  const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
+  // A broker that is away is told by the log; each client would say it again here.
+  if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+    on_trouble(error, "no broker can be reached; still trying");
+  } else if (!is_unreachable(error)) {
+    on_trouble(error, rd_kafka_event_error_string(event));
+  }
+}
+
+void KafkaLedger::Clients::on_written(std::uint64_t seq, rd_kafka_resp_err_t error) {
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    ever_stored_ = true;
+    last_trouble_.clear();
+    return emit(WriteAcknowledged{seq});
+  }
+  if (is_refusal(error) && !closing_) on_trouble(error, "a record cannot be written");
+  emit(WriteFailed{seq});
+}
+
+// Told once, until something works again. What never worked is not waited for.
+void KafkaLedger::Clients::on_trouble(rd_kafka_resp_err_t error, std::string text) {
+  std::string trouble = log_filter_.secrets().without(describe(error, text));
+  if (trouble == last_trouble_) return;
+  last_trouble_ = trouble;
+  const bool of_group = error == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
+  const bool of_topic = error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+                        error == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
+  if (refused_ && ((of_group && !ever_assigned_) || (of_topic && !ever_stored_))) {
+    // Not from inside the clients' own callbacks: it may end them.
+    boost::asio::post(strand_, [handler = std::exchange(refused_, nullptr), trouble] {
+      handler(Error{Errc::ledger_refused, trouble});
+    });
+  }
+  notice(Severity::error, std::move(trouble));
+}
+
+void KafkaLedger::Clients::write(const Write& write) {
+  if (closing_) return;
+  if (!writer_->write(write)) serve_later();
+}
+
+void KafkaLedger::Clients::restart_tail(Log log) {
+  if (closing_) return;
+  tail_->wait(log);
+  next_topic_check_ = kLongAgo;
+  check_topic_if_due(boot_now());
+}
+
+void KafkaLedger::Clients::reread(const RereadRequest& request) {
+  if (closing_ || tail_->reread(request)) return;
+  // An empty log: whether the topic is there is all that can be asked.
+  make_topic_check();
+  if (!topic_check_) return;
+  empty_logs_asked_.push_back(request);
+  if (empty_logs_asked_.size() > 1 && topic_check_->asked()) return;  // one answer is for all
+  topic_check_->ask([this](TopicCheck::Outcome outcome, const std::string&) {
+    for (const RereadRequest& r : std::exchange(empty_logs_asked_, {})) {
+      if (outcome == TopicCheck::Outcome::missing) continue;
+      emit(Reread{r.log, r.question, r.offset, std::nullopt});
+    }
+  });
+}
+
+void KafkaLedger::Clients::make_topic_check() {
+  if (topic_check_ || tail_->handle() == nullptr) return;
+  topic_check_ =
+      std::make_unique<TopicCheck>(tail_->handle(), *wakeup_, parameters_.kafka.topic,
+                                   parameters_.kafka.mode, parameters_.facts.partitions,
+                                   parameters_.facts.embedded_broker);
+}
+
+void KafkaLedger::Clients::subscribe() {
+  if (closing_) return;
+  if (auto joined = group_->join(); !joined) notice(Severity::error, joined.error().message());
+}
+
+void KafkaLedger::Clients::finish_rebalances(std::uint32_t count) {
+  if (!group_ || closing_) return;
+  for (; count > 0; --count) group_->finish();
+  boost::asio::post(strand_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->closing_ && self->group_) self->group_->announce_next();
+  });
+}
+
+void KafkaLedger::Clients::leave_group() {
+  if (group_) group_->leave();
+}
+
+void KafkaLedger::Clients::count_members(
+    std::function<void(std::optional<std::size_t>)> answer) {
+  if (!writer_ || closing_ || writer_->handle() == nullptr) return answer(std::nullopt);
+  if (!admin_queue_) {
+    admin_queue_.reset(rd_kafka_queue_new(writer_->handle()));
+    wakeup_->attach(admin_queue_.get());
+  }
+  members_answer_ = std::move(answer);
+  const std::string group = parameters_.kafka.group_id();
+  const char* groups[] = {group.c_str()};
+  const rdkafka::AdminOptionsPtr options{rd_kafka_AdminOptions_new(
+      writer_->handle(), RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS)};
+  std::array<char, 256> text{};
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), kAskGroupMs, text.data(), text.size());
+  rd_kafka_DescribeConsumerGroups(writer_->handle(), groups, 1, options.get(), admin_queue_.get());
+}
+
+void KafkaLedger::Clients::on_members(rd_kafka_event_t* event) {
+  std::optional<std::size_t> members;
+  const auto* result = rd_kafka_event_DescribeConsumerGroups_result(event);
+  if (result != nullptr && rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    std::size_t count = 0;
+    const auto** groups = rd_kafka_DescribeConsumerGroups_result_groups(result, &count);
+    if (count == 1 && rd_kafka_ConsumerGroupDescription_error(groups[0]) == nullptr) {
+      // A group of a kind that it was not asked about, a broker describes as one of nobody.
+      const std::size_t n = rd_kafka_ConsumerGroupDescription_member_count(groups[0]);
+      if (n > 0) members = n;
+    }
+  }
+  if (auto answer = std::exchange(members_answer_, nullptr)) answer(members);
+}
+
+// In this order: the group is left first, so that others may take over while what was written
+// last, the releases, is still on its way.
+void KafkaLedger::Clients::close(LocalTime deadline, std::function<void()> done) {
+  closing_ = true;
+  closed_ = std::move(done);
+  close_by_ = deadline;
+  leave_group();
+  serve_later();
+}
+
+void KafkaLedger::Clients::advance_close() {
+  if (!closed_) return;
+  const bool over = (!group_ || group_->gone()) && (!writer_ || writer_->idle());
+  if (!over && boot_now() < close_by_) return;
+  const auto done = std::exchange(closed_, nullptr);
+  release();
+  done();
+}
+
+void KafkaLedger::Clients::release() {
+  if (released_) return;
+  released_ = true;
+  closing_ = true;
+  events_ = nullptr;
+  notices_ = nullptr;
+  timer_.cancel();
+  members_answer_ = nullptr;
+  refused_ = nullptr;
+  if (admin_queue_) wakeup_->detach(admin_queue_.get());
+  admin_queue_.reset();
+  topic_check_.reset();
+  group_.reset();
+  tail_.reset();
+  writer_.reset();
+  wakeup_->close();
+}
+
+}  // namespace neliroute

@@ -1,0 +1,87 @@
+// What is behind a KafkaLedger: the clients, their queues, and the order in which they close.
+// Private.
+//
+// Threads: the strand.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "neli_core/kafka/client_config.h"
+#include "neli_core/kafka/group_member.h"
+#include "neli_core/kafka/kafka_ledger.h"
+#include "neli_core/kafka/queue_wakeup.h"
+#include "neli_core/kafka/record_writer.h"
+#include "neli_core/kafka/tail.h"
+#include "neli_core/kafka/topic_check.h"
+
+namespace neliroute {
+
+class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Clients> {
+ public:
+  Clients(boost::asio::any_io_executor strand, KafkaLedgerParameters parameters);
+  ~Clients();
+
+  [[nodiscard]] Result<void> open();
+  void start(EventSink events, NoticeSink notices);
+  void on_refused(std::function<void(const Error&)> handler) { refused_ = std::move(handler); }
+  void write(const Write& write);
+  void restart_tail(Log log);
+  void reread(const RereadRequest& request);
+  void subscribe();
+  void finish_rebalances(std::uint32_t count);
+  void leave_group();
+  void count_members(std::function<void(std::optional<std::size_t>)> answer);
+  void close(LocalTime deadline, std::function<void()> done);
+  /// No event, no notice, no call from now on; everything is destroyed.
+  void release();
+
+ private:
+  [[nodiscard]] ClientSettings settings() const;
+  void on_wake();
+  void on_timer();
+  void arm_timer();
+  bool serve_once();
+  void serve_later();
+  void on_other(const rd_kafka_event_t* event);
+  void on_written(std::uint64_t seq, rd_kafka_resp_err_t error);
+  void on_trouble(rd_kafka_resp_err_t error, std::string text);
+  void on_members(rd_kafka_event_t* event);
+  void check_topic_if_due(LocalTime now);
+  void emit(const Event& event);
+  void notice(Severity severity, std::string text);
+  void make_topic_check();
+  void advance_close();
+
+  boost::asio::any_io_executor strand_;
+  KafkaLedgerParameters parameters_;
+  boost::asio::steady_timer timer_;
+  std::shared_ptr<QueueWakeup> wakeup_;
+  EventSink events_;
+  NoticeSink notices_;
+  LogFilter log_filter_;
+  std::unique_ptr<RecordWriter> writer_;
+  std::unique_ptr<Tail> tail_;
+  std::unique_ptr<TopicCheck> topic_check_;
+  std::unique_ptr<GroupMember> group_;
+  rdkafka::QueuePtr admin_queue_;
+  std::function<void(std::optional<std::size_t>)> members_answer_;
+  std::vector<RereadRequest> empty_logs_asked_;
+  LocalTime next_topic_check_ = kLongAgo;
+  milliseconds topic_check_pause_{0};
+  std::string topic_trouble_;
+  std::string last_trouble_;
+  std::function<void(const Error&)> refused_;
+  bool ever_stored_ = false;
+  bool ever_assigned_ = false;
+  std::function<void()> closed_;
+  LocalTime close_by_ = kNever;
+  bool closing_ = false;
+  bool released_ = false;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,37 @@
+// What an error code of librdkafka means to us, and what a person can do about it.
+//
+// Threads: pure functions, any.   Units: none.   Errors: this is about them.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <string>
+#include <string_view>
+
+namespace neliroute {
+
+/// What an error of one log means for its tail.
+enum class TailFault {
+  none,          ///< passes by itself: librdkafka goes on
+  out_of_range,  ///< the next offset is outside of the log
+  truncated,     ///< the log lost records that were read
+  replaced,      ///< the topic was deleted and made again
+  missing,       ///< there is no such topic or partition
+  refused,       ///< not authorised to read
+};
+
+[[nodiscard]] TailFault tail_fault_of(rd_kafka_resp_err_t error) noexcept;
+
+/// The broker answered, and will answer the same until somebody changes a right or a secret.
+[[nodiscard]] bool is_refusal(rd_kafka_resp_err_t error) noexcept;
+
+/// No answer, yet.
+[[nodiscard]] bool is_unreachable(rd_kafka_resp_err_t error) noexcept;
+
+/// An answer to an admin call that tells nothing: the broker does not know the call, or refused.
+[[nodiscard]] bool is_unknown_answer(rd_kafka_resp_err_t error) noexcept;
+
+/// "text (NAME)", with what to do where that is known.
+[[nodiscard]] std::string describe(rd_kafka_resp_err_t error, std::string_view text = {});
+
+}  // namespace neliroute

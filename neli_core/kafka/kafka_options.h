@@ -1,0 +1,45 @@
+// How to reach the ledger on Kafka: what the user says of it.
+//
+// Threads: values, any.   Units: std::chrono.   Errors: see topic_setup.h and client_config.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "neli_core/ids.h"
+#include "neli_core/options.h"
+#include "neli_core/timing.h"
+
+namespace neliroute {
+
+struct KafkaOptions {
+  std::string brokers = "127.0.0.1:9092";
+  std::string topic = "neliroute";
+  /// G; the Kafka group is G in lane 0 and G.lane-N else (group_id()).
+  std::string group = "neliroute";
+  Lane lane;
+  Mode mode = Mode::non_exclusive;
+  /// No value: an existing topic's, or kPartitionsDefault for a new one.
+  std::optional<std::uint32_t> partitions;
+  /// No value: min(4, partitions).
+  std::optional<std::uint32_t> logs;
+  /// No value: `consumer` where library and broker have it, else `classic`.
+  std::optional<GroupProtocol> protocol;
+  /// Any librdkafka property that has no option of its own (client_config.h says which).
+  std::map<std::string, std::string> properties;
+  /// How long to wait for a broker's first answer at start.
+  milliseconds timeout{10'000};
+  /// A reader that owns nothing: no group, no producer, creates nothing.
+  bool watcher = false;
+
+  [[nodiscard]] std::string group_id() const {
+    return lane.value() == 0 ? group : group + ".lane-" + std::to_string(lane.value());
+  }
+};
+
+inline constexpr std::uint32_t kPartitionsDefault = 64;
+inline constexpr std::uint32_t kLogsDefault = 4;
+
+}  // namespace neliroute

@@ -1,0 +1,99 @@
+#include "neli_core/kafka/record_writer.h"
+
+#include <array>
+#include <utility>
+
+namespace neliroute {
+namespace {
+
+// Older libraries delay the first record of a topic by up to a second unless its metadata is there.
+constexpr int kWarmUpMs = 2000;
+
+void* opaque_of(std::uint64_t seq) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(seq));
+}
+
+}  // namespace
+
+RecordWriter::RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer answer)
+    : settings_(settings), wakeup_(wakeup), answer_(std::move(answer)) {}
+
+RecordWriter::~RecordWriter() {
+  if (!handle_) return;
+  wakeup_.detach(queue_.get());
+  rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+}
+
+Result<void> RecordWriter::open() {
+  auto made = make_client(ClientKind::producer, settings_);
+  if (!made) return made.error();
+  handle_ = std::move(*made);
+  queue_.reset(rd_kafka_queue_get_main(handle_.get()));
+  topic_.reset(rd_kafka_topic_new(handle_.get(), settings_.kafka.topic.c_str(), nullptr));
+  wakeup_.attach(queue_.get());
+  return {};
+}
+
+void RecordWriter::warm_up() {
+  const struct rd_kafka_metadata* metadata = nullptr;
+  if (rd_kafka_metadata(handle_.get(), 0, topic_.get(), &metadata, kWarmUpMs) ==
+      RD_KAFKA_RESP_ERR_NO_ERROR) {
+    rd_kafka_metadata_destroy(metadata);
+  }
+}
+
+bool RecordWriter::write(const Write& write) {
+  outstanding_.insert(write.seq);
+  const bool taken =
+      topic_ && rd_kafka_produce(topic_.get(), static_cast<std::int32_t>(write.log.value()),
+                                 RD_KAFKA_MSG_F_COPY, const_cast<char*>(write.value.data()),
+                                 write.value.size(), nullptr, 0, opaque_of(write.seq)) == 0;
+  if (!taken) refused_.push_back(write.seq);
+  return taken;
+}
+
+void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error) {
+  if (outstanding_.erase(seq) > 0) answer_(seq, error);
+}
+
+bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
+  for (const std::uint64_t seq : std::exchange(refused_, {})) {
+    answer(seq, RD_KAFKA_RESP_ERR__QUEUE_FULL);
+  }
+  if (!queue_) return false;
+  const auto event = rdkafka::poll(queue_.get());
+  if (!event) return false;
+  if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DR) {
+    while (const auto* message = rd_kafka_event_message_next(event.get())) {
+      answer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(message->_private)),
+             message->err);
+    }
+    return true;
+  }
+  other(event.get());
+  std::array<char, 512> text{};
+  if (rd_kafka_fatal_error(handle_.get(), text.data(), text.size()) !=
+      RD_KAFKA_RESP_ERR_NO_ERROR) {
+    replace_after_fatal_error();
+  }
+  return true;
+}
+
+// An idempotent producer that lost count of its records refuses all further ones. Safety never
+// rests on idempotence, so a new one goes on; what was on its way counts as not stored.
+void RecordWriter::replace_after_fatal_error() {
+  wakeup_.detach(queue_.get());
+  rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+  queue_.reset();
+  topic_.reset();
+  handle_.reset();
+  // The same settings made a client before. Without one every write fails, and leases end.
+  static_cast<void>(open());
+  for (const std::uint64_t seq : std::set<std::uint64_t>(outstanding_)) {
+    answer(seq, RD_KAFKA_RESP_ERR__FATAL);
+  }
+}
+
+bool RecordWriter::idle() const { return !handle_ || rd_kafka_outq_len(handle_.get()) == 0; }
+
+}  // namespace neliroute

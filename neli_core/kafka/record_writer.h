@@ -1,0 +1,54 @@
+// Appends records to logs: the one producer.
+//
+// Threads: the strand.   Units: none.
+// Errors: every record is answered once, stored or not; never from inside write().
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "neli_core/kafka/client_config.h"
+#include "neli_core/kafka/queue_wakeup.h"
+#include "neli_core/kafka/rdkafka_ptr.h"
+#include "neli_core/ready.h"
+
+namespace neliroute {
+
+class RecordWriter {
+ public:
+  /// `error`: none if it was stored.
+  using Answer = std::function<void(std::uint64_t seq, rd_kafka_resp_err_t error)>;
+
+  RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer answer);
+  ~RecordWriter();
+
+  [[nodiscard]] Result<void> open();
+  /// Blocks for at most 2 s; at the start only.
+  void warm_up();
+  /// False: refused at once; serve() will answer it.
+  bool write(const Write& write);
+  /// Takes what came off the producer's queue; false: nothing was left.
+  bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
+  [[nodiscard]] std::size_t outstanding_count() const { return outstanding_.size(); }
+
+ private:
+  void replace_after_fatal_error();
+  void answer(std::uint64_t seq, rd_kafka_resp_err_t error);
+
+  ClientSettings settings_;
+  QueueWakeup& wakeup_;
+  Answer answer_;
+  rdkafka::HandlePtr handle_;
+  rdkafka::TopicPtr topic_;
+  rdkafka::QueuePtr queue_;
+  std::set<std::uint64_t> outstanding_;
+  /// Refused at once; answered by the next serve().
+  std::vector<std::uint64_t> refused_;
+};
+
+}  // namespace neliroute

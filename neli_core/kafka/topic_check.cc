@@ -1,0 +1,126 @@
+#include "neli_core/kafka/topic_check.h"
+
+#include <array>
+#include <utility>
+
+#include "neli_core/kafka/broker_questions.h"
+#include "neli_core/kafka/kafka_error.h"
+#include "neli_core/kafka/topic_setup.h"
+
+namespace neliroute {
+namespace {
+
+constexpr int kAnswerWithinMs = 5000;
+// DescribeTopics came with 2.3; before it, only the configuration is looked at.
+#define NELIROUTE_HAS_DESCRIBE_TOPICS (RD_KAFKA_VERSION >= 0x020300ff)
+
+rdkafka::AdminOptionsPtr options_for(rd_kafka_t* handle, rd_kafka_admin_op_t operation) {
+  rdkafka::AdminOptionsPtr options{rd_kafka_AdminOptions_new(handle, operation)};
+  std::array<char, 256> text{};
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), kAnswerWithinMs, text.data(),
+                                            text.size());
+  return options;
+}
+
+}  // namespace
+
+TopicCheck::TopicCheck(rd_kafka_t* handle, QueueWakeup& wakeup, std::string topic, Mode mode,
+                       std::uint32_t partitions, bool embedded_broker)
+    : handle_(handle),
+      wakeup_(wakeup),
+      topic_(std::move(topic)),
+      mode_(mode),
+      partitions_(partitions),
+      embedded_broker_(embedded_broker),
+      queue_(rd_kafka_queue_new(handle)) {
+  wakeup_.attach(queue_.get());
+}
+
+TopicCheck::~TopicCheck() { wakeup_.detach(queue_.get()); }
+
+void TopicCheck::ask(Answer answer) {
+  if (answer_) return;
+  answer_ = std::move(answer);
+  ask_configuration();
+}
+
+void TopicCheck::ask_configuration() {
+  // Of a topic the library asks the controller, and the embedded broker has none. Asked about
+  // itself it says at once that it does not know the question: so it is there.
+  const rdkafka::ConfigResourcePtr resource{
+      embedded_broker_ ? rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, "1")
+                       : rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic_.c_str())};
+  rd_kafka_ConfigResource_t* resources[] = {resource.get()};
+  const auto options = options_for(handle_, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
+  rd_kafka_DescribeConfigs(handle_, resources, 1, options.get(), queue_.get());
+}
+
+bool TopicCheck::serve() {
+  const auto event = rdkafka::poll(queue_.get());
+  if (!event) return false;
+  if (!answer_) return true;
+  if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT) {
+    on_configuration(event.get());
+  } else {
+    on_partitions(event.get());
+  }
+  return true;
+}
+
+void TopicCheck::finish(Outcome outcome, const std::string& why) {
+  if (auto answer = std::exchange(answer_, nullptr)) answer(outcome, why);
+}
+
+void TopicCheck::on_configuration(rd_kafka_event_t* event) {
+  rd_kafka_resp_err_t error{};
+  const auto configs = configs_of(event, error);
+  if (configs) {
+    if (const auto unfit = unfit_topic(*configs, topic_, mode_)) {
+      return finish(Outcome::unfit, unfit->message());
+    }
+    return ask_partitions();
+  }
+  if (is_unknown_answer(error)) {
+    return embedded_broker_ ? finish(Outcome::fits) : ask_partitions();
+  }
+  finish(Outcome::missing, describe(error));
+}
+
+#if NELIROUTE_HAS_DESCRIBE_TOPICS
+
+void TopicCheck::ask_partitions() {
+  const char* names[] = {topic_.c_str()};
+  rd_kafka_TopicCollection_t* topics = rd_kafka_TopicCollection_of_topic_names(names, 1);
+  const auto options = options_for(handle_, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+  rd_kafka_DescribeTopics(handle_, topics, options.get(), queue_.get());
+  rd_kafka_TopicCollection_destroy(topics);
+}
+
+void TopicCheck::on_partitions(rd_kafka_event_t* event) {
+  const auto* result = rd_kafka_event_DescribeTopics_result(event);
+  if (result == nullptr || rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return finish(Outcome::fits);
+  }
+  std::size_t count = 0;
+  const auto** topics = rd_kafka_DescribeTopics_result_topics(result, &count);
+  if (count == 0) return finish(Outcome::missing);
+  const rd_kafka_error_t* error = rd_kafka_TopicDescription_error(topics[0]);
+  if (error != nullptr && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return finish(Outcome::missing, rd_kafka_error_string(error));
+  }
+  rd_kafka_TopicDescription_partitions(topics[0], &count);
+  if (count >= partitions_) return finish(Outcome::fits);
+  finish(Outcome::unfit, "topic " + topic_ + " is back with " + std::to_string(count) +
+                             " partitions, this process runs with " +
+                             std::to_string(partitions_) +
+                             "; stop all processes, or make it again with that many");
+}
+
+#else
+
+void TopicCheck::ask_partitions() { finish(Outcome::fits); }
+void TopicCheck::on_partitions(rd_kafka_event_t*) { finish(Outcome::fits); }
+
+#endif
+
+}  // namespace neliroute

@@ -1,0 +1,247 @@
+#include "neli_core/kafka/topic_setup.h"
+
+#include <librdkafka/rdkafka.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "neli_core/kafka/broker_questions.h"
+#include "neli_core/kafka/client_config.h"
+#include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/kafka_error.h"
+
+namespace neliroute {
+namespace {
+
+constexpr int kFirstWithConsumerProtocol = 0x020c0000;
+
+void warn(LedgerFacts& facts, std::string text) {
+  facts.notices.push_back({Severity::warning, std::move(text)});
+}
+
+Configs configs_for_new_topic() {
+  return {{"cleanup.policy", "delete"},
+          {"message.timestamp.type", "LogAppendTime"},
+          {"retention.ms", "86400000"},
+          {"segment.ms", "3600000"},
+          {"segment.bytes", "16777216"}};
+}
+
+Error unreachable(const KafkaOptions& options, const BrokerQuestions& broker,
+                  rd_kafka_resp_err_t error) {
+  if (!broker.refusal().empty()) {
+    return {Errc::ledger_refused, options.brokers + " refuses: " + broker.refusal()};
+  }
+  return {Errc::ledger_unreachable,
+          "no broker answered at " + options.brokers + " within " +
+              std::to_string(options.timeout.count()) + " ms (" + rd_kafka_err2str(error) +
+              "); check --brokers, and that Kafka runs there"};
+}
+
+Error topic_error(const KafkaOptions& options, const char* what, rd_kafka_resp_err_t error) {
+  return {is_refusal(error) ? Errc::ledger_refused : Errc::ledger_unreachable,
+          std::string(what) + " topic " + options.topic + ": " + describe(error)};
+}
+
+bool is_missing(const TopicSeen& seen) {
+  return seen.error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+         (seen.error == RD_KAFKA_RESP_ERR_NO_ERROR && seen.partitions == 0);
+}
+
+// Somebody else may be making it at the same time: that is as good.
+Result<TopicSeen> create(BrokerQuestions& broker, const KafkaOptions& options,
+                         LedgerFacts& facts) {
+  if (options.watcher) {
+    return Error{Errc::topic_unfit, "topic " + options.topic +
+                                        " does not exist, and a watcher makes none; start an "
+                                        "owner (neliroute run), or name another --topic"};
+  }
+  rd_kafka_resp_err_t error =
+      broker.create_topic(options.topic, options.partitions.value_or(kPartitionsDefault),
+                          configs_for_new_topic());
+  facts.created = error == RD_KAFKA_RESP_ERR_NO_ERROR;
+  if (!facts.created && error != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
+    return topic_error(options, "cannot create", error);
+  }
+  while (true) {
+    const auto seen = broker.topic(options.topic, error);
+    if (!seen) return unreachable(options, broker, error);
+    if (!is_missing(*seen)) return *seen;
+    if (broker.over()) return topic_error(options, "no broker shows the new", seen->error);
+  }
+}
+
+Result<void> check_partitions(const KafkaOptions& options, LedgerFacts& facts) {
+  if (options.partitions && *options.partitions != facts.partitions) {
+    return Error{Errc::bad_option, "--partitions " + std::to_string(*options.partitions) +
+                                       ", but topic " + options.topic + " has " +
+                                       std::to_string(facts.partitions) +
+                                       "; leave --partitions out, or use another --topic"};
+  }
+  facts.logs = options.logs.value_or(std::min(kLogsDefault, facts.partitions));
+  return {};
+}
+
+Result<void> check_topic(BrokerQuestions& broker, const KafkaOptions& options,
+                         const TopicSeen& seen, LedgerFacts& facts) {
+  if (facts.embedded_broker) {
+    warn(facts, "this broker cannot tell its configuration: the topic's is not checked, the "
+                "classic group protocol is used, and no broker time is believed");
+    return {};
+  }
+  rd_kafka_resp_err_t error{};
+  const auto configs = broker.configs(RD_KAFKA_RESOURCE_TOPIC, options.topic, error);
+  if (!configs) {
+    warn(facts, "the configuration of topic " + options.topic + " cannot be read (" +
+                    rd_kafka_err2name(error) +
+                    "), so it is not checked and its broker time is not believed; grant "
+                    "DESCRIBE_CONFIGS on the topic");
+    return {};
+  }
+  if (auto unfit = unfit_topic(*configs, options.topic, options.mode)) return *unfit;
+  const auto stamp = configs->find("message.timestamp.type");
+  facts.believe_broker_time = stamp != configs->end() && stamp->second == "LogAppendTime";
+  facts.retention = duration_in(*configs, "retention.ms");
+  if (seen.replication == 1) {
+    warn(facts, "topic " + options.topic +
+                    " has replication factor 1: a lost broker loses records, and safety with "
+                    "them");
+  } else if (number_in(*configs, "min.insync.replicas").value_or(2) < 2) {
+    warn(facts, "topic " + options.topic +
+                    " has min.insync.replicas 1: a lost broker may lose records, and safety with "
+                    "them");
+  }
+  return {};
+}
+
+// The consumer protocol's session is the broker's, unless the group has its own.
+void ask_session(BrokerQuestions& broker, const KafkaOptions& options, const Configs& configs,
+                 LedgerFacts& facts) {
+  SessionFacts& session = facts.session;
+  if (session.protocol == GroupProtocol::classic) {
+    session.session_min = duration_in(configs, "group.min.session.timeout.ms");
+    session.session_max = duration_in(configs, "group.max.session.timeout.ms");
+    return;
+  }
+  session.session = duration_in(configs, "group.consumer.session.timeout.ms");
+  session.heartbeat = duration_in(configs, "group.consumer.heartbeat.interval.ms");
+  rd_kafka_resp_err_t error{};
+  const auto group = broker.configs(RD_KAFKA_RESOURCE_GROUP, options.group_id(), error);
+  if (!group) {
+    warn(facts, std::string("the configuration of group ") + options.group_id() +
+                    " cannot be read (" + rd_kafka_err2name(error) +
+                    "), so the broker's session is taken for it; grant DESCRIBE_CONFIGS on the "
+                    "group");
+    return;
+  }
+  if (auto own = duration_in(*group, "consumer.session.timeout.ms")) session.session = own;
+  if (auto own = duration_in(*group, "consumer.heartbeat.interval.ms")) session.heartbeat = own;
+}
+
+/// What the broker says of itself; nothing if it says nothing, `error` says why.
+struct BrokerConfigs {
+  std::optional<Configs> configs;
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+};
+
+Result<void> choose_protocol(BrokerQuestions& broker, const KafkaOptions& options,
+                             const BrokerConfigs& told, LedgerFacts& facts) {
+  const bool library = rd_kafka_version() >= kFirstWithConsumerProtocol;
+  if (options.protocol == GroupProtocol::consumer && !library) {
+    return Error{Errc::bad_option, std::string("--group-protocol consumer needs librdkafka 2.12 "
+                                               "or later, this is ") +
+                                       rd_kafka_version_str() + "; use classic"};
+  }
+  const std::optional<Configs>& configs = told.configs;
+  bool offered = false;
+  if (configs) {
+    const auto protocols = configs->find("group.coordinator.rebalance.protocols");
+    offered = protocols != configs->end() &&
+              protocols->second.find("consumer") != std::string::npos;
+    if (options.protocol == GroupProtocol::consumer && !offered) {
+      return Error{Errc::bad_option,
+                   "--group-protocol consumer, but this broker does not have it (Kafka 4.0 and "
+                   "later do, where group.coordinator.rebalance.protocols names it); use classic"};
+    }
+  } else if (!facts.embedded_broker) {
+    warn(facts, std::string("the broker's configuration cannot be read (") +
+                    rd_kafka_err2name(told.error) +
+                    "), so the classic group protocol is used unless --group-protocol says "
+                    "otherwise; grant DESCRIBE_CONFIGS on the cluster");
+  }
+  const GroupProtocol best =
+      library && offered ? GroupProtocol::consumer : GroupProtocol::classic;
+  facts.session.protocol = options.protocol.value_or(best);
+  ask_session(broker, options, configs.value_or(Configs{}), facts);
+  return check_properties_of(options, facts.session.protocol);
+}
+
+}  // namespace
+
+std::optional<Error> unfit_topic(const Configs& configs, const std::string& topic, Mode mode) {
+  const auto policy = configs.find("cleanup.policy");
+  if (policy != configs.end() && policy->second.find("compact") != std::string::npos) {
+    return Error{Errc::topic_unfit, "topic " + topic + " is compacted (cleanup.policy=" +
+                                        policy->second +
+                                        "), which drops records that the protocol needs; set it "
+                                        "to delete, or use another --topic"};
+  }
+  const auto stamp = configs.find("message.timestamp.type");
+  if (mode == Mode::exclusive && stamp != configs.end() && stamp->second != "LogAppendTime") {
+    return Error{Errc::topic_unfit, "topic " + topic + " stamps " + stamp->second +
+                                        ", but exclusive mode needs "
+                                        "message.timestamp.type=LogAppendTime; alter the topic"};
+  }
+  return std::nullopt;
+}
+
+Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {
+  if (!facts.retention || *facts.retention >= 10 * lease) return {};
+  return Error{Errc::topic_unfit, "the topic keeps records for " +
+                                      std::to_string(facts.retention->count()) +
+                                      " ms (retention.ms), less than 10 x the lease of " +
+                                      std::to_string(lease.count()) +
+                                      " ms; raise retention.ms, or lower --lease"};
+}
+
+Result<LedgerFacts> prepare_topic(const KafkaOptions& options, const NoticeSink& waiting) {
+  if (auto allowed = check_properties(options); !allowed) return allowed.error();
+  auto handle = make_client(ClientKind::admin, {options, Timing{}, GroupProtocol::classic, false});
+  if (!handle) return handle.error();
+  BrokerQuestions broker(std::move(*handle), later(boot_now(), options.timeout));
+  broker.on_first_silence([&](rd_kafka_resp_err_t error) {
+    if (!waiting) return;
+    waiting({Severity::warning, "no broker answers at " + options.brokers + " yet (" +
+                                    rd_kafka_err2str(error) + "); waiting, at most " +
+                                    std::to_string(options.timeout.count()) + " ms"});
+  });
+  rd_kafka_resp_err_t error{};
+  auto seen = broker.topic(options.topic, error);
+  if (!seen) return unreachable(options, broker, error);
+  LedgerFacts facts;
+  if (is_missing(*seen)) {
+    auto created = create(broker, options, facts);
+    if (!created) return created.error();
+    seen = *created;
+  }
+  if (seen->error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return topic_error(options, "cannot use", seen->error);
+  }
+  facts.partitions = seen->partitions;
+  if (auto fits = check_partitions(options, facts); !fits) return fits.error();
+  BrokerConfigs told;
+  told.configs =
+      broker.configs(RD_KAFKA_RESOURCE_BROKER, std::to_string(seen->broker_id), told.error);
+  // Asked first: it says at once that it does not know the question. Asked about a topic, which is
+  // the controller's business, librdkafka waits for a controller that it does not have.
+  facts.embedded_broker = told.error == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
+  if (options.watcher) return facts;
+  if (auto fits = check_topic(broker, options, *seen, facts); !fits) return fits.error();
+  if (auto chosen = choose_protocol(broker, options, told, facts); !chosen) {
+    return chosen.error();
+  }
+  return facts;
+}
+
+}  // namespace neliroute

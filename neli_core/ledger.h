@@ -1,0 +1,59 @@
+// The port: what the protocol needs of a ledger, and no more.
+//
+// A ledger carries out what Ready asks for and hands back events. It decides nothing.
+//
+// Threads: all calls, and all events, on one strand.   Units: LocalTime.
+// Errors: a ledger that is away is an event (WriteFailed, GapFound), never a failed call.
+// Paper: "Overview" (a shared, partitioned ledger capable of atomic partition assignment).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "neli_core/event.h"
+#include "neli_core/ready.h"
+#include "neli_core/result.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+/// What happened, and a CLOCK_BOOTTIME reading taken after it.
+using EventSink = std::function<void(const Event&, LocalTime now)>;
+/// Something an operator should read.
+using NoticeSink = std::function<void(const Notice&)>;
+
+class Ledger {
+ public:
+  virtual ~Ledger() = default;
+  Ledger() = default;
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  /// Starts reading every log; events follow.
+  virtual void start(EventSink events, NoticeSink notices) = 0;
+  /// Called once if the broker refuses what this process cannot do without, before it ever could:
+  /// a right to write or to be in the group. Later refusals are notices, and may be mended.
+  virtual void on_refused(std::function<void(const Error&)> handler) { static_cast<void>(handler); }
+  /// Appends; answered by WriteAcknowledged or WriteFailed. Never blocks.
+  virtual void write(Write write) = 0;
+  /// Reads the log anew, from far enough back; answered by TailStarted, whenever that is.
+  virtual void restart_tail(Log log) = 0;
+  /// Answered by Reread with the same question, once the log's leader answers.
+  virtual void reread(const RereadRequest& request) = 0;
+  /// Joins the group; GroupAssigned and GroupRevoked follow.
+  virtual void subscribe() = 0;
+  /// Lets the oldest `count` assigned or revoked events proceed.
+  virtual void finish_rebalances(std::uint32_t count) = 0;
+  /// Leaves the group; what it had assigned is not revoked again.
+  virtual void leave_group() = 0;
+  /// How many members the group has now; no value where nobody can tell. May answer at once.
+  virtual void count_members(std::function<void(std::optional<std::size_t>)> answer) {
+    answer(std::nullopt);
+  }
+  /// Releases everything, whatever state the ledger is in, and then calls `done`; at the
+  /// deadline at the latest. No event comes after this call.
+  virtual void close(LocalTime deadline, std::function<void()> done) = 0;
+};
+
+}  // namespace neliroute

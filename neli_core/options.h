@@ -1,0 +1,46 @@
+// What one process must be told to take part: identity, settings and timing.
+//
+// Threads: values, any.   Units: std::chrono.
+// Errors: validate() names the option, both numbers and what to do.
+// Paper: "Protocol definition" (T), "Exclusivity of role assignment" (e).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "neli_core/ids.h"
+#include "neli_core/record.h"
+#include "neli_core/result.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+enum class Mode {
+  non_exclusive,  ///< at least one leader: overlaps during a move rather than gaps
+  exclusive,      ///< at most one leader: gaps during a move rather than overlaps
+};
+
+[[nodiscard]] std::string_view to_string(Mode mode) noexcept;
+
+struct CoreOptions {
+  /// 64 random bits, drawn anew at every start. Never kNobody.
+  ProcessId id = kNobody;
+  Lane lane;
+  Mode mode = Mode::non_exclusive;
+  milliseconds interval{500};
+  milliseconds lease{9000};
+  milliseconds clock_error{150};
+  /// Whether the topic is known to stamp LogAppendTime. If not, no broker time is believed and
+  /// exclusive mode waits the local graces only.
+  bool believe_broker_time = true;
+  /// `mode` inside is filled in from the field above.
+  Settings settings;
+  ProcessInfo process;
+
+  /// The bounds that the state machine itself rests on. Those between lease and session are
+  /// timing.h's, as only who asked the broker knows the session.
+  [[nodiscard]] Result<void> validate() const;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,62 @@
+// Everything the state machine knows about one partition.
+//
+// Threads: one (inside Induction).   Units: LocalTime.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "neli_core/epoch_history.h"
+#include "neli_core/ids.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+/// An epoch of one's own, from the reading of its claim until it is dropped.
+struct OwnEpoch {
+  Epoch epoch;
+  LocalTime lease_until = kLongAgo;
+  LocalTime claim_read;
+  /// Broker time of the claim, if broker time is believed.
+  std::optional<BrokerTime> claim_stamp;
+  /// A foreign claim was read behind it: it is not the newest any more.
+  bool superseded = false;
+  /// leads() answers yes until lease_until.
+  bool leading = false;
+  /// Handing over: revoked, or superseded in non-exclusive mode.
+  bool draining = false;
+};
+
+/// The application is finishing what it did under an epoch.
+struct Barrier {
+  Epoch epoch;
+  LocalTime deadline;  ///< the end of the lease
+  /// Later than the deadline for who was stopped and noticed the lapse on waking up.
+  LocalTime started;
+  bool overdue_told = false;
+  bool release_after = false;
+};
+
+struct ClaimUnderWay {
+  std::uint64_t seq = 0;
+  LocalTime written;
+};
+
+struct PartitionState {
+  bool assigned = false;
+  std::optional<OwnEpoch> own;
+  std::optional<Barrier> barrier;
+  std::optional<ClaimUnderWay> claim;
+  /// A claim is due whatever others do: assigned anew, failed, after a gap.
+  bool claim_due = false;
+  bool claim_listed = false;  ///< in LogState::claims_due
+  LocalTime last_claim_written = kLongAgo;
+  /// Bumped whenever the epoch behind the lease word changes.
+  std::uint16_t generation = 0;
+  EpochHistory history;
+};
+
+/// The role states, in the words of the leader-and-followers seed.
+enum class RoleState { following, looking, leading, draining };
+
+}  // namespace neliroute

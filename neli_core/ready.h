@@ -1,0 +1,87 @@
+// What a process must do next: the outputs of the state machine.
+//
+// Carry out everything, in the order of the fields. The lease vector was changed before the Ready
+// was made, so a partition that stopped answers "no" before anybody is told, and the application
+// hears `draining` before the group is let proceed.
+//
+// Threads: values.   Units: std::chrono.   Errors: `refused` ends the process's part in the group.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "neli_core/ids.h"
+#include "neli_core/record.h"
+#include "neli_core/result.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+enum class TransitionKind {
+  acquired,         ///< leads from now on; again with a greater epoch: the same ownership goes on
+  draining,         ///< still leads, until a successor does: prepare long transfers
+  stopped,          ///< does not lead any more; finish, then answer with BarrierDone
+  barrier_overdue,  ///< the barrier outlasted the lease: a successor may lead from now on
+  released,         ///< the release was acknowledged
+};
+
+enum class StopReason { none, superseded, closed, lapsed, gap, conflict };
+
+/// One change of a partition, at the instant at which the answer of leads() changed.
+struct Transition {
+  TransitionKind kind = TransitionKind::acquired;
+  Partition partition;
+  Epoch epoch;
+  LocalTime at;
+  StopReason reason = StopReason::none;
+  /// stopped: the end of the lease; nobody else leads before it in exclusive mode.
+  LocalTime barrier_deadline = kNever;
+};
+
+[[nodiscard]] const char* to_string(TransitionKind kind) noexcept;
+[[nodiscard]] const char* to_string(StopReason reason) noexcept;
+
+/// A record to append to a log. Was `sent` when the Ready was taken: hand it over soon.
+struct Write {
+  Log log;
+  std::uint64_t seq = 0;
+  std::string value;
+};
+
+/// Read the record at `offset` again and answer with Reread; -1: any answer of the leader will do.
+struct RereadRequest {
+  Log log;
+  /// Comes back in the answer: one that was asked before a long silence proves nothing after it.
+  std::uint64_t question = 0;
+  std::int64_t offset = -1;
+};
+
+enum class Severity { info, warning, error };
+
+/// Something an operator should read.
+struct Notice {
+  Severity severity = Severity::info;
+  std::string text;
+};
+
+struct Ready {
+  std::vector<Transition> transitions;
+  /// Let this many rebalance events, the oldest first, proceed.
+  std::uint32_t rebalances_done = 0;
+  std::vector<Write> writes;
+  /// Assign the tail of these logs anew, and answer with TailStarted.
+  std::vector<Log> restart_tails;
+  std::vector<RereadRequest> rereads;
+  /// The history was read: join the group.
+  bool subscribe = false;
+  bool leave_group = false;
+  std::vector<Notice> notices;
+  /// Why this process gave up; it drains, leaves and closes by itself.
+  std::optional<Error> refused;
+  /// Nothing is held, nothing is under way: close the ledger.
+  bool closed = false;
+};
+
+}  // namespace neliroute

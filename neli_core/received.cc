@@ -1,0 +1,221 @@
+// Induction: what the records that were read mean (rules 1 to 4, 6, 10 and 11).
+#include <algorithm>
+
+#include "neli_core/induction.h"
+
+namespace neliroute {
+
+void Induction::on(const Received& event) {
+  LogState& l = log(event.log);
+  if (!l.started || event.offset < l.next) return;
+  const bool was_caught_up = l.caught_up();
+  l.next = event.offset + 1;
+  l.last_offset = event.offset;
+  l.last = identity_of(*event.value, event.stamped);
+  if (!l.check_pending) note_answer(event.log);
+  if (!l.first_stamp && options_.believe_broker_time && event.log_append_time) {
+    l.first_stamp = event.stamped;
+  }
+  if (event.offset == 0) note_beginning(event.log, event.stamped);
+  if (const auto* record = std::get_if<Record>(event.value)) {
+    on_record(event, *record);
+  } else {
+    ++counters_.records_ignored;
+  }
+  if (!was_caught_up && l.caught_up()) {
+    for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
+  }
+}
+
+void Induction::on_record(const Received& event, const Record& record) {
+  if (record.lease) lease_bound_ = std::max(lease_bound_, *record.lease);
+  if (record.max_lease) lease_bound_ = std::max(lease_bound_, *record.max_lease);
+  LogState& l = log(event.log);
+  const bool own = record.id == options_.id;
+  if (!own) {
+    ++counters_.records_foreign;
+    agreement_.note(record, record.lease.value_or(lease_bound_), now_,
+                    event.offset >= l.end_at_start);
+  } else {
+    ++counters_.records_own;
+    if (!since_) since_ = event.stamped.time_since_epoch().count();
+  }
+  if (record.lane != options_.lane) {
+    ++counters_.records_other_lane;
+    return;
+  }
+  l.greatest_inc = std::max({l.greatest_inc, record.inc, record.max_inc});
+  switch (record.type) {
+    case RecordType::claim:
+      return on_claim(event, record);
+    case RecordType::renewal:
+      return on_renewal(event, record);
+    case RecordType::release:
+      return on_release(event, record);
+  }
+}
+
+Reading Induction::reading_of(const Received& event, const Record& record) const {
+  Reading reading{now_, record.lease.value_or(lease_bound_), std::nullopt};
+  if (options_.believe_broker_time && event.log_append_time &&
+      event.offset < log(event.log).end_at_start) {
+    reading.history_stamp = event.stamped;
+  }
+  return reading;
+}
+
+// The lease that an own record entitles to; long over if nobody knows when it was sent.
+LocalTime Induction::sent_plus_lease(std::uint64_t seq) const {
+  const auto sent = sent_.find(seq);
+  return sent == sent_.end() ? kLongAgo : later(sent->second, options_.lease);
+}
+
+void Induction::on_claim(const Received& event, const Record& record) {
+  LogState& l = log(event.log);
+  const std::int64_t inc =
+      record.inc != 0 ? record.inc : event.stamped.time_since_epoch().count();
+  const Epoch epoch{inc, event.offset};
+  l.greatest_inc = std::max(l.greatest_inc, inc);
+  if (!record.parts) ++counters_.claims_unreadable;
+  const Reading reading = reading_of(event, record);
+  const auto claim = [&](Partition partition) {
+    if (log_of(partition) != event.log) return;
+    if (record.id == options_.id) {
+      on_own_claim(partition, epoch, event, record);
+    } else {
+      state(partition).history.foreign_claim(epoch, record.id, reading);
+      on_foreign_claim(partition);
+    }
+    evaluate(partition);
+  };
+  if (record.parts) {
+    record.parts->for_each(partition_count(), claim);
+  } else {
+    for_each_partition_of(event.log, claim);
+  }
+}
+
+void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Received& event,
+                             const Record& record) {
+  PartitionState& p = state(partition);
+  LogState& l = log(event.log);
+  if (p.claim && p.claim->seq <= record.seq) p.claim.reset();
+  const Epoch greatest = p.history.greatest();
+  p.history.own_claim(epoch, options_.id);
+  if (epoch <= greatest || epoch.inc < l.least_inc) {
+    // The topic was made again; an epoch must never fall.
+    if (epoch <= greatest) l.greatest_inc = std::max(l.greatest_inc, greatest.inc + 1);
+    release(partition, epoch);
+    end(partition, StopReason::superseded);
+    p.claim_due = p.assigned;
+    return;
+  }
+  // Rule 2: wanted no more. Rule 8: nor by who is leaving. (What is held unassigned drains.)
+  if (!p.own && (!p.assigned || closing_ != Closing::no)) return release(partition, epoch);
+  const bool draining = p.own && p.own->draining;
+  OwnEpoch next;
+  next.epoch = epoch;
+  next.lease_until = l.check_pending ? kLongAgo : sent_plus_lease(record.seq);
+  next.claim_read = now_;
+  if (options_.believe_broker_time && event.log_append_time) next.claim_stamp = event.stamped;
+  next.draining = draining && !p.assigned;
+  if (p.own && !p.own->superseded) {
+    next.lease_until = std::max(next.lease_until, p.own->lease_until);
+  }
+  if (p.own) {
+    next.leading = p.own->leading && now_ < next.lease_until;
+    if (p.own->leading && !next.leading) stop(partition, StopReason::lapsed, now_);
+    drop(partition);
+  }
+  p.own = next;
+  p.claim_due = false;
+  ++held_count_;
+  ++l.held_count;
+  set_epoch_lease(partition);
+  if (next.leading) announce(TransitionKind::acquired, partition, epoch, now_);
+  if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch, now_);
+  note_state_change(partition);
+}
+
+// Rule 4: the newest claim ends every earlier epoch. Exclusive mode stops at once; non-exclusive
+// mode goes on until its successor leads, so that a planned move has no unowned moment.
+void Induction::on_foreign_claim(Partition partition) {
+  PartitionState& p = state(partition);
+  if (!p.own || p.own->superseded) return;
+  p.own->superseded = true;
+  if (exclusive() || !p.own->leading) {
+    end(partition, StopReason::superseded);
+  } else if (!p.own->draining) {
+    p.own->draining = true;
+    announce(TransitionKind::draining, partition, p.own->epoch, now_);
+    note_state_change(partition);
+  }
+}
+
+void Induction::on_renewal(const Received& event, const Record& record) {
+  bool unread_claim = false;
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch{record.inc, named.claim_offset};
+    named.parts.for_each(partition_count(), [&](Partition partition) {
+      if (log_of(partition) != event.log) return;
+      if (record.id == options_.id) {
+        on_own_renewal(partition, epoch, record);
+      } else {
+        unread_claim |= on_foreign_renewal(partition, epoch, event, record);
+      }
+    });
+  }
+  if (unread_claim) gap(event.log, GapReason::unread_claim);
+}
+
+void Induction::on_own_renewal(Partition partition, const Epoch& epoch, const Record& record) {
+  PartitionState& p = state(partition);
+  const bool current = p.own && p.own->epoch == epoch &&
+                       (!p.own->superseded || (!exclusive() && p.own->draining));
+  if (!current) {
+    ++counters_.renewals_stale;
+  } else if (!log(log_of(partition)).check_pending) {
+    extend(partition, sent_plus_lease(record.seq));
+  }
+}
+
+// Returns whether it proves that a claim was missed.
+bool Induction::on_foreign_renewal(Partition partition, const Epoch& epoch,
+                                   const Received& event, const Record& record) {
+  PartitionState& p = state(partition);
+  if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) return true;
+  const bool draining = record.draining.contains(partition);
+  const bool leads = draining || record.leading.contains(partition);
+  if (p.history.is_valid(epoch)) {
+    p.history.renewal(epoch, record.id, draining, reading_of(event, record));
+  } else {
+    ++counters_.renewals_stale;
+  }
+  if (leads && !exclusive() && p.own && p.own->superseded && epoch > p.own->epoch) {
+    end(partition, StopReason::superseded);  // the successor leads: the drain is over
+  }
+  evaluate(partition);
+  return false;
+}
+
+void Induction::on_release(const Received& event, const Record& record) {
+  if (record.id == options_.id) return;
+  bool unread_claim = false;
+  const Reading reading = reading_of(event, record);
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch{record.inc, named.claim_offset};
+    named.parts.for_each(partition_count(), [&](Partition partition) {
+      if (log_of(partition) != event.log) return;
+      PartitionState& p = state(partition);
+      if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) {
+        unread_claim = true;
+        return;
+      }
+      if (!p.history.release(epoch, record.id, reading)) ++counters_.releases_refused;
+      evaluate(partition);
+    });
+  }
+  if (unread_claim) gap(event.log, GapReason::unread_claim);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,243 @@
+#include "neli_core/record.h"
+
+#include <boost/json.hpp>
+#include <charconv>
+#include <limits>
+
+namespace neliroute {
+namespace {
+
+namespace json = boost::json;
+
+// Deep enough for whatever a later version may nest in a claim, which counts all the same.
+constexpr std::uint32_t kNestingMax = 256;
+constexpr std::size_t kEpochsMax = kPartitionCountMax;
+constexpr std::int64_t kIncMax = (1LL << 53) - 1;
+
+std::optional<std::int64_t> integer_of(const json::value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* number = value->if_int64()) return *number;
+  if (const auto* number = value->if_uint64()) {
+    if (*number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return static_cast<std::int64_t>(*number);
+    }
+  }
+  return std::nullopt;
+}
+
+// Milliseconds since 1970, and no more than every reader of JSON can represent.
+std::optional<std::int64_t> inc_of(const json::value* value) {
+  const auto number = integer_of(value);
+  return number && *number <= kIncMax ? number : std::nullopt;
+}
+
+std::optional<std::uint32_t> small_of(const json::value* value) {
+  const auto number = integer_of(value);
+  if (!number || *number < 0 || *number > std::numeric_limits<std::uint32_t>::max()) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint32_t>(*number);
+}
+
+std::string text_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  return text == nullptr ? std::string{} : std::string(text->begin(), text->end());
+}
+
+std::optional<ProcessId> id_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  if (text == nullptr || text->size() != 16) return std::nullopt;
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), id, 16);
+  if (error != std::errc{} || end != text->data() + text->size() || id == 0) return std::nullopt;
+  return ProcessId{id};
+}
+
+std::optional<milliseconds> lease_of(const json::value* value) {
+  const auto number = integer_of(value);
+  if (!number || *number <= 0) return std::nullopt;
+  return std::min(milliseconds{*number}, kLeaseMax);
+}
+
+PartitionRanges ranges_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  if (text == nullptr) return {};
+  return PartitionRanges::parse(std::string_view(text->data(), text->size()))
+      .value_or(PartitionRanges{});
+}
+
+std::optional<RecordType> type_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  if (text == nullptr) return std::nullopt;
+  if (*text == "claim") return RecordType::claim;
+  if (*text == "renewal") return RecordType::renewal;
+  if (*text == "release") return RecordType::release;
+  return std::nullopt;
+}
+
+std::optional<std::vector<EpochParts>> epochs_of(const json::value* value) {
+  const json::object* object = value == nullptr ? nullptr : value->if_object();
+  if (object == nullptr || object->size() > kEpochsMax) return std::nullopt;
+  std::vector<EpochParts> epochs;
+  epochs.reserve(object->size());
+  std::size_t named = 0;
+  for (const auto& member : *object) {
+    const std::string_view key(member.key().data(), member.key().size());
+    EpochParts epoch;
+    const auto [end, error] =
+        std::from_chars(key.data(), key.data() + key.size(), epoch.claim_offset);
+    const json::string* text = member.value().if_string();
+    const bool padded = key.starts_with('-') || (key.size() > 1 && key.starts_with('0'));
+    if (error != std::errc{} || end != key.data() + key.size() || padded || text == nullptr) {
+      return std::nullopt;
+    }
+    auto parts = PartitionRanges::parse(std::string_view(text->data(), text->size()));
+    if (!parts) return std::nullopt;
+    // A partition has one epoch; ranges that repeat themselves would cost their reader dear.
+    named += parts->size();
+    if (named > kPartitionCountMax) return std::nullopt;
+    epoch.parts = std::move(*parts);
+    epochs.push_back(std::move(epoch));
+  }
+  return epochs;
+}
+
+std::optional<Settings> settings_of(const json::object& object) {
+  const auto slots = small_of(object.if_contains("slots"));
+  const auto partitions = small_of(object.if_contains("partitions"));
+  const auto logs = small_of(object.if_contains("logs"));
+  Settings settings;
+  settings.group = text_of(object.if_contains("group"));
+  settings.hash = text_of(object.if_contains("hash"));
+  settings.mode = text_of(object.if_contains("mode"));
+  if (!slots || !partitions || !logs || settings.group.empty() || settings.hash.empty() ||
+      settings.mode.empty()) {
+    return std::nullopt;
+  }
+  settings.slots = *slots;
+  settings.partitions = *partitions;
+  settings.logs = *logs;
+  return settings;
+}
+
+ProcessInfo process_of(const json::object& object) {
+  ProcessInfo process;
+  process.name = text_of(object.if_contains("by"));
+  process.endpoint = text_of(object.if_contains("at"));
+  const json::value* tags = object.if_contains("tags");
+  if (tags != nullptr && tags->is_object()) {
+    for (const auto& tag : tags->get_object()) {
+      process.tags.emplace_back(std::string(tag.key().data(), tag.key().size()),
+                                text_of(&tag.value()));
+    }
+  }
+  return process;
+}
+
+Decoded record_of(const json::object& object) {
+  const auto type = type_of(object.if_contains("t"));
+  if (!type) return Ignored::unknown_type;
+  const auto lane = small_of(object.if_contains("lane"));
+  if (!lane) return Ignored::no_lane;
+  Record record;
+  record.type = *type;
+  record.lane = Lane{*lane};
+  const auto id = id_of(object.if_contains("id"));
+  const auto inc = inc_of(object.if_contains("inc"));
+  const json::value* parts = object.if_contains("parts");
+  if (*type == RecordType::claim) {
+    // A claim counts whatever else is wrong with it: somebody may be about to lead on it.
+    const json::string* text = parts == nullptr ? nullptr : parts->if_string();
+    if (text != nullptr) {
+      record.parts = PartitionRanges::parse(std::string_view(text->data(), text->size()));
+    }
+  } else {
+    auto epochs = epochs_of(parts);
+    if (!id || !inc || !epochs) return Ignored::malformed;
+    record.epochs = std::move(*epochs);
+  }
+  record.id = id.value_or(kNobody);
+  record.inc = inc.value_or(0);
+  record.max_inc = inc_of(object.if_contains("max_inc")).value_or(0);
+  record.version = integer_of(object.if_contains("v")).value_or(0);
+  record.seq = static_cast<std::uint64_t>(integer_of(object.if_contains("seq")).value_or(0));
+  record.lease = lease_of(object.if_contains("lease_ms"));
+  record.max_lease = lease_of(object.if_contains("max_ms"));
+  record.since = integer_of(object.if_contains("since"));
+  record.process = process_of(object);
+  record.settings = settings_of(object);
+  if (*type == RecordType::renewal) {
+    record.leading = ranges_of(object.if_contains("leading"));
+    record.draining = ranges_of(object.if_contains("draining"));
+  }
+  return record;
+}
+
+const char* name_of(RecordType type) {
+  switch (type) {
+    case RecordType::claim:
+      return "claim";
+    case RecordType::renewal:
+      return "renewal";
+    case RecordType::release:
+      return "release";
+  }
+  return "";
+}
+
+}  // namespace
+
+Decoded decode_record(std::string_view value) {
+  json::parse_options options;
+  options.max_depth = kNestingMax;
+  options.allow_invalid_utf8 = true;  // names come from command lines and may be any bytes
+  boost::system::error_code error;
+  const json::value parsed =
+      json::parse(json::string_view(value.data(), value.size()), error, {}, options);
+  const json::object* object = error ? nullptr : parsed.if_object();
+  if (object == nullptr) return Ignored::not_json;
+  return record_of(*object);
+}
+
+std::string encode_record(const Record& record) {
+  json::object object;
+  object["v"] = record.version;
+  object["t"] = name_of(record.type);
+  object["lane"] = record.lane.value();
+  object["id"] = to_string(record.id);
+  object["seq"] = record.seq;
+  object["inc"] = record.inc;
+  if (record.max_inc != 0) object["max_inc"] = record.max_inc;
+  if (record.type == RecordType::claim) {
+    if (record.parts) object["parts"] = record.parts->to_string();
+  } else {
+    json::object epochs;
+    for (const EpochParts& epoch : record.epochs) {
+      epochs[std::to_string(epoch.claim_offset)] = epoch.parts.to_string();
+    }
+    object["parts"] = std::move(epochs);
+  }
+  if (record.type == RecordType::renewal) {
+    object["leading"] = record.leading.to_string();
+    object["draining"] = record.draining.to_string();
+  }
+  if (record.lease) object["lease_ms"] = record.lease->count();
+  if (record.max_lease) object["max_ms"] = record.max_lease->count();
+  if (record.since) object["since"] = *record.since;
+  object["by"] = record.process.name;
+  object["at"] = record.process.endpoint;
+  if (record.settings) {
+    object["group"] = record.settings->group;
+    object["slots"] = record.settings->slots;
+    object["partitions"] = record.settings->partitions;
+    object["logs"] = record.settings->logs;
+    object["hash"] = record.settings->hash;
+    object["mode"] = record.settings->mode;
+  }
+  json::object tags;
+  for (const auto& [key, text] : record.process.tags) tags[key] = text;
+  object["tags"] = std::move(tags);
+  return json::serialize(object);
+}
+
+}  // namespace neliroute

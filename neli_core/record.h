@@ -1,0 +1,105 @@
+// The three records of the protocol, as they stand in a log, and their JSON form.
+//
+// A claim says "I want these partitions", a renewal "I still hold these epochs", a release "I am
+// done with these". One record may name many partitions and means the same as one record for each
+// of them at the same offset. Unknown fields are ignored. `v, t, lane, id, inc, parts, seq,
+// lease_ms, max_ms` keep their meaning in every later version.
+//
+// Threads: values and pure functions, any.   Units: milliseconds on the wire.
+// Errors: decode() never fails hard: what it cannot use is named by `Ignored`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "neli_core/ids.h"
+#include "neli_core/partition_ranges.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+/// A record that we write is never longer; longer lists are split over several records.
+inline constexpr std::size_t kRecordBytesMax = 64 * 1024;
+
+enum class RecordType { claim, renewal, release };
+
+using Tags = std::vector<std::pair<std::string, std::string>>;
+
+/// What all processes of a topic must agree on (group and mode: within a lane).
+struct Settings {
+  std::string group;
+  std::uint32_t slots = 0;
+  std::uint32_t partitions = 0;
+  std::uint32_t logs = 0;
+  std::string hash;
+  std::string mode;
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+/// Who wrote it, for people and callers; never compared by the protocol.
+struct ProcessInfo {
+  std::string name;
+  std::string endpoint;
+  Tags tags;
+  friend bool operator==(const ProcessInfo&, const ProcessInfo&) = default;
+};
+
+/// The partitions of one claim record, in a renewal or a release.
+struct EpochParts {
+  std::int64_t claim_offset = -1;
+  PartitionRanges parts;
+  friend bool operator==(const EpochParts&, const EpochParts&) = default;
+};
+
+struct Record {
+  RecordType type = RecordType::claim;
+  std::int64_t version = 1;
+  Lane lane;
+  ProcessId id = kNobody;
+  std::uint64_t seq = 0;
+  /// Incarnation; in a claim 0 stands for the claim record's own broker time.
+  std::int64_t inc = 0;
+  /// The greatest inc that the writer knows in this log. What a lone owner knew, others repeat, so
+  /// it outlives that owner: a newcomer reads only a little way back.
+  std::int64_t max_inc = 0;
+  /// Claims: the partitions claimed. No value: unreadable, so every partition of the log.
+  std::optional<PartitionRanges> parts;
+  /// Renewals and releases: which epochs.
+  std::vector<EpochParts> epochs;
+  /// Renewals: the states of the partitions named; the rest are looking.
+  PartitionRanges leading;
+  PartitionRanges draining;
+  /// No value: unreadable, so the reader takes the greatest lease it knows of.
+  std::optional<milliseconds> lease;
+  std::optional<milliseconds> max_lease;
+  /// Broker time of the writer's first own record read back; compared to find who came first.
+  std::optional<std::int64_t> since;
+  ProcessInfo process;
+  /// No value: the record does not carry all of them (another version).
+  std::optional<Settings> settings;
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+/// Why a record on the topic means nothing to us. Counted, never an error.
+enum class Ignored {
+  not_json,      ///< not a JSON object
+  unknown_type,  ///< an object, but `t` is none of ours
+  no_lane,       ///< no lane can be read, so it is not this lane's
+  malformed,     ///< a renewal or release whose id, epochs or partitions cannot be read
+};
+
+using Decoded = std::variant<Record, Ignored>;
+
+/// Reads one record value. Bounded in time and memory by the value's length.
+[[nodiscard]] Decoded decode_record(std::string_view value);
+
+/// Writes one; decode_record(encode_record(r)) == r for every record of version 1.
+[[nodiscard]] std::string encode_record(const Record& record);
+
+}  // namespace neliroute

@@ -1,0 +1,64 @@
+// Result<T>: a value or an Error. No exception leaves a public call of this library.
+//
+// An Error is a code of our own category plus, where there is more to say, the text of this
+// occurrence: it names the input, what was expected and what to do.
+//
+// Threads: values, any.   Units: none.   Errors: this is where they are defined.
+#pragma once
+
+#include <boost/system/error_code.hpp>
+#include <boost/system/result.hpp>
+#include <string>
+#include <utility>
+
+namespace neliroute {
+
+enum class Errc {
+  not_owner = 1,       ///< this process does not lead the slot's partition now
+  bad_option,          ///< a setting is wrong, or two of them contradict each other
+  topic_unfit,         ///< the topic exists, but its configuration breaks an assumption
+  settings_conflict,   ///< the running group has other slots, partitions, logs, hash or mode
+  ledger_unreachable,  ///< no broker answered in time
+  ledger_refused,      ///< the broker answered: not authorised, or not supported
+  barrier_stuck,       ///< the application's barrier did not end; the process left the group
+  closed,              ///< the object was closed, or is closing
+  timed_out,           ///< the bound of the call passed first
+};
+
+/// Our category. Its messages say what happened and what to do.
+[[nodiscard]] const boost::system::error_category& error_category() noexcept;
+[[nodiscard]] boost::system::error_code make_error_code(Errc code) noexcept;
+
+/// A code of our category, and what it is about this time.
+class [[nodiscard]] Error {
+ public:
+  Error() noexcept = default;  ///< no error; what error() of a Result with a value returns
+  Error(Errc code) noexcept : code_(code) {}  // NOLINT: an Errc is an Error without details
+  Error(Errc code, std::string detail) : code_(code), detail_(std::move(detail)) {}
+
+  [[nodiscard]] Errc code() const noexcept { return code_; }
+  [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
+  /// The detail where there is one, else the category's message.
+  [[nodiscard]] std::string message() const;
+
+ private:
+  Errc code_{};
+  std::string detail_;
+};
+
+/// For boost::system::result::value(), which throws what this makes of an Error.
+[[nodiscard]] boost::system::error_code make_error_code(const Error& error) noexcept;
+[[noreturn]] void throw_exception_from_error(const Error& error,
+                                             const boost::source_location& location);
+
+/// boost::system::result, but ignoring one does not compile.
+template <class T = void>
+class [[nodiscard]] Result : public boost::system::result<T, Error> {
+ public:
+  using boost::system::result<T, Error>::result;
+};
+
+}  // namespace neliroute
+
+template <>
+struct boost::system::is_error_code_enum<neliroute::Errc> : std::true_type {};

@@ -1,0 +1,95 @@
+#include "neli_core/settings_agreement.h"
+
+#include <algorithm>
+
+namespace neliroute {
+namespace {
+
+std::string text_of(const std::string& value) { return value; }
+std::string text_of(std::uint32_t value) { return std::to_string(value); }
+
+}  // namespace
+
+void SettingsAgreement::note(const Record& record, milliseconds lease, LocalTime read,
+                             bool fresh) {
+  if (!record.since || !record.settings || record.id == kNobody) return;
+  if (record.type == RecordType::release && !fresh) return;  // a goodbye proves nobody's life
+  Seen& seen = seen_[record.id];
+  seen.seniority = {*record.since, record.id};
+  if (seen.settings != *record.settings || seen.lane != record.lane) {
+    seen.settings = *record.settings;
+    seen.lane = record.lane;
+    if (seen.differs) --differing_count_;
+    seen.differs = difference(seen).has_value();
+    if (seen.differs) ++differing_count_;
+  }
+  if (seen.name != record.process.name) seen.name = record.process.name;
+  seen.live_until = later(read, lease);
+  seen.fresh = seen.fresh || fresh;
+  if (seen_.size() > forget_at_) forget(read);
+}
+
+void SettingsAgreement::forget(LocalTime now) {
+  for (auto it = seen_.begin(); it != seen_.end();) {
+    if (it->second.live_until > now) {
+      ++it;
+      continue;
+    }
+    if (it->second.differs) --differing_count_;
+    it = seen_.erase(it);
+  }
+  forget_at_ = std::max<std::size_t>(64, 2 * seen_.size());
+}
+
+const SettingsAgreement::Seen* SettingsAgreement::senior(bool same_lane, LocalTime now) const {
+  const Seen* first = nullptr;
+  for (const auto& [id, seen] : seen_) {
+    if (seen.live_until <= now || (seen.lane == lane_) != same_lane) continue;
+    if (first == nullptr || seen.seniority < first->seniority) first = &seen;
+  }
+  return first;
+}
+
+std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
+  const auto differ = [&](const char* field, const auto& theirs, const auto& mine,
+                          const char* option) -> std::optional<Error> {
+    if (theirs == mine) return std::nullopt;
+    return Error{Errc::settings_conflict,
+                 std::string(field) + " is " + text_of(mine) + " here, but " + text_of(theirs) +
+                     " in the running group (process " + seen.name + "); start with " + option +
+                     " " + text_of(theirs) + ", or stop all of its processes first"};
+  };
+  const Settings& theirs = seen.settings;
+  if (auto e = differ("slots", theirs.slots, own_.slots, "--slots")) return e;
+  if (auto e = differ("partitions", theirs.partitions, own_.partitions, "--partitions")) return e;
+  if (auto e = differ("logs", theirs.logs, own_.logs, "--logs")) return e;
+  if (auto e = differ("hash", theirs.hash, own_.hash, "--hash")) return e;
+  if (seen.lane != lane_ || !member_) return std::nullopt;
+  if (auto e = differ("group", theirs.group, own_.group, "--group")) return e;
+  return differ("mode", theirs.mode, own_.mode, "--mode");
+}
+
+std::optional<Error> SettingsAgreement::conflict(const std::optional<Seniority>& own,
+                                                 LocalTime now) const {
+  if (differing_count_ == 0) return std::nullopt;
+  for (const bool same_lane : {true, false}) {
+    const Seen* first = senior(same_lane, now);
+    if (first == nullptr || !first->fresh) continue;
+    if (own && *own < first->seniority) continue;
+    if (auto error = difference(*first)) return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<LocalTime> SettingsAgreement::undecided_until(LocalTime now) const {
+  std::optional<LocalTime> until;
+  if (differing_count_ == 0) return until;
+  for (const bool same_lane : {true, false}) {
+    const Seen* first = senior(same_lane, now);
+    if (first == nullptr || first->fresh || !difference(*first)) continue;
+    until = std::max(until.value_or(kLongAgo), first->live_until);
+  }
+  return until;
+}
+
+}  // namespace neliroute

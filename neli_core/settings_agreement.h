@@ -1,0 +1,64 @@
+// Whether this process's settings are those of the group that runs ("One configuration" of
+// docs/protocol.md): the running configuration is that of the live record whose writer came first.
+//
+// Threads: one.   Units: LocalTime, broker milliseconds.   Errors: conflict() returns one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "neli_core/ids.h"
+#include "neli_core/record.h"
+#include "neli_core/result.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+class SettingsAgreement {
+ public:
+  /// When a process came: broker time of its first record, ties by id.
+  struct Seniority {
+    std::int64_t since = 0;
+    ProcessId id = kNobody;
+    friend auto operator<=>(const Seniority&, const Seniority&) = default;
+  };
+
+  /// `member`: takes part in the group; a watcher may stand by with any group and mode.
+  SettingsAgreement(Settings own, Lane lane, bool member = true)
+      : own_(std::move(own)), lane_(lane), member_(member) {}
+
+  /// A foreign record was read. `fresh`: it was appended after the tail started, so its writer
+  /// lived then; what lay in the log before may be of a process long gone.
+  void note(const Record& record, milliseconds lease, LocalTime read, bool fresh);
+
+  /// The error to refuse with, if a senior with other settings is known to live.
+  /// `own`: no value before anything was written; everybody is senior then.
+  [[nodiscard]] std::optional<Error> conflict(const std::optional<Seniority>& own,
+                                              LocalTime now) const;
+  /// Until when it is not known whether a senior with other settings still lives.
+  [[nodiscard]] std::optional<LocalTime> undecided_until(LocalTime now) const;
+
+ private:
+  struct Seen {
+    Seniority seniority;
+    Lane lane;
+    Settings settings;
+    std::string name;
+    LocalTime live_until;
+    bool fresh = false;
+    bool differs = false;
+  };
+  [[nodiscard]] const Seen* senior(bool same_lane, LocalTime now) const;
+  [[nodiscard]] std::optional<Error> difference(const Seen& seen) const;
+  void forget(LocalTime now);
+
+  Settings own_;
+  Lane lane_;
+  bool member_;
+  std::map<ProcessId, Seen> seen_;
+  std::size_t differing_count_ = 0;  ///< at rest 0, and then nothing is searched
+  std::size_t forget_at_ = 64;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,203 @@
+#include "neli_core/timing.h"
+
+#include <algorithm>
+
+namespace neliroute {
+namespace {
+
+std::string text(milliseconds value) { return std::to_string(value.count()) + " ms"; }
+Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
+
+milliseconds default_clock_error(milliseconds session) {
+  return std::max(session / 20, milliseconds{100});
+}
+
+// Non-exclusive: how long a successor may take after the owner's last renewal. It is noticed
+// after a session, told by a heartbeat, and its first renewal must still be read.
+milliseconds non_exclusive_bound(milliseconds session, milliseconds heartbeat,
+                                 milliseconds interval, GroupProtocol protocol) {
+  const milliseconds rebalance =
+      protocol == GroupProtocol::consumer ? milliseconds{500} : milliseconds{3500};
+  return session + heartbeat + interval + rebalance;
+}
+
+milliseconds exclusive_lease(milliseconds session, milliseconds clock_error) {
+  return std::min(session * 3 / 4, session * 19 / 20 - clock_error);
+}
+
+// What no bound below is meant to judge, nor its arithmetic to overflow with.
+Result<void> refuse_absurd(const TimingRequest& request) {
+  constexpr milliseconds kMost{24 * 3'600'000};
+  const auto check = [&](const char* option, const std::optional<milliseconds>& value,
+                         milliseconds least) -> Result<void> {
+    if (!value || (*value >= least && *value <= kMost)) return {};
+    return bad(std::string(option) + " " + text(*value) + " is outside of " + text(least) + " to " +
+               text(kMost));
+  };
+  for (auto checked : {check("--session", request.session, milliseconds{1}),
+                       check("--interval", request.interval, milliseconds{1}),
+                       check("--lease", request.lease, milliseconds{1}),
+                       check("--clock-error", request.clock_error, milliseconds{0})}) {
+    if (!checked) return checked;
+  }
+  return {};
+}
+
+Result<milliseconds> session_in_force(const TimingRequest& request, const SessionFacts& facts,
+                                      std::vector<std::string>& warnings) {
+  const milliseconds profile = timing_of(request.profile).session;
+  if (facts.protocol == GroupProtocol::consumer) {
+    const milliseconds session = facts.session.value_or(request.session.value_or(profile));
+    if (request.session && *request.session != session) {
+      return bad("--session " + text(*request.session) + " differs from the " + text(session) +
+                 " in force; with the consumer protocol the broker decides: set the group's "
+                 "consumer.session.timeout.ms or the broker's group.consumer.session.timeout.ms, "
+                 "or leave --session out");
+    }
+    return session;
+  }
+  const milliseconds low =
+      std::max(kClassicSessionMin, facts.session_min.value_or(kClassicSessionMin));
+  const milliseconds high = facts.session_max.value_or(milliseconds{1'800'000});
+  if (high < low) {
+    return bad("the broker's group.max.session.timeout.ms of " + text(high) +
+               " is below the " + text(low) + " that the classic protocol needs; raise it");
+  }
+  if (request.session) {
+    if (*request.session < low || *request.session > high) {
+      return bad("--session " + text(*request.session) + " is outside of " + text(low) + " to " +
+                 text(high) + ", what the classic protocol and this broker allow "
+                 "(group.min.session.timeout.ms, group.max.session.timeout.ms)");
+    }
+    return *request.session;
+  }
+  const milliseconds session = std::clamp(profile, low, high);
+  if (session != profile) {
+    warnings.push_back("session is " + text(session) + " instead of the profile's " +
+                       text(profile) + ": the classic protocol and this broker allow no other");
+  }
+  return session;
+}
+
+Result<milliseconds> exclusive_lease_for(const TimingRequest& request, const Timing& timing) {
+  if (request.lease) {
+    if (*request.lease + timing.clock_error >= timing.session) {
+      return bad("exclusive mode needs lease + clock error < session, but " +
+                 text(*request.lease) + " + " + text(timing.clock_error) + " >= " +
+                 text(timing.session) + "; lower --lease or --clock-error, or raise the session");
+    }
+    return *request.lease;
+  }
+  // The profile's own session gives a shorter hand-over, where the one in force leaves room.
+  const milliseconds profile_session = timing_of(request.profile).session;
+  const milliseconds profile_error =
+      request.clock_error.value_or(default_clock_error(profile_session));
+  const milliseconds wanted = exclusive_lease(profile_session, profile_error);
+  const milliseconds lease = wanted.count() > 0 && wanted + timing.clock_error < timing.session
+                                 ? wanted
+                                 : exclusive_lease(timing.session, timing.clock_error);
+  if (lease.count() <= 0) {
+    return bad("a session of " + text(timing.session) +
+               " leaves no lease beside a clock error of " +
+               text(timing.clock_error) + "; raise the session or lower --clock-error");
+  }
+  return lease;
+}
+
+Result<void> choose_non_exclusive(const TimingRequest& request, const SessionFacts& facts,
+                                  Timing& timing) {
+  const milliseconds profile_interval = timing_of(request.profile).interval;
+  const auto bound = [&](milliseconds interval) {
+    return non_exclusive_bound(timing.session, timing.heartbeat, interval, facts.protocol);
+  };
+  timing.lease = request.lease.value_or(
+      std::max(3 * timing.session, bound(request.interval.value_or(profile_interval))));
+  timing.interval = request.interval.value_or(std::min(profile_interval, timing.lease / 4));
+  if (timing.lease < bound(timing.interval)) {
+    return bad("non-exclusive mode needs a lease of at least " + text(bound(timing.interval)) +
+               " (session " + text(timing.session) + " + heartbeat " + text(timing.heartbeat) +
+               " + interval " + text(timing.interval) + " + rebalance), but --lease is " +
+               text(timing.lease) + "; raise --lease or lower the session");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(GroupProtocol protocol) noexcept {
+  return protocol == GroupProtocol::classic ? "classic" : "consumer";
+}
+
+std::string_view to_string(Profile profile) noexcept {
+  switch (profile) {
+    case Profile::fast:
+      return "fast";
+    case Profile::balanced:
+      return "balanced";
+    case Profile::steady:
+      return "steady";
+  }
+  return "";
+}
+
+std::optional<Profile> parse_profile(std::string_view text) noexcept {
+  for (const Profile profile : {Profile::fast, Profile::balanced, Profile::steady}) {
+    if (to_string(profile) == text) return profile;
+  }
+  return std::nullopt;
+}
+
+ProfileTiming timing_of(Profile profile) noexcept {
+  switch (profile) {
+    case Profile::fast:
+      return {milliseconds{100}, milliseconds{500}};
+    case Profile::balanced:
+      return {milliseconds{500}, milliseconds{3000}};
+    case Profile::steady:
+      break;
+  }
+  return {milliseconds{2000}, milliseconds{10000}};
+}
+
+Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& facts) {
+  if (auto sane = refuse_absurd(request); !sane) return sane.error();
+  Timing timing;
+  const auto session = session_in_force(request, facts, timing.warnings);
+  if (!session) return session.error();
+  timing.session = *session;
+  timing.heartbeat = facts.heartbeat.value_or(std::max(timing.session / 10, milliseconds{1}));
+  timing.clock_error = request.clock_error.value_or(default_clock_error(timing.session));
+  if (request.mode == Mode::exclusive) {
+    const auto lease = exclusive_lease_for(request, timing);
+    if (!lease) return lease.error();
+    timing.lease = *lease;
+    timing.interval = request.interval.value_or(
+        std::min(timing_of(request.profile).interval, timing.lease / 4));
+  } else if (auto chosen = choose_non_exclusive(request, facts, timing); !chosen) {
+    return chosen.error();
+  }
+  if (timing.lease > kLeaseMax) {
+    return bad("a lease of " + text(timing.lease) + " is above the limit of " + text(kLeaseMax) +
+               "; lower --lease, or the session it follows from");
+  }
+  if (timing.interval.count() <= 0 || 3 * timing.interval > timing.lease) {
+    return bad("3 x interval must not exceed the lease, but 3 x " + text(timing.interval) + " = " +
+               text(3 * timing.interval) + " > " + text(timing.lease) +
+               "; lower --interval or raise --lease");
+  }
+  return timing;
+}
+
+Timing watcher_timing(const TimingRequest& request) {
+  SessionFacts facts;
+  facts.protocol = GroupProtocol::consumer;
+  TimingRequest defaults = request;
+  defaults.session.reset();
+  if (auto timing = derive_timing(defaults, facts)) return *timing;
+  defaults.lease.reset();
+  defaults.interval.reset();
+  defaults.clock_error.reset();
+  return *derive_timing(defaults, facts);
+}
+
+}  // namespace neliroute

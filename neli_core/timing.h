@@ -1,0 +1,76 @@
+// How the durations of the protocol follow from each other, and which of them contradict.
+//
+// Every value not given follows the session in force; values given are never changed, and refused
+// with both numbers when they break a bound.
+//
+// Threads: pure functions, any.   Units: std::chrono.
+// Errors: derive_timing() names the option, both numbers and what to do.
+// Paper: "Protocol definition" (T and session.timeout.ms), "Exclusivity" (T + e).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "neli_core/options.h"
+#include "neli_core/result.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+enum class GroupProtocol { classic, consumer };
+[[nodiscard]] std::string_view to_string(GroupProtocol protocol) noexcept;
+
+enum class Profile { fast, balanced, steady };
+[[nodiscard]] std::string_view to_string(Profile profile) noexcept;
+[[nodiscard]] std::optional<Profile> parse_profile(std::string_view text) noexcept;
+
+/// What a profile stands for where nothing else is given.
+struct ProfileTiming {
+  milliseconds interval;
+  milliseconds session;
+};
+[[nodiscard]] ProfileTiming timing_of(Profile profile) noexcept;
+
+/// What the user gave.
+struct TimingRequest {
+  Mode mode = Mode::non_exclusive;
+  Profile profile = Profile::balanced;
+  std::optional<milliseconds> session;
+  std::optional<milliseconds> interval;
+  std::optional<milliseconds> lease;
+  std::optional<milliseconds> clock_error;
+};
+
+/// What the broker said; a value that nobody could tell is empty.
+struct SessionFacts {
+  GroupProtocol protocol = GroupProtocol::consumer;
+  /// Consumer protocol: the session and heartbeat in force for the group.
+  std::optional<milliseconds> session;
+  std::optional<milliseconds> heartbeat;
+  /// Classic protocol: the broker's bounds on what a member may ask for.
+  std::optional<milliseconds> session_min;
+  std::optional<milliseconds> session_max;
+};
+
+/// All of it, consistent.
+struct Timing {
+  milliseconds interval{0};
+  milliseconds lease{0};
+  milliseconds clock_error{0};
+  milliseconds session{0};
+  milliseconds heartbeat{0};
+  std::vector<std::string> warnings;
+};
+
+[[nodiscard]] Result<Timing> derive_timing(const TimingRequest& request,
+                                           const SessionFacts& facts);
+
+/// A watcher has no session: it takes the profile's lease.
+[[nodiscard]] Timing watcher_timing(const TimingRequest& request);
+
+/// A classic session below this cannot work with librdkafka: a rejoin may wait 1 s in silence.
+inline constexpr milliseconds kClassicSessionMin{2000};
+
+}  // namespace neliroute

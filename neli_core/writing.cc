@@ -1,0 +1,213 @@
+// Induction: writing claims, renewals and releases, and what became of them (rules 1 and 3).
+#include <algorithm>
+#include <utility>
+
+#include "neli_core/induction.h"
+
+namespace neliroute {
+namespace {
+
+// Renewals that may be on their way at once, and one more for a change of state; a ledger that is
+// away for long is not met by a flood of stale ones when it is back.
+constexpr std::uint32_t kRenewalsInFlightMax = 2;
+constexpr std::uint32_t kReleaseAttemptsMax = 3;
+
+template <class T>
+std::pair<std::vector<T>, std::vector<T>> halves_of(const std::vector<T>& all) {
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  return {std::vector<T>(all.begin(), middle), std::vector<T>(middle, all.end())};
+}
+
+}  // namespace
+
+void Induction::note_state_change(Partition partition) {
+  log(log_of(partition)).state_changed = true;
+}
+
+// All logs are renewed at the same instants, so that a broker has one reason to wake its readers
+// where it would have had as many as there are logs.
+LocalTime Induction::next_beat() const {
+  const microseconds interval = options_.interval;
+  return later(*first_now_, ((now_ - *first_now_) / interval + 1) * interval);
+}
+
+void Induction::schedule_renewals() {
+  for (LogState& l : logs_) {
+    if (l.held_count == 0) {
+      l.next_renewal = kNever;
+      l.renewal_due = false;
+      l.state_changed = false;
+    } else if (l.next_renewal == kNever) {
+      l.next_renewal = next_beat();
+    } else if (now_ >= l.next_renewal) {
+      l.renewal_due = true;
+      l.next_renewal = next_beat();
+    }
+  }
+}
+
+Record Induction::header(RecordType type, Log which) const {
+  Record record;
+  record.type = type;
+  record.lane = options_.lane;
+  record.id = options_.id;
+  record.lease = options_.lease;
+  record.max_lease = lease_bound_;
+  record.max_inc = log(which).greatest_inc;
+  record.since = since_;
+  record.process = options_.process;
+  record.settings = options_.settings;
+  return record;
+}
+
+void Induction::write(Record& record, Outstanding outstanding, std::string value) {
+  while (!sent_.empty() && later(sent_.begin()->second, options_.lease) <= now_) {
+    sent_.erase(sent_.begin());
+  }
+  sent_[record.seq] = now_;
+  wrote_ = true;
+  const Log to = outstanding.log;
+  outstanding_[record.seq] = std::move(outstanding);
+  ready_.writes.push_back({to, record.seq, std::move(value)});
+}
+
+void Induction::write_claims(Log which) {
+  LogState& l = log(which);
+  if (l.claims_due.empty()) return;
+  std::vector<Partition> due;
+  for (const Partition partition : std::exchange(l.claims_due, {})) {
+    state(partition).claim_listed = false;
+    if (claim_time(partition) <= now_) due.push_back(partition);
+  }
+  if (!due.empty()) write_claim(which, due);
+}
+
+void Induction::write_claim(Log which, const std::vector<Partition>& partitions) {
+  Record record = header(RecordType::claim, which);
+  record.inc = log(which).greatest_inc;
+  record.parts = PartitionRanges::of(partitions);
+  record.seq = next_seq_;
+  std::string value = encode_record(record);
+  if (value.size() > kRecordBytesMax && partitions.size() > 1) {
+    const auto [first, second] = halves_of(partitions);
+    write_claim(which, first);
+    return write_claim(which, second);
+  }
+  ++next_seq_;
+  for (const Partition partition : partitions) {
+    PartitionState& p = state(partition);
+    p.claim = ClaimUnderWay{record.seq, now_};
+    p.claim_due = false;
+    p.last_claim_written = now_;
+    evaluate(partition);
+  }
+  Outstanding outstanding;
+  outstanding.log = which;
+  outstanding.type = RecordType::claim;
+  outstanding.claimed = partitions;
+  write(record, std::move(outstanding), std::move(value));
+}
+
+void Induction::write_renewals(Log which) {
+  LogState& l = log(which);
+  if (!l.renewal_due && !l.state_changed) return;
+  const std::uint32_t in_flight_max = kRenewalsInFlightMax + (l.state_changed ? 1 : 0);
+  if (l.held_count == 0 || l.renewals_in_flight >= in_flight_max) return;
+  l.renewal_due = false;
+  l.state_changed = false;
+  // One record carries one inc. More than one is rare: after two first claims at once.
+  std::map<std::int64_t, std::vector<Partition>> by_inc;
+  for_each_partition_of(which, [&](Partition partition) {
+    const PartitionState& p = state(partition);
+    if (p.own && !p.barrier) by_inc[p.own->epoch.inc].push_back(partition);
+  });
+  if (by_inc.empty()) return;
+  for (const auto& [inc, partitions] : by_inc) write_renewal(which, inc, partitions);
+  ++l.renewals_in_flight;
+  outstanding_.rbegin()->second.ends_batch = true;
+}
+
+void Induction::write_renewal(Log which, std::int64_t inc,
+                              const std::vector<Partition>& partitions) {
+  Record record = header(RecordType::renewal, which);
+  record.inc = inc;
+  std::map<std::int64_t, PartitionRanges> by_claim;
+  for (const Partition partition : partitions) {
+    const OwnEpoch& own = *state(partition).own;
+    by_claim[own.epoch.offset].insert(partition);
+    if (own.leading) (own.draining ? record.draining : record.leading).insert(partition);
+  }
+  for (auto& [offset, parts] : by_claim) record.epochs.push_back({offset, std::move(parts)});
+  record.seq = next_seq_;
+  std::string value = encode_record(record);
+  if (value.size() > kRecordBytesMax && partitions.size() > 1) {
+    const auto [first, second] = halves_of(partitions);
+    write_renewal(which, inc, first);
+    return write_renewal(which, inc, second);
+  }
+  ++next_seq_;
+  Outstanding outstanding;
+  outstanding.log = which;
+  outstanding.type = RecordType::renewal;
+  write(record, std::move(outstanding), std::move(value));
+}
+
+void Induction::write_releases(Log which) {
+  LogState& l = log(which);
+  if (l.releases.empty()) return;
+  std::map<std::int64_t, std::vector<PendingRelease>> by_inc;
+  for (const PendingRelease& r : std::exchange(l.releases, {})) by_inc[r.epoch.inc].push_back(r);
+  for (const auto& [inc, releases] : by_inc) write_release(which, inc, releases);
+}
+
+void Induction::write_release(Log which, std::int64_t inc,
+                              const std::vector<PendingRelease>& releases) {
+  Record record = header(RecordType::release, which);
+  record.inc = inc;
+  std::map<std::int64_t, std::vector<Partition>> by_claim;
+  for (const PendingRelease& r : releases) by_claim[r.epoch.offset].push_back(r.partition);
+  for (const auto& [offset, parts] : by_claim) {
+    record.epochs.push_back({offset, PartitionRanges::of(parts)});
+  }
+  record.seq = next_seq_;
+  std::string value = encode_record(record);
+  if (value.size() > kRecordBytesMax && releases.size() > 1) {
+    const auto [first, second] = halves_of(releases);
+    write_release(which, inc, first);
+    return write_release(which, inc, second);
+  }
+  ++next_seq_;
+  Outstanding outstanding;
+  outstanding.log = which;
+  outstanding.type = RecordType::release;
+  outstanding.released = releases;
+  write(record, std::move(outstanding), std::move(value));
+}
+
+void Induction::on(const WriteAcknowledged& event) { finish(event.seq, true); }
+void Induction::on(const WriteFailed& event) { finish(event.seq, false); }
+
+void Induction::finish(std::uint64_t seq, bool stored) {
+  const auto found = outstanding_.find(seq);
+  if (found == outstanding_.end()) return;
+  const Outstanding outstanding = std::move(found->second);
+  outstanding_.erase(found);
+  LogState& l = log(outstanding.log);
+  if (outstanding.ends_batch) --l.renewals_in_flight;
+  for (const Partition partition : outstanding.claimed) {
+    PartitionState& p = state(partition);
+    if (stored || !p.claim || p.claim->seq != seq) continue;
+    p.claim.reset();
+    p.claim_due = p.assigned;
+    evaluate(partition);
+  }
+  for (PendingRelease release : outstanding.released) {
+    if (stored) {
+      announce(TransitionKind::released, release.partition, release.epoch, now_);
+    } else if (++release.attempts < kReleaseAttemptsMax) {
+      l.releases.push_back(release);
+    }
+  }
+}
+
+}  // namespace neliroute

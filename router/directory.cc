@@ -1,0 +1,210 @@
+#include "router/directory.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace neliroute {
+
+Directory::Directory(DirectoryOptions options)
+    : options_(options),
+      lease_bound_(options.lease),
+      hints_(options.partitions),
+      logs_(options.logs),
+      expiries_(options.partitions) {}
+
+LocalTime Directory::answering_until(Log log) const {
+  const LogView& view = logs_[log.value()];
+  return view.started ? later(view.last_answer, options_.lease) : kLongAgo;
+}
+
+LocalTime Directory::history_until(Log log) const {
+  const LogView& view = logs_[log.value()];
+  return view.started ? later(view.started_at, lease_bound_) : kNever;
+}
+
+void Directory::on(const TailStarted& event, LocalTime now) {
+  LogView& view = logs_[event.log.value()];
+  view = {true, event.end, now, now};
+}
+
+void Directory::on(const LogPosition& event, LocalTime now) {
+  logs_[event.log.value()].last_answer = now;
+}
+
+void Directory::on(const Reread& event, LocalTime now) {
+  logs_[event.log.value()].last_answer = now;
+}
+
+void Directory::on(const GapFound& event, LocalTime) {
+  logs_[event.log.value()].started = false;
+  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
+    Hint& hint = hints_[p];
+    hint.next.reset();
+    hint.next_epoch = kNoEpoch;
+    if (hint.owner) lose_owner(Partition{p}, kLongAgo);
+    hint.unowned_since = kLongAgo;
+    // The topic may be made again, with offsets from 0 on; inc keeps its epochs above these.
+    note_change(Partition{p});
+  }
+}
+
+void Directory::on(const Received& event, LocalTime now) {
+  LogView& view = logs_[event.log.value()];
+  if (!view.started) return;
+  view.last_answer = now;
+  const auto* record = std::get_if<Record>(event.value);
+  if (record == nullptr) return;
+  if (record->lease) lease_bound_ = std::max(lease_bound_, *record->lease);
+  if (record->max_lease) lease_bound_ = std::max(lease_bound_, *record->max_lease);
+  if (record->lane != options_.lane || event.offset < view.end_at_start) return;
+  switch (record->type) {
+    case RecordType::claim:
+      return on_claim(event, *record, now);
+    case RecordType::renewal:
+      return on_renewal(event, *record, now);
+    case RecordType::release:
+      return on_release(event, *record, now);
+  }
+}
+
+void Directory::on_claim(const Received& event, const Record& record, LocalTime now) {
+  const Epoch epoch{record.inc != 0 ? record.inc : event.stamped.time_since_epoch().count(),
+                    event.offset};
+  const PeerPtr who = peer(record);
+  // A watcher need not be told the mode: the claim says which rules its writer plays by.
+  if (record.settings && record.version == 1) {
+    options_.mode = record.settings->mode == to_string(Mode::exclusive) ? Mode::exclusive
+                                                                         : Mode::non_exclusive;
+  }
+  const auto claim = [&](Partition partition) {
+    if (log_of(partition) != event.log) return;
+    Hint& hint = hints_[partition.value()];
+    if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
+    if (hint.owner && hint.owner->id == record.id) return;  // its renewals will say so
+    hint.next = who;
+    hint.next_epoch = epoch;
+    if (options_.mode == Mode::exclusive) {
+      // Whoever led stops on reading this, known or not.
+      if (hint.owner) lose_owner(partition, now);
+      if (hint.unowned_since == kLongAgo) hint.unowned_since = now;
+    }
+    note_change(partition);
+  };
+  if (record.parts) {
+    record.parts->for_each(options_.partitions, claim);
+    return;
+  }
+  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
+    claim(Partition{p});
+  }
+}
+
+void Directory::on_renewal(const Received& event, const Record& record, LocalTime now) {
+  const PeerPtr who = peer(record);
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch{record.inc, named.claim_offset};
+    named.parts.for_each(options_.partitions, [&](Partition partition) {
+      if (log_of(partition) == event.log) renew(partition, epoch, record, who, now);
+    });
+  }
+}
+
+void Directory::renew(Partition partition, const Epoch& epoch, const Record& record,
+                      const PeerPtr& who, LocalTime now) {
+  Hint& hint = hints_[partition.value()];
+  if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
+  const bool draining = record.draining.contains(partition);
+  if (!draining && !record.leading.contains(partition)) {
+    // Holding, but not leading: in grace, or its lease lapsed.
+    if (hint.owner && hint.epoch == epoch) lose_owner(partition, now);
+    return;
+  }
+  // Exclusive: a newer claim was read, so the owner stops however its last renewals sound.
+  if (options_.mode == Mode::exclusive && epoch < hint.next_epoch) return;
+  const bool moved = !hint.owner || hint.epoch != epoch || hint.owner->id != record.id;
+  if (moved) ++hint.generation;
+  const bool changed = moved || hint.draining != draining || hint.owner != who;
+  hint.owner = who;
+  hint.epoch = epoch;
+  hint.released = false;
+  hint.draining = draining;
+  if (hint.next && hint.next_epoch <= epoch) {
+    hint.next.reset();
+    hint.next_epoch = kNoEpoch;
+  }
+  hint.until = later(now, record.lease.value_or(lease_bound_));
+  expiries_.set(partition, hint.until);
+  renewed_.push_back(partition);
+  if (changed) note_change(partition);
+}
+
+void Directory::on_release(const Received& event, const Record& record, LocalTime now) {
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch{record.inc, named.claim_offset};
+    named.parts.for_each(options_.partitions, [&](Partition partition) {
+      if (log_of(partition) != event.log) return;
+      Hint& hint = hints_[partition.value()];
+      if (hint.owner && hint.epoch == epoch && hint.owner->id == record.id) {
+        lose_owner(partition, now);
+        hint.released = true;
+      }
+      if (hint.next && hint.next_epoch == epoch && hint.next->id == record.id) {
+        hint.next.reset();  // next_epoch stays: it keeps older owners from coming back
+        note_change(partition);
+      }
+    });
+  }
+}
+
+void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
+  const Hint& hint = hints_[partition.value()];
+  if (hint.owner && hint.owner->id == id) lose_owner(partition, at);
+}
+
+// The epoch stays, so that nothing older is believed later.
+void Directory::lose_owner(Partition partition, LocalTime at) {
+  Hint& hint = hints_[partition.value()];
+  hint.owner.reset();
+  hint.draining = false;
+  hint.until = kLongAgo;
+  hint.unowned_since = at;
+  ++hint.generation;
+  expiries_.set(partition, kNever);
+  renewed_.push_back(partition);
+  note_change(partition);
+}
+
+void Directory::tick(LocalTime now) {
+  while (expiries_.earliest() <= now) {
+    const Partition partition = expiries_.first();
+    lose_owner(partition, hints_[partition.value()].until);
+  }
+}
+
+void Directory::note_change(Partition partition) { changed_.push_back(partition); }
+
+const PeerPtr& Directory::peer(const Record& record) {
+  PeerPtr& known = peers_[record.id];
+  if (!known || known->info != record.process) {
+    known = std::make_shared<const Peer>(Peer{record.id, record.process});
+  }
+  if (peers_.size() > forget_peers_at_) {
+    // Who is referred to by no hint has left long ago; it is made anew should it come back.
+    for (auto it = peers_.begin(); it != peers_.end();) {
+      const bool unused = it->second.use_count() == 1 && it->first != record.id;
+      it = unused ? peers_.erase(it) : std::next(it);
+    }
+    forget_peers_at_ = std::max<std::size_t>(64, 2 * peers_.size());
+  }
+  return peers_[record.id];
+}
+
+std::vector<Partition> Directory::take_changed() {
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  return std::exchange(changed_, {});
+}
+
+std::vector<Partition> Directory::take_renewed() { return std::exchange(renewed_, {}); }
+
+}  // namespace neliroute

@@ -1,0 +1,117 @@
+// Who owns what, as the records tell: hints, by the last paragraph of docs/protocol.md.
+//
+// Pure: fed with the same events as the state machine, and with the time at which they were
+// noticed. A hint is believed until local read time + its lease. What lay in the log before the
+// tail started is not believed until a newer record confirms it. Epochs decide, never arrival.
+//
+// Threads: one (the router's strand); readers use RouteView.
+// Units: LocalTime.   Errors: none; a record that makes no sense changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "neli_core/deadline_tree.h"
+#include "neli_core/event.h"
+#include "neli_core/ids.h"
+#include "neli_core/options.h"
+#include "neli_core/record.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+/// A process, as its newest record describes it.
+struct Peer {
+  ProcessId id = kNobody;
+  ProcessInfo info;
+};
+using PeerPtr = std::shared_ptr<const Peer>;
+
+/// What is known of one partition.
+struct Hint {
+  /// Who leads; null: nobody is known to.
+  PeerPtr owner;
+  Epoch epoch = kNoEpoch;
+  /// The epoch was released, which is final: a renewal that arrives behind it revives nobody.
+  bool released = false;
+  bool draining = false;
+  LocalTime until = kLongAgo;
+  /// Who claimed after the owner, and has not led yet.
+  PeerPtr next;
+  Epoch next_epoch = kNoEpoch;
+  /// Without an owner: since when. kLongAgo: no record has told yet.
+  LocalTime unowned_since = kLongAgo;
+  /// Bumped whenever owner or epoch change, so that a reader can tell whose `until` it read.
+  std::uint16_t generation = 0;
+};
+
+struct DirectoryOptions {
+  std::uint32_t partitions = 0;
+  std::uint32_t logs = 0;
+  Lane lane;
+  Mode mode = Mode::non_exclusive;
+  /// The own lease: what T* starts from.
+  milliseconds lease{0};
+};
+
+class Directory {
+ public:
+  explicit Directory(DirectoryOptions options);
+
+  void on(const TailStarted& event, LocalTime now);
+  void on(const Received& event, LocalTime now);
+  void on(const LogPosition& event, LocalTime now);
+  void on(const Reread& event, LocalTime now);
+  void on(const GapFound& event, LocalTime now);
+  /// What happens to this process alone tells nothing of owners.
+  template <class Other>
+  void on(const Other&, LocalTime) {}
+  /// Drops hints whose time is over. Due at next_expiry().
+  void tick(LocalTime now);
+  [[nodiscard]] LocalTime next_expiry() const noexcept { return expiries_.earliest(); }
+
+  /// This process itself stopped leading, which it knows before any record says so.
+  void forget_owner(Partition partition, ProcessId id, LocalTime at);
+
+  [[nodiscard]] const Hint& hint(Partition partition) const { return hints_[partition.value()]; }
+  /// Until when the log's leader counts as answering; kLongAgo before its tail started.
+  [[nodiscard]] LocalTime answering_until(Log log) const;
+  /// Until when a partition that no record has spoken of is `unknown` rather than `unowned`.
+  [[nodiscard]] LocalTime history_until(Log log) const;
+
+  /// Partitions whose hint changed (not merely lengthened) since the last call, each once.
+  [[nodiscard]] std::vector<Partition> take_changed();
+  /// Partitions whose `until` moved since the last call.
+  [[nodiscard]] std::vector<Partition> take_renewed();
+
+ private:
+  struct LogView {
+    bool started = false;
+    std::int64_t end_at_start = 0;
+    LocalTime started_at = kLongAgo;
+    LocalTime last_answer = kLongAgo;
+  };
+  void on_claim(const Received& event, const Record& record, LocalTime now);
+  void on_renewal(const Received& event, const Record& record, LocalTime now);
+  void on_release(const Received& event, const Record& record, LocalTime now);
+  void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,
+             LocalTime now);
+  void lose_owner(Partition partition, LocalTime at);
+  void note_change(Partition partition);
+  const PeerPtr& peer(const Record& record);
+  [[nodiscard]] Log log_of(Partition p) const { return neliroute::log_of(p, options_.logs); }
+
+  DirectoryOptions options_;
+  milliseconds lease_bound_;
+  std::vector<Hint> hints_;
+  std::vector<LogView> logs_;
+  DeadlineTree expiries_;
+  std::map<ProcessId, PeerPtr> peers_;
+  std::size_t forget_peers_at_ = 64;
+  std::vector<Partition> changed_;
+  std::vector<Partition> renewed_;
+};
+
+}  // namespace neliroute

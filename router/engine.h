@@ -1,0 +1,103 @@
+// The strand behind a Router or Watcher: carries events from the ledger to the state machine and
+// the directory, carries out what they ask for, and publishes what readers see. Private.
+//
+// Threads: everything on the strand but what says otherwise.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "neli_core/induction.h"
+#include "neli_core/ledger.h"
+#include "neli_core/result.h"
+#include "neli_core/settings_agreement.h"
+#include "router/directory.h"
+#include "router/route_view.h"
+#include "router/transition.h"
+
+namespace neliroute {
+
+using Strand = boost::asio::strand<boost::asio::any_io_executor>;
+using ChangeHandler = std::function<void(Partition)>;
+using FailureHandler = std::function<void(const Error&)>;
+
+struct EngineParts {
+  Strand strand;
+  std::unique_ptr<Ledger> ledger;
+  /// No value: a watcher.
+  std::optional<Induction> core;
+  DirectoryOptions directory;
+  Peer self;
+  /// What a watcher compares with the records it reads.
+  Settings settings;
+  std::function<void(const Notice&)> log;
+  /// CLOCK_BOOTTIME; an argument so that tests can turn it.
+  std::function<LocalTime()> clock;
+};
+
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  explicit Engine(EngineParts parts);
+
+  // Any thread.
+  [[nodiscard]] const RouteView& view() const noexcept { return view_; }
+  void start();
+  void set_transition_handler(TransitionHandler handler);
+  void set_change_handler(ChangeHandler handler);
+  void set_failure_handler(FailureHandler handler);
+  /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
+  void drain(milliseconds bound, std::function<void()> done);
+  /// Closes without handing over. No handler is called from now on, but for those of drain().
+  void abandon();
+
+ private:
+  void on_event(const Event& event, LocalTime now);
+  void feed_directory(const Event& event, LocalTime now);
+  void watch_event(const Event& event, LocalTime now);
+  void watch_silence(LocalTime now);
+  void carry_out(LocalTime now);
+  void publish(const std::vector<Transition>& transitions);
+  void tell(const std::vector<Transition>& transitions);
+  void replay_leading();
+  void fail(const Error& error);
+  void close_ledger();
+  void finish_close();
+  void on_timer();
+  void arm();
+  void close_unless_alone(milliseconds bound);
+  void request_close(milliseconds bound);
+
+  Strand strand_;
+  boost::asio::steady_timer timer_;
+  std::unique_ptr<Ledger> ledger_;
+  std::optional<Induction> core_;
+  Directory directory_;
+  RouteView view_;
+  SettingsAgreement agreement_;
+  std::function<void(const Notice&)> log_;
+  std::function<LocalTime()> clock_;
+  TransitionHandler on_transition_;
+  ChangeHandler on_change_;
+  FailureHandler on_failure_;
+  std::optional<Error> failure_;
+  std::vector<std::function<void()>> drained_;
+  ProcessId self_id_;
+  std::uint32_t log_count_;
+  milliseconds lease_;
+  std::vector<std::int64_t> ends_at_start_;
+  std::uint64_t question_ = 0;
+  LocalTime next_probe_ = kLongAgo;
+  LocalTime last_now_ = kLongAgo;
+  LocalTime armed_for_ = kNever;
+  bool closing_ = false;
+  bool closed_ = false;
+  std::atomic<bool> abandoned_ = false;
+};
+
+}  // namespace neliroute

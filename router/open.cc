@@ -1,0 +1,131 @@
+#include "router/open.h"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/kafka_ledger.h"
+#include "neli_core/kafka/topic_setup.h"
+#include "slots/partition.h"
+
+namespace neliroute {
+namespace {
+
+ProcessId draw_id() {
+  std::random_device device;
+  std::uint64_t id = 0;
+  while (id == 0) id = std::uint64_t{device()} << 32 | device();
+  return ProcessId{id};
+}
+
+Result<void> check_slots(const RouterOptions& options, std::uint32_t partitions) {
+  const std::uint32_t slots = options.slots.value();
+  if (slots < partitions) {
+    return Error{Errc::bad_option,
+                 "--slots " + std::to_string(slots) + " are fewer than the topic's " +
+                     std::to_string(partitions) +
+                     " partitions; raise --slots, or use a topic with fewer partitions"};
+  }
+  if (!options.allow_uneven && !partitions_are_even(options.slots, partitions)) {
+    return Error{Errc::bad_option,
+                 "--slots " + std::to_string(slots) + " is not a multiple of the " +
+                     std::to_string(partitions) +
+                     " partitions, so some would carry more slots than others; choose a "
+                     "multiple, or say --allow-uneven"};
+  }
+  return {};
+}
+
+CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
+                         const Timing& timing) {
+  CoreOptions core;
+  core.id = draw_id();
+  core.lane = options.kafka.lane;
+  core.mode = options.mode;
+  core.interval = timing.interval;
+  core.lease = timing.lease;
+  core.clock_error = timing.clock_error;
+  core.believe_broker_time = facts.believe_broker_time;
+  core.process = options.process;
+  core.settings.group = options.kafka.group;
+  core.settings.slots = options.slots.value();
+  core.settings.partitions = facts.partitions;
+  core.settings.logs = facts.logs;
+  core.settings.hash = std::string(to_string(options.hash));
+  core.settings.mode = std::string(to_string(options.mode));
+  return core;
+}
+
+}  // namespace
+
+std::string default_process_name() {
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  const auto start = std::chrono::duration_cast<milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  return std::string(host) + "_" + std::to_string(::getpid()) + "_" +
+         std::to_string(start.count());
+}
+
+Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions options,
+                           bool watcher) {
+  const auto log = [&](Severity severity, const std::string& text) {
+    if (options.log) options.log({severity, text});
+  };
+  if (options.process.name.empty()) options.process.name = default_process_name();
+  options.kafka.watcher = watcher;
+  options.kafka.mode = options.mode;
+  options.timing.mode = options.mode;
+  const auto facts = prepare_topic(options.kafka, options.log);
+  if (!facts) return facts.error();
+  for (const Notice& notice : facts->notices) log(notice.severity, notice.text);
+  if (auto even = check_slots(options, facts->partitions); !even) return even.error();
+
+  Result<Timing> timing = watcher_timing(options.timing);
+  if (!watcher) timing = derive_timing(options.timing, facts->session);
+  if (!timing) return timing.error();
+  for (const std::string& warning : timing->warnings) log(Severity::warning, warning);
+  if (!watcher) {
+    if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
+  }
+  CoreOptions core = core_options(options, *facts, *timing);
+  if (auto valid = core.validate(); !valid) return valid.error();
+
+  Opened opened;
+  opened.settings = core.settings;
+  opened.timing = *timing;
+  opened.protocol = facts->session.protocol;
+  opened.process = core.process;
+  opened.id = core.id;
+  const Strand strand(executor);
+  auto ledger = KafkaLedger::open(strand, {options.kafka, *facts, *timing});
+  if (!ledger) return ledger.error();
+  EngineParts parts{strand,
+                    std::move(*ledger),
+                    std::nullopt,
+                    {facts->partitions, facts->logs, core.lane, core.mode, core.lease},
+                    Peer{core.id, core.process},
+                    core.settings,
+                    options.log,
+                    boot_now};
+  if (!watcher) {
+    auto made = Induction::make(std::move(core));
+    if (!made) return made.error();
+    parts.core.emplace(std::move(*made));
+  }
+  opened.engine = std::make_shared<Engine>(std::move(parts));
+  return opened;
+}
+
+std::vector<RouteCopy> view_of(const RouteView& view, std::uint32_t partitions, LocalTime now) {
+  std::vector<RouteCopy> all;
+  all.reserve(partitions);
+  for (std::uint32_t p = 0; p < partitions; ++p) all.push_back(view.route(Slot{p}, now).copy());
+  return all;
+}
+
+}  // namespace neliroute

@@ -1,0 +1,33 @@
+// What Router::open and Watcher::open have in common: from options to an engine. Private.
+//
+// Threads: one.   Units: std::chrono.   Errors: names the option, what was expected, what to do.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <vector>
+
+#include "neli_core/result.h"
+#include "neli_core/timing.h"
+#include "router/engine.h"
+#include "router/options.h"
+
+namespace neliroute {
+
+struct Opened {
+  std::shared_ptr<Engine> engine;
+  Settings settings;
+  Timing timing;
+  GroupProtocol protocol = GroupProtocol::classic;
+  ProcessInfo process;
+  ProcessId id;
+};
+
+[[nodiscard]] Result<Opened> open_engine(boost::asio::any_io_executor executor,
+                                         RouterOptions options, bool watcher);
+
+/// One answer a partition.
+[[nodiscard]] std::vector<RouteCopy> view_of(const RouteView& view, std::uint32_t partitions,
+                                             LocalTime now);
+
+}  // namespace neliroute

@@ -1,0 +1,137 @@
+#include "router/route_view.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace neliroute {
+namespace {
+
+std::atomic<std::uint64_t> next_view_id{1};
+
+}  // namespace
+
+// What keeps the snapshots of a thread's last_ alive.
+struct RouteView::ThreadCache {
+  struct Kept {
+    std::uint64_t view_id = 0;
+    std::weak_ptr<const char> alive;
+    std::uint64_t version = 0;
+    std::shared_ptr<const Snapshot> snapshot;
+  };
+  static thread_local std::vector<Kept> kept;
+
+  // One for every living view that this thread has asked: a Route's strings must outlive calls
+  // on other views.
+  static Kept& of(const RouteView& view) {
+    const auto mine = std::find_if(kept.begin(), kept.end(),
+                                   [&](const Kept& k) { return k.view_id == view.id_; });
+    if (mine != kept.end()) return *mine;
+    std::erase_if(kept, [](const Kept& k) { return k.alive.expired(); });
+    return kept.emplace_back(Kept{view.id_, view.alive_, 0, nullptr});
+  }
+};
+
+constinit thread_local RouteView::Last RouteView::last_{0, 0, nullptr};
+thread_local std::vector<RouteView::ThreadCache::Kept> RouteView::ThreadCache::kept;
+
+RouteView::RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count)
+    : id_(next_view_id.fetch_add(1)),
+      self_(std::move(self)),
+      leases_(std::move(leases)),
+      hints_(leases_->size()),
+      modulo_(leases_->size()),
+      log_count_(log_count),
+      logs_(std::make_unique<LogTimes[]>(log_count)),
+      pending_{std::vector<Entry>(leases_->size()), std::vector<PeerPtr>(2 * leases_->size())},
+      published_(std::make_shared<const Snapshot>(pending_)) {}
+
+void RouteView::set_local(Partition partition, const Epoch& epoch, std::uint16_t generation) {
+  Entry& entry = pending_.entries[partition.value()];
+  entry.local_epoch = epoch;
+  entry.local_generation = generation;
+  changed_ = true;
+}
+
+void RouteView::set_hint(Partition partition, const Hint& hint) {
+  Entry& entry = pending_.entries[partition.value()];
+  entry.owner = hint.owner.get();
+  entry.next = hint.next.get();
+  pending_.peers[2 * partition.value()] = hint.owner;
+  pending_.peers[2 * partition.value() + 1] = hint.next;
+  entry.hint_epoch = hint.epoch;
+  entry.hint_generation = hint.generation;
+  entry.hint_until = hint.owner ? hint.until : hint.unowned_since;
+  changed_ = true;
+}
+
+void RouteView::set_hint_until(Partition partition, const Hint& hint) {
+  hints_.set(partition, hint.until, hint.generation);
+}
+
+void RouteView::set_log(Log log, LocalTime answering_until, LocalTime history_until) {
+  logs_[log.value()].answering_until.store(answering_until, std::memory_order_relaxed);
+  logs_[log.value()].history_until.store(history_until, std::memory_order_relaxed);
+}
+
+void RouteView::publish() {
+  if (!std::exchange(changed_, false)) return;
+  auto made = std::make_shared<const Snapshot>(pending_);
+  const std::lock_guard lock(mutex_);
+  published_.swap(made);
+  version_.fetch_add(1, std::memory_order_release);
+}
+
+const RouteView::Snapshot& RouteView::refresh(bool wait) const {
+  ThreadCache::Kept& mine = ThreadCache::of(*this);
+  if (mine.version != version_.load(std::memory_order_acquire)) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    // Who finds another at work reads what it read before, unless that will not do.
+    if (!lock.owns_lock() && (wait || mine.snapshot == nullptr)) lock.lock();
+    if (lock.owns_lock()) {
+      auto old = std::exchange(mine.snapshot, published_);
+      mine.version = version_.load(std::memory_order_relaxed);
+      lock.unlock();  // before `old` may be destroyed
+    }
+  }
+  last_ = {id_, mine.version, mine.snapshot->entries.data()};
+  return *mine.snapshot;
+}
+
+// Something was published since this thread's last look, or between two reads of this one.
+Route RouteView::route_anew(Slot slot, LocalTime now, bool wait) const {
+  const Partition partition = partition_of(slot);
+  const Entry* entry = &refresh(wait).entries[partition.value()];
+  LeaseVector::Lease lease = leases_->get(partition);
+  LeaseVector::Lease hint = hints_.get(partition);
+  if (!entry->is_of(lease, hint)) {
+    // Waiting for the lock makes true that readers see a change before the application is told.
+    entry = &refresh(/*wait=*/true).entries[partition.value()];
+    lease = leases_->get(partition);
+    hint = hints_.get(partition);
+  }
+  const bool lengthened = hint.generation == entry->hint_generation;
+  return answer(*entry, lease, lengthened ? hint.until : entry->hint_until, slot, partition, now);
+}
+
+Route RouteView::route_unowned(const Entry& entry, LocalTime since, Slot slot,
+                               LocalTime now) const {
+  const Partition partition = partition_of(slot);
+  Route route;
+  route.slot = slot;
+  route.partition = partition;
+  if (entry.next) {
+    route.next_owner = entry.next->info.name;
+    route.next_endpoint = entry.next->info.endpoint;
+  }
+  const LogTimes& log = logs_[log_of(partition, log_count_).value()];
+  if (now >= log.answering_until.load(std::memory_order_relaxed)) return route;  // unknown
+  if (since == kLongAgo && !entry.owner) {
+    since = log.history_until.load(std::memory_order_relaxed);
+    if (now < since) return route;  // unknown: history may speak of an owner, silent so far
+  }
+  route.verdict = Verdict::unowned;
+  route.unowned_since = std::min(since == kLongAgo ? now : since, now);
+  return route;
+}
+
+}  // namespace neliroute

@@ -1,0 +1,158 @@
+// What readers on any thread see: the own leases, and a published copy of the directory.
+//
+// The writer publishes a new immutable snapshot when an owner or an epoch changes; renewals only
+// move atomic deadlines. A reader keeps the snapshot that it used last and compares one version
+// number; std::atomic<std::shared_ptr> would cost 12 ns and a lock.
+//
+// Threads: one writer (the strand). route() and owns(): any thread, no allocation but in a thread's
+// first call on a view. owns() is wait-free; so is route(), but for that call and the first one
+// after this very partition changed hands, which may wait for another's copy of a pointer.
+// Units: LocalTime.   Errors: none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "neli_core/lease_vector.h"
+#include "router/directory.h"
+#include "router/route.h"
+#include "slots/fast_mod.h"
+
+namespace neliroute {
+
+class RouteView {
+ public:
+  /// `leases`: the state machine's, or an own one that never holds for who owns nothing.
+  RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count);
+  RouteView(const RouteView&) = delete;
+  RouteView& operator=(const RouteView&) = delete;
+
+  // Readers.
+  [[nodiscard]] Partition partition_of(Slot slot) const noexcept {
+    return Partition{static_cast<std::uint32_t>(modulo_(slot.value()))};
+  }
+  [[nodiscard]] bool owns(Slot slot, LocalTime now) const noexcept {
+    return leases_->leads(partition_of(slot), now);
+  }
+  [[nodiscard]] inline Route route(Slot slot, LocalTime now) const;
+
+  // The writer.
+  /// The epoch that the application is about to be told of; kNoEpoch: that it stopped.
+  void set_local(Partition partition, const Epoch& epoch, std::uint16_t generation);
+  void set_hint(Partition partition, const Hint& hint);
+  /// Seen at once; after the publish() of the hint itself.
+  void set_hint_until(Partition partition, const Hint& hint);
+  void set_log(Log log, LocalTime answering_until, LocalTime history_until);
+  /// Makes what set_local() and set_hint() said visible, if anything was said.
+  void publish();
+
+ private:
+  /// One cache line: with many owners, lines are what a lookup waits for.
+  struct alignas(64) Entry {
+    const Peer* owner = nullptr;
+    const Peer* next = nullptr;
+    Epoch local_epoch = kNoEpoch;
+    Epoch hint_epoch = kNoEpoch;
+    /// The owner's, when it was published; lengthened in hints_ since. No owner: unowned since.
+    LocalTime hint_until = kLongAgo;
+    std::uint16_t local_generation = 0;
+    std::uint16_t hint_generation = 0;
+
+    [[nodiscard]] bool led() const noexcept { return local_epoch.offset != kNoEpoch.offset; }
+    [[nodiscard]] bool is_of(const LeaseVector::Lease& lease,
+                             const LeaseVector::Lease& hint) const noexcept {
+      return lease.generation == local_generation && hint.generation == hint_generation;
+    }
+  };
+  struct Snapshot {
+    std::vector<Entry> entries;
+    std::vector<PeerPtr> peers;  ///< owner and next of each entry, kept alive
+  };
+  struct LogTimes {
+    std::atomic<LocalTime> answering_until{kLongAgo};
+    std::atomic<LocalTime> history_until{kNever};
+  };
+  struct ThreadCache;
+  /// What this thread read last; trivial, so that reading it costs no check for its construction.
+  struct Last {
+    std::uint64_t view_id;
+    std::uint64_t version;
+    const Entry* entries;
+  };
+  static constinit thread_local Last last_;
+
+  [[nodiscard]] const Snapshot& refresh(bool wait) const;
+  [[nodiscard]] Route route_anew(Slot slot, LocalTime now, bool wait) const;
+  [[nodiscard]] Route answer(const Entry& entry, const LeaseVector::Lease& lease,
+                             LocalTime hint_until, Slot slot, Partition partition,
+                             LocalTime now) const;
+  [[nodiscard]] Route route_unowned(const Entry& entry, LocalTime since, Slot slot,
+                                    LocalTime now) const;
+
+  const std::uint64_t id_;  ///< never used again, so a stale cache cannot be mistaken
+  const std::shared_ptr<const char> alive_ = std::make_shared<const char>();
+  Peer self_;
+  std::shared_ptr<LeaseVector> leases_;
+  LeaseVector hints_;
+  FastMod modulo_;
+  std::uint32_t log_count_;
+  std::unique_ptr<LogTimes[]> logs_;
+
+  Snapshot pending_;
+  bool changed_ = false;
+  std::atomic<std::uint64_t> version_{1};
+  mutable std::mutex mutex_;  ///< guards published_, for a pointer's copy
+  std::shared_ptr<const Snapshot> published_;
+};
+
+// Nothing is called on the way but in its last step, which costs no frame of its own; every field
+// of the answer is written once. Together that is half of the time.
+inline Route RouteView::route(Slot slot, LocalTime now) const {
+  const Last& last = last_;
+  if (last.view_id != id_ || last.version != version_.load(std::memory_order_acquire))
+      [[unlikely]] {
+    return route_anew(slot, now, /*wait=*/false);
+  }
+  const Partition partition = partition_of(slot);
+  const Entry& entry = last.entries[partition.value()];
+  const LeaseVector::Lease lease = leases_->get(partition);
+  const LeaseVector::Lease hint = hints_.get(partition);
+  if (!entry.is_of(lease, hint)) [[unlikely]] {
+    return route_anew(slot, now, /*wait=*/true);
+  }
+  return answer(entry, lease, hint.until, slot, partition, now);
+}
+
+[[gnu::always_inline]] inline Route RouteView::answer(const Entry& entry,
+                                                      const LeaseVector::Lease& lease,
+                                                      LocalTime hint_until, Slot slot,
+                                                      Partition partition, LocalTime now) const {
+  const auto by = [&](Verdict verdict, const ProcessInfo& owner, const Epoch& epoch,
+                      LocalTime until) -> Route {
+    const ProcessInfo* next = entry.next ? &entry.next->info : nullptr;
+    return {slot,
+            partition,
+            verdict,
+            owner.name,
+            owner.endpoint,
+            next ? std::string_view(next->name) : std::string_view(),
+            next ? std::string_view(next->endpoint) : std::string_view(),
+            epoch,
+            until - now,
+            LocalTime{}};
+  };
+  // Another generation: the lease of an epoch that is about to be published. Who led before goes
+  // on with the epoch that it was told (a store refuses it at worst); who did not, waits for it.
+  if (lease.holds_at(now) && entry.led()) {
+    return by(Verdict::local, self_.info, entry.local_epoch, lease.until);
+  }
+  if (entry.owner && now < hint_until && entry.owner->id != self_.id) {
+    return by(Verdict::remote, entry.owner->info, entry.hint_epoch, hint_until);
+  }
+  return route_unowned(entry, entry.owner ? hint_until : entry.hint_until, slot, now);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,107 @@
+// Router: owns slots as a member of the group, and tells for every key who owns it now.
+//
+//   boost::asio::io_context io;
+//   auto router = neliroute::Router::open(io.get_executor(), options);
+//   if (!router) { std::cerr << router.error().message() << '\n'; return 2; }
+//   io.run();                                    // elsewhere: (*router)->route(key)
+//
+// Threads: route(), owns(), acquire(), slot_of(), view(): any thread, wait-free but for a thread's
+//   first call, and its first one after the partition changed hands, which may wait for another's
+//   copy of a pointer; no allocation (the first call and view() apart). Everything else: any
+//   thread, carried out on one strand of the given executor. No thread is started but
+//   librdkafka's own and, with the classic group protocol, one that keeps its heartbeats going.
+// Units: LocalTime is CLOCK_BOOTTIME; the overloads without `now` read it (20 ns).
+// Errors: open() returns what is wrong; later failures come to on_failure() and to the log.
+// Paper: "Protocol definition", "Consistent hashing", "Use in continuously available systems".
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "neli_core/kafka/clock.h"
+#include "neli_core/result.h"
+#include "neli_core/timing.h"
+#include "router/options.h"
+#include "router/route.h"
+#include "router/transition.h"
+#include "slots/slot_space.h"
+
+namespace neliroute {
+
+class Engine;
+class RouteView;
+
+class Router {
+ public:
+  /// Asks the broker (blocking, at most options.kafka.timeout), creates the topic if it is
+  /// missing, and joins the group as soon as the executor runs.
+  [[nodiscard]] static Result<std::unique_ptr<Router>> open(boost::asio::any_io_executor executor,
+                                                            RouterOptions options);
+  /// Leaves without handing over; others take over when the leases and the session are past.
+  ~Router();
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+
+  [[nodiscard]] Slot slot_of(std::string_view key) const noexcept { return space_.slot_of(key); }
+  [[nodiscard]] Partition partition_of(Slot slot) const noexcept;
+
+  /// Who owns this key.
+  [[nodiscard]] Route route(std::string_view key, LocalTime now) const {
+    return route(space_.slot_of(key), now);
+  }
+  [[nodiscard]] Route route(std::string_view key) const { return route(key, boot_now()); }
+  [[nodiscard]] Route route(Slot slot, LocalTime now) const;
+
+  /// Whether this process leads the slot: one atomic load.
+  [[nodiscard]] bool owns(Slot slot, LocalTime now) const noexcept;
+  /// The right to act for a slot, with the epoch that a store should compare; else not_owner.
+  [[nodiscard]] Result<Lease> acquire(Slot slot, LocalTime now) const;
+  [[nodiscard]] Result<Lease> acquire(Slot slot) const { return acquire(slot, boot_now()); }
+
+  /// One answer a partition; route(slot) of every slot j with j mod M equal says the same.
+  [[nodiscard]] std::vector<RouteCopy> view(LocalTime now) const;
+
+  /// Called on the strand for every change; first for what is led already. Replaces the last.
+  void on_transition(TransitionHandler handler);
+  /// Called on the strand once, when this process gives up: settings_conflict, barrier_stuck.
+  void on_failure(std::function<void(const Error&)> handler);
+
+  /// Planned leave: hands over, at most within `bound`, then closes. At once if nobody else is in
+  /// the group. Completes with no error; after it, every answer is unknown.
+  template <class Token>
+  auto async_drain(milliseconds bound, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this, bound](auto handler) {
+          drain(bound, boost::asio::any_completion_handler<void(boost::system::error_code)>(
+                           std::move(handler)));
+        },
+        token);
+  }
+
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] const Timing& timing() const noexcept { return timing_; }
+  [[nodiscard]] GroupProtocol group_protocol() const noexcept { return protocol_; }
+  [[nodiscard]] const ProcessInfo& process() const noexcept { return process_; }
+  [[nodiscard]] ProcessId id() const noexcept { return id_; }
+
+ private:
+  Router(SlotSpace space) : space_(space) {}
+  void drain(milliseconds bound,
+             boost::asio::any_completion_handler<void(boost::system::error_code)> handler);
+
+  SlotSpace space_;
+  Settings settings_;
+  Timing timing_;
+  GroupProtocol protocol_ = GroupProtocol::classic;
+  ProcessInfo process_;
+  ProcessId id_;
+  std::shared_ptr<Engine> engine_;
+  const RouteView* view_ = nullptr;
+};
+
+}  // namespace neliroute

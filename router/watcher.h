@@ -1,0 +1,65 @@
+// Watcher: the same lookup for a process that owns nothing. It joins no group and writes nothing;
+// READ and DESCRIBE on the topic suffice.
+//
+// Threads: as Router.   Units: LocalTime is CLOCK_BOOTTIME.
+// Errors: open() returns what is wrong; later failures come to on_failure() and to the log.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "neli_core/kafka/clock.h"
+#include "neli_core/result.h"
+#include "router/options.h"
+#include "router/route.h"
+#include "slots/slot_space.h"
+
+namespace neliroute {
+
+class Engine;
+class RouteView;
+
+class Watcher {
+ public:
+  /// Of the options, mode, group, process and timing (but for the lease) mean nothing here.
+  [[nodiscard]] static Result<std::unique_ptr<Watcher>> open(
+      boost::asio::any_io_executor executor, RouterOptions options);
+  ~Watcher();
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  [[nodiscard]] Slot slot_of(std::string_view key) const noexcept { return space_.slot_of(key); }
+  [[nodiscard]] Partition partition_of(Slot slot) const noexcept;
+  [[nodiscard]] Route route(std::string_view key, LocalTime now) const {
+    return route(space_.slot_of(key), now);
+  }
+  [[nodiscard]] Route route(std::string_view key) const { return route(key, boot_now()); }
+  [[nodiscard]] Route route(Slot slot, LocalTime now) const;
+  /// One answer a partition.
+  [[nodiscard]] std::vector<RouteCopy> view(LocalTime now) const;
+
+  /// Called on the strand when what route() answers for a partition changed.
+  void on_change(std::function<void(Partition)> handler);
+  /// Called on the strand once, if the running group has other slots, partitions, logs or hash.
+  void on_failure(std::function<void(const Error&)> handler);
+  /// Closes; `done` is called on the strand.
+  void close(std::function<void()> done);
+
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  /// T: how long to wait for every live owner to have been heard.
+  [[nodiscard]] milliseconds lease() const noexcept { return lease_; }
+
+ private:
+  Watcher(SlotSpace space) : space_(space) {}
+
+  SlotSpace space_;
+  Settings settings_;
+  milliseconds lease_{0};
+  std::shared_ptr<Engine> engine_;
+  const RouteView* view_ = nullptr;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,61 @@
+#include "slots/slot_space.h"
+
+#include <cstddef>
+#include <type_traits>
+
+#include "slots/check.h"
+
+namespace neliroute {
+namespace {
+
+// Copied into every thread and snapshot that routes.
+static_assert(std::is_trivially_copyable_v<SlotSpace>);
+static_assert(sizeof(SlotSpace) <= 24);
+
+constexpr std::string_view kTagsSuffix = "+tags";
+
+}  // namespace
+
+std::string_view to_string(HashScheme scheme) noexcept {
+  if (scheme.tags == HashTags::off) {
+    return to_string(scheme.hash);
+  }
+  switch (scheme.hash) {
+    case Hash::xxh3:
+      return "xxh3+tags";
+    case Hash::crc16:
+      return "crc16+tags";
+    case Hash::murmur2:
+      return "murmur2+tags";
+  }
+  detail::slots_invariant_broken("not a value of Hash");
+}
+
+std::optional<HashScheme> parse_hash_scheme(std::string_view name) noexcept {
+  HashScheme scheme;
+  if (name.ends_with(kTagsSuffix)) {
+    name.remove_suffix(kTagsSuffix.size());
+    scheme.tags = HashTags::on;
+  }
+  const std::optional<Hash> hash = parse_hash(name);
+  if (!hash) {
+    return std::nullopt;
+  }
+  scheme.hash = *hash;
+  return scheme;
+}
+
+Slot SlotSpace::slot_of_scheme(std::string_view key) const noexcept {
+  const std::string_view hashed = scheme_.tags == HashTags::on ? hash_tag(key) : key;
+  return slot_of_hash(hash_value(scheme_.hash, hashed));
+}
+
+void SlotSpace::slot_of(std::span<const std::string_view> keys,
+                        std::span<Slot> slots) const noexcept {
+  detail::slots_check(keys.size() == slots.size(), "a batch needs one slot for every key");
+  for (std::size_t index = 0; index < keys.size(); ++index) {
+    slots[index] = slot_of(keys[index]);
+  }
+}
+
+}  // namespace neliroute

@@ -1,0 +1,121 @@
+"""Fetches Apache Kafka's jars once by Maven and compiles the admin helper against them.
+
+Both land in a cache outside the build tree, since 54 MB a version should survive `rm -rf build`.
+Everything is made in a temporary folder and renamed, so two tests that start at once, or one that
+is interrupted, never leave a half-filled cache behind.
+"""
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+VERSIONS = ("4.1.1", "3.9.1")
+DEFAULT_VERSION = VERSIONS[0]
+HELPER_SOURCE = Path(__file__).with_name("KafkaAdmin.java")
+
+# slf4j-simple writes the broker's log to stderr, which is one file a test can keep;
+# 3.9's own binding would compete with it for being found first on the class path.
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>neliroute</groupId><artifactId>kafka-jars</artifactId><version>1</version>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId>
+      <version>{version}</version><exclusions><exclusion><groupId>org.slf4j</groupId>
+      <artifactId>slf4j-reload4j</artifactId></exclusion></exclusions></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId>
+      <version>{version}</version><exclusions><exclusion><groupId>org.slf4j</groupId>
+      <artifactId>slf4j-reload4j</artifactId></exclusion></exclusions></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId>
+      <version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+"""
+
+
+class MissingTool(RuntimeError):
+    """Something that scripts/setup --tests installs is not there."""
+
+
+def cache_folder():
+    """The cache: $NELIROUTE_DEPS, or ~/.cache/neliroute."""
+    folder = Path(os.environ.get("NELIROUTE_DEPS") or Path.home() / ".cache" / "neliroute")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def need(tool):
+    """The path of a program, or an error that says what installs it."""
+    found = shutil.which(tool)
+    if not found:
+        raise MissingTool(f"{tool} not found: run `scripts/setup --tests`")
+    return found
+
+
+@contextlib.contextmanager
+def _made_once(target):
+    """Yields a folder to fill, which becomes `target`; None when somebody has made it already.
+
+    The lock file is held meanwhile, so the second of two tests waits for the first one's download
+    instead of repeating it.
+    """
+    if target.is_dir():
+        yield None
+        return
+    with open(target.with_name(target.name + ".lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if target.is_dir():
+            yield None
+            return
+        work = Path(tempfile.mkdtemp(prefix=target.name + ".", dir=target.parent))
+        try:
+            yield work
+            os.rename(work, target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _run(command, **options):
+    """Runs a command to its end; its output is shown only if it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, check=False, **options)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]} failed with {done.returncode}\n{done.stdout[-4000:]}")
+
+
+def kafka_jars(version=DEFAULT_VERSION):
+    """The folder with the jars of this Kafka version, fetched if it is not there yet."""
+    if version not in VERSIONS:
+        raise ValueError(f"Kafka {version} is not one of {', '.join(VERSIONS)}")
+    target = cache_folder() / f"kafka-{version}"
+    with _made_once(target) as work:
+        if work:
+            need("java")
+            pom = work / "pom.xml"
+            pom.write_text(POM.format(version=version), encoding="utf-8")
+            _run([need("mvn"), "-q", "-B", "-f", str(pom), "dependency:copy-dependencies",
+                  f"-DoutputDirectory={work}"], timeout=600)
+            if not (work / f"kafka_2.13-{version}.jar").is_file():
+                raise RuntimeError("Maven ended well but brought no Kafka jar")
+    return target
+
+
+def admin_classes(version=DEFAULT_VERSION):
+    """The folder with the compiled admin helper; compiled again when its source changed.
+
+    Compiled ahead rather than started from source: that would cost 1.5 s at every broker start.
+    """
+    digest = hashlib.sha256(HELPER_SOURCE.read_bytes()).hexdigest()[:12]
+    target = cache_folder() / f"kafka-admin-{version}-{digest}"
+    with _made_once(target) as work:
+        if work:
+            jars = kafka_jars(version)
+            # The compiler's module is in Debian's headless JRE; only its launcher, javac, is
+            # not, and with it the meaning of `*` in a class path.
+            path = ":".join(map(str, sorted(jars.glob("*.jar"))))
+            _run([need("java"), "-m", "jdk.compiler/com.sun.tools.javac.Main", "-nowarn",
+                  "-cp", path, "-d", str(work), str(HELPER_SOURCE)], timeout=120)
+    return target

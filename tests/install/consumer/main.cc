@@ -1,0 +1,8 @@
+#include <iostream>
+
+#include "slots/slot_space.h"
+
+int main() {
+  const neliroute::SlotSpace slots{neliroute::SlotCount{1024}};
+  std::cout << "alice " << slots.slot_of("alice").value() << '\n';
+}

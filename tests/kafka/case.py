@@ -1,0 +1,169 @@
+"""What the real-Kafka cases share: a broker a class, fleets of owners, and what is always checked.
+
+By hand: `tests/kafka/life_test.py --protocol classic [--full] [unittest's own arguments]`.
+"""
+import argparse
+import dataclasses
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from harness import checker  # noqa: E402
+from harness.children import boot_now  # noqa: E402
+from harness.kafka_broker import KafkaBroker  # noqa: E402
+from harness.process import Fleet, run_tool  # noqa: E402
+
+# A cooperative assignor is free to move a partition or two more than the least; what it moved is
+# printed, and counted as its doing only if the group's own assignment says the same.
+ASSIGNOR_EXCESS = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Protocol:
+    """A group protocol with the Kafka that speaks it and the tool's options for it."""
+    name: str
+    version: str
+    session_ms: int
+    heartbeat_ms: int
+    options: dict
+
+
+PROTOCOLS = {
+    # The session is the broker's, which the tool reads.
+    "consumer": Protocol("consumer", "4.1.1", 500, 50, {"profile": "fast"}),
+    "classic": Protocol("classic", "3.9.1", 3000, 300, {"profile": "fast", "session": "3s"}),
+}
+
+
+def protocol():
+    """The protocol of this run."""
+    return PROTOCOLS[os.environ.get("NELIROUTE_TEST_PROTOCOL", "consumer")]
+
+
+def full():
+    """Whether the long repetitions are wanted (`scripts/test --full`)."""
+    return bool(os.environ.get("NELIROUTE_TEST_FULL"))
+
+
+def main():
+    """Runs the cases of the calling script."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--protocol", choices=sorted(PROTOCOLS))
+    parser.add_argument("--full", action="store_true")
+    options, rest = parser.parse_known_args()
+    if options.protocol:
+        os.environ["NELIROUTE_TEST_PROTOCOL"] = options.protocol
+    if options.full:
+        os.environ["NELIROUTE_TEST_FULL"] = "1"
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2, failfast=False)
+
+
+class KafkaCase(unittest.TestCase):
+    """One broker for all tests of a class; each test has a folder that is kept when it fails."""
+    maxDiff = None
+    security = None
+    brokers = 1
+    broker_properties = None
+
+    @classmethod
+    def setUpClass(cls):
+        speaks = protocol()
+        cls.kept = Path(tempfile.mkdtemp(prefix="neliroute-test-"))
+        cls.addClassCleanup(cls._drop_folder)
+        began = boot_now()
+        cls.kafka = cls.enterClassContext(KafkaBroker(
+            speaks.version, session_ms=speaks.session_ms, heartbeat_ms=speaks.heartbeat_ms,
+            brokers=cls.brokers, security=cls.security, properties=cls.broker_properties,
+            keep_logs=cls.kept / "broker"))
+        cls.note(f"Kafka {speaks.version} up in {boot_now() - began:.1f} s")
+
+    @classmethod
+    def _drop_folder(cls):
+        if any(cls.kept.iterdir()):
+            cls.note(f"logs kept in {cls.kept}")
+        else:
+            cls.kept.rmdir()
+
+    @staticmethod
+    def note(text):
+        """A line in the test's log."""
+        print(text, flush=True)
+
+    def run(self, result=None):
+        """Keeps this test's folder and the broker's logs if it failed."""
+        def bad():
+            return len(result.failures) + len(result.errors)
+        before = bad()
+        self.folder = self.kept / self._testMethodName
+        self.folder.mkdir()
+        began = boot_now()
+        super().run(result)
+        self.note(f"{self.id()}: {boot_now() - began:.1f} s")
+        if bad() > before:
+            self.kafka.failed = True
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return result
+
+    def topic(self):
+        """A topic and group of this test's own."""
+        return self._testMethodName.replace("_", "-")
+
+    def fleet(self, partitions=32, slots=256, topic=None, **options):
+        """A fleet with this run's protocol and a topic of its own, ended with the test."""
+        topic = topic or self.topic()
+        # One folder a fleet: event files are appended to, and an old fleet's are not this one's.
+        folder = Path(tempfile.mkdtemp(prefix=f"{topic}-", dir=self.folder))
+        return self.enterContext(Fleet(self.kafka, folder, topic=topic, partitions=partitions,
+                                       slots=slots, **{**protocol().options, **options}))
+
+    def start_rested(self, fleet, count, **options):
+        """Starts `count` owners at once and returns the assignment when they are at rest."""
+        for _ in range(count):
+            fleet.start(**options)
+        return fleet.rest()
+
+    def assert_moves(self, what, before, after):
+        """Moved == the least possible; a small excess is the assignor's, and is printed whole.
+
+        `after` is a rest state, in which logs and group agree: so a partition that moved without
+        need was moved by the group's assignor, which is Kafka's or librdkafka's.
+        """
+        went = checker.moved(before, after)
+        least = checker.min_moves(before, set(after.values()))
+        self.note(f"{what}: moved {len(went)}, least {least}")
+        counts = [list(after.values()).count(owner) for owner in set(after.values())]
+        if not checker.balanced(counts) or len(went) != least:
+            self.note(f"EXCEPTION {what}: moved {went}\n before\n{checker.describe(before)}\n"
+                      f" after\n{checker.describe(after)}")
+        self.assertLessEqual(len(went), least + ASSIGNOR_EXCESS, what)
+
+    def assert_clean(self, fleet, since=None, until=None):
+        """No violation by log or witness; in non-exclusive mode no gap outside the disturbances.
+
+        Ends the fleet. Gaps are looked for in [since, until] if they are given.
+        """
+        exclusive = fleet.defaults.get("mode") == "exclusive"
+        report = fleet.report()
+        found = report.violations(exclusive)
+        if since is not None:
+            self.note(f"{fleet.group}: {report.transitions()} transitions, "
+                      f"{report.worst(fleet.partitions, since, until)}")
+            if not exclusive:
+                found += report.unled(fleet.partitions, since, until, fleet.disturbances)
+        if fleet.witness:
+            for owner in fleet.owners:
+                self.assertTrue(owner.samples.rows, f"the witness of {owner.key} wrote nothing")
+        self.assertEqual([], [str(finding) for finding in found[:10]], f"{len(found)} findings")
+        return report
+
+    def lookup(self, fleet, subcommand, *positional, **options):
+        """`route` or `watch` with what a caller must know: no group protocol, no endpoint."""
+        wanted = {name: fleet.defaults[name] for name in
+                  ("brokers", "topic", "group", "slots", "partitions", "profile")}
+        wanted["mode"] = fleet.defaults.get("mode")
+        return run_tool(subcommand, *positional, **{**wanted, **options})

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""The broker goes and comes, the topic is deleted or grows: owned again, never by two."""
+import json
+
+import case
+from case import boot_now
+from harness.children import wait_until
+from harness.kafka_admin import AdminError
+
+LOGS = 4
+BURST_MS = 200
+BURST_MOST = 10
+
+
+class Outage(case.KafkaCase):
+    """One broker that the tests stop and start; it keeps its data."""
+
+    def pair(self, **options):
+        """A fleet in each mode."""
+        return [self.fleet(topic=f"{self.topic()}-{mode}".replace("_", "-"), mode=mode, **options)
+                for mode in ("non_exclusive", "exclusive")]
+
+    def recover(self, fleets, began):
+        """Until all fleets are at rest again; what lay between was the test's doing."""
+        for fleet in fleets:
+            fleet.rest()
+        for fleet in fleets:
+            fleet.disturb(began, boot_now())
+
+    def test_broker_restart(self):
+        fleets = self.pair()
+        for fleet in fleets:
+            self.start_rested(fleet, 2)
+        since = boot_now()
+        for grace in (10.0, 0.0):  # shut down in order, then crashed
+            began = boot_now()
+            self.kafka.stop(grace)
+            self.kafka.start()
+            self.recover(fleets, began)
+        for fleet in fleets:
+            self.assert_clean(fleet, since, boot_now())
+
+    def test_long_outage_leaves_no_flood(self):
+        """What was queued meanwhile expires: nobody's old renewals come in a burst afterwards.
+
+        With an interval of 100 ms an outage keeps ten renewals a second, log and process from being
+        sent. All that could burst is what section 3 lets stand unacknowledged, two or three.
+        """
+        classic = case.protocol().name == "classic"
+        lease, outage = ("7s", 9.0) if classic else ("1500ms", 6.0)
+        fleet = self.fleet(lease=lease)
+        self.start_rested(fleet, 2)
+        topic, admin = fleet.defaults["topic"], self.kafka.admin
+        ends = admin.end_offsets(topic)
+        wait_until(lambda: all(admin.end_offsets(topic)[log] > ends[log] for log in range(LOGS)),
+                   10, "a record in each log before the outage")
+        began = boot_now()
+        self.kafka.stop()
+        # The length of the outage is what is tested, so here a time is awaited.
+        wait_until(lambda: boot_now() > began + outage, outage + 5, "the outage")
+        self.assertTrue(all(owner.running() for owner in fleet.owners), fleet.describe())
+        self.assertEqual(fleet.unled(), list(fleet.partitions), "led without a ledger")
+        self.kafka.start()
+        self.recover([fleet], began)
+        for log in range(LOGS):
+            self.assert_no_burst(log, admin.read(topic, log, ends[log]), outage)
+        self.assert_clean(fleet)
+
+    def assert_no_burst(self, log, records, outage):
+        """Finds the outage in the log's times and counts each process' renewals right behind it."""
+        times = [record["timestamp"] for record in records]
+        after = max(range(1, len(times)), key=lambda i: times[i] - times[i - 1])
+        self.assertGreater(times[after] - times[after - 1], outage * 500, "no outage in the log")
+        burst = {}
+        for record in records[after:]:
+            fields = json.loads(record["value"])
+            if record["timestamp"] <= times[after] + BURST_MS and fields["t"] == "renewal":
+                burst[fields["id"]] = burst.get(fields["id"], 0) + 1
+        self.note(f"log {log}: renewals in the first {BURST_MS} ms by process: {burst}")
+        for count in burst.values():
+            self.assertLessEqual(count, BURST_MOST, f"a flood in log {log}: {burst}")
+
+    def test_topic_deleted_and_made_again(self):
+        """Nobody leads what is gone; when it is back it is led with greater epochs."""
+        fleets = self.pair(partitions=16)
+        for fleet in fleets:
+            self.start_rested(fleet, 2)
+        for fleet in fleets:
+            topic = fleet.defaults["topic"]
+            began = boot_now()
+            self.kafka.admin.delete_topic(topic)
+            wait_until(lambda: len(fleet.unled()) == 16, 30,
+                       lambda: f"nobody leading without a topic\n{fleet.describe()}")
+            self.assertIsNone(self.known(topic), "a running process made the topic")
+            self.kafka.admin.create_topic(topic, 16)
+            self.recover([fleet], began)
+            self.assert_clean(fleet)
+
+    def known(self, topic):
+        """What the broker says about a topic; None if it does not know it."""
+        try:
+            return self.kafka.admin.topic(topic)
+        except AdminError as error:
+            self.assertEqual(error.kind, "UnknownTopicOrPartitionException")
+            return None
+
+    def test_partitions_added(self):
+        """Those that run keep their number and go on; one that comes with another is refused."""
+        for fleet in self.pair(partitions=16):
+            self.start_rested(fleet, 2)
+            since = boot_now()
+            topic = fleet.defaults["topic"]
+            self.kafka.admin.add_partitions(topic, 24)
+            done = case.run_tool("run", **{**fleet.defaults, "endpoint": "127.0.0.1:7999"})
+            self.assertEqual(done.code, 2, done)
+            self.assertIn("24", done.err)
+            fleet.wait_led()
+            self.assertEqual(set(fleet.leaders()), set(fleet.partitions), "led beyond its number")
+            self.assert_clean(fleet, since, boot_now())
+
+    def test_broker_away_at_start(self):
+        """Owners that start first wait for it."""
+        self.kafka.stop()
+        fleet = self.fleet(timeout="60s")
+        owners = [fleet.start(), fleet.start()]
+        wait_until(lambda: all(owner.error_tail() for owner in owners), 20,
+                   "a word to the user about the broker that does not answer")
+        self.assertTrue(all(owner.running() for owner in owners), fleet.describe())
+        self.kafka.start()
+        fleet.rest()
+        self.assert_clean(fleet)
+
+
+if __name__ == "__main__":
+    case.main()

@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+"""Wrong input that only a broker can show to be wrong: section 8's exit code, a message that says
+which setting, and no harm to those who run."""
+import socket
+
+import case
+from case import run_tool
+from harness.kafka_broker import free_ports
+
+
+class Refusals(case.KafkaCase):
+    """Exit 2 and 3, and route's 1."""
+
+    def refused(self, what, code, words, subcommand="run", positional=(), **options):
+        """Runs the tool to its end; its exit code, and every word in what it wrote to stderr."""
+        wanted = {"brokers": self.kafka.bootstrap, "slots": 256, **case.protocol().options,
+                  **options}
+        if subcommand == "run":
+            wanted.setdefault("endpoint", "127.0.0.1:7999")
+            wanted.setdefault("group", wanted["topic"])
+        else:
+            wanted.pop("session", None)
+        done = run_tool(subcommand, *positional, limit=25.0, **wanted)
+        self.assertEqual(done.code, code, f"{what}: {done}")
+        for word in words:
+            self.assertIn(word.lower(), done.err.lower(), f"{what}: {done}")
+        self.note(f"{what}: exit {done.code}: {done.err.strip().splitlines()[-1:]}")
+        return done
+
+    def make(self, topic, partitions=16, **config):
+        """A topic made by somebody else."""
+        self.kafka.admin.create_topic(topic, partitions, **config)
+        return topic
+
+    def test_topic_with_another_partition_count(self):
+        topic = self.make("count", 16)
+        self.refused("64 wanted, 16 there", 2, ["partitions", "16", "64"], topic=topic,
+                     partitions=64)
+        self.refused("watch too", 2, ["partitions", "16", "64"], "watch", topic=topic,
+                     partitions=64, once=True)
+        self.refused("route too", 2, ["partitions", "16", "64"], "route", topic=topic,
+                     partitions=64, positional=["key"])
+
+    def test_topic_configuration(self):
+        self.refused("compacted", 2, ["cleanup.policy", "compact"], partitions=16,
+                     topic=self.make("compacted", cleanup_policy="compact"))
+        self.refused("compacted and deleted", 2, ["cleanup.policy"], partitions=16,
+                     topic=self.make("both", cleanup_policy="compact,delete"))
+        self.refused("keeps less than 10 T", 2, ["retention"], partitions=16,
+                     topic=self.make("short", retention_ms=1000))
+        self.refused("CreateTime in exclusive mode", 2, ["message.timestamp.type", "LogAppendTime"],
+                     partitions=16, mode="exclusive",
+                     topic=self.make("created", message_timestamp_type="CreateTime"))
+
+    def test_second_process_with_other_settings(self):
+        """It is told the field and both values; those that run never notice."""
+        fleet = self.fleet(partitions=16, witness=False)
+        self.start_rested(fleet, 2)
+        rows = sum(len(owner.events.rows) for owner in fleet.owners)
+        mine = {"topic": fleet.defaults["topic"], "group": fleet.group, "partitions": 16}
+        self.refused("other slots", 2, ["slots", "256", "512"], slots=512, **mine)
+        self.refused("other hash", 2, ["hash", "xxh3", "crc16"], hash="crc16", **mine)
+        self.refused("other mode", 2, ["mode", "exclusive", "non_exclusive"], mode="exclusive",
+                     **mine)
+        self.refused("other logs", 2, ["logs", "4", "2"], logs=2, **mine)
+        self.refused("other group", 2, ["group"], **{**mine, "group": "another"})
+        fleet.rest()
+        self.assertEqual(rows, sum(len(owner.events.rows) for owner in fleet.owners),
+                         "a refused process moved something")
+        self.assert_clean(fleet)
+
+    def test_leases(self):
+        """A lease that breaks its bound, against the session in force."""
+        session = case.protocol().session_ms
+        self.refused("exclusive T + e >= session", 2, ["lease", "session"], topic="lease",
+                     partitions=16, mode="exclusive", lease=f"{session + 100}ms")
+        self.refused("non-exclusive T below its bound", 2, ["lease", "session"], topic="lease",
+                     partitions=16, lease=f"{session + 100}ms")
+        self.refused("3 x interval > T", 2, ["interval", "lease"], topic="lease",
+                     partitions=16, lease="9s", interval="4s")
+
+    def test_session(self):
+        """The broker's in the consumer protocol, the member's in classic, but not below 2 s."""
+        if case.protocol().name == "consumer":
+            self.refused("--session against the broker's", 2,
+                         ["consumer.session.timeout.ms", "500", "700"], topic="session",
+                         partitions=16, session="700ms")
+        else:
+            self.refused("--session below 2 s", 2, ["session"], topic="session", partitions=16,
+                         session="1s")
+
+    def test_nobody_owns_anything(self):
+        """An idle but answering ledger is `unowned`: the answer is no, not unknown."""
+        topic = self.make("idle", 16)
+        done = self.refused("nobody there", 1, [], "route", topic=topic, partitions=16,
+                            positional=["key"], json=True)
+        self.assertEqual([row["verdict"] for row in done.rows()], ["unowned"])
+
+    def test_unreachable_and_silent(self):
+        """Exit 3 once --timeout is over, whether nobody listens or somebody who says nothing."""
+        port, = free_ports(1)
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen(64)
+            for number in (port, silent.getsockname()[1]):
+                place = {"brokers": f"127.0.0.1:{number}", "topic": "x", "partitions": 16,
+                         "timeout": "2s"}
+                self.refused("unreachable", 3, [str(number)], **place)
+                self.refused("unreachable", 3, [str(number)], "route", positional=["key"], **place)
+                self.refused("unreachable", 3, [str(number)], "watch", once=True, **place)
+
+
+if __name__ == "__main__":
+    case.main()

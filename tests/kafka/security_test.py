@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""TLS, SCRAM and the documented ACLs: an owner, and a watcher that may only read the topic.
+
+The password comes by the environment or by a file, and is then in no output, log or command line.
+"""
+import json
+from pathlib import Path
+
+import case
+from harness.children import wait_until
+from harness.kafka_config import Security
+from harness.process import run_tool
+
+TOPIC = "secured"
+
+
+def properties(security, user, password=None):
+    """What librdkafka must know, the secret included. All by one way: -X on the command line would
+    replace those of the file and of the environment, not add to them."""
+    return ["security.protocol=SASL_SSL", f"sasl.mechanism={security.mechanism}",
+            f"ssl.ca.location={security.ca_file}", f"sasl.username={user}",
+            f"sasl.password={password or security.users[user]}"]
+
+
+def by_environment(wanted):
+    """The variable of -X, one property a line."""
+    return {"NELIROUTE_X": "\n".join(wanted)}
+
+
+def by_file(folder, wanted):
+    """A settings file, as docs/operating.md shows it; its option."""
+    path = Path(folder) / "neliroute.conf"
+    path.write_text(f"X={json.dumps(wanted)}\n", encoding="utf-8")
+    path.chmod(0o600)
+    return {"config": path}
+
+
+def command_lines():
+    """Every process' command line on this machine, as anybody could read them by ps."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue  # it ended meanwhile
+    return lines
+
+
+class Secured(case.KafkaCase):
+    """One broker with the StandardAuthorizer: what is not allowed is refused."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.security = Security("owner", "watcher", "nobody")
+        super().setUpClass()
+        admin = cls.kafka.admin
+        # The ACLs that docs/operating.md names for an owner …
+        admin.allow("User:owner", "TOPIC", TOPIC, "READ", "WRITE", "CREATE", "DESCRIBE",
+                    "DESCRIBE_CONFIGS")
+        admin.allow("User:owner", "GROUP", TOPIC, "READ", "DESCRIBE", "DESCRIBE_CONFIGS")
+        admin.allow("User:owner", "CLUSTER", "kafka-cluster", "DESCRIBE_CONFIGS")
+        # … and for a watcher.
+        admin.allow("User:watcher", "TOPIC", TOPIC, "READ", "DESCRIBE")
+
+    def secured_fleet(self, filed):
+        """Owners whose password comes by the environment or by a file."""
+        wanted = properties(self.security, "owner")
+        options = by_file(self.folder, wanted) if filed else {}
+        fleet = self.fleet(16, topic=TOPIC, log_level="debug", **options)
+        if not filed:
+            fleet.env = by_environment(wanted)
+        return fleet
+
+    def assert_secret_kept(self, fleet, outputs):
+        """No password in any file of the fleet, in these outputs, or on a command line."""
+        texts = {f"stdout or stderr {i}": text for i, text in enumerate(outputs)}
+        for path in fleet.folder.iterdir():
+            texts[str(path)] = path.read_text(encoding="utf-8", errors="replace")
+        texts.update({f"command line {line[:60]}": line for line in command_lines()})
+        for what, text in texts.items():
+            for password in self.security.users.values():
+                self.assertFalse(password in text, f"a password in {what}")
+
+    def look(self, user, subcommand, *positional, filed=False, password=None, **options):
+        """The tool as this user, to its end."""
+        wanted = properties(self.security, user, password)
+        env = None if filed else by_environment(wanted)
+        more = by_file(self.folder, wanted) if filed else {}
+        return run_tool(subcommand, *positional, env=env, **{
+            "brokers": self.kafka.bootstrap, "topic": TOPIC, "slots": 256, "partitions": 16,
+            "json": True, "timeout": "10s", **more, **options})
+
+    def test_owner_and_watcher(self):
+        for filed in (False, True):
+            with self.subTest(by="file" if filed else "environment"):
+                fleet = self.secured_fleet(filed)
+                state = self.start_rested(fleet, 2)
+                route = self.look("watcher", "route", "a", "b", filed=filed)
+                self.assertEqual(route.code, 0, route)
+                names = {owner.key: owner.name for owner in fleet.owners}
+                for row in route.rows():
+                    self.assertEqual(row["owner"], names[state[row["partition"]]])
+                watch = self.look("watcher", "watch", filed=filed, once=True)
+                self.assertEqual(watch.code, 0, watch)
+                self.assert_secret_kept(fleet, [route.out, route.err, watch.out, watch.err])
+                self.assert_clean(fleet)
+
+    def test_without_rights(self):
+        """Exit 3, it refuses: wrong password, no ACL, and an owner with a watcher's ACLs."""
+        route = self.look("nobody", "route", "a")
+        self.assertEqual(route.code, 3, route)
+        self.assertIn(TOPIC, route.err)
+        wrong = self.look("watcher", "route", "a", password="not-the-password", timeout="5s")
+        self.assertEqual(wrong.code, 3, wrong)
+        self.assertIn("authentication", wrong.err.lower())
+        self.kafka.admin.create_topic("unwritable", 16)
+        self.kafka.admin.allow("User:watcher", "TOPIC", "unwritable", "READ", "DESCRIBE")
+        owner = self.look("watcher", "run", topic="unwritable", group=TOPIC, timeout="5s",
+                          endpoint="127.0.0.1:7999")
+        self.assertEqual(owner.code, 3, owner)
+        for password in (*self.security.users.values(), "not-the-password"):
+            self.assertNotIn(password, route.err + wrong.err + owner.err)
+
+    def test_rights_taken_from_who_runs(self):
+        """A refusal while running is told, and is no reason to die."""
+        fleet = self.secured_fleet(filed=False)
+        self.start_rested(fleet, 2)
+        size = [len(owner.error_tail(10_000_000)) for owner in fleet.owners]
+        self.kafka.admin.deny("User:owner", "TOPIC", TOPIC, "WRITE")
+        wait_until(lambda: len(fleet.unled()) == 16, 30,
+                   "nobody leading without the right to write")
+        for owner, before in zip(fleet.owners, size):
+            self.assertIn("authori", owner.error_tail(10_000_000)[before:].lower())
+        self.kafka.admin.deny_no_more("User:owner", "TOPIC", TOPIC, "WRITE")
+        fleet.rest()
+        self.assert_clean(fleet)
+
+
+if __name__ == "__main__":
+    case.main()

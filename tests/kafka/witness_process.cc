@@ -1,0 +1,122 @@
+// An owner that does not trust itself: `neliroute run` plus a thread that asks owns() every
+// millisecond for a slot of each partition and writes down when the answer changed.
+//
+//   {"boot":S,"start":true}
+//   {"boot":S,"slot":N,"partition":N,"owns":true|false,"prev":S}
+//
+// Each instant is one at which the answer certainly was what the line says:
+//   yes at `boot`: asked, and said yes, for an instant read after a call that said yes already;
+//   no at `boot`: read after the call that said no;
+//   `prev`: the instant of the sample before, for which the opposite was the answer.
+// So a yes reaches from its `boot` to the `prev` of the no that ends it, and never further, and who
+// is stopped between the reading of the clock and the call cannot claim an instant after it woke.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "neli_core/kafka/clock.h"
+#include "tool/event_log.h"
+#include "tool/output.h"
+#include "tool/owner.h"
+
+namespace neliroute::tool {
+namespace {
+
+class Witness {
+ public:
+  Witness(const Router& router, std::unique_ptr<LineWriter> file)
+      : router_(router),
+        file_(std::move(file)),
+        samples_(router.settings().partitions),
+        thread_([this] { watch(); }) {}
+
+  ~Witness() {
+    stop_.store(true);
+    thread_.join();
+  }
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+
+ private:
+  struct Sample {
+    bool owns = false;
+    std::optional<LocalTime> at;
+  };
+
+  static std::string text(LocalTime at) { return seconds_text(at.time_since_epoch()); }
+
+  void watch() {
+    file_->write("{\"boot\":" + text(boot_now()) + ",\"start\":true}");
+    auto next = std::chrono::steady_clock::now();
+    for (bool last = false; !last;) {
+      last = stop_.load();  // one more look after everything has ended
+      for (std::uint32_t p = 0; p < samples_.size(); ++p) look(Slot{p}, samples_[p]);
+      // No catching up: a sample of the past cannot be taken any more.
+      next = std::max(next + std::chrono::milliseconds{1}, std::chrono::steady_clock::now());
+      if (!last) std::this_thread::sleep_until(next);
+    }
+  }
+
+  void look(Slot slot, Sample& before) {
+    LocalTime now = boot_now();
+    bool owns = router_.owns(slot, now);
+    if (owns != before.owns) {
+      const LocalTime after = boot_now();
+      // It said yes: it says so for `after` as well, or it is none yet.
+      if (owns && !router_.owns(slot, after)) return;
+      now = after;
+      tell(slot, owns, now, before.at);
+    }
+    before = {owns, now};
+  }
+
+  void tell(Slot slot, bool owns, LocalTime at, const std::optional<LocalTime>& prev) {
+    std::string line = "{\"boot\":" + text(at) + ",\"slot\":" + std::to_string(slot.value()) +
+                       ",\"partition\":" + std::to_string(router_.partition_of(slot).value()) +
+                       ",\"owns\":" + (owns ? "true" : "false");
+    if (prev) line += ",\"prev\":" + text(*prev);
+    file_->write(line + "}");
+  }
+
+  const Router& router_;
+  std::unique_ptr<LineWriter> file_;
+  std::vector<Sample> samples_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;  // last: it uses all of the above
+};
+
+int witness_main(const std::vector<std::string>& arguments) {
+  CommandLine line({"witness", "As `neliroute run`, and watches itself; for the Kafka tests.", "",
+                    ""});
+  OwnerOptions options;
+  std::string path;
+  add_owner_options(line, options);
+  line.value("--witness", "FILE", "Append a JSON line whenever an answer of owns() changed",
+             [&path](const std::string& text) -> Result<void> {
+               path = text;
+               return {};
+             });
+  if (const auto code = line.parse(arguments)) return *code;
+  std::unique_ptr<LineWriter> file;
+  if (!path.empty()) {
+    auto opened = LineWriter::open(path);
+    if (!opened) return fail(line.name(), "--witness " + opened.error().message(), kExitUsage);
+    file = std::move(*opened);
+  }
+  return run_owner(line.name(), options, [&file](const Router& router) -> std::shared_ptr<void> {
+    return file ? std::make_shared<Witness>(router, std::move(file)) : nullptr;
+  });
+}
+
+}  // namespace
+}  // namespace neliroute::tool
+
+int main(int count, char** arguments) {
+  return neliroute::tool::witness_main({arguments + 1, arguments + count});
+}

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Shows that each rule of tidy.py finds what it is for, and lets pass what it should."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import cpp_text
+import tidy
+
+# Built from pieces, so that this file passes the rules that it tests.
+COMMENTED = "//" + " TEST(A, b) {}\n"
+LONG_BODY = "  f();\n" * 69
+
+# rule, path, text, the lines in which the rule must find something
+BAD = [
+    ("layering", "slots/a.cc", '#include "neli_core/b.h"\n', [1]),
+    ("layering", "slots/a.cc", '#include <vector>\n#include <boost/json.hpp>\n', [2]),
+    ("layering", "slots/a.cc", "#include <time.h>\n", [1]),
+    ("layering", "slots/a.cc", '#include "a.h"\n', [1]),
+    ("layering", "neli_core/a.cc", '#include "slots/b.h"\n', [1]),
+    ("layering", "neli_core/a.cc", '#include "neli_core/kafka/b.h"\n', [1]),
+    ("layering", "neli_core/a.h", "#include <boost/asio/post.hpp>\n", [1]),
+    ("layering", "neli_core/a.h", "#include <librdkafka/rdkafka.h>\n", [1]),
+    ("layering", "neli_core/kafka/a.h", '#include "slots/b.h"\n', [1]),
+    ("layering", "neli_core/kafka/a.h", '#include "router/b.h"\n', [1]),
+    ("layering", "router/a.cc", "#include <librdkafka/rdkafka.h>\n", [1]),
+    ("layering", "router/a.cc", '#include "tool/b.h"\n', [1]),
+    ("layering", "router/sub/a.cc", '#include "tests/b.h"\n', [1]),
+    ("layering", "tool/a.cc", "#  include <librdkafka/rdkafka_mock.h>\n", [1]),
+    ("layering", "examples/a.cc", '#include "tool/b.h"\n', [1]),
+    ("impure", "slots/a.cc", "auto t = std::chrono::steady_clock::now();\n", [1]),
+    ("impure", "neli_core/a.cc", "auto t = time(nullptr);\n", [1]),
+    ("impure", "neli_core/a.cc", "std::this_thread::sleep_for(d);\n", [1, 1]),
+    ("impure", "neli_core/a.h", "std::thread t;\n", [1]),
+    ("impure", "neli_core/a.h", "int a;\nstd::mutex m;\n", [2]),
+    ("impure", "neli_core/a.h", "std::scoped_lock l{m};\n", [1]),
+    ("impure", "neli_core/a.h", "std::random_device d;\n", [1]),
+    ("impure", "neli_core/a.h", "int i = rand();\n", [1]),
+    ("impure", "neli_core/a.cc", 'std::cout << "x";\n', [1]),
+    ("impure", "slots/a.cc", 'fprintf(stderr, "x");  // tidy-allow(impure):\n', [1]),
+    ("impure", "neli_core/a.cc",
+     "std::unordered_map<int, int> seen_;\nfor (auto& [k, v] : this->seen_) {}\n", [2]),
+    ("impure", "neli_core/a.cc",
+     "void f(const std::unordered_set<int>& s) {\n  g(*s.begin());\n}\n", [2]),
+    ("file-length", "tool/a.cc", "\n" * 501, [501]),
+    ("file-length", "scripts/a", "#!/bin/sh\n" + "\n" * 500, [501]),
+    ("function-length", "tool/a.cc", "int a;\nvoid f() {\n" + LONG_BODY + "}\n", [2]),
+    ("function-length", "tool/a.cc", "A::A() : a_{1}, b_{2} {\n" + LONG_BODY + "}\n", [1]),
+    ("function-length", "tool/a.cc",
+     "class A {\n  int f(int a = {}) const {\n    if (a) {\n" + LONG_BODY + "    }\n  }\n};\n",
+     [2]),
+    ("function-length", "tool/a.py", "def f():\n" + "    g()\n" * 70, [1]),
+    ("line-length", "tool/a.cc", "//\n//" + "x" * 99 + "\n", [2]),
+    ("line-length", "tests/CMakeLists.txt", "#" * 101 + "\n", [1]),
+    ("whitespace", "tool/a.cc", "int a; \n", [1]),
+    ("whitespace", "tool/a.cc", "int a;\r\n", [1]),
+    ("whitespace", "tool/a.cc", "\n\tint a;\n", [2]),
+    ("whitespace", "tool/a.cc", "int a;", [1]),
+    ("skipped-test", "tests/unit/a.cc", "TEST(A, DISABLED_b) {}\n", [1]),
+    ("skipped-test", "tests/unit/a.cc", "TEST(A, b) {\n  GTEST_SKIP();\n}\n", [2]),
+    ("skipped-test", "tests/unit/a.cc", COMMENTED, [1]),
+    ("skipped-test", "tests/kafka/a.py", "@unittest" + ".skip\ndef f(): pass\n", [1]),
+    ("skipped-test", "tests/kafka/a.py", "# def " + "test_a(self):\n", [1]),
+    ("host", "scripts/a", "npm --registry https://registry.npmjs" + ".org\n", [1]),
+    ("host", "docs/a.md", "see pypi" + ".org\n", [1]),
+    ("host", "pom.xml", "<url>https://repo1" + ".maven.org</url>\n", [1]),
+]
+
+GOOD = [
+    ("slots/a.h", '#include <cstdint>\n#include "slots/b.h"\n#include <xxhash.h>\n'),
+    ("neli_core/a.h", '#include <boost/system/result.hpp>\n#include "neli_core/b.h"\n'),
+    ("neli_core/kafka/a.cc", '#include "neli_core/b.h"\n#include <librdkafka/rdkafka.h>\n'),
+    ("router/a.cc", '#include "neli_core/kafka/b.h"\n#include "slots/b.h"\n'),
+    ("tests/unit/kafka/a.cc", "#include <librdkafka/rdkafka.h>\n"),
+    ("neli_core/a.cc", '// #include "slots/b.h"\nauto a = "std::mutex";  // rand()\n'),
+    ("neli_core/a.cc", "Time now() const;\nvoid tick(Time now);\nauto x = time(slot);\n"),
+    ("neli_core/a.cc", 'fprintf(stderr, "x");  // tidy-allow(impure): the last words\n'),
+    ("neli_core/a.cc", "std::unordered_map<int, int> s_;\nstd::map<int, int> m_;\n"
+                       "void f() {\n  for (auto& x : m_) s_.find(x);\n}\n"),
+    ("router/a.cc", "std::mutex m;\nauto t = Clock::now();\n"),
+    ("tool/a.cc", "\n" * 500),
+    ("tool/a.cc", "void f() {\n" + LONG_BODY[:-7] + "}\n"),
+    ("tool/a.cc", "namespace a {\n" + "void f() {}\n" * 80 + "}\n"),
+    ("tool/a.cc", "const int a[] = {\n" + "  1,\n" * 80 + "};\n"),
+    ("docs/a.md", "x" * 200 + " \n"),
+    ("tests/unit/a.cc", "// TEST what the seeds say.\nTEST(A, b) {}\n"),
+]
+
+
+class Rules(unittest.TestCase):
+    def test_every_rule_finds_what_is_bad(self):
+        for rule, path, text, lines in BAD:
+            with self.subTest(rule=rule, path=path, text=text[:60]):
+                found = [line for line, name, _ in tidy.check(tidy.File(path, text))
+                         if name == rule]
+                self.assertEqual(found, lines)
+
+    def test_every_rule_has_a_bad_example(self):
+        self.assertEqual({rule for rule, *_ in BAD}, set(tidy.RULES))
+
+    def test_what_is_good_passes(self):
+        for path, text in GOOD:
+            with self.subTest(path=path, text=text[:60]):
+                self.assertEqual(tidy.check(tidy.File(path, text)), [])
+
+
+class CppText(unittest.TestCase):
+    def test_literals_and_comments_are_not_code(self):
+        text = 'a("x\\"y", \'"\', 1\'000, R"q(")z)q", /* { */ u8"{"); // }\n'
+        code = cpp_text.code_of(text)
+        self.assertEqual(len(code), len(text))
+        self.assertEqual(code.split(), ["a(", ",", ",", "1'000,", ",", "u8", ");"])
+
+    def test_functions(self):
+        text = textwrap.dedent("""\
+            #define M(x) \\
+              { x }
+            namespace a {
+            template <class T, class U = T>
+              requires(sizeof(T) > 1)
+            auto f(T t = {}, U u = U{1}) noexcept(true) -> int {
+              auto g = [&](int x) { return x; };
+              struct Local { void inner() {} };
+              return g(1);
+            }
+            struct S : B<(1 > 0)> {
+              S() : B{}, a_{f({1, 2})}, b_(2) { c(); }
+              ~S() = default;
+              bool operator==(const S&) const { return true; }
+              int a_{3};
+            };
+            int table[] = {1, 2};
+            }  // namespace a
+            """)
+        found = [(f.line, f.lines, f.name) for f in cpp_text.functions_of(text)]
+        self.assertEqual(found, [(4, 7, "f"), (12, 1, "S"), (14, 1, "operator==")])
+
+
+class Commands(unittest.TestCase):
+    """The commands themselves, on a small project: what is found, and the exit code."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+        self.write(".gitignore", "/build/\n")
+        self.write("build/ignored.cc", "\t")
+        self.write("slots/a.h", "#pragma once\n#include <string>\nstd::string f();\n")
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def tidy(self, *arguments):
+        return subprocess.run([sys.executable, tidy.__file__, *arguments],
+                              capture_output=True, text=True, check=False)
+
+    def test_rules(self):
+        good = self.tidy("rules", self.root)
+        self.assertEqual((good.returncode, good.stdout), (0, "tidy: 2 files, 0 findings\n"))
+        self.write("slots/b.cc", "int a;\nstd::mutex m;\n")
+        bad = self.tidy("rules", self.root)
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("slots/b.cc:2: impure: slots has threads or locks: std::mutex\n", bad.stdout)
+
+    def test_headers(self):
+        good = self.tidy("headers", self.root)
+        self.assertEqual((good.returncode, good.stdout), (0, "tidy: 1 headers, 0 findings\n"))
+        self.write("slots/b.h", "#pragma once\nstd::string g();\n")
+        bad = self.tidy("headers", self.root)
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("slots/b.h:1: header: does not compile alone\n", bad.stdout)
+        excused = self.tidy("headers", self.root, "--", "-include", "string")
+        self.assertEqual(excused.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

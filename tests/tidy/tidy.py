@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""Checks the rules of this project that no compiler checks.
+
+  tidy.py rules [ROOT]                        the rules below, over all files git would commit
+  tidy.py headers [ROOT] [--compiler C] [-- FLAG...]   each header compiles alone
+
+A finding is one line, file:line: rule: what is wrong. A line may be excused from a rule by a
+comment on it that gives the reason: tidy-allow(RULE): REASON. Exit code 1 if anything was found.
+"""
+
+import argparse
+import ast
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Callable, Iterator, NamedTuple
+
+import cpp_text
+
+FILE_LINES, FUNCTION_LINES, LINE_COLUMNS = 500, 70, 100
+PURE_ROOMS = ("slots", "neli_core")
+CPP = (".h", ".cc")
+CODE = CPP + (".py", ".sh", ".cmake", ".java", ".js", ".css", ".html")
+
+
+class File(NamedTuple):
+    path: str  # relative to the root, with slashes
+    text: str
+
+    @property
+    def suffix(self) -> str:
+        return os.path.splitext(self.path)[1]
+
+    @property
+    def room(self) -> str:
+        folder = os.path.dirname(self.path)
+        return "neli_core/kafka" if folder.startswith("neli_core/kafka") else folder.split("/")[0]
+
+    @property
+    def is_cpp(self) -> bool:
+        return self.suffix in CPP
+
+    @property
+    def is_code(self) -> bool:
+        return (self.suffix in CODE or self.path.endswith("CMakeLists.txt")
+                or (not self.suffix and self.text.startswith("#!")))
+
+    def matches(self, pattern: str, text: str | None = None) -> Iterator[tuple[int, str]]:
+        """The line and the text of everything that the pattern finds."""
+        text = self.text if text is None else text
+        for found in re.finditer(pattern, text, re.MULTILINE):
+            yield text.count("\n", 0, found.start()) + 1, found.group().strip()
+
+
+Findings = Iterator[tuple[int, str]]
+
+# --- What a room may include ----------------------------------------------------------------------
+
+STD = r"(?!.*\.h$)[a-z_0-9]+"
+ANY_BUT_RDKAFKA = r"(?!librdkafka/).*"
+# room -> its own project's rooms, and everything else, that it may include.
+MAY_INCLUDE = {
+    "slots": (r"slots/", STD + r"|xxhash\.h"),
+    "neli_core": (r"neli_core/(?!kafka/)", STD + r"|boost/(?!asio|beast).*"),
+    "neli_core/kafka": (r"neli_core/", r".*"),
+    "router": (r"(slots|neli_core|router)/", ANY_BUT_RDKAFKA),
+    "tool": (r"(slots|neli_core|router|tool)/", ANY_BUT_RDKAFKA),
+    "examples": (r"(slots|neli_core|router|examples)/", ANY_BUT_RDKAFKA),
+}
+ROOM = re.compile(r"(slots|neli_core|router|tool|examples|bench|tests)/")
+
+
+def layering(file: File) -> Findings:
+    """A room includes only what its place in the design allows."""
+    if not file.is_cpp or file.room not in MAY_INCLUDE:
+        return
+    rooms, others = MAY_INCLUDE[file.room]
+    for include in cpp_text.includes_of(file.text):
+        if include.quoted and not ROOM.match(include.path):
+            yield include.line, f'write "{include.path}" with its folder, from the top'
+        elif include.quoted and not re.match(rooms, include.path):
+            yield include.line, f'{file.room} may not include "{include.path}"'
+        elif not include.quoted and not re.fullmatch(others, include.path):
+            yield include.line, f"{file.room} may not include <{include.path}>"
+
+
+# --- What pure rooms may not do -------------------------------------------------------------------
+
+IMPURE = {
+    "reads a clock": r"::now\s*\(|\b(clock_gettime|gettimeofday|timespec_get)\s*\("
+                     r"|\btime\s*\(\s*(nullptr|NULL|0|&)",
+    "sleeps": r"\b(sleep|usleep|nanosleep|sleep_for|sleep_until)\s*\(",
+    "has threads or locks": r"\bstd::(jthread|thread|this_thread|async|future|promise|call_once"
+                            r"|\w*mutex|condition_variable\w*|\w+_lock|lock_guard|latch|barrier"
+                            r"|\w*_semaphore)\b|\bthread_local\b",
+    "draws random numbers": r"\brandom_device\b|\bmt19937|\b(rand|srand|rand_r|drand48|getrandom"
+                            r"|random|arc4random\w*)\s*\(",
+    "does I/O": r"\bstd::(cout|cerr|clog|cin|print\w*|[io]?fstream|fopen|getenv|system)\b"
+                r"|\b(f?printf|fputs|puts|fwrite|fopen|getenv)\s*\(",
+}
+UNORDERED = r"\bunordered_(?:multi)?(?:map|set)\s*<[^;{}()]*>\s*&?\s*(\w+)\s*[;{=,)]"
+
+
+def impure(file: File) -> Findings:
+    """slots/ and neli_core/ proper: no clock, sleep, thread, lock, random number or I/O."""
+    if not file.is_cpp or file.room not in PURE_ROOMS:
+        return
+    code = cpp_text.code_of(file.text)
+    for what, pattern in IMPURE.items():
+        for line, found in file.matches(pattern, code):
+            yield line, f"{file.room} {what}: {found}"
+    for name in set(re.findall(UNORDERED, code)):
+        loop = rf"\bfor\s*\([^;{{}}]*:\s*[\w.>\-]*\b{name}\s*\)|\b{name}(?:\.|->)c?begin\s*\("
+        for line, _ in file.matches(loop, code):
+            yield line, f"the order of the unordered {name} is not the same everywhere"
+
+
+# --- Size and shape -------------------------------------------------------------------------------
+
+
+def file_length(file: File) -> Findings:
+    """No file of code is longer than 500 lines."""
+    lines = file.text.count("\n")
+    if file.is_code and lines > FILE_LINES:
+        yield FILE_LINES + 1, f"the file has {lines} lines, more than {FILE_LINES}"
+
+
+def function_length(file: File) -> Findings:
+    """No function is longer than 70 lines, from its head to its closing brace."""
+    functions: list[cpp_text.Function] = []
+    if file.is_cpp:
+        functions += cpp_text.functions_of(file.text)
+    elif file.suffix == ".py":
+        functions += (
+            cpp_text.Function(node.lineno, (node.end_lineno or 0) - node.lineno + 1, node.name)
+            for node in ast.walk(ast.parse(file.text))
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    for function in functions:
+        if function.lines > FUNCTION_LINES:
+            yield function.line, (
+                f"{function.name} has {function.lines} lines, more than {FUNCTION_LINES}")
+
+
+def line_length(file: File) -> Findings:
+    """No line of code is longer than 100 columns."""
+    if file.is_code:
+        for number, line in enumerate(file.text.split("\n"), 1):
+            if len(line) > LINE_COLUMNS:
+                yield number, f"{len(line)} columns, more than {LINE_COLUMNS}"
+
+
+def whitespace(file: File) -> Findings:
+    """No tab, no blank at a line's end, no carriage return, and the last line ends."""
+    if file.is_code:
+        for line, _ in file.matches(r"[ \t\r]+$"):
+            yield line, "a blank at the end of the line"
+        for line, _ in file.matches(r"^[^\n]*?\t"):
+            yield line, "a tab"
+        if file.text and not file.text.endswith("\n"):
+            yield file.text.count("\n") + 1, "the last line does not end"
+
+
+# --- Tests and what they need ---------------------------------------------------------------------
+
+
+def skipped_test(file: File) -> Findings:
+    """A test that is switched off proves nothing: mend it or delete it."""
+    if file.is_cpp:
+        code = cpp_text.code_of(file.text)
+        yield from file.matches(r"\bDISABLED_\w*|\bGTEST_SKIP\w*", code)
+        for line, found in file.matches(r"(//|/\*).*\b(TEST|TEST_F|TEST_P|TYPED_TEST)\s*\("):
+            yield line, f"a test commented out: {found}"
+    elif file.suffix == ".py":
+        yield from file.matches(
+            r"unittest[.]skip\w*|[.]skipTest\b|\bmark[.]skip\w*|\braise\s+SkipTest\b")
+        for line, found in file.matches(r"^\s*#\s*(def test_|class \w+\(unittest)"):
+            yield line, f"a test commented out: {found}"
+
+
+HOSTS = (r"npmjs[.](org|com)|\bpypi[.]org|pythonhosted[.]org|\bcrates[.]io|proxy[.]golang[.]org"
+         r"|\brepo1?[.]maven|central[.]sonatype|\b(deb|security|ftp)[.]debian[.]org"
+         r"|\barchive[.]ubuntu[.]com")
+
+
+def host(file: File) -> Findings:
+    """No file names the host of a package registry: the clients know theirs."""
+    for line, found in file.matches(HOSTS):
+        yield line, f"names the host of a registry: {found}"
+
+
+RULES: dict[str, Callable[[File], Findings]] = {
+    "layering": layering,
+    "impure": impure,
+    "file-length": file_length,
+    "function-length": function_length,
+    "line-length": line_length,
+    "whitespace": whitespace,
+    "skipped-test": skipped_test,
+    "host": host,
+}
+
+
+def check(file: File) -> list[tuple[int, str, str]]:
+    """The findings of all rules in one file: line, rule, what is wrong."""
+    lines = file.text.split("\n")
+    findings = []
+    for name, rule in RULES.items():
+        excuse = re.compile(rf"tidy-allow\({name}\): \S")
+        for number, what in rule(file):
+            if number > len(lines) or not excuse.search(lines[number - 1]):
+                findings.append((number, name, what))
+    return sorted(findings)
+
+
+# --- The two commands -----------------------------------------------------------------------------
+
+
+def project_files(root: pathlib.Path) -> Iterator[File]:
+    """The text files that git tracks, or would if they were added."""
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        check=True, capture_output=True, text=True).stdout
+    for path in sorted(set(filter(None, listed.split("\0")))):
+        try:
+            yield File(path, (root / path).read_bytes().decode())
+        except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
+            continue  # deleted but not yet committed, or not text
+
+
+def rules(root: pathlib.Path) -> int:
+    files = found = 0
+    for file in project_files(root):
+        files += 1
+        for line, rule, what in check(file):
+            found += 1
+            print(f"{file.path}:{line}: {rule}: {what}")
+    print(f"tidy: {files} files, {found} findings")
+    return found
+
+
+def headers(root: pathlib.Path, compiler: str, flags: list[str]) -> int:
+    def compiles(path: str) -> tuple[str, str]:
+        command = [compiler, "-std=c++20", "-fsyntax-only", "-I", str(root), *flags,
+                   "-include", str(root / path), "-x", "c++", os.devnull]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return path, done.stderr if done.returncode else ""
+
+    paths = [file.path for file in project_files(root) if file.suffix == ".h"]
+    found = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        for path, errors in pool.map(compiles, paths):
+            if errors:
+                found += 1
+                print(f"{path}:1: header: does not compile alone\n{errors}")
+    print(f"tidy: {len(paths)} headers, {found} findings")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Checks the project's own rules.")
+    parser.add_argument("command", choices=("rules", "headers"))
+    parser.add_argument("root", type=pathlib.Path, nargs="?",
+                        default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("--compiler", default="c++")
+    arguments, flags = sys.argv[1:], []
+    if "--" in arguments:
+        at = arguments.index("--")
+        arguments, flags = arguments[:at], arguments[at + 1:]
+    options = parser.parse_args(arguments)
+    if options.command == "rules":
+        return int(rules(options.root) > 0)
+    return int(headers(options.root, options.compiler, flags) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

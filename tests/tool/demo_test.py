@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+"""The demo: what it says adds up, it is plain where it must be, and leaves nobody behind."""
+import os
+import pty
+import re
+import signal
+import tempfile
+import unittest
+from pathlib import Path
+
+from case import run_raw
+from harness import children, process
+
+
+class Demo(unittest.TestCase):
+    """On the embedded broker, with few keys."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.keys = self.folder / "keys"
+        self.keys.write_text("".join(f"key-{i}\n" for i in range(5000)))
+        self.env = {"TMPDIR": str(self.folder), "TERM": "xterm-256color"}
+
+    def assert_nothing_left(self):
+        """No process that it started, and no temporary folder."""
+        self.assertEqual([path for path in self.folder.iterdir() if path != self.keys], [])
+        mine = str(self.folder).encode()
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                self.assertNotIn(mine, path.read_bytes(), path.parent)
+            except OSError:
+                continue
+
+    def test_json(self):
+        done = run_raw("demo", "--json", "--keys", self.keys, limit=90, env=self.env)
+        self.assertEqual(done.code, 0, done)
+        started, routed, killed, anew = done.rows()
+        self.assertEqual([row["process"] for row in started["owners"]], ["alpha", "beta", "gamma"])
+        self.assertTrue(started["embedded"])
+        for row, count in ((routed, 3), (anew, 2)):
+            self.assertEqual(len(row["owners"]), count)
+            self.assertEqual(sum(one["slots"] for one in row["owners"]), 1024)
+            self.assertEqual(sum(one["keys"] for one in row["owners"]), 5000)
+        lost, = (one for one in routed["owners"] if one["owner"] == killed["owner"])
+        self.assertEqual(killed["clock"], "embedded broker")
+        self.assertGreaterEqual(killed["moved_slots"], lost["slots"])
+        self.assertGreaterEqual(killed["moved_partitions"], killed["least_partitions"])
+        self.assertEqual(killed["moved_slots"], 16 * killed["moved_partitions"])
+        self.assertLess(done.seconds, 60)
+        self.assert_nothing_left()
+
+    def test_plain(self):
+        """Not a terminal: no escape, nothing written over, 80 columns."""
+        done = run_raw("demo", "--keys", self.keys, limit=90, env=self.env)
+        self.assertEqual(done.code, 0, done)
+        self.assertNotRegex(done.out, r"[\x00-\x09\x0b-\x1f]")
+        for line in done.out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+            self.assertEqual(line, line.rstrip())
+        self.assertIn("embedded broker's clock", done.out)
+        self.assertRegex(done.out, r"owned again after (\d+ ms|\d+\.\d\d s)\.")
+        self.assertRegex(done.out, r"(?m)^     after   [ag]{64}$")
+        self.assert_nothing_left()
+
+    def test_terminal_and_interrupt(self):
+        """Colours on a terminal; Ctrl-C ends it and all it started, exit 130."""
+        master, slave = pty.openpty()
+        child = children.spawn([process.tool_path(), "demo", "--keys", self.keys], stdout=slave,
+                               stderr=slave, env=process.environment(self.env))
+        self.addCleanup(children.end, child)
+        os.close(slave)
+        text = b""
+        while b"have a living owner" not in text:
+            text += os.read(master, 4096)
+        os.kill(child.pid, signal.SIGINT)
+        self.assertEqual(child.wait(30), 130)
+        os.close(master)
+        self.assertIn(b"\x1b[38;5;16;48;5;", text)
+        self.assert_nothing_left()
+
+    def test_killed(self):
+        """SIGKILL for the demo: its children do not outlive it."""
+        out = self.folder / "out"
+        with open(out, "wb") as file:
+            child = children.spawn([process.tool_path(), "demo", "--json", "--stay", "--keys",
+                                    self.keys], stdout=file, env=process.environment(self.env))
+        self.addCleanup(children.end, child)
+        children.wait_until(lambda: '"started"' in out.read_text(), 40, "it started")
+        pids = [int(pid) for pid in
+                Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()]
+        self.assertEqual(len(pids), 4, "a broker and three owners")
+        child.kill()
+        child.wait()
+        children.wait_until(lambda: not any(Path(f"/proc/{pid}/cmdline").exists()
+                                            and Path(f"/proc/{pid}/cmdline").read_bytes()
+                                            for pid in pids), 5, "they ended")
+
+    def test_wrong(self):
+        done = run_raw("demo", "--slots", "1000")
+        self.assertEqual(done.code, 2, done)
+        done = run_raw("demo", "--brokers", "127.0.0.1:1", "--keys", self.keys, limit=60,
+                       env={**self.env, "NELIROUTE_TIMEOUT": "1s"})
+        self.assertEqual(done.code, 3, done)
+        self.assertTrue(re.search(r"alpha|127\.0\.0\.1:1", done.err), done)
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

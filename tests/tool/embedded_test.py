@@ -1,0 +1,258 @@
+#!/usr/bin/python3
+"""Broker, owners, route and watch as a newcomer runs them: on the embedded broker, no Java."""
+import concurrent.futures
+import json
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from case import run_raw
+from harness import children, process
+
+PARTITIONS = range(16)
+
+
+class Embedded(unittest.TestCase):
+    """One broker for the class; each test has a topic, and so a group, of its own."""
+
+    TOPICS = ("life", "signals", "refusals", "idle", "gone", "strange")
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        out = cls.folder / "broker.out"
+        topics = [part for topic in cls.TOPICS for part in ("--topic", topic)]
+        with open(out, "wb") as file:
+            cls.broker = children.spawn([process.tool_path(), "broker", "--json", "--port", "0",
+                                         "--partitions", len(PARTITIONS), *topics], stdout=file)
+        cls.addClassCleanup(children.end, cls.broker)
+        row = json.loads(children.wait_until(lambda: out.read_text().partition("\n")[0], 10,
+                                             "the broker listens"))
+        assert [one["topic"] for one in row["topics"]] == list(cls.TOPICS), row
+        cls.brokers = row["brokers"]
+
+    def settings(self, topic):
+        """What every command of a test has in common."""
+        return {"brokers": self.brokers, "topic": topic, "group": topic, "slots": 256,
+                "profile": "fast"}
+
+    def start(self, topic, name, port, **options):
+        """An owner; its files are called by its name."""
+        options = {**self.settings(topic), "name": name, "endpoint": f"127.0.0.1:{port}",
+                   "events": self.folder / f"{topic}.{name}.events", "json": True, **options}
+        command = [process.tool_path(), "run", *process.option_list(options)]
+        owner = process.Owner(f"{topic}.{name}", name, self.folder, command, process.environment())
+        self.addCleanup(children.end, owner.child, 0)
+        return owner
+
+    def tool(self, subcommand, topic, *positional, **options):
+        """Another command on the same topic."""
+        return process.run_tool(subcommand, *positional, **{**self.settings(topic), **options})
+
+    def wait_led(self, *owners, bound=30):
+        """Until these lead every partition, each about as many as the others, and none drains."""
+        def settled():
+            for owner in owners:
+                self.assertTrue(owner.running(), owner.error_tail())
+                owner.refresh()
+            counts = [len(owner.leading) for owner in owners]
+            led = set().union(*(owner.leading for owner in owners))
+            return (led == set(PARTITIONS) and sum(counts) == len(PARTITIONS)
+                    and max(counts) - min(counts) <= 1)
+        children.wait_until(settled, bound, lambda: "\n".join(
+            f"{owner.key} leads {sorted(owner.leading)}\n{owner.error_tail()}" for owner in owners))
+
+    def test_life(self):
+        """Two owners; route and watch say what their logs say; one is killed; the other leaves."""
+        alpha, beta = self.start("life", "alpha", 7001), self.start("life", "beta", 7002)
+        self.wait_led(alpha, beta)
+        self.check_joined(alpha)
+        by_partition = {p: owner for owner in (alpha, beta) for p in owner.leading}
+        self.check_route(by_partition)
+        self.check_watch(by_partition)
+        follower = self.follow("life")
+        beta.kill()
+        children.wait_until(lambda: (alpha.refresh(), len(alpha.leading))[1] == len(PARTITIONS), 30,
+                            alpha.error_tail)
+        children.wait_until(lambda: self.owners_seen(follower) == {"alpha"}, 10,
+                            "watch saw the move")
+        self.assertEqual({row["owner"] for row in self.tool("route", "life", "a", "b", "c",
+                                                            json=True).rows()}, {"alpha"})
+        alpha.leave()
+        self.assertEqual(alpha.wait_exit(), 0, alpha.error_tail())
+        self.check_events(alpha)
+
+    def check_joined(self, owner):
+        """`run --json` begins with what it joined."""
+        row = json.loads(owner.output.read_text().splitlines()[0])
+        self.assertEqual((row["process"], row["endpoint"], row["slots"], row["partitions"],
+                          row["group_protocol"], row["mode"]),
+                         (owner.name, "127.0.0.1:7001", 256, len(PARTITIONS), "classic",
+                          "non_exclusive"))
+        self.assertGreater(row["lease_ms"], 3 * row["interval_ms"])
+
+    def check_route(self, by_partition):
+        """Every key goes to who leads its partition, and --count adds up."""
+        keys = ["", "a", "ключ", *(f"key-{i}" for i in range(40))]
+        done = self.tool("route", "life", *keys, json=True)
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual([row["key"] for row in done.rows()], keys)
+        for row in done.rows():
+            self.assertEqual((row["verdict"], row["owner"]),
+                             ("remote", by_partition[row["partition"]].name))
+            self.assertGreater(row["valid_for_ms"], 0)
+        counts = self.tool("route", "life", *keys, json=True, count=True).rows()
+        self.assertEqual(sum(row["keys"] for row in counts), len(keys))
+        text = self.tool("route", "life", "a")
+        self.assertRegex(text.out, r"^a  slot \d+ +(alpha|beta)  127\.0\.0\.1:700[12]  epoch ")
+
+    def check_watch(self, by_partition):
+        """watch --once: a row a partition as JSON, a table of owners for people."""
+        done = self.tool("watch", "life", once=True, json=True)
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual({row["partition"]: row["owner"] for row in done.rows()},
+                         {p: owner.name for p, owner in by_partition.items()})
+        self.assertEqual({row["slots"] for row in done.rows()}, {16})
+        table = self.tool("watch", "life", once=True).out
+        self.assertRegex(table, r"(?m)^alpha +127\.0\.0\.1:7001 +128 +8 ")
+
+    def follow(self, topic):
+        """A running watch; its rows so far by LineFile."""
+        path = self.folder / f"{topic}.watch"
+        options = process.option_list({**self.settings(topic), "json": True})
+        with open(path, "wb") as out:
+            child = children.spawn([process.tool_path(), "watch", *options], stdout=out)
+        self.addCleanup(children.end, child)
+        rows = process.LineFile(path)
+        children.wait_until(lambda: (rows.read(), len(rows.rows))[1] >= len(PARTITIONS), 10,
+                            "watch told of every partition")
+        return rows
+
+    @staticmethod
+    def owners_seen(rows):
+        """Who owns what, by the last row of each partition."""
+        rows.read()
+        return {row.get("owner") for row in {row["partition"]: row for row in rows.rows}.values()}
+
+    def check_events(self, owner):
+        """Its log ends with all stopped and released, and every line is whole."""
+        owner.refresh()
+        self.assertEqual(owner.leading, {})
+        kinds = {row["event"] for row in owner.events.rows}
+        self.assertEqual(kinds, {"acquired", "draining", "stopped", "released"}, kinds)
+        for row in owner.events.rows:
+            self.assertEqual("reason" in row, row["event"] == "stopped")
+            self.assertEqual((row["process"], row["lane"], row["mode"], len(row["id"])),
+                             (owner.name, 0, "non_exclusive", 16))
+        self.assertEqual({row["reason"] for row in owner.events.rows
+                          if row["event"] == "stopped"} - {"superseded"}, {"closed"})
+
+    def test_signals(self):
+        """A leave is bounded; a second signal stops at once; `--events -` holds only events."""
+        lone = self.start("signals", "lone", 7001, drain_timeout="100ms")
+        self.wait_led(lone)
+        lone.leave()
+        self.assertEqual(lone.wait_exit(5), 0, "it had 100 ms to hand over")
+        hasty = self.start("signals", "hasty", 7002, events="-", json=None, drain_timeout="20s")
+        rows = process.LineFile(hasty.output)
+        children.wait_until(lambda: (rows.read(), len(rows.rows))[1] >= len(PARTITIONS), 30,
+                            hasty.error_tail)
+        self.assertEqual({row["event"] for row in rows.rows}, {"acquired"})
+        other = self.start("signals", "other", 7003)
+        self.wait_led_by_events(other)
+        other.kill()  # the group still waits for it, so the leave below takes time
+        hasty.child.send_signal(signal.SIGINT)
+        children.wait_until(lambda: "a second signal" in hasty.error_tail(), 5, hasty.error_tail)
+        hasty.child.send_signal(signal.SIGINT)
+        self.assertEqual(hasty.wait_exit(), 130, hasty.error_tail())
+
+    def wait_led_by_events(self, owner):
+        """Until it leads something."""
+        children.wait_until(lambda: (owner.refresh(), owner.leading)[1], 30, owner.error_tail)
+
+    def test_refusals(self):
+        """Whoever does not fit is told the field, both values and what to do."""
+        alpha = self.start("refusals", "alpha", 7001)
+        self.wait_led(alpha)
+        cases = []
+        for options, words in (({"slots": 512}, ("slots", "512", "256")),
+                               ({"hash": "crc16"}, ("hash", "crc16", "xxh3")),
+                               ({"hash-tags": True}, ("hash", "xxh3+tags")),
+                               ({"mode": "exclusive"}, ("mode", "exclusive")),
+                               ({"partitions": 32}, ("32", "16")),
+                               ({"slots": 250}, ("250", "16", "multiple"))):
+            cases.append((["run", "--endpoint", "x:1"], options, words))
+            if "mode" not in options:
+                cases += [(["route", "key"], options, words), (["watch", "--once"], options, words)]
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:  # each waits for the broker, mostly
+            for done, words in pool.map(self.run_case, cases):
+                self.assertEqual(done.code, 2, done)
+                for word in words:
+                    self.assertIn(word, done.err, done)
+        self.assertTrue(alpha.running())
+        alpha.refresh()
+        self.assertEqual(len(alpha.events.rows), len(PARTITIONS), "a refused one moved something")
+
+    def run_case(self, case):
+        """One of them, in a thread."""
+        command, options, words = case
+        settings = {**self.settings("refusals"), **options}
+        return run_raw(*command, *process.option_list(settings)), words
+
+    def test_nobody_owns_anything(self):
+        """An idle but answering ledger: the answer is no, exit 1."""
+        done = self.tool("route", "idle", "key", json=True)
+        self.assertEqual(done.code, 1, done)
+        self.assertEqual([row["verdict"] for row in done.rows()], ["unowned"])
+        done = self.tool("watch", "idle", once=True)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("unowned: 16 partitions", done.out)
+
+    def test_broker_killed(self):
+        """Owners stay, lead nothing once the lease is over, and leave in order when told to."""
+        out = self.folder / "second.out"
+        with open(out, "wb") as file:
+            broker = children.spawn([process.tool_path(), "broker", "--json", "--port", "0",
+                                     "--topic", "gone", "--partitions", len(PARTITIONS)],
+                                    stdout=file)
+        self.addCleanup(children.end, broker)
+        row = json.loads(children.wait_until(lambda: out.read_text().partition("\n")[0], 10,
+                                             "the broker listens"))
+        owner = self.start("gone", "alpha", 7001, brokers=row["brokers"])
+        self.wait_led(owner)
+        broker.kill()
+        broker.wait()
+        children.wait_until(lambda: (owner.refresh(), not owner.leading)[1], 30, owner.error_tail)
+        self.assertTrue(owner.running())
+        self.assertEqual({row["reason"] for row in owner.events.rows if row["event"] == "stopped"},
+                         {"lapsed"})
+        owner.leave()
+        self.assertEqual(owner.wait_exit(20), 0, owner.error_tail())
+
+    def test_port_taken(self):
+        """A second broker on the same port: exit 2, the port and what to do."""
+        port = self.brokers.rpartition(":")[2]
+        done = run_raw("broker", "--port", port, limit=10)
+        self.assertEqual(done.code, 2, done)
+        self.assertIn(port, done.err)
+
+    def test_reader_that_goes_away(self):
+        """`watch | head -1` ends when nobody reads any more."""
+        owner = self.start("strange", "odd name, \"quoted\" and ключ", 7001)
+        self.wait_led(owner)
+        command = [str(process.tool_path()), "watch",
+                   *process.option_list({**self.settings("strange"), "json": True})]
+        child = children.spawn(command, stdout=subprocess.PIPE)
+        self.addCleanup(children.end, child)
+        self.assertEqual(json.loads(child.stdout.readline())["owner"], owner.name)
+        child.stdout.close()
+        child.stdout = None
+        owner.leave()  # so that there is something to write
+        owner.wait_exit()
+        children.wait_until(lambda: child.poll() is not None, 15, "watch ends")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

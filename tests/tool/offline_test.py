@@ -1,0 +1,235 @@
+#!/usr/bin/python3
+"""The command line as a newcomer meets it: what needs no ledger, or finds none."""
+import json
+import re
+import socket
+import tempfile
+import unittest
+from pathlib import Path
+
+from case import run_raw
+
+COMMANDS = ("demo", "broker", "run", "route", "watch", "slot")
+# Parts of the design that come later: a help that names them would promise too much.
+NOT_YET = r"\b(doctor|plan|simulate|audit|gateway)\b|--http|--variation"
+RUN = ("run", "--endpoint", "127.0.0.1:7001")
+
+
+class Help(unittest.TestCase):
+    """Texts fit an 80-column terminal and promise only what there is."""
+
+    def test_every_help(self):
+        for arguments in ((), *((name,) for name in COMMANDS)):
+            for flag in ("--help", "-h"):
+                done = run_raw(*arguments, flag)
+                self.assertEqual(done.code, 0, done)
+                self.assertEqual(done.err, "")
+                for line in done.out.splitlines():
+                    self.assertLessEqual(len(line), 80, line)
+                    self.assertEqual(line, line.rstrip())
+                self.assertNotRegex(done.out, NOT_YET)
+
+    def test_top_level(self):
+        done = run_raw("--help")
+        for name in COMMANDS:
+            self.assertRegex(done.out, rf"\n  {name} ")
+        self.assertEqual(run_raw().code, 2)
+        self.assertEqual(run_raw("help", "route").out, run_raw("route", "--help").out)
+        self.assertRegex(run_raw("--version").out, r"^neliroute \d+\.\d+\.\d+ \(librdkafka .*\)\n$")
+
+    def test_every_option_is_in_the_help_of_run(self):
+        text = run_raw("run", "--help").out
+        for name in ("brokers topic group slots partitions hash hash-tags allow-uneven lane logs "
+                     "mode profile interval lease clock-error session group-protocol timeout "
+                     "drain-timeout name endpoint events log-level json config").split():
+            self.assertRegex(text, rf"\n  --{name} ")
+        self.assertIn("\n  -X ", text)
+
+
+class WrongUse(unittest.TestCase):
+    """Exit 2, nothing on stdout, and a line that names the input and what to do."""
+
+    def refused(self, arguments, *words, env=None):
+        """Runs it; every word is in what it said."""
+        done = run_raw(*arguments, env=env, limit=5)
+        self.assertEqual(done.code, 2, done)
+        self.assertEqual(done.out, "", done)
+        self.assertEqual(done.err.count("\n"), 1, done)
+        for word in words:
+            self.assertIn(word, done.err, done)
+
+    def test_commands(self):
+        self.refused(["rute"], '"rute"', "did you mean route?")
+        self.refused(["frobnicate"], "--help")
+        self.refused(["--json", "route"], "behind the command")
+
+    def test_options(self):
+        self.refused([*RUN, "--frobnicate"], "--frobnicate", "--help")
+        self.refused([*RUN, "--slotz=3"], "--slotz", "did you mean --slots?")
+        self.refused([*RUN, "stray"], '"stray"')
+        self.refused([*RUN, "--slots"], "--slots", "value")
+        self.refused([*RUN, "--slots", "8", "--slots", "9"], "--slots", "one value")
+        self.refused(["run"], "--endpoint is missing", "--endpoint 10.0.0.7:8080")
+        self.refused(["route"], "no key", "--keys")
+        self.refused(["route", "--no-such", "key"], "--no-such", "--")
+
+    def test_durations(self):
+        for option in ("--lease", "--interval", "--session", "--timeout", "--drain-timeout",
+                       "--clock-error"):
+            self.refused([*RUN, option, "3000"], option, "3000 has no unit", "3000ms")
+        for text in ("3x", "s", "", "-3s", "1.5s", "3 s", "99999999999999999999s"):
+            self.refused([*RUN, "--lease", text], "--lease", f'"{text}"', "250ms")
+        self.refused([*RUN, "--lease", "9999999m"], "more than a day")
+        self.refused([*RUN, "--lease", "0s"], "above 0")
+
+    def test_numbers(self):
+        for text in ("0", "-1", "x", "", "1048577", "1e3", "99999999999999999999999"):
+            self.refused([*RUN, "--slots", text], "--slots", f'"{text}"', "1 to 1048576")
+        self.refused([*RUN, "--partitions", "0"], "--partitions", "1 to")
+        self.refused([*RUN, "--slots", "1000", "--partitions", "64"], "1000", "64", "960", "1024",
+                     "--allow-uneven")
+        self.refused(["route", "key", "--slots", "32", "--partitions", "64"], "32", "64", "fewer")
+        self.refused(["watch", "--lane", "1024"], "--lane", "0 to 1023")
+        self.refused(["broker", "--port", "65536"], "--port", "0 to 65535")
+
+    def test_words(self):
+        self.refused([*RUN, "--hash", "md5"], '"md5"', "xxh3", "crc16", "murmur2")
+        self.refused([*RUN, "--mode", "shared"], '"shared"', "non_exclusive", "exclusive")
+        self.refused([*RUN, "--profile", "quick"], '"quick"', "fast", "balanced", "steady")
+        self.refused([*RUN, "--group-protocol", "raft"], '"raft"', "auto", "consumer", "classic")
+        self.refused([*RUN, "--log-level", "loud"], '"loud"', "warning")
+        self.refused([*RUN, "--topic", ""], "--topic", "empty")
+
+    def test_properties(self):
+        """A refused property's value is not shown: it may be a secret."""
+        done = run_raw(*RUN, "-X", "hunter2")
+        self.assertEqual(done.code, 2)
+        self.assertIn("key=value", done.err)
+        self.assertNotIn("hunter2", done.err)
+        for name in ("group.id", "session.timeout.ms", "acks", "isolation.level", "no.such.name"):
+            done = run_raw(*RUN, "-X", f"{name}=hunter2", limit=5)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(name, done.err)
+            self.assertNotIn("hunter2", done.err)
+
+    def test_files(self):
+        self.refused([*RUN, "--events", "/no/such/folder/events"], "--events", "/no/such/folder")
+        self.refused(["slot", "--keys", "/no/such/file"], "--keys", "/no/such/file")
+        self.refused(["slot", "--keys", "/"], "--keys")
+        self.refused(["demo", "--keys", "/no/such/file"], "/no/such/file", "wamerican")
+
+
+class Settings(unittest.TestCase):
+    """Command line before file before variable."""
+
+    def setUp(self):
+        self.file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "settings"
+
+    def slots_of(self, *arguments, env=None):
+        """The slot of a key tells how many slots there are."""
+        row = json.loads(run_raw("slot", "--json", "k", *arguments, env=env).out)
+        return {29: 1024, 2077: 4096, 1: 2}.get(row["slot"], row["slot"])
+
+    def test_precedence(self):
+        env = {"NELIROUTE_SLOTS": "4096"}
+        self.file.write_text("# a comment\nslots=2\nendpoint=only-run-knows:1\nX=[\"a=b\"]\n")
+        self.assertEqual(self.slots_of(), 1024)
+        self.assertEqual(self.slots_of(env=env), 4096)
+        self.assertEqual(self.slots_of("--config", self.file, env=env), 2)
+        self.assertEqual(self.slots_of("--slots", "1024", "--config", self.file, env=env), 1024)
+
+    def test_mistakes(self):
+        for text, word in (("slotz=2\n", "did you mean slots?"), ("slots=x\n", '"x"'),
+                           ("[run]\nslots=2\n", "[run]")):
+            self.file.write_text(text)
+            done = run_raw("slot", "k", "--config", self.file)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(word, done.err)
+        self.assertEqual(run_raw("slot", "k", "--config", "/no/such").code, 2)
+        self.assertIn("--slots", run_raw("slot", "k", env={"NELIROUTE_SLOTS": "x"}).err)
+
+    def test_secret_in_a_wrong_setting_is_not_shown(self):
+        """`acks` is refused; the password beside it is nobody's business."""
+        self.file.write_text('X=["sasl.password=hunter#2","acks=1"]\n')
+        for env in ({}, {"NELIROUTE_X": "sasl.password=hunter#2\nacks=1"}):
+            more = () if env else ("--config", self.file)
+            done = run_raw(*RUN, *more, env=env, limit=5)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn("acks", done.err)
+            self.assertNotIn("hunter", done.err)
+
+
+class Slot(unittest.TestCase):
+    """Golden slots: a promise to every process in every version."""
+
+    def rows(self, *arguments, stdin=b""):
+        """Its JSON rows."""
+        done = run_raw("slot", "--json", *arguments, stdin=stdin)
+        self.assertEqual(done.code, 0, done)
+        return done.rows()
+
+    def test_golden(self):
+        self.assertEqual(self.rows("hello", "ключ", ""), [
+            {"key": "hello", "slot": 253, "hash": "xxh3"},
+            {"key": "ключ", "slot": 734, "hash": "xxh3"},
+            {"key": "", "slot": 194, "hash": "xxh3"}])
+        # CLUSTER KEYSLOT of a Redis server.
+        redis = ("--hash", "crc16", "--slots", "16384", "--hash-tags")
+        self.assertEqual([(row["slot"], row["hash"]) for row in
+                          self.rows(*redis, "123456789", "foo", "{user1000}.following",
+                                    "{user1000}.followers")],
+                         [(12739, "crc16+tags"), (12182, "crc16+tags"), (3443, "crc16+tags"),
+                          (3443, "crc16+tags")])
+        # Utils.toPositive(Utils.murmur2("foobar")) % 64 of Kafka.
+        row, = self.rows("--hash", "murmur2", "--slots", "64", "foobar")
+        self.assertEqual(row["slot"], (-790332482 & 0x7fffffff) % 64)
+
+    def test_partition_only_when_asked_for(self):
+        row, = self.rows("hello", "--partitions", "64")
+        self.assertEqual((row["slot"], row["partition"]), (253, 253 % 64))
+        row, = self.rows("hello", "--slots", "1000")  # not a multiple of 64, and nobody asked
+        self.assertNotIn("partition", row)
+
+    def test_any_bytes(self):
+        row, = self.rows(b"\xff\xfe")
+        self.assertEqual(row, {"key_base64": "//4=", "slot": 902, "hash": "xxh3"})
+        odd = ["[a,b]", "a,b", "a b", "%%", "{x}", "-", '"q"', "a\nb", "'"]
+        self.assertEqual([row["key"] for row in self.rows(*odd)], odd)
+        self.assertEqual([row["key"] for row in self.rows("a", "--", "--json", "-5", "--", "")],
+                         ["a", "--json", "-5", "--", ""])
+        text = run_raw("slot", b"\xff", "a\nb", "").out
+        self.assertEqual([line.split("  ")[0] for line in text.splitlines()],
+                         ["\\xff", "a\\x0ab", '""'])
+
+    def test_keys_from_a_file(self):
+        self.assertEqual([row["key"] for row in self.rows("--keys", "-", "z", stdin=b"a\n\nb")],
+                         ["z", "a", "", "b"])
+        self.assertTrue(Path("/usr/share/dict/words").is_file(), "wamerican is not installed")
+        rows = self.rows("--keys", "/usr/share/dict/words")
+        self.assertGreater(len(rows), 100_000)
+        self.assertEqual(len({row["slot"] for row in rows}), 1024)
+
+
+class Unreachable(unittest.TestCase):
+    """Nobody listens, or somebody who says nothing: exit 3 once --timeout is over."""
+
+    def test_nobody_and_somebody_silent(self):
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen(64)
+            dead = socket.socket()
+            dead.bind(("127.0.0.1", 0))  # taken, so that nobody else listens there; never listens
+            for number in (dead.getsockname()[1], silent.getsockname()[1]):
+                for arguments in (RUN, ("route", "key"), ("watch", "--once"), ("watch",)):
+                    done = run_raw(*arguments, "--brokers", f"127.0.0.1:{number}", "--timeout",
+                                   "1s", limit=15)
+                    self.assertEqual(done.code, 3, done)
+                    self.assertIn(str(number), done.err)
+                    self.assertEqual(done.out, "")
+                    self.assertTrue(0.8 <= done.seconds, done)
+                    self.assertFalse(re.search(r"\w_\w+_\w+\(", done.err), done)
+            dead.close()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,90 @@
+#include "tool/output.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <boost/json/serialize.hpp>
+#include <string>
+
+namespace neliroute::tool {
+namespace {
+
+using namespace std::string_literals;
+
+TEST(OutputTest, ExitCodes) {
+  EXPECT_EQ(exit_code_of(Errc::bad_option), 2);
+  EXPECT_EQ(exit_code_of(Errc::topic_unfit), 2);
+  EXPECT_EQ(exit_code_of(Errc::settings_conflict), 2);
+  EXPECT_EQ(exit_code_of(Errc::ledger_unreachable), 3);
+  EXPECT_EQ(exit_code_of(Errc::ledger_refused), 3);
+  EXPECT_EQ(exit_code_of(Errc::barrier_stuck), 3);
+  using enum Verdict;
+  EXPECT_EQ(exit_code_of(std::array{local, remote}), 0);
+  EXPECT_EQ(exit_code_of(std::array{remote, unowned, remote}), 1);
+  EXPECT_EQ(exit_code_of(std::array{unowned, unknown, remote}), 3) << "3 before 1 before 0";
+  EXPECT_EQ(exit_code_of(std::span<const Verdict>{}), 0);
+}
+
+TEST(OutputTest, Utf8) {
+  for (const std::string& good : {""s, "a\0b"s, "\x7f"s, "\xc2\x80"s, "ключ"s, "\xed\x9f\xbf"s,
+                                  "\xee\x80\x80"s, "\xf0\x90\x80\x80"s, "\xf4\x8f\xbf\xbf"s}) {
+    EXPECT_TRUE(is_utf8(good)) << base64(good);
+  }
+  // A lone tail, a cut end, overlong forms, surrogates, above U+10FFFF, no lead at all.
+  for (const std::string& bad :
+       {"\x80"s, "a\xc2"s, "\xc2"
+                           "a"s,
+        "\xc0\x80"s, "\xc1\xbf"s, "\xe0\x9f\xbf"s, "\xed\xa0\x80"s, "\xf0\x8f\xbf\xbf"s,
+        "\xf4\x90\x80\x80"s, "\xf5\x80\x80\x80"s, "\xff"s, "\xe2\x82"s, "\xf0\x9f\x98"s}) {
+    EXPECT_FALSE(is_utf8(bad)) << base64(bad);
+  }
+}
+
+TEST(OutputTest, Base64OfRfc4648) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foob"), "Zm9vYg==");
+  EXPECT_EQ(base64("fooba"), "Zm9vYmE=");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
+}
+
+TEST(OutputTest, KeysInJsonAndForPeople) {
+  boost::json::object row;
+  put_key(row, "a\"b");
+  EXPECT_EQ(boost::json::serialize(row), R"({"key":"a\"b"})");
+  row.clear();
+  put_key(row, "\xff");
+  EXPECT_EQ(boost::json::serialize(row), R"({"key_base64":"/w=="})");
+  EXPECT_EQ(shown(""), "\"\"");
+  EXPECT_EQ(shown("a\nb\\\x1b[31m"), "a\\x0ab\\\\\\x1b[31m") << "no key can colour a terminal";
+  EXPECT_EQ(shown("ключ"), "ключ");
+  EXPECT_EQ(shown("k\xff"), "k\\xff");
+}
+
+TEST(OutputTest, RoutesSayNoMoreThanIsKnown) {
+  Route route;
+  route.slot = Slot{5};
+  route.partition = Partition{1};
+  route.verdict = Verdict::unowned;
+  boost::json::object row;
+  put_route(row, route);
+  EXPECT_EQ(boost::json::serialize(row), R"({"slot":5,"partition":1,"verdict":"unowned"})");
+  route.verdict = Verdict::remote;
+  route.owner = "alpha";
+  route.endpoint = "h:1";
+  route.epoch = {7, 9};
+  route.valid_for = microseconds{1999};
+  route.next_owner = "beta";
+  row.clear();
+  put_route(row, route);
+  EXPECT_EQ(boost::json::serialize(row),
+            R"({"slot":5,"partition":1,"verdict":"remote","owner":"alpha","endpoint":"h:1",)"
+            R"("epoch":{"inc":7,"offset":9},"valid_for_ms":1,"next_owner":"beta",)"
+            R"("next_endpoint":""})");
+}
+
+}  // namespace
+}  // namespace neliroute::tool

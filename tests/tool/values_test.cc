@@ -1,0 +1,70 @@
+#include "tool/values.h"
+
+#include <gtest/gtest.h>
+
+#include "tool/command_line.h"
+
+namespace neliroute::tool {
+namespace {
+
+TEST(ValuesTest, DurationsHaveUnits) {
+  EXPECT_EQ(parse_duration("250ms").value(), milliseconds{250});
+  EXPECT_EQ(parse_duration("3s").value(), milliseconds{3000});
+  EXPECT_EQ(parse_duration("1m").value(), milliseconds{60'000});
+  EXPECT_EQ(parse_duration("0ms").value(), milliseconds{0});
+  EXPECT_EQ(parse_duration("1440m").value(), milliseconds{86'400'000});
+  for (const char* text : {"", "3", "ms", "-1s", "1.5s", "1 s", " 1s", "1S", "1h", "1sm", "0x1s",
+                           "1441m", "18446744073709551616ms", "18446744073709551615m"}) {
+    const auto refused = parse_duration(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  }
+  EXPECT_EQ(parse_duration("3").error().message(), "3 has no unit; write 3ms, 3s or 3m");
+}
+
+TEST(ValuesTest, NumbersAreWholeAndBounded) {
+  EXPECT_EQ(parse_number("7", 7, 7).value(), 7u);
+  for (const char* text : {"", "6", "8", "+7", "7 ", "7.0", "seven", "18446744073709551623"}) {
+    EXPECT_FALSE(parse_number(text, 7, 7)) << text;
+  }
+}
+
+TEST(ValuesTest, PropertiesKeepTheirValues) {
+  EXPECT_EQ(parse_property("a=b=c").value(), std::pair(std::string("a"), std::string("b=c")));
+  EXPECT_EQ(parse_property("a=").value().second, "");
+  for (const char* text : {"", "=hunter2", "hunter2"}) {
+    const auto refused = parse_property(text);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message().find("hunter2"), std::string::npos);
+  }
+}
+
+TEST(ValuesTest, SlotsFitPartitions) {
+  EXPECT_TRUE(check_even(SlotCount{1024}, 64, false));
+  EXPECT_TRUE(check_even(SlotCount{1000}, 64, true));
+  EXPECT_FALSE(check_even(SlotCount{1000}, 64, false));
+  EXPECT_FALSE(check_even(SlotCount{63}, 64, true)) << "a partition would carry nothing";
+}
+
+TEST(ValuesTest, TextsForPeople) {
+  EXPECT_EQ(text_of(milliseconds{0}), "0 ms");
+  EXPECT_EQ(text_of(milliseconds{999}), "999 ms");
+  EXPECT_EQ(text_of(milliseconds{1500}), "1.5 s");
+  EXPECT_EQ(text_of(milliseconds{135'000}), "135 s");
+  EXPECT_EQ(text_of(milliseconds{120'000}), "2 min");
+  EXPECT_EQ(text_of(std::uint64_t{0}), "0");
+  EXPECT_EQ(text_of(std::uint64_t{999}), "999");
+  EXPECT_EQ(text_of(std::uint64_t{1'048'576}), "1,048,576");
+}
+
+TEST(CommandLineTest, NearestIsNearOrNothing) {
+  const std::vector<std::string> names = {"--slots", "--session", "-X"};
+  EXPECT_EQ(nearest("--slotz", names), "--slots");
+  EXPECT_EQ(nearest("--slot", names), "--slots");
+  EXPECT_EQ(nearest("--sesion", names), "--session");
+  EXPECT_EQ(nearest("--frobnicate", names), std::nullopt);
+  EXPECT_EQ(nearest("-Y", names), std::nullopt) << "one letter of two is half the word";
+}
+
+}  // namespace
+}  // namespace neliroute::tool

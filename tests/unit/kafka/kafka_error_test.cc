@@ -1,0 +1,71 @@
+#include "neli_core/kafka/kafka_error.h"
+
+#include <gmock/gmock.h>
+
+namespace neliroute {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+rd_kafka_resp_err_t code(int number) { return static_cast<rd_kafka_resp_err_t>(number); }
+
+TEST(KafkaErrorTest, SaysWhatAnErrorMeansForATail) {
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR_NO_ERROR), TailFault::none);
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR__TRANSPORT), TailFault::none);
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION), TailFault::none);
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET), TailFault::out_of_range);
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE), TailFault::out_of_range);
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART), TailFault::missing);
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC), TailFault::missing);
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION), TailFault::missing);
+  EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED), TailFault::refused);
+}
+
+// The numbers that older headers have no names for are the ones meant.
+TEST(KafkaErrorTest, KnowsTheErrorsThatAreNotInEveryHeader) {
+  EXPECT_EQ(tail_fault_of(code(-139)), TailFault::truncated);
+  EXPECT_EQ(tail_fault_of(code(100)), TailFault::replaced);
+  EXPECT_EQ(tail_fault_of(code(103)), TailFault::replaced);
+#if RD_KAFKA_VERSION >= 0x020c0000
+  EXPECT_STREQ(rd_kafka_err2name(code(-139)), "_LOG_TRUNCATION");
+  EXPECT_STREQ(rd_kafka_err2name(code(100)), "UNKNOWN_TOPIC_ID");
+#endif
+}
+
+TEST(KafkaErrorTest, ARefusalIsNotABrokerThatIsAway) {
+  for (const auto error : {RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__SSL,
+                           RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
+                           RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
+                           RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED}) {
+    EXPECT_TRUE(is_refusal(error)) << rd_kafka_err2name(error);
+    EXPECT_FALSE(is_unreachable(error)) << rd_kafka_err2name(error);
+    EXPECT_TRUE(is_unknown_answer(error)) << rd_kafka_err2name(error);
+  }
+  for (const auto error : {RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__TIMED_OUT,
+                           RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, RD_KAFKA_RESP_ERR__RESOLVE}) {
+    EXPECT_TRUE(is_unreachable(error)) << rd_kafka_err2name(error);
+    EXPECT_FALSE(is_refusal(error)) << rd_kafka_err2name(error);
+  }
+  EXPECT_FALSE(is_refusal(RD_KAFKA_RESP_ERR_NO_ERROR));
+  EXPECT_FALSE(is_unreachable(RD_KAFKA_RESP_ERR_NO_ERROR));
+}
+
+TEST(KafkaErrorTest, ABrokerThatDoesNotKnowTheCallTellsNothing) {
+  EXPECT_TRUE(is_unknown_answer(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE));
+  EXPECT_TRUE(is_unknown_answer(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION));
+  EXPECT_FALSE(is_unknown_answer(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
+}
+
+TEST(KafkaErrorTest, DescribesWithTheNameAndWhatToDo) {
+  EXPECT_THAT(describe(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED),
+              AllOf(HasSubstr("(GROUP_AUTHORIZATION_FAILED)"), HasSubstr("; grant READ")));
+  EXPECT_EQ(describe(RD_KAFKA_RESP_ERR__TRANSPORT, "nobody there"), "nobody there (_TRANSPORT)");
+  EXPECT_THAT(describe(RD_KAFKA_RESP_ERR__TRANSPORT),
+              AllOf(HasSubstr(rd_kafka_err2str(RD_KAFKA_RESP_ERR__TRANSPORT)),
+                    Not(HasSubstr(";"))));
+}
+
+}  // namespace
+}  // namespace neliroute

@@ -1,0 +1,166 @@
+#include "tests/unit/kafka/ledger_rig.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "neli_core/kafka/clock.h"
+
+namespace neliroute {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+
+std::string record(std::uint64_t seq) {
+  Record record;
+  record.id = LedgerRig::id();
+  record.seq = seq;
+  record.parts = PartitionRanges::of({Partition{0}});
+  record.lease = std::chrono::seconds{2};
+  record.max_lease = record.lease;
+  return encode_record(record);
+}
+
+}  // namespace
+
+LedgerRig::~LedgerRig() {
+  destroy();
+  io_.join();
+  close_broker();
+}
+
+void LedgerRig::open_broker() {
+  broker_io_.run([this] {
+    auto broker = EmbeddedBroker::open(broker_io_.executor(), {0, {{"neliroute", kPartitions}}});
+    ASSERT_TRUE(broker.has_value()) << broker.error().message();
+    broker_ = std::move(*broker);
+  });
+}
+
+void LedgerRig::close_broker() {
+  if (broker_) broker_io_.run([this] { broker_.reset(); });
+}
+
+std::string LedgerRig::address() const { return broker_ ? broker_->address() : "127.0.0.1:1"; }
+
+// By hand, as prepare_topic() needs a broker.
+KafkaLedgerParameters LedgerRig::parameters(bool watcher) const {
+  using std::chrono::seconds;
+  KafkaLedgerParameters parameters;
+  parameters.kafka.brokers = address();
+  parameters.kafka.watcher = watcher;
+  parameters.facts.partitions = kPartitions;
+  parameters.facts.logs = kLogs;
+  parameters.facts.session.protocol = GroupProtocol::classic;
+  parameters.facts.embedded_broker = true;
+  parameters.timing.interval = milliseconds{100};
+  parameters.timing.lease = seconds{2};
+  parameters.timing.clock_error = milliseconds{100};
+  parameters.timing.session = seconds{6};
+  parameters.timing.heartbeat = milliseconds{200};
+  return parameters;
+}
+
+void LedgerRig::open(const KafkaLedgerParameters& parameters) {
+  {
+    const std::lock_guard lock(mutex_);
+    seen_ = Seen{};
+    seen_.received.resize(parameters.facts.logs);
+  }
+  io_.run([&] {
+    closing_ = false;
+    auto ledger = KafkaLedger::open(io_.executor(), parameters);
+    ASSERT_TRUE(ledger.has_value()) << ledger.error().message();
+    ledger_ = std::move(*ledger);
+  });
+}
+
+void LedgerRig::start() {
+  on_ledger([this](KafkaLedger& ledger) {
+    ledger.start([this](const Event& event, LocalTime) { note(event); }, [](const Notice&) {});
+  });
+}
+
+void LedgerRig::close(milliseconds within) {
+  on_ledger([this, within](KafkaLedger& ledger) { close(ledger, within); });
+}
+
+void LedgerRig::close(KafkaLedger& ledger, milliseconds within) {
+  closing_ = true;
+  ledger.close(later(boot_now(), within), [this] {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(seen_.closed) << "closed twice";
+    seen_.closed = true;
+    changed_.notify_all();
+  });
+}
+
+void LedgerRig::destroy() {
+  if (ledger_) io_.run([this] { ledger_.reset(); });
+}
+
+void LedgerRig::on_ledger(const std::function<void(KafkaLedger&)>& work) {
+  io_.run([&] {
+    ASSERT_TRUE(ledger_);
+    work(*ledger_);
+  });
+}
+
+void LedgerRig::write(Log log, std::uint64_t seq) {
+  on_ledger([&](KafkaLedger& ledger) { ledger.write({log, seq, record(seq)}); });
+}
+
+void LedgerRig::start_and_read() {
+  start();
+  EXPECT_TRUE(wait([](const Seen& seen) { return seen.started.size() >= kLogs; }));
+}
+
+void LedgerRig::join_group(bool finish) {
+  on_ledger([](KafkaLedger& ledger) { ledger.subscribe(); });
+  EXPECT_TRUE(wait([](const Seen& seen) { return !seen.assigned.empty(); }));
+  if (finish) on_ledger([](KafkaLedger& ledger) { ledger.finish_rebalances(1); });
+}
+
+void LedgerRig::answer_rebalances() {
+  after_event([this](const Event& event) {
+    const bool rebalance = std::holds_alternative<GroupAssigned>(event) ||
+                           std::holds_alternative<GroupRevoked>(event);
+    if (rebalance) ledger_->finish_rebalances(1);
+  });
+}
+
+void LedgerRig::note(const Event& event) {
+  EXPECT_FALSE(closing_) << "an event after close(), kind " << event.index();
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto* started = std::get_if<TailStarted>(&event)) seen_.started.push_back(*started);
+    if (const auto* received = std::get_if<Received>(&event)) {
+      const auto* value = std::get_if<Record>(received->value);
+      seen_.received.at(received->log.value())
+          .push_back({received->offset, value ? value->seq : 0, received->stamped});
+    }
+    if (const auto* reread = std::get_if<Reread>(&event)) seen_.rereads.push_back(*reread);
+    if (const auto* stored = std::get_if<WriteAcknowledged>(&event)) {
+      seen_.acknowledged.push_back(stored->seq);
+    }
+    if (const auto* failed = std::get_if<WriteFailed>(&event)) seen_.failed.push_back(failed->seq);
+    if (const auto* given = std::get_if<GroupAssigned>(&event)) {
+      seen_.assigned.push_back(given->partitions);
+    }
+    if (const auto* revoked = std::get_if<GroupRevoked>(&event)) seen_.revoked.push_back(*revoked);
+    changed_.notify_all();
+  }
+  if (after_event_) after_event_(event);
+}
+
+bool LedgerRig::wait(const std::function<bool(const Seen&)>& condition) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, kPatience, [&] { return condition(seen_); });
+}
+
+Seen LedgerRig::seen() const {
+  const std::lock_guard lock(mutex_);
+  return seen_;
+}
+
+}  // namespace neliroute

@@ -1,0 +1,98 @@
+// A ledger on Kafka on a thread of its own, the embedded broker on another, and what was seen.
+//
+// The broker's thread must run while the ledger opens, which waits for an answer.
+//
+// Threads: the test's; events are noted on the ledger's.   Units: std::chrono.
+// Errors: they fail the test.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "neli_core/kafka/embedded_broker.h"
+#include "neli_core/kafka/kafka_ledger.h"
+#include "tests/unit/embedded_broker/io_thread.h"
+
+namespace neliroute {
+
+struct SeenRecord {
+  std::int64_t offset = -1;
+  std::uint64_t seq = 0;
+  BrokerTime stamped;
+  friend bool operator==(const SeenRecord&, const SeenRecord&) = default;
+};
+
+/// What a ledger handed back, in order.
+struct Seen {
+  std::vector<TailStarted> started;
+  std::vector<std::vector<SeenRecord>> received;  ///< one for each log
+  std::vector<Reread> rereads;
+  std::vector<std::uint64_t> acknowledged;
+  std::vector<std::uint64_t> failed;
+  std::vector<PartitionRanges> assigned;
+  std::vector<GroupRevoked> revoked;
+  bool closed = false;
+};
+
+class LedgerRig {
+ public:
+  static constexpr std::uint32_t kPartitions = 4;
+  static constexpr std::uint32_t kLogs = 2;
+
+  ~LedgerRig();
+
+  void open_broker();
+  void close_broker();
+  /// The broker's, or a port where nobody listens.
+  [[nodiscard]] std::string address() const;
+  [[nodiscard]] KafkaLedgerParameters parameters(bool watcher = false) const;
+
+  void open(const KafkaLedgerParameters& parameters);
+  void start();
+  void close(milliseconds within);
+  /// The same from the strand, within an event.
+  void close(KafkaLedger& ledger, milliseconds within);
+  /// Without close().
+  void destroy();
+  /// Carries it out on the ledger's strand.
+  void on_ledger(const std::function<void(KafkaLedger&)>& work);
+  /// Called on the strand after an event was noted. Before start().
+  void after_event(std::function<void(const Event&)> work) { after_event_ = std::move(work); }
+
+  /// Lets every rebalance proceed as soon as it is told. Before start().
+  void answer_rebalances();
+
+  void write(Log log, std::uint64_t seq);
+  /// Starts, and waits until every log is read.
+  void start_and_read();
+  /// And joins, and waits until all is assigned; `finish`: lets it proceed.
+  void join_group(bool finish);
+
+  [[nodiscard]] bool wait(const std::function<bool(const Seen&)>& condition);
+  [[nodiscard]] Seen seen() const;
+  [[nodiscard]] static ProcessId id() { return ProcessId{7}; }
+  /// Returns when nothing is left on the ledger's thread: hangs if it left anything behind.
+  void join_thread() { io_.join(); }
+
+ private:
+  void note(const Event& event);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Seen seen_;
+  bool closing_ = false;  ///< the strand's
+  std::function<void(const Event&)> after_event_;
+  IoThread broker_io_;
+  IoThread io_;
+  std::unique_ptr<EmbeddedBroker> broker_;
+  std::unique_ptr<KafkaLedger> ledger_;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,88 @@
+#include "neli_core/kafka/topic_setup.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+
+namespace neliroute {
+namespace {
+
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+using Configs = std::map<std::string, std::string>;
+
+TEST(UnfitTopicTest, ADeletingTopicThatStampsAppendTimeFitsBothModes) {
+  const Configs configs{{"cleanup.policy", "delete"},
+                        {"message.timestamp.type", "LogAppendTime"}};
+  EXPECT_FALSE(unfit_topic(configs, "t", Mode::exclusive));
+  EXPECT_FALSE(unfit_topic(configs, "t", Mode::non_exclusive));
+}
+
+TEST(UnfitTopicTest, WhatNobodyToldIsNotHeldAgainstTheTopic) {
+  EXPECT_FALSE(unfit_topic({}, "t", Mode::exclusive));
+  EXPECT_FALSE(unfit_topic({}, "t", Mode::non_exclusive));
+}
+
+TEST(UnfitTopicTest, ACompactedTopicFitsNoMode) {
+  for (const char* policy : {"compact", "compact,delete", "delete,compact"}) {
+    for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {
+      const auto unfit = unfit_topic({{"cleanup.policy", policy}}, "shop", mode);
+      ASSERT_TRUE(unfit) << policy;
+      EXPECT_EQ(unfit->code(), Errc::topic_unfit);
+      EXPECT_THAT(unfit->message(),
+                  AllOf(HasSubstr("topic shop"), HasSubstr(policy), HasSubstr("--topic")));
+    }
+  }
+}
+
+TEST(UnfitTopicTest, CreateTimeFitsTheNonExclusiveModeOnly) {
+  const Configs configs{{"message.timestamp.type", "CreateTime"}};
+  EXPECT_FALSE(unfit_topic(configs, "shop", Mode::non_exclusive));
+  const auto unfit = unfit_topic(configs, "shop", Mode::exclusive);
+  ASSERT_TRUE(unfit);
+  EXPECT_EQ(unfit->code(), Errc::topic_unfit);
+  EXPECT_THAT(unfit->message(), AllOf(HasSubstr("topic shop"), HasSubstr("CreateTime"),
+                                      HasSubstr("message.timestamp.type=LogAppendTime")));
+}
+
+TEST(CheckRetentionTest, TenLeasesAreEnough) {
+  LedgerFacts facts;
+  facts.retention = seconds{90};
+  EXPECT_TRUE(check_retention(facts, seconds{9}).has_value());
+  const auto refused = check_retention(facts, seconds{9} + milliseconds{1});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Errc::topic_unfit);
+  EXPECT_THAT(refused.error().message(),
+              AllOf(HasSubstr("90000"), HasSubstr("9001"), HasSubstr("retention.ms")));
+}
+
+TEST(CheckRetentionTest, ForEverIsEnough) {
+  EXPECT_TRUE(check_retention({}, kLeaseMax).has_value());
+}
+
+TEST(PrepareTopicTest, APropertyThatIsRefusedIsToldBeforeAnyBrokerIsAsked) {
+  KafkaOptions options;
+  options.brokers = "127.0.0.1:1";
+  options.properties["acks"] = "1";
+  const auto facts = prepare_topic(options);
+  ASSERT_FALSE(facts.has_value());
+  EXPECT_EQ(facts.error().code(), Errc::bad_option);
+}
+
+TEST(PrepareTopicTest, ABrokerThatIsNotThereIsToldOnceAndWaitedForWithinTheBound) {
+  KafkaOptions options;
+  options.brokers = "127.0.0.1:1";
+  options.timeout = milliseconds{1500};
+  std::vector<Notice> told;
+  const auto facts = prepare_topic(options, [&](const Notice& notice) { told.push_back(notice); });
+  ASSERT_FALSE(facts.has_value());
+  EXPECT_EQ(facts.error().code(), Errc::ledger_unreachable);
+  EXPECT_THAT(facts.error().message(), AllOf(HasSubstr("127.0.0.1:1"), HasSubstr("1500 ms")));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].text, AllOf(HasSubstr("127.0.0.1:1"), HasSubstr("waiting")));
+}
+
+}  // namespace
+}  // namespace neliroute

@@ -1,0 +1,282 @@
+// "One configuration" of docs/protocol.md: who differs from the running group refuses.
+#include <gtest/gtest.h>
+
+#include "tests/unit/neli_core/rig.h"
+
+namespace neliroute {
+namespace {
+
+using rig::Rig;
+using rig::RigOptions;
+using namespace std::chrono_literals;
+
+constexpr Log kLog{0};
+
+// A newcomer with one setting of its own beside a group that runs.
+struct Newcomer {
+  explicit Newcomer(const std::function<void(CoreOptions&)>& change) {
+    auto& a = rig.start(1, "senior");
+    rig.assign(a, "0-1");
+    rig.run_for(1s);
+    CoreOptions other = rig.core_options(2, "junior");
+    change(other);
+    b = &rig.start(other);
+    rig.run_for(3s);  // a log of which only the newcomer knows is never read
+    EXPECT_FALSE(a.refused);
+  }
+  Rig rig;
+  rig::Process* b = nullptr;
+};
+
+struct Difference {
+  const char* field;
+  const char* mine;
+  const char* theirs;
+  void (*change)(CoreOptions&);
+};
+
+class Differences : public testing::TestWithParam<Difference> {};
+
+TEST_P(Differences, one_configuration_is_refused_with_the_field_both_values_and_what_to_do) {
+  const Newcomer n(GetParam().change);
+  ASSERT_TRUE(n.b->refused);
+  EXPECT_EQ(n.b->refused->code(), Errc::settings_conflict);
+  const std::string text = n.b->refused->message();
+  for (const std::string& part :
+       {std::string(GetParam().field) + " is " + GetParam().mine + " here",
+        std::string("but ") + GetParam().theirs, "--" + std::string(GetParam().field),
+        std::string("senior")}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+  }
+  EXPECT_FALSE(n.b->subscribed) << "compared before subscribing";
+  EXPECT_TRUE(n.b->closed);
+  EXPECT_TRUE(n.b->written.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , Differences,
+    testing::Values(
+        Difference{"slots", "32", "16", [](CoreOptions& o) { o.settings.slots = 32; }},
+        Difference{"partitions", "8", "4", [](CoreOptions& o) { o.settings.partitions = 8; }},
+        Difference{"logs", "2", "1", [](CoreOptions& o) { o.settings.logs = 2; }},
+        Difference{"hash", "crc16", "xxh3", [](CoreOptions& o) { o.settings.hash = "crc16"; }},
+        Difference{"group", "other", "group", [](CoreOptions& o) { o.settings.group = "other"; }},
+        Difference{"mode", "exclusive", "non_exclusive",
+                   [](CoreOptions& o) { o.mode = Mode::exclusive; }}),
+    [](const auto& instance) { return std::string(instance.param.field); });
+
+TEST(OneConfiguration, the_lease_the_interval_the_name_and_the_tags_may_differ) {
+  const Newcomer n([](CoreOptions& o) {
+    o.lease = 3000ms;
+    o.interval = 77ms;
+    o.process = {"other", "elsewhere:1", {{"zone", "b"}}};
+  });
+  EXPECT_FALSE(n.b->refused);
+  EXPECT_TRUE(n.b->subscribed);
+}
+
+TEST(OneConfiguration, mode_and_group_are_compared_within_a_lane_only_the_rest_across_lanes) {
+  {
+    const Newcomer n([](CoreOptions& o) {
+      o.lane = Lane{1};
+      o.mode = Mode::exclusive;
+      o.settings.group = "group.lane-1";
+    });
+    EXPECT_FALSE(n.b->refused);
+  }
+  const Newcomer n([](CoreOptions& o) {
+    o.lane = Lane{1};
+    o.settings.slots = 32;
+  });
+  EXPECT_TRUE(n.b->refused);
+}
+
+TEST(OneConfiguration, of_two_that_start_at_once_exactly_the_later_one_refuses) {
+  for (const bool reversed : {false, true}) {
+    Rig rig;
+    CoreOptions other = rig.core_options(2, "b");
+    other.settings.slots = 32;
+    auto& a = rig.start(1, "a");
+    auto& b = rig.start(other);
+    ASSERT_TRUE(a.subscribed && b.subscribed);
+    a.hold = b.hold = true;
+    rig.assign(reversed ? b : a, reversed ? "1" : "0");
+    rig.run_for(5ms);
+    rig.assign(reversed ? a : b, reversed ? "0" : "1");
+    a.hold = b.hold = false;
+    rig.run_for(1s);
+    EXPECT_EQ(a.refused.has_value(), reversed);
+    EXPECT_EQ(b.refused.has_value(), !reversed);
+    EXPECT_EQ(rig.leaders(0) + rig.leaders(1), 1u);
+  }
+}
+
+TEST(OneConfiguration, two_of_the_same_instant_are_told_apart_by_their_ids) {
+  Rig rig;
+  CoreOptions other = rig.core_options(2, "b");
+  other.settings.slots = 32;
+  auto& b = rig.start(other);
+  auto& a = rig.start(1, "a");
+  a.hold = b.hold = true;
+  rig.assign(b, "1");
+  rig.assign(a, "0");
+  a.hold = b.hold = false;
+  rig.run_for(1s);
+  EXPECT_FALSE(a.refused);
+  EXPECT_TRUE(b.refused);
+}
+
+TEST(OneConfiguration, a_restart_with_new_settings_after_a_full_stop_waits_for_the_lease) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0-3");
+  rig.run_for(1s);
+  a.stopped = true;  // killed
+  CoreOptions other = rig.core_options(2, "b");
+  other.settings.slots = 32;
+  auto& b = rig.start(other);
+  const LocalTime read = rig.now();
+  rig.run_to(read + 1s - 1us);
+  EXPECT_FALSE(b.subscribed);
+  EXPECT_FALSE(b.refused) << "nobody shows that he lives";
+  rig.run_to(read + 1s);
+  EXPECT_TRUE(b.subscribed);
+  rig.assign(b, "0-3");
+  rig.run_for(5s);
+  EXPECT_FALSE(b.refused);
+  EXPECT_TRUE(b.leads(0, rig.now()));
+}
+
+TEST(OneConfiguration, a_goodbye_in_the_history_proves_nobody_s_life) {
+  Rig rig;
+  Record goodbye = rig::release_of(9, {1, 0}, "0");
+  goodbye.since = 1;
+  goodbye.settings = {"group", 99, 4, 1, "xxh3", "non_exclusive"};
+  rig.append(kLog, goodbye);
+  auto& a = rig.start(1, "a");
+  EXPECT_TRUE(a.subscribed) << "at once";
+}
+
+TEST(OneConfiguration, who_waits_refuses_when_the_senior_shows_that_it_lives) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0-3");
+  rig.run_for(1s);
+  a.stopped = true;
+  CoreOptions other = rig.core_options(2, "b");
+  other.settings.slots = 32;
+  auto& b = rig.start(other);
+  rig.run_for(300ms);
+  a.stopped = false;
+  rig.run_for(200ms);
+  EXPECT_TRUE(b.refused);
+  EXPECT_FALSE(b.subscribed);
+}
+
+TEST(OneConfiguration, who_differs_stops_runs_its_barrier_releases_and_leaves) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  a.keep_barriers = true;
+  rig.assign(a, "0");
+  rig.run_for(500ms);
+  Record senior = rig::renewal_of(9, {1, 0}, "3");
+  senior.since = 1;
+  senior.settings = {"group", 99, 4, 1, "xxh3", "non_exclusive"};
+  rig.append(kLog, senior);
+  rig.settle();
+  EXPECT_FALSE(a.leads(0, rig.now()));
+  EXPECT_EQ(a.last(TransitionKind::stopped, 0)->reason, StopReason::conflict);
+  ASSERT_TRUE(a.refused);
+  EXPECT_TRUE(a.left_group);
+  EXPECT_EQ(a.records(RecordType::release).size(), 0u);
+  rig.step(a, BarrierDone{Partition{0}, a.last(TransitionKind::stopped, 0)->epoch});
+  EXPECT_EQ(a.records(RecordType::release).size(), 1u);
+  EXPECT_TRUE(a.closed);
+}
+
+TEST(OneConfiguration, a_record_without_since_or_settings_is_compared_with_nobody) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  Record odd = rig::claim_of(9, "3");
+  odd.settings = {"group", 99, 4, 1, "xxh3", "non_exclusive"};
+  rig.append(kLog, odd);
+  odd.settings.reset();
+  odd.since = 1;
+  rig.append(kLog, odd);
+  rig.assign(a, "0");
+  EXPECT_FALSE(a.refused);
+  EXPECT_TRUE(a.leads(0, rig.now()));
+}
+
+TEST(OneConfiguration, nobody_refuses_before_it_knows_its_own_since) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  a.drop_writes = true;
+  rig.assign(a, "0");
+  Record other = rig::renewal_of(9, {1, 0}, "3");
+  other.since = 1'700'000'020'000;
+  other.settings = {"group", 99, 4, 1, "xxh3", "non_exclusive"};
+  rig.append(kLog, other);
+  rig.settle();
+  EXPECT_FALSE(a.refused) << "somebody must be first, and it is not known who";
+  rig.append(kLog, a.written[0].value);
+  rig.settle();
+  EXPECT_FALSE(a.refused) << "now it is: this one";
+}
+
+TEST(OneConfiguration, since_is_the_broker_time_of_the_first_own_record_and_then_fixed) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.broker_offset += 7s;
+  rig.run_for(1s);
+  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.log(0).clear();
+  rig.restart_tail(a, kLog, 0);
+  rig.run_for(1s);
+  const auto records = a.records();
+  EXPECT_FALSE(records[0].since);
+  for (std::size_t i = 1; i < records.size(); ++i) EXPECT_EQ(records[i].since, 1'700'000'010'000);
+}
+
+TEST(OneConfiguration, one_log_s_news_are_not_judged_before_the_others_history) {
+  RigOptions options;
+  options.logs = 2;
+  Rig rig(options);
+  Induction core = std::move(*Induction::make(rig.core_options(3, "c")));
+  const auto record_of = [](std::int64_t since, std::uint64_t id, std::uint32_t slots) {
+    Record record = rig::renewal_of(id, {1, 0}, "0");
+    record.since = since;
+    record.settings = {"group", slots, 4, 2, "xxh3", "non_exclusive"};
+    return Decoded(record);
+  };
+  const Decoded senior = record_of(1, 1, 16);
+  const Decoded stray = record_of(2, 2, 32);  // another newcomer, who will refuse
+  core.step(TailStarted{Log{0}, 0, 0}, rig.now());
+  core.step(TailStarted{Log{1}, 0, 1}, rig.now());
+  core.step(Received{Log{0}, 0, rig.broker_now(), true, &stray}, rig.now());
+  EXPECT_FALSE(core.take_ready().refused);
+  core.step(Received{Log{1}, 0, rig.broker_now(), true, &senior}, rig.now());
+  const Ready ready = core.take_ready();
+  EXPECT_FALSE(ready.refused) << "it is the senior's settings that count";
+  EXPECT_TRUE(ready.subscribe);
+}
+
+TEST(OneConfiguration, thousands_of_processes_that_come_and_go_are_forgotten) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  for (std::uint64_t id = 100; id < 5100; ++id) {
+    Record record = rig::renewal_of(id, {1, 0}, "3");
+    record.since = static_cast<std::int64_t>(1'800'000'000'000 + id);
+    record.settings = {"group", 99, 4, 1, "xxh3", "non_exclusive"};  // juniors, who will refuse
+    rig.append(kLog, record);
+    if (id % 50 == 0) rig.run_for(20ms);
+  }
+  rig.settle();
+  EXPECT_FALSE(a.refused);
+  EXPECT_TRUE(a.leads(0, rig.now()));
+}
+
+}  // namespace
+}  // namespace neliroute

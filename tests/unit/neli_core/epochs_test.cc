@@ -1,0 +1,295 @@
+// "Epoch", "Batches" and "Valid" of docs/protocol.md, and when a process may claim at all.
+#include <gtest/gtest.h>
+
+#include "tests/unit/neli_core/rig.h"
+
+namespace neliroute {
+namespace {
+
+using rig::claim_of;
+using rig::release_of;
+using rig::renewal_of;
+using rig::Rig;
+using rig::RigOptions;
+using namespace std::chrono_literals;
+
+constexpr Log kLog{0};
+constexpr Partition kP0{0};
+
+TEST(Epoch, of_the_first_claim_is_the_record_s_broker_time_and_offset) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.append(kLog, "not a record");
+  rig.broker_offset += 5s;  // not the stamp of offset 0
+  rig.assign(a, "0");
+  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 1'700'000'010'000)
+      << "the log's first record tells the least inc";
+  EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'010'000, 1}));
+}
+
+TEST(Epoch, inc_0_reads_as_the_claim_s_own_broker_time) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 0);
+  EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'010'000, 0}));
+}
+
+TEST(Epoch, a_claimer_writes_the_greatest_inc_it_knows) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.append(kLog, claim_of(9, "3", 1'800'000'000'000));
+  rig.append(kLog, claim_of(9, "2", 1'750'000'000'000));
+  rig.assign(a, "0");
+  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 1'800'000'000'000);
+  EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'800'000'000'000, 2}));
+}
+
+TEST(Epoch, the_greatest_inc_is_known_per_log_and_lane) {
+  RigOptions options;
+  options.logs = 2;
+  Rig rig(options);
+  auto& a = rig.start(1, "a");
+  rig.append(kLog, claim_of(9, "0", 1'800'000'000'000));
+  Record other_lane = claim_of(9, "1", 1'900'000'000'000);
+  other_lane.lane = Lane{1};
+  rig.append(Log{1}, other_lane);
+  rig.assign(a, "0-1");
+  EXPECT_EQ(a.core.epoch(kP0)->inc, 1'800'000'000'000);
+  EXPECT_EQ(a.core.epoch(Partition{1})->inc, 1'700'000'010'000);
+}
+
+TEST(Epoch, every_record_repeats_the_greatest_inc_its_writer_knows) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.append(kLog, claim_of(9, "3", 1'800'000'000'000));
+  rig.settle();
+  rig.run_for(100ms);
+  EXPECT_EQ(a.records(RecordType::renewal).back().inc, 1'700'000'010'000);
+  EXPECT_EQ(a.records(RecordType::renewal).back().max_inc, 1'800'000'000'000);
+  // A newcomer that reads nothing but this renewal claims with it.
+  auto& b = rig.start(2, "b", static_cast<std::int64_t>(rig.log(0).size()) - 1);
+  rig.assign(b, "0");
+  EXPECT_EQ(b.records(RecordType::claim)[0].inc, 1'800'000'000'000);
+}
+
+TEST(Epoch, one_not_greater_than_every_epoch_known_is_released_and_claimed_anew) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  a.hold = true;
+  rig.append(kLog, claim_of(9, "0", 1'800'000'000'000));
+  rig.assign(a, "0");  // does not know of it yet
+  ASSERT_EQ(a.records(RecordType::claim)[0].inc, 0);
+  a.hold = false;
+  rig.settle();
+  EXPECT_FALSE(a.leads(0, rig.now()));
+  const auto releases = a.records(RecordType::release);
+  ASSERT_EQ(releases.size(), 1u);
+  EXPECT_EQ(releases[0].inc, 1'700'000'010'000);
+  EXPECT_EQ(releases[0].epochs[0].claim_offset, 1);
+  rig.run_for(100ms);
+  EXPECT_EQ(a.records(RecordType::claim)[1].inc, 1'800'000'000'001) << "the greatest known, + 1";
+  EXPECT_TRUE(a.leads(0, rig.now()));
+}
+
+TEST(Epoch, one_older_than_the_log_s_first_record_is_not_taken) {
+  Rig rig;
+  rig.append(kLog, "of long ago");
+  rig.append(kLog, claim_of(9, "3", 1'600'000'000'000));
+  auto& a = rig.start(1, "a", 1);
+  a.hold = true;
+  rig.assign(a, "0");
+  ASSERT_EQ(a.records(RecordType::claim)[0].inc, 1'600'000'000'000);
+  // The topic is made again, and the claim lands in the new one, behind its first record.
+  rig.log(0).clear();
+  rig.append(kLog, "the first");
+  rig.append(kLog, a.written[0].value);
+  a.hold = false;
+  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.restart_tail(a, kLog, 0);
+  rig.settle();
+  EXPECT_FALSE(a.leads(0, rig.now()));
+  EXPECT_EQ(a.records(RecordType::release)[0].epochs[0].claim_offset, 1);
+  rig.run_for(200ms);
+  EXPECT_TRUE(a.leads(0, rig.now()));
+  EXPECT_EQ(a.core.epoch(kP0)->inc, 1'700'000'010'000);
+}
+
+TEST(Epoch, a_ledger_may_tell_when_a_log_began_to_who_does_not_read_that_far_back) {
+  Rig rig;
+  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+  const Decoded left_over = claim_of(9, "3", 1'600'000'000'000);
+  core.step(TailStarted{kLog, 50, 51, BrokerTime{1'700'000'000'000ms}}, rig.now());
+  core.step(Received{kLog, 50, rig.broker_now(), true, &left_over}, rig.now());
+  core.step(GroupAssigned{*PartitionRanges::parse("0")}, rig.now());
+  const Ready ready = core.take_ready();
+  ASSERT_EQ(ready.writes.size(), 1u);
+  EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).inc, 1'700'000'000'000);
+}
+
+TEST(Epoch, what_is_claimed_after_a_gap_outranks_what_was_known_before) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  const Epoch before = *a.core.epoch(kP0);
+  rig.run_for(500ms);
+  rig.log(0).clear();  // the topic is made again, with a broker whose clock is behind
+  rig.broker_offset -= 10s;
+  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.restart_tail(a, kLog, 0);
+  rig.run_for(200ms);
+  EXPECT_TRUE(a.leads(0, rig.now()));
+  EXPECT_GT(*a.core.epoch(kP0), before);
+  EXPECT_EQ(a.core.epoch(kP0)->inc, before.inc + 1);
+}
+
+TEST(Epoch, absurd_incs_are_unreadable_and_overflow_nothing) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.append(kLog, R"({"t":"claim","lane":0,"parts":"0","id":"0000000000000009",)"
+                   R"("inc":9223372036854775807})");
+  rig.settle();
+  rig.assign(a, "0");
+  EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'010'000, 1}));
+}
+
+TEST(Batches, a_process_writes_one_renewal_an_interval_and_log) {
+  RigOptions options;
+  options.slots = 256;
+  options.partitions = 64;
+  options.logs = 4;
+  Rig rig(options);
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0-63");
+  EXPECT_EQ(a.records(RecordType::claim).size(), 4u);
+  rig.run_for(50ms);
+  a.written.clear();
+  rig.run_for(1s);
+  EXPECT_EQ(a.written.size(), 4u * 10u);
+  for (const Write& write : a.written) {
+    const auto record = std::get<Record>(decode_record(write.value));
+    ASSERT_EQ(record.epochs.size(), 1u);
+    EXPECT_EQ(record.epochs[0].parts, PartitionRanges::of_log(write.log, 4, 64));
+    EXPECT_EQ(record.leading, PartitionRanges::of_log(write.log, 4, 64));
+  }
+}
+
+TEST(Batches, one_record_of_many_partitions_means_the_same_as_one_for_each) {
+  RigOptions options;
+  options.mode = Mode::exclusive;
+  for (const bool together : {true, false}) {
+    Rig rig(options);
+    auto& a = rig.start(1, "a");
+    Epoch epoch;
+    if (together) {
+      epoch = rig.append_claim(kLog, claim_of(9, "0,2-3"));
+      rig.append(kLog, release_of(9, epoch, "0,2-3"));
+    } else {
+      for (const char* p : {"0", "2", "3"}) {
+        rig.append(kLog, release_of(9, rig.append_claim(kLog, claim_of(9, p)), p));
+      }
+    }
+    rig.run_for(1002ms);  // the horizon
+    rig.assign(a, "0-3");
+    for (std::uint32_t p = 0; p < 4; ++p) EXPECT_TRUE(a.leads(p, rig.now()));
+  }
+}
+
+TEST(Batches, lists_that_do_not_fit_64_KiB_are_split) {
+  RigOptions options;
+  options.slots = 65536;
+  options.partitions = 65536;
+  Rig rig(options);
+  auto& a = rig.start(1, "a");
+  PartitionRanges even;
+  for (std::uint32_t p = 0; p < 65536; p += 2) even.insert(Partition{p});
+  rig.step(a, GroupAssigned{even});
+  rig.settle();
+  rig.run_for(150ms);
+  PartitionRanges claimed, leading;
+  for (const Write& write : a.written) {
+    EXPECT_LE(write.value.size(), kRecordBytesMax);
+    const auto record = std::get<Record>(decode_record(write.value));
+    if (record.type == RecordType::claim) {
+      for (const Partition p : record.parts->to_vector()) claimed.insert(p);
+    }
+  }
+  EXPECT_EQ(claimed, even);
+  EXPECT_GE(a.records(RecordType::claim).size(), 3u);
+  for (std::uint32_t p = 0; p < 65536; ++p) ASSERT_EQ(a.leads(p, rig.now()), p % 2 == 0) << p;
+  const auto written = a.written.size();
+  rig.run_for(1s);
+  EXPECT_GT(a.written.size(), written) << "the answers to all parts of a batch were counted";
+  EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
+  rig.revoke(a, even.to_string());
+  rig.step(a, CloseRequested{rig.now()});
+  rig.settle();
+  std::size_t released = 0;
+  for (const Record& record : a.records(RecordType::release)) {
+    for (const EpochParts& parts : record.epochs) released += parts.parts.size();
+  }
+  EXPECT_EQ(released, even.size());
+}
+
+TEST(Start, subscribes_when_every_log_was_read_up_to_its_end) {
+  RigOptions options;
+  options.logs = 2;
+  Rig rig(options);
+  for (std::uint32_t l = 0; l < 2; ++l) rig.append(Log{l}, "anything");
+  auto made = Induction::make(rig.core_options(1, "a"));
+  Induction core = std::move(*made);
+  const auto record = decode_record("anything");
+  const auto received = [&](std::uint32_t l) {
+    core.step(Received{Log{l}, 0, rig.broker_now(), true, &record}, rig.now());
+    return core.take_ready().subscribe;
+  };
+  core.step(TailStarted{Log{0}, 0, 1}, rig.now());
+  core.step(TailStarted{Log{1}, 0, 1}, rig.now());
+  EXPECT_FALSE(core.take_ready().subscribe);
+  EXPECT_FALSE(received(0));
+  EXPECT_TRUE(received(1));
+}
+
+TEST(Start, subscribes_after_3_s_whatever_is_missing_and_claims_only_where_logs_were_read) {
+  RigOptions options;
+  options.logs = 2;
+  Rig rig(options);
+  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+  core.tick(rig.now());
+  core.step(TailStarted{Log{0}, 0, 0}, rig.now());
+  EXPECT_EQ(core.next_deadline(), rig.now() + 500ms) << "the last record is to be seen again";
+  core.tick(rig.now() + 3s - 1us);
+  EXPECT_FALSE(core.take_ready().subscribe);
+  core.tick(rig.now() + 3s);
+  EXPECT_TRUE(core.take_ready().subscribe);
+  core.step(LogPosition{Log{0}, 0}, rig.now() + 3s);
+  const std::uint64_t question = 3;
+  for (std::uint64_t q = 1; q <= question; ++q) {
+    core.step(Reread{Log{0}, q, -1, std::nullopt}, rig.now() + 3s);
+  }
+  core.step(GroupAssigned{*PartitionRanges::parse("0-3")}, rig.now() + 3s);
+  const Ready ready = core.take_ready();
+  ASSERT_EQ(ready.writes.size(), 1u);
+  EXPECT_EQ(ready.writes[0].log, Log{0});
+  EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).parts->to_string(), "0,2");
+  core.step(TailStarted{Log{1}, 0, 0}, rig.now() + 3s);
+  const Ready later = core.take_ready();
+  ASSERT_EQ(later.writes.size(), 1u) << "its log is there now";
+  EXPECT_EQ(later.writes[0].log, Log{1});
+}
+
+TEST(Start, partitions_beyond_M_are_reported_once_and_never_claimed) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "2-5");
+  rig.assign(a, "6");
+  EXPECT_EQ(a.records(RecordType::claim)[0].parts->to_string(), "2-3");
+  EXPECT_EQ(a.records(RecordType::claim).size(), 1u);
+  ASSERT_EQ(a.notices.size(), 1u);
+  EXPECT_NE(a.notices[0].text.find("partition 4"), std::string::npos) << a.notices[0].text;
+  EXPECT_NE(a.notices[0].text.find("4 partitions"), std::string::npos) << a.notices[0].text;
+}
+
+}  // namespace
+}  // namespace neliroute

@@ -1,0 +1,246 @@
+// The records' JSON form: what is written is read again, and what cannot be read has a name.
+#include "neli_core/record.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+
+Record full_record(RecordType type) {
+  Record record;
+  record.type = type;
+  record.lane = Lane{7};
+  record.id = ProcessId{0xfedc'ba98'7654'3210};
+  record.seq = 4711;
+  record.inc = 1'700'000'000'123;
+  record.max_inc = 1'700'000'000'456;
+  if (type == RecordType::claim) {
+    record.parts = PartitionRanges::parse("0-9,12");
+  } else {
+    record.epochs = {{0, *PartitionRanges::parse("3")},
+                     {9'000'000'000'000'000'000, *PartitionRanges::parse("0-1,65535")}};
+  }
+  if (type == RecordType::renewal) {
+    record.leading = *PartitionRanges::parse("0-1");
+    record.draining = *PartitionRanges::parse("3");
+  }
+  record.lease = 9000ms;
+  record.max_lease = 600'000ms;
+  record.since = 1'700'000'000'001;
+  record.process = {"host_1_\"2\"\\\n", "[::1]:80", {{"zone", "a"}, {"", "\xc3\xa4"}}};
+  record.settings = {"g", 1024, 64, 4, "xxh3", "exclusive"};
+  return record;
+}
+
+Ignored ignored(std::string_view value) {
+  const Decoded decoded = decode_record(value);
+  const auto* why = std::get_if<Ignored>(&decoded);
+  if (why == nullptr) ADD_FAILURE() << "is a record: " << value;
+  return why == nullptr ? Ignored::not_json : *why;
+}
+
+Record decoded(std::string_view value) {
+  const Decoded result = decode_record(value);
+  const auto* record = std::get_if<Record>(&result);
+  if (record == nullptr) ADD_FAILURE() << "is no record: " << value;
+  return record == nullptr ? Record{} : *record;
+}
+
+TEST(Record, what_is_written_is_read_again) {
+  for (const RecordType type : {RecordType::claim, RecordType::renewal, RecordType::release}) {
+    const Record record = full_record(type);
+    EXPECT_EQ(decoded(encode_record(record)), record);
+    Record bare;
+    bare.type = type;
+    bare.id = ProcessId{1};
+    EXPECT_EQ(decoded(encode_record(bare)), bare);
+  }
+}
+
+TEST(Record, stands_in_the_log_as_documented) {
+  Record record = full_record(RecordType::renewal);
+  record.process = {"a", "a:1", {}};
+  EXPECT_EQ(
+      encode_record(record),
+      R"({"v":1,"t":"renewal","lane":7,"id":"fedcba9876543210","seq":4711,"inc":1700000000123,)"
+      R"("max_inc":1700000000456,"parts":{"0":"3","9000000000000000000":"0-1,65535"},)"
+      R"("leading":"0-1","draining":"3","lease_ms":9000,"max_ms":600000,"since":1700000000001,)"
+      R"("by":"a","at":"a:1","group":"g","slots":1024,"partitions":64,"logs":4,"hash":"xxh3",)"
+      R"("mode":"exclusive","tags":{}})");
+  record = full_record(RecordType::claim);
+  EXPECT_NE(encode_record(record).find(R"("parts":"0-9,12")"), std::string::npos);
+  EXPECT_EQ(encode_record(record).find("leading"), std::string::npos);
+}
+
+TEST(Record, names_of_any_bytes_survive) {
+  Record record = full_record(RecordType::claim);
+  record.process.name = std::string("\xff\xfe\0x", 4);
+  EXPECT_EQ(decoded(encode_record(record)), record);
+}
+
+TEST(Record, what_is_no_record_has_a_name) {
+  for (const char* value : {"", "null", "7", "[]", "\"claim\"", "{", "{}x", "{\"t\":\"claim\"",
+                            "\xef\xbb\xbf{\"t\":\"claim\",\"lane\":0}"}) {
+    EXPECT_EQ(ignored(value), Ignored::not_json) << value;
+  }
+  for (const char* value : {"{}", R"({"t":1,"lane":0})", R"({"t":"claims","lane":0})"}) {
+    EXPECT_EQ(ignored(value), Ignored::unknown_type) << value;
+  }
+  for (const char* value :
+       {R"({"t":"claim"})", R"({"t":"claim","lane":"0"})", R"({"t":"claim","lane":-1})",
+        R"({"t":"claim","lane":0.5})", R"({"t":"claim","lane":4294967296})",
+        R"({"t":"claim","lane":null})"}) {
+    EXPECT_EQ(ignored(value), Ignored::no_lane) << value;
+  }
+}
+
+TEST(Record, a_renewal_or_release_that_cannot_be_read_is_malformed) {
+  for (const std::string type : {"renewal", "release"}) {
+    const std::string head = R"({"t":")" + type + R"(","lane":0,)";
+    const std::string id = R"("id":"0000000000000001",)";
+    const std::vector<std::string> rests = {
+        R"("inc":1,"parts":{})",  // no id
+        R"("id":1,"inc":1,"parts":{})",  // a number
+        R"("id":"1","inc":1,"parts":{})",  // too short
+        R"("id":"000000000000000g","inc":1,"parts":{})",
+        R"("id":"0000000000000000","inc":1,"parts":{})",  // nobody
+        id + R"("parts":{})",  // no inc
+        id + R"("inc":"1","parts":{})",  // a string
+        id + R"("inc":9007199254740992,"parts":{})",  // too great
+        id + R"("inc":1)",  // no partitions
+        id + R"("inc":1,"parts":"0-3")",  // a claim's
+        id + R"("inc":1,"parts":{"-1":"0"})",
+        id + R"("inc":1,"parts":{"01":"0"})",
+        id + R"("inc":1,"parts":{"x":"0"})",
+        id + R"("inc":1,"parts":{"1 ":"0"})",
+        id + R"("inc":1,"parts":{"9223372036854775808":"0"})",
+        id + R"("inc":1,"parts":{"1":0})",
+        id + R"("inc":1,"parts":{"1":"65536"})",
+        id + R"("inc":1,"parts":{"1":"0-65535","2":"0"})",  // more than there are
+    };
+    for (const std::string& rest : rests) {
+      EXPECT_EQ(ignored(head + rest + "}"), Ignored::malformed) << head << rest;
+    }
+  }
+}
+
+TEST(Record, a_claim_counts_whatever_else_is_wrong_with_it) {
+  const Record record = decoded(
+      R"({"t":"claim","lane":0,"v":"two","id":[],"seq":-1,"inc":1e99,"parts":["0"],"lease_ms":"9",)"
+      R"("max_ms":-1,"since":0.5,"by":7,"at":null,"group":"g","slots":-1,"tags":["a"]})");
+  EXPECT_EQ(record.type, RecordType::claim);
+  EXPECT_EQ(record.id, kNobody);
+  EXPECT_EQ(record.inc, 0);
+  EXPECT_FALSE(record.parts);
+  EXPECT_FALSE(record.lease);
+  EXPECT_FALSE(record.max_lease);
+  EXPECT_FALSE(record.since);
+  EXPECT_FALSE(record.settings);
+  EXPECT_EQ(record.process, ProcessInfo{});
+}
+
+TEST(Record, numbers_as_strings_are_not_numbers) {
+  const Record record =
+      decoded(R"({"t":"claim","lane":0,"seq":"5","inc":"5","lease_ms":"5","max_ms":"5"})");
+  EXPECT_EQ(record.seq, 0u);
+  EXPECT_EQ(record.inc, 0);
+  EXPECT_FALSE(record.lease);
+  EXPECT_FALSE(record.max_lease);
+}
+
+TEST(Record, a_lease_above_10_minutes_counts_as_10_minutes) {
+  const Record record = decoded(
+      R"({"t":"claim","lane":0,"lease_ms":600001,"max_ms":9223372036854775807})");
+  EXPECT_EQ(record.lease, 600'000ms);
+  EXPECT_EQ(record.max_lease, 600'000ms);
+  EXPECT_FALSE(decoded(R"({"t":"claim","lane":0,"lease_ms":0})").lease);
+}
+
+TEST(Record, a_claim_longer_than_64_KiB_or_of_deep_nesting_counts) {
+  const std::string head = R"({"t":"claim","lane":3,"parts":"5","more":)";
+  EXPECT_EQ(decoded(head + "\"" + std::string(1'000'000, 'x') + "\"}").lane, Lane{3});
+  EXPECT_EQ(decoded(head + std::string(250, '[') + std::string(250, ']') + "}").lane, Lane{3});
+}
+
+TEST(Record, nesting_without_end_is_refused_without_a_stack_overflow) {
+  EXPECT_EQ(ignored(R"({"t":"claim","lane":0,"more":)" + std::string(2'000'000, '[')),
+            Ignored::not_json);
+  EXPECT_EQ(ignored(std::string(500'000, '{')), Ignored::not_json);
+}
+
+TEST(Record, unknown_fields_are_ignored_and_the_last_of_equal_ones_counts) {
+  const auto record = decoded(R"({"t":"claim","lane":0,"parts":"1","lane":2,"new":{"a":[1]}})");
+  EXPECT_EQ(record.lane, Lane{2});
+}
+
+TEST(Record, states_that_cannot_be_read_are_looking) {
+  const Record record = decoded(
+      R"({"t":"renewal","lane":0,"id":"0000000000000001","inc":1,"parts":{"1":"0-3"},)"
+      R"("leading":["0"],"draining":"3-1"})");
+  EXPECT_TRUE(record.leading.empty());
+  EXPECT_TRUE(record.draining.empty());
+}
+
+TEST(Record, settings_count_only_if_all_of_them_are_there) {
+  const std::string all =
+      R"({"t":"claim","lane":0,"group":"g","slots":1,"partitions":2,"logs":3,"hash":"h",)"
+      R"("mode":"m"})";
+  EXPECT_TRUE(decoded(all).settings);
+  for (const std::string field : {"group", "slots", "partitions", "logs", "hash", "mode"}) {
+    std::string without = all;
+    without.replace(without.find(field), field.size(), "other");
+    EXPECT_FALSE(decoded(without).settings) << without;
+  }
+}
+
+// Damaged records: nothing crashes (sanitizers watch), and what still reads as a record is one that
+// can be written and read again.
+TEST(Record, mutated_records_are_read_without_harm) {
+  std::mt19937_64 random(4711);
+  const auto draw = [&](std::size_t bound) { return static_cast<std::size_t>(random() % bound); };
+  std::vector<std::string> corpus;
+  for (const RecordType type : {RecordType::claim, RecordType::renewal, RecordType::release}) {
+    corpus.push_back(encode_record(full_record(type)));
+  }
+  const std::string tokens[] = {"\"", "{", "}", "[", "]", ":", ",", "-", "0", "9223372036854775807",
+                                "1e400", "null", "\\u0000", "\xff", "\"parts\":", "65535-65536"};
+  std::size_t records = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = corpus[draw(corpus.size())];
+    for (std::size_t n = 1 + draw(4); n > 0; --n) {
+      const std::size_t at = draw(text.size() + 1);
+      switch (draw(4)) {
+        case 0:
+          text.insert(at, tokens[draw(std::size(tokens))]);
+          break;
+        case 1:
+          text.erase(at, 1 + draw(8));
+          break;
+        case 2:
+          if (at < text.size()) text[at] = static_cast<char>(draw(256));
+          break;
+        default:
+          text.insert(at, text.substr(draw(text.size() + 1), draw(20)));
+      }
+    }
+    const Decoded value = decode_record(text);
+    const auto* record = std::get_if<Record>(&value);
+    if (record == nullptr) continue;
+    ++records;
+    Record again = decoded(encode_record(*record));
+    again.version = record->version;
+    EXPECT_EQ(again.epochs, record->epochs) << text;
+    EXPECT_EQ(again.parts, record->parts) << text;
+    EXPECT_EQ(again.inc, record->inc) << text;
+    EXPECT_LE(again.lease.value_or(0ms), kLeaseMax);
+  }
+  EXPECT_GT(records, 1000u) << "else it tests little";
+}
+
+}  // namespace
+}  // namespace neliroute

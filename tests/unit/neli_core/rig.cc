@@ -1,0 +1,260 @@
+#include "tests/unit/neli_core/rig.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace neliroute::rig {
+
+std::size_t Process::count(TransitionKind kind) const {
+  return static_cast<std::size_t>(std::count_if(
+      transitions.begin(), transitions.end(), [&](const auto& t) { return t.kind == kind; }));
+}
+
+const Transition* Process::last(TransitionKind kind, std::uint32_t partition) const {
+  for (auto it = transitions.rbegin(); it != transitions.rend(); ++it) {
+    if (it->kind == kind && it->partition == Partition{partition}) return &*it;
+  }
+  return nullptr;
+}
+
+Rig::Rig(RigOptions rig_options) : options(rig_options), logs_(rig_options.logs) {}
+
+CoreOptions Rig::core_options(std::uint64_t id, const std::string& name) const {
+  CoreOptions core;
+  core.id = ProcessId{id};
+  core.mode = options.mode;
+  core.interval = options.interval;
+  core.lease = options.lease;
+  core.clock_error = options.clock_error;
+  core.believe_broker_time = options.believe_broker_time;
+  core.settings = {"group", options.slots, options.partitions, options.logs, "xxh3", ""};
+  core.process = {name, name + ":1", {}};
+  return core;
+}
+
+Process& Rig::start(std::uint64_t id, const std::string& name, std::int64_t tail_from) {
+  return start(core_options(id, name), tail_from);
+}
+
+Process& Rig::start(CoreOptions core_options, std::int64_t tail_from) {
+  const std::string name = core_options.process.name;
+  auto made = Induction::make(std::move(core_options));
+  if (!made) std::abort();
+  auto process = std::make_unique<Process>(std::move(*made), name);
+  Process& added = *processes_.emplace_back(std::move(process));
+  added.next.assign(logs_.size(), tail_from);
+  added.core.tick(now_);
+  for (std::uint32_t l = 0; l < logs_.size(); ++l) restart_tail(added, Log{l}, tail_from);
+  settle();
+  return added;
+}
+
+void Rig::restart_tail(Process& process, Log log, std::int64_t from) {
+  const auto end = static_cast<std::int64_t>(logs_[log.value()].size());
+  process.next[log.value()] = std::min(from, end);
+  step(process, TailStarted{log, process.next[log.value()], end});
+}
+
+void Rig::assign(Process& process, const std::string& partitions) {
+  settle();
+  step(process, GroupAssigned{*PartitionRanges::parse(partitions)});
+  settle();
+}
+
+void Rig::revoke(Process& process, const std::string& partitions, bool lost) {
+  settle();
+  step(process, GroupRevoked{*PartitionRanges::parse(partitions), lost});
+  settle();
+}
+
+void Rig::step(Process& process, const Event& event) {
+  process.core.step(event, now_);
+  carry_out(process);
+}
+
+std::vector<Record> Process::records() const {
+  std::vector<Record> all;
+  for (const Write& write : written) all.push_back(std::get<Record>(decode_record(write.value)));
+  return all;
+}
+
+std::vector<Record> Process::records(RecordType type) const {
+  auto some = records();
+  std::erase_if(some, [&](const Record& record) { return record.type != type; });
+  return some;
+}
+
+namespace {
+
+Record record_of(RecordType type, std::uint64_t id) {
+  Record record;
+  record.type = type;
+  record.id = ProcessId{id};
+  record.seq = 1;
+  record.lease = milliseconds{1000};
+  record.max_lease = milliseconds{1000};
+  record.process = {"foreign", "foreign:1", {}};
+  return record;
+}
+
+}  // namespace
+
+Record claim_of(std::uint64_t id, const std::string& parts, std::int64_t inc) {
+  Record record = record_of(RecordType::claim, id);
+  record.parts = PartitionRanges::parse(parts);
+  record.inc = inc;
+  return record;
+}
+
+Record renewal_of(std::uint64_t id, const Epoch& epoch, const std::string& parts,
+                  const std::string& leading, const std::string& draining) {
+  Record record = record_of(RecordType::renewal, id);
+  record.inc = epoch.inc;
+  record.epochs = {{epoch.offset, *PartitionRanges::parse(parts)}};
+  record.leading = *PartitionRanges::parse(leading);
+  record.draining = *PartitionRanges::parse(draining);
+  return record;
+}
+
+Record release_of(std::uint64_t id, const Epoch& epoch, const std::string& parts) {
+  Record record = record_of(RecordType::release, id);
+  record.inc = epoch.inc;
+  record.epochs = {{epoch.offset, *PartitionRanges::parse(parts)}};
+  return record;
+}
+
+std::int64_t Rig::append(Log log, const Record& record) {
+  return append(log, encode_record(record));
+}
+
+Epoch Rig::append_claim(Log log, const Record& record) {
+  const std::int64_t inc =
+      record.inc != 0 ? record.inc : broker_now().time_since_epoch().count();
+  return {inc, append(log, record)};
+}
+
+BrokerTime Rig::broker_now() const {
+  return BrokerTime{std::chrono::duration_cast<milliseconds>(now_.time_since_epoch()) +
+                    broker_offset};
+}
+
+std::int64_t Rig::append(Log log, const std::string& value) {
+  logs_[log.value()].push_back({value, broker_now(), options.log_append_time});
+  return static_cast<std::int64_t>(logs_[log.value()].size()) - 1;
+}
+
+void Rig::carry_out(Process& process) {
+  Ready ready = process.core.take_ready();
+  std::vector<BarrierDone> barriers;
+  for (const Transition& t : ready.transitions) {
+    process.transitions.push_back(t);
+    if (t.kind == TransitionKind::stopped) barriers.push_back({t.partition, t.epoch});
+  }
+  process.rebalances_done += ready.rebalances_done;
+  for (const Write& write : ready.writes) {
+    process.written.push_back(write);
+    if (process.drop_writes) {
+      process.unanswered.push_back(write.seq);
+      continue;
+    }
+    if (process.fail_writes) {
+      process.core.step(WriteFailed{write.seq}, now_);
+      continue;
+    }
+    append(write.log, write.value);
+    if (process.keep_acks) {
+      process.unanswered.push_back(write.seq);
+      continue;
+    }
+    process.core.step(WriteAcknowledged{write.seq}, now_);
+  }
+  for (const Log log : ready.restart_tails) process.restarts.push_back(log);
+  for (const RereadRequest& request : ready.rereads) {
+    process.rereads.push_back(request);
+    if (!process.answer_rereads || process.hold) continue;
+    std::optional<RecordIdentity> found;
+    auto& records = logs_[request.log.value()];
+    if (request.offset >= 0 && request.offset < static_cast<std::int64_t>(records.size())) {
+      const StoredRecord& record = records[static_cast<std::size_t>(request.offset)];
+      found = identity_of(decode_record(record.value), record.stamped);
+    }
+    process.core.step(Reread{request.log, request.question, request.offset, found}, now_);
+  }
+  process.subscribed |= ready.subscribe;
+  process.left_group |= ready.leave_group;
+  for (Notice& notice : ready.notices) process.notices.push_back(std::move(notice));
+  if (ready.refused) process.refused = ready.refused;
+  process.closed |= ready.closed;
+  if (!process.keep_barriers) {
+    for (const BarrierDone& done : barriers) process.core.step(done, now_);
+  }
+  const bool more = !ready.writes.empty() || !ready.rereads.empty() || !barriers.empty();
+  if (more) carry_out(process);
+}
+
+void Rig::deliver(Process& process) {
+  for (std::uint32_t l = 0; l < logs_.size(); ++l) {
+    std::int64_t& next = process.next[l];
+    while (next < static_cast<std::int64_t>(logs_[l].size())) {
+      const StoredRecord record = logs_[l][static_cast<std::size_t>(next)];
+      const Decoded value = decode_record(record.value);
+      const std::int64_t offset = next++;
+      step(process, Received{Log{l}, offset, record.stamped, record.log_append_time, &value});
+    }
+  }
+}
+
+void Rig::settle() {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (auto& process : processes_) {
+      if (process->hold || process->stopped) continue;
+      for (std::uint32_t l = 0; l < logs_.size(); ++l) {
+        moved |= process->next[l] < static_cast<std::int64_t>(logs_[l].size());
+      }
+      deliver(*process);
+    }
+  }
+}
+
+LocalTime Rig::next_deadline() const {
+  LocalTime next = kNever;
+  for (const auto& process : processes_) {
+    if (!process->stopped) next = std::min(next, process->core.next_deadline());
+  }
+  return next;
+}
+
+void Rig::run_for(milliseconds duration) {
+  run_until([] { return false; }, duration);
+}
+
+bool Rig::run_until(const std::function<bool()>& condition, milliseconds at_most) {
+  return run(condition, at_most);
+}
+
+bool Rig::run(const std::function<bool()>& condition, microseconds at_most) {
+  const LocalTime end = now_ + at_most;
+  while (true) {
+    if (condition()) return true;
+    const LocalTime next = std::min(next_deadline(), end);
+    now_ = std::max(next, now_ + microseconds{next > now_ ? 0 : 1});
+    for (auto& process : processes_) {
+      if (process->stopped) continue;
+      process->core.tick(now_);
+      carry_out(*process);
+    }
+    settle();
+    if (now_ >= end) return condition();
+  }
+}
+
+std::size_t Rig::leaders(std::uint32_t partition) const {
+  return static_cast<std::size_t>(
+      std::count_if(processes_.begin(), processes_.end(), [&](const auto& process) {
+        return process->leads(partition, now_);
+      }));
+}
+
+}  // namespace neliroute::rig

@@ -1,0 +1,141 @@
+// A ledger in memory and a few processes on it, under one hand-turned clock.
+//
+// Everything arrives in order and at once unless a test says otherwise (hold, cut, drop_writes), so
+// a clause test reads as a story. The simulator proper (tests/sim) is for everything at random.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "neli_core/induction.h"
+
+namespace neliroute::rig {
+
+inline LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
+
+struct StoredRecord {
+  std::string value;
+  BrokerTime stamped;
+  bool log_append_time = true;
+};
+
+class Process {
+ public:
+  Process(Induction made, std::string called) : core(std::move(made)), name(std::move(called)) {}
+
+  Induction core;
+  std::string name;
+  std::vector<Transition> transitions;
+  std::vector<Notice> notices;
+  std::vector<RereadRequest> rereads;
+  std::vector<Log> restarts;
+  std::optional<Error> refused;
+  bool subscribed = false;
+  bool left_group = false;
+  bool closed = false;
+  std::uint32_t rebalances_done = 0;
+  /// Delivery to this process waits; the process itself runs.
+  bool hold = false;
+  /// The process is stopped: nothing reaches it, its clock is not looked at.
+  bool stopped = false;
+  /// Its writes reach nobody and are reported failed only when the test says so.
+  bool drop_writes = false;
+  bool fail_writes = false;
+  /// Barriers are answered at once unless this is set.
+  bool keep_barriers = false;
+  bool answer_rereads = true;
+  /// Its writes are stored, but the answers wait in `unanswered`.
+  bool keep_acks = false;
+  std::vector<std::uint64_t> unanswered;
+  std::vector<std::int64_t> next;  ///< per log
+  std::vector<Write> written;
+
+  [[nodiscard]] bool leads(std::uint32_t p, LocalTime now) const {
+    return core.leads(Partition{p}, now);
+  }
+  [[nodiscard]] std::size_t count(TransitionKind kind) const;
+  [[nodiscard]] const Transition* last(TransitionKind kind, std::uint32_t partition) const;
+  /// What it wrote, decoded; all of it, or one type.
+  [[nodiscard]] std::vector<Record> records() const;
+  [[nodiscard]] std::vector<Record> records(RecordType type) const;
+};
+
+/// What leads() answers; what the lease word keeps is rounded down to this.
+inline constexpr microseconds kGrain{16};
+
+/// A record of somebody who is not in the rig, with a lease of 1000 ms and the rig's settings.
+[[nodiscard]] Record claim_of(std::uint64_t id, const std::string& parts, std::int64_t inc = 0);
+[[nodiscard]] Record renewal_of(std::uint64_t id, const Epoch& epoch, const std::string& parts,
+                                const std::string& leading = "",
+                                const std::string& draining = "");
+[[nodiscard]] Record release_of(std::uint64_t id, const Epoch& epoch, const std::string& parts);
+
+struct RigOptions {
+  Mode mode = Mode::non_exclusive;
+  std::uint32_t slots = 16;
+  std::uint32_t partitions = 4;
+  std::uint32_t logs = 1;
+  milliseconds interval{100};
+  milliseconds lease{1000};
+  milliseconds clock_error{100};
+  bool believe_broker_time = true;
+  bool log_append_time = true;
+};
+
+class Rig {
+ public:
+  explicit Rig(RigOptions options = {});
+
+  [[nodiscard]] CoreOptions core_options(std::uint64_t id, const std::string& name) const;
+  /// Starts a process; its tail starts at `tail_from` (or the beginning) of every log.
+  Process& start(std::uint64_t id, const std::string& name, std::int64_t tail_from = 0);
+  Process& start(CoreOptions options, std::int64_t tail_from = 0);
+  void assign(Process& process, const std::string& partitions);
+  void revoke(Process& process, const std::string& partitions, bool lost = false);
+  void step(Process& process, const Event& event);
+
+  /// Appends as if somebody had written it.
+  std::int64_t append(Log log, const std::string& value);
+  std::int64_t append(Log log, const Record& record);
+  /// Appends a claim; the epoch that it makes.
+  Epoch append_claim(Log log, const Record& record);
+  /// Lets time pass, every deadline served on the way.
+  void run_for(milliseconds duration);
+  bool run_until(const std::function<bool()>& condition, milliseconds at_most);
+  /// Up to this time, every deadline served on the way, the last ones too.
+  void run_to(LocalTime time) { run_for_us(time - now_); }
+  /// Only the clock moves: nobody is told.
+  void skip(microseconds duration) { now_ += duration; }
+  /// Delivers everything that is due now.
+  void settle();
+  /// Gives a process its backlog (after hold or stopped).
+  void deliver(Process& process);
+  void restart_tail(Process& process, Log log, std::int64_t from);
+
+  [[nodiscard]] LocalTime now() const { return now_; }
+  [[nodiscard]] BrokerTime broker_now() const;
+  [[nodiscard]] std::vector<StoredRecord>& log(std::uint32_t l) { return logs_[l]; }
+  [[nodiscard]] std::deque<std::unique_ptr<Process>>& processes() { return processes_; }
+  /// How many processes answer yes for the partition now.
+  [[nodiscard]] std::size_t leaders(std::uint32_t partition) const;
+  /// Offset between the broker's clock and the local one.
+  milliseconds broker_offset{1'700'000'000'000};
+  RigOptions options;
+
+ private:
+  void carry_out(Process& process);
+  bool run(const std::function<bool()>& condition, microseconds at_most);
+  void run_for_us(microseconds duration) {
+    run([] { return false; }, duration);
+  }
+  [[nodiscard]] LocalTime next_deadline() const;
+
+  LocalTime now_ = at_ms(10'000);
+  std::vector<std::vector<StoredRecord>> logs_;
+  std::deque<std::unique_ptr<Process>> processes_;
+};
+
+}  // namespace neliroute::rig

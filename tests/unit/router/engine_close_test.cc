@@ -1,0 +1,280 @@
+// Leaving: in an orderly way, at once, and with everything in the way.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+
+#include "router/engine.h"
+#include "tests/unit/router/engine_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_engine;
+using namespace testing_records;
+using namespace std::chrono_literals;
+
+const Writer kB{2};
+
+struct Leading : EngineRig {
+  explicit Leading(EngineRigOptions rig_options = {}) : EngineRig(rig_options) {
+    start();
+    assign("0-3");
+    EXPECT_EQ(verdict(0), Verdict::local);
+  }
+  void drain(milliseconds bound) {
+    engine->drain(bound, [this] { ++drained; });
+    poll();
+  }
+  [[nodiscard]] bool closes() {
+    return run_until([this] { return drained > 0; });
+  }
+  int drained = 0;
+};
+
+TEST(EngineClose, who_is_alone_leaves_at_once) {
+  Leading rig;
+  rig.listen();
+  rig.ledger->members = 1;
+  rig.drain(10s);
+  EXPECT_TRUE(rig.closes());
+  EXPECT_EQ(rig.drained, 1);
+  EXPECT_LT(rig.place("count_members"), rig.place("leave_group")) << "it is counted, too";
+  EXPECT_LT(rig.place("stopped 0 unowned"), rig.place("write release"));
+  EXPECT_LT(rig.place("write release"), rig.place("close"));
+  EXPECT_TRUE(rig.told("released 0 unowned"));
+  EXPECT_TRUE(rig.ledger->destroyed);
+}
+
+TEST(EngineClose, who_is_not_alone_leads_until_successors_do) {
+  Leading rig;
+  rig.drain(10s);
+  EXPECT_TRUE(rig.told("leave_group"));
+  const std::int64_t even = rig.append(0, kB.claim("0,2"));
+  const std::int64_t odd = rig.append(1, kB.claim("1,3"));
+  rig.append(0, kB.leads(even, "0,2"));
+  EXPECT_EQ(rig.verdict(0), Verdict::remote);
+  EXPECT_EQ(rig.verdict(1), Verdict::local);
+  EXPECT_EQ(rig.drained, 0);
+  rig.append(1, kB.leads(odd, "1,3"));
+  EXPECT_TRUE(rig.closes());
+}
+
+TEST(EngineClose, who_is_not_alone_waits_no_longer_than_the_bound) {
+  Leading rig;
+  rig.drain(300ms);
+  rig.pass(299ms);
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  rig.pass(1ms);
+  EXPECT_NE(rig.verdict(0), Verdict::local);
+  EXPECT_TRUE(rig.closes());
+}
+
+TEST(EngineClose, when_nobody_can_count_it_takes_it_that_there_are_others) {
+  Leading rig;
+  rig.ledger->answers_count = false;
+  rig.drain(10s);
+  rig.ledger->count_answer(std::nullopt);
+  rig.poll();
+  EXPECT_TRUE(rig.told("leave_group"));
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+}
+
+TEST(EngineClose, when_nobody_answers_it_goes_on_after_a_second) {
+  Leading rig;
+  rig.ledger->answers_count = false;
+  const auto start = std::chrono::steady_clock::now();
+  rig.drain(10s);
+  EXPECT_FALSE(rig.told("leave_group"));
+  EXPECT_TRUE(rig.run_until([&] { return rig.told("leave_group"); }));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 1s);
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  rig.ledger->count_answer(1);  // too late to matter
+  rig.poll();
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+}
+
+TEST(EngineClose, without_a_bound_nobody_is_counted) {
+  Leading rig;
+  rig.drain(0ms);
+  EXPECT_TRUE(rig.closes());
+  EXPECT_FALSE(rig.told("count_members"));
+}
+
+TEST(EngineClose, a_second_drain_may_shorten_the_first_and_both_hear_of_the_end) {
+  Leading rig;
+  rig.drain(10s);
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  rig.drain(0ms);
+  EXPECT_TRUE(rig.closes());
+  EXPECT_EQ(rig.drained, 2);
+  rig.drain(5s);
+  EXPECT_EQ(rig.drained, 3) << "closed already";
+}
+
+TEST(EngineClose, a_barrier_is_waited_for) {
+  Leading rig;
+  rig.keep_tokens = true;
+  rig.listen();
+  rig.drain(0ms);
+  EXPECT_EQ(rig.tokens.size(), 4u);
+  EXPECT_FALSE(rig.ledger->closed);
+  rig.tokens.clear();
+  EXPECT_TRUE(rig.closes());
+  EXPECT_TRUE(rig.told("write release"));
+}
+
+TEST(EngineClose, afterwards_every_answer_is_unknown) {
+  EngineRig rig;
+  rig.start();
+  rig.assign("0");
+  rig.append(1, kB.leads(9, "1"));
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  EXPECT_EQ(rig.verdict(1), Verdict::remote);
+  EXPECT_EQ(rig.verdict(2), Verdict::unknown);
+  rig.engine->drain(0ms, [] {});
+  EXPECT_TRUE(rig.run_until([&] { return rig.ledger->destroyed; }));
+  for (std::uint32_t p = 0; p < 4; ++p) {
+    EXPECT_EQ(rig.verdict(p), Verdict::unknown);
+    rig.now += 10s;
+    EXPECT_EQ(rig.verdict(p), Verdict::unknown);
+  }
+}
+
+TEST(EngineClose, a_ledger_that_never_says_that_it_closed_is_dropped) {
+  Leading rig;
+  rig.ledger->answers_close = false;
+  const auto start = std::chrono::steady_clock::now();
+  rig.drain(0ms);
+  EXPECT_TRUE(rig.ledger->closed);
+  EXPECT_EQ(rig.ledger->close_deadline, rig.now + 3s);
+  EXPECT_TRUE(rig.closes());
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 3s);
+  EXPECT_TRUE(rig.ledger->destroyed);
+  rig.ledger->close_done();
+  rig.poll();
+  EXPECT_EQ(rig.drained, 1);
+}
+
+TEST(EngineClose, an_executor_that_goes_first_takes_a_closing_engine_with_it) {
+  Leading rig;
+  rig.ledger->answers_close = false;
+  rig.let_go();
+  rig.poll();
+  EXPECT_TRUE(rig.ledger->closed);
+  EXPECT_FALSE(rig.watched.expired()) << "it waits for its ledger";
+  rig.destroy_executor();
+  EXPECT_TRUE(rig.watched.expired());
+  EXPECT_TRUE(rig.ledger->destroyed);
+  rig.ledger->close_done();
+}
+
+TEST(EngineClose, once_abandoned_no_handler_is_called) {
+  Leading rig;
+  int heard = 0;
+  rig.engine->set_transition_handler([&](const Transition&, const BarrierToken&) { ++heard; });
+  rig.engine->set_failure_handler([&](const Error&) { ++heard; });
+  rig.engine->set_change_handler([&](Partition) { ++heard; });
+  rig.poll();
+  const int before = heard;
+  std::weak_ptr<Engine> weak = rig.engine;
+  const Event revoked = GroupRevoked{PartitionRanges::parse("0-3").value(), true};
+  // It waits in the executor when the Router is destroyed, and runs before the end does.
+  rig.ledger->hold_writes = true;
+  boost::asio::post(*rig.io, [&] { rig.ledger->events(revoked, rig.now); });
+  rig.let_go();
+  EXPECT_TRUE(rig.run_until([&] { return weak.expired(); }));
+  EXPECT_EQ(heard, before);
+  EXPECT_TRUE(rig.ledger->closed);
+}
+
+// Every state in which an engine may be let go: whatever runs afterwards, nothing is left.
+struct State {
+  const char* name;
+  std::function<void(EngineRig&)> reach;
+};
+
+const std::vector<State>& states() {
+  static const std::vector<State> all = {
+      {"never started", [](EngineRig&) {}},
+      {"start not run", [](EngineRig& rig) { rig.engine->start(); }},
+      {"no tail", [](EngineRig& rig) { rig.engine->start(), rig.poll(); }},
+      {"following", [](EngineRig& rig) { rig.start(); }},
+      {"leading", [](EngineRig& rig) { rig.start(), rig.assign("0-3"); }},
+      {"claiming",
+       [](EngineRig& rig) {
+         rig.start();
+         rig.ledger->hold_writes = true;
+         rig.assign("0-3");
+       }},
+      {"in a barrier",
+       [](EngineRig& rig) {
+         rig.keep_tokens = true;
+         rig.listen();
+         rig.start();
+         rig.assign("0-3");
+         rig.engine->drain(0ms, [] {});
+         rig.poll();
+       }},
+      {"counting",
+       [](EngineRig& rig) {
+         rig.start();
+         rig.assign("0-3");
+         rig.ledger->answers_count = false;
+         rig.engine->drain(5s, [] {});
+         rig.poll();
+       }},
+      {"draining",
+       [](EngineRig& rig) {
+         rig.start();
+         rig.assign("0-3");
+         rig.engine->drain(5s, [] {});
+         rig.poll();
+       }},
+      {"closing",
+       [](EngineRig& rig) {
+         rig.ledger->answers_close = false;
+         rig.start();
+         rig.engine->drain(0ms, [] {});
+         rig.poll();
+       }},
+      {"closed",
+       [](EngineRig& rig) {
+         rig.start();
+         rig.engine->drain(0ms, [] {});
+         rig.poll();
+       }},
+  };
+  return all;
+}
+
+TEST(EngineClose, can_be_let_go_in_every_state_while_the_executor_runs_on) {
+  for (const State& state : states()) {
+    EngineRig rig;
+    state.reach(rig);
+    rig.let_go();
+    rig.poll();
+    if (rig.ledger->close_done) std::exchange(rig.ledger->close_done, nullptr)();
+    EXPECT_TRUE(rig.run_until([&] { return rig.watched.expired(); })) << state.name;
+    EXPECT_TRUE(rig.ledger->destroyed) << state.name;
+    EXPECT_TRUE(rig.ledger->closed) << state.name;
+    rig.tokens.clear();
+    rig.poll();
+  }
+}
+
+TEST(EngineClose, can_be_let_go_in_every_state_with_an_executor_that_never_runs_again) {
+  for (const State& state : states()) {
+    EngineRig rig;
+    state.reach(rig);
+    rig.let_go();
+    rig.destroy_executor();
+    EXPECT_TRUE(rig.watched.expired()) << state.name;
+    EXPECT_TRUE(rig.ledger->destroyed) << state.name;
+    rig.tokens.clear();  // and an answer that the ledger has kept comes to nothing
+    if (rig.ledger->count_answer) rig.ledger->count_answer(1);
+  }
+}
+
+}  // namespace
+}  // namespace neliroute

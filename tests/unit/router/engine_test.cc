@@ -1,0 +1,239 @@
+#include "router/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "tests/unit/router/engine_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_engine;
+using namespace testing_records;
+using namespace std::chrono_literals;
+
+const Writer kB{2};
+const Writer kExclusiveB{2, "p2", Mode::exclusive};
+
+// An engine that leads all four partitions.
+struct Leading : EngineRig {
+  explicit Leading(EngineRigOptions rig_options = {}) : EngineRig(rig_options) {
+    start();
+    assign("0-3");
+    // Exclusive: what lies below the tail's start may still be led, for T.
+    for (int step = 0; step < 40 && verdict(0) != Verdict::local; ++step) {
+      pass(50ms, 0);
+      pass(0ms, 1);
+    }
+    for (std::uint32_t p = 0; p < 4; ++p) EXPECT_EQ(verdict(p), Verdict::local);
+  }
+};
+
+TEST(Engine, joins_the_group_when_the_history_was_read) {
+  EngineRig rig;
+  rig.engine->start();
+  rig.poll();
+  EXPECT_EQ(rig.verdict(0), Verdict::unknown);
+  rig.event(TailStarted{Log{0}, 10, 10});
+  EXPECT_FALSE(rig.told("subscribe"));
+  rig.event(TailStarted{Log{1}, 10, 10});
+  EXPECT_TRUE(rig.told("subscribe"));
+}
+
+TEST(Engine, readers_see_local_before_the_application_hears_that_it_leads) {
+  EngineRig rig;
+  rig.listen();
+  rig.start();
+  rig.assign("0-3");
+  for (const char* line : {"acquired 0 local", "acquired 1 local", "acquired 2 local",
+                           "acquired 3 local"}) {
+    EXPECT_TRUE(rig.told(line)) << line;
+  }
+  EXPECT_LT(rig.place("finish_rebalances 1"), rig.place("write claim"));
+  EXPECT_EQ(rig.route(5).epoch, (Epoch{kInc, 10}));
+  EXPECT_EQ(rig.route(5).owner, "self");
+}
+
+TEST(Engine, readers_see_no_before_the_application_hears_that_it_stopped) {
+  Leading rig({Mode::exclusive});
+  rig.listen();
+  rig.append(0, kExclusiveB.claim("0"));
+  EXPECT_TRUE(rig.told("stopped 0 unowned"));
+  EXPECT_EQ(rig.route(0).next_owner, "p2");
+  EXPECT_EQ(rig.verdict(2), Verdict::local);
+}
+
+TEST(Engine, the_application_hears_draining_before_the_group_goes_on) {
+  Leading rig;
+  rig.listen();
+  rig.story.clear();
+  rig.revoke("0,1");
+  EXPECT_EQ(rig.story.at(0), "draining 0 local");
+  EXPECT_EQ(rig.story.at(1), "draining 1 local");
+  EXPECT_EQ(rig.story.at(2), "finish_rebalances 1");
+  EXPECT_EQ(rig.story.at(3), "write renewal");
+}
+
+TEST(Engine, a_planned_move_goes_from_local_to_remote_at_once) {
+  Leading rig;
+  rig.listen();
+  rig.revoke("0");
+  const std::int64_t claim = rig.append(0, kB.claim("0"));
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  EXPECT_EQ(rig.route(0).next_owner, "p2");
+  rig.append(0, kB.leads(claim, "0"));
+  EXPECT_TRUE(rig.told("stopped 0 remote"));
+  EXPECT_EQ(rig.route(0).owner, "p2");
+  EXPECT_EQ(rig.route(0).endpoint, "p2:7000");
+}
+
+TEST(Engine, a_barrier_may_be_completed_on_another_thread) {
+  Leading rig({Mode::exclusive});
+  rig.keep_tokens = true;
+  rig.listen();
+  rig.append(0, kExclusiveB.claim("0"));
+  ASSERT_TRUE(rig.told("stopped 0 unowned"));
+  EXPECT_FALSE(rig.told("write release"));
+  std::thread([&] { rig.tokens.back().complete(); }).join();
+  EXPECT_FALSE(rig.told("write release")) << "not on that thread";
+  rig.poll();
+  EXPECT_TRUE(rig.told("write release"));
+  EXPECT_TRUE(rig.told("released 0 unowned"));
+  rig.tokens.back().complete();
+  rig.poll();
+  EXPECT_EQ(std::count(rig.story.begin(), rig.story.end(), "write release"), 1);
+}
+
+TEST(Engine, a_dropped_token_is_a_completed_one_and_nobody_listening_is_one_too) {
+  for (const bool listens : {false, true}) {
+    Leading rig({Mode::exclusive});
+    if (listens) rig.listen();
+    rig.append(0, kExclusiveB.claim("0"));
+    EXPECT_TRUE(rig.told("write release")) << listens;
+  }
+}
+
+TEST(Engine, a_token_that_is_completed_inside_of_the_handler_does_not_re_enter) {
+  Leading rig({Mode::exclusive});
+  bool inside = false;
+  rig.engine->set_transition_handler([&](const Transition& t, BarrierToken token) {
+    EXPECT_FALSE(inside);
+    inside = true;
+    if (t.kind == TransitionKind::stopped) token.complete();
+    EXPECT_FALSE(rig.told("write release"));
+    inside = false;
+    rig.engine->set_transition_handler(nullptr);
+  });
+  rig.poll();
+  rig.append(0, kExclusiveB.claim("0"));
+  EXPECT_TRUE(rig.told("write release"));
+}
+
+TEST(Engine, a_token_may_outlive_the_engine_and_its_executor) {
+  BarrierToken token;
+  {
+    Leading rig({Mode::exclusive});
+    rig.keep_tokens = true;
+    rig.listen();
+    rig.append(0, kExclusiveB.claim("0"));
+    token = std::move(rig.tokens.back());
+    rig.tokens.clear();
+  }
+  token.complete();
+}
+
+TEST(Engine, a_handler_that_is_set_late_hears_of_what_is_led_and_what_drains) {
+  Leading rig;
+  rig.revoke("2");
+  rig.story.clear();
+  rig.listen();
+  EXPECT_EQ(rig.story, (Story{"acquired 0 local", "acquired 1 local", "acquired 2 local",
+                              "draining 2 local", "acquired 3 local"}));
+}
+
+TEST(Engine, renews_by_its_timer_and_reads_its_own_renewals_back) {
+  Leading rig;
+  const auto before = std::count(rig.story.begin(), rig.story.end(), "write renewal");
+  rig.now += 100ms;
+  EXPECT_TRUE(rig.run_until([&] {
+    return std::count(rig.story.begin(), rig.story.end(), "write renewal") > before;
+  }));
+  rig.poll();
+  EXPECT_EQ(rig.route(0).valid_for, 1000ms);
+}
+
+TEST(Engine, a_process_that_was_stopped_wakes_up_fenced_then_hears_so_then_leads_again) {
+  Leading rig;
+  rig.listen();
+  rig.story.clear();
+  const Epoch epoch = rig.route(0).epoch;
+  rig.now += 1100ms;
+  EXPECT_FALSE(rig.engine->view().owns(Slot{0}, rig.now)) << "before anything has run";
+  EXPECT_TRUE(rig.run_until([&] { return rig.told("stopped 0 unknown"); }));
+  ASSERT_FALSE(rig.ledger->rereads.empty());
+  for (const RereadRequest& asked : std::exchange(rig.ledger->rereads, {})) {
+    const auto& log = rig.ledger->written[asked.log.value()];
+    const Decoded value = decode_record(log[static_cast<std::size_t>(asked.offset)]);
+    rig.event(Reread{asked.log, asked.question, asked.offset,
+                     identity_of(value, BrokerTime{milliseconds{kInc}})});
+  }
+  rig.pass(100ms);
+  EXPECT_TRUE(rig.told("acquired 0 local"));
+  EXPECT_EQ(rig.route(0).epoch, epoch);
+}
+
+TEST(Engine, a_gap_that_the_state_machine_finds_makes_hints_unknown_too) {
+  EngineRig rig;
+  rig.start();
+  rig.assign("0");
+  rig.append(0, kB.leads(9, "2"));
+  rig.append(1, kB.leads(9, "1"));
+  EXPECT_EQ(rig.verdict(2), Verdict::remote);
+  rig.append(0, kB.leads(40, "0"));  // a claim that was never read
+  EXPECT_TRUE(rig.told("restart_tail 0"));
+  EXPECT_EQ(rig.verdict(0), Verdict::unknown);
+  EXPECT_EQ(rig.verdict(2), Verdict::unknown);
+  EXPECT_EQ(rig.verdict(1), Verdict::remote) << "the other log";
+}
+
+TEST(Engine, an_event_may_have_been_timed_before_a_timer_that_ran_first) {
+  Leading rig;
+  rig.pass(50ms);
+  rig.now -= 20ms;
+  rig.pass(0ms, 0);
+  rig.now += 40ms;
+  rig.pass(0ms, 0);
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+}
+
+TEST(Engine, hears_settings_that_differ_as_a_failure_once_and_leaves) {
+  for (const bool late : {false, true}) {
+    Leading rig;
+    std::vector<Errc> heard;
+    const auto ask = [&] {
+      rig.engine->set_failure_handler([&](const Error& error) {
+        heard.push_back(error.code());
+        EXPECT_NE(error.message().find("--slots"), std::string::npos) << error.message();
+      });
+      rig.poll();
+    };
+    rig.listen();
+    if (!late) ask();
+    Record senior = kB.leads(9, "1");
+    senior.since = kInc - 1;
+    senior.settings->slots = 4096;
+    rig.append(1, senior);
+    rig.append(1, senior);
+    if (late) ask();
+    EXPECT_EQ(heard, std::vector{Errc::settings_conflict});
+    EXPECT_TRUE(rig.told("stopped 0 unowned"));
+    EXPECT_TRUE(rig.told("leave_group"));
+    EXPECT_TRUE(rig.ledger->closed);
+    EXPECT_EQ(rig.verdict(0), Verdict::unknown);
+  }
+}
+
+}  // namespace
+}  // namespace neliroute

@@ -1,0 +1,95 @@
+// neliroute broker: the embedded broker, for trying things without Kafka.
+#include "neli_core/kafka/embedded_broker.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/json/array.hpp>
+#include <csignal>
+#include <utility>
+
+#include "tool/commands.h"
+#include "tool/options.h"
+#include "tool/output.h"
+#include "tool/values.h"
+
+namespace neliroute::tool {
+namespace {
+
+struct BrokerOptions {
+  std::uint16_t port = 9092;
+  std::uint32_t partitions = kPartitionsDefault;
+  std::vector<std::string> topics;
+  bool json = false;
+};
+
+void add_options(CommandLine& line, BrokerOptions& options) {
+  line.value("--port", "N", "Port of 127.0.0.1; 0 is any that is free (default 9092)",
+             [&options](const std::string& text) -> Result<void> {
+               const auto port = parse_number(text, 0, 65535);
+               if (!port) return port.error();
+               options.port = static_cast<std::uint16_t>(*port);
+               return {};
+             });
+  line.values("--topic", "NAME", "A topic to make; may be repeated (default neliroute)",
+              [&options](const std::string& text) -> Result<void> {
+                options.topics.push_back(text);
+                return {};
+              });
+  line.value("--partitions", "N", "Partitions of each topic (default 64)",
+             [&options](const std::string& text) -> Result<void> {
+               const auto count = parse_number(text, 1, EmbeddedBroker::kPartitionsMax);
+               if (!count) return count.error();
+               options.partitions = *count;
+               return {};
+             });
+  add_json_flag(line, options.json);
+  allow_all_settings_in_file(line);
+}
+
+void announce(const EmbeddedBroker& broker, const EmbeddedBrokerOptions& made, bool as_json) {
+  if (as_json) {
+    boost::json::array topics;
+    for (const auto& [name, partitions] : made.topics) {
+      topics.push_back({{"topic", name}, {"partitions", partitions}});
+    }
+    say({{"brokers", broker.address()}, {"topics", std::move(topics)}});
+    return;
+  }
+  std::string text = fmt::format("neliroute broker: listens on {}, Ctrl-C ends it\n",
+                                 broker.address());
+  for (const auto& [name, partitions] : made.topics) {
+    text += fmt::format("  topic {} with {} partitions\n", name, partitions);
+  }
+  text += "\nIt is for trying things out:\n";
+  text += EmbeddedBroker::limits();
+  while (text.ends_with('\n')) text.pop_back();
+  say(text);
+}
+
+}  // namespace
+
+int broker_command(const Arguments& arguments) {
+  CommandLine line({"broker", "Runs a Kafka broker inside this process, in memory, until Ctrl-C: "
+                    "enough to try neliroute without Kafka, and nothing to rely on.", "", ""});
+  BrokerOptions options;
+  add_options(line, options);
+  if (const auto code = line.parse(arguments)) return *code;
+  if (options.topics.empty()) options.topics = {KafkaOptions{}.topic};
+  EmbeddedBrokerOptions wanted{options.port, {}};
+  for (const std::string& topic : options.topics) {
+    wanted.topics.emplace_back(topic, options.partitions);
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  boost::asio::io_context io(1);
+  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
+  const auto broker = EmbeddedBroker::open(io.get_executor(), wanted);
+  if (!broker) return fail(line.name(), broker.error());
+  announce(**broker, wanted, options.json);
+  io.run();
+  return kExitYes;
+}
+
+}  // namespace neliroute::tool

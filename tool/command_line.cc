@@ -1,0 +1,293 @@
+#include "tool/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "tool/output.h"
+
+namespace neliroute::tool {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kHelpColumn = 29;
+
+struct Shown {
+  std::string heading;
+  std::string left;
+  std::string help;
+};
+
+/// Appends `text`, which begins in column `indent`, with its lines broken before the 80th.
+void wrap(std::string& out, std::string_view text, std::size_t indent) {
+  std::size_t column = indent;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    if (column > indent && column + 1 + word.size() > kColumns) {
+      out += '\n';
+      out.append(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  out += '\n';
+}
+
+std::string variable_of(const std::string& option) {
+  std::string name = "NELIROUTE_";
+  for (const char c : option.substr(option.find_first_not_of('-'))) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+/// CLI11's reader, but a '#' behind a value belongs to it (a password may hold one), and what only
+/// other subcommands know is passed over, so that one file serves them all.
+class SettingsFile : public CLI::ConfigTOML {
+ public:
+  SettingsFile() { comment('\0'); }
+  std::vector<std::string> known;  ///< "--slots", "-X"
+  std::vector<std::string> passed_over;
+
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    auto settings = CLI::ConfigTOML::from_config(input);
+    std::erase_if(settings, [this](const CLI::ConfigItem& item) {
+      if (!item.parents.empty()) {
+        throw CLI::ConfigError("it has a section [" + item.parents.front() +
+                               "], but all settings stand outside of sections");
+      }
+      const std::string option = (item.name.size() == 1 ? "-" : "--") + item.name;
+      if (is_in(known, option)) return false;
+      if (is_in(passed_over, option)) return true;
+      const auto meant = nearest(option, known);
+      throw CLI::ConfigError("unknown setting " + item.name +
+                             (meant ? "; did you mean " + meant->substr(2) + "?" : ""));
+    });
+    return settings;
+  }
+
+ private:
+  static bool is_in(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+};
+
+}  // namespace
+
+struct CommandLine::Parts {
+  Text text;
+  CLI::App app;
+  std::shared_ptr<SettingsFile> file = std::make_shared<SettingsFile>();
+  std::string heading = "Options";
+  std::vector<Shown> shown;
+  std::vector<std::string> names;
+  std::vector<std::string> positionals;
+
+  void show(const std::string& name, const std::string& type, std::string help) {
+    names.push_back(name);
+    if (heading.empty()) return;
+    shown.push_back({heading, type.empty() ? name : name + " " + type, std::move(help)});
+  }
+
+  /// Splits what CLI11 did not know into positionals and mistakes; the mistake, if there is one.
+  std::optional<std::string> sort_rest() {
+    bool options_ended = false;
+    for (const std::string& rest : app.remaining()) {
+      if (!options_ended && rest == "--") {
+        options_ended = true;
+      } else if (!options_ended && rest.size() > 1 && rest[0] == '-') {
+        return unknown_option(rest);
+      } else if (text.positionals.empty()) {
+        return fmt::format("unexpected argument \"{}\"; it takes options only, see `neliroute {} "
+                           "--help`", shown_text(rest), text.name);
+      } else {
+        positionals.push_back(rest);
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::string unknown_option(const std::string& given) const {
+    const std::string name = given.substr(0, given.find('='));
+    if (const auto meant = nearest(name, names)) {
+      return fmt::format("unknown option {}; did you mean {}?", name, *meant);
+    }
+    return fmt::format("unknown option {}; `neliroute {} --help` lists them all{}", name, text.name,
+                       text.positionals.empty() ? "" : ", and keys that begin with - go behind --");
+  }
+
+  static std::string shown_text(const std::string& raw) { return tool::shown(raw); }
+};
+
+CommandLine::CommandLine(Text text) : parts_(std::make_unique<Parts>()) {
+  parts_->text = std::move(text);
+  CLI::App& app = parts_->app;
+  app.name("neliroute " + parts_->text.name);
+  app.allow_extras();
+  app.set_help_flag("-h,--help");
+  app.set_config("--config");
+  app.config_formatter(parts_->file);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::heading(std::string title) { parts_->heading = std::move(title); }
+
+namespace {
+
+enum class Many { refuse, each, join };
+
+void add(CLI::App& app, const std::string& name, Many many, CommandLine::Take take) {
+  CLI::Option* option = app.add_option(
+      name, CLI::callback_t([name, many, take = std::move(take)](const CLI::results_t& given) {
+        std::vector<std::string> all = given;
+        if (many == Many::join) {
+          all = {std::accumulate(std::next(given.begin()), given.end(), given.front(),
+                                 [](auto a, const auto& b) { return std::move(a) + "," + b; })};
+        } else if (many == Many::refuse && given.size() > 1) {
+          throw CLI::ValidationError(name, fmt::format("takes one value, not {}; leave all but one "
+                                                       "out, or quote it in the settings file",
+                                                       given.size()));
+        }
+        for (const std::string& one : all) {
+          if (const auto taken = take(one); !taken) {
+            throw CLI::ValidationError(name, taken.error().message());
+          }
+        }
+        return true;
+      }));
+  option->type_size(1)->expected(1)->allow_extra_args(false);
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  option->envname(variable_of(name));
+  if (many == Many::each) option->delimiter('\n');
+}
+
+}  // namespace
+
+void CommandLine::value(const std::string& name, std::string type, std::string help, Take take) {
+  parts_->show(name, type, std::move(help));
+  add(parts_->app, name, Many::refuse, std::move(take));
+}
+
+void CommandLine::values(const std::string& name, std::string type, std::string help, Take take) {
+  parts_->show(name, type, std::move(help));
+  add(parts_->app, name, Many::each, std::move(take));
+}
+
+void CommandLine::list(const std::string& name, std::string type, std::string help, Take take) {
+  parts_->show(name, type, std::move(help));
+  add(parts_->app, name, Many::join, std::move(take));
+}
+
+void CommandLine::flag(const std::string& name, std::string help, std::function<void()> set) {
+  parts_->show(name, "", std::move(help));
+  parts_->app.add_flag_callback(name, std::move(set))->envname(variable_of(name));
+}
+
+void CommandLine::flag(const std::string& name, std::string help, bool& target) {
+  flag(name, std::move(help), [&target] { target = true; });
+}
+
+void CommandLine::allow_in_file(std::vector<std::string> options) {
+  parts_->file->passed_over = std::move(options);
+}
+
+std::optional<int> CommandLine::parse(std::vector<std::string> arguments) {
+  parts_->file->known = parts_->names;
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    parts_->app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    say(help());
+    return kExitYes;
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();
+    return fail(name(), what.substr(0, what.find(':')) + " needs a value", kExitUsage);
+  } catch (const CLI::ConfigError& error) {
+    return fail(name(), std::string("settings file: ") + error.what(), kExitUsage);
+  } catch (const CLI::FileError& error) {
+    return fail(name(), std::string("--config: ") + error.what() +
+                            "; give a file with a line an option, as in slots=1024", kExitUsage);
+  } catch (const CLI::Error& error) {
+    return fail(name(), error.what(), kExitUsage);
+  }
+  if (const auto mistake = parts_->sort_rest()) return fail(name(), *mistake, kExitUsage);
+  return std::nullopt;
+}
+
+const std::vector<std::string>& CommandLine::positionals() const { return parts_->positionals; }
+
+const std::string& CommandLine::name() const { return parts_->text.name; }
+
+std::string CommandLine::help() const {
+  const Text& text = parts_->text;
+  std::string out = fmt::format("Usage: neliroute {} [OPTIONS]{}{}\n\n", text.name,
+                                text.positionals.empty() ? "" : " ", text.positionals);
+  wrap(out, text.summary, 0);
+  std::vector<Shown> all = parts_->shown;
+  all.push_back({"General", "--config FILE", "More settings: a line an option, as in slots=1024"});
+  all.push_back({"General", "-h, --help", "This text"});
+  // An option that was added later joins those of its heading.
+  std::vector<std::string> headings;
+  for (const Shown& one : all) {
+    if (std::find(headings.begin(), headings.end(), one.heading) == headings.end()) {
+      headings.push_back(one.heading);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [&](const Shown& a, const Shown& b) {
+    return std::find(headings.begin(), headings.end(), a.heading) <
+           std::find(headings.begin(), headings.end(), b.heading);
+  });
+  std::string heading;
+  for (const Shown& one : all) {
+    if (std::exchange(heading, one.heading) != one.heading) out += "\n" + one.heading + ":\n";
+    std::string line = "  " + one.left;
+    if (line.size() + 2 > kHelpColumn) {
+      out += line + "\n";
+      line.clear();
+    }
+    line.resize(kHelpColumn, ' ');
+    out += line;
+    wrap(out, one.help, kHelpColumn);
+  }
+  out += "\nA variable may stand for any option (NELIROUTE_LOG_LEVEL for --log-level); the\n"
+         "command line goes before the settings file, and that before the variables.\n";
+  if (!text.footer.empty()) wrap(out += '\n', text.footer, 0);
+  out.pop_back();
+  return out;
+}
+
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates) {
+  std::optional<std::string> best;
+  std::size_t least = 3;  // a word that differs in more letters is another word
+  for (const std::string& candidate : candidates) {
+    // Levenshtein's distance, a row at a time.
+    std::vector<std::size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i + 1);
+      for (std::size_t k = 0; k < candidate.size(); ++k) {
+        const std::size_t changed = diagonal + (word[i] == candidate[k] ? 0 : 1);
+        diagonal = row[k + 1];
+        row[k + 1] = std::min({changed, row[k] + 1, row[k + 1] + 1});
+      }
+    }
+    if (row.back() < least && row.back() < candidate.size() / 2) {
+      least = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace neliroute::tool

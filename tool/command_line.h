@@ -1,0 +1,67 @@
+// The command line of one subcommand: its options, its help, and where else values come from.
+//
+// A value is looked for on the command line, then in the file of --config, then in the environment
+// (--group-protocol is NELIROUTE_GROUP_PROTOCOL, -X is NELIROUTE_X), so that no secret has to stand
+// on a command line, which every user of the machine can read. Wraps CLI11, which is seen only in
+// command_line.cc: it takes seconds to compile.
+//
+// Threads: one.   Units: none.
+// Errors: parse() says on stderr what was given, what was expected and what to do.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "neli_core/result.h"
+
+namespace neliroute::tool {
+
+class CommandLine {
+ public:
+  struct Text {
+    std::string name;         ///< "route": what stands behind `neliroute`
+    std::string summary;      ///< how the help begins
+    std::string positionals;  ///< "[KEY...]" in the usage line; empty: there are none
+    std::string footer;       ///< how it ends
+  };
+  explicit CommandLine(Text text);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  using Take = std::function<Result<void>(const std::string& value)>;
+
+  /// Options that follow stand under this heading in the help; empty: they are not shown.
+  void heading(std::string title);
+  /// An option with one value. `name` is "--slots" or "-X"; `type` and `help` are for people.
+  void value(const std::string& name, std::string type, std::string help, Take take);
+  /// One that may be given many times; its variable and settings file hold a list.
+  void values(const std::string& name, std::string type, std::string help, Take take);
+  /// One whose value is itself a comma-separated list: what is given twice is joined.
+  void list(const std::string& name, std::string type, std::string help, Take take);
+  void flag(const std::string& name, std::string help, std::function<void()> set);
+  void flag(const std::string& name, std::string help, bool& target);
+  /// Options that a settings file may hold though this subcommand has none such.
+  void allow_in_file(std::vector<std::string> options);
+
+  /// Arguments without the program's and the subcommand's name. A value: exit with it now.
+  [[nodiscard]] std::optional<int> parse(std::vector<std::string> arguments);
+  /// What was no option, in order; all of it behind `--`.
+  [[nodiscard]] const std::vector<std::string>& positionals() const;
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] std::string help() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// The one of `candidates` that `word` may have been meant to be, or nothing.
+[[nodiscard]] std::optional<std::string> nearest(std::string_view word,
+                                                 const std::vector<std::string>& candidates);
+
+}  // namespace neliroute::tool

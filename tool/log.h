@@ -1,0 +1,23 @@
+// The log of the tool: spdlog on stderr, a line a notice.
+//
+// Threads: start_log() first and once, the rest any.   Units: none.
+// Errors: an unknown level is bad_option.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "neli_core/ready.h"
+#include "neli_core/result.h"
+
+namespace neliroute::tool {
+
+enum class LogLevel { trace, debug, info, warning, error, off };
+
+[[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
+void start_log(LogLevel level);
+void log(Severity severity, std::string_view text);
+/// For RouterOptions::log.
+[[nodiscard]] std::function<void(const Notice&)> notice_log();
+
+}  // namespace neliroute::tool

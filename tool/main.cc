@@ -1,0 +1,92 @@
+// neliroute: the command. Finds the subcommand and leaves the rest to it.
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "tool/command_line.h"
+#include "tool/commands.h"
+#include "tool/output.h"
+
+namespace neliroute::tool {
+namespace {
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Arguments& arguments);
+};
+
+constexpr std::array kCommands = {
+    Command{"demo", "Shows it all in half a minute: owners, keys, a kill, a failover",
+            demo_command},
+    Command{"broker", "Runs a small broker in memory, to try things without Kafka", broker_command},
+    Command{"run", "Owns slots, until it is told to stop", run_command},
+    Command{"route", "Prints who owns keys, and where to find them", route_command},
+    Command{"watch", "Prints who owns what, and every change", watch_command},
+    Command{"slot", "Prints the slots of keys; asks nobody", slot_command},
+};
+
+std::string help() {
+  std::string text =
+      "neliroute answers who owns a key: hash slots are shared out among processes\n"
+      "through a Kafka group (the NELI protocol), and keys are routed to the owner of\n"
+      "their slot.\n"
+      "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
+  for (const Command& command : kCommands) {
+    text += fmt::format("  {:<8}{}\n", command.name, command.summary);
+  }
+  text +=
+      "\n`neliroute COMMAND --help` explains one. Without Kafka, in three terminals:\n"
+      "  neliroute broker\n"
+      "  neliroute run --endpoint 127.0.0.1:7001\n"
+      "  neliroute route some-key another-key\n"
+      "\nExit codes: 0 yes, done, or stopped as planned; 1 the answer is no; 2 bad usage,\n"
+      "or settings that do not fit; 3 the ledger is unreachable, refuses or is silent.";
+  return text;
+}
+
+int main_command(const Arguments& arguments) {
+  if (arguments.empty()) {
+    say(help());
+    return kExitUsage;
+  }
+  std::string_view first = arguments.front();
+  Arguments rest(arguments.begin() + 1, arguments.end());
+  if (first == "help" && !rest.empty()) {  // `neliroute help run`
+    rest.push_back("--help");
+    first = rest.front();
+  }
+  if (first == "--help" || first == "-h" || first == "help") {
+    say(help());
+    return kExitYes;
+  }
+  if (first == "--version" || first == "-V") {
+    say("neliroute " NELIROUTE_VERSION " (librdkafka " NELIROUTE_RDKAFKA ")");
+    return kExitYes;
+  }
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) {
+    if (command.name == first) {
+      if (arguments.front() == "help") rest = {"--help"};
+      return command.run(rest);
+    }
+    names.emplace_back(command.name);
+  }
+  if (first.starts_with('-')) {
+    return fail("", fmt::format("options stand behind the command, as in `neliroute run {}`; "
+                                "`neliroute --help` lists the commands", first), kExitUsage);
+  }
+  const auto meant = nearest(first, names);
+  return fail("", fmt::format("\"{}\" is not a command; {}", shown(first),
+                              meant ? "did you mean " + *meant + "?"
+                                    : "`neliroute --help` lists them"), kExitUsage);
+}
+
+}  // namespace
+}  // namespace neliroute::tool
+
+int main(int count, char** arguments) {
+  return neliroute::tool::main_command({arguments + 1, arguments + count});
+}

@@ -1,0 +1,224 @@
+#include "tool/owner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/object.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "tool/event_log.h"
+#include "tool/output.h"
+#include "tool/values.h"
+
+namespace neliroute::tool {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+/// Counts what is led, and sums a burst of transitions up in one line of the log.
+class Tally {
+ public:
+  Tally(asio::io_context& io, const Router& router) : timer_(io), router_(router) {}
+
+  void note(const Transition& transition) {
+    if (transition.kind == TransitionKind::acquired) {
+      acquired_ += led_.insert(transition.partition).second ? 1U : 0U;
+    } else if (transition.kind == TransitionKind::stopped) {
+      stopped_ += led_.erase(transition.partition);
+      if (transition.reason != StopReason::superseded) reason_ = transition.reason;
+    } else if (transition.kind == TransitionKind::draining) {
+      ++draining_;
+    }
+    if (std::exchange(waiting_, true)) return;
+    timer_.expires_after(kBurst);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) tell();
+    });
+  }
+
+  void tell() {
+    waiting_ = false;
+    std::string what;
+    const auto add = [&](std::size_t& count, std::string_view verb) {
+      if (count > 0) what += fmt::format("{}{} {}", what.empty() ? "" : ", ", verb, count);
+      count = 0;
+    };
+    add(acquired_, "acquired");
+    add(draining_, "hands over");
+    add(stopped_, reason_ == StopReason::none ? "stopped"
+                                              : fmt::format("stopped ({})", to_string(reason_)));
+    reason_ = StopReason::none;
+    if (what.empty()) return;
+    log(Severity::info, fmt::format("{}; leads {} of {} partitions", what, led_.size(),
+                                    router_.settings().partitions));
+  }
+
+ private:
+  static constexpr milliseconds kBurst{50};
+
+  asio::steady_timer timer_;
+  const Router& router_;
+  std::set<Partition> led_;
+  std::size_t acquired_ = 0;
+  std::size_t draining_ = 0;
+  std::size_t stopped_ = 0;
+  StopReason reason_ = StopReason::none;
+  bool waiting_ = false;
+};
+
+json::object joined_json(const Router& router, const CommonOptions& options) {
+  const Settings& settings = router.settings();
+  const Timing& timing = router.timing();
+  return {{"process", router.process().name},
+          {"id", to_string(router.id())},
+          {"endpoint", router.process().endpoint},
+          {"brokers", options.router.kafka.brokers},
+          {"topic", options.router.kafka.topic},
+          {"group", options.router.kafka.group_id()},
+          {"group_protocol", to_string(router.group_protocol())},
+          {"slots", settings.slots},
+          {"partitions", settings.partitions},
+          {"logs", settings.logs},
+          {"hash", settings.hash},
+          {"lane", options.router.kafka.lane.value()},
+          {"mode", settings.mode},
+          {"interval_ms", timing.interval.count()},
+          {"lease_ms", timing.lease.count()},
+          {"clock_error_ms", timing.clock_error.count()},
+          {"session_ms", timing.session.count()},
+          {"heartbeat_ms", timing.heartbeat.count()}};
+}
+
+std::string joined_text(const Router& router, const CommonOptions& options) {
+  const Settings& settings = router.settings();
+  const Timing& timing = router.timing();
+  const KafkaOptions& kafka = options.router.kafka;
+  return fmt::format(
+      "neliroute: {}, reached at {}, id {}\n"
+      "  topic   {} at {}: {} slots ({}) on {} partitions, {} logs\n"
+      "  group   {}, {} protocol, session {}, heartbeat {}\n"
+      "  timing  {}: renews every {}, lease {}, clock error {}",
+      router.process().name, router.process().endpoint, to_string(router.id()), kafka.topic,
+      kafka.brokers, text_of(std::uint64_t{settings.slots}), settings.hash, settings.partitions,
+      settings.logs, kafka.group_id(), to_string(router.group_protocol()),
+      text_of(timing.session), text_of(timing.heartbeat), settings.mode, text_of(timing.interval),
+      text_of(timing.lease), text_of(timing.clock_error));
+}
+
+/// Until the router is open nothing is held, so a signal ends the process at once, as planned.
+void end_at_once(int) { std::_Exit(kExitYes); }
+
+/// Runs an open router until it has left.
+class Owner {
+ public:
+  Owner(asio::io_context& io, Router& router, milliseconds bound)
+      : io_(io), router_(router), bound_(bound), signals_(io, SIGTERM, SIGINT) {}
+
+  void start() {
+    await_signal();
+    router_.on_failure([this](const Error& error) {
+      failure_ = error;  // the log has it already
+      leave();
+    });
+  }
+
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  void await_signal() {
+    signals_.async_wait([this](const boost::system::error_code& error, int) {
+      if (error) return;
+      if (leaving_) std::_Exit(kExitKilled);
+      log(Severity::info, fmt::format("leaving, within {}; a second signal stops at once",
+                                      text_of(bound_)));
+      leave();
+      await_signal();
+    });
+  }
+
+  void leave() {
+    if (std::exchange(leaving_, true)) return;
+    router_.async_drain(bound_, [this](const boost::system::error_code&) { io_.stop(); });
+  }
+
+  asio::io_context& io_;
+  Router& router_;
+  milliseconds bound_;
+  asio::signal_set signals_;
+  bool leaving_ = false;
+  std::optional<Error> failure_;
+};
+
+milliseconds drain_bound(const OwnerOptions& options, const Router& router) {
+  constexpr milliseconds kMost{10'000};
+  return options.common.drain_timeout.value_or(std::min(router.timing().lease, kMost));
+}
+
+}  // namespace
+
+void add_owner_options(CommandLine& line, OwnerOptions& options) {
+  add_common_options(line, options.common, Part::owner);
+  line.heading("Process");
+  line.value("--events", "FILE", "Append a JSON line for every change of ownership; - is stdout",
+             [&options](const std::string& text) -> Result<void> {
+               options.events = text;
+               return {};
+             });
+}
+
+int run_owner(const std::string& command, const OwnerOptions& options,
+              const Companion& companion) {
+  const CommonOptions& common = options.common;
+  if (common.router.process.endpoint.empty()) {
+    return fail(command, "--endpoint is missing: say what callers should connect to, as in "
+                "--endpoint 10.0.0.7:8080", kExitUsage);
+  }
+  if (const auto checked = common.check(); !checked) return fail(command, checked.error());
+  start_log(common.log_level);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not take an owner with it
+  std::signal(SIGTERM, end_at_once);
+  std::signal(SIGINT, end_at_once);
+  std::unique_ptr<LineWriter> events;
+  if (options.events) {
+    auto opened = LineWriter::open(*options.events);
+    if (!opened) return fail(command, "--events " + opened.error().message(), kExitUsage);
+    events = std::move(*opened);
+  }
+
+  asio::io_context io(1);
+  auto opened = Router::open(io.get_executor(), common.for_open());
+  if (!opened) return fail(command, opened.error());
+  Router& router = **opened;
+  Owner owner(io, router, drain_bound(options, router));
+  owner.start();
+  if (common.json) {
+    say(joined_json(router, common));
+  } else if (options.events != "-") {
+    say(joined_text(router, common));
+  }
+  const EventSource source{router.process().name, router.id(), common.router.kafka.lane,
+                           common.router.mode};
+  Tally tally(io, router);
+  router.on_transition([&](const Transition& transition, BarrierToken) {
+    if (events) {
+      const std::string line = event_line(source, transition, unix_minus_boot_now());
+      if (!line.empty()) events->write(line);
+    }
+    tally.note(transition);
+  });
+  const auto beside = companion ? companion(router) : nullptr;
+  io.run();
+  tally.tell();
+  if (owner.failure()) return fail(command, *owner.failure());
+  log(Severity::info, "left the group");
+  return kExitYes;
+}
+
+}  // namespace neliroute::tool

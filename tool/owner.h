@@ -1,0 +1,33 @@
+// A process that owns slots: what `neliroute run` does, and what the witness of the Kafka tests
+// does while it watches itself.
+//
+// Threads: one, which runs everything.   Units: std::chrono.
+// Errors: says them on stderr and returns the exit code.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "router/router.h"
+#include "tool/options.h"
+
+namespace neliroute::tool {
+
+struct OwnerOptions {
+  CommonOptions common;
+  /// Where event lines go; "-" is stdout.
+  std::optional<std::string> events;
+};
+
+void add_owner_options(CommandLine& line, OwnerOptions& options);
+
+/// Made when the router is open, destroyed before it is.
+using Companion = std::function<std::shared_ptr<void>(const Router&)>;
+
+/// Owns slots until SIGTERM or SIGINT, or until the group refuses it. `command` is for messages.
+[[nodiscard]] int run_owner(const std::string& command, const OwnerOptions& options,
+                            const Companion& companion = {});
+
+}  // namespace neliroute::tool

@@ -1,0 +1,48 @@
+// Who owns how much, and how much had to move.
+//
+// Threads: pure functions, any.   Units: partitions, slots.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "neli_core/partition_ranges.h"
+#include "neli_core/time.h"
+#include "router/route.h"
+#include "slots/slot.h"
+
+namespace neliroute::tool {
+
+/// The owner's name of every partition; empty: nobody, as far as is known.
+using Owners = std::vector<std::string>;
+
+[[nodiscard]] Owners owners_of(const std::vector<RouteCopy>& view);
+
+/// What one owner has.
+struct Holding {
+  std::string owner;
+  std::string endpoint;
+  PartitionRanges partitions;
+  std::uint64_t slots = 0;
+  Epoch newest_epoch = kNoEpoch;
+  /// How long to believe the partition of which that is least sure.
+  microseconds valid_for{0};
+};
+
+/// By owner's name and endpoint, in that order: two processes of one name are two owners.
+[[nodiscard]] std::vector<Holding> holdings_of(const std::vector<RouteCopy>& view, SlotCount slots);
+
+/// How many slots the partitions carry together.
+[[nodiscard]] std::uint64_t slots_on(const std::vector<std::uint32_t>& partitions, SlotCount slots,
+                                     std::uint32_t partition_count);
+
+/// The partitions that had an owner and have another one, or none, now.
+[[nodiscard]] std::vector<std::uint32_t> moved(const Owners& before, const Owners& after);
+
+/// The least number of partitions that must change owner for these to own equally many, give or
+/// take one; one without an owner, or whose owner is not among them, must.
+[[nodiscard]] std::size_t least_moves(const Owners& before, const std::set<std::string>& owners);
+
+}  // namespace neliroute::tool

@@ -1,0 +1,132 @@
+// neliroute route: who owns keys.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <utility>
+
+#include "tool/commands.h"
+#include "tool/keys.h"
+#include "tool/lookup.h"
+#include "tool/options.h"
+#include "tool/output.h"
+#include "tool/values.h"
+
+namespace neliroute::tool {
+namespace {
+
+struct RouteOptions {
+  CommonOptions common;
+  std::optional<std::string> file;
+  bool count = false;
+};
+
+std::string text_of_route(const std::string& key, const Route& route, std::size_t width) {
+  std::string text = fmt::format("{:<{}}  slot {:<6} ", shown(key), width, route.slot.value());
+  if (route.verdict == Verdict::remote || route.verdict == Verdict::local) {
+    const auto valid = std::chrono::duration_cast<milliseconds>(route.valid_for);
+    text += fmt::format("{}  {}  epoch {}  valid {}", route.owner, route.endpoint,
+                        to_string(route.epoch), text_of(valid));
+  } else {
+    text += to_string(route.verdict);
+  }
+  if (!route.next_owner.empty()) text += fmt::format("  next {}", route.next_owner);
+  return text;
+}
+
+/// A line a key.
+std::vector<Verdict> say_each(const Watcher& watcher, const std::vector<std::string>& keys,
+                              bool as_json) {
+  std::size_t width = 0;
+  for (const std::string& key : keys) width = std::max(width, shown(key).size());
+  width = std::min<std::size_t>(width, 32);
+  const LocalTime now = boot_now();
+  std::vector<Verdict> verdicts;
+  bool read = true;
+  for (const std::string& key : keys) {
+    const Route route = watcher.route(key, now);
+    verdicts.push_back(route.verdict);
+    if (!read) continue;  // for the exit code only
+    if (as_json) {
+      boost::json::object row;
+      put_key(row, key);
+      put_route(row, route);
+      read = say(row);
+    } else {
+      read = say(text_of_route(key, route, width));
+    }
+  }
+  return verdicts;
+}
+
+/// A line an owner: how many of the keys are its.
+std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::string>& keys,
+                                bool as_json) {
+  const LocalTime now = boot_now();
+  std::vector<Verdict> verdicts;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
+  for (const std::string& key : keys) {
+    const Route route = watcher.route(key, now);
+    verdicts.push_back(route.verdict);
+    const bool owned = route.verdict == Verdict::remote || route.verdict == Verdict::local;
+    const std::string_view who = owned ? route.owner : to_string(route.verdict);
+    ++counts[{std::string(who), std::string(route.endpoint)}];
+  }
+  for (const auto& [who, count] : counts) {
+    const auto& [owner, endpoint] = who;
+    if (!as_json) {
+      say(fmt::format("{:<24} {:<24} {:>12} keys", owner, endpoint, text_of(count)));
+    } else if (endpoint.empty()) {
+      say({{"verdict", owner}, {"keys", count}});
+    } else {
+      say({{"owner", owner}, {"endpoint", endpoint}, {"keys", count}});
+    }
+  }
+  return verdicts;
+}
+
+int answer(const std::string& command, const RouteOptions& options,
+           const std::vector<std::string>& keys) {
+  const LocalTime began = boot_now();
+  const auto lookup = Lookup::open(options.common);
+  if (!lookup) return fail(command, lookup.error());
+  const Watcher& watcher = (*lookup)->watcher();
+  std::set<Partition> partitions;
+  for (const std::string& key : keys) {
+    partitions.insert(watcher.partition_of(watcher.slot_of(key)));
+  }
+  (*lookup)->run_until_known(partitions, options.common.deadline(began, boot_now()));
+  if (const auto& failure = (*lookup)->failure()) return fail(command, *failure);
+  const bool as_json = options.common.json;
+  const auto verdicts =
+      options.count ? say_counts(watcher, keys, as_json) : say_each(watcher, keys, as_json);
+  const int code = exit_code_of(verdicts);
+  if (code == kExitUnreachable) fail(command, (*lookup)->silence(), code);
+  return code;
+}
+
+}  // namespace
+
+int route_command(const Arguments& arguments) {
+  CommandLine line({"route",
+                    "Prints who owns keys: owner, endpoint, epoch, and how long to believe it. "
+                    "Owns nothing and joins no group. Exit code 0: all are owned; 1: one is not; "
+                    "3: one is unknown.", "KEY...",
+                    "Example: neliroute route user:1000 user:1001 --json | jq -r .endpoint"});
+  RouteOptions options;
+  options.common.log_level = LogLevel::warning;
+  add_common_options(line, options.common, Part::reader);
+  add_keys_option(line, options.file, "More keys, one a line; - is stdin");
+  line.flag("--count", "Print how many keys each owner has, not every key", options.count);
+  if (const auto code = line.parse(arguments)) return *code;
+  const auto keys = gather_keys(line.positionals(), options.file);
+  if (!keys) return fail(line.name(), keys.error());
+  start_log(options.common.log_level);
+  std::signal(SIGPIPE, SIG_IGN);
+  return answer(line.name(), options, *keys);
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,58 @@
+// neliroute slot: which slot keys belong to. Asks nobody.
+#include <fmt/format.h>
+
+#include "slots/partition.h"
+#include "slots/slot_space.h"
+#include "tool/commands.h"
+#include "tool/keys.h"
+#include "tool/options.h"
+#include "tool/output.h"
+#include "tool/values.h"
+
+namespace neliroute::tool {
+namespace {
+
+bool say_slot(const std::string& key, Slot slot, const CommonOptions& options) {
+  const auto& partitions = options.router.kafka.partitions;
+  if (options.json) {
+    boost::json::object row;
+    put_key(row, key);
+    row["slot"] = slot.value();
+    if (partitions) row["partition"] = partition_of(slot, *partitions);
+    row["hash"] = to_string(options.router.hash);
+    return say(row);
+  }
+  std::string text = fmt::format("{}  slot {}", shown(key), slot.value());
+  if (partitions) text += fmt::format("  partition {}", partition_of(slot, *partitions));
+  return say(text);
+}
+
+}  // namespace
+
+int slot_command(const Arguments& arguments) {
+  CommandLine line({"slot", "Prints the slot of every key. Asks nobody: a slot is the key's hash "
+                    "modulo the number of slots.", "KEY...",
+                    "Redis Cluster's slots: --hash crc16 --slots 16384 --hash-tags"});
+  CommonOptions options;
+  std::optional<std::string> file;
+  line.heading("Slots");
+  add_slot_options(line, options.router);
+  add_partitions_option(line, options.router, "Print the partition that carries the slot, too");
+  line.flag("--allow-uneven", "Slots need not be a multiple of partitions",
+            options.router.allow_uneven);
+  line.heading("General");
+  add_keys_option(line, file, "More keys, one a line; - is stdin");
+  add_json_flag(line, options.json);
+  allow_all_settings_in_file(line);
+  if (const auto code = line.parse(arguments)) return *code;
+  if (const auto checked = options.check(); !checked) return fail(line.name(), checked.error());
+  const auto keys = gather_keys(line.positionals(), file);
+  if (!keys) return fail(line.name(), keys.error());
+  const SlotSpace space(options.router.slots, options.router.hash);
+  for (const std::string& key : *keys) {
+    if (!say_slot(key, space.slot_of(key), options)) break;
+  }
+  return kExitYes;
+}
+
+}  // namespace neliroute::tool

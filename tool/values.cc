@@ -1,0 +1,117 @@
+#include "tool/values.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "slots/partition.h"
+
+namespace neliroute::tool {
+namespace {
+
+Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
+
+/// All of the text, as a number; nothing if it is none or too great.
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Result<milliseconds> parse_duration(std::string_view text) {
+  const auto digits = text.substr(0, text.find_first_not_of("0123456789"));
+  const std::string_view unit = text.substr(digits.size());
+  std::uint64_t scale = 0;
+  if (unit == "ms") scale = 1;
+  if (unit == "s") scale = 1000;
+  if (unit == "m") scale = 60'000;
+  const auto count = number_of(digits);
+  // A day: far above any duration of the protocol, far below an overflow.
+  constexpr std::uint64_t kMost = 24ULL * 3600 * 1000;
+  if (count && unit.empty()) {
+    return bad(fmt::format("{} has no unit; write {}ms, {}s or {}m", text, text, text, text));
+  }
+  if (!count || scale == 0) {
+    return bad(fmt::format("\"{}\" is not a duration; write a whole number and its unit, as in "
+                           "250ms, 3s or 1m", text));
+  }
+  if (*count > kMost / scale) return bad(fmt::format("{} is more than a day", text));
+  return milliseconds{static_cast<std::int64_t>(*count * scale)};
+}
+
+Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
+                                   std::uint32_t most) {
+  const auto value = number_of(text);
+  if (!value || *value < least || *value > most) {
+    return bad(fmt::format("\"{}\" is not a whole number from {} to {}", text, least, most));
+  }
+  return static_cast<std::uint32_t>(*value);
+}
+
+Result<SlotCount> parse_slots(std::string_view text) {
+  const auto value = parse_number(text, 1, kSlotCountMax);
+  if (!value) return value.error();
+  return SlotCount{*value};
+}
+
+Result<Hash> parse_hash_option(std::string_view text) {
+  if (const auto hash = parse_hash(text)) return *hash;
+  return bad(fmt::format("\"{}\" is not a hash that neliroute knows; choose xxh3, crc16 "
+                         "(Redis Cluster's) or murmur2 (Kafka's)", text));
+}
+
+Result<Mode> parse_mode_option(std::string_view text) {
+  for (const Mode mode : {Mode::non_exclusive, Mode::exclusive}) {
+    if (to_string(mode) == text) return mode;
+  }
+  return bad(fmt::format("\"{}\" is not a mode; choose non_exclusive (at least one owner) or "
+                         "exclusive (at most one owner)", text));
+}
+
+Result<Profile> parse_profile_option(std::string_view text) {
+  if (const auto profile = parse_profile(text)) return *profile;
+  return bad(fmt::format("\"{}\" is not a profile; choose fast, balanced or steady", text));
+}
+
+Result<std::pair<std::string, std::string>> parse_property(std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return bad("a librdkafka property is written key=value, as in "
+               "-X security.protocol=SASL_SSL");
+  }
+  return std::pair{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+Result<void> check_even(SlotCount slots, std::uint32_t partitions, bool allow_uneven) {
+  if (slots.value() < partitions) {
+    return bad(fmt::format("--slots {} are fewer than --partitions {}; raise --slots or lower "
+                           "--partitions", slots.value(), partitions));
+  }
+  if (!allow_uneven && !partitions_are_even(slots, partitions)) {
+    const std::uint32_t less = slots.value() / partitions * partitions;
+    return bad(fmt::format("--slots {} is not a multiple of --partitions {}, so some partitions "
+                           "would carry more slots than others; choose {} or {}, or say "
+                           "--allow-uneven", slots.value(), partitions, less, less + partitions));
+  }
+  return {};
+}
+
+std::string text_of(milliseconds duration) {
+  const auto ms = duration.count();
+  if (ms >= 120'000 && ms % 60'000 == 0) return fmt::format("{} min", ms / 60'000);
+  if (ms < 1000) return fmt::format("{} ms", ms);
+  return fmt::format("{:g} s", static_cast<double>(ms) / 1000.0);
+}
+
+std::string text_of(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,254 @@
+// neliroute watch: who owns what, now and from now on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <utility>
+
+#include "slots/partition.h"
+#include "tool/commands.h"
+#include "tool/event_log.h"
+#include "tool/lookup.h"
+#include "tool/options.h"
+#include "tool/output.h"
+#include "tool/placement.h"
+#include "tool/values.h"
+
+namespace neliroute::tool {
+namespace {
+
+/// What a line is about: another answer of these is a change.
+bool same_answer(const RouteCopy& a, const RouteCopy& b) {
+  return a.verdict == b.verdict && a.owner == b.owner && a.endpoint == b.endpoint &&
+         a.epoch == b.epoch;
+}
+
+bool is_owned(const RouteCopy& route) {
+  return route.verdict == Verdict::remote || route.verdict == Verdict::local;
+}
+
+/// "14:05:59.123", local time.
+std::string clock_text() {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  const auto ms = std::chrono::duration_cast<milliseconds>(now.time_since_epoch()).count() % 1000;
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec, ms);
+}
+
+boost::json::object json_of(const RouteCopy& route, std::uint32_t slots) {
+  boost::json::object row{{"partition", route.partition.value()},
+                          {"slots", slots},
+                          {"verdict", to_string(route.verdict)}};
+  if (is_owned(route)) {
+    row["owner"] = route.owner;
+    row["endpoint"] = route.endpoint;
+    row["epoch"] = tool::json_of(route.epoch);
+    row["valid_for_ms"] = std::chrono::duration_cast<milliseconds>(route.valid_for).count();
+  }
+  return row;
+}
+
+/// Prints every change of a view, a line each.
+class Changes {
+ public:
+  Changes(const Watcher& watcher, bool as_json) : watcher_(watcher), json_(as_json) {}
+
+  /// False: nobody reads it any more.
+  bool look() {
+    std::vector<RouteCopy> now = watcher_.view(boot_now());
+    bool read = true;
+    for (std::size_t p = 0; p < now.size() && read; ++p) {
+      const RouteCopy before = last_.empty() ? RouteCopy{} : last_[p];
+      if (!same_answer(before, now[p])) read = tell(now[p], before);
+    }
+    last_ = std::move(now);
+    return read;
+  }
+
+ private:
+  bool tell(const RouteCopy& now, const RouteCopy& before) const {
+    const Settings& settings = watcher_.settings();
+    const std::uint32_t slots =
+        slots_on_partition(now.partition.value(), SlotCount{settings.slots}, settings.partitions);
+    if (json_) {
+      boost::json::object row = json_of(now, slots);
+      if (is_owned(before)) row["before"] = before.owner;
+      const microseconds at = unix_minus_boot_now() + boot_now().time_since_epoch();
+      // Boost.JSON would write the time as 1.7E9.
+      return say(fmt::format("{{\"at\":{},{}", seconds_text(at),
+                             boost::json::serialize(row).substr(1)));
+    }
+    std::string who = std::string(to_string(now.verdict));
+    if (is_owned(now)) {
+      who = fmt::format("{}  {}  epoch {}", now.owner, now.endpoint, to_string(now.epoch));
+    }
+    if (is_owned(before) && before.owner != now.owner) who += "  was " + before.owner;
+    return say(fmt::format("{}  partition {:<4} {:>4} slots  {}", clock_text(),
+                           now.partition.value(), slots, who));
+  }
+
+  const Watcher& watcher_;
+  bool json_;
+  std::vector<RouteCopy> last_;
+};
+
+int follow(const std::string& command, Lookup& lookup, bool as_json) {
+  Changes changes(lookup.watcher(), as_json);
+  // Shared: the handler may be called once more while the watcher closes.
+  const auto changed = std::make_shared<bool>(true);
+  bool read = true;
+  lookup.watcher().on_change([changed](Partition) { *changed = true; });
+  // What time alone changes (a silent ledger, an owner never heard of) is no event: look now
+  // and then.
+  constexpr milliseconds kLookAnyway{250};
+  LocalTime next = boot_now();
+  lookup.run_until(
+      [&] {
+        const LocalTime now = boot_now();
+        if (std::exchange(*changed, false) || now >= next) {
+          next = now + kLookAnyway;
+          read = changes.look();
+        }
+        return !read;
+      },
+      kNever);
+  if (const auto& failure = lookup.failure()) return fail(command, *failure);
+  return kExitYes;
+}
+
+/// "0,3,6,9" on lines of at most 80 columns.
+std::string wrapped(const std::string& ranges) {
+  constexpr std::size_t kColumns = 74;
+  std::string text;
+  for (std::size_t at = 0; at < ranges.size();) {
+    std::size_t end = std::min(ranges.size(), at + kColumns);
+    if (end < ranges.size()) end = ranges.rfind(',', end - 1) + 1;
+    text += "\n    " + ranges.substr(at, end - at);
+    at = end;
+  }
+  return text;
+}
+
+/// When each partition's owner was heard of last: the moment at which its hint was lengthened.
+class Ages {
+ public:
+  void look(const std::vector<RouteCopy>& view, LocalTime now) {
+    until_.resize(view.size(), kLongAgo);
+    heard_.resize(view.size(), now);
+    for (std::size_t p = 0; p < view.size(); ++p) {
+      const LocalTime until = now + view[p].valid_for;
+      if (until > until_[p]) heard_[p] = now;
+      until_[p] = until;
+    }
+  }
+  /// Of the partition of this owner that was heard of least lately.
+  [[nodiscard]] milliseconds age(const PartitionRanges& partitions, LocalTime now) const {
+    microseconds oldest{0};
+    for (const Partition p : partitions.to_vector()) {
+      oldest = std::max(oldest, now - heard_[p.value()]);
+    }
+    return std::chrono::duration_cast<milliseconds>(oldest);
+  }
+
+ private:
+  std::vector<LocalTime> until_;
+  std::vector<LocalTime> heard_;
+};
+
+void say_table(const std::vector<RouteCopy>& view, SlotCount slots, const Ages& ages,
+               LocalTime now) {
+  const std::vector<Holding> holdings = holdings_of(view, slots);
+  std::size_t name = 5;
+  std::size_t endpoint = 8;
+  for (const Holding& one : holdings) {
+    name = std::max(name, one.owner.size());
+    endpoint = std::max(endpoint, one.endpoint.size());
+  }
+  say(fmt::format("{:<{}}  {:<{}}  {:>7}  {:>10}  {:>8}  {}", "OWNER", name, "ENDPOINT", endpoint,
+                  "SLOTS", "PARTITIONS", "AGE", "NEWEST EPOCH"));
+  for (const Holding& one : holdings) {
+    say(fmt::format("{:<{}}  {:<{}}  {:>7}  {:>10}  {:>8}  {}{}", one.owner, name, one.endpoint,
+                    endpoint, text_of(one.slots), one.partitions.size(),
+                    text_of(ages.age(one.partitions, now)), to_string(one.newest_epoch),
+                    wrapped(one.partitions.to_string())));
+  }
+  for (const Verdict verdict : {Verdict::unowned, Verdict::unknown}) {
+    PartitionRanges partitions;
+    for (const RouteCopy& route : view) {
+      if (route.verdict == verdict) partitions.insert(route.partition);
+    }
+    if (partitions.empty()) continue;
+    say(fmt::format("{}: {} partitions{}", to_string(verdict), partitions.size(),
+                    wrapped(partitions.to_string())));
+  }
+}
+
+int once(const std::string& command, Lookup& lookup, bool as_json, LocalTime deadline) {
+  const Settings& settings = lookup.watcher().settings();
+  std::vector<RouteCopy> view;
+  Ages ages;
+  LocalTime now;
+  lookup.run_until(
+      [&] {
+        now = boot_now();
+        view = lookup.watcher().view(now);
+        ages.look(view, now);
+        return std::none_of(view.begin(), view.end(), [](const RouteCopy& route) {
+          return route.verdict == Verdict::unknown;
+        });
+      },
+      deadline);
+  if (const auto& failure = lookup.failure()) return fail(command, *failure);
+  const SlotCount slots{settings.slots};
+  std::vector<Verdict> verdicts;
+  for (const RouteCopy& route : view) {
+    verdicts.push_back(route.verdict);
+    if (!as_json) continue;
+    boost::json::object row =
+        json_of(route, slots_on_partition(route.partition.value(), slots, settings.partitions));
+    if (is_owned(route)) {
+      row["age_ms"] = ages.age(PartitionRanges::of({route.partition}), now).count();
+    }
+    say(row);
+  }
+  if (!as_json) say_table(view, slots, ages, now);
+  const int code = exit_code_of(verdicts);
+  if (code == kExitUnreachable) fail(command, lookup.silence(), code);
+  return code;
+}
+
+}  // namespace
+
+int watch_command(const Arguments& arguments) {
+  CommandLine line({"watch",
+                    "Prints who owns what, and then a line for every change, until Ctrl-C. Owns "
+                    "nothing and joins no group.", "",
+                    "Exit codes of --once are those of route: 0 all owned, 1 one is not, 3 one is "
+                    "unknown."});
+  CommonOptions options;
+  bool once_only = false;
+  add_common_options(line, options, Part::reader);
+  line.flag("--once", "Print a table of owners and end", once_only);
+  if (const auto code = line.parse(arguments)) return *code;
+  start_log(options.log_level);
+  std::signal(SIGPIPE, SIG_IGN);
+  const LocalTime began = boot_now();
+  const auto lookup = Lookup::open(options);
+  if (!lookup) return fail(line.name(), lookup.error());
+  if (once_only) {
+    return once(line.name(), **lookup, options.json, options.deadline(began, boot_now()));
+  }
+  log(Severity::info, fmt::format("watching {} partitions of topic {} at {}; Ctrl-C ends it",
+                                  (*lookup)->watcher().settings().partitions,
+                                  options.router.kafka.topic, options.router.kafka.brokers));
+  return follow(line.name(), **lookup, options.json);
+}
+
+}  // namespace neliroute::tool
