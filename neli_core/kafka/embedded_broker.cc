@@ -16,20 +16,13 @@
 namespace neliroute {
 namespace {
 
+using Handle = std::unique_ptr<rd_kafka_t, decltype(&rd_kafka_destroy)>;
+using Cluster =
+    std::unique_ptr<rd_kafka_mock_cluster_t, decltype(&rd_kafka_mock_cluster_destroy)>;
+
 constexpr const char* kHost = "127.0.0.1";
 constexpr std::int32_t kBrokerId = 1;
 constexpr std::size_t kTopicNameMax = 249;  // Kafka's own bound
-
-struct DestroyHandle {
-  void operator()(rd_kafka_t* handle) const noexcept { rd_kafka_destroy(handle); }
-};
-struct DestroyCluster {
-  void operator()(rd_kafka_mock_cluster_t* cluster) const noexcept {
-    rd_kafka_mock_cluster_destroy(cluster);
-  }
-};
-using Handle = std::unique_ptr<rd_kafka_t, DestroyHandle>;
-using Cluster = std::unique_ptr<rd_kafka_mock_cluster_t, DestroyCluster>;
 
 #if RD_KAFKA_VERSION >= 0x020c0000
 constexpr bool kSupported = true;
@@ -112,7 +105,8 @@ Result<Handle> make_handle() {
   rd_kafka_conf_t* settings = rd_kafka_conf_new();
   rd_kafka_conf_set(settings, "client.id", "neliroute-embedded-broker", nullptr, 0);
   rd_kafka_conf_set(settings, "log_level", "0", nullptr, 0);
-  Handle handle(rd_kafka_new(RD_KAFKA_PRODUCER, settings, why.data(), why.size()));
+  Handle handle(rd_kafka_new(RD_KAFKA_PRODUCER, settings, why.data(), why.size()),
+                rd_kafka_destroy);
   if (!handle) {
     rd_kafka_conf_destroy(settings);
     return refused("librdkafka", why.data());
@@ -132,8 +126,8 @@ std::uint16_t port_of(const rd_kafka_mock_cluster_t* cluster) {
 }  // namespace
 
 struct EmbeddedBroker::Parts {  // destroyed from the last to the first
-  Handle handle;
-  Cluster cluster;
+  Handle handle{nullptr, rd_kafka_destroy};
+  Cluster cluster{nullptr, rd_kafka_mock_cluster_destroy};
   std::unique_ptr<Relay> relay;
 };
 

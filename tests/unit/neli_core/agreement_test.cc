@@ -6,11 +6,10 @@
 namespace neliroute {
 namespace {
 
+using rig::kLog;
 using rig::Rig;
 using rig::RigOptions;
 using namespace std::chrono_literals;
-
-constexpr Log kLog{0};
 
 // A newcomer with one setting of its own beside a group that runs.
 struct Newcomer {

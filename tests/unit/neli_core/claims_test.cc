@@ -6,13 +6,12 @@
 namespace neliroute {
 namespace {
 
+using rig::kLog;
+using rig::kP0;
 using rig::claim_of;
 using rig::Rig;
 using rig::RigOptions;
 using namespace std::chrono_literals;
-
-constexpr Log kLog{0};
-constexpr Partition kP0{0};
 
 TEST(Rule1, assigned_writes_one_claim_for_all_partitions_of_a_log) {
   Rig rig;

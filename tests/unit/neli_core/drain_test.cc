@@ -6,14 +6,13 @@
 namespace neliroute {
 namespace {
 
+using rig::kLog;
+using rig::kP0;
 using rig::claim_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
 using namespace std::chrono_literals;
-
-constexpr Log kLog{0};
-constexpr Partition kP0{0};
 
 RigOptions exclusive() {
   RigOptions options;

@@ -6,15 +6,14 @@
 namespace neliroute {
 namespace {
 
+using rig::kLog;
+using rig::kP0;
 using rig::claim_of;
 using rig::release_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
 using namespace std::chrono_literals;
-
-constexpr Log kLog{0};
-constexpr Partition kP0{0};
 
 TEST(Epoch, of_the_first_claim_is_the_record_s_broker_time_and_offset) {
   Rig rig;

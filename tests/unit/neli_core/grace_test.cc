@@ -8,6 +8,7 @@
 namespace neliroute {
 namespace {
 
+using rig::kLog;
 using rig::claim_of;
 using rig::release_of;
 using rig::renewal_of;
@@ -15,7 +16,6 @@ using rig::Rig;
 using rig::RigOptions;
 using namespace std::chrono_literals;
 
-constexpr Log kLog{0};
 constexpr auto kLeaseAndDrift = 1001001us;
 
 RigOptions exclusive() {

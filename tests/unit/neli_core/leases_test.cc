@@ -6,15 +6,14 @@
 namespace neliroute {
 namespace {
 
+using rig::kLog;
+using rig::kP0;
 using rig::claim_of;
 using rig::release_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
 using namespace std::chrono_literals;
-
-constexpr Log kLog{0};
-constexpr Partition kP0{0};
 
 TEST(Rule3, a_renewal_is_written_every_interval_and_names_all_epochs_and_their_states) {
   Rig rig;

@@ -7,15 +7,14 @@
 namespace neliroute {
 namespace {
 
+using rig::kLog;
+using rig::kP0;
 using rig::claim_of;
 using rig::release_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
 using namespace std::chrono_literals;
-
-constexpr Log kLog{0};
-constexpr Partition kP0{0};
 
 // Process 1 led partition 0; 9 claimed it. 1 is assigned and superseded.
 struct Superseded {

@@ -14,6 +14,10 @@
 
 namespace neliroute::rig {
 
+/// What most stories happen on.
+inline constexpr Log kLog{0};
+inline constexpr Partition kP0{0};
+
 inline LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
 
 struct StoredRecord {

@@ -7,8 +7,6 @@
 namespace neliroute::walk {
 namespace {
 
-constexpr Time kMs = 1000;
-constexpr Time kLease = 300 * kMs;
 constexpr Time kLongLease = 420 * kMs;
 constexpr std::int64_t kClockErrorMs = 40;
 constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;

@@ -24,6 +24,8 @@ namespace neliroute::walk {
 
 /// True time, microseconds.
 using Time = std::int64_t;
+inline constexpr Time kMs = 1000;
+inline constexpr Time kLease = 300 * kMs;
 
 struct WalkOptions {
   std::uint64_t seed = 1;

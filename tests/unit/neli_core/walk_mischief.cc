@@ -7,8 +7,6 @@
 namespace neliroute::walk {
 namespace {
 
-constexpr Time kMs = 1000;
-constexpr Time kLease = 300 * kMs;
 constexpr Time kChaos = 1500 * kMs;
 constexpr Time kHealed = 3600 * kMs;  // 8 of the longer lease, and a start
 constexpr std::uint64_t kEventsMax = 60'000;

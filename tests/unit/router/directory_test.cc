@@ -49,10 +49,8 @@ class Told {
 };
 
 const Writer kA{1};
-const Writer kB{2};
 const Writer kC{3};
 const Writer kExclusiveA{1, "p1", Mode::exclusive};
-const Writer kExclusiveB{2, "p2", Mode::exclusive};
 
 TEST(Directory, believes_a_hint_until_local_read_time_plus_its_lease) {
   Told told;

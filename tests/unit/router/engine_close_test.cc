@@ -14,10 +14,8 @@ using namespace testing_engine;
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-const Writer kB{2};
-
-struct Leading : EngineRig {
-  explicit Leading(EngineRigOptions rig_options = {}) : EngineRig(rig_options) {
+struct Closing : EngineRig {
+  explicit Closing(EngineRigOptions rig_options = {}) : EngineRig(rig_options) {
     start();
     assign("0-3");
     EXPECT_EQ(verdict(0), Verdict::local);
@@ -33,7 +31,7 @@ struct Leading : EngineRig {
 };
 
 TEST(EngineClose, who_is_alone_leaves_at_once) {
-  Leading rig;
+  Closing rig;
   rig.listen();
   rig.ledger->members = 1;
   rig.drain(10s);
@@ -47,7 +45,7 @@ TEST(EngineClose, who_is_alone_leaves_at_once) {
 }
 
 TEST(EngineClose, who_is_not_alone_leads_until_successors_do) {
-  Leading rig;
+  Closing rig;
   rig.drain(10s);
   EXPECT_TRUE(rig.told("leave_group"));
   const std::int64_t even = rig.append(0, kB.claim("0,2"));
@@ -61,7 +59,7 @@ TEST(EngineClose, who_is_not_alone_leads_until_successors_do) {
 }
 
 TEST(EngineClose, who_is_not_alone_waits_no_longer_than_the_bound) {
-  Leading rig;
+  Closing rig;
   rig.drain(300ms);
   rig.pass(299ms);
   EXPECT_EQ(rig.verdict(0), Verdict::local);
@@ -71,7 +69,7 @@ TEST(EngineClose, who_is_not_alone_waits_no_longer_than_the_bound) {
 }
 
 TEST(EngineClose, when_nobody_can_count_it_takes_it_that_there_are_others) {
-  Leading rig;
+  Closing rig;
   rig.ledger->answers_count = false;
   rig.drain(10s);
   rig.ledger->count_answer(std::nullopt);
@@ -81,7 +79,7 @@ TEST(EngineClose, when_nobody_can_count_it_takes_it_that_there_are_others) {
 }
 
 TEST(EngineClose, when_nobody_answers_it_goes_on_after_a_second) {
-  Leading rig;
+  Closing rig;
   rig.ledger->answers_count = false;
   const auto start = std::chrono::steady_clock::now();
   rig.drain(10s);
@@ -95,14 +93,14 @@ TEST(EngineClose, when_nobody_answers_it_goes_on_after_a_second) {
 }
 
 TEST(EngineClose, without_a_bound_nobody_is_counted) {
-  Leading rig;
+  Closing rig;
   rig.drain(0ms);
   EXPECT_TRUE(rig.closes());
   EXPECT_FALSE(rig.told("count_members"));
 }
 
 TEST(EngineClose, a_second_drain_may_shorten_the_first_and_both_hear_of_the_end) {
-  Leading rig;
+  Closing rig;
   rig.drain(10s);
   EXPECT_EQ(rig.verdict(0), Verdict::local);
   rig.drain(0ms);
@@ -113,7 +111,7 @@ TEST(EngineClose, a_second_drain_may_shorten_the_first_and_both_hear_of_the_end)
 }
 
 TEST(EngineClose, a_barrier_is_waited_for) {
-  Leading rig;
+  Closing rig;
   rig.keep_tokens = true;
   rig.listen();
   rig.drain(0ms);
@@ -142,7 +140,7 @@ TEST(EngineClose, afterwards_every_answer_is_unknown) {
 }
 
 TEST(EngineClose, a_ledger_that_never_says_that_it_closed_is_dropped) {
-  Leading rig;
+  Closing rig;
   rig.ledger->answers_close = false;
   const auto start = std::chrono::steady_clock::now();
   rig.drain(0ms);
@@ -157,7 +155,7 @@ TEST(EngineClose, a_ledger_that_never_says_that_it_closed_is_dropped) {
 }
 
 TEST(EngineClose, an_executor_that_goes_first_takes_a_closing_engine_with_it) {
-  Leading rig;
+  Closing rig;
   rig.ledger->answers_close = false;
   rig.let_go();
   rig.poll();
@@ -170,7 +168,7 @@ TEST(EngineClose, an_executor_that_goes_first_takes_a_closing_engine_with_it) {
 }
 
 TEST(EngineClose, once_abandoned_no_handler_is_called) {
-  Leading rig;
+  Closing rig;
   int heard = 0;
   rig.engine->set_transition_handler([&](const Transition&, const BarrierToken&) { ++heard; });
   rig.engine->set_failure_handler([&](const Error&) { ++heard; });

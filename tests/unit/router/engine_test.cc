@@ -14,9 +14,6 @@ using namespace testing_engine;
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-const Writer kB{2};
-const Writer kExclusiveB{2, "p2", Mode::exclusive};
-
 // An engine that leads all four partitions.
 struct Leading : EngineRig {
   explicit Leading(EngineRigOptions rig_options = {}) : EngineRig(rig_options) {

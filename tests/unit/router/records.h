@@ -42,6 +42,10 @@ struct Writer {
   [[nodiscard]] Record release(std::int64_t claim, const std::string& parts) const;
 };
 
+/// Somebody else, in either mode.
+inline const Writer kB{2};
+inline const Writer kExclusiveB{2, "p2", Mode::exclusive};
+
 /// The settings that all of them have.
 [[nodiscard]] Settings settings(Mode mode = Mode::non_exclusive);
 

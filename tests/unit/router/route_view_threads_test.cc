@@ -15,7 +15,6 @@ namespace {
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-constexpr LocalTime kNow{10s};
 constexpr std::uint32_t kPartitions = 8;
 constexpr std::uint32_t kRounds = 30'000;
 constexpr int kReaders = 4;
@@ -36,7 +35,7 @@ struct Hammered {
     Hint& hint = hints[p.value()];
     const auto generation = static_cast<std::uint16_t>(round / kPartitions + 1);
     if (round % 3 == 0) {
-      leases->set(p, kNow + 1s, generation);
+      leases->set(p, LocalTime{10s} + 1s, generation);
       view.set_local(p, epoch(round), generation);
     } else {
       leases->set(p, kLongAgo, generation);
@@ -44,21 +43,21 @@ struct Hammered {
       const std::string name = "an owner with a long name, of round " + std::to_string(round);
       hint.owner = std::make_shared<const Peer>(Peer{ProcessId{2}, {name, name + ":7000", {}}});
       hint.epoch = epoch(round);
-      hint.until = kNow + 1s;
+      hint.until = LocalTime{10s} + 1s;
       ++hint.generation;
       view.set_hint(p, hint);
     }
     view.publish();
     view.set_hint_until(p, hint);
-    view.set_log(Log{0}, kNow + std::chrono::seconds{round % 2}, kNow);
+    view.set_log(Log{0}, LocalTime{10s} + std::chrono::seconds{round % 2}, LocalTime{10s});
     // What the application would ask from inside of its handler.
-    const Route route = view.route(Slot{p.value()}, kNow);
+    const Route route = view.route(Slot{p.value()}, LocalTime{10s});
     if (route.epoch != epoch(round)) ++told_before_seen;
   }
 
   void read(std::uint32_t slot) {
-    const Route route = view.route(Slot{slot}, kNow);
-    if (view.owns(Slot{slot}, kNow + 1h)) ++inconsistent;
+    const Route route = view.route(Slot{slot}, LocalTime{10s});
+    if (view.owns(Slot{slot}, LocalTime{10s} + 1h)) ++inconsistent;
     bool fits = true;
     if (route.verdict == Verdict::remote) {
       const std::string name =
@@ -96,10 +95,10 @@ TEST(RouteViewThreads, readers_do_not_allocate_while_a_writer_publishes) {
   std::vector<std::thread> readers;
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
-      (void)h.view.route(Slot{0}, kNow);
+      (void)h.view.route(Slot{0}, LocalTime{10s});
       ++h.reading;
       const std::uint64_t before = testing_allocations::count();
-      for (std::uint32_t slot = 0; !h.done; ++slot) (void)h.view.route(Slot{slot}, kNow);
+      for (std::uint32_t slot = 0; !h.done; ++slot) (void)h.view.route(Slot{slot}, LocalTime{10s});
       allocated += testing_allocations::count() - before;
     });
   }

@@ -14,8 +14,6 @@ using namespace testing_engine;
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-const Writer kB{2};
-
 struct Watching : EngineRig {
   Watching() : EngineRig({Mode::non_exclusive, /*watcher=*/true}) { start(); }
   std::int64_t next(std::uint32_t log) const {
