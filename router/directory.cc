@@ -71,11 +71,6 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   const Epoch epoch{record.inc != 0 ? record.inc : event.stamped.time_since_epoch().count(),
                     event.offset};
   const PeerPtr who = peer(record);
-  // A watcher need not be told the mode: the claim says which rules its writer plays by.
-  if (record.settings && record.version == 1) {
-    options_.mode = record.settings->mode == to_string(Mode::exclusive) ? Mode::exclusive
-                                                                         : Mode::non_exclusive;
-  }
   const auto claim = [&](Partition partition) {
     if (log_of(partition) != event.log) return;
     Hint& hint = hints_[partition.value()];
@@ -99,7 +94,17 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   }
 }
 
+// A watcher need not be told the mode: who leads says which rules the lane plays by. Who only
+// claims may have it wrong, and will refuse.
+void Directory::learn_mode(const Record& record) {
+  if (!record.settings || record.version != 1) return;
+  if (record.leading.empty() && record.draining.empty()) return;
+  options_.mode = record.settings->mode == to_string(Mode::exclusive) ? Mode::exclusive
+                                                                       : Mode::non_exclusive;
+}
+
 void Directory::on_renewal(const Received& event, const Record& record, LocalTime now) {
+  learn_mode(record);
   const PeerPtr who = peer(record);
   for (const EpochParts& named : record.epochs) {
     const Epoch epoch{record.inc, named.claim_offset};

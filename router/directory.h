@@ -94,6 +94,7 @@ class Directory {
     LocalTime last_answer = kLongAgo;
   };
   void on_claim(const Received& event, const Record& record, LocalTime now);
+  void learn_mode(const Record& record);
   void on_renewal(const Received& event, const Record& record, LocalTime now);
   void on_release(const Received& event, const Record& record, LocalTime now);
   void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,

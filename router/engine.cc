@@ -34,7 +34,8 @@ Engine::Engine(EngineParts parts)
       self_id_(parts.self.id),
       log_count_(parts.directory.logs),
       lease_(parts.directory.lease),
-      ends_at_start_(parts.directory.logs, 0) {}
+      ends_at_start_(parts.directory.logs, 0),
+      silences_(parts.directory.logs, Silence::unknown) {}
 
 void Engine::start() {
   boost::asio::post(strand_, [self = shared_from_this()] {
@@ -47,9 +48,7 @@ void Engine::start() {
     });
     self->ledger_->start(
         [engine = self.get()](const Event& event, LocalTime now) { engine->on_event(event, now); },
-        [engine = self.get()](const Notice& notice) {
-          if (engine->log_) engine->log_(notice);
-        });
+        [engine = self.get()](const Notice& notice) { engine->log(notice); });
     self->on_timer();
   });
 }
@@ -76,11 +75,9 @@ void Engine::feed_directory(const Event& event, LocalTime now) {
 // differ from the group's are noticed; a key would be sent to the wrong process.
 void Engine::watch_event(const Event& event, LocalTime now) {
   if (const auto* gap = std::get_if<GapFound>(&event)) {
-    if (log_) {
-      log_({Severity::error, "log " + std::to_string(gap->log.value()) + ": " +
-                                 to_string(gap->reason) + "; its owners are unknown until it is "
-                                 "read again"});
-    }
+    log({Severity::error, "log " + std::to_string(gap->log.value()) + ": " +
+                              to_string(gap->reason) +
+                              "; its owners are unknown until it is read again"});
     ledger_->restart_tail(gap->log);
   } else if (const auto* started = std::get_if<TailStarted>(&event)) {
     ends_at_start_[started->log.value()] = started->end;
@@ -107,6 +104,26 @@ void Engine::watch_silence(LocalTime now) {
   }
 }
 
+// What no record tells: that a log fell silent, or was heard for long enough.
+void Engine::tell_silence(LocalTime now) {
+  if (core_) return;
+  for (std::uint32_t l = 0; l < log_count_; ++l) {
+    Silence silence = Silence::unknown;
+    if (now < directory_.answering_until(Log{l})) {
+      silence = now < directory_.history_until(Log{l}) ? Silence::unheard : Silence::unowned;
+    }
+    const bool told = std::exchange(silences_[l], silence) == silence;
+    if (told || !on_change_ || abandoned_) continue;
+    for (std::uint32_t p = l; p < view_.partition_count(); p += log_count_) {
+      if (!directory_.hint(Partition{p}).owner) on_change_(Partition{p});
+    }
+  }
+}
+
+void Engine::log(const Notice& notice) const {
+  if (log_ && !abandoned_) log_(notice);
+}
+
 void Engine::carry_out(LocalTime now) {
   Ready ready;
   if (core_) ready = core_->take_ready();
@@ -121,11 +138,10 @@ void Engine::carry_out(LocalTime now) {
   for (const RereadRequest& request : ready.rereads) ledger_->reread(request);
   if (ready.subscribe) ledger_->subscribe();
   if (ready.leave_group) ledger_->leave_group();
-  for (const Notice& notice : ready.notices) {
-    if (log_) log_(notice);
-  }
+  for (const Notice& notice : ready.notices) log(notice);
   if (ready.refused) fail(*ready.refused);
   watch_silence(now);
+  tell_silence(now);
   if (ready.closed) {
     close_ledger();
   } else {
@@ -299,6 +315,13 @@ void Engine::on_timer() {
 void Engine::arm() {
   LocalTime next = directory_.next_expiry();
   next = std::min(next, core_ ? core_->next_deadline() : next_probe_);
+  for (std::uint32_t l = 0; on_change_ && l < log_count_; ++l) {
+    if (silences_[l] == Silence::unknown) continue;
+    next = std::min(next, directory_.answering_until(Log{l}));
+    if (silences_[l] == Silence::unheard) {
+      next = std::min(next, directory_.history_until(Log{l}));
+    }
+  }
   // Deadlines mostly move away, with every renewal; a timer that fires early does no harm, and is
   // cheaper than one that is set anew for every record.
   if (next >= armed_for_) return;

@@ -61,11 +61,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void feed_directory(const Event& event, LocalTime now);
   void watch_event(const Event& event, LocalTime now);
   void watch_silence(LocalTime now);
+  void tell_silence(LocalTime now);
   void carry_out(LocalTime now);
   void publish(const std::vector<Transition>& transitions);
   void tell(const std::vector<Transition>& transitions);
   void replay_leading();
   void fail(const Error& error);
+  void log(const Notice& notice) const;
   void close_ledger();
   void finish_close();
   void on_timer();
@@ -91,6 +93,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::uint32_t log_count_;
   milliseconds lease_;
   std::vector<std::int64_t> ends_at_start_;
+  /// What a log says of partitions that nobody leads: it changes by time alone.
+  enum class Silence { unknown, unheard, unowned };
+  std::vector<Silence> silences_;
   std::uint64_t question_ = 0;
   LocalTime next_probe_ = kLongAgo;
   LocalTime last_now_ = kLongAgo;

@@ -24,6 +24,7 @@ ProcessId draw_id() {
 
 Result<void> check_slots(const RouterOptions& options, std::uint32_t partitions) {
   const std::uint32_t slots = options.slots.value();
+  if (auto reached = check_hash(options.slots, options.hash); !reached) return reached;
   if (slots < partitions) {
     return Error{Errc::bad_option,
                  "--slots " + std::to_string(slots) + " are fewer than the topic's " +
@@ -61,6 +62,16 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
 }
 
 }  // namespace
+
+Result<void> check_hash(SlotCount slots, HashScheme hash) {
+  const std::uint64_t reached = slots_reached(hash.hash);
+  if (slots.value() <= reached) return {};
+  return Error{Errc::bad_option, "--slots " + std::to_string(slots.value()) + ": --hash " +
+                                     std::string(to_string(hash.hash)) + " has " +
+                                     std::to_string(reached) +
+                                     " values only, so the rest would never get a key; lower "
+                                     "--slots, or use --hash xxh3"};
+}
 
 std::string default_process_name() {
   char host[256] = "localhost";

@@ -11,6 +11,7 @@
 #include "neli_core/options.h"
 #include "neli_core/ready.h"
 #include "neli_core/record.h"
+#include "neli_core/result.h"
 #include "neli_core/timing.h"
 #include "slots/slot.h"
 #include "slots/slot_space.h"
@@ -32,6 +33,9 @@ struct RouterOptions {
   /// Where log lines go; called on the strand. Default: nowhere.
   std::function<void(const Notice&)> log;
 };
+
+/// Whether every slot can get a key.
+[[nodiscard]] Result<void> check_hash(SlotCount slots, HashScheme hash);
 
 /// host_pid_startms of this process.
 [[nodiscard]] std::string default_process_name();

@@ -15,8 +15,8 @@ struct RouteView::ThreadCache {
   struct Kept {
     std::uint64_t view_id = 0;
     std::weak_ptr<const char> alive;
-    std::uint64_t version = 0;
-    std::shared_ptr<const Snapshot> snapshot;
+    std::shared_ptr<Published<Snapshot>> published;  ///< before `reading`, which must go first
+    Published<Snapshot>::Reading reading;
   };
   static thread_local std::vector<Kept> kept;
 
@@ -27,7 +27,7 @@ struct RouteView::ThreadCache {
                                    [&](const Kept& k) { return k.view_id == view.id_; });
     if (mine != kept.end()) return *mine;
     std::erase_if(kept, [](const Kept& k) { return k.alive.expired(); });
-    return kept.emplace_back(Kept{view.id_, view.alive_, 0, nullptr});
+    return kept.emplace_back(Kept{view.id_, view.alive_, view.published_, {}});
   }
 };
 
@@ -42,8 +42,8 @@ RouteView::RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32
       modulo_(leases_->size()),
       log_count_(log_count),
       logs_(std::make_unique<LogTimes[]>(log_count)),
-      pending_{std::vector<Entry>(leases_->size()), std::vector<PeerPtr>(2 * leases_->size())},
-      published_(std::make_shared<const Snapshot>(pending_)) {}
+      pending_{1, std::vector<Entry>(leases_->size()), std::vector<PeerPtr>(2 * leases_->size())},
+      published_(std::make_shared<Published<Snapshot>>(pending_)) {}
 
 void RouteView::set_local(Partition partition, const Epoch& epoch, std::uint16_t generation) {
   Entry& entry = pending_.entries[partition.value()];
@@ -75,42 +75,27 @@ void RouteView::set_log(Log log, LocalTime answering_until, LocalTime history_un
 
 void RouteView::publish() {
   if (!std::exchange(changed_, false)) return;
-  auto made = std::make_shared<const Snapshot>(pending_);
-  const std::lock_guard lock(mutex_);
-  published_.swap(made);
-  version_.fetch_add(1, std::memory_order_release);
+  ++pending_.version;
+  published_->publish(pending_);
+  version_.store(pending_.version, std::memory_order_release);
 }
 
-const RouteView::Snapshot& RouteView::refresh(bool wait) const {
+const RouteView::Snapshot& RouteView::refresh() const {
   ThreadCache::Kept& mine = ThreadCache::of(*this);
-  if (mine.version != version_.load(std::memory_order_acquire)) {
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    // Who finds another at work reads what it read before, unless that will not do.
-    if (!lock.owns_lock() && (wait || mine.snapshot == nullptr)) lock.lock();
-    if (lock.owns_lock()) {
-      auto old = std::exchange(mine.snapshot, published_);
-      mine.version = version_.load(std::memory_order_relaxed);
-      lock.unlock();  // before `old` may be destroyed
-    }
-  }
-  last_ = {id_, mine.version, mine.snapshot->entries.data()};
-  return *mine.snapshot;
+  // Always anew: what was published may be seen before its version is.
+  mine.reading = published_->read();
+  last_ = {id_, mine.reading->version, mine.reading->entries.data()};
+  return *mine.reading;
 }
 
 // Something was published since this thread's last look, or between two reads of this one.
-Route RouteView::route_anew(Slot slot, LocalTime now, bool wait) const {
+Route RouteView::route_anew(Slot slot, LocalTime now) const {
   const Partition partition = partition_of(slot);
-  const Entry* entry = &refresh(wait).entries[partition.value()];
-  LeaseVector::Lease lease = leases_->get(partition);
-  LeaseVector::Lease hint = hints_.get(partition);
-  if (!entry->is_of(lease, hint)) {
-    // Waiting for the lock makes true that readers see a change before the application is told.
-    entry = &refresh(/*wait=*/true).entries[partition.value()];
-    lease = leases_->get(partition);
-    hint = hints_.get(partition);
-  }
-  const bool lengthened = hint.generation == entry->hint_generation;
-  return answer(*entry, lease, lengthened ? hint.until : entry->hint_until, slot, partition, now);
+  const Entry& entry = refresh().entries[partition.value()];
+  const LeaseVector::Lease lease = leases_->get(partition);
+  const LeaseVector::Lease hint = hints_.get(partition);
+  const bool lengthened = hint.generation == entry.hint_generation;
+  return answer(entry, lease, lengthened ? hint.until : entry.hint_until, slot, partition, now);
 }
 
 Route RouteView::route_unowned(const Entry& entry, LocalTime since, Slot slot,

@@ -4,20 +4,19 @@
 // move atomic deadlines. A reader keeps the snapshot that it used last and compares one version
 // number; std::atomic<std::shared_ptr> would cost 12 ns and a lock.
 //
-// Threads: one writer (the strand). route() and owns(): any thread, no allocation but in a thread's
-// first call on a view. owns() is wait-free; so is route(), but for that call and the first one
-// after this very partition changed hands, which may wait for another's copy of a pointer.
+// Threads: one writer (the strand). route() and owns(): any thread, wait-free; no allocation, but
+// in a thread's first call on a view.
 // Units: LocalTime.   Errors: none.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "neli_core/lease_vector.h"
 #include "router/directory.h"
+#include "router/published.h"
 #include "router/route.h"
 #include "slots/fast_mod.h"
 
@@ -34,6 +33,7 @@ class RouteView {
   [[nodiscard]] Partition partition_of(Slot slot) const noexcept {
     return Partition{static_cast<std::uint32_t>(modulo_(slot.value()))};
   }
+  [[nodiscard]] std::uint32_t partition_count() const noexcept { return leases_->size(); }
   [[nodiscard]] bool owns(Slot slot, LocalTime now) const noexcept {
     return leases_->leads(partition_of(slot), now);
   }
@@ -68,6 +68,7 @@ class RouteView {
     }
   };
   struct Snapshot {
+    std::uint64_t version = 1;
     std::vector<Entry> entries;
     std::vector<PeerPtr> peers;  ///< owner and next of each entry, kept alive
   };
@@ -84,8 +85,8 @@ class RouteView {
   };
   static constinit thread_local Last last_;
 
-  [[nodiscard]] const Snapshot& refresh(bool wait) const;
-  [[nodiscard]] Route route_anew(Slot slot, LocalTime now, bool wait) const;
+  [[nodiscard]] const Snapshot& refresh() const;
+  [[nodiscard]] Route route_anew(Slot slot, LocalTime now) const;
   [[nodiscard]] Route answer(const Entry& entry, const LeaseVector::Lease& lease,
                              LocalTime hint_until, Slot slot, Partition partition,
                              LocalTime now) const;
@@ -104,8 +105,8 @@ class RouteView {
   Snapshot pending_;
   bool changed_ = false;
   std::atomic<std::uint64_t> version_{1};
-  mutable std::mutex mutex_;  ///< guards published_, for a pointer's copy
-  std::shared_ptr<const Snapshot> published_;
+  /// Of threads too, which may keep a reading for longer than the view lives.
+  const std::shared_ptr<Published<Snapshot>> published_;
 };
 
 // Nothing is called on the way but in its last step, which costs no frame of its own; every field
@@ -114,14 +115,14 @@ inline Route RouteView::route(Slot slot, LocalTime now) const {
   const Last& last = last_;
   if (last.view_id != id_ || last.version != version_.load(std::memory_order_acquire))
       [[unlikely]] {
-    return route_anew(slot, now, /*wait=*/false);
+    return route_anew(slot, now);
   }
   const Partition partition = partition_of(slot);
   const Entry& entry = last.entries[partition.value()];
   const LeaseVector::Lease lease = leases_->get(partition);
   const LeaseVector::Lease hint = hints_.get(partition);
   if (!entry.is_of(lease, hint)) [[unlikely]] {
-    return route_anew(slot, now, /*wait=*/true);
+    return route_anew(slot, now);
   }
   return answer(entry, lease, hint.until, slot, partition, now);
 }

@@ -2,6 +2,8 @@
 
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/prefer.hpp>
 #include <utility>
 
 #include "router/open.h"
@@ -55,8 +57,10 @@ void Router::drain(milliseconds bound,
                    boost::asio::any_completion_handler<void(boost::system::error_code)> handler) {
   // std::function wants a copyable target; the handler is called once all the same.
   auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-  engine_->drain(bound, [shared] {
-    const auto executor = boost::asio::get_associated_executor(*shared);
+  // Where it is to run may be an io_context that has nothing else to do until then.
+  auto executor = boost::asio::prefer(boost::asio::get_associated_executor(*shared),
+                                      boost::asio::execution::outstanding_work.tracked);
+  engine_->drain(bound, [shared, executor = std::move(executor)] {
     boost::asio::dispatch(executor, [shared] {
       std::move(*shared)(boost::system::error_code{});
     });

@@ -5,11 +5,10 @@
 //   if (!router) { std::cerr << router.error().message() << '\n'; return 2; }
 //   io.run();                                    // elsewhere: (*router)->route(key)
 //
-// Threads: route(), owns(), acquire(), slot_of(), view(): any thread, wait-free but for a thread's
-//   first call, and its first one after the partition changed hands, which may wait for another's
-//   copy of a pointer; no allocation (the first call and view() apart). Everything else: any
-//   thread, carried out on one strand of the given executor. No thread is started but
-//   librdkafka's own and, with the classic group protocol, one that keeps its heartbeats going.
+// Threads: route(), owns(), acquire(), slot_of(), view(): any thread, wait-free, no allocation (a
+//   thread's first call and view() apart). Everything else: any thread, carried out on one strand
+//   of the given executor. No thread is started but librdkafka's own and, with the classic group
+//   protocol, one that keeps its heartbeats going.
 // Units: LocalTime is CLOCK_BOOTTIME; the overloads without `now` read it (20 ns).
 // Errors: open() returns what is wrong; later failures come to on_failure() and to the log.
 // Paper: "Protocol definition", "Consistent hashing", "Use in continuously available systems".

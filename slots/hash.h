@@ -33,6 +33,11 @@ enum class Hash : std::uint8_t {
 /// bits, read as signed. It is not the 64-bit MurmurHash2 and not Guava's Murmur3.
 [[nodiscard]] std::uint32_t murmur2(std::string_view bytes) noexcept;
 
+/// How many slots can get a key at all.
+[[nodiscard]] constexpr std::uint64_t slots_reached(Hash hash) noexcept {
+  return hash == Hash::crc16 ? 65'536 : hash == Hash::murmur2 ? 0x8000'0000 : UINT64_MAX;
+}
+
 /// The number whose remainder is the slot. For murmur2 the sign bit is cleared first, as Kafka's
 /// toPositive does; the other two are taken as they are.
 [[nodiscard]] std::uint64_t hash_value(Hash hash, std::string_view bytes) noexcept;

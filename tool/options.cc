@@ -174,6 +174,7 @@ void allow_all_settings_in_file(CommandLine& line) {
 }
 
 Result<void> CommonOptions::check() const {
+  if (auto reached = check_hash(router.slots, router.hash); !reached) return reached;
   if (!router.kafka.partitions) return {};
   return check_even(router.slots, *router.kafka.partitions, router.allow_uneven);
 }

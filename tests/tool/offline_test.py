@@ -94,6 +94,8 @@ class WrongUse(unittest.TestCase):
 
     def test_words(self):
         self.refused([*RUN, "--hash", "md5"], '"md5"', "xxh3", "crc16", "murmur2")
+        self.refused(["slot", "--hash", "crc16", "--slots", "65537", "a"], "65537", "65536 values",
+                     "--slots", "xxh3")
         self.refused([*RUN, "--mode", "shared"], '"shared"', "non_exclusive", "exclusive")
         self.refused([*RUN, "--profile", "quick"], '"quick"', "fast", "balanced", "steady")
         self.refused([*RUN, "--group-protocol", "raft"], '"raft"', "auto", "consumer", "classic")

@@ -166,11 +166,23 @@ TEST(Directory, a_released_claim_still_keeps_the_older_owner_away_in_exclusive_m
   EXPECT_EQ(told.owner(), "");
 }
 
-TEST(Directory, a_watcher_learns_the_mode_from_the_claim) {
+TEST(Directory, a_watcher_learns_the_mode_from_who_leads) {
   Told told(Mode::non_exclusive);
   told.read(10, kExclusiveA.leads(5, "0"));
   told.read(11, kExclusiveB.claim("0"));
   EXPECT_EQ(told.owner(), "");
+}
+
+TEST(Directory, who_claims_with_another_mode_changes_nothing) {
+  Told told(Mode::non_exclusive);
+  told.read(10, kA.leads(5, "0"));
+  told.read(11, kExclusiveB.claim("0"));
+  EXPECT_EQ(told.owner(), "p1") << "it will refuse, as its mode is not the lane's";
+  Told exclusive(Mode::exclusive);
+  exclusive.read(10, kExclusiveA.leads(5, "0"));
+  exclusive.read(11, kB.claim("0"));
+  exclusive.read(12, kExclusiveA.leads(5, "0"));
+  EXPECT_EQ(exclusive.owner(), "") << "whoever led stopped on reading it";
 }
 
 TEST(Directory, a_renewal_behind_the_claim_keeps_the_hint_alive_in_non_exclusive_mode) {

@@ -1,6 +1,8 @@
 // The engine of a process that owns nothing.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <algorithm>
 #include <deque>
 
@@ -48,6 +50,26 @@ TEST(WatcherEngine, says_which_partitions_changed_after_readers_can_see_it) {
   rig.append(0, kB.leads(9, "0,2"));
   rig.append(0, kB.release(9, "2"));
   EXPECT_EQ(changes, (Story{"0 p2", "2 p2", "2 "}));
+}
+
+TEST(WatcherEngine, says_so_when_time_alone_changes_the_answer) {
+  Watching rig;
+  std::set<std::uint32_t> changes;
+  rig.append(0, kB.leads(9, "0"));
+  rig.engine->set_change_handler([&](Partition p) { changes.insert(p.value()); });
+  rig.poll();
+  EXPECT_EQ(rig.verdict(2), Verdict::unknown);
+  rig.pass(900ms);
+  rig.append(0, kB.leads(9, "0"));
+  changes.clear();
+  rig.pass(100ms, 0);
+  EXPECT_EQ(rig.verdict(2), Verdict::unowned) << "T has passed, and nobody spoke of it";
+  EXPECT_EQ(changes, (std::set<std::uint32_t>{1, 2, 3})) << "0 has an owner";
+  changes.clear();
+  rig.now += 1001ms;
+  EXPECT_TRUE(rig.run_until([&] { return changes.size() == 4; }));
+  EXPECT_EQ(rig.verdict(0), Verdict::unknown);
+  EXPECT_EQ(rig.verdict(2), Verdict::unknown);
 }
 
 TEST(WatcherEngine, restarts_the_tail_after_a_gap) {
