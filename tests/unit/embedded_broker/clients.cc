@@ -35,9 +35,9 @@ std::uint32_t take(std::string& bytes, std::size_t count) {
 
 // --- librdkafka as it is -------------------------------------------------------------------------
 
-Client make_client(rd_kafka_type_t type, const std::string& address, const Settings& settings) {
+Client make_client(rd_kafka_type_t type, const std::string& address, const Properties& settings) {
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
-  Settings all{{"bootstrap.servers", address}, {"log_level", "4"}};
+  Properties all{{"bootstrap.servers", address}, {"log_level", "4"}};
   for (const auto& [key, value] : settings) all[key] = value;
   std::array<char, 512> why{};
   for (const auto& [key, value] : all) {
@@ -106,9 +106,9 @@ std::vector<std::string> consume(const std::string& address, const std::string& 
 // --- Member --------------------------------------------------------------------------------------
 
 Member::Member(const std::string& address, const std::string& group, const std::string& topic,
-               const Settings& settings) {
+               const Properties& settings) {
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
-  Settings all{{"bootstrap.servers", address},
+  Properties all{{"bootstrap.servers", address},
                {"log_level", "4"},
                {"group.id", group},
                {"session.timeout.ms", "2000"},

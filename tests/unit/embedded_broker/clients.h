@@ -18,16 +18,16 @@
 
 namespace neliroute {
 
-using Settings = std::map<std::string, std::string>;
+using Properties = std::map<std::string, std::string>;
 
 struct DestroyClient {
   void operator()(rd_kafka_t* client) const noexcept { rd_kafka_destroy(client); }
 };
 using Client = std::unique_ptr<rd_kafka_t, DestroyClient>;
 
-/// Settings beside bootstrap.servers.
+/// Properties beside bootstrap.servers.
 [[nodiscard]] Client make_client(rd_kafka_type_t type, const std::string& address,
-                                 const Settings& settings = {});
+                                 const Properties& settings = {});
 
 struct Metadata {
   std::vector<std::string> brokers;  ///< host:port
@@ -47,7 +47,7 @@ void produce(const std::string& address, const std::string& topic, std::int32_t 
 class Member {
  public:
   Member(const std::string& address, const std::string& group, const std::string& topic,
-         const Settings& settings = {});
+         const Properties& settings = {});
 
   void poll(int timeout_ms);
   /// Sends the heartbeat that is due: librdkafka does it by itself only every 500 ms.

@@ -293,7 +293,7 @@ TEST_F(EmbeddedBrokerTest, ItsLimitsFitATerminal) {
 
 TEST_F(EmbeddedBrokerTest, ItIsDestroyedWhileClientsTalkToIt) {
   open({0, {{"neliroute", 8}}});
-  const Settings quiet{{"log_level", "0"}};
+  const Properties quiet{{"log_level", "0"}};
   Member first(broker_->address(), "g", "neliroute", quiet);
   Member second(broker_->address(), "g", "neliroute", quiet);
   ASSERT_TRUE(poll_until({&first, &second}, [&] { return !first.partitions().empty(); }));
