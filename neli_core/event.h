@@ -37,6 +37,8 @@ struct TailStarted {
   /// Broker time of the record at offset 0, where it is still there and a ledger can tell. Who
   /// does not read that far back learns from it which incs are older than the topic.
   std::optional<BrokerTime> began = std::nullopt;
+  /// `start` is the log's first record that is still there: what lies below is past retention.
+  bool from_beginning = false;
 };
 
 /// A record, in log order. `value` outlives the call only.

@@ -98,6 +98,7 @@ class Induction {
   bool on_foreign_renewal(Partition partition, const Epoch& epoch, const Received& event,
                           const Record& record);
   void on_release(const Received& event, const Record& record);
+  [[nodiscard]] bool since_is_possible(const Record& record, const Received& event) const;
   [[nodiscard]] Reading reading_of(const Received& event, const Record& record) const;
   [[nodiscard]] LocalTime sent_plus_lease(std::uint64_t seq) const;
 

@@ -31,6 +31,8 @@ struct LogState {
   LocalTime started_at = kLongAgo;  ///< L0
   /// The first record read with a believed stamp: the horizon of what may lie below.
   std::optional<BrokerTime> first_stamp;
+  /// T* of what lies below the tail's start is known: its history says it, or nothing lies there.
+  bool history_bound_known = false;
   std::int64_t last_offset = -1;  ///< -1: no record was read since the tail started
   RecordIdentity last;
 

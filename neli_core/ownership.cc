@@ -70,10 +70,12 @@ LocalTime Induction::grace_end(Partition partition) const {
     }
     end = std::max(end, over);
   }
-  // Epochs whose records all lie below the tail's start.
-  LocalTime horizon = later(l.started_at, with_drift(lease_bound_));
+  // Epochs whose records all lie below the tail's start. Who read no T* there knows only that no
+  // lease is longer than the longest that there is.
+  const milliseconds bound = l.history_bound_known ? lease_bound_ : kLeaseMax;
+  LocalTime horizon = later(l.started_at, with_drift(bound));
   if (own.claim_stamp && l.first_stamp && *l.first_stamp <= *own.claim_stamp) {
-    horizon = std::min(horizon, broker_wait(*l.first_stamp + lease_bound_));
+    horizon = std::min(horizon, broker_wait(*l.first_stamp + bound));
   }
   return std::max(end, horizon);
 }

@@ -16,7 +16,7 @@ void Induction::on(const Received& event) {
   if (!l.first_stamp && options_.believe_broker_time && event.log_append_time) {
     l.first_stamp = event.stamped;
   }
-  if (event.offset == 0) note_beginning(event.log, event.stamped);
+  if (event.offset == 0 && event.log_append_time) note_beginning(event.log, event.stamped);
   if (const auto* record = std::get_if<Record>(event.value)) {
     on_record(event, *record);
   } else {
@@ -31,11 +31,15 @@ void Induction::on_record(const Received& event, const Record& record) {
   if (record.lease) lease_bound_ = std::max(lease_bound_, *record.lease);
   if (record.max_lease) lease_bound_ = std::max(lease_bound_, *record.max_lease);
   LogState& l = log(event.log);
+  // Not what a newcomer says: it may know no more than this process does.
+  if (record.max_lease && event.offset < l.end_at_start) l.history_bound_known = true;
   const bool own = record.id == options_.id;
   if (!own) {
     ++counters_.records_foreign;
-    agreement_.note(record, record.lease.value_or(lease_bound_), now_,
-                    event.offset >= l.end_at_start);
+    if (since_is_possible(record, event)) {
+      agreement_.note(record, record.lease.value_or(lease_bound_), now_,
+                      event.offset >= l.end_at_start);
+    }
   } else {
     ++counters_.records_own;
     if (!since_) since_ = event.stamped.time_since_epoch().count();
@@ -44,7 +48,13 @@ void Induction::on_record(const Received& event, const Record& record) {
     ++counters_.records_other_lane;
     return;
   }
-  l.greatest_inc = std::max({l.greatest_inc, record.inc, record.max_inc});
+  if (record.inc > inc_limit(event.stamped) && record.type != RecordType::claim) {
+    ++counters_.records_ignored;
+    return;
+  }
+  for (const std::int64_t inc : {record.inc, record.max_inc}) {
+    if (inc <= inc_limit(event.stamped)) l.greatest_inc = std::max(l.greatest_inc, inc);
+  }
   switch (record.type) {
     case RecordType::claim:
       return on_claim(event, record);
@@ -53,6 +63,12 @@ void Induction::on_record(const Received& event, const Record& record) {
     case RecordType::release:
       return on_release(event, record);
   }
+}
+
+// Of who came first the settings are the group's, so a date from the future is not believed.
+bool Induction::since_is_possible(const Record& record, const Received& event) const {
+  if (!record.since || !event.log_append_time || !options_.believe_broker_time) return true;
+  return BrokerTime{milliseconds{*record.since}} <= event.stamped + options_.clock_error;
 }
 
 Reading Induction::reading_of(const Received& event, const Record& record) const {
@@ -72,10 +88,8 @@ LocalTime Induction::sent_plus_lease(std::uint64_t seq) const {
 
 void Induction::on_claim(const Received& event, const Record& record) {
   LogState& l = log(event.log);
-  const std::int64_t inc =
-      record.inc != 0 ? record.inc : event.stamped.time_since_epoch().count();
-  const Epoch epoch{inc, event.offset};
-  l.greatest_inc = std::max(l.greatest_inc, inc);
+  const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
+  l.greatest_inc = std::max(l.greatest_inc, epoch.inc);
   if (!record.parts) ++counters_.claims_unreadable;
   const Reading reading = reading_of(event, record);
   const auto claim = [&](Partition partition) {
@@ -104,7 +118,7 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
   p.history.own_claim(epoch, options_.id);
   if (epoch <= greatest || epoch.inc < l.least_inc) {
     // The topic was made again; an epoch must never fall.
-    if (epoch <= greatest) l.greatest_inc = std::max(l.greatest_inc, greatest.inc + 1);
+    if (epoch <= greatest) l.greatest_inc = std::max(l.greatest_inc, next_inc(greatest.inc));
     release(partition, epoch);
     end(partition, StopReason::superseded);
     p.claim_due = p.assigned;

@@ -1,5 +1,6 @@
 #include "neli_core/record.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
 #include <limits>
@@ -12,7 +13,6 @@ namespace json = boost::json;
 // Deep enough for whatever a later version may nest in a claim, which counts all the same.
 constexpr std::uint32_t kNestingMax = 256;
 constexpr std::size_t kEpochsMax = kPartitionCountMax;
-constexpr std::int64_t kIncMax = (1LL << 53) - 1;
 
 std::optional<std::int64_t> integer_of(const json::value* value) {
   if (value == nullptr) return std::nullopt;
@@ -186,6 +186,18 @@ const char* name_of(RecordType type) {
 }
 
 }  // namespace
+
+std::int64_t inc_limit(BrokerTime stamped) noexcept {
+  constexpr std::int64_t kAhead = 1LL << 42;  // 139 years of ms
+  const std::int64_t stamp = stamped.time_since_epoch().count();
+  return std::clamp<std::int64_t>(stamp, 0, kIncMax - kAhead) + kAhead;
+}
+
+Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset) noexcept {
+  const bool said = record.inc != 0 && record.inc <= inc_limit(stamped);
+  const std::int64_t stamp = stamped.time_since_epoch().count();
+  return {said ? record.inc : std::clamp<std::int64_t>(stamp, 0, kIncMax / 2), offset};
+}
 
 Decoded decode_record(std::string_view value) {
   json::parse_options options;

@@ -19,6 +19,7 @@ void Induction::on(const TailStarted& event) {
   l.started_at = now_;
   if (event.began) note_beginning(event.log, *event.began);
   l.first_stamp.reset();
+  l.history_bound_known = event.from_beginning || event.start == 0;
   l.last_offset = -1;
   l.check_pending = false;
   note_answer(event.log);
@@ -108,7 +109,7 @@ void Induction::give_up(Log which, GapReason reason) {
   l.reread_at = kNever;
   // If it was made again, what this process claims must outrank what it knew in the old one, and
   // what others acquired there later.
-  if (l.greatest_inc != 0) ++l.greatest_inc;
+  if (l.greatest_inc != 0) l.greatest_inc = next_inc(l.greatest_inc);
   for_each_partition_of(which, [this](Partition partition) {
     PartitionState& p = state(partition);
     end(partition, StopReason::gap);

@@ -57,6 +57,7 @@ void Directory::on(const Received& event, LocalTime now) {
   if (record->lease) lease_bound_ = std::max(lease_bound_, *record->lease);
   if (record->max_lease) lease_bound_ = std::max(lease_bound_, *record->max_lease);
   if (record->lane != options_.lane || event.offset < view.end_at_start) return;
+  if (record->inc > inc_limit(event.stamped) && record->type != RecordType::claim) return;
   switch (record->type) {
     case RecordType::claim:
       return on_claim(event, *record, now);
@@ -68,8 +69,7 @@ void Directory::on(const Received& event, LocalTime now) {
 }
 
 void Directory::on_claim(const Received& event, const Record& record, LocalTime now) {
-  const Epoch epoch{record.inc != 0 ? record.inc : event.stamped.time_since_epoch().count(),
-                    event.offset};
+  const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   const PeerPtr who = peer(record);
   const auto claim = [&](Partition partition) {
     if (log_of(partition) != event.log) return;

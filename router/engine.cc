@@ -7,6 +7,8 @@
 namespace neliroute {
 namespace {
 
+// No lease is nearly as long, so nothing that a longer bound could wait for is left.
+constexpr milliseconds kDrainMax{std::chrono::hours{24}};
 // A ledger that does not close by then is left to the operating system.
 constexpr milliseconds kCloseBound{3000};
 // One that does not even say so is dropped.
@@ -233,6 +235,7 @@ void Engine::fail(const Error& error) {
 }
 
 void Engine::drain(milliseconds bound, std::function<void()> done) {
+  bound = std::clamp(bound, milliseconds{0}, kDrainMax);
   boost::asio::post(strand_, [self = shared_from_this(), bound, done = std::move(done)]() mutable {
     if (!self->ledger_) return done();
     self->drained_.push_back(std::move(done));

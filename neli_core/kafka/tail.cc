@@ -102,7 +102,6 @@ void Tail::consume(Log log, std::int64_t offset) {
 void Tail::start(Log log) {
   LogTail next;
   next.phase = Phase::probing;
-  next.lease_bound = options_.lease;
   next.span = kFirstSpan;
   next.refused_told = tail(log).refused_told;
   next.from_end = tail(log).from_end;
@@ -169,13 +168,15 @@ bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   return true;
 }
 
+// The end of the log, from which the way back is measured, and T* there. A line that is none of
+// our records says nothing of leases: then it is the longest that there may be.
 void Tail::note_last(LogTail& t, const Decoded& value, BrokerTime stamped) {
+  if (!t.record_seen) t.last_stamp = stamped;
   t.record_seen = true;
-  t.last_stamp = stamped;
   const auto* record = std::get_if<Record>(&value);
-  if (record == nullptr) return;
-  if (record->lease) t.lease_bound = std::max(t.lease_bound, *record->lease);
-  if (record->max_lease) t.lease_bound = std::max(t.lease_bound, *record->max_lease);
+  if (record == nullptr || !record->max_lease || t.lease_bound) return;
+  t.lease_bound = std::max({options_.lease, record->lease.value_or(milliseconds{0}),
+                            *record->max_lease});
 }
 
 void Tail::on_record(Log log, const rd_kafka_message_t& message) {
@@ -186,9 +187,10 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
       decode_record({static_cast<const char*>(message.payload), message.len});
   if (t.phase == Phase::probing) return note_last(t, value, stamped);
   if (t.phase == Phase::galloping) {
+    note_last(t, value, stamped);
     // The horizon of docs/protocol.md rule 6: nothing below may still be led.
     const bool far_enough =
-        t.from_beginning || stamped <= t.last_stamp - t.lease_bound - options_.clock_error;
+        t.from_beginning || stamped <= t.last_stamp - t.lease_bound.value_or(kLeaseMax) - options_.clock_error;
     if (!far_enough) {
       t.span *= kSpanGrowth;
       return gallop(log);
@@ -208,10 +210,15 @@ void Tail::on_end(Log log, std::int64_t offset) {
   LogTail& t = tail(log);
   if (t.phase == Phase::probing) {
     t.end = offset;
-    if (!options_.watcher && t.record_seen) return gallop(log);
+    if (!options_.watcher && offset > 0) return gallop(log);
     return begin(log, offset);
   }
-  if (t.phase == Phase::galloping) return begin(log, offset);  // retention took the rest meanwhile
+  if (t.phase == Phase::galloping) {
+    // No record so far behind: there are markers only, or retention took the rest meanwhile.
+    if (t.from_beginning) return begin(log, offset);
+    t.span *= kSpanGrowth;
+    return gallop(log);
+  }
   if (t.phase != Phase::reading) return;
   if (t.reread && !answer_reread(log, offset, nullptr, {})) return;
   if (offset < t.next) return gap(log, GapReason::truncated);  // what was read is there no more
@@ -244,7 +251,7 @@ void Tail::begin(Log log, std::int64_t start) {
   t.asked_at = kNever;
   t.from_end = false;
   patience_ = kPatience;
-  events_(TailStarted{log, start, t.end}, boot_now());
+  events_(TailStarted{log, start, t.end, std::nullopt, t.from_beginning}, boot_now());
 }
 
 bool Tail::reread(const RereadRequest& request) {

@@ -81,7 +81,7 @@ class Tail {
     std::int64_t end = -1;
     bool record_seen = false;
     BrokerTime last_stamp;
-    milliseconds lease_bound{0};
+    std::optional<milliseconds> lease_bound;  ///< T*, where a record said it
     std::int64_t span = 0;
     bool from_beginning = false;
     bool from_end = false;  ///< retention took even the last record

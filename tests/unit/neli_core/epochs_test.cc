@@ -153,6 +153,58 @@ TEST(Epoch, absurd_incs_are_unreadable_and_overflow_nothing) {
   EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'010'000, 1}));
 }
 
+TEST(Epoch, an_inc_a_lifetime_ahead_is_not_believed) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0-3");
+  const std::int64_t limit = inc_limit(rig.broker_now());
+  for (const std::int64_t inc : {limit + 1, kIncMax}) {
+    rig.append(kLog, renewal_of(0xff, {inc, 999'999}, "0-3", "0-3"));
+    rig.append(kLog, release_of(0xff, {inc, 999'999}, "0-3"));
+    rig.settle();
+    EXPECT_TRUE(a.leads(0, rig.now()));
+    EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
+  }
+  rig.append(kLog, claim_of(0xff, "0", kIncMax));
+  rig.settle();
+  EXPECT_TRUE(a.core.epoch(kP0)) << "a claim it is all the same: it drains";
+  EXPECT_EQ(a.last(TransitionKind::draining, 0)->partition, kP0);
+}
+
+TEST(Epoch, the_greatest_inc_that_is_believed_leaves_room_above_it) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0-3");
+  const Epoch poison{inc_limit(rig.broker_now()), 999'999};
+  rig.append(kLog, renewal_of(0xff, poison, "0-3", "0-3"));
+  rig.settle();
+  EXPECT_EQ(a.last(TransitionKind::stopped, 0)->reason, StopReason::gap);
+  ASSERT_EQ(a.restarts.size(), 1u);
+  rig.restart_tail(a, kLog, 0);
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 10s));
+  EXPECT_GT(*a.core.epoch(kP0), poison);
+  a.written.clear();
+  rig.run_for(2s);
+  EXPECT_TRUE(a.leads(0, rig.now()));
+  EXPECT_EQ(a.records(RecordType::claim).size(), 0u) << "one claim was enough";
+}
+
+TEST(Epoch, the_limits_of_incs_overflow_nothing) {
+  using std::chrono::milliseconds;
+  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  const Record claim = claim_of(9, "0");
+  for (const std::int64_t stamp : {kMin, std::int64_t{-1}, std::int64_t{0}, kMax}) {
+    const BrokerTime stamped{milliseconds{stamp}};
+    EXPECT_GE(inc_limit(stamped), std::int64_t{1} << 42);
+    EXPECT_LE(inc_limit(stamped), kIncMax);
+    EXPECT_GE(claim_epoch(claim, stamped, 3).inc, 0);
+    EXPECT_LT(claim_epoch(claim, stamped, 3).inc, kIncMax);
+  }
+  EXPECT_EQ(next_inc(7), 8);
+  EXPECT_EQ(next_inc(kIncMax), kIncMax);
+}
+
 TEST(Batches, a_process_writes_one_renewal_an_interval_and_log) {
   RigOptions options;
   options.slots = 256;

@@ -79,6 +79,53 @@ TEST(Rule6, horizon_is_over_at_once_where_the_first_record_is_old_enough) {
   EXPECT_TRUE(a.leads(0, rig.now())) << "after a crash the session has outlived the lease";
 }
 
+// What lies below may be led for as long as any lease; junk, and newcomers, do not know better.
+TEST(Rule6, horizon_of_who_reads_no_max_ms_in_the_history_is_that_of_the_longest_lease) {
+  Rig rig(exclusive());
+  Record long_lease = claim_of(9, "0");
+  long_lease.lease = long_lease.max_lease = 30'000ms;
+  rig.append(kLog, long_lease);
+  for (int i = 0; i < 24; ++i) {
+    rig.run_for(200ms);
+    rig.append(kLog, "a line that is no record");
+  }
+  auto& b = rig.start(2, "b", /*tail_from=*/5);
+  rig.assign(b, "0");
+  // b(first) + 10 min + e - b(own claim) = 600'000 + 100 - 3800 ms, and 0.1 % and 1 us.
+  rig.append(kLog, claim_of(7, "1"));
+  expect_leads_from(rig, b, rig.now() + 596'896'301us);
+}
+
+TEST(Rule6, horizon_of_who_reads_max_ms_in_the_history_is_that_bound) {
+  Rig rig(exclusive());
+  rig.append(kLog, "a line that is no record");
+  rig.append(kLog, claim_of(7, "1"));
+  rig.run_for(1100ms);
+  auto& b = rig.start(2, "b", /*tail_from=*/1);
+  rig.assign(b, "0");
+  EXPECT_TRUE(b.leads(0, rig.now()));
+}
+
+TEST(Rule6, nothing_lies_below_the_beginning_of_a_log) {
+  Rig rig(exclusive());
+  rig.append(kLog, "a line that is no record");
+  rig.append(kLog, "another");
+  rig.run_for(1100ms);
+  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+  core.tick(rig.now());
+  core.step(TailStarted{kLog, 1, 1, std::nullopt, /*from_beginning=*/true}, rig.now());
+  core.step(GroupAssigned{*PartitionRanges::parse("0")}, rig.now());
+  const Ready ready = core.take_ready();
+  ASSERT_EQ(ready.writes.size(), 1u);
+  const Decoded claim = decode_record(ready.writes[0].value);
+  const LocalTime l0 = rig.now();
+  core.step(Received{kLog, 1, rig.broker_now(), true, &claim}, l0);
+  core.tick(l0 + 1001001us);
+  EXPECT_FALSE(core.leads(kP0, l0 + 1001001us)) << "its own lease is over by then";
+  EXPECT_EQ(core.role_state(kP0), RoleState::looking);
+  EXPECT_NE(core.next_deadline(), kNever);
+}
+
 TEST(Rule6, r_a_release_read_before_the_wait_ends_it) {
   Rig rig(exclusive());
   auto& a = rig.start(1, "a");
@@ -249,6 +296,7 @@ TEST(Valid, a_renewal_behind_a_newer_claim_keeps_nobody_waiting) {
 TEST(Valid, a_renewal_whose_claim_was_not_read_is_valid) {
   Rig rig(exclusive());
   const Epoch epoch = rig.append_claim(kLog, claim_of(9, "0"));
+  rig.append(kLog, claim_of(9, "3"));  // T* is read with it
   auto& a = rig.start(1, "a", 1);
   rig.run_for(2s);
   rig.append(kLog, renewal_of(9, epoch, "0", "0"));

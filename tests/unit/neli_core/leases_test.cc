@@ -176,7 +176,8 @@ TEST(Rule3, a_release_of_a_claim_never_read_outlives_its_late_renewals) {
   options.mode = Mode::exclusive;
   Rig rig(options);
   const Epoch epoch = rig.append_claim(kLog, claim_of(9, "0"));
-  auto& a = rig.start(1, "a", 1);  // its tail starts behind the claim
+  rig.append(kLog, claim_of(9, "3"));
+  auto& a = rig.start(1, "a", 1);  // its tail starts behind the first claim
   rig.run_for(1500ms);
   rig.append(kLog, release_of(9, epoch, "0"));
   rig.append(kLog, renewal_of(9, epoch, "0", "0"));

@@ -217,6 +217,15 @@ void Walk::fetch(const NodePtr& node, std::uint32_t log) {
   if (tail.version == version) schedule_fetch(node, log, 70 * kMs);  // and again if nothing comes
 }
 
+// T*, as the last record says it; the longest lease that there is, where none does.
+milliseconds Walk::lease_bound_at(const std::vector<std::shared_ptr<const Stored>>& records,
+                                  const Node& node) {
+  const auto* last = records.empty() ? nullptr : std::get_if<Record>(&records.back()->value);
+  if (last == nullptr || !last->max_lease) return kLeaseMax;
+  const milliseconds said = std::max(*last->max_lease, last->lease.value_or(milliseconds{0}));
+  return std::max(node.core->options().lease, said);
+}
+
 // Section 3, rule 6: an owner's tail starts T* + e before the last record, at least one back.
 void Walk::restart_tail(const NodePtr& node, std::uint32_t log) {
   Tail& tail = node->tails[log];
@@ -228,7 +237,7 @@ void Walk::restart_tail(const NodePtr& node, std::uint32_t log) {
     const auto& records = logs_[log].records;
     const auto end = static_cast<std::int64_t>(records.size());
     std::int64_t start = believe_broker_time_ ? std::max<std::int64_t>(end - 1, 0) : 0;
-    const auto back = node->core->lease_bound() + milliseconds{kClockErrorMs};
+    const auto back = lease_bound_at(records, *node) + milliseconds{kClockErrorMs};
     const auto stamp_of = [&](std::int64_t i) {
       return records[static_cast<std::size_t>(i)]->stamped;
     };

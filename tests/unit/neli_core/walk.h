@@ -108,6 +108,8 @@ class Walk {
   void append(std::uint32_t log, const Decoded& value);
   void schedule_fetch(const NodePtr& node, std::uint32_t log, Time wait);
   void fetch(const NodePtr& node, std::uint32_t log);
+  static milliseconds lease_bound_at(const std::vector<std::shared_ptr<const Stored>>& records,
+                                     const Node& node);
   void restart_tail(const NodePtr& node, std::uint32_t log);
   void reread(const NodePtr& node, const RereadRequest& request);
 
