@@ -117,7 +117,7 @@ void Engine::tell_silence(LocalTime now) {
     const bool told = std::exchange(silences_[l], silence) == silence;
     if (told || !on_change_ || abandoned_) continue;
     for (std::uint32_t p = l; p < view_.partition_count(); p += log_count_) {
-      if (!directory_.hint(Partition{p}).owner) on_change_(Partition{p});
+      if (!directory_.hint(Partition{p}).owner && !abandoned_) on_change_(Partition{p});
     }
   }
 }
@@ -169,8 +169,9 @@ void Engine::publish(const std::vector<Transition>& transitions) {
   for (std::uint32_t l = 0; l < log_count_; ++l) {
     view_.set_log(Log{l}, directory_.answering_until(Log{l}), directory_.history_until(Log{l}));
   }
-  if (!on_change_ || abandoned_) return;
-  for (const Partition p : changed) on_change_(p);
+  for (const Partition p : changed) {
+    if (on_change_ && !abandoned_) on_change_(p);
+  }
 }
 
 void Engine::tell(const std::vector<Transition>& transitions) {
@@ -205,6 +206,7 @@ void Engine::replay_leading() {
     const Partition p{i};
     const RoleState state = core_->role_state(p);
     if (state != RoleState::leading && state != RoleState::draining) continue;
+    if (abandoned_ || !on_transition_) return;
     const Epoch epoch = *core_->epoch(p);
     on_transition_({TransitionKind::acquired, p, epoch, now, StopReason::none, kNever}, {});
     if (state == RoleState::draining) {

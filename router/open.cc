@@ -3,6 +3,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <utility>
@@ -61,6 +62,18 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   return core;
 }
 
+// What can be told before the session is known.
+Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partitions) {
+  if (auto even = check_slots(options, partitions); !even) return even;
+  LedgerFacts facts;
+  facts.partitions = partitions;
+  facts.logs = options.kafka.logs.value_or(std::min(kLogsDefault, partitions));
+  Timing timing = watcher_timing(options.timing);
+  timing.lease = options.timing.lease.value_or(timing.lease);
+  timing.interval = options.timing.interval.value_or(timing.lease / 4);
+  return core_options(options, facts, timing).validate();
+}
+
 }  // namespace
 
 Result<void> check_hash(SlotCount slots, HashScheme hash) {
@@ -91,7 +104,9 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   options.kafka.watcher = watcher;
   options.kafka.mode = options.mode;
   options.timing.mode = options.mode;
-  const auto facts = prepare_topic(options.kafka, options.log);
+  const auto facts = prepare_topic(options.kafka, options.log, [&](std::uint32_t partitions) {
+    return check_new_topic(options, partitions);
+  });
   if (!facts) return facts.error();
   for (const Notice& notice : facts->notices) log(notice.severity, notice.text);
   if (auto even = check_slots(options, facts->partitions); !even) return even.error();

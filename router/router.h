@@ -41,7 +41,9 @@ class Router {
   /// missing, and joins the group as soon as the executor runs.
   [[nodiscard]] static Result<std::unique_ptr<Router>> open(boost::asio::any_io_executor executor,
                                                             RouterOptions options);
-  /// Leaves without handing over; others take over when the leases and the session are past.
+  /// Leaves without handing over; others take over when the leases and the session are past. No
+  /// handler is called any more; one that runs on another thread right now is not waited for, so
+  /// destroy it on its executor, or after async_drain().
   ~Router();
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;

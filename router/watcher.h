@@ -27,6 +27,7 @@ class Watcher {
   /// Of the options, mode, group, process and timing (but for the lease) mean nothing here.
   [[nodiscard]] static Result<std::unique_ptr<Watcher>> open(
       boost::asio::any_io_executor executor, RouterOptions options);
+  /// As ~Router: on its executor, or after close().
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;

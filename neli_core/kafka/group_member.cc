@@ -1,7 +1,6 @@
 #include "neli_core/kafka/group_member.h"
 
 #include <array>
-#include <thread>
 #include <utility>
 
 #include "neli_core/kafka/clock.h"
@@ -36,7 +35,14 @@ GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink even
 
 GroupMember::~GroupMember() { end_membership(); }
 
+Result<void> GroupMember::check_settings() const {
+  auto made = make_client(ClientKind::group, settings_);
+  if (!made) return made.error();
+  return {};
+}
+
 Result<void> GroupMember::join() {
+  rejoin_at_ = later(boot_now(), kRejoinAfter);  // should it fail
   auto made = make_client(ClientKind::group, settings_);
   if (!made) return made.error();
   handle_ = std::move(*made);
@@ -48,12 +54,14 @@ Result<void> GroupMember::join() {
                                     RD_KAFKA_PARTITION_UA);
   const rd_kafka_resp_err_t error = rd_kafka_subscribe(handle_.get(), topics.get());
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    end_membership();
     return Error{Errc::ledger_refused,
                  std::string("cannot join the group: ") + rd_kafka_err2str(error)};
   }
   if (settings_.protocol == GroupProtocol::classic) {
     pump_ = std::make_unique<HeartbeatPump>(handle_.get(), settings_.timing.heartbeat);
   }
+  rejoin_at_ = kNever;
   return {};
 }
 
@@ -143,12 +151,9 @@ void GroupMember::end_membership() {
   for (const auto& event : rebalances_) let_proceed(event.get());
   rebalances_.clear();
   if (leaving_) finish_leaving();
-  const bool ended = !leaving_ || gone();
   wakeup_.detach(queue_.get());
   queue_.reset();
-  if (ended) return handle_.reset();
-  // Destroying waits for what does not end; nobody else has to.
-  std::thread([handle = std::move(handle_)]() mutable { handle.reset(); }).detach();
+  handle_.reset();
 }
 
 // Who is dropped while it leaves still owes the answers without which the consumer does not end.
@@ -171,8 +176,7 @@ void GroupMember::give_up_after_fatal_error() {
 
 void GroupMember::rejoin_if_due(LocalTime now) {
   if (now < rejoin_at_) return;
-  rejoin_at_ = kNever;
-  if (!join()) rejoin_at_ = later(now, kRejoinAfter);
+  static_cast<void>(join());  // the first failure was told
 }
 
 }  // namespace neliroute

@@ -26,6 +26,9 @@ class GroupMember {
   GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink events);
   ~GroupMember();
 
+  /// Whether librdkafka takes the settings: it says so of a client only.
+  [[nodiscard]] Result<void> check_settings() const;
+  /// Tries again by itself if that fails.
   [[nodiscard]] Result<void> join();
   /// Lets the event handed out last proceed.
   void finish();
@@ -37,7 +40,7 @@ class GroupMember {
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
   /// Hands out the next event, if none is being dealt with.
   void announce_next();
-  /// Joins again, if a fatal error ended the last membership a while ago.
+  /// Joins again, if a fatal error ended the last membership, or joining failed, a while ago.
   void rejoin_if_due(LocalTime now);
 
  private:

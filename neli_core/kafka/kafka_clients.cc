@@ -65,7 +65,8 @@ Result<void> KafkaLedger::Clients::open() {
                                            ever_assigned_ = true;
                                            emit(e);
                                          });
-  return {};
+  writer_->before_replacement([this] { forget_members_question(); });
+  return group_->check_settings();
 }
 
 void KafkaLedger::Clients::start(EventSink events, NoticeSink notices) {
@@ -79,7 +80,7 @@ void KafkaLedger::Clients::start(EventSink events, NoticeSink notices) {
 }
 
 void KafkaLedger::Clients::emit(const Event& event) {
-  if (std::holds_alternative<Received>(event)) last_trouble_.clear();  // it reads again
+  if (std::holds_alternative<Received>(event)) troubles_.clear();  // it reads again
   if (!closing_ && events_) events_(event, boot_now());
 }
 
@@ -187,27 +188,29 @@ void KafkaLedger::Clients::on_other(const rd_kafka_event_t* constant) {
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
   // A broker that is away is told by the log; each client would say it again here.
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
-    on_trouble(error, "no broker can be reached; still trying");
+    on_trouble(troubles_, error, "no broker can be reached; still trying");
   } else if (!is_unreachable(error)) {
-    on_trouble(error, rd_kafka_event_error_string(event));
+    on_trouble(troubles_, error, rd_kafka_event_error_string(event));
   }
 }
 
 void KafkaLedger::Clients::on_written(std::uint64_t seq, rd_kafka_resp_err_t error) {
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
     ever_stored_ = true;
-    last_trouble_.clear();
+    write_troubles_.clear();
     return emit(WriteAcknowledged{seq});
   }
-  if (is_refusal(error) && !closing_) on_trouble(error, "a record cannot be written");
+  if (!closing_ && !is_own_doing(error)) {
+    on_trouble(write_troubles_, error, "a record cannot be written");
+  }
   emit(WriteFailed{seq});
 }
 
 // Told once, until something works again. What never worked is not waited for.
-void KafkaLedger::Clients::on_trouble(rd_kafka_resp_err_t error, std::string text) {
+void KafkaLedger::Clients::on_trouble(std::set<std::string>& told, rd_kafka_resp_err_t error,
+                                      std::string text) {
   std::string trouble = log_filter_.secrets().without(describe(error, text));
-  if (trouble == last_trouble_) return;
-  last_trouble_ = trouble;
+  if (!told.insert(trouble).second) return;
   const bool of_group = error == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
   const bool of_topic = error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
                         error == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
@@ -288,6 +291,13 @@ void KafkaLedger::Clients::count_members(
   std::array<char, 256> text{};
   rd_kafka_AdminOptions_set_request_timeout(options.get(), kAskGroupMs, text.data(), text.size());
   rd_kafka_DescribeConsumerGroups(writer_->handle(), groups, 1, options.get(), admin_queue_.get());
+}
+
+// Its queue belongs to the client that was asked.
+void KafkaLedger::Clients::forget_members_question() {
+  if (admin_queue_) wakeup_->detach(admin_queue_.get());
+  admin_queue_.reset();
+  if (auto answer = std::exchange(members_answer_, nullptr)) answer(std::nullopt);
 }
 
 void KafkaLedger::Clients::on_members(rd_kafka_event_t* event) {

@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
+#include <set>
 #include <optional>
 #include <vector>
 
@@ -49,7 +50,8 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void serve_later();
   void on_other(const rd_kafka_event_t* event);
   void on_written(std::uint64_t seq, rd_kafka_resp_err_t error);
-  void on_trouble(rd_kafka_resp_err_t error, std::string text);
+  void on_trouble(std::set<std::string>& told, rd_kafka_resp_err_t error, std::string text);
+  void forget_members_question();
   void on_members(rd_kafka_event_t* event);
   void check_topic_if_due(LocalTime now);
   void emit(const Event& event);
@@ -74,7 +76,9 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   LocalTime next_topic_check_ = kLongAgo;
   milliseconds topic_check_pause_{0};
   std::string topic_trouble_;
-  std::string last_trouble_;
+  /// What was told, of reading and in general, and of writing; until that works again.
+  std::set<std::string> troubles_;
+  std::set<std::string> write_troubles_;
   std::function<void(const Error&)> refused_;
   bool ever_stored_ = false;
   bool ever_assigned_ = false;

@@ -19,6 +19,16 @@ std::string_view advice(rd_kafka_resp_err_t error) noexcept {
     case RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL:
       return "a member with another protocol or assignor is in the group: give each application "
              "its own --group, and all processes the same --group-protocol";
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+      return "raise the topic's max.message.bytes (and -X message.max.bytes) to 64 KiB or more";
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+      return "records have no key, which a compacted topic refuses: set cleanup.policy=delete";
+    case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS:
+    case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+      return "fewer replicas than min.insync.replicas are in sync: look at the brokers";
+    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
+      return "not stored within a lease: its leader is away or slow, or fewer replicas than "
+             "min.insync.replicas are in sync";
     case RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED:
       return "raise the broker's group.max.size or group.consumer.max.size";
     case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
@@ -68,6 +78,11 @@ bool is_refusal(rd_kafka_resp_err_t error) noexcept {
     default:
       return false;
   }
+}
+
+bool is_own_doing(rd_kafka_resp_err_t error) noexcept {
+  return error == RD_KAFKA_RESP_ERR__PURGE_QUEUE || error == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT ||
+         error == RD_KAFKA_RESP_ERR__DESTROY;
 }
 
 bool is_unreachable(rd_kafka_resp_err_t error) noexcept {

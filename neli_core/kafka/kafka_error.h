@@ -25,6 +25,9 @@ enum class TailFault {
 /// The broker answered, and will answer the same until somebody changes a right or a secret.
 [[nodiscard]] bool is_refusal(rd_kafka_resp_err_t error) noexcept;
 
+/// What becomes of a record because its client is being ended.
+[[nodiscard]] bool is_own_doing(rd_kafka_resp_err_t error) noexcept;
+
 /// No answer, yet.
 [[nodiscard]] bool is_unreachable(rd_kafka_resp_err_t error) noexcept;
 

@@ -7,6 +7,8 @@
 
 #include <memory>
 
+#include "neli_core/kafka/background_destroy.h"
+
 namespace neliroute::rdkafka {
 
 template <auto Destroy>
@@ -17,11 +19,8 @@ struct Deleter {
   }
 };
 
-/// Never leaves the group by itself: who wants that closes the consumer first (group_member.h).
 struct HandleDeleter {
-  void operator()(rd_kafka_t* handle) const noexcept {
-    rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-  }
+  void operator()(rd_kafka_t* handle) const noexcept { destroy(handle, kDestroyPatience); }
 };
 
 /// rd_kafka_metadata() hands out a pointer to const.

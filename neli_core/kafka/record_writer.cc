@@ -19,9 +19,7 @@ RecordWriter::RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer 
     : settings_(settings), wakeup_(wakeup), answer_(std::move(answer)) {}
 
 RecordWriter::~RecordWriter() {
-  if (!handle_) return;
-  wakeup_.detach(queue_.get());
-  rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+  if (handle_) wakeup_.detach(queue_.get());
 }
 
 Result<void> RecordWriter::open() {
@@ -48,7 +46,7 @@ bool RecordWriter::write(const Write& write) {
       topic_ && rd_kafka_produce(topic_.get(), static_cast<std::int32_t>(write.log.value()),
                                  RD_KAFKA_MSG_F_COPY, const_cast<char*>(write.value.data()),
                                  write.value.size(), nullptr, 0, opaque_of(write.seq)) == 0;
-  if (!taken) refused_.push_back(write.seq);
+  if (!taken) refused_.emplace_back(write.seq, rd_kafka_last_error());
   return taken;
 }
 
@@ -57,9 +55,7 @@ void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error) {
 }
 
 bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
-  for (const std::uint64_t seq : std::exchange(refused_, {})) {
-    answer(seq, RD_KAFKA_RESP_ERR__QUEUE_FULL);
-  }
+  for (const auto& [seq, error] : std::exchange(refused_, {})) answer(seq, error);
   if (!queue_) return false;
   const auto event = rdkafka::poll(queue_.get());
   if (!event) return false;
@@ -82,11 +78,11 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
 // An idempotent producer that lost count of its records refuses all further ones. Safety never
 // rests on idempotence, so a new one goes on; what was on its way counts as not stored.
 void RecordWriter::replace_after_fatal_error() {
+  if (before_) before_();
   wakeup_.detach(queue_.get());
-  rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
   queue_.reset();
   topic_.reset();
-  handle_.reset();
+  rdkafka::destroy(handle_.release(), milliseconds{0});  // leases wait for the next one
   // The same settings made a client before. Without one every write fails, and leases end.
   static_cast<void>(open());
   for (const std::uint64_t seq : std::set<std::uint64_t>(outstanding_)) {

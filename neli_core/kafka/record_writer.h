@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "neli_core/kafka/client_config.h"
@@ -26,6 +27,8 @@ class RecordWriter {
   ~RecordWriter();
 
   [[nodiscard]] Result<void> open();
+  /// Called before a client is replaced: nothing of it may be used any more.
+  void before_replacement(std::function<void()> handler) { before_ = std::move(handler); }
   /// Blocks for at most 2 s; at the start only.
   void warm_up();
   /// False: refused at once; serve() will answer it.
@@ -48,7 +51,8 @@ class RecordWriter {
   rdkafka::QueuePtr queue_;
   std::set<std::uint64_t> outstanding_;
   /// Refused at once; answered by the next serve().
-  std::vector<std::uint64_t> refused_;
+  std::vector<std::pair<std::uint64_t, rd_kafka_resp_err_t>> refused_;
+  std::function<void()> before_;
 };
 
 }  // namespace neliroute

@@ -52,8 +52,7 @@ void Tail::release_client() {
   wakeup_.detach(queue_.get());
   queue_.reset();
   topic_.reset();
-  // Waits for the client's threads; one that is stuck in a name lookup takes many seconds.
-  std::thread([handle = std::move(handle_)]() mutable { handle.reset(); }).detach();
+  rdkafka::destroy(handle_.release(), milliseconds{0});  // it may be replaced while others read
   for (LogTail& t : logs_) t.consuming = false;
 }
 

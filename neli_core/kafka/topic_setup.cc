@@ -205,7 +205,9 @@ Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {
                                       " ms; raise retention.ms, or lower --lease"};
 }
 
-Result<LedgerFacts> prepare_topic(const KafkaOptions& options, const NoticeSink& waiting) {
+Result<LedgerFacts> prepare_topic(
+    const KafkaOptions& options, const NoticeSink& waiting,
+    const std::function<Result<void>(std::uint32_t partitions)>& before_creation) {
   if (auto allowed = check_properties(options); !allowed) return allowed.error();
   auto handle = make_client(ClientKind::admin, {options, Timing{}, GroupProtocol::classic, false});
   if (!handle) return handle.error();
@@ -221,6 +223,10 @@ Result<LedgerFacts> prepare_topic(const KafkaOptions& options, const NoticeSink&
   if (!seen) return unreachable(options, broker, error);
   LedgerFacts facts;
   if (is_missing(*seen)) {
+    if (before_creation && !options.watcher) {
+      auto fits = before_creation(options.partitions.value_or(kPartitionsDefault));
+      if (!fits) return fits.error();
+    }
     auto created = create(broker, options, facts);
     if (!created) return created.error();
     seen = *created;

@@ -35,8 +35,10 @@ struct LedgerFacts {
 };
 
 /// `waiting` is told when no broker answers at first, and why it is waited.
-[[nodiscard]] Result<LedgerFacts> prepare_topic(const KafkaOptions& options,
-                                                const NoticeSink& waiting = {});
+/// `before_creation` may refuse what the new topic would not fit: nothing is left behind then.
+[[nodiscard]] Result<LedgerFacts> prepare_topic(
+    const KafkaOptions& options, const NoticeSink& waiting = {},
+    const std::function<Result<void>(std::uint32_t partitions)>& before_creation = {});
 
 /// Refuses a topic that keeps less than 10 x T.
 [[nodiscard]] Result<void> check_retention(const LedgerFacts& facts, milliseconds lease);

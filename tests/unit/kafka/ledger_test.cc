@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <boost/asio/io_context.hpp>
 #include <future>
 
 #include "neli_core/kafka/clock.h"
@@ -200,6 +201,17 @@ TEST_F(LedgerTest, ASecondMemberGetsItsShareOnceTheFirstLetsGo) {
     for (const PartitionRanges& ranges : seen.assigned) count += ranges.size();
     return count == LedgerRig::kPartitions / 2;
   }));
+}
+
+TEST_F(LedgerTest, WhatOnlyTheGroupsClientRefusesIsRefusedAtOnce) {
+  rig_.open_broker();
+  KafkaLedgerParameters parameters = rig_.parameters();
+  parameters.kafka.properties["max.poll.interval.ms"] = "1000";
+  boost::asio::io_context io;
+  const auto opened = KafkaLedger::open(io.get_executor(), parameters);
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_NE(opened.error().message().find("max.poll.interval.ms"), std::string::npos)
+      << opened.error().message();
 }
 
 TEST_F(LedgerTest, TheMembersAreCountedOrNobodyCanTell) {
