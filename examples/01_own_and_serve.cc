@@ -43,8 +43,9 @@ int main(int count, char** arguments) {
     // acquired: load what the partition needs. stopped: finish, then let the token go.
     std::clog << to_string(change.kind) << " partition " << change.partition.value() << '\n';
   });
-  router.on_failure([&io](const neliroute::Error& error) {
-    std::cerr << error.message() << '\n';
+  int status = 0;
+  router.on_failure([&](const neliroute::Error&) {  // which the log has told
+    status = 2;
     io.stop();
   });
   // Hand over, then end: on a signal, or when nobody asks any more.
@@ -64,4 +65,5 @@ int main(int count, char** arguments) {
   };
   next();
   io.run();
+  return status;
 }

@@ -99,8 +99,8 @@ using Decoded = std::variant<Record, Ignored>;
 /// What every reader of JSON can represent.
 inline constexpr std::int64_t kIncMax = (std::int64_t{1} << 53) - 1;
 /// The greatest inc that a record of this broker time may name. Broker times are where incs come
-/// from, and they grow by one now and then: one that is a lifetime ahead is a mistake, and believing
-/// it would leave no room above it.
+/// from, and they grow by one now and then: one that is a lifetime ahead is a mistake, and
+/// believing it would leave no room above it.
 [[nodiscard]] std::int64_t inc_limit(BrokerTime stamped) noexcept;
 /// The epoch that a claim makes: a pure function of the record and where it stands.
 [[nodiscard]] Epoch claim_epoch(const Record& record, BrokerTime stamped,

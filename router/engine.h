@@ -53,8 +53,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void set_failure_handler(FailureHandler handler);
   /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
   void drain(milliseconds bound, std::function<void()> done);
-  /// Closes without handing over. No call of a handler begins from now on, but for those of drain();
-  /// one may be under way on another thread.
+  /// Closes without handing over. No call of a handler begins from now on, but for those of
+  /// drain(); one may be under way on another thread.
   void abandon();
 
  private:

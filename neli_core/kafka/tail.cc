@@ -188,8 +188,8 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
   if (t.phase == Phase::galloping) {
     note_last(t, value, stamped);
     // The horizon of docs/protocol.md rule 6: nothing below may still be led.
-    const bool far_enough =
-        t.from_beginning || stamped <= t.last_stamp - t.lease_bound.value_or(kLeaseMax) - options_.clock_error;
+    const milliseconds back = t.lease_bound.value_or(kLeaseMax) + options_.clock_error;
+    const bool far_enough = t.from_beginning || stamped <= t.last_stamp - back;
     if (!far_enough) {
       t.span *= kSpanGrowth;
       return gallop(log);
