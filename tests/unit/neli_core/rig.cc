@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace neliroute::rig {
 
@@ -37,15 +38,19 @@ Process& Rig::start(std::uint64_t id, const std::string& name, std::int64_t tail
 }
 
 Process& Rig::start(CoreOptions core_options, std::int64_t tail_from) {
+  return start(std::move(core_options), std::vector<std::int64_t>(logs_.size(), tail_from));
+}
+
+Process& Rig::start(CoreOptions core_options, const std::vector<std::int64_t>& tail_from) {
   const std::string name = core_options.process.name;
   auto made = Induction::make(std::move(core_options));
   if (!made) std::abort();
   auto process = std::make_unique<Process>(std::move(*made), name);
   Process& added = *processes_.emplace_back(std::move(process));
   if (onlooker_) onlooker_->on_start(added);
-  added.next.assign(logs_.size(), tail_from);
+  added.next = tail_from;
   added.core.tick(now_);
-  for (std::uint32_t l = 0; l < logs_.size(); ++l) restart_tail(added, Log{l}, tail_from);
+  for (std::uint32_t l = 0; l < logs_.size(); ++l) restart_tail(added, Log{l}, tail_from[l]);
   settle();
   return added;
 }
@@ -198,7 +203,8 @@ void Rig::fail_overdue_writes(Process& process) {
 
 void Rig::reread(Process& process, const RereadRequest& request) {
   process.rereads.push_back(request);
-  if (!process.answer_rereads || process.hold) return;
+  if (!process.answer_rereads) return;
+  if (process.hold) return process.owed_rereads.push_back(request);
   std::optional<RecordIdentity> found;
   const auto& records = logs_[request.log.value()];
   if (request.offset >= 0 && request.offset < static_cast<std::int64_t>(records.size())) {
@@ -206,6 +212,15 @@ void Rig::reread(Process& process, const RereadRequest& request) {
     found = identity_of(decode_record(record.value), record.stamped);
   }
   feed(process, Reread{request.log, request.question, request.offset, found});
+}
+
+void Rig::release_hold(Process& process) {
+  process.hold = false;
+  for (const RereadRequest& request : std::exchange(process.owed_rereads, {})) {
+    reread(process, request);
+  }
+  carry_out(process);
+  settle();
 }
 
 void Rig::carry_out(Process& process) {

@@ -57,6 +57,8 @@ class Process {
   /// Barriers are answered at once unless this is set.
   bool keep_barriers = false;
   bool answer_rereads = true;
+  /// What it asked for while `hold`: a ledger owes the answer, and gives it when it can.
+  std::vector<RereadRequest> owed_rereads;
   /// Its writes are stored, but the answers wait in `unanswered`.
   bool keep_acks = false;
   std::vector<std::uint64_t> unanswered;
@@ -123,6 +125,7 @@ class Rig {
   /// Starts a process; its tail starts at `tail_from` (or the beginning) of every log.
   Process& start(std::uint64_t id, const std::string& name, std::int64_t tail_from = 0);
   Process& start(CoreOptions options, std::int64_t tail_from = 0);
+  Process& start(CoreOptions options, const std::vector<std::int64_t>& tail_from);
   void assign(Process& process, const std::string& partitions);
   void revoke(Process& process, const std::string& partitions, bool lost = false);
   void step(Process& process, const Event& event);
@@ -146,6 +149,8 @@ class Rig {
   void restart_tail(Process& process, Log log, std::int64_t from);
   /// What the process wrote while `hold_writes` gets through.
   void arrive(Process& process);
+  /// The end of `hold`: rereads are answered first, as the tail seeks back before it goes on.
+  void release_hold(Process& process);
   /// After `stopped`: it looks at its clock first, then at its backlog.
   void wake(Process& process);
   void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
