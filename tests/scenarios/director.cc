@@ -118,33 +118,24 @@ Result<Actor*> Director::running(const std::string& name) {
 // A new stage: what a profile gives in this mode, unless the story says otherwise.
 Result<Lines> Director::ledger(Words& words) {
   if (auto wrong = verdict()) wrong_ = wrong;
-  StageOptions options;
-  if (words.plain[1] == "exclusive") {
-    options.rig.mode = Mode::exclusive;
-  } else if (words.plain[1] != "non_exclusive") {
+  const bool exclusive = words.plain[1] == to_string(Mode::exclusive);
+  if (!exclusive && words.plain[1] != to_string(Mode::non_exclusive)) {
     return bad("the mode is exclusive or non_exclusive");
   }
   const auto profile = parse_profile(words.take("profile").value_or("balanced"));
   if (!profile) return bad("no such profile");
-  TimingRequest request;
-  request.mode = options.rig.mode;
-  request.profile = *profile;
-  const auto timing = derive_timing(request, SessionFacts{});
-  if (!timing) return timing.error();
-  const auto lease = duration(words.take("lease"), timing->lease);
-  const auto partitions = count(words.take("partitions"), 2);
-  const auto logs = count(words.take("logs"), 1);
-  const auto slots = count(words.take("slots"), 16);
+  StageOptions options = options_for(exclusive ? Mode::exclusive : Mode::non_exclusive, *profile);
+  const auto lease = duration(words.take("lease"), options.rig.lease);
+  const auto partitions = count(words.take("partitions"), options.rig.partitions);
+  const auto logs = count(words.take("logs"), options.rig.logs);
+  const auto slots = count(words.take("slots"), options.rig.slots);
   for (const Error& error : {lease.error(), partitions.error(), logs.error(), slots.error()}) {
     if (error.code() != Errc{}) return error;
   }
-  options.rig.interval = timing->interval;
   options.rig.lease = *lease;
-  options.rig.clock_error = timing->clock_error;
   options.rig.partitions = *partitions;
   options.rig.logs = *logs;
   options.rig.slots = *slots;
-  options.session = timing->session;
   options.overlap_expected = words.take("overlap").value_or("") == "expected";
   stage_ = std::make_unique<Stage>(options);
   return Lines{timing_text(options)};

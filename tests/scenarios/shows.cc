@@ -88,6 +88,11 @@ Lines Stage::who() const {
   return all;
 }
 
+Tally Stage::tally(Partition partition, Lane lane) const {
+  const auto found = tallies_.find({lane, partition});
+  return found == tallies_.end() ? Tally{} : found->second;
+}
+
 Lines Stage::take_tally() {
   std::map<Lane, std::vector<std::pair<PartitionRanges, std::string>>> lanes;
   for (const auto& [key, tally] : tallies_) {

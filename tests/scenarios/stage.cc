@@ -2,10 +2,26 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "tests/scenarios/tell.h"
 
 namespace neliroute::scenario {
+
+StageOptions options_for(Mode mode, Profile profile) {
+  TimingRequest request;
+  request.mode = mode;
+  request.profile = profile;
+  const Timing timing = derive_timing(request, SessionFacts{}).value();
+  StageOptions options;
+  options.rig.mode = mode;
+  options.rig.partitions = 2;
+  options.rig.interval = timing.interval;
+  options.rig.lease = timing.lease;
+  options.rig.clock_error = timing.clock_error;
+  options.session = timing.session;
+  return options;
+}
 
 Stage::Stage(StageOptions options) : options_(options), rig_(options.rig) {
   rig_.set_onlooker(this);

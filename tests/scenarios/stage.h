@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "neli_core/timing.h"
 #include "tests/scenarios/lookup.h"
 #include "tests/unit/neli_core/rig.h"
 
@@ -26,6 +27,9 @@ struct StageOptions {
   /// Exclusive: a story in which two lead at once must say that it means to show this.
   bool overlap_expected = false;
 };
+
+/// What a profile gives in a mode, with the consumer group protocol.
+[[nodiscard]] StageOptions options_for(Mode mode, Profile profile = Profile::balanced);
 
 /// How long nobody, and more than one, led a partition since somebody first did.
 struct Tally {
@@ -63,6 +67,7 @@ class Stage final : private rig::Onlooker {
   void create_topic();
 
   [[nodiscard]] Lines who() const;
+  [[nodiscard]] Tally tally(Partition partition, Lane lane = Lane{0}) const;
   /// And starts anew.
   [[nodiscard]] Lines take_tally();
   [[nodiscard]] Lines log(Log log, std::size_t from, bool json);
