@@ -116,7 +116,7 @@ TEST(LeaderElectionLease, the_store_refuses_whose_epoch_is_not_the_newest) {
 
 // leader-election-lease: "A fencing token is a number that increases every time that a distributed
 // lock is acquired – in other words, it's a logical clock."
-TEST(LeaderElectionLease, the_epoch_increases_with_every_acquisition_whatever_becomes_of_the_topic) {
+TEST(LeaderElectionLease, the_epoch_increases_with_every_acquisition_even_if_the_topic_is_new) {
   Scene scene(Mode::exclusive);
   scene.start("a", "0");
   scene.start("b");
