@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace neliroute::rig {
 
@@ -37,14 +38,19 @@ Process& Rig::start(std::uint64_t id, const std::string& name, std::int64_t tail
 }
 
 Process& Rig::start(CoreOptions core_options, std::int64_t tail_from) {
+  return start(std::move(core_options), std::vector<std::int64_t>(logs_.size(), tail_from));
+}
+
+Process& Rig::start(CoreOptions core_options, const std::vector<std::int64_t>& tail_from) {
   const std::string name = core_options.process.name;
   auto made = Induction::make(std::move(core_options));
   if (!made) std::abort();
   auto process = std::make_unique<Process>(std::move(*made), name);
   Process& added = *processes_.emplace_back(std::move(process));
-  added.next.assign(logs_.size(), tail_from);
+  if (onlooker_) onlooker_->on_start(added);
+  added.next = tail_from;
   added.core.tick(now_);
-  for (std::uint32_t l = 0; l < logs_.size(); ++l) restart_tail(added, Log{l}, tail_from);
+  for (std::uint32_t l = 0; l < logs_.size(); ++l) restart_tail(added, Log{l}, tail_from[l]);
   settle();
   return added;
 }
@@ -68,8 +74,20 @@ void Rig::revoke(Process& process, const std::string& partitions, bool lost) {
 }
 
 void Rig::step(Process& process, const Event& event) {
-  process.core.step(event, now_);
+  feed(process, event);
   carry_out(process);
+}
+
+void Rig::wake(Process& process) {
+  process.stopped = false;
+  process.core.tick(now_);
+  carry_out(process);
+  settle();
+}
+
+void Rig::skip(microseconds duration) {
+  if (onlooker_) onlooker_->on_time(now_, now_ + duration);
+  now_ += duration;
 }
 
 std::vector<Record> Process::records() const {
@@ -139,54 +157,91 @@ BrokerTime Rig::broker_now() const {
 }
 
 std::int64_t Rig::append(Log log, const std::string& value) {
-  logs_[log.value()].push_back({value, broker_now(), options.log_append_time});
-  return static_cast<std::int64_t>(logs_[log.value()].size()) - 1;
+  return store(nullptr, log, value);
+}
+
+std::int64_t Rig::store(const Process* writer, Log log, const std::string& value) {
+  auto& records = logs_[log.value()];
+  records.push_back({value, broker_now(), options.log_append_time});
+  const auto offset = static_cast<std::int64_t>(records.size()) - 1;
+  if (onlooker_) onlooker_->on_append(writer, log, offset);
+  return offset;
+}
+
+void Rig::feed(Process& process, const Event& event) {
+  if (onlooker_) onlooker_->on_event(process, event);
+  process.core.step(event, now_);
+}
+
+void Rig::write(Process& process, const Write& write) {
+  process.written.push_back(write);
+  if (process.drop_writes) return process.unanswered.push_back(write.seq);
+  if (process.fail_writes) return feed(process, WriteFailed{write.seq});
+  if (process.hold_writes) return process.in_flight.push_back({write, now_});
+  store(&process, write.log, write.value);
+  if (process.keep_acks) return process.unanswered.push_back(write.seq);
+  feed(process, WriteAcknowledged{write.seq});
+}
+
+void Rig::arrive(Process& process) {
+  while (!process.in_flight.empty()) {
+    const Write write = std::move(process.in_flight.front().write);
+    process.in_flight.pop_front();
+    store(&process, write.log, write.value);
+    step(process, WriteAcknowledged{write.seq});
+  }
+  settle();
+}
+
+void Rig::fail_overdue_writes(Process& process) {
+  while (!process.in_flight.empty() && now_ - process.in_flight.front().written >= options.lease) {
+    const std::uint64_t seq = process.in_flight.front().write.seq;
+    process.in_flight.pop_front();
+    step(process, WriteFailed{seq});
+  }
+}
+
+void Rig::reread(Process& process, const RereadRequest& request) {
+  process.rereads.push_back(request);
+  if (!process.answer_rereads) return;
+  if (process.hold) return process.owed_rereads.push_back(request);
+  std::optional<RecordIdentity> found;
+  const auto& records = logs_[request.log.value()];
+  if (request.offset >= 0 && request.offset < static_cast<std::int64_t>(records.size())) {
+    const StoredRecord& record = records[static_cast<std::size_t>(request.offset)];
+    found = identity_of(decode_record(record.value), record.stamped);
+  }
+  feed(process, Reread{request.log, request.question, request.offset, found});
+}
+
+void Rig::release_hold(Process& process) {
+  process.hold = false;
+  for (const RereadRequest& request : std::exchange(process.owed_rereads, {})) {
+    reread(process, request);
+  }
+  carry_out(process);
+  settle();
 }
 
 void Rig::carry_out(Process& process) {
   Ready ready = process.core.take_ready();
+  if (onlooker_) onlooker_->on_ready(process, ready);
   std::vector<BarrierDone> barriers;
   for (const Transition& t : ready.transitions) {
     process.transitions.push_back(t);
     if (t.kind == TransitionKind::stopped) barriers.push_back({t.partition, t.epoch});
   }
   process.rebalances_done += ready.rebalances_done;
-  for (const Write& write : ready.writes) {
-    process.written.push_back(write);
-    if (process.drop_writes) {
-      process.unanswered.push_back(write.seq);
-      continue;
-    }
-    if (process.fail_writes) {
-      process.core.step(WriteFailed{write.seq}, now_);
-      continue;
-    }
-    append(write.log, write.value);
-    if (process.keep_acks) {
-      process.unanswered.push_back(write.seq);
-      continue;
-    }
-    process.core.step(WriteAcknowledged{write.seq}, now_);
-  }
+  for (const Write& each : ready.writes) write(process, each);
   for (const Log log : ready.restart_tails) process.restarts.push_back(log);
-  for (const RereadRequest& request : ready.rereads) {
-    process.rereads.push_back(request);
-    if (!process.answer_rereads || process.hold) continue;
-    std::optional<RecordIdentity> found;
-    auto& records = logs_[request.log.value()];
-    if (request.offset >= 0 && request.offset < static_cast<std::int64_t>(records.size())) {
-      const StoredRecord& record = records[static_cast<std::size_t>(request.offset)];
-      found = identity_of(decode_record(record.value), record.stamped);
-    }
-    process.core.step(Reread{request.log, request.question, request.offset, found}, now_);
-  }
+  for (const RereadRequest& request : ready.rereads) reread(process, request);
   process.subscribed |= ready.subscribe;
   process.left_group |= ready.leave_group;
   for (Notice& notice : ready.notices) process.notices.push_back(std::move(notice));
   if (ready.refused) process.refused = ready.refused;
   process.closed |= ready.closed;
   if (!process.keep_barriers) {
-    for (const BarrierDone& done : barriers) process.core.step(done, now_);
+    for (const BarrierDone& done : barriers) feed(process, done);
   }
   const bool more = !ready.writes.empty() || !ready.rereads.empty() || !barriers.empty();
   if (more) carry_out(process);
@@ -219,9 +274,12 @@ void Rig::settle() {
 }
 
 LocalTime Rig::next_deadline() const {
-  LocalTime next = kNever;
+  LocalTime next = onlooker_ ? onlooker_->next_deadline() : kNever;
   for (const auto& process : processes_) {
-    if (!process->stopped) next = std::min(next, process->core.next_deadline());
+    if (process->stopped) continue;
+    next = std::min(next, process->core.next_deadline());
+    if (process->in_flight.empty()) continue;
+    next = std::min(next, later(process->in_flight.front().written, options.lease));
   }
   return next;
 }
@@ -239,12 +297,14 @@ bool Rig::run(const std::function<bool()>& condition, microseconds at_most) {
   while (true) {
     if (condition()) return true;
     const LocalTime next = std::min(next_deadline(), end);
-    now_ = std::max(next, now_ + microseconds{next > now_ ? 0 : 1});
+    skip(std::max(next - now_, microseconds{next > now_ ? 0 : 1}));
     for (auto& process : processes_) {
       if (process->stopped) continue;
       process->core.tick(now_);
       carry_out(*process);
+      fail_overdue_writes(*process);
     }
+    if (onlooker_) onlooker_->tick(now_);
     settle();
     if (now_ >= end) return condition();
   }

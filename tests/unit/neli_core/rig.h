@@ -26,6 +26,12 @@ struct StoredRecord {
   bool log_append_time = true;
 };
 
+/// A record that its producer holds: on its way, not yet in the log.
+struct InFlight {
+  Write write;
+  LocalTime written;
+};
+
 class Process {
  public:
   Process(Induction made, std::string called) : core(std::move(made)), name(std::move(called)) {}
@@ -51,9 +57,14 @@ class Process {
   /// Barriers are answered at once unless this is set.
   bool keep_barriers = false;
   bool answer_rereads = true;
+  /// What it asked for while `hold`: a ledger owes the answer, and gives it when it can.
+  std::vector<RereadRequest> owed_rereads;
   /// Its writes are stored, but the answers wait in `unanswered`.
   bool keep_acks = false;
   std::vector<std::uint64_t> unanswered;
+  /// Its writes stay with the producer until Rig::arrive(), or fail when they are T old.
+  bool hold_writes = false;
+  std::deque<InFlight> in_flight;
   std::vector<std::int64_t> next;  ///< per log
   std::vector<Write> written;
 
@@ -77,6 +88,23 @@ inline constexpr microseconds kGrain{16};
                                 const std::string& draining = "");
 [[nodiscard]] Record release_of(std::uint64_t id, const Epoch& epoch, const std::string& parts);
 
+/// Told of everything in the order in which it happens: for traces, and for what lives beside the
+/// cores on the same clock.
+class Onlooker {
+ public:
+  virtual ~Onlooker() = default;
+  virtual void on_start(Process&) {}
+  virtual void on_event(Process&, const Event&) {}
+  /// Before anything in it is carried out.
+  virtual void on_ready(Process&, const Ready&) {}
+  /// `writer` is null for a stranger.
+  virtual void on_append(const Process* /*writer*/, Log, std::int64_t /*offset*/) {}
+  /// The clock is about to move.
+  virtual void on_time(LocalTime /*from*/, LocalTime /*to*/) {}
+  virtual void tick(LocalTime) {}
+  [[nodiscard]] virtual LocalTime next_deadline() const { return kNever; }
+};
+
 struct RigOptions {
   Mode mode = Mode::non_exclusive;
   std::uint32_t slots = 16;
@@ -97,6 +125,7 @@ class Rig {
   /// Starts a process; its tail starts at `tail_from` (or the beginning) of every log.
   Process& start(std::uint64_t id, const std::string& name, std::int64_t tail_from = 0);
   Process& start(CoreOptions options, std::int64_t tail_from = 0);
+  Process& start(CoreOptions options, const std::vector<std::int64_t>& tail_from);
   void assign(Process& process, const std::string& partitions);
   void revoke(Process& process, const std::string& partitions, bool lost = false);
   void step(Process& process, const Event& event);
@@ -112,12 +141,19 @@ class Rig {
   /// Up to this time, every deadline served on the way, the last ones too.
   void run_to(LocalTime time) { run_for_us(time - now_); }
   /// Only the clock moves: nobody is told.
-  void skip(microseconds duration) { now_ += duration; }
+  void skip(microseconds duration);
   /// Delivers everything that is due now.
   void settle();
   /// Gives a process its backlog (after hold or stopped).
   void deliver(Process& process);
   void restart_tail(Process& process, Log log, std::int64_t from);
+  /// What the process wrote while `hold_writes` gets through.
+  void arrive(Process& process);
+  /// The end of `hold`: rereads are answered first, as the tail seeks back before it goes on.
+  void release_hold(Process& process);
+  /// After `stopped`: it looks at its clock first, then at its backlog.
+  void wake(Process& process);
+  void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
 
   [[nodiscard]] LocalTime now() const { return now_; }
   [[nodiscard]] BrokerTime broker_now() const;
@@ -131,6 +167,11 @@ class Rig {
 
  private:
   void carry_out(Process& process);
+  void write(Process& process, const Write& write);
+  void reread(Process& process, const RereadRequest& request);
+  void feed(Process& process, const Event& event);
+  void fail_overdue_writes(Process& process);
+  std::int64_t store(const Process* writer, Log log, const std::string& value);
   bool run(const std::function<bool()>& condition, microseconds at_most);
   void run_for_us(microseconds duration) {
     run([] { return false; }, duration);
@@ -140,6 +181,7 @@ class Rig {
   LocalTime now_ = at_ms(10'000);
   std::vector<std::vector<StoredRecord>> logs_;
   std::deque<std::unique_ptr<Process>> processes_;
+  Onlooker* onlooker_ = nullptr;
 };
 
 }  // namespace neliroute::rig

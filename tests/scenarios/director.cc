@@ -1,0 +1,346 @@
+#include "tests/scenarios/director.h"
+
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "neli_core/timing.h"
+
+namespace neliroute::scenario {
+namespace {
+
+Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return {};
+  return value;
+}
+
+// 500ms, 3s, 1m, 1h; with a sign where one makes sense.
+std::optional<milliseconds> duration_of(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  for (const auto& [unit, factor] : {std::pair<std::string_view, std::int64_t>{"ms", 1},
+                                     {"s", 1000},
+                                     {"m", 60'000},
+                                     {"h", 3'600'000}}) {
+    if (!text.ends_with(unit)) continue;
+    const auto number = number_of(text.substr(0, text.size() - unit.size()));
+    if (number) return milliseconds{*number * factor};
+  }
+  return std::nullopt;
+}
+
+Result<milliseconds> duration(const std::optional<std::string>& text, milliseconds otherwise) {
+  if (!text) return otherwise;
+  if (const auto value = duration_of(*text)) return *value;
+  return bad("no duration: " + *text);
+}
+
+Result<std::uint32_t> count(const std::optional<std::string>& text, std::uint32_t otherwise) {
+  if (!text) return otherwise;
+  const auto value = number_of(*text);
+  if (value && *value >= 0 && *value <= 1'000'000) return static_cast<std::uint32_t>(*value);
+  return bad("no count: " + *text);
+}
+
+std::string timing_text(const StageOptions& options) {
+  const auto ms = [](milliseconds value) { return std::to_string(value.count()) + " ms"; };
+  return "  interval " + ms(options.rig.interval) + ", lease " + ms(options.rig.lease) +
+         ", clock error " + ms(options.rig.clock_error) + ", session " + ms(options.session);
+}
+
+}  // namespace
+
+std::optional<std::string> Director::Words::take(const std::string& name) {
+  const auto found = named.find(name);
+  if (found == named.end()) return std::nullopt;
+  std::string value = std::move(found->second);
+  named.erase(found);
+  return value;
+}
+
+Director::Words Director::words_of(const std::string& command) {
+  Words words;
+  std::istringstream stream(command);
+  for (std::string word; stream >> word;) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos) {
+      words.plain.push_back(word);
+    } else {
+      words.named[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+  return words;
+}
+
+Result<Lines> Director::perform(const std::string& command) {
+  Words words = words_of(command);
+  if (words.plain.empty()) return bad("no command");
+  const auto found = handlers().find(words.plain[0]);
+  if (found == handlers().end()) return bad("unknown command");
+  const auto& [count_of_words, handler] = found->second;
+  if (words.plain.size() - 1 != count_of_words) {
+    return bad("takes " + std::to_string(count_of_words) + " words");
+  }
+  if (!stage_ && words.plain[0] != "ledger") return bad("a story begins with its ledger");
+  auto lines = (this->*handler)(words);
+  if (!lines) return lines.error();
+  if (!words.named.empty()) return bad("knows no " + words.named.begin()->first + "=");
+  Lines told = stage_->take_told();
+  told.insert(told.end(), lines->begin(), lines->end());
+  return told;
+}
+
+std::optional<Error> Director::verdict() const {
+  if (wrong_) return wrong_;
+  if (stage_ && stage_->overlapped()) {
+    return bad("two processes led one partition at once in exclusive mode");
+  }
+  return std::nullopt;
+}
+
+Result<Actor*> Director::actor(const std::string& name) {
+  if (Actor* found = stage_->find(name)) return found;
+  return bad("nobody is called " + name);
+}
+
+Result<Actor*> Director::running(const std::string& name) {
+  const auto found = actor(name);
+  if (!found) return found.error();
+  if (!(*found)->process) return bad(name + " only watches");
+  if ((*found)->crashed) return bad(name + " has crashed");
+  if ((*found)->process->stopped) return bad(name + " is paused");
+  return found;
+}
+
+// A new stage: what a profile gives in this mode, unless the story says otherwise.
+Result<Lines> Director::ledger(Words& words) {
+  if (auto wrong = verdict()) wrong_ = wrong;
+  const bool exclusive = words.plain[1] == to_string(Mode::exclusive);
+  if (!exclusive && words.plain[1] != to_string(Mode::non_exclusive)) {
+    return bad("the mode is exclusive or non_exclusive");
+  }
+  const auto profile = parse_profile(words.take("profile").value_or("balanced"));
+  if (!profile) return bad("no such profile");
+  StageOptions options = options_for(exclusive ? Mode::exclusive : Mode::non_exclusive, *profile);
+  const auto lease = duration(words.take("lease"), options.rig.lease);
+  const auto partitions = count(words.take("partitions"), options.rig.partitions);
+  const auto logs = count(words.take("logs"), options.rig.logs);
+  const auto slots = count(words.take("slots"), options.rig.slots);
+  for (const Error& error : {lease.error(), partitions.error(), logs.error(), slots.error()}) {
+    if (error.code() != Errc{}) return error;
+  }
+  options.rig.lease = *lease;
+  options.rig.partitions = *partitions;
+  options.rig.logs = *logs;
+  options.rig.slots = *slots;
+  options.overlap_expected = words.take("overlap").value_or("") == "expected";
+  stage_ = std::make_unique<Stage>(options);
+  return Lines{timing_text(options)};
+}
+
+Result<Lines> Director::start(Words& words) {
+  const std::string& name = words.plain[1];
+  if (stage_->find(name)) return bad("there was a " + name + " already");
+  CoreOptions options = stage_->rig().core_options(stage_->next_id(), name);
+  const auto lane = count(words.take("lane"), 0);
+  const auto slots = count(words.take("slots"), options.settings.slots);
+  if (!lane) return lane.error();
+  if (!slots) return slots.error();
+  options.lane = Lane{*lane};
+  options.settings.slots = *slots;
+  options.settings.hash = words.take("hash").value_or(options.settings.hash);
+  const std::string mode = words.take("mode").value_or(std::string(to_string(options.mode)));
+  options.mode = mode == to_string(Mode::exclusive) ? Mode::exclusive : Mode::non_exclusive;
+  if (mode != to_string(options.mode)) return bad("the mode is exclusive or non_exclusive");
+  stage_->start(name, std::move(options));
+  if (words.take("barriers").value_or("") == "kept") {
+    stage_->find(name)->process->keep_barriers = true;
+  }
+  return Lines{};
+}
+
+Result<Lines> Director::watch(Words& words) {
+  if (stage_->find(words.plain[1])) return bad("there was a " + words.plain[1] + " already");
+  const auto lane = count(words.take("lane"), 0);
+  if (!lane) return lane.error();
+  stage_->watch(words.plain[1], Lane{*lane});
+  return Lines{};
+}
+
+Result<Lines> Director::rebalance(Words& words, const std::string& what) {
+  const auto found = running(words.plain[1]);
+  if (!found) return found.error();
+  if (!PartitionRanges::parse(words.plain[2])) return bad("no partitions: " + words.plain[2]);
+  if ((*found)->coordinator_cut && what != "lost") {
+    return bad("the coordinator cannot reach " + words.plain[1]);
+  }
+  rig::Process& process = *(*found)->process;
+  if (!process.subscribed) return bad(words.plain[1] + " is not in the group");
+  if (what == "assign") {
+    stage_->rig().assign(process, words.plain[2]);
+  } else {
+    stage_->rig().revoke(process, words.plain[2], what == "lost");
+  }
+  return Lines{};
+}
+
+Result<Lines> Director::assign(Words& words) { return rebalance(words, "assign"); }
+Result<Lines> Director::revoke(Words& words) { return rebalance(words, "revoke"); }
+Result<Lines> Director::lost(Words& words) { return rebalance(words, "lost"); }
+
+Result<Lines> Director::run(Words& words) {
+  const auto time = duration(words.plain[1], {});
+  if (!time) return time.error();
+  if (time->count() <= 0) return bad("time only goes forward");
+  stage_->run_for(*time);
+  return Lines{};
+}
+
+Result<Lines> Director::crash(Words& words) {
+  const auto found = actor(words.plain[1]);
+  if (!found) return found.error();
+  if (!(*found)->process || (*found)->crashed) return bad("nothing there to crash");
+  stage_->crash(**found);
+  return Lines{};
+}
+
+Result<Lines> Director::pause(Words& words) {
+  const auto found = running(words.plain[1]);
+  if (!found) return found.error();
+  (*found)->process->stopped = true;
+  return Lines{};
+}
+
+Result<Lines> Director::resume(Words& words) {
+  const auto found = actor(words.plain[1]);
+  if (!found) return found.error();
+  if (!(*found)->process || (*found)->crashed || !(*found)->process->stopped) {
+    return bad("it was not paused");
+  }
+  stage_->rig().wake(*(*found)->process);
+  return Lines{};
+}
+
+Result<Lines> Director::close(Words& words) {
+  const auto found = running(words.plain[1]);
+  if (!found) return found.error();
+  const auto bound = duration(words.plain[2], {});
+  if (!bound) return bound.error();
+  stage_->rig().step(*(*found)->process,
+                     CloseRequested{later(stage_->rig().now(), *bound)});
+  stage_->rig().settle();
+  return Lines{};
+}
+
+Result<Lines> Director::cut(Words& words) {
+  const auto found = running(words.plain[1]);
+  if (!found) return found.error();
+  if (words.plain[2] == "log") {
+    stage_->cut_log(**found);
+  } else if (words.plain[2] == "writes") {
+    stage_->hold_writes(**found);
+  } else if (words.plain[2] == "coordinator") {
+    (*found)->coordinator_cut = true;
+  } else {
+    return bad("what is cut is log, writes or coordinator");
+  }
+  return Lines{};
+}
+
+Result<Lines> Director::heal(Words& words) {
+  const auto found = running(words.plain[1]);
+  if (!found) return found.error();
+  stage_->heal(**found);
+  return Lines{};
+}
+
+Result<Lines> Director::arrive(Words& words) {
+  const auto found = running(words.plain[1]);
+  if (!found) return found.error();
+  if ((*found)->process->in_flight.empty()) return bad("nothing is under way");
+  stage_->rig().arrive(*(*found)->process);
+  return Lines{};
+}
+
+Result<Lines> Director::finish_barrier(Words& words) {
+  const auto found = running(words.plain[1]);
+  if (!found) return found.error();
+  const auto partition = count(words.plain[2], 0);
+  if (!partition) return partition.error();
+  const Transition* stopped = (*found)->process->last(TransitionKind::stopped, *partition);
+  if (stopped == nullptr || !(*found)->process->keep_barriers) return bad("no barrier runs there");
+  stage_->rig().step(*(*found)->process, BarrierDone{Partition{*partition}, stopped->epoch});
+  stage_->rig().settle();
+  return Lines{};
+}
+
+Result<Lines> Director::topic(Words& words) {
+  if (words.plain[1] == "deleted" && stage_->topic_exists()) {
+    stage_->delete_topic();
+  } else if (words.plain[1] == "created" && !stage_->topic_exists()) {
+    stage_->create_topic();
+  } else {
+    return bad("the topic is deleted, or then created");
+  }
+  return Lines{};
+}
+
+Result<Lines> Director::broker_clock(Words& words) {
+  const auto step = duration(words.plain[1], {});
+  if (!step) return step.error();
+  stage_->rig().broker_offset += *step;
+  return Lines{};
+}
+
+Result<Lines> Director::who(Words&) { return stage_->who(); }
+Result<Lines> Director::tally(Words&) { return stage_->take_tally(); }
+
+Result<Lines> Director::log(Words& words) {
+  const auto log = count(words.plain[1], 0);
+  const auto from = count(words.take("from"), 0);
+  if (!log) return log.error();
+  if (!from) return from.error();
+  if (*log >= stage_->options().rig.logs) return bad("there is no such log");
+  return stage_->log(Log{*log}, *from, words.take("as").value_or("") == "json");
+}
+
+Result<Lines> Director::route(Words& words) {
+  const auto found = actor(words.plain[1]);
+  if (!found) return found.error();
+  const auto slot = count(words.plain[2], 0);
+  if (!slot) return slot.error();
+  if (*slot >= stage_->options().rig.slots) return bad("there is no such slot");
+  return stage_->route(**found, Slot{*slot});
+}
+
+const std::map<std::string, std::pair<std::size_t, Director::Handler>>& Director::handlers() {
+  static const std::map<std::string, std::pair<std::size_t, Handler>> all{
+      {"ledger", {1, &Director::ledger}},
+      {"start", {1, &Director::start}},
+      {"watch", {1, &Director::watch}},
+      {"assign", {2, &Director::assign}},
+      {"revoke", {2, &Director::revoke}},
+      {"lost", {2, &Director::lost}},
+      {"run", {1, &Director::run}},
+      {"crash", {1, &Director::crash}},
+      {"pause", {1, &Director::pause}},
+      {"resume", {1, &Director::resume}},
+      {"close", {2, &Director::close}},
+      {"cut", {2, &Director::cut}},
+      {"heal", {1, &Director::heal}},
+      {"arrive", {1, &Director::arrive}},
+      {"finish-barrier", {2, &Director::finish_barrier}},
+      {"topic", {1, &Director::topic}},
+      {"broker-clock", {1, &Director::broker_clock}},
+      {"who", {0, &Director::who}},
+      {"tally", {0, &Director::tally}},
+      {"log", {1, &Director::log}},
+      {"route", {2, &Director::route}},
+  };
+  return all;
+}
+
+}  // namespace neliroute::scenario
