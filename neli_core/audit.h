@@ -5,18 +5,19 @@
 // `leading` led at some instant before the record's stamp. It was not written before
 //  - the claim of its own that it names, and so all that lies before that, was read,
 //  - the writer's `since`,
-//  - the third renewal before it was appended. For who leads read an own record j back that it wrote
-//    less than a lease ago. Of the three before this one either j is one or comes after them, so
-//    they were appended; or all are younger than j, so none was given up yet, and then rule 3
-//    lets no more than two of them be unacknowledged.
+//  - the third renewal before it was appended. For who leads has read an own record j back that it
+//    wrote less than a lease ago. Of the three before this one either j is one or comes after
+//    them, so they were appended; or all are younger than j, so none was given up yet, and then
+//    rule 3 lets no more than two of them be unacknowledged.
 // An owner's lease ends at the latest at the stamp of its last record before the next claim, plus
 // the lease. Two stamps differ from the truth by clock_error at most; every comparison grants that,
-// a millisecond for rounding, and 0.1 % of a lease for drift. Where records carry no broker time only
-// the order in the log is used.
+// a millisecond for rounding, and 0.1 % of a lease for drift. Where records carry no broker time
+// only the order in the log is used.
 //
 // A finding that is `certain` broke a rule, whatever clocks (within clock_error) and network did.
 // The others are notes: what looks wrong but may be a record that was long under way, a former
-// topic's, or nobody's fault. Epochs whose claim lies below the first record are known by their renewals.
+// topic's, or nobody's fault. Epochs whose claim lies below the first record are known by their
+// renewals.
 //
 // Threads: one.   Units: offsets, BrokerTime, milliseconds.
 // Errors: none; what cannot be read is counted.

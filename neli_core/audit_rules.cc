@@ -73,8 +73,8 @@ void LogAudit::judge_late(const PartitionAudit& audit, Partition partition, Epoc
 }
 
 // Between the end of every lease, or the release that left nobody, and `until`, nobody was
-// entitled to lead. In exclusive mode that belongs to every move; in non-exclusive mode it does not, if
-// somebody lived who could have taken over.
+// entitled to lead. In exclusive mode that belongs to every move; in non-exclusive mode it does
+// not, if somebody lived who could have taken over.
 void LogAudit::judge_gap(PartitionAudit& audit, Partition partition,
                          const std::optional<Mark>& until) {
   const bool vacated = audit.vacated_at >= 0 && audit.led;
