@@ -5,10 +5,11 @@
 // `leading` led at some instant before the record's stamp. It was not written before
 //  - the claim of its own that it names, and so all that lies before that, was read,
 //  - the writer's `since`,
-//  - the third renewal before it was appended. For who leads has read an own record j back that it
-//    wrote less than a lease ago. Of the three before this one either j is one or comes after
-//    them, so they were appended; or all are younger than j, so none was given up yet, and then
-//    rule 3 lets no more than two of them be unacknowledged.
+//  - the sixth renewal before it was appended. For who leads has read an own record j back that it
+//    wrote less than a lease ago. Of the six before this one either j is one or comes after them,
+//    so they were appended; or all are younger than j, so none of them timed out yet, and then
+//    rule 3 lets no more than two of them be unacknowledged, and a producer that failed and was
+//    replaced may have left three more.
 // An owner's lease ends at the latest at the stamp of its last record before the next claim, plus
 // the lease. Two stamps differ from the truth by clock_error at most; every comparison grants that,
 // a millisecond for rounding, and 0.1 % of a lease for drift. Where records carry no broker time

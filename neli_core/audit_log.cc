@@ -226,10 +226,10 @@ void LogAudit::renew(PartitionAudit& audit, Partition partition, EpochAudit& epo
   }
   epoch.renewed_until = std::max(epoch.renewed_until, until);
   if (!said.in_order) return;
-  BrokerTime& third_before = epoch.recent[epoch.renewals % epoch.recent.size()];
+  BrokerTime& sixth_before = epoch.recent[epoch.renewals % epoch.recent.size()];
   const bool full = epoch.renewals++ >= epoch.recent.size();
-  if (full && said.leads()) said.writer.written = std::max(said.writer.written, third_before);
-  third_before = said.at.stamped;
+  if (full && said.leads()) said.writer.written = std::max(said.writer.written, sixth_before);
+  sixth_before = said.at.stamped;
   said.read = said.writer.read;
   said.written = said.writer.written;
   if (epoch.released && record.seq > epoch.release_seq && !epoch.resumed_told) {

@@ -54,8 +54,8 @@ struct EpochAudit {
   std::optional<Mark> led;  ///< the first record that says so
   std::optional<Mark> released;
   std::uint64_t release_seq = 0;
-  /// The stamps of its last three renewals.
-  std::array<BrokerTime, 3> recent;
+  /// The stamps of its last renewals: as many as may be under way (see audit.h).
+  std::array<BrokerTime, 6> recent;
   std::size_t renewals = 0;
   // What was told already, so that a story is told once.
   std::int64_t overlap_told = -1;

@@ -80,7 +80,9 @@ void LogAudit::judge_gap(PartitionAudit& audit, Partition partition,
   const bool vacated = audit.vacated_at >= 0 && audit.led;
   const BrokerTime from = audit.covered_until.value_or(horizon());
   const BrokerTime to = until ? until->stamped : last_stamp_;
-  if (!vacated && (!timed_ || to <= from + margin())) return;
+  // Who has not led yet may still be getting there; a lease is more than that takes.
+  const milliseconds patience = audit.led ? milliseconds{0} : lease_bound_;
+  if (!vacated && (!timed_ || to <= from + margin() + patience)) return;
   const bool watched = vacated ? alive_.offset > audit.vacated_at
                                : timed_ && alive_.stamped > from + margin();
   if (!until && !watched) return;  // all have left, as the log tells
@@ -100,7 +102,7 @@ void LogAudit::judge_gap(PartitionAudit& audit, Partition partition,
 }
 
 // An epoch that this log does not have, or has for somebody else. Left over from a topic that was
-// made again, unless its writer has shown that it knows this one.
+// made again, unless its writer has shown that it knows this one, or both say that they lead it.
 void LogAudit::false_epoch(PartitionAudit& audit, Partition partition, const EpochAudit* other,
                            const Statement& said) {
   cover(audit, said.at.stamped + said.record.lease.value_or(kLeaseMax), said.at);
@@ -117,12 +119,15 @@ void LogAudit::false_epoch(PartitionAudit& audit, Partition partition, const Epo
     if (!same) return;
   }
   const bool stolen = other != nullptr && other->epoch == said.at.epoch && other->claim_seen;
+  const bool shared = stolen && other->led && said.leads();
   std::vector<Evidence> shown;
-  if (stolen) {
-    shown.push_back(evidence({other->epoch.offset, kBeforeAll, other->id, other->epoch}));
+  if (shared) shown.push_back(evidence(*other->led));
+  if (stolen && !shared) {
+    shown.push_back(
+        evidence({other->epoch.offset, other->claimed, other->id, other->epoch, Says::claims}));
   }
   shown.push_back(evidence(said.at));
-  add(FindingKind::false_epoch, stolen || said.writer.read >= 0, partition, std::move(shown));
+  add(FindingKind::false_epoch, shared || said.writer.read >= 0, partition, std::move(shown));
 }
 
 Evidence LogAudit::evidence(const Mark& mark) const {
