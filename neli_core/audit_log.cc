@@ -88,6 +88,11 @@ bool LogAudit::is_here(Partition partition) const noexcept {
          log_of(partition, settings_->logs) == log_;
 }
 
+PartitionRanges LogAudit::partitions_here() const {
+  if (!settings_ || log_.value() >= settings_->logs) return {};
+  return PartitionRanges::of_log(log_, settings_->logs, settings_->partitions);
+}
+
 WriterAudit& LogAudit::writer_of(const Record& record) {
   WriterAudit& writer = writers_[record.id];
   if (!record.process.name.empty()) writer.name = record.process.name;
@@ -149,9 +154,8 @@ void LogAudit::on_claim(const Received& event, const Record& record) {
   };
   if (record.parts) {
     record.parts->for_each(kPartitionCountMax, claim);
-  } else if (settings_ && settings_->logs > 0) {
-    PartitionRanges::of_log(log_, settings_->logs, settings_->partitions)
-        .for_each(kPartitionCountMax, claim);
+  } else {
+    partitions_here().for_each(kPartitionCountMax, claim);
   }
 }
 
@@ -237,7 +241,11 @@ void LogAudit::renew(PartitionAudit& audit, Partition partition, EpochAudit& epo
     add(FindingKind::resumed, true, partition, {evidence(*epoch.released), evidence(said.at)});
   }
   if (!said.leads()) return;
-  if (valid && timed_ && said.written > horizon() + margin()) epoch.newest_at_start = true;
+  // A newer claim below the start would have ended its lease by then.
+  if (valid && timed_ && epoch.exclusive.value_or(false) &&
+      said.written > horizon() + margin()) {
+    epoch.newest_at_start = true;
+  }
   if (!epoch.led) {
     epoch.led = said.at;
     ++totals_.ownerships;
@@ -310,12 +318,9 @@ void LogAudit::forget(FindingKind why, const Mark& at) {
 }
 
 void LogAudit::finish() {
-  if (settings_ && settings_->logs > 0) {
-    PartitionRanges::of_log(log_, settings_->logs, settings_->partitions)
-        .for_each(kPartitionCountMax, [&](Partition partition) {
-          judge_gap(partitions_[partition], partition, std::nullopt);
-        });
-  }
+  partitions_here().for_each(kPartitionCountMax, [&](Partition partition) {
+    judge_gap(partitions_[partition], partition, std::nullopt);
+  });
   flush();
 }
 

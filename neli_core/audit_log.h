@@ -123,6 +123,8 @@ class LogAudit {
            std::optional<milliseconds> at_least = std::nullopt);
   void flush();
 
+  /// All of which the records stand here, as far as settings were read.
+  [[nodiscard]] PartitionRanges partitions_here() const;
   [[nodiscard]] bool is_here(Partition partition) const noexcept;
   [[nodiscard]] EpochAudit* find(PartitionAudit& audit, std::int64_t claim_offset) const;
   EpochAudit& insert(PartitionAudit& audit, const Epoch& epoch, ProcessId id) const;
