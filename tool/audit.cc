@@ -53,9 +53,9 @@ int audit_command(const Arguments& arguments) {
                     "mode, epochs that fall. Needs no process, joins no group.", "",
                     "A finding is certain: whatever the network did, and as long as two broker "
                     "timestamps differ from the truth by no more than --clock-error TIME (default: "
-                    "the profile's). A note may have a harmless reason. --timeout bounds the ledger's "
-                    "silence, not the whole. Exit codes: 0 no findings; "
-                    "1 findings; 2 bad usage; 3 the ledger is unreachable or refuses.\n"
+                    "the profile's). A note may have a harmless reason. --timeout bounds the "
+                    "ledger's silence, not the whole. Exit codes: 0 no findings; 1 findings; 2 bad "
+                    "usage; 3 the ledger is unreachable or refuses.\n"
                     "Example: neliroute audit --since 10m --json | jq 'select(.finding)'"});
   CommonOptions options;
   options.log_level = LogLevel::warning;
