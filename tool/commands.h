@@ -11,6 +11,7 @@ namespace neliroute::tool {
 
 using Arguments = std::vector<std::string>;
 
+[[nodiscard]] int audit_command(const Arguments& arguments);
 [[nodiscard]] int broker_command(const Arguments& arguments);
 [[nodiscard]] int demo_command(const Arguments& arguments);
 [[nodiscard]] int route_command(const Arguments& arguments);

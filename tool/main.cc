@@ -25,6 +25,8 @@ constexpr std::array kCommands = {
     Command{"run", "Owns slots, until it is told to stop", run_command},
     Command{"route", "Prints who owns keys, and where to find them", route_command},
     Command{"watch", "Prints who owns what, and every change", watch_command},
+    Command{"audit", "Holds what the topic's records say against the protocol's rules",
+            audit_command},
     Command{"slot", "Prints the slots of keys; asks nobody", slot_command},
 };
 

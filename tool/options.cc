@@ -169,8 +169,8 @@ void allow_all_settings_in_file(CommandLine& line) {
                       "--drain-timeout", "--endpoint", "--events", "--group", "--group-protocol",
                       "--hash", "--hash-tags", "--interval", "--json", "--keys", "--lane",
                       "--lease", "--log-level", "--logs", "--mode", "--name", "--once",
-                      "--partitions", "--port", "--profile", "--session", "--slots", "--stay",
-                      "--timeout", "--topic"});
+                      "--partitions", "--port", "--profile", "--session", "--since", "--slots",
+                      "--stay", "--timeout", "--topic"});
 }
 
 Result<void> CommonOptions::check() const {

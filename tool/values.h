@@ -21,6 +21,10 @@ namespace neliroute::tool {
 /// "250ms", "3s", "1m": a whole number and its unit. A bare number is refused: of what?
 [[nodiscard]] Result<milliseconds> parse_duration(std::string_view text);
 
+/// A time in the past, in milliseconds since 1970: how long ago ("10m"), or the time itself
+/// ("2026-01-31T12:00:00Z", "2026-01-31T14:00:00.5+02:00").
+[[nodiscard]] Result<milliseconds> parse_since(std::string_view text, milliseconds unix_now);
+
 /// A whole number, least..most.
 [[nodiscard]] Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
                                                  std::uint32_t most);

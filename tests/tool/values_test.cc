@@ -22,6 +22,27 @@ TEST(ValuesTest, DurationsHaveUnits) {
   EXPECT_EQ(parse_duration("3").error().message(), "3 has no unit; write 3ms, 3s or 3m");
 }
 
+TEST(ValuesTest, TimesAreAgoOrWhen) {
+  constexpr milliseconds kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
+  EXPECT_EQ(parse_since("10m", kNow).value(), kNow - milliseconds{600'000});
+  EXPECT_EQ(parse_since("0ms", kNow).value(), kNow);
+  EXPECT_EQ(parse_since("2027-01-15T08:00:00Z", kNow).value(), kNow);
+  EXPECT_EQ(parse_since("2027-01-15 07:59:59.9876Z", kNow).value(), kNow - milliseconds{13});
+  EXPECT_EQ(parse_since("2027-01-15T09:30:00+02:00", kNow).value(), kNow - milliseconds{1'800'000});
+  EXPECT_EQ(parse_since("2027-01-15T06:00:00.5-01:59", kNow).value(),
+            kNow - milliseconds{59'500});
+  EXPECT_EQ(parse_since("1970-01-01T00:00:00Z", kNow).value(), milliseconds{0});
+  for (const char* text :
+       {"", "10", "1h", "2027-01-15", "2027-01-15T08:00:00", "2027-01-15T08:00Z",
+        "2027-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z",
+        "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00+0200", "2026-01-01T00:00:00Zx",
+        "2027-01-15T08:00:00.001Z"}) {
+    const auto refused = parse_since(text, kNow);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  }
+}
+
 TEST(ValuesTest, NumbersAreWholeAndBounded) {
   EXPECT_EQ(parse_number("7", 7, 7).value(), 7u);
   for (const char* text : {"", "6", "8", "+7", "7 ", "7.0", "seven", "18446744073709551623"}) {

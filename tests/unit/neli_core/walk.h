@@ -20,6 +20,10 @@
 
 #include "neli_core/induction.h"
 
+namespace neliroute {
+class Auditor;
+}
+
 namespace neliroute::walk {
 
 /// True time, microseconds.
@@ -42,6 +46,8 @@ class Walk {
   explicit Walk(WalkOptions options);
   /// Empty if nothing broke, else what and when.
   [[nodiscard]] std::string run();
+  /// What the topic holds in the end (audit_walk_test.cc).
+  void audit(Auditor& auditor) const;
 
  private:
   struct Stored {

@@ -1,0 +1,83 @@
+// neliroute audit: whether what the processes say they did is what the protocol allows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "neli_core/audit.h"
+#include "neli_core/kafka/log_reader.h"
+#include "tool/audit_text.h"
+#include "tool/commands.h"
+#include "tool/options.h"
+#include "tool/output.h"
+#include "tool/values.h"
+
+namespace neliroute::tool {
+namespace {
+
+milliseconds unix_now() {
+  return std::chrono::duration_cast<milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+int audit(const std::string& command, const CommonOptions& options,
+          std::optional<milliseconds> since) {
+  const RouterOptions router = options.for_open();
+  LogReading wanted;
+  wanted.kafka = router.kafka;
+  if (since) wanted.since = BrokerTime{*since};
+  AuditOptions how;
+  how.lane = router.kafka.lane;
+  how.clock_error = watcher_timing(router.timing).clock_error;
+  const auto tell = [&](const auto& what) {
+    options.json ? say(json_of(what)) : say(text_of(what));
+  };
+  Auditor auditor(how, tell);
+  const auto logs = read_logs(
+      std::move(wanted), [&](const Received& record) { auditor.on(record); }, router.log);
+  if (!logs) return fail(command, logs.error());
+  auditor.finish();
+  for (const LogRead& log : *logs) tell(log);
+  tell(auditor.totals());
+  return auditor.totals().findings > 0 ? kExitNo : kExitYes;
+}
+
+}  // namespace
+
+int audit_command(const Arguments& arguments) {
+  CommandLine line({"audit",
+                    "Reads what the topic's records say and compares it with what the protocol "
+                    "allows: two leaders and early ones in exclusive mode, gaps in non-exclusive "
+                    "mode, epochs that fall. Needs no process, joins no group.", "",
+                    "A finding is certain: whatever the network did, and as long as two broker "
+                    "timestamps differ from the truth by no more than --clock-error TIME (default: "
+                    "the profile's). A note may have a harmless reason. --timeout bounds the "
+                    "ledger's silence, not the whole. Exit codes: 0 no findings; 1 findings; 2 bad "
+                    "usage; 3 the ledger is unreachable or refuses.\n"
+                    "Example: neliroute audit --since 10m --json | jq 'select(.finding)'"});
+  CommonOptions options;
+  options.log_level = LogLevel::warning;
+  std::optional<milliseconds> since;
+  add_common_options(line, options, Part::reader);
+  line.value("--since", "TIME", "From then on: how long ago (10m), or when "
+             "(2026-01-31T12:00:00Z); default: all that the topic keeps",
+             [&since](const std::string& text) -> Result<void> {
+               const auto time = parse_since(text, unix_now());
+               if (!time) return time.error();
+               since = *time;
+               return {};
+             });
+  if (const auto code = line.parse(arguments)) return *code;
+  if (!line.positionals().empty()) {
+    return fail(line.name(), fmt::format("\"{}\" is not an option", line.positionals().front()),
+                kExitUsage);
+  }
+  if (const auto checked = options.check(); !checked) return fail(line.name(), checked.error());
+  start_log(options.log_level);
+  std::signal(SIGPIPE, SIG_IGN);
+  return audit(line.name(), options, since);
+}
+
+}  // namespace neliroute::tool
