@@ -46,13 +46,22 @@ void EpochHistory::own_claim(const Epoch& epoch, ProcessId own) {
 }
 
 void EpochHistory::foreign_claim(const Epoch& epoch, ProcessId id, const Reading& reading) {
-  entry(epoch, id, reading).claim_read = true;
+  Known& known = entry(epoch, id, reading);
+  known.claim_read = true;
+  // Its claim tells whose an epoch is. What others said of it before was not theirs to say.
+  if (known.id != id) known.released_at = kNever;
+  known.id = id;
   newest_ = Newest{epoch, id, newest_ ? newest_->id : kNobody};
 }
 
 void EpochHistory::renewal(const Epoch& epoch, ProcessId id, bool draining,
                            const Reading& reading) {
   Known& known = entry(epoch, id, reading);
+  // Two speak for one epoch and its claim was not read: neither can release it.
+  if (!known.claim_read && known.id != id) {
+    known.id = kNobody;
+    known.released_at = kNever;
+  }
   if (!draining) {
     known.draining_since = kNever;
   } else if (known.draining_since == kNever) {

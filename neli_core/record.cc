@@ -13,6 +13,9 @@ namespace json = boost::json;
 // Deep enough for whatever a later version may nest in a claim, which counts all the same.
 constexpr std::uint32_t kNestingMax = 256;
 constexpr std::size_t kEpochsMax = kPartitionCountMax;
+// A partition has one epoch, or a few that are released at once. Each costs its reader a search
+// among the others: a record that named one 50,000 times kept every process busy for 6 s.
+constexpr std::size_t kEpochsOfPartitionMax = 8;
 
 std::optional<std::int64_t> integer_of(const json::value* value) {
   if (value == nullptr) return std::nullopt;
@@ -75,6 +78,18 @@ std::optional<RecordType> type_of(const json::value* value) {
   return std::nullopt;
 }
 
+bool names_one_too_often(const std::vector<EpochParts>& epochs) {
+  if (epochs.size() <= kEpochsOfPartitionMax) return false;
+  std::vector<std::uint8_t> times(kPartitionCountMax, 0);
+  bool too_often = false;
+  for (const EpochParts& epoch : epochs) {
+    epoch.parts.for_each(kPartitionCountMax, [&](Partition partition) {
+      if (++times[partition.value()] > kEpochsOfPartitionMax) too_often = true;
+    });
+  }
+  return too_often;
+}
+
 std::optional<std::vector<EpochParts>> epochs_of(const json::value* value) {
   const json::object* object = value == nullptr ? nullptr : value->if_object();
   if (object == nullptr || object->size() > kEpochsMax) return std::nullopt;
@@ -93,12 +108,12 @@ std::optional<std::vector<EpochParts>> epochs_of(const json::value* value) {
     }
     auto parts = PartitionRanges::parse(std::string_view(text->data(), text->size()));
     if (!parts) return std::nullopt;
-    // A partition has one epoch; ranges that repeat themselves would cost their reader dear.
     named += parts->size();
     if (named > kPartitionCountMax) return std::nullopt;
     epoch.parts = std::move(*parts);
     epochs.push_back(std::move(epoch));
   }
+  if (names_one_too_often(epochs)) return std::nullopt;
   return epochs;
 }
 
@@ -160,7 +175,8 @@ Decoded record_of(const json::object& object) {
   record.inc = inc.value_or(0);
   record.max_inc = inc_of(object.if_contains("max_inc")).value_or(0);
   record.version = integer_of(object.if_contains("v")).value_or(0);
-  record.seq = static_cast<std::uint64_t>(integer_of(object.if_contains("seq")).value_or(0));
+  const auto seq = integer_of(object.if_contains("seq")).value_or(0);
+  record.seq = static_cast<std::uint64_t>(std::max<std::int64_t>(seq, 0));
   record.lease = lease_of(object.if_contains("lease_ms"));
   record.max_lease = lease_of(object.if_contains("max_ms"));
   record.since = integer_of(object.if_contains("since"));

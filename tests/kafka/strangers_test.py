@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What others write on the topic, and whom one shares a name with: none of it makes two leaders."""
 import os
+import threading
 
 import case
 from case import boot_now
@@ -8,6 +9,7 @@ from harness.checker import Epoch
 from harness.children import wait_until
 
 LOGS = 4
+KEYS = [f"key-{i}" for i in range(40)]
 
 
 def newer_claim(parts):
@@ -120,6 +122,104 @@ class Strangers(case.KafkaCase):
                                 Epoch(record["timestamp"], offset))
         fleet.rest()
         self.assert_clean(fleet)
+
+    def forge_owner(self, fleet):
+        """Somebody in no group claims log 0, and renews like an owner while `route` is asked.
+
+        Returns its rows, the instant before the last renewal, his epoch, and what members still led
+        of what he claimed.
+        """
+        admin, topic = self.kafka.admin, fleet.defaults["topic"]
+        wanted = self.log_partitions(fleet, 0)
+        ranges = ",".join(map(str, wanted))
+        forged = {"v": 1, "lane": 0, "id": "feedfacefeedface", "lease_ms": 3000, "max_ms": 3000,
+                  "by": "mallory", "at": "127.0.0.1:666"}
+        offset, = admin.produce(topic, 0, {**forged, "t": "claim", "seq": 1, "inc": 0,
+                                           "parts": ranges})
+        record, = admin.read(topic, 0, offset, most=1)[:1]
+        epoch, enough, renewed = Epoch(record["timestamp"], offset), threading.Event(), []
+
+        def renew():
+            while not enough.wait(0.1):
+                renewed.append(boot_now())
+                admin.produce(topic, 0, {**forged, "t": "renewal", "seq": 1 + len(renewed),
+                                         "inc": epoch.inc, "parts": {str(offset): ranges},
+                                         "leading": ranges, "draining": ""})
+        renewing = threading.Thread(target=renew)
+        renewing.start()
+        try:
+            rows = self.lookup(fleet, "route", *KEYS, json=True).rows()
+            leaders = fleet.leaders()
+        finally:
+            enough.set()
+            renewing.join()
+        return rows, renewed[-1], epoch, [p for p in wanted if leaders[p]]
+
+    def test_forged_owner(self):
+        """He is believed: owners stop, callers are sent to him. No two members lead meanwhile, the
+        other logs go on, and when he is silent for his lease all is as before."""
+        # Non-exclusive owners claim again when he misses 3 of their intervals.
+        for mode, pace in (("exclusive", {}), ("non_exclusive", {"interval": "1s", "lease": "4s"})):
+            fleet = self.fleet(mode=mode, topic=f"forged-{mode}".replace("_", "-"), **pace)
+            self.start_rested(fleet, 2)
+            began = boot_now()
+            rows, last, epoch, led = self.forge_owner(fleet)
+            self.assertEqual(led, [], "members led what he renews")
+            wanted = self.log_partitions(fleet, 0)
+            sent_to_him = {row["partition"] for row in rows if row.get("owner") == "mallory"}
+            self.assertTrue(sent_to_him, rows)
+            self.assertLessEqual(sent_to_him, set(wanted))
+            self.wait_reclaimed(fleet, wanted, epoch)
+            for acquired in self.events_since(fleet, began, "acquired").values():
+                for row in acquired:
+                    if epoch < Epoch(**row["epoch"]) and row["partition"] in wanted:
+                        self.assertGreater(row["boot"], last, row)
+            for stopped in self.events_since(fleet, began, "stopped").values():
+                for row in stopped:
+                    self.assertTrue(row["partition"] in wanted or row["reason"] == "lapsed", row)
+            fleet.rest()
+            self.assert_clean(fleet)
+
+    def test_replayed_records(self):
+        """Everything that was ever written, a second time, and from a process that is dead: claims
+        cost a hand-over or a lease, and nothing else comes of it."""
+        for mode in ("exclusive", "non_exclusive"):
+            fleet = self.fleet(mode=mode, topic=f"replay-{mode}".replace("_", "-"))
+            admin, topic = self.kafka.admin, fleet.defaults["topic"]
+            self.start_rested(fleet, 3)
+            fleet.owners[0].kill()
+            fleet.rest()
+            began = boot_now()
+            for log in range(LOGS):
+                values = [record["value"] for record in admin.read(topic, log)]
+                for start in range(0, len(values), 100):
+                    admin.produce(topic, log, *values[start:start + 100])
+            replayed = Epoch(0, max(admin.end_offsets(topic)[:LOGS]))
+            wait_until(lambda: self.events_since(fleet, began, "acquired"), 20,
+                       "owners claim again above what was replayed")
+            fleet.wait_led()
+            fleet.rest()
+            self.assertLess(0, replayed.offset)
+            self.assert_clean(fleet)
+
+    def test_forged_settings(self):
+        """A process that came first and differs: all others refuse, as they would if it were true.
+        It is so for as long as the forged lease, not longer."""
+        fleet = self.fleet(mode="exclusive")
+        self.start_rested(fleet, 2)
+        topic = fleet.defaults["topic"]
+        self.kafka.admin.produce(topic, 0, {
+            "v": 1, "t": "renewal", "lane": 0, "id": "feedfacefeedface", "seq": 1, "inc": 1,
+            "parts": {}, "leading": "", "draining": "", "lease_ms": 2000, "max_ms": 2000,
+            "since": 1, "by": "mallory", "at": "127.0.0.1:666", "group": fleet.group,
+            "slots": 9999, "partitions": 32, "logs": LOGS, "hash": "xxh3", "mode": "exclusive"})
+        for owner in fleet.owners:
+            self.assertEqual(owner.wait_exit(), 2)
+            self.assertIn("9999", owner.error_tail())
+        self.assert_clean(fleet)
+        later = self.fleet(mode="exclusive")
+        self.start_rested(later, 2)
+        self.assert_clean(later)
 
     def test_foreign_consumer_in_the_group(self):
         """It is assigned partitions and claims none: their owners lead on until it is gone."""

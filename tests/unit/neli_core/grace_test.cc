@@ -43,6 +43,31 @@ TEST(Rule6, horizon_epochs_below_the_tail_s_start_are_over_at_L0_plus_T_star) {
   expect_leads_from(rig, a, l0 + kLeaseAndDrift);
 }
 
+// A leads and its reading is delayed; B, who reads since A's claim, is assigned after this release.
+std::size_t leaders_after_release_by(std::uint64_t id, bool before_its_renewals) {
+  Rig rig(exclusive());
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.run_for(3s);
+  auto& b = rig.start(2, "b", std::ssize(rig.log(0)));
+  if (!before_its_renewals) rig.run_for(200ms);
+  rig.append(kLog, release_of(id, *a.core.epoch(rig::kP0), "0"));
+  rig.run_for(2s);
+  a.hold = true;
+  rig.assign(b, "0");
+  return rig.leaders(0);
+}
+
+TEST(Rule6, r_a_release_under_another_id_is_not_believed_though_the_claim_was_not_read) {
+  EXPECT_EQ(leaders_after_release_by(9, true), 1u);
+  EXPECT_EQ(leaders_after_release_by(9, false), 1u);
+}
+
+// Assumption 2 of docs/protocol.md is one: who may write and takes another's id makes two lead.
+TEST(Rule6, r_rests_on_nobody_releasing_in_another_s_name) {
+  EXPECT_EQ(leaders_after_release_by(1, true), 2u);
+}
+
 TEST(Rule6, horizon_grows_with_every_lease_and_every_max_ms_read) {
   for (const bool own_words : {false, true}) {
     Rig rig(exclusive());

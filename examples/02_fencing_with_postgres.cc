@@ -1,0 +1,147 @@
+// A store that refuses whoever is no longer the owner:
+//   02_fencing_with_postgres HOST:PORT BROKERS DATABASE [unfenced]
+// Each line on stdin, "KEY AMOUNT", adds to a balance that the key's owner keeps in memory.
+//
+// acquire() tells who owns a key now, not when the write arrives: a process may be stopped in
+// between and wake up when another has long taken over. So every row keeps the epoch of its last
+// owner, and refuses a lower one in the very statement that writes. Reading must do so too (take),
+// or a late write of the old owner slips in between what the new one read and its own first write.
+//
+// `unfenced` leaves the comparison out; tests/fencing shows the update that is lost then.
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <pqxx/pqxx>
+#include <sstream>
+#include <string>
+
+#include "router/router.h"
+
+namespace asio = boost::asio;
+
+class Store {
+ public:
+  Store(const std::string& database, bool fenced) : connection_(database) {
+    pqxx::nontransaction(connection_).exec(
+        "CREATE TABLE IF NOT EXISTS balances (key text PRIMARY KEY, balance bigint NOT NULL,"
+        " inc bigint NOT NULL, off bigint NOT NULL)");
+    // A row of two compares like the epoch itself: by inc, then by offset.
+    const std::string newest = fenced ? "(b.inc, b.off) <= ($2, $3)" : "true";
+    connection_.prepare("take", "INSERT INTO balances AS b VALUES ($1, 0, $2, $3)"
+                        " ON CONFLICT (key) DO UPDATE SET inc = $2, off = $3 WHERE " + newest +
+                        " RETURNING balance");
+    connection_.prepare("write", "UPDATE balances AS b SET inc = $2, off = $3, balance = $4"
+                        " WHERE key = $1 AND " + newest);
+  }
+
+  /// Reads a balance as its new owner: from now on the row refuses every earlier one.
+  std::optional<std::int64_t> take(const std::string& key, const neliroute::Epoch& epoch) {
+    pqxx::nontransaction statement(connection_);
+    const auto rows = statement.exec_prepared("take", key, epoch.inc, epoch.offset);
+    if (rows.empty()) return std::nullopt;
+    return rows[0][0].as<std::int64_t>();
+  }
+
+  /// False: a newer owner has been here, nothing was written.
+  bool write(const std::string& key, const neliroute::Epoch& epoch, std::int64_t balance) {
+    pqxx::nontransaction statement(connection_);
+    return statement.exec_prepared("write", key, epoch.inc, epoch.offset, balance)
+               .affected_rows() == 1;
+  }
+
+ private:
+  pqxx::connection connection_;
+};
+
+class Teller {
+ public:
+  Teller(const neliroute::Router& router, Store& store) : router_(router), store_(store) {}
+
+  std::string add(const std::string& key, std::int64_t amount) {
+    const auto lease = router_.acquire(router_.slot_of(key));
+    if (!lease) return "ask " + std::string(router_.route(key).endpoint);
+    Balance& known = known_[key];
+    // What was read under another epoch may have been changed by others since.
+    if (known.epoch != lease->epoch) {
+      const auto balance = store_.take(key, lease->epoch);
+      if (!balance) return refused(key);
+      known = {lease->epoch, *balance};
+    }
+    // Whatever happens to this process from here on, the store has the last word.
+    if (!store_.write(key, lease->epoch, known.amount + amount)) return refused(key);
+    known.amount += amount;
+    return "balance " + std::to_string(known.amount);
+  }
+
+ private:
+  struct Balance {
+    neliroute::Epoch epoch = neliroute::kNoEpoch;
+    std::int64_t amount = 0;
+  };
+
+  std::string refused(const std::string& key) {
+    known_.erase(key);
+    return "refused, somebody newer owns it";
+  }
+
+  const neliroute::Router& router_;
+  Store& store_;
+  std::map<std::string, Balance> known_;
+};
+
+int main(int count, char** arguments) try {
+  if (count < 4) {
+    std::cerr << "usage: " << arguments[0] << " HOST:PORT BROKERS DATABASE [unfenced]\n";
+    return 2;
+  }
+  neliroute::RouterOptions options;
+  options.process.endpoint = arguments[1];
+  options.kafka.brokers = arguments[2];
+  options.mode = neliroute::Mode::exclusive;
+  options.timing.profile = neliroute::Profile::fast;
+  options.log = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
+  Store store(arguments[3], count == 4);
+
+  asio::io_context io;
+  const auto opened = neliroute::Router::open(io.get_executor(), options);
+  if (!opened) {
+    std::cerr << opened.error().message() << '\n';
+    return 1;
+  }
+  neliroute::Router& router = **opened;
+  router.on_failure([&io](const neliroute::Error& error) {
+    std::cerr << error.message() << '\n';
+    io.stop();
+  });
+  const auto leave = [&] { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); };
+  asio::signal_set signals(io, SIGTERM, SIGINT);
+  signals.async_wait([&](auto, int) { leave(); });
+
+  Teller teller(router, store);
+  asio::posix::stream_descriptor input(io, ::dup(STDIN_FILENO));
+  std::string lines;
+  std::function<void()> next = [&] {
+    asio::async_read_until(input, asio::dynamic_buffer(lines), '\n', [&](auto error, auto size) {
+      if (error) return leave();
+      std::istringstream line(lines.substr(0, size));
+      std::string key;
+      std::int64_t amount = 0;
+      line >> key >> amount;
+      std::cout << key << ": " << teller.add(key, amount) << std::endl;
+      lines.erase(0, size);
+      next();
+    });
+  };
+  next();
+  io.run();
+} catch (const pqxx::failure& error) {  // The database's word; ours are values.
+  std::cerr << error.what() << '\n';
+  return 1;
+}

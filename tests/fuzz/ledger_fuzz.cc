@@ -1,0 +1,301 @@
+// A few members in exclusive mode on a ledger that is honest but slow, lossy and out of step, a
+// group that assigns what it likes, and a stranger who writes what he likes under ids of his own,
+// or writes again what members wrote before. Never do two lead.
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "neli_core/induction.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/stranger.h"
+
+namespace neliroute::fuzz {
+namespace {
+
+constexpr std::uint32_t kPartitions = 2;
+constexpr std::size_t kMembers = 3;
+constexpr std::size_t kRecordsMax = 2000;
+
+struct Stored {
+  Decoded value;
+  BrokerTime stamped;
+};
+
+struct Sent {
+  Write write;
+  Decoded value;
+};
+
+struct Member {
+  std::unique_ptr<Induction> core;
+  microseconds clock{0};            ///< its clock is this much ahead of true time
+  std::vector<bool> reads;          ///< per log: its tail runs
+  std::vector<std::int64_t> next;   ///< per log
+  std::deque<Sent> sent;            ///< on their way
+  std::deque<RereadRequest> asked;
+  std::deque<BarrierDone> barriers;
+};
+
+class World {
+ public:
+  explicit World(Bytes bytes) : bytes_(bytes) {
+    logs_.resize(1 + bytes_.below(2));
+    believe_broker_time_ = bytes_.below(4) != 0;
+    members_.resize(2 + bytes_.below(kMembers - 1));
+    for (Member& member : members_) start(member);
+  }
+
+  void run() {
+    while (!bytes_.empty() && records() < kRecordsMax) act();
+  }
+
+ private:
+  void act() {
+    const std::uint32_t what = bytes_.byte();
+    Member& member = members_[(what >> 4) % members_.size()];
+    const std::uint32_t log = (what >> 6) % static_cast<std::uint32_t>(logs_.size());
+    switch (what & 15) {
+      case 0:
+        return wait(microseconds{1000 * (1 + bytes_.byte())});
+      case 1:
+        return tick(member);
+      case 2:
+        return read(member, log, 1 + bytes_.below(4));
+      case 3:
+        return answer(member, log);
+      case 4:
+        return land(member, Fate::stored);
+      case 5:
+        return land(member, static_cast<Fate>(bytes_.below(4)));
+      case 6:
+        return step(member, GroupAssigned{parts_of(1 + bytes_.below(3))});
+      case 7:
+        return step(member, GroupRevoked{parts_of(1 + bytes_.below(3)), bytes_.flag()});
+      case 8:
+        return reread(member);
+      case 9:
+        return finish_barrier(member);
+      case 10:
+        return append(log, forged(bytes_, {ProcessId{1}, ProcessId{2}}, epochs(log), end(log)));
+      case 11:
+        return append_again(log);
+      case 12:
+        return odd(member, log);
+      case 13:
+        return run_well(member);
+      default:
+        for (Member& each : members_) run_well(each);
+        return;
+    }
+  }
+
+  // --- Time and members -------------------------------------------------------------------------
+
+  [[nodiscard]] LocalTime now(const Member& member) const {
+    return LocalTime{microseconds{now_} + member.clock};
+  }
+
+  void start(Member& member) {
+    CoreOptions options;
+    options.id = ProcessId{0xa0 + ++started_};
+    options.mode = Mode::exclusive;
+    options.lease = bytes_.flag() ? kLease : 2 * kLease;
+    options.interval = kInterval;
+    options.clock_error = kClockError;
+    options.believe_broker_time = believe_broker_time_;
+    options.settings = settings_of(kPartitions, static_cast<std::uint32_t>(logs_.size()));
+    options.process = {"member", "member:1", {}};
+    member = Member{};
+    member.core = std::make_unique<Induction>(*Induction::make(options));
+    member.clock = microseconds{1'000'000 * (1 + bytes_.byte())};
+    member.reads.resize(logs_.size(), false);
+    member.next.resize(logs_.size(), 0);
+    tick(member);
+    for (std::uint32_t log = 0; log < logs_.size(); ++log) start_tail(member, log);
+  }
+
+  void wait(microseconds time) {
+    now_ += time;
+    check();
+  }
+
+  // Everything works for an instant, for this one.
+  void run_well(Member& member) {
+    wait(milliseconds{5});
+    if (member.core->next_deadline() <= now(member)) tick(member);
+    while (!member.sent.empty()) land(member, Fate::stored);
+    while (!member.asked.empty()) reread(member);
+    while (!member.barriers.empty()) finish_barrier(member);
+    for (std::uint32_t log = 0; log < logs_.size(); ++log) {
+      if (!member.reads[log]) start_tail(member, log);
+      read(member, log, 50);
+      answer(member, log);
+    }
+  }
+
+  void tick(Member& member) {
+    member.core->tick(now(member));
+    take(member);
+  }
+
+  void step(Member& member, const Event& event) {
+    member.core->step(event, now(member));
+    take(member);
+  }
+
+  void take(Member& member) {
+    Ready ready = member.core->take_ready();
+    for (const Transition& transition : ready.transitions) {
+      if (transition.kind != TransitionKind::stopped) continue;
+      member.barriers.push_back({transition.partition, transition.epoch});
+    }
+    for (Write& write : ready.writes) {
+      Decoded value = decode_record(write.value);
+      member.sent.push_back({std::move(write), std::move(value)});
+    }
+    for (const RereadRequest& request : ready.rereads) member.asked.push_back(request);
+    for (const Log log : ready.restart_tails) member.reads[log.value()] = false;
+    check();
+  }
+
+  void check() const {
+    for (std::uint32_t p = 0; p < kPartitions; ++p) {
+      int leaders = 0;
+      for (const Member& member : members_) {
+        if (member.core && member.core->leads(Partition{p}, now(member))) ++leaders;
+      }
+      FUZZ_CHECK(leaders <= 1, "two lead");
+    }
+  }
+
+  void finish_barrier(Member& member) {
+    if (member.barriers.empty()) return;
+    const BarrierDone done = member.barriers.front();
+    member.barriers.pop_front();
+    step(member, done);
+  }
+
+  // What is rare: it is killed and started anew, its tail is, or it is told to leave.
+  void odd(Member& member, std::uint32_t log) {
+    switch (bytes_.below(8)) {
+      case 0:
+        return start(member);
+      case 1:
+        return step(member, CloseRequested{now(member) + milliseconds{bytes_.byte()}});
+      case 2:
+        return step(member, GapFound{Log{log}, GapReason::out_of_range});
+      default:
+        if (!member.reads[log]) start_tail(member, log);
+    }
+  }
+
+  // --- The ledger -------------------------------------------------------------------------------
+
+  enum class Fate { stored, stored_unheard, stored_twice, lost };
+
+  [[nodiscard]] std::int64_t end(std::uint32_t log) const { return std::ssize(logs_[log]); }
+  [[nodiscard]] std::size_t records() const {
+    std::size_t all = 0;
+    for (const auto& log : logs_) all += log.size();
+    return all;
+  }
+
+  [[nodiscard]] std::vector<Epoch> epochs(std::uint32_t log) const {
+    std::vector<Epoch> made;
+    for (std::int64_t offset = 0; offset < end(log); ++offset) {
+      const Stored& stored = logs_[log][static_cast<std::size_t>(offset)];
+      const auto* record = std::get_if<Record>(&stored.value);
+      if (record == nullptr || record->type != RecordType::claim) continue;
+      made.push_back(epoch_of(*record, {Log{log}, offset, stored.stamped, true, &stored.value}));
+    }
+    return made;
+  }
+
+  void append(std::uint32_t log, Decoded value) {
+    // Two brokers' clocks, at most clock_error apart.
+    const auto most = static_cast<std::uint32_t>(kClockError.count());
+    const auto time =
+        std::chrono::duration_cast<milliseconds>(now_) + milliseconds{bytes_.below(most + 1)};
+    logs_[log].push_back({std::move(value), BrokerTime{milliseconds{kBrokerEpochMs} + time}});
+  }
+
+  void append_again(std::uint32_t log) {
+    if (logs_[log].empty()) return;
+    const auto back = 1 + static_cast<std::size_t>(bytes_.byte()) % logs_[log].size();
+    append(log, Decoded(logs_[log][logs_[log].size() - back].value));
+  }
+
+  void land(Member& member, Fate fate) {
+    if (member.sent.empty()) return;
+    const Sent sent = std::move(member.sent.front());
+    member.sent.pop_front();
+    const std::uint32_t log = sent.write.log.value();
+    if (fate != Fate::lost) append(log, sent.value);
+    if (fate == Fate::stored_twice) append(log, sent.value);
+    if (fate == Fate::stored || fate == Fate::stored_twice) {
+      step(member, WriteAcknowledged{sent.write.seq});
+    } else {
+      step(member, WriteFailed{sent.write.seq});
+    }
+  }
+
+  // From the beginning, or as far back as rule 6 asks, at least one record.
+  void start_tail(Member& member, std::uint32_t log) {
+    std::int64_t from = end(log);
+    if (from > 0) {
+      const BrokerTime least = logs_[log].back().stamped - member.core->lease_bound() - kClockError;
+      while (from > 0 && logs_[log][static_cast<std::size_t>(from - 1)].stamped >= least) --from;
+      from = std::min(from, end(log) - 1);
+    }
+    if (bytes_.flag() || !believe_broker_time_) from = 0;
+    member.reads[log] = true;
+    member.next[log] = from;
+    TailStarted event{Log{log}, from, end(log), std::nullopt};
+    if (end(log) > 0) event.began = logs_[log].front().stamped;
+    step(member, event);
+  }
+
+  void read(Member& member, std::uint32_t log, std::uint32_t most) {
+    for (; most > 0 && member.reads[log] && member.next[log] < end(log); --most) {
+      const std::int64_t offset = member.next[log]++;
+      const Stored stored = logs_[log][static_cast<std::size_t>(offset)];
+      step(member, Received{Log{log}, offset, stored.stamped, believe_broker_time_, &stored.value});
+    }
+  }
+
+  void answer(Member& member, std::uint32_t log) {
+    if (!member.reads[log] || member.next[log] != end(log)) return;
+    step(member, LogPosition{Log{log}, end(log)});
+  }
+
+  void reread(Member& member) {
+    if (member.asked.empty()) return;
+    const RereadRequest request = member.asked.front();
+    member.asked.pop_front();
+    const auto& log = logs_[request.log.value()];
+    Reread event{request.log, request.question, request.offset, std::nullopt};
+    if (request.offset >= 0 && request.offset < std::ssize(log)) {
+      const Stored& stored = log[static_cast<std::size_t>(request.offset)];
+      event.found = identity_of(stored.value, stored.stamped);
+    }
+    step(member, event);
+  }
+
+  Bytes bytes_;
+  microseconds now_{10'000'000};
+  std::vector<std::vector<Stored>> logs_;
+  std::vector<Member> members_;
+  std::uint64_t started_ = 0;
+  bool believe_broker_time_ = true;
+};
+
+}  // namespace
+
+void one_input(Bytes bytes) { World(bytes).run(); }
+
+}  // namespace neliroute::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  neliroute::fuzz::one_input({data, size});
+  return 0;
+}

@@ -1,0 +1,266 @@
+// One process, and a ledger and a group that keep to no rule: any event in any order. Whatever
+// comes, the state machine keeps its word to the application and comes to rest.
+#include <map>
+#include <vector>
+
+#include "neli_core/induction.h"
+#include "router/directory.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/stranger.h"
+
+namespace neliroute::fuzz {
+namespace {
+
+constexpr ProcessId kOwn{0xaa};
+constexpr std::size_t kEchoesMax = 16;
+constexpr std::int64_t kSteps[] = {1, 1, 1, 0, 3};  // offsets come twice, or are left out
+
+class Subject {
+ public:
+  explicit Subject(Bytes bytes) : bytes_(bytes), options_(options_of(bytes_)),
+        core_(*Induction::make(options_)),
+        directory_({options_.settings.partitions, options_.settings.logs, options_.lane,
+                    options_.mode, options_.lease}) {
+    acquired_.resize(options_.settings.partitions, kNoEpoch);
+    leading_.resize(options_.settings.partitions, false);
+    next_.resize(options_.settings.logs, 0);
+  }
+
+  void run() {
+    tick();
+    while (!bytes_.empty() && !core_.closed()) act();
+    end();
+  }
+
+ private:
+  static CoreOptions options_of(Bytes& bytes) {
+    CoreOptions options;
+    options.id = kOwn;
+    options.mode = bytes.flag() ? Mode::exclusive : Mode::non_exclusive;
+    options.lease = kLease;
+    options.interval = kInterval;
+    options.clock_error = kClockError;
+    options.believe_broker_time = bytes.flag();
+    options.settings = settings_of(1 + bytes.below(6), 1);
+    options.settings.logs = 1 + bytes.below(std::min(options.settings.partitions, 2u));
+    options.process = {"own", "own:1", {}};
+    return options;
+  }
+
+  void act() {
+    const Log log{bytes_.below(options_.settings.logs)};
+    switch (bytes_.below(16)) {
+      case 0:
+        now_ += milliseconds{bytes_.byte()};
+        return tick();
+      case 1:
+        now_ += milliseconds{5 * bytes_.byte()};  // an event may come later than a deadline
+        return;
+      case 2:
+        if (core_.next_deadline() != kNever) now_ = std::max(now_, core_.next_deadline());
+        return tick();
+      case 3:
+        return start_tail(log);
+      case 4:
+        next_[log.value()] += bytes_.below(4);
+        return step(LogPosition{log, next_[log.value()] - bytes_.below(2)});
+      case 5:
+        return reread(log);
+      case 6:
+        return step(GapFound{log, static_cast<GapReason>(bytes_.below(7))});
+      case 7:
+        if (bytes_.flag()) return step(WriteAcknowledged{seq()});
+        return step(WriteFailed{seq()});
+      case 8:
+        return step(GroupAssigned{parts_of(bytes_.byte())});
+      case 9:
+        return step(GroupRevoked{parts_of(bytes_.byte()), bytes_.flag()});
+      case 10:
+        return barrier_done();
+      case 11:
+        if (bytes_.below(8) != 0) return;
+        return step(CloseRequested{now_ + milliseconds{bytes_.byte() - 100}});
+      case 12:
+      case 13:
+        return echo(log);
+      default:
+        return receive(log, forged(bytes_, {kOwn, ProcessId{1}, ProcessId{2}}, epochs_,
+                                   next_[log.value()]));
+    }
+  }
+
+  std::uint64_t seq() { return bytes_.flag() ? last_seq_ - bytes_.below(8) : bytes_.byte(); }
+
+  void start_tail(Log log) {
+    TailStarted event{log, bytes_.below(8), 0, std::nullopt};
+    if (bytes_.flag()) event.start = next_[log.value()];
+    event.end = event.start + bytes_.below(4);
+    if (bytes_.below(4) == 0) event.began = stamp();
+    next_[log.value()] = event.start;
+    step(event);
+  }
+
+  BrokerTime stamp() {
+    const auto local = std::chrono::duration_cast<milliseconds>(now_.time_since_epoch());
+    return BrokerTime{local + milliseconds{kBrokerEpochMs + bytes_.byte() - 128}};
+  }
+
+  void receive(Log log, const Decoded& value) {
+    std::int64_t& next = next_[log.value()];
+    const std::int64_t offset = std::max<std::int64_t>(next - 1 + bytes_.one_of(kSteps), 0);
+    next = std::max(next, offset + 1);
+    Received event{log, offset, stamp(), bytes_.below(4) != 0, &value};
+    // Whoever writes chooses the stamp where the broker does not.
+    if (!event.log_append_time && bytes_.flag()) {
+      event.stamped = BrokerTime{milliseconds{bytes_.wide()}};
+    }
+    step(event);
+  }
+
+  // An own record comes back, perhaps late, perhaps again.
+  void echo(Log log) {
+    if (echoes_.empty()) return;
+    const auto& [written_to, value] = echoes_[bytes_.byte() % echoes_.size()];
+    receive(bytes_.below(16) == 15 ? log : written_to, Decoded(value));
+  }
+
+  void reread(Log log) {
+    Reread event{log, question_, asked_offset_, std::nullopt};
+    if (bytes_.below(4) == 0) event.question = bytes_.byte();
+    if (bytes_.flag()) event.found = RecordIdentity{kOwn, seq(), stamp()};
+    if (bytes_.flag()) event.found = last_read_;
+    step(event);
+  }
+
+  void barrier_done() {
+    tick();  // an overdue barrier is told so first
+    const Partition partition{bytes_.below(options_.settings.partitions)};
+    const auto barrier = barriers_.find(partition.value());
+    Epoch epoch{bytes_.byte(), bytes_.byte()};
+    if (barrier != barriers_.end()) {
+      epoch = barrier->second;
+      barriers_.erase(barrier);
+    }
+    step(BarrierDone{partition, epoch});
+  }
+
+  void step(const Event& event) {
+    if (const auto* received = std::get_if<Received>(&event)) {
+      last_read_ = identity_of(*received->value, received->stamped);
+      const auto* record = std::get_if<Record>(received->value);
+      const bool claim = record != nullptr && record->type == RecordType::claim;
+      if (claim) epochs_.push_back(epoch_of(*record, *received));
+    }
+    std::visit([this](const auto& e) { directory_.on(e, now_); }, event);
+    core_.step(event, now_);
+    take();
+  }
+
+  void tick() {
+    directory_.tick(now_);
+    FUZZ_CHECK(directory_.next_expiry() > now_, "hints that are over are gone");
+    core_.tick(now_);
+    take();
+  }
+
+  void take() {
+    const Ready ready = core_.take_ready();
+    for (const Transition& transition : ready.transitions) note(transition);
+    for (const Write& write : ready.writes) note(write);
+    for (const RereadRequest& request : ready.rereads) {
+      question_ = request.question;
+      asked_offset_ = request.offset;
+    }
+    const Ready more = core_.take_ready();
+    FUZZ_CHECK(more.transitions.empty() && more.writes.empty() && more.rereads.empty(),
+               "take_ready() makes no work");
+    FUZZ_CHECK(core_.next_deadline() > now_, "it would be asked for ever");
+    for (std::uint32_t p = 0; p < options_.settings.partitions; ++p) {
+      const bool leads = core_.leads(Partition{p}, now_);
+      FUZZ_CHECK(!leads || leading_[p], "leads, and the application was not told");
+      FUZZ_CHECK(!core_.leads(Partition{p}, now_ + kLease), "a lease longer than T");
+    }
+    FUZZ_CHECK(!ready.closed || core_.held_count() == 0, "closed with nothing held");
+  }
+
+  void note(const Transition& transition) {
+    const std::uint32_t p = transition.partition.value();
+    switch (transition.kind) {
+      case TransitionKind::acquired:
+        FUZZ_CHECK(!barriers_.contains(p), "leads on while the old epoch is being finished");
+        FUZZ_CHECK(transition.epoch >= acquired_[p], "an epoch fell");
+        acquired_[p] = transition.epoch;
+        leading_[p] = true;
+        break;
+      case TransitionKind::draining:
+        FUZZ_CHECK(leading_[p], "drains what it leads");
+        break;
+      case TransitionKind::stopped:
+        FUZZ_CHECK(leading_[p] && transition.epoch == acquired_[p], "stops what it led");
+        FUZZ_CHECK(transition.at <= now_ && transition.reason != StopReason::none, "when, why");
+        leading_[p] = false;
+        barriers_[p] = transition.epoch;
+        break;
+      case TransitionKind::barrier_overdue:
+        FUZZ_CHECK(barriers_.contains(p), "a barrier that runs");
+        break;
+      case TransitionKind::released:
+        FUZZ_CHECK(!leading_[p] || transition.epoch < acquired_[p], "released, and led on");
+        break;
+    }
+  }
+
+  void note(const Write& write) {
+    FUZZ_CHECK(write.value.size() <= kRecordBytesMax, "fits");
+    FUZZ_CHECK(write.seq > last_seq_, "seqs rise");
+    last_seq_ = write.seq;
+    const Decoded decoded = decode_record(write.value);
+    const auto* record = std::get_if<Record>(&decoded);
+    FUZZ_CHECK(record != nullptr && record->id == kOwn, "it can be read");
+    FUZZ_CHECK(record->seq == write.seq && record->lease == kLease, "as it was meant");
+    const auto in_log = [&](Partition p) {
+      FUZZ_CHECK(log_of(p, options_.settings.logs) == write.log, "in its log");
+    };
+    if (record->parts) record->parts->for_each(kPartitionCountMax, in_log);
+    for (const EpochParts& epoch : record->epochs) epoch.parts.for_each(kPartitionCountMax, in_log);
+    if (echoes_.size() == kEchoesMax) echoes_.erase(echoes_.begin());
+    echoes_.emplace_back(write.log, *record);
+  }
+
+  // Whatever was fed, and whatever never answers, it ends when it is told to.
+  void end() {
+    step(CloseRequested{now_});
+    for (int i = 0; !core_.closed(); ++i) {
+      FUZZ_CHECK(i < 1000 && core_.next_deadline() != kNever, "closing comes to an end");
+      now_ = core_.next_deadline();
+      tick();
+    }
+  }
+
+  Bytes bytes_;
+  CoreOptions options_;
+  Induction core_;
+  Directory directory_;
+  LocalTime now_{milliseconds{10'000}};
+  std::vector<Epoch> acquired_;
+  std::vector<bool> leading_;
+  std::map<std::uint32_t, Epoch> barriers_;
+  std::vector<std::int64_t> next_;
+  std::vector<std::pair<Log, Record>> echoes_;
+  std::vector<Epoch> epochs_;
+  RecordIdentity last_read_;
+  std::uint64_t last_seq_ = 0;
+  std::uint64_t question_ = 0;
+  std::int64_t asked_offset_ = -1;
+};
+
+}  // namespace
+
+void one_input(Bytes bytes) { Subject(bytes).run(); }
+
+}  // namespace neliroute::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  neliroute::fuzz::one_input({data, size});
+  return 0;
+}

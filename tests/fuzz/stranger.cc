@@ -1,0 +1,73 @@
+#include "tests/fuzz/stranger.h"
+
+namespace neliroute::fuzz {
+namespace {
+
+// What decode_record() can return at most, and what an honest record has.
+std::int64_t inc_of(Bytes& bytes) {
+  static constexpr std::int64_t kIncs[] = {0, kBrokerEpochMs + 10'000, kBrokerEpochMs, 1, -1,
+                                           (1LL << 53) - 1, INT64_MIN};
+  return bytes.one_of(kIncs) + bytes.below(4) * (bytes.flag() ? 0 : 1);
+}
+
+std::optional<milliseconds> lease_of(Bytes& bytes) {
+  static constexpr milliseconds kLeases[] = {kLease, milliseconds{1}, kLeaseMax, 2 * kLease};
+  if (bytes.below(5) == 0) return std::nullopt;
+  return bytes.one_of(kLeases);
+}
+
+std::int64_t offset_of(Bytes& bytes, std::int64_t next) {
+  const std::int64_t back = bytes.byte();
+  return back == 255 ? INT64_MAX : std::max<std::int64_t>(next + 2 - back, 0);
+}
+
+}  // namespace
+
+PartitionRanges parts_of(std::uint32_t bits) {
+  PartitionRanges parts;
+  for (std::uint32_t p = 0; p < 8; ++p) {
+    if ((bits >> p & 1) != 0) parts.insert(Partition{p});
+  }
+  return parts;
+}
+
+Decoded forged(Bytes& bytes, const std::vector<ProcessId>& ids, const std::vector<Epoch>& epochs,
+               std::int64_t next) {
+  const std::uint32_t kind = bytes.below(16);
+  if (kind == 15) return static_cast<Ignored>(bytes.below(4));
+  Record record;
+  record.type = static_cast<RecordType>(kind % 3);
+  record.lane = Lane{bytes.below(16) == 15 ? 1u : 0u};
+  record.id = ids[bytes.below(static_cast<std::uint32_t>(ids.size()))];
+  record.seq = bytes.flag() ? bytes.byte() : static_cast<std::uint64_t>(bytes.wide());
+  record.inc = std::min(inc_of(bytes), (std::int64_t{1} << 53) - 1);
+  record.max_inc = bytes.flag() ? std::min(inc_of(bytes), (std::int64_t{1} << 53) - 1) : 0;
+  if (record.type == RecordType::claim) {
+    if (bytes.below(4) != 0) record.parts = parts_of(bytes.byte());
+    if (bytes.below(8) == 0) record.id = kNobody;
+  } else if (!epochs.empty() && bytes.flag()) {
+    const auto back = 1 + std::min<std::size_t>(bytes.below(8), epochs.size() - 1);
+    const Epoch& epoch = epochs[epochs.size() - back];
+    record.inc = epoch.inc;
+    record.epochs.push_back({epoch.offset, parts_of(1 + bytes.below(3))});
+  } else {
+    for (std::uint32_t i = bytes.below(4); i > 0; --i) {
+      record.epochs.push_back({offset_of(bytes, next), parts_of(bytes.byte())});
+    }
+  }
+  if (record.type == RecordType::renewal) {
+    record.leading = parts_of(bytes.byte());
+    record.draining = parts_of(bytes.byte());
+  }
+  record.lease = lease_of(bytes);
+  record.max_lease = lease_of(bytes);
+  if (bytes.below(4) == 0) {
+    record.since = bytes.flag() ? bytes.wide() : kBrokerEpochMs + 10'000;
+    record.settings = settings_of(bytes.flag() ? 4 : 1 + bytes.below(8), 1 + bytes.below(2));
+    record.settings->mode = bytes.flag() ? "exclusive" : "quorum";
+  }
+  record.process.name = "stranger";
+  return record;
+}
+
+}  // namespace neliroute::fuzz

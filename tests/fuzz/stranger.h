@@ -1,0 +1,29 @@
+// Records of somebody who keeps to no rule: any field may be anything that the parser lets through.
+#pragma once
+
+#include <vector>
+
+#include "neli_core/record.h"
+#include "tests/fuzz/bytes.h"
+
+namespace neliroute::fuzz {
+
+inline constexpr milliseconds kLease{300};
+inline constexpr milliseconds kInterval{100};
+inline constexpr milliseconds kClockError{40};
+inline constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
+
+/// The settings that members of the fuzzed groups share.
+[[nodiscard]] inline Settings settings_of(std::uint32_t partitions, std::uint32_t logs) {
+  return {"g", 8, partitions, logs, "xxh3", ""};
+}
+
+/// A set of partitions, one bit each.
+[[nodiscard]] PartitionRanges parts_of(std::uint32_t bits);
+
+/// What a stranger writes: under one of these ids, about these epochs, or offsets up to a little
+/// above `next`.
+[[nodiscard]] Decoded forged(Bytes& bytes, const std::vector<ProcessId>& ids,
+                             const std::vector<Epoch>& epochs, std::int64_t next);
+
+}  // namespace neliroute::fuzz
