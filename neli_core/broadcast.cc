@@ -9,6 +9,9 @@
 namespace neliroute {
 namespace {
 
+// Who cannot read every log's history joins all the same: only hints want it.
+constexpr std::chrono::seconds kJoinAfter{3};
+
 std::string ms(milliseconds value) { return std::to_string(value.count()) + " ms"; }
 
 // How long ago the broker stamped it, as far as this machine's wall clock can tell.
@@ -55,6 +58,7 @@ Result<void> BroadcastOptions::validate() const {
 
 Result<Broadcast> Broadcast::make(BroadcastOptions options) {
   options.core.settings.mode = to_string(options.core.mode);
+  options.core.settings.variation = to_string(Variation::broadcast);
   if (auto valid = options.validate(); !valid) return valid.error();
   return Broadcast(std::move(options));
 }
@@ -63,23 +67,47 @@ Broadcast::Broadcast(BroadcastOptions options)
     : options_(std::move(options)),
       leases_(std::make_shared<LeaseVector>(options_.core.settings.partitions)),
       partitions_(options_.core.settings.partitions),
-      deadlines_(options_.core.settings.partitions) {}
+      deadlines_(options_.core.settings.partitions) {
+  if (options_.hints) beside_.emplace(options_.core, options_.beat());
+}
 
 // --- Time ----------------------------------------------------------------------------------------
 
 void Broadcast::step(const Event& event, LocalTime now) {
   tick(now);
-  std::visit([this](const auto& e) { on(e); }, event);
+  std::visit(
+      [this](const auto& e) {
+        if (beside_) beside_->on(e, now_);
+        on(e);
+      },
+      event);
   tick(now);
 }
 
 void Broadcast::tick(LocalTime now) {
   NELIROUTE_ASSERT(now >= now_, "time must not run backwards");
   now_ = now;
+  if (!first_now_) first_now_ = now;
   while (deadlines_.earliest() <= now_) evaluate(deadlines_.first());
-  if (!subscribed_ && closing_ == Closing::no) ready_.subscribe = subscribed_ = true;
+  if (beside_ && closing_ == Closing::no) {
+    if (auto error = beside_->conflict(now_)) refuse(std::move(*error), now_);
+  }
+  advance_subscription();
   advance_closing();
   schedule_broadcast();
+}
+
+// With claims beside, settings are compared before this process takes part.
+void Broadcast::advance_subscription() {
+  if (subscribed_ || closing_ != Closing::no) return;
+  if (beside_ && beside_->undecided_until(now_)) return;
+  if (beside_ && !beside_->history_was_read() && now_ < later(*first_now_, kJoinAfter)) return;
+  ready_.subscribe = subscribed_ = true;
+}
+
+LocalTime Broadcast::joins_by() const noexcept {
+  if (!first_now_ || !beside_) return now_;
+  return beside_->undecided_until(now_).value_or(later(*first_now_, kJoinAfter));
 }
 
 // After a stop of its own it writes once, not once for every beat that it missed.
@@ -99,6 +127,7 @@ Ready Broadcast::take_ready() {
     ready_.broadcast = true;
     ++counters_.broadcasts;
   }
+  if (beside_ && (closing_ != Closing::closed || ready_.closed)) beside_->write(ready_, now_);
   return std::exchange(ready_, Ready{});
 }
 
@@ -107,6 +136,8 @@ LocalTime Broadcast::next_deadline() const noexcept {
   if (closing_ == Closing::no || closing_ == Closing::draining) {
     next = std::min(next, next_broadcast_);
   }
+  if (beside_ && closing_ != Closing::closed) next = std::min(next, beside_->next_deadline());
+  if (!subscribed_) next = std::min(next, joins_by());
   if (closing_ == Closing::draining) next = std::min(next, close_until_);
   if (closing_ == Closing::stopping) next = std::min(next, closed_at_);
   return next;
@@ -178,7 +209,7 @@ void Broadcast::evaluate(Partition partition) {
     stop(partition,
          p.assigned                ? StopReason::lapsed
          : closing_ == Closing::no ? StopReason::superseded
-                                   : StopReason::closed,
+                                   : close_reason_,
          p.lease_until);
   }
   if (p.barrier) next = std::min(next, run_barrier_clock(partition));
@@ -201,8 +232,9 @@ void Broadcast::start(Partition partition) {
   State& p = state(partition);
   p.leading = true;
   ++leading_count_;
-  p.epoch = Epoch{0, p.newest_offset};
+  p.epoch = Epoch{p.newest->time_since_epoch().count(), p.newest_offset};
   ++p.generation;
+  if (beside_) beside_->lead(partition, now_);
   leases_->set(partition, p.lease_until, p.generation);
   announce(TransitionKind::acquired, partition, p.epoch, now_);
 }
@@ -212,6 +244,7 @@ void Broadcast::stop(Partition partition, StopReason reason, LocalTime at) {
   NELIROUTE_ASSERT(!p.barrier, "nobody leads while an older barrier still runs");
   p.leading = p.draining = false;
   --leading_count_;
+  if (beside_) beside_->stop(partition);
   leases_->set(partition, kLongAgo, p.generation);
   announce(TransitionKind::stopped, partition, p.epoch, std::min(at, now_), reason,
            p.lease_until);
@@ -263,6 +296,7 @@ void Broadcast::on(const GroupAssigned& event) {
     if (exclusive()) p.grace_end = later(now_, lease());
     if (p.leading && std::exchange(p.draining, false)) {
       announce(TransitionKind::acquired, partition, p.epoch, now_);
+      if (beside_) beside_->drain(partition, false);
     }
     evaluate(partition);
   });
@@ -283,13 +317,22 @@ void Broadcast::revoke(Partition partition) {
   p.assigned = false;
   if (exclusive()) {
     if (p.leading) {
-      stop(partition, closing_ == Closing::no ? StopReason::superseded : StopReason::closed, now_);
+      stop(partition, closing_ == Closing::no ? StopReason::superseded : close_reason_, now_);
     }
     p.lease_until = kLongAgo;
   } else if (p.leading && !std::exchange(p.draining, true)) {
     announce(TransitionKind::draining, partition, p.epoch, now_);
+    if (beside_) beside_->drain(partition, true);
   }
   evaluate(partition);
+}
+
+// Only hints suffer, until the log is read again.
+void Broadcast::on(const GapFound& event) {
+  ready_.restart_tails.push_back(event.log);
+  ready_.notices.push_back({Severity::error, "log " + std::to_string(event.log.value()) + ": " +
+                                                 to_string(event.reason) +
+                                                 "; it is read anew"});
 }
 
 // --- M is a constant -----------------------------------------------------------------------------
@@ -329,13 +372,24 @@ void Broadcast::on(const CloseRequested& event) {
   }
 }
 
+// Who leaves need not wait for its vector to lapse where the successor says that it leads.
+void Broadcast::end_drains() {
+  for (std::uint32_t i = 0; i < partition_count(); ++i) {
+    const Partition partition{i};
+    if (!state(partition).leading || !beside_->has_successor(partition)) continue;
+    stop(partition, close_reason_, now_);
+    evaluate(partition);
+  }
+}
+
 void Broadcast::advance_closing() {
+  if (closing_ == Closing::draining && beside_) end_drains();
   if (closing_ == Closing::draining && (now_ >= close_until_ || leading_count_ == 0)) {
     closing_ = Closing::stopping;
     closed_at_ = later(now_, lease());
     for (std::uint32_t i = 0; i < partition_count(); ++i) {
       const Partition partition{i};
-      if (state(partition).leading) stop(partition, StopReason::closed, now_);
+      if (state(partition).leading) stop(partition, close_reason_, now_);
       evaluate(partition);
     }
   }
@@ -348,6 +402,7 @@ void Broadcast::advance_closing() {
 void Broadcast::refuse(Error error, LocalTime drain_until) {
   if (closing_ != Closing::no) return;
   ready_.notices.push_back({Severity::error, error.message()});
+  if (error.code() == Errc::settings_conflict) close_reason_ = StopReason::conflict;
   ready_.refused = std::move(error);
   on(CloseRequested{drain_until});
 }

@@ -22,6 +22,7 @@
 #include <optional>
 #include <vector>
 
+#include "neli_core/claims_beside.h"
 #include "neli_core/core.h"
 #include "neli_core/deadline_tree.h"
 #include "neli_core/options.h"
@@ -39,6 +40,8 @@ struct BroadcastOptions {
   milliseconds local_clock_error{150};
   /// How many groups share the topic; each broadcasts so many times less often.
   std::uint32_t groups = 1;
+  /// Claims travel beside the records, so that others find the owner and settings are compared.
+  bool hints = false;
   /// Exclusive mode heeds no record that its writer has stamped. Off where a broker knows no other.
   bool require_broker_time = true;
 
@@ -84,8 +87,9 @@ class Broadcast final : public Core {
     return leases_;
   }
   [[nodiscard]] RoleState role_state(Partition partition) const noexcept override;
-  /// {0, offset of the record that made it lead}: tells ownerships apart, and rises as long as the
-  /// paper's assumptions hold. No fence: two leaders at once may have any order.
+  /// Broker time and offset of the record that made it lead: tells ownerships apart, and rises as
+  /// long as the paper's assumptions hold. No fence: two leaders at once may have any order. The
+  /// claims beside have epochs of their own, which only say whose hint is newer.
   [[nodiscard]] std::optional<Epoch> epoch(Partition partition) const noexcept override;
   [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override {
     return state(partition).generation;
@@ -129,7 +133,8 @@ class Broadcast final : public Core {
   void on(const GroupRevoked& event);
   void on(const BarrierDone& event);
   void on(const CloseRequested& event);
-  /// The logs of claims mean nothing to it.
+  void on(const GapFound& event);
+  /// The rest is of the logs, in which claims travel beside.
   template <class Other>
   void on(const Other&) {}
 
@@ -141,7 +146,10 @@ class Broadcast final : public Core {
   void revoke(Partition partition);
   LocalTime run_barrier_clock(Partition partition);
   void schedule_broadcast();
+  void advance_subscription();
+  [[nodiscard]] LocalTime joins_by() const noexcept;
   void advance_closing();
+  void end_drains();
   void other_partition_count(std::uint32_t count, const char* least);
   void refuse(Error error, LocalTime drain_until);
   void notice_once(bool& told, Severity severity, std::string text);
@@ -160,9 +168,11 @@ class Broadcast final : public Core {
   std::shared_ptr<LeaseVector> leases_;
   std::vector<State> partitions_;
   DeadlineTree deadlines_;
+  std::optional<ClaimsBeside> beside_;
   BroadcastCounters counters_;
   Ready ready_;
   LocalTime now_ = kLongAgo;
+  std::optional<LocalTime> first_now_;
   LocalTime next_broadcast_ = kLongAgo;
   bool broadcast_due_ = false;
   bool subscribed_ = false;
@@ -174,6 +184,7 @@ class Broadcast final : public Core {
   std::optional<std::uint32_t> count_told_;
   Closing closing_ = Closing::no;
   LocalTime close_until_ = kNever;
+  StopReason close_reason_ = StopReason::closed;
   LocalTime closed_at_ = kNever;  ///< whatever a barrier does
 };
 

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 // --- Exclusivity ---------------------------------------------------------------------------------
 
 // "... will intentionally return false from the leadership check function for up to time T."
-TEST(BroadcastExclusive, exclusive_a_new_assignee_answers_no_for_a_grace_of_T) {
+TEST(Broadcast, exclusive_a_new_assignee_answers_no_for_a_grace_of_T) {
   World world;
   Process& a = world.add(options_of(Mode::exclusive));
   world.assign(a, "0");
@@ -30,7 +30,7 @@ TEST(BroadcastExclusive, exclusive_a_new_assignee_answers_no_for_a_grace_of_T) {
   EXPECT_EQ(a.transitions[0].at, assigned + 2s);
 }
 
-TEST(BroadcastExclusive, exclusive_the_grace_begins_anew_with_every_assignment) {
+TEST(Broadcast, exclusive_the_grace_begins_anew_with_every_assignment) {
   World world;
   Process& a = world.add(options_of(Mode::exclusive));
   world.assign(a, "0");
@@ -43,7 +43,7 @@ TEST(BroadcastExclusive, exclusive_the_grace_begins_anew_with_every_assignment) 
   EXPECT_TRUE(world.leads(a));
 }
 
-TEST(BroadcastExclusive, exclusive_who_hears_that_it_was_revoked_stops_at_once) {
+TEST(Broadcast, exclusive_who_hears_that_it_was_revoked_stops_at_once) {
   for (const bool lost : {false, true}) {
     World world;
     Process& a = world.add(options_of(Mode::exclusive));
@@ -61,7 +61,7 @@ TEST(BroadcastExclusive, exclusive_who_hears_that_it_was_revoked_stops_at_once) 
 
 // "The currently assigned leader will expire prior to the assignment of its successor": after a
 // full cut, and however wrong the clocks are within e.
-TEST(BroadcastExclusive, exclusive_a_successor_never_leads_beside_who_was_cut_off) {
+TEST(Broadcast, exclusive_a_successor_never_leads_beside_who_was_cut_off) {
   for (const milliseconds error : {-100ms, 0ms, 100ms}) {
     World world;
     Process& a = world.add(options_of(Mode::exclusive), error);
@@ -85,7 +85,7 @@ TEST(BroadcastExclusive, exclusive_a_successor_never_leads_beside_who_was_cut_of
 }
 
 // "p is eventually scheduled, processes the message backlog": by the broker's time it is old.
-TEST(BroadcastExclusive, a_backlog_never_refreshes) {
+TEST(Broadcast, a_backlog_never_refreshes) {
   for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {
     World world;
     Process& p = world.add(options_of(mode));
@@ -108,7 +108,7 @@ TEST(BroadcastExclusive, a_backlog_never_refreshes) {
 }
 
 // "|BTime(t) - CTime(t)| <= e": where a record is seen to come from the future, it does not hold.
-TEST(BroadcastExclusive, exclusive_a_record_from_more_than_e_in_the_future_makes_no_leader) {
+TEST(Broadcast, exclusive_a_record_from_more_than_e_in_the_future_makes_no_leader) {
   World world;
   Process& a = world.add(options_of(Mode::exclusive), -101ms);
   Process& b = world.add(options_of(Mode::exclusive), -100ms);
@@ -123,7 +123,7 @@ TEST(BroadcastExclusive, exclusive_a_record_from_more_than_e_in_the_future_makes
   EXPECT_TRUE(b.notices.empty());
 }
 
-TEST(BroadcastExclusive, non_exclusive_a_clock_that_is_behind_never_makes_a_lease_longer_than_T_plus_e) {
+TEST(Broadcast, non_exclusive_a_clock_that_is_behind_never_makes_a_lease_longer_than_T_plus_e) {
   World world;
   Process& a = world.add(options_of(), -1h);
   world.assign(a, "0");
@@ -134,7 +134,7 @@ TEST(BroadcastExclusive, non_exclusive_a_clock_that_is_behind_never_makes_a_leas
   EXPECT_FALSE(a.core.leads(kP0, world.now() + 9s + 100ms));
 }
 
-TEST(BroadcastExclusive, exclusive_a_record_that_its_writer_stamped_makes_no_leader) {
+TEST(Broadcast, exclusive_a_record_that_its_writer_stamped_makes_no_leader) {
   World world;
   Process& a = world.add(options_of(Mode::exclusive));
   a.log_append_time = false;
@@ -152,7 +152,7 @@ TEST(BroadcastExclusive, exclusive_a_record_that_its_writer_stamped_makes_no_lea
   EXPECT_TRUE(world.leads(b, 1));
 }
 
-TEST(BroadcastExclusive, a_pause_between_the_two_clocks_makes_a_record_older_not_younger) {
+TEST(Broadcast, a_pause_between_the_two_clocks_makes_a_record_older_not_younger) {
   World world;
   Process& a = world.add();
   world.assign(a, "0");
@@ -167,7 +167,7 @@ TEST(BroadcastExclusive, a_pause_between_the_two_clocks_makes_a_record_older_not
 
 // What the paper assumes and Kafka does not keep: that who was expelled notices. It reads on, as
 // fetching knows no group, and two lead for as long as that lasts. `claimed` exists for this.
-TEST(BroadcastExclusive, exclusive_who_was_expelled_and_does_not_notice_leads_beside_its_successor) {
+TEST(Broadcast, exclusive_who_was_expelled_and_does_not_notice_leads_beside_its_successor) {
   World world;
   Process& zombie = world.add(options_of(Mode::exclusive));
   Process& b = world.add(options_of(Mode::exclusive));
@@ -180,7 +180,7 @@ TEST(BroadcastExclusive, exclusive_who_was_expelled_and_does_not_notice_leads_be
 }
 
 // A revoked one that is told late, but within its session: the barrier hears when its time is over.
-TEST(BroadcastExclusive, exclusive_a_barrier_that_outlasts_the_lease_is_told_so) {
+TEST(Broadcast, exclusive_a_barrier_that_outlasts_the_lease_is_told_so) {
   World world;
   Process& a = world.add(options_of(Mode::exclusive));
   world.assign(a, "0");
@@ -198,7 +198,7 @@ TEST(BroadcastExclusive, exclusive_a_barrier_that_outlasts_the_lease_is_told_so)
 
 // --- Barriers and leaving ------------------------------------------------------------------------
 
-TEST(BroadcastExclusive, nothing_is_led_again_before_the_barrier_of_the_last_time_ended) {
+TEST(Broadcast, nothing_is_led_again_before_the_barrier_of_the_last_time_ended) {
   World world;
   Process& a = world.add();
   world.add();
@@ -217,7 +217,7 @@ TEST(BroadcastExclusive, nothing_is_led_again_before_the_barrier_of_the_last_tim
   EXPECT_TRUE(world.leads(a));
 }
 
-TEST(BroadcastExclusive, a_barrier_that_does_not_end_makes_the_process_leave) {
+TEST(Broadcast, a_barrier_that_does_not_end_makes_the_process_leave) {
   World world;
   Process& a = world.add();
   world.add();
@@ -237,7 +237,7 @@ TEST(BroadcastExclusive, a_barrier_that_does_not_end_makes_the_process_leave) {
   EXPECT_TRUE(a.closed) << "T later, whatever the barrier does";
 }
 
-TEST(BroadcastExclusive, non_exclusive_leaving_drains_until_the_vector_lapses) {
+TEST(Broadcast, non_exclusive_leaving_drains_until_the_vector_lapses) {
   World world;
   Process& a = world.add();
   Process& b = world.add();
@@ -262,7 +262,7 @@ TEST(BroadcastExclusive, non_exclusive_leaving_drains_until_the_vector_lapses) {
   EXPECT_EQ(a.core.next_deadline(), kNever);
 }
 
-TEST(BroadcastExclusive, leaving_ends_at_its_bound_and_a_later_wish_may_shorten_it) {
+TEST(Broadcast, leaving_ends_at_its_bound_and_a_later_wish_may_shorten_it) {
   World world;
   Process& a = world.add();
   world.assign(a, "0");
@@ -278,7 +278,7 @@ TEST(BroadcastExclusive, leaving_ends_at_its_bound_and_a_later_wish_may_shorten_
   EXPECT_EQ(a.core.role_state(kP0), RoleState::following) << "nothing is taken any more";
 }
 
-TEST(BroadcastExclusive, exclusive_leaving_stops_at_once_and_waits_for_the_barriers) {
+TEST(Broadcast, exclusive_leaving_stops_at_once_and_waits_for_the_barriers) {
   World world;
   Process& a = world.add(options_of(Mode::exclusive));
   world.assign(a, "0");
@@ -292,19 +292,22 @@ TEST(BroadcastExclusive, exclusive_leaving_stops_at_once_and_waits_for_the_barri
   EXPECT_TRUE(a.closed);
 }
 
-// Nothing of the other variation moves it.
-TEST(BroadcastExclusive, events_of_the_logs_are_ignored) {
+TEST(Broadcast, without_claims_beside_events_of_the_logs_mean_nothing) {
   World world;
   Process& a = world.add();
   const LocalTime deadline = a.core.next_deadline();
   const Decoded garbage = Ignored::not_json;
   for (const Event& event : std::vector<Event>{
            TailStarted{Log{0}, 0, 0}, Received{Log{0}, 0, world.broker_now(), true, &garbage},
-           LogPosition{Log{0}, 1}, GapFound{Log{0}, GapReason::truncated}, WriteFailed{1}}) {
+           LogPosition{Log{0}, 1}, WriteFailed{1}}) {
     world.step(a, event);
   }
   EXPECT_TRUE(a.notices.empty());
   EXPECT_EQ(a.core.next_deadline(), deadline);
+  a.core.step(GapFound{Log{0}, GapReason::truncated}, world.now());
+  const Ready ready = a.core.take_ready();
+  EXPECT_EQ(ready.restart_tails, std::vector<Log>{Log{0}}) << "but it is read on";
+  EXPECT_EQ(ready.notices.size(), 1u);
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ Process& World::add(BroadcastOptions options, milliseconds wall_error) {
   process.next.assign(partitions, 0);
   process.core.tick(now_);
   carry_out(process);
-  deliver();
+  const auto end = static_cast<std::int64_t>(topic_[0].size());
+  step(process, TailStarted{Log{0}, 0, end});
   return process;
 }
 
@@ -82,9 +83,19 @@ void World::revoke(Process& process, const std::string& partitions, bool lost) {
   step(process, GroupRevoked{ranges, lost});
 }
 
-void World::append(Partition partition, BrokerTime stamped) {
-  topic_[partition.value()].push_back(stamped);
+void World::append(Partition partition, BrokerTime stamped, std::string value) {
+  topic_[partition.value()].push_back({stamped, std::move(value)});
   deliver();
+}
+
+std::vector<Record> World::beside(RecordType type) const {
+  std::vector<Record> found;
+  for (const Stored& stored : topic_[0]) {
+    const Decoded value = decode_record(stored.value);
+    const auto* record = std::get_if<Record>(&value);
+    if (record != nullptr && record->type == type) found.push_back(*record);
+  }
+  return found;
 }
 
 void World::carry_out(Process& process) {
@@ -98,7 +109,16 @@ void World::carry_out(Process& process) {
   process.closed |= ready.closed;
   if (ready.leave_group) process.assigned.assign(process.assigned.size(), false);
   if (ready.broadcast && !process.cut && !process.mute) {
-    for (std::size_t p = 0; p < process.assigned.size(); ++p) topic_[p].push_back(broker_now());
+    for (std::size_t p = 0; p < process.assigned.size(); ++p) topic_[p].push_back({broker_now(), {}});
+  }
+  for (const Write& write : ready.writes) {
+    if (process.lose_writes) continue;
+    if (process.fail_writes || process.cut) {
+      process.core.step(WriteFailed{write.seq}, now_);
+    } else {
+      topic_[write.log.value()].push_back({broker_now(), write.value});
+      process.core.step(WriteAcknowledged{write.seq}, now_);
+    }
   }
   for (const Transition& t : ready.transitions) {
     if (t.kind == TransitionKind::stopped && !process.keep_barriers) {
@@ -108,20 +128,44 @@ void World::carry_out(Process& process) {
 }
 
 void World::deliver() {
+  while (deliver_once()) {
+  }
+}
+
+bool World::deliver_once() {
+  bool any = false;
   for (const auto& process : processes_) {
-    if (process->stopped || process->cut) continue;
+    if (process->stopped || process->cut || process->closed) continue;
+    any |= deliver_log(*process);
     for (std::size_t p = 0; p < process->next.size(); ++p) {
       while (process->assigned[p] && process->next[p] < topic_[p].size()) {
         const std::size_t offset = process->next[p]++;
         const WallTime wall{broker_now().time_since_epoch() + process->wall_error};
-        process->core.step(Heard{Partition{static_cast<std::uint32_t>(p)},
-                                 static_cast<std::int64_t>(offset), topic_[p][offset],
-                                 process->log_append_time, now_, wall},
-                           now_);
+        const BrokerTime stamped = topic_[p][offset].stamped;
+        process->core.step(
+            Heard{Partition{static_cast<std::uint32_t>(p)}, static_cast<std::int64_t>(offset),
+                  stamped, process->log_append_time, now_, wall},
+            now_);
         carry_out(*process);
+        any = true;
       }
     }
   }
+  return any;
+}
+
+bool World::deliver_log(Process& process) {
+  bool any = false;
+  while (process.tail_next < topic_[0].size()) {
+    const std::size_t offset = process.tail_next++;
+    const Stored stored = topic_[0][offset];
+    const Decoded value = decode_record(stored.value);
+    process.core.step(
+        Received{Log{0}, static_cast<std::int64_t>(offset), stored.stamped, true, &value}, now_);
+    carry_out(process);
+    any = true;
+  }
+  return any;
 }
 
 void World::pass(milliseconds time) {

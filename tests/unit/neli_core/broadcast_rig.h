@@ -41,6 +41,10 @@ struct Process {
   bool log_append_time = true;
   std::vector<bool> assigned;
   std::vector<std::size_t> next;  ///< offset of the next record to read, per partition
+  std::size_t tail_next = 0;      ///< the same of the log, which is partition 0
+  /// Its claims are stored, but not acknowledged, or not even that.
+  bool fail_writes = false;
+  bool lose_writes = false;
 
   [[nodiscard]] std::size_t count(TransitionKind kind) const;
   [[nodiscard]] bool was_told(const std::string& part) const;
@@ -56,7 +60,9 @@ class World {
   /// The coordinator gives it away, and the process does not hear of it.
   void step(Process& process, const Event& event);
   /// A record of a stranger, or one that was stored long ago.
-  void append(Partition partition, BrokerTime stamped);
+  void append(Partition partition, BrokerTime stamped, std::string value = {});
+  /// The records of `claimed` on the log, in its order; their offset is in `seq`.
+  [[nodiscard]] std::vector<Record> beside(RecordType type) const;
   /// Time passes; everything that is due happens.
   void pass(milliseconds time);
 
@@ -73,9 +79,15 @@ class World {
  private:
   void carry_out(Process& process);
   void deliver();
+  bool deliver_once();
+  bool deliver_log(Process& process);
 
+  struct Stored {
+    BrokerTime stamped;
+    std::string value;
+  };
   LocalTime now_{milliseconds{100'000}};
-  std::vector<std::vector<BrokerTime>> topic_;
+  std::vector<std::vector<Stored>> topic_;
   std::vector<std::unique_ptr<Process>> processes_;
 };
 

@@ -94,8 +94,9 @@ TEST(Broadcast, who_reads_a_record_of_an_assigned_partition_leads_it) {
   ASSERT_EQ(a.transitions.size(), 2u);
   EXPECT_EQ(a.transitions[0].kind, TransitionKind::acquired);
   EXPECT_EQ(a.transitions[0].at, world.now());
-  EXPECT_EQ(a.transitions[0].epoch, (Epoch{0, 2})) << "the offset of the record";
-  EXPECT_EQ(a.core.epoch(kP0), (Epoch{0, 2}));
+  const Epoch epoch{world.broker_now().time_since_epoch().count(), 2};
+  EXPECT_EQ(a.transitions[0].epoch, epoch) << "the record that made it lead";
+  EXPECT_EQ(a.core.epoch(kP0), epoch);
 }
 
 TEST(Broadcast, any_living_process_keeps_every_other_one_leading) {
