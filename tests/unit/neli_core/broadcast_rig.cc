@@ -109,7 +109,9 @@ void World::carry_out(Process& process) {
   process.closed |= ready.closed;
   if (ready.leave_group) process.assigned.assign(process.assigned.size(), false);
   if (ready.broadcast && !process.cut && !process.mute) {
-    for (std::size_t p = 0; p < process.assigned.size(); ++p) topic_[p].push_back({broker_now(), {}});
+    for (std::size_t p = 0; p < process.assigned.size(); ++p) {
+      topic_[p].push_back({broker_now(), {}});
+    }
   }
   for (const Write& write : ready.writes) {
     if (process.lose_writes) continue;
@@ -142,10 +144,10 @@ bool World::deliver_once() {
         const std::size_t offset = process->next[p]++;
         const WallTime wall{broker_now().time_since_epoch() + process->wall_error};
         const BrokerTime stamped = topic_[p][offset].stamped;
-        process->core.step(
-            Heard{Partition{static_cast<std::uint32_t>(p)}, static_cast<std::int64_t>(offset),
-                  stamped, process->log_append_time, now_, wall},
-            now_);
+        const Partition partition{static_cast<std::uint32_t>(p)};
+        process->core.step(Heard{partition, static_cast<std::int64_t>(offset), stamped,
+                                 process->log_append_time, now_, wall},
+                           now_);
         carry_out(*process);
         any = true;
       }

@@ -244,6 +244,7 @@ TEST(ClaimsBeside, the_variation_stands_in_a_record_only_where_it_is_not_claimed
   Record record;
   record.parts = PartitionRanges::parse("0");
   record.settings = options_of().core.settings;
+  record.settings->mode = "exclusive";
   EXPECT_EQ(encode_record(record).find("variation"), std::string::npos);
   EXPECT_EQ(std::get<Record>(decode_record(encode_record(record))).settings->variation, "claimed");
   record.settings->variation = "broadcast";
