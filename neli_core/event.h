@@ -1,6 +1,6 @@
-// What happens to a process: the inputs of the state machine.
+// What happens to a process: the inputs of the state machine, of either variation.
 //
-// Every event is handed to Induction::step() together with `now`, a reading of CLOCK_BOOTTIME that
+// Every event is handed to Core::step() together with `now`, a reading of CLOCK_BOOTTIME that
 // was taken after the event happened (for a record: after it was received).
 //
 // Threads: values.   Units: offsets, std::chrono.   Errors: none.
@@ -105,9 +105,27 @@ struct CloseRequested {
   LocalTime until;
 };
 
-using Event =
-    std::variant<TailStarted, Received, LogPosition, Reread, GapFound, WriteAcknowledged,
-                 WriteFailed, GroupAssigned, GroupRevoked, BarrierDone, CloseRequested>;
+/// Variation `broadcast`: the group's consumer read a record, any record, of a partition that the
+/// group assigned.
+struct Heard {
+  Partition partition;
+  std::int64_t offset = 0;
+  BrokerTime stamped;
+  bool log_append_time = false;
+  /// Both clocks after the record was received, `read` before `wall`: a pause between the two
+  /// makes the record look older, never younger.
+  LocalTime read;
+  WallTime wall;
+};
+
+/// Variation `broadcast`: how many partitions the topic has now.
+struct PartitionsCounted {
+  std::uint32_t count = 0;
+};
+
+using Event = std::variant<TailStarted, Received, LogPosition, Reread, GapFound,
+                           WriteAcknowledged, WriteFailed, GroupAssigned, GroupRevoked,
+                           BarrierDone, CloseRequested, Heard, PartitionsCounted>;
 
 [[nodiscard]] const char* to_string(GapReason reason) noexcept;
 

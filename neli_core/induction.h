@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "neli_core/core.h"
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
 #include "neli_core/lease_vector.h"
@@ -41,35 +42,29 @@ struct InductionCounters {
   std::uint64_t lapses = 0;
 };
 
-class Induction {
+class Induction final : public Core {
  public:
   [[nodiscard]] static Result<Induction> make(CoreOptions options);
   Induction(Induction&&) noexcept = default;
   Induction& operator=(Induction&&) noexcept = default;
 
-  /// Something happened; `now` was read after it. Times never run backwards.
-  void step(const Event& event, LocalTime now);
-  /// Time passed. Due at next_deadline(); harmless at any other time.
-  void tick(LocalTime now);
-  /// What to do now, in order. Records in it count as sent at the last step or tick.
-  [[nodiscard]] Ready take_ready();
-  /// When to call tick() at the latest.
-  [[nodiscard]] LocalTime next_deadline() const noexcept;
+  void step(const Event& event, LocalTime now) override;
+  void tick(LocalTime now) override;
+  [[nodiscard]] Ready take_ready() override;
+  [[nodiscard]] LocalTime next_deadline() const noexcept override;
 
-  [[nodiscard]] bool leads(Partition partition, LocalTime now) const noexcept {
-    return leases_->leads(partition, now);
+  [[nodiscard]] const std::shared_ptr<LeaseVector>& leases() const noexcept override {
+    return leases_;
   }
-  [[nodiscard]] const std::shared_ptr<LeaseVector>& leases() const noexcept { return leases_; }
 
   [[nodiscard]] const CoreOptions& options() const noexcept { return options_; }
   [[nodiscard]] const InductionCounters& counters() const noexcept { return counters_; }
-  [[nodiscard]] RoleState role_state(Partition partition) const noexcept;
-  /// The epoch held, leading or not.
-  [[nodiscard]] std::optional<Epoch> epoch(Partition partition) const noexcept;
-  [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept;
+  [[nodiscard]] RoleState role_state(Partition partition) const noexcept override;
+  [[nodiscard]] std::optional<Epoch> epoch(Partition partition) const noexcept override;
+  [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override;
   /// Partitions led or held, and partitions that the group assigned.
   [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
-  [[nodiscard]] bool closed() const noexcept { return closing_ == Closing::closed; }
+  [[nodiscard]] bool closed() const noexcept override { return closing_ == Closing::closed; }
   /// T*: the greatest of the own lease and of every lease read.
   [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_; }
 
@@ -141,6 +136,10 @@ class Induction {
   void note_beginning(Log log, BrokerTime began);
   void note_answer(Log log);
   void check_silence(Log log);
+
+  // What only variation `broadcast` wants to know.
+  void on(const Heard&) {}
+  void on(const PartitionsCounted&) {}
 
   // writing.cc: claims, renewals, releases; what became of them (rules 1 and 3).
   void on(const WriteAcknowledged& event);

@@ -37,6 +37,9 @@ class Ledger {
   virtual void on_refused(std::function<void(const Error&)> handler) { static_cast<void>(handler); }
   /// Appends; answered by WriteAcknowledged or WriteFailed. Never blocks.
   virtual void write(Write write) = 0;
+  /// Appends a record without key and value to every partition; what became of it is not told.
+  /// A ledger that serves `claimed` alone is never asked to.
+  virtual void broadcast() {}
   /// Reads the log anew, from far enough back; answered by TailStarted, whenever that is.
   virtual void restart_tail(Log log) = 0;
   /// Answered by Reread with the same question, once the log's leader answers.

@@ -13,6 +13,10 @@ std::string_view to_string(Mode mode) noexcept {
   return mode == Mode::exclusive ? "exclusive" : "non_exclusive";
 }
 
+std::string_view to_string(Variation variation) noexcept {
+  return variation == Variation::broadcast ? "broadcast" : "claimed";
+}
+
 Result<void> CoreOptions::validate() const {
   const Settings& s = settings;
   if (id == kNobody) return bad("id 0 means nobody; draw 64 random bits");

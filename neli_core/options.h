@@ -23,6 +23,13 @@ enum class Mode {
 
 [[nodiscard]] std::string_view to_string(Mode mode) noexcept;
 
+enum class Variation {
+  claimed,    ///< the order of claims in a log decides: Induction
+  broadcast,  ///< the NELI paper's own: everybody writes to all partitions: Broadcast
+};
+
+[[nodiscard]] std::string_view to_string(Variation variation) noexcept;
+
 struct CoreOptions {
   /// 64 random bits, drawn anew at every start. Never kNobody.
   ProcessId id = kNobody;

@@ -71,6 +71,9 @@ struct Ready {
   /// Let this many rebalance events, the oldest first, proceed.
   std::uint32_t rebalances_done = 0;
   std::vector<Write> writes;
+  /// Variation `broadcast`: append a record without key and value to every partition. What became
+  /// of it is seen by reading.
+  bool broadcast = false;
   /// Assign the tail of these logs anew, and answer with TailStarted.
   std::vector<Log> restart_tails;
   std::vector<RereadRequest> rereads;

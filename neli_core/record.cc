@@ -125,6 +125,9 @@ std::optional<Settings> settings_of(const json::object& object) {
   settings.group = text_of(object.if_contains("group"));
   settings.hash = text_of(object.if_contains("hash"));
   settings.mode = text_of(object.if_contains("mode"));
+  if (const json::value* named = object.if_contains("variation")) {
+    settings.variation = text_of(named);
+  }
   if (!slots || !partitions || !logs || settings.group.empty() || settings.hash.empty() ||
       settings.mode.empty()) {
     return std::nullopt;
@@ -261,6 +264,9 @@ std::string encode_record(const Record& record) {
     object["logs"] = record.settings->logs;
     object["hash"] = record.settings->hash;
     object["mode"] = record.settings->mode;
+    if (record.settings->variation != Settings{}.variation) {
+      object["variation"] = record.settings->variation;
+    }
   }
   json::object tags;
   for (const auto& [key, text] : record.process.tags) tags[key] = text;

@@ -38,6 +38,8 @@ struct Settings {
   std::uint32_t logs = 0;
   std::string hash;
   std::string mode;
+  /// In records only where it is not this one.
+  std::string variation = "claimed";
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 

@@ -66,6 +66,7 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
   if (auto e = differ("hash", theirs.hash, own_.hash, "--hash")) return e;
   if (seen.lane != lane_ || !member_) return std::nullopt;
   if (auto e = differ("group", theirs.group, own_.group, "--group")) return e;
+  if (auto e = differ("variation", theirs.variation, own_.variation, "--variation")) return e;
   return differ("mode", theirs.mode, own_.mode, "--mode");
 }
 

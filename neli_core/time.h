@@ -1,10 +1,13 @@
-// The two clocks of the protocol, as types that cannot be compared with each other.
+// The clocks of the protocol, as types that cannot be compared with each other.
 //
 // LocalTime is CLOCK_BOOTTIME of this machine: it counts suspends, so a machine that slept wakes
 // up with its leases over. It is never compared with another machine's. BrokerTime is what the
-// broker stamped on a record. Nothing here reads a clock: time is always an argument.
+// broker stamped on a record. WallTime is this machine's CLOCK_REALTIME, which only variation
+// `broadcast` compares with a broker's, as it assumes a bound on their difference. Nothing here
+// reads a clock: time is always an argument.
 //
-// Threads: values, any.   Units: LocalTime microseconds, BrokerTime milliseconds.   Errors: none.
+// Threads: values, any.   Units: LocalTime and WallTime microseconds, BrokerTime milliseconds.
+// Errors: none.
 // Paper: "Exclusivity of role assignment" (BTime and CTime).
 #pragma once
 
@@ -35,6 +38,16 @@ struct BrokerClock {
   static constexpr bool is_steady = false;
 };
 using BrokerTime = BrokerClock::time_point;
+
+/// Tag of this machine's CLOCK_REALTIME, since the Unix epoch; has no now() on purpose either.
+struct WallClock {
+  using duration = microseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<WallClock>;
+  static constexpr bool is_steady = false;
+};
+using WallTime = WallClock::time_point;
 
 inline constexpr LocalTime kNever = LocalTime::max();
 inline constexpr LocalTime kLongAgo = LocalTime::min();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "neli_core/broadcast.h"
+
 namespace neliroute {
 namespace {
 
@@ -37,7 +39,8 @@ Result<void> refuse_absurd(const TimingRequest& request) {
   for (auto checked : {check("--session", request.session, milliseconds{1}),
                        check("--interval", request.interval, milliseconds{1}),
                        check("--lease", request.lease, milliseconds{1}),
-                       check("--clock-error", request.clock_error, milliseconds{0})}) {
+                       check("--clock-error", request.clock_error, milliseconds{0}),
+                       check("--local-clock-error", request.local_clock_error, milliseconds{0})}) {
     if (!checked) return checked;
   }
   return {};
@@ -122,6 +125,47 @@ Result<void> choose_non_exclusive(const TimingRequest& request, const SessionFac
   return {};
 }
 
+// An option of the other variation would be ignored in silence.
+Result<void> refuse_others_options(const TimingRequest& request) {
+  if (request.variation == Variation::broadcast) {
+    if (!request.clock_error) return {};
+    return bad("--clock-error is between two brokers, which --variation broadcast never compares; "
+               "say --local-clock-error, between the broker and this machine");
+  }
+  if (!request.local_clock_error && request.groups == 1) return {};
+  return bad(std::string(request.local_clock_error ? "--local-clock-error" : "--groups") +
+             " is of --variation broadcast only; leave it out, or choose that variation");
+}
+
+// The paper's: T above the session, or T + e below it.
+Result<void> choose_broadcast(const TimingRequest& request, Timing& timing) {
+  const milliseconds session = timing.session;
+  const milliseconds e = request.local_clock_error.value_or(default_clock_error(session));
+  timing.local_clock_error = e;
+  timing.clock_error = milliseconds{0};
+  const milliseconds profile_interval = timing_of(request.profile).interval;
+  if (request.lease) {
+    timing.lease = *request.lease;
+  } else if (request.mode == Mode::exclusive) {
+    // The profile's own session gives a shorter grace, where the one in force leaves room.
+    const milliseconds wanted = exclusive_lease(timing_of(request.profile).session, e);
+    timing.lease =
+        wanted.count() > 0 && wanted + e < session ? wanted : exclusive_lease(session, e);
+    if (timing.lease.count() <= 0) {
+      return bad("a session of " + text(session) + " leaves no lease beside a local clock error "
+                 "of " + text(e) + "; raise the session or lower --local-clock-error");
+    }
+  } else {
+    timing.lease = std::max(
+        3 * session, 4 * static_cast<int>(request.groups) * request.interval.value_or(
+                                                                profile_interval));
+  }
+  timing.interval = request.interval.value_or(
+      std::min(profile_interval, timing.lease / (4 * std::max(request.groups, 1U))));
+  return check_broadcast_timing(request.mode, timing.lease, session, e, timing.interval,
+                                request.groups);
+}
+
 }  // namespace
 
 std::string_view to_string(GroupProtocol protocol) noexcept {
@@ -161,13 +205,16 @@ ProfileTiming timing_of(Profile profile) noexcept {
 
 Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& facts) {
   if (auto sane = refuse_absurd(request); !sane) return sane.error();
+  if (auto fits = refuse_others_options(request); !fits) return fits.error();
   Timing timing;
   const auto session = session_in_force(request, facts, timing.warnings);
   if (!session) return session.error();
   timing.session = *session;
   timing.heartbeat = facts.heartbeat.value_or(std::max(timing.session / 10, milliseconds{1}));
   timing.clock_error = request.clock_error.value_or(default_clock_error(timing.session));
-  if (request.mode == Mode::exclusive) {
+  if (request.variation == Variation::broadcast) {
+    if (auto chosen = choose_broadcast(request, timing); !chosen) return chosen.error();
+  } else if (request.mode == Mode::exclusive) {
     const auto lease = exclusive_lease_for(request, timing);
     if (!lease) return lease.error();
     timing.lease = *lease;
@@ -197,6 +244,8 @@ Timing watcher_timing(const TimingRequest& request) {
   defaults.lease.reset();
   defaults.interval.reset();
   defaults.clock_error.reset();
+  defaults.local_clock_error.reset();
+  defaults.groups = 1;
   return *derive_timing(defaults, facts);
 }
 

@@ -8,6 +8,7 @@
 // Paper: "Protocol definition" (T and session.timeout.ms), "Exclusivity" (T + e).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,7 +41,13 @@ struct TimingRequest {
   std::optional<milliseconds> session;
   std::optional<milliseconds> interval;
   std::optional<milliseconds> lease;
+  /// Between two brokers; `claimed`.
   std::optional<milliseconds> clock_error;
+  Variation variation = Variation::claimed;
+  /// Between the broker and this machine; `broadcast`.
+  std::optional<milliseconds> local_clock_error = std::nullopt;
+  /// `broadcast`: how many groups share the topic.
+  std::uint32_t groups = 1;
 };
 
 /// What the broker said; a value that nobody could tell is empty.
@@ -59,6 +66,7 @@ struct Timing {
   milliseconds interval{0};
   milliseconds lease{0};
   milliseconds clock_error{0};
+  milliseconds local_clock_error{0};
   milliseconds session{0};
   milliseconds heartbeat{0};
   std::vector<std::string> warnings;

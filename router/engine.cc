@@ -135,6 +135,7 @@ void Engine::carry_out(LocalTime now) {
   tell(ready.transitions);
   if (closed_) return;
   if (ready.rebalances_done > 0) ledger_->finish_rebalances(ready.rebalances_done);
+  if (ready.broadcast) ledger_->broadcast();
   for (Write& write : ready.writes) ledger_->write(std::move(write));
   for (const Log log : ready.restart_tails) ledger_->restart_tail(log);
   for (const RereadRequest& request : ready.rereads) ledger_->reread(request);
@@ -202,7 +203,7 @@ void Engine::set_transition_handler(TransitionHandler handler) {
 void Engine::replay_leading() {
   if (!core_ || !on_transition_ || abandoned_) return;
   const LocalTime now = clock_();
-  for (std::uint32_t i = 0; i < core_->options().settings.partitions; ++i) {
+  for (std::uint32_t i = 0; i < core_->leases()->size(); ++i) {
     const Partition p{i};
     const RoleState state = core_->role_state(p);
     if (state != RoleState::leading && state != RoleState::draining) continue;

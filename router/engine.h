@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "neli_core/induction.h"
+#include "neli_core/core.h"
 #include "neli_core/ledger.h"
 #include "neli_core/result.h"
 #include "neli_core/settings_agreement.h"
@@ -30,8 +30,8 @@ using FailureHandler = std::function<void(const Error&)>;
 struct EngineParts {
   Strand strand;
   std::unique_ptr<Ledger> ledger;
-  /// No value: a watcher.
-  std::optional<Induction> core;
+  /// Of either variation; null: a watcher.
+  std::unique_ptr<Core> core;
   DirectoryOptions directory;
   Peer self;
   /// What a watcher compares with the records it reads.
@@ -79,7 +79,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Strand strand_;
   boost::asio::steady_timer timer_;
   std::unique_ptr<Ledger> ledger_;
-  std::optional<Induction> core_;
+  std::unique_ptr<Core> core_;
   Directory directory_;
   RouteView view_;
   SettingsAgreement agreement_;

@@ -8,6 +8,8 @@
 #include <random>
 #include <utility>
 
+#include "neli_core/broadcast.h"
+#include "neli_core/induction.h"
 #include "neli_core/kafka/clock.h"
 #include "neli_core/kafka/kafka_ledger.h"
 #include "neli_core/kafka/topic_setup.h"
@@ -59,6 +61,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   core.settings.logs = facts.logs;
   core.settings.hash = std::string(to_string(options.hash));
   core.settings.mode = std::string(to_string(options.mode));
+  core.settings.variation = std::string(to_string(options.variation));
   return core;
 }
 
@@ -72,6 +75,36 @@ Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partiti
   timing.lease = options.timing.lease.value_or(timing.lease);
   timing.interval = options.timing.interval.value_or(timing.lease / 4);
   return core_options(options, facts, timing).validate();
+}
+
+Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOptions core,
+                                        const LedgerFacts& facts, const Timing& timing) {
+  if (options.variation == Variation::claimed) {
+    auto made = Induction::make(std::move(core));
+    if (!made) return made.error();
+    return std::unique_ptr<Core>(std::make_unique<Induction>(std::move(*made)));
+  }
+  BroadcastOptions broadcast;
+  broadcast.core = std::move(core);
+  broadcast.session = timing.session;
+  broadcast.local_clock_error = timing.local_clock_error;
+  broadcast.groups = options.timing.groups;
+  broadcast.hints = options.hints;
+  // The embedded broker knows no other time than the writers' own.
+  broadcast.require_broker_time = !facts.embedded_broker;
+  auto made = Broadcast::make(std::move(broadcast));
+  if (!made) return made.error();
+  return std::unique_ptr<Core>(std::make_unique<Broadcast>(std::move(*made)));
+}
+
+// What the other variation would ignore in silence.
+Result<void> check_variation(const RouterOptions& options) {
+  if (options.roles && *options.roles == 0) {
+    return Error{Errc::bad_option, "--roles 0: expected at least 1"};
+  }
+  if (options.hints || options.variation == Variation::broadcast) return {};
+  return Error{Errc::bad_option, "--no-hints is of --variation broadcast only: in claimed the "
+                                 "claims are the protocol itself; leave it out"};
 }
 
 }  // namespace
@@ -104,6 +137,8 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   options.kafka.watcher = watcher;
   options.kafka.mode = options.mode;
   options.timing.mode = options.mode;
+  options.kafka.variation = options.timing.variation = options.variation;
+  if (auto fits = check_variation(options); !watcher && !fits) return fits.error();
   const auto facts = prepare_topic(options.kafka, options.log, [&](std::uint32_t partitions) {
     return check_new_topic(options, partitions);
   });
@@ -117,6 +152,10 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   for (const std::string& warning : timing->warnings) log(Severity::warning, warning);
   if (!watcher) {
     if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
+    if (options.variation == Variation::broadcast && !facts->believe_broker_time) {
+      log(Severity::warning, "variation broadcast: the topic is not known to stamp "
+                             "LogAppendTime, so the clocks of all writers must be right, too");
+    }
   }
   CoreOptions core = core_options(options, *facts, *timing);
   if (auto valid = core.validate(); !valid) return valid.error();
@@ -132,16 +171,17 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   if (!ledger) return ledger.error();
   EngineParts parts{strand,
                     std::move(*ledger),
-                    std::nullopt,
+                    nullptr,
                     {facts->partitions, facts->logs, core.lane, core.mode, core.lease},
                     Peer{core.id, core.process},
                     core.settings,
                     options.log,
                     boot_now};
   if (!watcher) {
-    auto made = Induction::make(std::move(core));
+    auto made = make_core(options, std::move(core), *facts, *timing);
     if (!made) return made.error();
-    parts.core.emplace(std::move(*made));
+    parts.core = std::move(*made);
+    opened.leases = parts.core->leases();
   }
   opened.engine = std::make_shared<Engine>(std::move(parts));
   return opened;

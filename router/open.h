@@ -21,6 +21,8 @@ struct Opened {
   GroupProtocol protocol = GroupProtocol::classic;
   ProcessInfo process;
   ProcessId id;
+  /// What readers ask; of the state machine, for who is no watcher.
+  std::shared_ptr<const LeaseVector> leases;
 };
 
 [[nodiscard]] Result<Opened> open_engine(boost::asio::any_io_executor executor,

@@ -4,7 +4,9 @@
 // and what to do.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "neli_core/kafka/kafka_options.h"
@@ -22,6 +24,12 @@ struct RouterOptions {
   /// Brokers, topic, group, lane, partitions; any librdkafka property (TLS, SASL).
   KafkaOptions kafka;
   Mode mode = Mode::non_exclusive;
+  /// `claimed` unless the paper's own protocol is wanted, with what it assumes.
+  Variation variation = Variation::claimed;
+  /// How many roles there are at first; no value: as many as slots. Router::set_role_count().
+  std::optional<std::uint32_t> roles;
+  /// `broadcast`: whether claims travel beside, by which others find the owner.
+  bool hints = true;
   /// Profile, or single durations.
   TimingRequest timing;
   SlotCount slots{1024};

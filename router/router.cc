@@ -13,6 +13,7 @@ namespace neliroute {
 Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor executor,
                                              RouterOptions options) {
   const SlotSpace space(options.slots, options.hash);
+  const std::uint32_t roles = options.roles.value_or(options.slots.value());
   auto opened = open_engine(std::move(executor), std::move(options), /*watcher=*/false);
   if (!opened) return opened.error();
   std::unique_ptr<Router> router(new Router(space));
@@ -21,6 +22,7 @@ Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor execut
   router->protocol_ = opened->protocol;
   router->process_ = std::move(opened->process);
   router->id_ = opened->id;
+  router->roles_ = std::make_unique<Roles>(std::move(opened->leases), roles);
   router->engine_ = std::move(opened->engine);
   router->view_ = &router->engine_->view();
   router->engine_->start();

@@ -24,6 +24,7 @@
 
 #include "neli_core/kafka/clock.h"
 #include "neli_core/result.h"
+#include "neli_core/roles.h"
 #include "neli_core/timing.h"
 #include "router/options.h"
 #include "router/route.h"
@@ -64,6 +65,17 @@ class Router {
   [[nodiscard]] Result<Lease> acquire(Slot slot, LocalTime now) const;
   [[nodiscard]] Result<Lease> acquire(Slot slot) const { return acquire(slot, boot_now()); }
 
+  /// Whether this process leads role j: whoever leads partition j mod M does. A slot is a role that
+  /// a key leads to; roles may as well be few and have names of their own, and their number may
+  /// change at any time. Any thread.
+  [[nodiscard]] bool leads_role(Role role, LocalTime now) const noexcept {
+    return roles_->leads(role, now);
+  }
+  [[nodiscard]] const Roles& roles() const noexcept { return *roles_; }
+  [[nodiscard]] Result<void> set_role_count(std::uint32_t count) {
+    return roles_->set_count(count);
+  }
+
   /// One answer a partition; route(slot) of every slot j with j mod M equal says the same.
   [[nodiscard]] std::vector<RouteCopy> view(LocalTime now) const;
 
@@ -101,6 +113,7 @@ class Router {
   GroupProtocol protocol_ = GroupProtocol::classic;
   ProcessInfo process_;
   ProcessId id_;
+  std::unique_ptr<Roles> roles_;
   std::shared_ptr<Engine> engine_;
   const RouteView* view_ = nullptr;
 };

@@ -309,6 +309,22 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
                options.profile = text;
                return {};
              });
+  const auto handed_on = [&options](const char* option, auto parse) {
+    return [&options, option, parse](const std::string& text) -> Result<void> {
+      const auto value = parse(text);
+      if (!value) return value.error();
+      options.variation.insert(options.variation.end(), {option, text});
+      return {};
+    };
+  };
+  line.value("--variation", "NAME", "claimed or broadcast, the NELI paper's own (default claimed)",
+             handed_on("--variation", parse_variation_option));
+  line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the clocks",
+             handed_on("--local-clock-error", parse_duration));
+  line.value("--roles", "N", "How many roles there are (default: one a slot)",
+             handed_on("--roles", [](const std::string& text) {
+               return parse_number(text, 1, kSlotCountMax);
+             }));
   line.values("-X", "KEY=VALUE", "Any librdkafka property, for TLS and SASL; may be repeated",
               [&](const std::string& text) -> Result<void> {
                 options.properties.push_back(text);

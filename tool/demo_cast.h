@@ -23,6 +23,8 @@ struct DemoOptions {
   /// -X of the command line; the children get them by the environment, where nobody else sees them.
   std::vector<std::string> properties;
   std::string profile = "fast";
+  /// Handed to the owners as they are: --variation, --local-clock-error, --roles.
+  std::vector<std::string> variation;
   std::string keys = "/usr/share/dict/words";
   bool stay = false;
   bool json = false;

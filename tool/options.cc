@@ -118,6 +118,22 @@ void add_process_options(CommandLine& line, CommonOptions& options, Part part) {
              into(options.router.mode, parse_mode_option));
 }
 
+void add_variation_options(CommandLine& line, CommonOptions& options, Part part) {
+  RouterOptions& router = options.router;
+  line.heading(part == Part::owner ? "Variation" : "");
+  line.value("--variation", "NAME", "claimed: the order of claims decides; broadcast: the NELI "
+             "paper's own, which trusts clocks and the group (default claimed)",
+             into(router.variation, parse_variation_option));
+  line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the broker's "
+             "clock and this machine's", into(router.timing.local_clock_error, parse_duration));
+  line.value("--groups", "N", "broadcast: how many groups share the topic; each writes N times "
+             "less often (default 1)", into(router.timing.groups, number(1, 1000)));
+  line.value("--roles", "N", "How many roles there are, role j on partition j mod M (default: one "
+             "a slot)", into(router.roles, number(1, kSlotCountMax)));
+  line.flag("--no-hints", "broadcast: write no claims beside, so that no caller finds the owner",
+            [&router] { router.hints = false; });
+}
+
 }  // namespace
 
 void add_slot_options(CommandLine& line, RouterOptions& router) {
@@ -158,6 +174,7 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
             options.router.allow_uneven);
   add_process_options(line, options, part);
   add_timing_options(line, options, part);
+  add_variation_options(line, options, part);
   line.heading("General");
   add_json_flag(line, options.json);
   add_log_level(line, options.log_level);
@@ -167,10 +184,11 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
 void allow_all_settings_in_file(CommandLine& line) {
   line.allow_in_file({"-X", "--allow-uneven", "--brokers", "--clock-error", "--count",
                       "--drain-timeout", "--endpoint", "--events", "--group", "--group-protocol",
-                      "--hash", "--hash-tags", "--interval", "--json", "--keys", "--lane",
-                      "--lease", "--log-level", "--logs", "--mode", "--name", "--once",
-                      "--partitions", "--port", "--profile", "--session", "--since", "--slots",
-                      "--stay", "--timeout", "--topic"});
+                      "--groups", "--hash", "--hash-tags", "--interval", "--json", "--keys",
+                      "--lane", "--lease", "--local-clock-error", "--log-level", "--logs",
+                      "--mode", "--name", "--no-hints", "--once", "--partitions", "--port",
+                      "--profile", "--roles", "--session", "--since", "--slots", "--stay",
+                      "--timeout", "--topic", "--variation"});
 }
 
 Result<void> CommonOptions::check() const {
@@ -189,6 +207,7 @@ RouterOptions CommonOptions::for_open() const {
   RouterOptions made = router;
   made.kafka.timeout = timeout_or_default();
   made.timing.mode = made.mode;
+  made.timing.variation = made.variation;
   made.log = notice_log();
   return made;
 }

@@ -56,8 +56,10 @@ class Tally {
                                               : fmt::format("stopped ({})", to_string(reason_)));
     reason_ = StopReason::none;
     if (what.empty()) return;
-    log(Severity::info, fmt::format("{}; leads {} of {} partitions", what, led_.size(),
-                                    router_.settings().partitions));
+    const Roles& roles = router_.roles();
+    log(Severity::info, fmt::format("{}; leads {} of {} partitions, {} of {} roles", what,
+                                    led_.size(), router_.settings().partitions,
+                                    roles.led_count(boot_now()), roles.count()));
   }
 
  private:
@@ -73,10 +75,18 @@ class Tally {
   bool waiting_ = false;
 };
 
+/// What only variation `broadcast` has.
+void add_broadcast(json::object& object, const Router& router, const CommonOptions& options) {
+  if (options.router.variation != Variation::broadcast) return;
+  object["local_clock_error_ms"] = router.timing().local_clock_error.count();
+  object["groups"] = options.router.timing.groups;
+  object["hints"] = options.router.hints;
+}
+
 json::object joined_json(const Router& router, const CommonOptions& options) {
   const Settings& settings = router.settings();
   const Timing& timing = router.timing();
-  return {{"process", router.process().name},
+  json::object joined{{"process", router.process().name},
           {"id", to_string(router.id())},
           {"endpoint", router.process().endpoint},
           {"brokers", options.router.kafka.brokers},
@@ -89,27 +99,38 @@ json::object joined_json(const Router& router, const CommonOptions& options) {
           {"hash", settings.hash},
           {"lane", options.router.kafka.lane.value()},
           {"mode", settings.mode},
+          {"variation", settings.variation},
+          {"roles", router.roles().count()},
           {"interval_ms", timing.interval.count()},
           {"lease_ms", timing.lease.count()},
           {"clock_error_ms", timing.clock_error.count()},
           {"session_ms", timing.session.count()},
           {"heartbeat_ms", timing.heartbeat.count()}};
+  add_broadcast(joined, router, options);
+  return joined;
 }
 
 std::string joined_text(const Router& router, const CommonOptions& options) {
   const Settings& settings = router.settings();
   const Timing& timing = router.timing();
   const KafkaOptions& kafka = options.router.kafka;
+  const std::string broadcast =
+      options.router.variation == Variation::broadcast
+          ? fmt::format("\n  broadcast to all {} partitions, {} groups share them, local clock "
+                        "error {}, hints {}",
+                        settings.partitions, options.router.timing.groups,
+                        text_of(timing.local_clock_error), options.router.hints ? "on" : "off")
+          : "";
   return fmt::format(
       "neliroute: {}, reached at {}, id {}\n"
       "  topic   {} at {}: {} slots ({}) on {} partitions, {} logs\n"
       "  group   {}, {} protocol, session {}, heartbeat {}\n"
-      "  timing  {}: renews every {}, lease {}, clock error {}",
+      "  timing  {}: renews every {}, lease {}, clock error {}{}",
       router.process().name, router.process().endpoint, to_string(router.id()), kafka.topic,
       kafka.brokers, text_of(std::uint64_t{settings.slots}), settings.hash, settings.partitions,
       settings.logs, kafka.group_id(), to_string(router.group_protocol()),
       text_of(timing.session), text_of(timing.heartbeat), settings.mode, text_of(timing.interval),
-      text_of(timing.lease), text_of(timing.clock_error));
+      text_of(timing.lease), text_of(timing.clock_error), broadcast);
 }
 
 /// Until the router is open nothing is held, so a signal ends the process at once, as planned.

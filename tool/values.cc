@@ -144,6 +144,14 @@ Result<Mode> parse_mode_option(std::string_view text) {
                          "exclusive (at most one owner)", text));
 }
 
+Result<Variation> parse_variation_option(std::string_view text) {
+  for (const Variation one : {Variation::claimed, Variation::broadcast}) {
+    if (to_string(one) == text) return one;
+  }
+  return bad(fmt::format("\"{}\" is not a variation; choose claimed (the order of claims decides) "
+                         "or broadcast (the NELI paper's own)", text));
+}
+
 Result<Profile> parse_profile_option(std::string_view text) {
   if (const auto profile = parse_profile(text)) return *profile;
   return bad(fmt::format("\"{}\" is not a profile; choose fast, balanced or steady", text));

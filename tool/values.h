@@ -32,6 +32,7 @@ namespace neliroute::tool {
 [[nodiscard]] Result<SlotCount> parse_slots(std::string_view text);
 [[nodiscard]] Result<Hash> parse_hash_option(std::string_view text);
 [[nodiscard]] Result<Mode> parse_mode_option(std::string_view text);
+[[nodiscard]] Result<Variation> parse_variation_option(std::string_view text);
 [[nodiscard]] Result<Profile> parse_profile_option(std::string_view text);
 
 /// "key=value". The value is never part of an error: it may be a secret.

@@ -103,6 +103,8 @@ void set_group(Setter& setter, const ClientSettings& settings) {
   setter.set("group.id", settings.kafka.group_id());
   setter.set("enable.partition.eof", "false");
   setter.set("queued.min.messages", "1");
+  // Which records it missed is all the same to `broadcast`: the next ones count.
+  if (settings.kafka.variation == Variation::broadcast) setter.set("auto.offset.reset", "latest");
   if (settings.protocol == GroupProtocol::consumer) {
     setter.set("group.protocol", "consumer");
     return;

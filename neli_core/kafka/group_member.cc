@@ -31,6 +31,7 @@ GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink even
     : settings_(settings),
       wakeup_(wakeup),
       events_(std::move(events)),
+      hears_(settings.kafka.variation == Variation::broadcast),
       cooperative_(is_cooperative(settings.kafka, settings.protocol)) {}
 
 GroupMember::~GroupMember() { end_membership(); }
@@ -69,6 +70,10 @@ bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& othe
   if (!queue_) return false;
   auto event = rdkafka::poll(queue_.get());
   if (!event) return false;
+  if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH) {
+    hear(event.get());
+    return true;
+  }
   if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_REBALANCE) {
     other(event.get());
     std::array<char, 512> text{};
@@ -85,6 +90,22 @@ bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& othe
     announce_next();
   }
   return true;
+}
+
+// Both clocks are read for every record: the one behind a long queue is older than the first.
+void GroupMember::hear(rd_kafka_event_t* event) {
+  while (const auto* message = rd_kafka_event_message_next(event)) {
+    if (!hears_ || leaving_ || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+    Heard heard;
+    heard.partition = Partition{static_cast<std::uint32_t>(message->partition)};
+    heard.offset = message->offset;
+    rd_kafka_timestamp_type_t type{};
+    heard.stamped = BrokerTime{milliseconds{rd_kafka_message_timestamp(message, &type)}};
+    heard.log_append_time = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
+    heard.read = boot_now();
+    heard.wall = wall_now();
+    events_(heard);
+  }
 }
 
 void GroupMember::announce_next() {
@@ -114,8 +135,8 @@ void GroupMember::finish() {
   let_proceed(event.get());
 }
 
-// The partitions only show what the group suggests: they start at the end, so that no committed
-// offset is looked up, and paused, so that nothing is fetched.
+// The partitions start at the end, so that no committed offset is looked up, and, where they only
+// show what the group suggests, paused, so that nothing is fetched.
 void GroupMember::let_proceed(rd_kafka_event_t* event) {
   rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event);
   const bool assign = assigns(event);
@@ -126,7 +147,7 @@ void GroupMember::let_proceed(rd_kafka_event_t* event) {
   } else {
     rd_kafka_assign(handle_.get(), assign ? list : nullptr);
   }
-  if (assign) rd_kafka_pause_partitions(handle_.get(), list);
+  if (assign && !hears_) rd_kafka_pause_partitions(handle_.get(), list);
 }
 
 void GroupMember::leave() {

@@ -1,5 +1,6 @@
 // A member of the consumer group: what the group assigns and takes back, and nothing else. Its
-// partitions are paused, no record is ever read here.
+// partitions are paused, no record is ever read here, unless the variation is `broadcast`: then
+// every record of an assigned partition is an event.
 //
 // Threads: the strand.   Units: std::chrono.
 // Errors: a member that Kafka will not have any more is replaced after a pause; notices say why.
@@ -44,6 +45,7 @@ class GroupMember {
   void rejoin_if_due(LocalTime now);
 
  private:
+  void hear(rd_kafka_event_t* event);
   void let_proceed(rd_kafka_event_t* event);
   void end_membership();
   void finish_leaving();
@@ -52,6 +54,7 @@ class GroupMember {
   ClientSettings settings_;
   QueueWakeup& wakeup_;
   Sink events_;
+  const bool hears_;        ///< `broadcast`
   const bool cooperative_;  ///< asked once: while closing the library no longer knows
   rdkafka::HandlePtr handle_;
   rdkafka::QueuePtr queue_;

@@ -21,6 +21,7 @@ constexpr int kEventsPerTurn = 500;
 constexpr int kAskGroupMs = 3'600'000;
 constexpr milliseconds kTopicCheckFirst{100};
 constexpr milliseconds kTopicCheckLast{1000};
+constexpr milliseconds kCountEvery{1000};
 
 }  // namespace
 
@@ -52,7 +53,10 @@ Result<void> KafkaLedger::Clients::open() {
       [this] { return make_client(ClientKind::tail, settings()); }, *wakeup_, options,
       [this](const Event& e, LocalTime) { emit(e); },
       [this](const Notice& n) { notice(n.severity, n.text); });
-  tail_->before_replacement([this] { topic_check_.reset(); });
+  tail_->before_replacement([this] {
+    topic_check_.reset();
+    partition_count_.reset();
+  });
   if (auto opened = tail_->open(); !opened) return opened.error();
   if (parameters_.kafka.watcher) return {};
   writer_ = std::make_unique<RecordWriter>(
@@ -98,6 +102,7 @@ bool KafkaLedger::Clients::serve_once() {
   if (group_) any |= group_->serve(other);
   if (released_) return false;
   if (topic_check_) any |= topic_check_->serve();
+  if (partition_count_) any |= partition_count_->serve();
   if (admin_queue_) {
     if (const auto event = rdkafka::poll(admin_queue_.get())) {
       any = true;
@@ -136,6 +141,7 @@ void KafkaLedger::Clients::on_timer() {
   const LocalTime now = boot_now();
   if (!closing_) {
     check_topic_if_due(now);
+    count_partitions_if_due(now);
     tail_->rescue_if_due(now);
     if (group_) group_->rejoin_if_due(now);
   }
@@ -170,6 +176,16 @@ void KafkaLedger::Clients::check_topic_if_due(LocalTime now) {
   });
 }
 
+// In `broadcast` nothing that is read would tell that the topic has grown.
+void KafkaLedger::Clients::count_partitions_if_due(LocalTime now) {
+  const bool wanted = parameters_.kafka.variation == Variation::broadcast &&
+                      !parameters_.kafka.watcher && !parameters_.facts.embedded_broker;
+  if (!wanted || now < next_count_ || tail_->handle() == nullptr) return;
+  next_count_ = later(now, kCountEvery);
+  if (!partition_count_) partition_count_ = topic_check();
+  partition_count_->count([this](std::uint32_t count) { emit(PartitionsCounted{count}); });
+}
+
 void KafkaLedger::Clients::on_other(const rd_kafka_event_t* constant) {
   auto* event = const_cast<rd_kafka_event_t*>(constant);
   if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_LOG) {
@@ -195,14 +211,15 @@ void KafkaLedger::Clients::on_other(const rd_kafka_event_t* constant) {
 }
 
 void KafkaLedger::Clients::on_written(std::uint64_t seq, rd_kafka_resp_err_t error) {
-  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+  const bool stored = error == RD_KAFKA_RESP_ERR_NO_ERROR;
+  if (stored) {
     ever_stored_ = true;
     write_troubles_.clear();
-    return emit(WriteAcknowledged{seq});
-  }
-  if (!closing_ && !is_own_doing(error)) {
+  } else if (!closing_ && !is_own_doing(error)) {
     on_trouble(write_troubles_, error, "a record cannot be written");
   }
+  if (seq == 0) return;  // of a broadcast
+  if (stored) return emit(WriteAcknowledged{seq});
   emit(WriteFailed{seq});
 }
 
@@ -228,6 +245,10 @@ void KafkaLedger::Clients::write(const Write& write) {
   if (!writer_->write(write)) serve_later();
 }
 
+void KafkaLedger::Clients::broadcast() {
+  if (!closing_) writer_->broadcast(parameters_.facts.partitions);
+}
+
 void KafkaLedger::Clients::restart_tail(Log log) {
   if (closing_) return;
   tail_->wait(log);
@@ -251,11 +272,13 @@ void KafkaLedger::Clients::reread(const RereadRequest& request) {
 }
 
 void KafkaLedger::Clients::make_topic_check() {
-  if (topic_check_ || tail_->handle() == nullptr) return;
-  topic_check_ =
-      std::make_unique<TopicCheck>(tail_->handle(), *wakeup_, parameters_.kafka.topic,
-                                   parameters_.kafka.mode, parameters_.facts.partitions,
-                                   parameters_.facts.embedded_broker);
+  if (!topic_check_ && tail_->handle() != nullptr) topic_check_ = topic_check();
+}
+
+std::unique_ptr<TopicCheck> KafkaLedger::Clients::topic_check() const {
+  return std::make_unique<TopicCheck>(tail_->handle(), *wakeup_, parameters_.kafka.topic,
+                                      parameters_.kafka.mode, parameters_.facts.partitions,
+                                      parameters_.facts.embedded_broker);
 }
 
 void KafkaLedger::Clients::subscribe() {
@@ -346,6 +369,7 @@ void KafkaLedger::Clients::release() {
   if (admin_queue_) wakeup_->detach(admin_queue_.get());
   admin_queue_.reset();
   topic_check_.reset();
+  partition_count_.reset();
   group_.reset();
   tail_.reset();
   writer_.reset();

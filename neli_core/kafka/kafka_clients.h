@@ -31,6 +31,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void start(EventSink events, NoticeSink notices);
   void on_refused(std::function<void(const Error&)> handler) { refused_ = std::move(handler); }
   void write(const Write& write);
+  void broadcast();
   void restart_tail(Log log);
   void reread(const RereadRequest& request);
   void subscribe();
@@ -54,9 +55,11 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void forget_members_question();
   void on_members(rd_kafka_event_t* event);
   void check_topic_if_due(LocalTime now);
+  void count_partitions_if_due(LocalTime now);
   void emit(const Event& event);
   void notice(Severity severity, std::string text);
   void make_topic_check();
+  [[nodiscard]] std::unique_ptr<TopicCheck> topic_check() const;
   void advance_close();
 
   boost::asio::any_io_executor strand_;
@@ -69,11 +72,13 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<Tail> tail_;
   std::unique_ptr<TopicCheck> topic_check_;
+  std::unique_ptr<TopicCheck> partition_count_;  ///< `broadcast`: M must not change
   std::unique_ptr<GroupMember> group_;
   rdkafka::QueuePtr admin_queue_;
   std::function<void(std::optional<std::size_t>)> members_answer_;
   std::vector<RereadRequest> empty_logs_asked_;
   LocalTime next_topic_check_ = kLongAgo;
+  LocalTime next_count_ = kLongAgo;
   milliseconds topic_check_pause_{0};
   std::string topic_trouble_;
   /// What was told, of reading and in general, and of writing; until that works again.

@@ -26,6 +26,7 @@ void KafkaLedger::on_refused(std::function<void(const Error&)> handler) {
 }
 
 void KafkaLedger::write(Write write) { clients_->write(write); }
+void KafkaLedger::broadcast() { clients_->broadcast(); }
 void KafkaLedger::restart_tail(Log log) { clients_->restart_tail(log); }
 void KafkaLedger::reread(const RereadRequest& request) { clients_->reread(request); }
 void KafkaLedger::subscribe() { clients_->subscribe(); }

@@ -33,6 +33,7 @@ class KafkaLedger : public Ledger {
   void start(EventSink events, NoticeSink notices) override;
   void on_refused(std::function<void(const Error&)> handler) override;
   void write(Write write) override;
+  void broadcast() override;
   void restart_tail(Log log) override;
   void reread(const RereadRequest& request) override;
   void subscribe() override;

@@ -21,6 +21,8 @@ struct KafkaOptions {
   std::string group = "neliroute";
   Lane lane;
   Mode mode = Mode::non_exclusive;
+  /// `broadcast`: the group's member reads its partitions, and records go to all of them.
+  Variation variation = Variation::claimed;
   /// No value: an existing topic's, or kPartitionsDefault for a new one.
   std::optional<std::uint32_t> partitions;
   /// No value: min(4, partitions).

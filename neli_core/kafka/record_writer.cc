@@ -8,6 +8,7 @@ namespace {
 
 // Older libraries delay the first record of a topic by up to a second unless its metadata is there.
 constexpr int kWarmUpMs = 2000;
+constexpr std::uint32_t kBroadcastsInFlightMax = 2;
 
 void* opaque_of(std::uint64_t seq) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(seq));
@@ -50,6 +51,16 @@ bool RecordWriter::write(const Write& write) {
   return taken;
 }
 
+void RecordWriter::broadcast(std::uint32_t partition_count) {
+  if (!topic_ || broadcast_records_ > (kBroadcastsInFlightMax - 1) * partition_count) return;
+  for (std::uint32_t p = 0; p < partition_count; ++p) {
+    if (rd_kafka_produce(topic_.get(), static_cast<std::int32_t>(p), 0, nullptr, 0, nullptr, 0,
+                         opaque_of(0)) == 0) {
+      ++broadcast_records_;
+    }
+  }
+}
+
 void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error) {
   if (outstanding_.erase(seq) > 0) answer_(seq, error);
 }
@@ -61,6 +72,11 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
   if (!event) return false;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DR) {
     while (const auto* message = rd_kafka_event_message_next(event.get())) {
+      if (message->_private == nullptr) {
+        --broadcast_records_;
+        answer_(0, message->err);
+        continue;
+      }
       answer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(message->_private)),
              message->err);
     }
@@ -83,6 +99,7 @@ void RecordWriter::replace_after_fatal_error() {
   queue_.reset();
   topic_.reset();
   rdkafka::destroy(handle_.release(), milliseconds{0});  // leases wait for the next one
+  broadcast_records_ = 0;
   // The same settings made a client before. Without one every write fails, and leases end.
   static_cast<void>(open());
   for (const std::uint64_t seq : std::set<std::uint64_t>(outstanding_)) {

@@ -20,7 +20,7 @@ namespace neliroute {
 
 class RecordWriter {
  public:
-  /// `error`: none if it was stored.
+  /// `error`: none if it was stored. Seq 0: a record of a broadcast; only the trouble is of use.
   using Answer = std::function<void(std::uint64_t seq, rd_kafka_resp_err_t error)>;
 
   RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer answer);
@@ -33,6 +33,9 @@ class RecordWriter {
   void warm_up();
   /// False: refused at once; serve() will answer it.
   bool write(const Write& write);
+  /// Appends a record without key and value to each of so many partitions. Not while two earlier
+  /// broadcasts are on their way: a broker that was away is not met by a flood of old ones.
+  void broadcast(std::uint32_t partition_count);
   /// Takes what came off the producer's queue; false: nothing was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
   [[nodiscard]] bool idle() const;
@@ -50,6 +53,7 @@ class RecordWriter {
   rdkafka::TopicPtr topic_;
   rdkafka::QueuePtr queue_;
   std::set<std::uint64_t> outstanding_;
+  std::uint32_t broadcast_records_ = 0;  ///< on their way
   /// Refused at once; answered by the next serve().
   std::vector<std::pair<std::uint64_t, rd_kafka_resp_err_t>> refused_;
   std::function<void()> before_;

@@ -44,6 +44,12 @@ void TopicCheck::ask(Answer answer) {
   ask_configuration();
 }
 
+void TopicCheck::count(std::function<void(std::uint32_t)> answer) {
+  if (count_answer_) return;
+  count_answer_ = std::move(answer);
+  ask_partitions();
+}
+
 void TopicCheck::ask_configuration() {
   // Of a topic the library asks the controller, and the embedded broker has none. Asked about
   // itself it says at once that it does not know the question: so it is there.
@@ -58,6 +64,7 @@ void TopicCheck::ask_configuration() {
 bool TopicCheck::serve() {
   const auto event = rdkafka::poll(queue_.get());
   if (!event) return false;
+  if (count_answer_) on_count(event.get());
   if (!answer_) return true;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT) {
     on_configuration(event.get());
@@ -116,9 +123,24 @@ void TopicCheck::on_partitions(rd_kafka_event_t* event) {
                              "; stop all processes, or make it again with that many");
 }
 
+void TopicCheck::on_count(rd_kafka_event_t* event) {
+  const auto answer = std::exchange(count_answer_, nullptr);
+  const auto* result = rd_kafka_event_DescribeTopics_result(event);
+  if (result == nullptr || rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  std::size_t topics_count = 0;
+  const auto** topics = rd_kafka_DescribeTopics_result_topics(result, &topics_count);
+  if (topics_count == 0) return;
+  const rd_kafka_error_t* error = rd_kafka_TopicDescription_error(topics[0]);
+  if (error != nullptr && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  std::size_t partitions = 0;
+  rd_kafka_TopicDescription_partitions(topics[0], &partitions);
+  if (partitions > 0) answer(static_cast<std::uint32_t>(partitions));
+}
+
 #else
 
 void TopicCheck::ask_partitions() { finish(Outcome::fits); }
+void TopicCheck::on_count(rd_kafka_event_t*) {}
 void TopicCheck::on_partitions(rd_kafka_event_t*) { finish(Outcome::fits); }
 
 #endif

@@ -30,6 +30,8 @@ class TopicCheck {
 
   /// The answer comes from serve(). Does nothing while one is awaited.
   void ask(Answer answer);
+  /// How many partitions the topic has; no answer where nobody tells. Not beside ask().
+  void count(std::function<void(std::uint32_t)> answer);
   bool serve();
   [[nodiscard]] bool asked() const noexcept { return answer_ != nullptr; }
 
@@ -38,6 +40,7 @@ class TopicCheck {
   void ask_partitions();
   void on_configuration(rd_kafka_event_t* event);
   void on_partitions(rd_kafka_event_t* event);
+  void on_count(rd_kafka_event_t* event);
   void finish(Outcome outcome, const std::string& why = {});
 
   rd_kafka_t* handle_;
@@ -48,6 +51,7 @@ class TopicCheck {
   bool embedded_broker_;
   rdkafka::QueuePtr queue_;
   Answer answer_;
+  std::function<void(std::uint32_t)> count_answer_;
 };
 
 }  // namespace neliroute

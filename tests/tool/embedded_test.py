@@ -17,7 +17,7 @@ PARTITIONS = range(16)
 class Embedded(unittest.TestCase):
     """One broker for the class; each test has a topic, and so a group, of its own."""
 
-    TOPICS = ("life", "signals", "refusals", "idle", "gone", "strange")
+    TOPICS = ("life", "signals", "refusals", "idle", "gone", "strange", "broadcast", "secret")
 
     @classmethod
     def setUpClass(cls):
@@ -148,6 +148,52 @@ class Embedded(unittest.TestCase):
                              (owner.name, 0, "non_exclusive", 16))
         self.assertEqual({row["reason"] for row in owner.events.rows
                           if row["event"] == "stopped"} - {"superseded"}, {"closed"})
+
+    def test_broadcast(self):
+        """The paper's own variation: two owners, found by the claims beside; a kill; a leave."""
+        options = {"variation": "broadcast", "roles": 5}
+        alpha = self.start("broadcast", "alpha", 7001, **options)
+        beta = self.start("broadcast", "beta", 7002, **options)
+        self.wait_led(alpha, beta)
+        row = json.loads(alpha.output.read_text().splitlines()[0])
+        self.assertEqual((row["variation"], row["roles"], row["groups"], row["hints"]),
+                         ("broadcast", 5, 1, True))
+        self.assertGreater(row["lease_ms"], row["session_ms"])
+        names = {p: owner.name for owner in (alpha, beta) for p in owner.leading}
+        def seen():
+            rows = self.tool("watch", "broadcast", once=True, json=True).rows()
+            return {row["partition"]: row.get("owner") for row in rows}
+        children.wait_until(lambda: seen() == names, 20, "hints say what the logs say")
+        done = run_raw("run", *process.option_list({**self.settings("broadcast"),
+                                                    "endpoint": "x:1"}))
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("variation is claimed here, but broadcast in the running group", done.err)
+        beta.kill()
+        children.wait_until(lambda: (alpha.refresh(), len(alpha.leading))[1] == len(PARTITIONS), 30,
+                            alpha.error_tail)
+        self.assertRegex(alpha.error_tail(), r"leads 16 of 16 partitions, 5 of 5 roles")
+        alpha.leave()
+        self.assertEqual(alpha.wait_exit(), 0, alpha.error_tail())
+        alpha.refresh()
+        self.assertEqual(alpha.leading, {})
+
+    def test_broadcast_without_hints(self):
+        """Nobody is found, and exclusive owners lead all the same."""
+        lone = self.start("secret", "lone", 7001, variation="broadcast", mode="exclusive",
+                          no_hints=True)
+        self.wait_led(lone)
+        self.assertIn("the clocks of all writers must be right", lone.error_tail())
+        done = self.tool("route", "secret", "key", json=True)
+        self.assertEqual([row["verdict"] for row in done.rows()], ["unowned"], done)
+        for options, words in (
+                ({"lease": "2s"}, "2000 ms <= 2000 ms"),
+                ({"lease": "2s", "mode": "exclusive"}, "2000 ms + 100 ms >= 2000 ms"),
+                ({"clock_error": "1s"}, "say --local-clock-error")):
+            done = run_raw("run", *process.option_list(
+                {**self.settings("secret"), "endpoint": "x:1", "variation": "broadcast",
+                 **options}))
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(words, done.err)
 
     def test_signals(self):
         """A leave is bounded; a second signal stops at once; `--events -` holds only events."""

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <thread>
 
+#include "neli_core/broadcast.h"
+#include "neli_core/induction.h"
+
 namespace neliroute::testing_engine {
 
 using namespace testing_records;
@@ -61,6 +64,7 @@ class FakeLedger : public Ledger {
       if (state->events) rig->read_back(log, offset);
     });
   }
+  void broadcast() override { note("broadcast"); }
   void restart_tail(Log log) override { note("restart_tail " + std::to_string(log.value())); }
   void reread(const RereadRequest& request) override { state_->rereads.push_back(request); }
   void subscribe() override { note("subscribe"); }
@@ -95,13 +99,21 @@ EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
   CoreOptions core = core_options(options);
   EngineParts parts{strand,
                     std::make_unique<FakeLedger>(*this, strand),
-                    std::nullopt,
+                    nullptr,
                     {4, 2, core.lane, core.mode, core.lease},
                     Peer{core.id, core.process},
                     core.settings,
                     [this](const Notice& notice) { notices.push_back(notice); },
                     [this] { return now; }};
-  if (!options.watcher) parts.core.emplace(Induction::make(std::move(core)).value());
+  if (options.variation == Variation::broadcast) {
+    BroadcastOptions broadcast;
+    broadcast.core = std::move(core);
+    broadcast.session = options.lease / 3;
+    broadcast.hints = true;
+    parts.core = std::make_unique<Broadcast>(Broadcast::make(std::move(broadcast)).value());
+  } else if (!options.watcher) {
+    parts.core = std::make_unique<Induction>(Induction::make(std::move(core)).value());
+  }
   engine = std::make_shared<Engine>(std::move(parts));
   watched = engine;
   for (auto& log : ledger->written) log.resize(10);  // history that nobody reads

@@ -41,6 +41,7 @@ struct EngineRigOptions {
   Mode mode = Mode::non_exclusive;
   bool watcher = false;
   milliseconds lease = testing_records::kLease;
+  Variation variation = Variation::claimed;
 };
 
 class EngineRig {

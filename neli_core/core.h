@@ -1,0 +1,56 @@
+// The state machine of one process, whichever variation of NELI it is: what a driver sees of it.
+//
+// Events come in through step() with the time at which they were noticed, what must be done comes
+// out of take_ready(). Kafka, the Router's engine and a simulator drive any Core alike.
+//
+// Threads: one caller; leases() may be read by any thread.
+// Units: std::chrono.   Errors: in Ready::refused and Ready::notices.
+// Paper: "Protocol definition".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "neli_core/event.h"
+#include "neli_core/ids.h"
+#include "neli_core/lease_vector.h"
+#include "neli_core/partition_state.h"
+#include "neli_core/ready.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+class Core {
+ public:
+  virtual ~Core() = default;
+
+  /// Something happened; `now` was read after it. Times never run backwards.
+  virtual void step(const Event& event, LocalTime now) = 0;
+  /// Time passed. Due at next_deadline(); harmless at any other time.
+  virtual void tick(LocalTime now) = 0;
+  /// What to do now, in order. Records in it count as sent at the last step or tick.
+  [[nodiscard]] virtual Ready take_ready() = 0;
+  /// When to call tick() at the latest.
+  [[nodiscard]] virtual LocalTime next_deadline() const noexcept = 0;
+
+  [[nodiscard]] virtual const std::shared_ptr<LeaseVector>& leases() const noexcept = 0;
+  [[nodiscard]] virtual RoleState role_state(Partition partition) const noexcept = 0;
+  /// The epoch held, leading or not.
+  [[nodiscard]] virtual std::optional<Epoch> epoch(Partition partition) const noexcept = 0;
+  [[nodiscard]] virtual std::uint16_t generation(Partition partition) const noexcept = 0;
+  [[nodiscard]] virtual bool closed() const noexcept = 0;
+
+  [[nodiscard]] bool leads(Partition partition, LocalTime now) const noexcept {
+    return leases()->leads(partition, now);
+  }
+
+ protected:
+  Core() = default;
+  Core(const Core&) = default;
+  Core(Core&&) noexcept = default;
+  Core& operator=(const Core&) = default;
+  Core& operator=(Core&&) noexcept = default;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,50 @@
+// Roles R_j on partitions: R_j is led by whoever leads partition j mod M.
+//
+// The number of roles may change at any time, without a word to anybody: nothing of it stands in a
+// record. With fewer roles than partitions some partitions carry none; with more, some carry
+// several; none is ever left without a partition.
+//
+// Threads: any; set_count() too.   Units: none.   Errors: no roles at all is bad_option.
+// Paper: "Protocol definition" (the mapping from R to M).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "neli_core/ids.h"
+#include "neli_core/lease_vector.h"
+#include "neli_core/result.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+/// R_0 .. R_{N-1}: what is to be done, by whoever leads it.
+using Role = StrongId<struct RoleTag, std::uint32_t>;
+
+class Roles {
+ public:
+  /// `count`: at least 1.
+  Roles(std::shared_ptr<const LeaseVector> leases, std::uint32_t count);
+
+  [[nodiscard]] std::uint32_t count() const noexcept {
+    return count_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] Result<void> set_count(std::uint32_t count);
+
+  [[nodiscard]] Partition partition_of(Role role) const noexcept {
+    return Partition{role.value() % leases_->size()};
+  }
+  /// Whether this process leads the role. A role that there is not (any more) is led by nobody.
+  [[nodiscard]] bool leads(Role role, LocalTime now) const noexcept {
+    return role.value() < count() && leases_->leads(partition_of(role), now);
+  }
+  /// How many of the roles this process leads.
+  [[nodiscard]] std::uint32_t led_count(LocalTime now) const noexcept;
+
+ private:
+  std::shared_ptr<const LeaseVector> leases_;
+  std::atomic<std::uint32_t> count_;
+};
+
+}  // namespace neliroute
