@@ -149,7 +149,7 @@ class Subject {
       last_read_ = identity_of(*received->value, received->stamped);
       const auto* record = std::get_if<Record>(received->value);
       const bool claim = record != nullptr && record->type == RecordType::claim;
-      if (claim) epochs_.push_back(epoch_of(*record, *received));
+      if (claim) epochs_.push_back(claim_epoch(*record, received->stamped, received->offset));
     }
     std::visit([this](const auto& e) { directory_.on(e, now_); }, event);
     core_.step(event, now_);

@@ -49,12 +49,16 @@ std::size_t leaders_after_release_by(std::uint64_t id, bool before_its_renewals)
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
   rig.run_for(3s);
-  auto& b = rig.start(2, "b", std::ssize(rig.log(0)));
-  if (!before_its_renewals) rig.run_for(200ms);
-  rig.append(kLog, release_of(id, *a.core.epoch(rig::kP0), "0"));
+  const auto release = [&] { rig.append(kLog, release_of(id, *a.core.epoch(rig::kP0), "0")); };
+  if (before_its_renewals) release();
+  auto& b = rig.start(2, "b", std::ssize(rig.log(0)) - 1);
+  rig.run_for(200ms);
+  if (!before_its_renewals) release();
   rig.run_for(2s);
   a.hold = true;
   rig.assign(b, "0");
+  rig.settle();
+  EXPECT_TRUE(b.core.epoch(rig::kP0)) << "it has read its claim";
   return rig.leaders(0);
 }
 
