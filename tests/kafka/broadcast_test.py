@@ -95,7 +95,7 @@ class Broadcast(case.KafkaCase):
         owner = careful.owners[0]
         owner.left = True  # it is to end by itself
         self.assertEqual(owner.wait_exit(), 2, owner.error_tail())
-        said = f"has {PARTITIONS + 4} partitions, but this process runs with {PARTITIONS}"
+        said = f"{PARTITIONS + 4} partitions, but this process runs with {PARTITIONS}"
         self.assertIn(said, owner.error_tail())
         owner = bold.owners[0]
         children.wait_until(lambda: "this process runs with" in owner.error_tail(), 20,
