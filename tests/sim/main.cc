@@ -1,17 +1,14 @@
 // Runs seeds, and says what they exercised. Exit code 0: none broke anything; 1: one did; 2: usage.
-#include <atomic>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
-#include "tests/sim/minimise.h"
+#include "tests/sim/campaign.h"
+#include "tests/sim/mutants.h"
 #include "tests/sim/plan.h"
-#include "tests/sim/world.h"
 
 namespace neliroute::sim {
 namespace {
@@ -29,17 +26,16 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --no-minimise        report a failing seed as it is
   --keep-going         do not stop at the first failing seed; name each
   --quiet              only the last lines
+  --mutation NAME[+NAME]  break these clauses of the protocol on purpose
+  --mutation-table     for each mutation the first seed that notices, among --seeds N
+  --pinned FILE        check that the seeds in it, a line "MUTATION MODE SEED" each, still notice
 )";
 
 struct Arguments {
-  Request request;
-  std::uint64_t seeds = 1000;
-  std::uint64_t from = 1;
-  unsigned jobs = 1;
+  CampaignOptions campaign;
   std::vector<Mode> modes{Mode::exclusive, Mode::non_exclusive};
-  bool minimise = true;
-  bool quiet = false;
-  bool keep_going = false;
+  std::string pinned;
+  bool table = false;
 };
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -73,20 +69,25 @@ std::uint64_t number_of(const std::string& text) {
 }
 
 void read_option(Arguments& arguments, const std::string& name, const std::string& value) {
-  Request& request = arguments.request;
+  CampaignOptions& campaign = arguments.campaign;
+  Request& request = campaign.request;
   const auto small = [&] { return static_cast<std::uint32_t>(number_of(value)); };
   if (name == "--seeds") {
-    arguments.seeds = number_of(value);
+    campaign.seeds = number_of(value);
   } else if (name == "--from") {
-    arguments.from = number_of(value);
+    campaign.from = number_of(value);
   } else if (name == "--jobs") {
-    arguments.jobs = std::max(1U, small());
+    campaign.jobs = std::max(1U, small());
   } else if (name == "--seed") {
-    arguments.from = number_of(value);
-    arguments.seeds = 1;
+    campaign.from = number_of(value);
+    campaign.seeds = 1;
   } else if (name == "--mode") {
     if (value != "exclusive" && value != "non_exclusive") refuse("no mode: " + value);
     arguments.modes = {value == "exclusive" ? Mode::exclusive : Mode::non_exclusive};
+  } else if (name == "--mutation") {
+    if (!mutate(value)) refuse("no mutation, or not built with any: " + value);
+  } else if (name == "--pinned") {
+    arguments.pinned = value;
   } else if (name == "--without") {
     request.without = faults_of(value);
   } else if (name == "--processes") {
@@ -112,21 +113,24 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
+  CampaignOptions& campaign = arguments.campaign;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
     if (name == "--help" || name == "-h") {
       std::fputs(kUsage, stdout);
       std::exit(0);
     } else if (name == "--trace") {
-      arguments.request.trace = true;
+      campaign.request.trace = true;
     } else if (name == "--all-faults") {
-      arguments.request.all_faults = true;
+      campaign.request.all_faults = true;
     } else if (name == "--no-minimise") {
-      arguments.minimise = false;
+      campaign.minimise = false;
     } else if (name == "--keep-going") {
-      arguments.keep_going = true;
+      campaign.keep_going = true;
     } else if (name == "--quiet") {
-      arguments.quiet = true;
+      campaign.quiet = true;
+    } else if (name == "--mutation-table") {
+      arguments.table = true;
     } else if (i + 1 < argc) {
       read_option(arguments, name, argv[++i]);
     } else {
@@ -136,120 +140,19 @@ Arguments read_arguments(int argc, char** argv) {
   return arguments;
 }
 
-void add(Outcome& sum, const Outcome& one) {
-  for (std::size_t i = 0; i < kFaultCount; ++i) sum.faults[i] += one.faults[i];
-  sum.events += one.events;
-  sum.records += one.records;
-  sum.starts += one.starts;
-  sum.transitions += one.transitions;
-  sum.gaps += one.gaps;
-  sum.lapses += one.lapses;
-  sum.expelled += one.expelled;
-  sum.rebalances += one.rebalances;
-  sum.unowned += one.unowned;
-  sum.longest_unowned = std::max(sum.longest_unowned, one.longest_unowned);
-  sum.simulated += one.simulated;
-}
-
-/// Seeds of one mode, on several threads; the smallest failing seed is the one reported.
-class Campaign {
- public:
-  Campaign(const Arguments& arguments, Mode mode) : arguments_(arguments) {
-    request_ = arguments.request;
-    request_.mode = mode;
-  }
-
-  bool run() {
-    const std::clock_t started = std::clock();
-    std::vector<std::thread> threads;
-    for (unsigned j = 0; j < arguments_.jobs; ++j) threads.emplace_back([this] { work(); });
-    for (std::thread& thread : threads) thread.join();
-    report(static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC);
-    return failed_ == 0;
-  }
-
- private:
-  void work() {
-    for (;;) {
-      const std::uint64_t i = next_.fetch_add(1);
-      if (i >= arguments_.seeds) return;
-      if (!arguments_.keep_going && stop_at_ < arguments_.from + i) return;
-      Request request = request_;
-      request.seed = arguments_.from + i;
-      World world(make_plan(request));
-      const Outcome outcome = world.run();
-      const std::lock_guard lock(mutex_);
-      add(sum_, outcome);
-      ++done_;
-      if (outcome.broken.empty()) continue;
-      ++failed_;
-      if (arguments_.keep_going) {
-        std::printf("seed %llu: %s\n", static_cast<unsigned long long>(request.seed),
-                    outcome.broken.c_str());
-      }
-      if (request.seed < stop_at_) {
-        stop_at_ = request.seed;
-        broken_ = outcome;
-      }
-    }
-  }
-
-  void report(double seconds) {
-    if (failed_ > 0) {
-      request_.seed = stop_at_;
-      std::printf("BROKEN %s\n  again with: %s\n", broken_.broken.c_str(),
-                  describe(make_plan(request_)).c_str());
-      if (arguments_.minimise && !request_.trace) {
-        const Minimised small = minimise(request_, broken_);
-        std::printf("SMALLER (after %d runs) %s\n  again with: %s\n", small.runs,
-                    small.outcome.broken.c_str(), describe(make_plan(small.request)).c_str());
-      }
-    }
-    const double minutes = static_cast<double>(sum_.simulated) / (60.0 * kSecond);
-    std::printf("%s: %llu seeds, %llu broken; %.0f simulated minutes in %.1f s of CPU time, %.0f "
-                "a second\n",
-                std::string(neliroute::to_string(request_.mode)).c_str(),
-                static_cast<unsigned long long>(done_), static_cast<unsigned long long>(failed_),
-                minutes, seconds, minutes / seconds);
-    const auto line = [](const char* name, std::uint64_t n) {
-      std::printf("  %-20s %llu\n", name, static_cast<unsigned long long>(n));
-    };
-    if (arguments_.quiet) return;
-    std::printf("  %-20s %.1f s\n", "longest unowned",
-                static_cast<double>(sum_.longest_unowned) / kSecond);
-    line("times unowned", sum_.unowned);
-    line("owners changed", sum_.transitions);
-    line("events", sum_.events);
-    line("records", sum_.records);
-    line("starts", sum_.starts);
-    line("rebalances", sum_.rebalances);
-    line("members expelled", sum_.expelled);
-    line("tail gaps", sum_.gaps);
-    line("leases lapsed", sum_.lapses);
-    std::printf(" faults:\n");
-    for (std::size_t i = 0; i < kFaultCount; ++i) {
-      line(std::string(to_string(static_cast<Fault>(i))).c_str(), sum_.faults[i]);
-    }
-  }
-
-  const Arguments& arguments_;
-  Request request_;
-  std::atomic<std::uint64_t> next_{0};
-  std::atomic<std::uint64_t> stop_at_{UINT64_MAX};
-  std::mutex mutex_;
-  Outcome sum_;
-  Outcome broken_;
-  std::uint64_t done_ = 0;
-  std::uint64_t failed_ = 0;
-};
-
 }  // namespace
 }  // namespace neliroute::sim
 
 int main(int argc, char** argv) {
   using namespace neliroute::sim;
   const Arguments arguments = read_arguments(argc, argv);
+  if (!arguments.pinned.empty()) return check_pinned(arguments.pinned) ? 0 : 1;
+  if (arguments.table) return mutation_table(arguments.campaign) ? 0 : 1;
   bool held = true;
-  for (const neliroute::Mode mode : arguments.modes) held &= Campaign(arguments, mode).run();
+  for (const neliroute::Mode mode : arguments.modes) {
+    Campaign campaign(arguments.campaign, mode);
+    held &= campaign.run();
+    campaign.report();
+  }
   return held ? 0 : 1;
 }

@@ -78,6 +78,7 @@ struct Node {
   std::int64_t drift_ppm = 0;
   Time paused_until = 0;
   LocalTime armed_for = kNever;
+  LocalTime last_now;  ///< of the last event
   std::array<Reader, kLogsMax> readers;
   std::array<Link, kLogsMax + 1> links;
   Membership member;

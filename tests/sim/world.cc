@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "neli_core/mutation.h"
+
 namespace neliroute::sim {
 namespace {
 
@@ -222,7 +224,9 @@ void World::end_process(Node& node) {
 }
 
 void World::step(Node& node, const Event& event) {
-  const LocalTime now = node.local(now_);
+  const bool old_now = mutated(Mutation::one_now) && std::holds_alternative<Received>(event);
+  const LocalTime now = old_now ? node.last_now : node.local(now_);
+  node.last_now = now;
   node.directory->tick(now);
   std::visit([&](const auto& e) { node.directory->on(e, now); }, event);
   node.core->step(event, now);
@@ -231,7 +235,7 @@ void World::step(Node& node, const Event& event) {
 
 void World::on_timer(Node& node) {
   node.armed_for = kNever;
-  const LocalTime now = node.local(now_);
+  const LocalTime now = node.last_now = node.local(now_);
   node.directory->tick(now);
   node.core->tick(now);
   carry_out(node);
@@ -293,9 +297,13 @@ void World::watch(Node& node) {
     const LocalTime lease = node.core->leases()->get(Partition{p}).until;
     if (lease == node.leases[p]) continue;
     node.leases[p] = lease;
-    const bool led = lease > node.local(now_);
-    oracle_.leads(node.index, p, led ? node.true_time(lease) : now_, now_);
+    tell_oracle(node, p);
   }
+}
+
+void World::tell_oracle(const Node& node, std::uint32_t p) {
+  const bool led = node.leases[p] > node.local(now_);
+  oracle_.leads(node.index, p, led ? node.true_time(node.leases[p]) : now_, now_);
 }
 
 void World::watch_hints(Node& node) {

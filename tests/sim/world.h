@@ -80,6 +80,7 @@ class World {
   void carry_out(Node& node);
   void note(Node& node, const Transition& transition);
   void watch(Node& node);
+  void tell_oracle(const Node& node, std::uint32_t p);
   void watch_hints(Node& node);
   void arm(Node& node);
   void finish(Outcome& outcome);
@@ -118,6 +119,7 @@ class World {
   void plan_faults();
   void strike(Fault fault);
   void strike_node(Fault fault, Node& node, Random& random);
+  void pause(Node& node, Time over);
   void strike_log(Fault fault, std::uint32_t log, Random& random);
   void strike_group(Fault fault, Random& random);
   void make_topic_again(Random& random);
@@ -146,7 +148,6 @@ class World {
   std::vector<TopicLog> logs_;
   std::array<Time, 3> broker_skew_{};
   std::uint64_t topic_ = 1;
-  Time topic_since_ = 0;
   Time topic_away_until_ = 0;
   Time coordinator_down_until_ = 0;
   Time slow_until_ = 0;

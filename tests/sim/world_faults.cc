@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "neli_core/mutation.h"
 #include "tests/sim/world.h"
 
 namespace neliroute::sim {
@@ -46,7 +47,7 @@ void World::plan_faults() {
 Node* World::some_node(Random& random) {
   const auto i = random.between(0, static_cast<std::int64_t>(nodes_.size()) - 1);
   Node& node = nodes_[static_cast<std::size_t>(i)];
-  return node.alive && !node.closing ? &node : nullptr;
+  return node.alive && !node.closing && node.paused_until <= now_ ? &node : nullptr;
 }
 
 void World::strike(Fault fault) {
@@ -87,8 +88,7 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
   if (fault != Fault::leave) oracle_.disturb_node(node.index, over);
   switch (fault) {
     case Fault::pause:
-      node.paused_until = over;
-      return;
+      return pause(node, over);
     case Fault::cut_log:
       node.links[log].there_until = node.links[log].back_until = over;
       return;
@@ -119,6 +119,16 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     }
     default:
       return;
+  }
+}
+
+void World::pause(Node& node, Time over) {
+  node.paused_until = over;
+  if (!mutated(Mutation::not_boottime)) return;
+  // Its clock stands still, and with it every lease.
+  node.clock_offset -= over - now_;
+  for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+    if (oracle_.led(node.index, p, now_)) tell_oracle(node, p);
   }
 }
 
@@ -215,7 +225,6 @@ void World::truncate(std::uint32_t log, Random& random) {
 // without being told, if that has got as long.
 void World::make_topic_again(Random& random) {
   ++topic_;
-  topic_since_ = now_;
   // It takes longer than brokers' clocks differ: no stamp falls.
   const Time least = 2 * plan_.timing.clock_error.count() * kMs;
   topic_away_until_ = now_ + least + random.magnitude(kMs, 2 * kSecond);

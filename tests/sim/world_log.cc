@@ -8,7 +8,6 @@ namespace neliroute::sim {
 namespace {
 
 constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
-constexpr Time kRetry = 50 * kMs;
 /// What the gallop of the production tail overshoots by.
 constexpr std::int64_t kFirstSpan = 16;
 
