@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "neli_core/induction.h"
+#include "neli_core/mutation.h"
 
 namespace neliroute {
 namespace {
@@ -28,7 +29,8 @@ void Induction::on(const GroupAssigned& event) {
     PartitionState& p = state(partition);
     if (closing_ != Closing::no || p.assigned) return;
     p.assigned = true;
-    if (p.own && p.own->draining && !p.own->superseded) {
+    if (p.own && p.own->draining && !p.own->superseded &&
+        !mutated(Mutation::claim_while_draining)) {
       p.own->draining = false;  // given back before anybody else wanted it: lead on
       if (p.own->leading) announce(TransitionKind::acquired, partition, p.own->epoch, now_);
       note_state_change(partition);
@@ -50,7 +52,9 @@ void Induction::revoke(Partition partition) {
   PartitionState& p = state(partition);
   p.assigned = false;
   p.claim_due = false;
-  if (p.own && !p.own->leading) {
+  if (p.own && p.own->leading && mutated(Mutation::stop_when_revoked)) {
+    end(partition, StopReason::superseded);
+  } else if (p.own && !p.own->leading) {
     drop(partition);
   } else if (p.own && !p.own->draining) {
     p.own->draining = true;

@@ -4,6 +4,7 @@
 
 #include "neli_core/assert.h"
 #include "neli_core/induction.h"
+#include "neli_core/mutation.h"
 
 namespace neliroute {
 namespace {
@@ -53,23 +54,27 @@ bool Induction::may_lead(Partition partition) const {
 
 // Rule 6. Non-exclusive mode waits for nobody.
 LocalTime Induction::grace_end(Partition partition) const {
-  if (!exclusive()) return kLongAgo;
+  if (!exclusive() || mutated(Mutation::no_grace)) return kLongAgo;
   const PartitionState& p = state(partition);
   const LogState& l = log(log_of(partition));
   const OwnEpoch& own = *p.own;
   const auto broker_wait = [&](BrokerTime over) -> LocalTime {
-    const milliseconds wait = over + options_.clock_error - *own.claim_stamp;
+    const milliseconds e = mutated(Mutation::no_clock_error) ? milliseconds{0}
+                                                             : options_.clock_error;
+    const milliseconds wait = over + e - *own.claim_stamp;
     return later(own.claim_read, with_drift(std::max(wait, milliseconds{0})));
   };
   LocalTime end = kLongAgo;
   for (const EpochHistory::Known& known : p.history.foreign()) {
     if (known.released_at != kNever) continue;                                       // (r)
+    if (mutated(known.over_stamp ? Mutation::grace_history : Mutation::grace_read)) continue;
     LocalTime over = known.over_at;                                                  // (a)
     if (own.claim_stamp && known.over_stamp) {
       over = std::min(over, broker_wait(*known.over_stamp));                         // (b)
     }
     end = std::max(end, over);
   }
+  if (mutated(Mutation::horizon)) return end;
   // Epochs whose records all lie below the tail's start. Who read no T* there knows only that no
   // lease is longer than the longest that there is.
   const milliseconds bound = l.history_bound_known ? lease_bound_ : kLeaseMax;
@@ -153,6 +158,7 @@ LocalTime Induction::claim_again_at(Partition partition) const {
   const EpochHistory::Known* known = p.history.find(newest->epoch);
   if (known == nullptr) return kLongAgo;
   LocalTime at = std::min(known->released_at, known->over_at);
+  if (mutated(Mutation::waits_for_drainer)) return at;
   if (known->draining_since != kNever) {
     at = std::min(at, later(known->draining_since, 2 * options_.interval));
   }

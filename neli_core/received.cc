@@ -2,13 +2,27 @@
 #include <algorithm>
 
 #include "neli_core/induction.h"
+#include "neli_core/mutation.h"
 
 namespace neliroute {
+namespace {
+
+// Names are for people and may be equal.
+bool is_own(const Record& record, const CoreOptions& self) {
+  if (mutated(Mutation::own_by_name)) return record.process.name == self.process.name;
+  return record.id == self.id;
+}
+
+}  // namespace
 
 void Induction::on(const Received& event) {
   LogState& l = log(event.log);
   if (!l.started || event.offset < l.next) return;
   const bool was_caught_up = l.caught_up();
+  // Whatever its offset: below it may be offsets that carry no record.
+  if (l.start == 0 && l.last_offset < 0 && event.log_append_time) {
+    note_beginning(event.log, event.stamped);
+  }
   l.next = event.offset + 1;
   l.last_offset = event.offset;
   l.last = identity_of(*event.value, event.stamped);
@@ -16,7 +30,6 @@ void Induction::on(const Received& event) {
   if (!l.first_stamp && options_.believe_broker_time && event.log_append_time) {
     l.first_stamp = event.stamped;
   }
-  if (event.offset == 0 && event.log_append_time) note_beginning(event.log, event.stamped);
   if (const auto* record = std::get_if<Record>(event.value)) {
     on_record(event, *record);
   } else {
@@ -28,12 +41,14 @@ void Induction::on(const Received& event) {
 }
 
 void Induction::on_record(const Received& event, const Record& record) {
-  if (record.lease) lease_bound_ = std::max(lease_bound_, *record.lease);
-  if (record.max_lease) lease_bound_ = std::max(lease_bound_, *record.max_lease);
+  if (!mutated(Mutation::longest_lease)) {
+    if (record.lease) lease_bound_ = std::max(lease_bound_, *record.lease);
+    if (record.max_lease) lease_bound_ = std::max(lease_bound_, *record.max_lease);
+  }
   LogState& l = log(event.log);
   // Not what a newcomer says: it may know no more than this process does.
   if (record.max_lease && event.offset < l.end_at_start) l.history_bound_known = true;
-  const bool own = record.id == options_.id;
+  const bool own = is_own(record, options_);
   if (!own) {
     ++counters_.records_foreign;
     if (since_is_possible(record, event)) {
@@ -82,19 +97,24 @@ Reading Induction::reading_of(const Received& event, const Record& record) const
 
 // The lease that an own record entitles to; long over if nobody knows when it was sent.
 LocalTime Induction::sent_plus_lease(std::uint64_t seq) const {
+  if (mutated(Mutation::lease_from_read)) return later(now_, options_.lease);
   const auto sent = sent_.find(seq);
   return sent == sent_.end() ? kLongAgo : later(sent->second, options_.lease);
 }
 
 void Induction::on_claim(const Received& event, const Record& record) {
   LogState& l = log(event.log);
-  const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
+  if (mutated(Mutation::unreadable_ignored) && !record.parts) return;
+  Epoch epoch = claim_epoch(record, event.stamped, event.offset);
+  if (mutated(Mutation::inc_impure) && record.inc == 0 && l.greatest_inc != 0) {
+    epoch.inc = l.greatest_inc;
+  }
   l.greatest_inc = std::max(l.greatest_inc, epoch.inc);
   if (!record.parts) ++counters_.claims_unreadable;
   const Reading reading = reading_of(event, record);
   const auto claim = [&](Partition partition) {
     if (log_of(partition) != event.log) return;
-    if (record.id == options_.id) {
+    if (is_own(record, options_)) {
       on_own_claim(partition, epoch, event, record);
     } else {
       state(partition).history.foreign_claim(epoch, record.id, reading);
@@ -116,7 +136,8 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
   if (p.claim && p.claim->seq <= record.seq) p.claim.reset();
   const Epoch greatest = p.history.greatest();
   p.history.own_claim(epoch, options_.id);
-  if (epoch <= greatest || epoch.inc < l.least_inc) {
+  const bool falls = epoch <= greatest || epoch.inc < l.least_inc;
+  if (falls && !mutated(Mutation::inc_plus_one)) {
     // The topic was made again; an epoch must never fall.
     if (epoch <= greatest) l.greatest_inc = std::max(l.greatest_inc, next_inc(greatest.inc));
     release(partition, epoch);
@@ -127,6 +148,7 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
   // Rule 2: wanted no more. Rule 8: nor by who is leaving. (What is held unassigned drains.)
   if (!p.own && (!p.assigned || closing_ != Closing::no)) return release(partition, epoch);
   const bool draining = p.own && p.own->draining;
+  if (mutated(Mutation::newest_own_claim) && p.own && !p.own->superseded) return;
   OwnEpoch next;
   next.epoch = epoch;
   next.lease_until = l.check_pending ? kLongAgo : sent_plus_lease(record.seq);
@@ -157,7 +179,9 @@ void Induction::on_foreign_claim(Partition partition) {
   PartitionState& p = state(partition);
   if (!p.own || p.own->superseded) return;
   p.own->superseded = true;
-  if (exclusive() || !p.own->leading) {
+  if (mutated(Mutation::early_release) && exclusive()) return release(partition, p.own->epoch);
+  if (mutated(Mutation::superseded)) return;
+  if (exclusive() || !p.own->leading || mutated(Mutation::stop_at_claim)) {
     end(partition, StopReason::superseded);
   } else if (!p.own->draining) {
     p.own->draining = true;
@@ -172,7 +196,7 @@ void Induction::on_renewal(const Received& event, const Record& record) {
     const Epoch epoch{record.inc, named.claim_offset};
     named.parts.for_each(partition_count(), [&](Partition partition) {
       if (log_of(partition) != event.log) return;
-      if (record.id == options_.id) {
+      if (is_own(record, options_)) {
         on_own_renewal(partition, epoch, record);
       } else {
         unread_claim |= on_foreign_renewal(partition, epoch, event, record);
@@ -185,7 +209,8 @@ void Induction::on_renewal(const Received& event, const Record& record) {
 void Induction::on_own_renewal(Partition partition, const Epoch& epoch, const Record& record) {
   PartitionState& p = state(partition);
   const bool current = p.own && p.own->epoch == epoch &&
-                       (!p.own->superseded || (!exclusive() && p.own->draining));
+                       (!p.own->superseded || (!exclusive() && p.own->draining) ||
+                        mutated(Mutation::stale));
   if (!current) {
     ++counters_.renewals_stale;
   } else if (!log(log_of(partition)).check_pending) {
@@ -213,7 +238,7 @@ bool Induction::on_foreign_renewal(Partition partition, const Epoch& epoch,
 }
 
 void Induction::on_release(const Received& event, const Record& record) {
-  if (record.id == options_.id) return;
+  if (is_own(record, options_)) return;
   bool unread_claim = false;
   const Reading reading = reading_of(event, record);
   for (const EpochParts& named : record.epochs) {

@@ -4,6 +4,7 @@
 
 #include "neli_core/assert.h"
 #include "neli_core/induction.h"
+#include "neli_core/mutation.h"
 
 namespace neliroute {
 
@@ -15,7 +16,7 @@ void Induction::on(const TailStarted& event) {
   if (l.started) give_up(event.log, GapReason::restarted);
   l.started = true;
   l.end_at_start = event.end;
-  l.next = event.start;
+  l.next = l.start = event.start;
   l.started_at = now_;
   if (event.began) note_beginning(event.log, *event.began);
   l.first_stamp.reset();
@@ -57,7 +58,7 @@ void Induction::note_answer(Log which) {
 // was stopped finds itself here before it handles its backlog.
 void Induction::check_silence(Log which) {
   LogState& l = log(which);
-  if (!l.started) return;
+  if (!l.started || mutated(Mutation::reread)) return;
   if (!l.check_pending && now_ - l.last_answer > options_.lease) {
     l.check_pending = true;
     l.reread_requested = false;  // an answer to the old question proves nothing about now
@@ -112,6 +113,7 @@ void Induction::give_up(Log which, GapReason reason) {
   if (l.greatest_inc != 0) l.greatest_inc = next_inc(l.greatest_inc);
   for_each_partition_of(which, [this](Partition partition) {
     PartitionState& p = state(partition);
+    if (mutated(Mutation::gap_rule)) return;
     end(partition, StopReason::gap);
     p.history.gap();
     p.claim.reset();

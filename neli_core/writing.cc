@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "neli_core/induction.h"
+#include "neli_core/mutation.h"
 
 namespace neliroute {
 namespace {
@@ -119,6 +120,7 @@ void Induction::write_renewals(Log which) {
   std::map<std::int64_t, std::vector<Partition>> by_inc;
   for_each_partition_of(which, [&](Partition partition) {
     const PartitionState& p = state(partition);
+    if (mutated(Mutation::silent_drain) && p.own && p.own->draining) return;
     if (p.own && !p.barrier) by_inc[p.own->epoch.inc].push_back(partition);
   });
   if (by_inc.empty()) return;
@@ -194,6 +196,11 @@ void Induction::finish(std::uint64_t seq, bool stored) {
   outstanding_.erase(found);
   LogState& l = log(outstanding.log);
   if (outstanding.ends_batch) --l.renewals_in_flight;
+  if (mutated(Mutation::no_read_back) && stored && outstanding.type == RecordType::renewal) {
+    for_each_partition_of(outstanding.log, [&](Partition partition) {
+      if (state(partition).own) extend(partition, sent_plus_lease(seq));
+    });
+  }
   for (const Partition partition : outstanding.claimed) {
     PartitionState& p = state(partition);
     if (stored || !p.claim || p.claim->seq != seq) continue;

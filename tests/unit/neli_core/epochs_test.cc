@@ -115,6 +115,23 @@ TEST(Epoch, one_older_than_the_log_s_first_record_is_not_taken) {
   EXPECT_EQ(a.core.epoch(kP0)->inc, 1'700'000'010'000);
 }
 
+// Found by the simulator (exclusive, seed 1238): offset 0 carried no record.
+TEST(Epoch, the_first_record_bounds_incs_whatever_its_offset) {
+  for (const std::int64_t start : {0, 1}) {
+    Rig rig;
+    Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+    const Decoded left_over = claim_of(9, "3", 1'600'000'000'000);
+    core.step(TailStarted{kLog, start, 4}, rig.now());
+    core.step(Received{kLog, 3, BrokerTime{1'700'000'000'000ms}, true, &left_over}, rig.now());
+    core.step(GroupAssigned{*PartitionRanges::parse("0")}, rig.now());
+    const Ready ready = core.take_ready();
+    ASSERT_EQ(ready.writes.size(), 1u);
+    // Who started further on does not know what lies below.
+    EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).inc,
+              start == 0 ? 1'700'000'000'000 : 1'600'000'000'000);
+  }
+}
+
 TEST(Epoch, a_ledger_may_tell_when_a_log_began_to_who_does_not_read_that_far_back) {
   Rig rig;
   Induction core = std::move(*Induction::make(rig.core_options(1, "a")));

@@ -1,0 +1,50 @@
+// Clauses of docs/protocol.md that can be broken on purpose, so that the simulator can show that it
+// notices (docs/proof.md). In production mutated() is the constant false and costs nothing; only
+// the library that tests/sim builds for this from the same sources defines NELIROUTE_MUTATIONS.
+//
+// Threads: set before any.   Units: none.   Errors: none.
+#pragma once
+
+#include <cstdint>
+
+namespace neliroute {
+
+enum class Mutation : std::uint8_t {
+  own_by_name,             ///< names decide what is own, not ids
+  unreadable_ignored,      ///< a claim whose partitions cannot be read counts for nothing
+  newest_own_claim,        ///< one's own newer claim does not end one's older epoch
+  no_read_back,            ///< an acknowledgement extends the lease, not the reading of it
+  lease_from_read,         ///< the lease counts from the reading of a record, not from its sending
+  superseded,              ///< rule 4: a foreign claim does not stop the owner
+  stale,                   ///< rule 3: a renewal of a superseded epoch extends its lease
+  no_grace,                ///< rule 6, all of it
+  grace_read,              ///< rule 6 (a): what was read as it came is not waited for
+  grace_history,           ///< rule 6 (b): what lay in the log before is not waited for
+  no_clock_error,          ///< rule 6 (b) without e
+  horizon,                 ///< rule 6: what lies below the tail's start is not waited for
+  longest_lease,           ///< T* is one's own T
+  early_release,           ///< the release is written before leading stops
+  gap_rule,                ///< rule 11: a gap ends no epoch
+  reread,                  ///< rule 11: after a silence the last record is not read again
+  inc_plus_one,            ///< an epoch that is not greater than a known one is taken
+  inc_impure,              ///< a first claim's inc is what its reader knows
+  not_boottime,            ///< a clock that stands still while the process is stopped
+  one_now,                 ///< the time of a record's reading was taken before it was received
+  stop_at_claim,           ///< non-exclusive: rule 4 of exclusive mode
+  silent_drain,            ///< non-exclusive: who drains does not renew
+  claim_while_draining,    ///< rule 1: who drains and is assigned again claims
+  waits_for_drainer,       ///< rule 9: nobody claims again because the holder drains, or is silent
+  stop_when_revoked,       ///< rule 7: no drain
+};
+inline constexpr int kMutationCount = static_cast<int>(Mutation::stop_when_revoked) + 1;
+
+#ifdef NELIROUTE_MUTATIONS
+inline std::uint64_t active_mutations = 0;
+inline bool mutated(Mutation m) noexcept {
+  return (active_mutations >> static_cast<unsigned>(m) & 1) != 0;
+}
+#else
+constexpr bool mutated(Mutation) noexcept { return false; }
+#endif
+
+}  // namespace neliroute

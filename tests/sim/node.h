@@ -1,0 +1,106 @@
+// One process of a run: the production state machine and directory, its clock, and the client
+// side of its ledger, which only carries messages and decides nothing.
+//
+// Threads: one.   Units: true time, microseconds, unless the type says LocalTime.   Errors: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "neli_core/induction.h"
+#include "router/directory.h"
+#include "tests/sim/event_queue.h"
+#include "tests/sim/group.h"
+#include "tests/sim/random.h"
+
+namespace neliroute::sim {
+
+inline constexpr std::size_t kLogsMax = 4;
+inline constexpr std::size_t kPartitionsMax = 16;
+inline constexpr std::size_t kCoordinator = kLogsMax;
+
+/// Messages in one direction do not pass before then; they wait.
+struct Link {
+  Time there_until = 0;
+  Time back_until = 0;
+  [[nodiscard]] Time both_until() const {
+    return there_until > back_until ? there_until : back_until;
+  }
+};
+
+/// The reader of one log.
+struct Reader {
+  bool running = false;
+  Time fetch_at = 0;  ///< 0: none is planned
+  std::int64_t next = 0;
+  std::int64_t version = 0;
+  std::uint64_t topic = 0;  ///< which incarnation it reads
+  Time last_landing = 0;    ///< of what this process wrote to the log
+};
+
+/// The group client: rebalance events strictly one after another.
+struct Membership {
+  struct Rebalance {
+    bool assign = false;
+    bool lost = false;
+    PartitionBits parts = 0;
+  };
+  bool wanted = false;
+  bool announced = false;  ///< the first of `pending` is with the core
+  bool asking = false;     ///< a heartbeat or join is unanswered
+  bool join_wanted = false;
+  bool joining = false;    ///< classic: waits for the assignment
+  std::uint32_t id = 0;
+  PartitionBits owned = 0;
+  std::deque<Rebalance> pending;
+  std::int64_t beat = 0;   ///< counts heartbeat timers: a newer one replaces an older
+  Time asked_at = 0;
+  Time last_message = 0;   ///< replies keep their order
+
+  /// Counting what is about to be told to the core.
+  [[nodiscard]] PartitionBits owned_soon() const {
+    PartitionBits bits = owned;
+    for (const Rebalance& r : pending) bits = r.assign ? bits | r.parts : bits;
+    return bits;
+  }
+};
+
+struct Node {
+  std::uint8_t index = 0;
+  std::uint16_t life = 0;  ///< which start of it this is; events of an earlier one are void
+  bool alive = false;
+  bool closing = false;
+  std::optional<Induction> core;
+  std::optional<Directory> directory;
+  Time clock_offset = 0;
+  std::int64_t drift_ppm = 0;
+  Time paused_until = 0;
+  LocalTime armed_for = kNever;
+  LocalTime last_now;  ///< of the last event
+  std::array<Reader, kLogsMax> readers;
+  std::array<Link, kLogsMax + 1> links;
+  Membership member;
+  Random random;
+  ProcessId id = kNobody;
+  /// What the lease vector said after the last event.
+  std::array<LocalTime, kPartitionsMax> leases{};
+  /// The greatest epoch that it acquired, and that its directory knew, since it started.
+  std::array<Epoch, kPartitionsMax> acquired{};
+  std::array<Epoch, kPartitionsMax> hinted{};
+
+  [[nodiscard]] LocalTime local(Time now) const {
+    return LocalTime{microseconds{clock_offset + now + now * drift_ppm / 1'000'000}};
+  }
+  /// The first true time at which the clock shows `local_time` or more.
+  [[nodiscard]] Time true_time(LocalTime local_time) const {
+    const Time x = local_time.time_since_epoch().count() - clock_offset;
+    Time t = x - x * drift_ppm / (1'000'000 + drift_ppm);
+    while (t + t * drift_ppm / 1'000'000 < x) ++t;
+    while (t - 1 + (t - 1) * drift_ppm / 1'000'000 >= x) --t;
+    return t;
+  }
+};
+
+}  // namespace neliroute::sim

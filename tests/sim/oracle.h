@@ -1,0 +1,89 @@
+// What must hold, judged in true time from what leads() would answer: the lease vectors, not what
+// the state machines say about themselves.
+//
+// Exclusive: never two leaders of a partition; epochs rise from one acquisition to the next.
+// Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
+// cut off), or its log was; and no longer than a take-over takes, counted from the last disturbance
+// of anything. Both: a bounded time after everything healed, who should lead does, and goes on.
+//
+// Threads: one.   Units: true time.   Errors: broken() says what and when.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "neli_core/ids.h"
+#include "tests/sim/node.h"
+#include "tests/sim/plan.h"
+
+namespace neliroute::sim {
+
+inline constexpr std::size_t kNodesMax = 16;
+
+class Oracle {
+ public:
+  explicit Oracle(const Plan& plan) : plan_(plan) { ends_.fill({}); }
+
+  /// Time passes up to just before `now`: leases end by themselves.
+  void advance(Time now) {
+    if (now > next_end_) find_gaps(now);
+  }
+  /// The process leads the partition from now until then (or not, if that is not after now).
+  void leads(std::uint8_t node, std::uint32_t partition, Time until, Time now);
+  void died(std::uint8_t node, Time now);
+  void acquired(Node& node, Partition partition, const Epoch& epoch, Time now);
+
+  /// Something is wrong with it until then: what it led may become unowned.
+  void disturb_node(std::uint8_t node, Time until) {
+    node_until_[node] = std::max(node_until_[node], until);
+    disturb(until);
+  }
+  void disturb_log(std::uint32_t log, Time until) {
+    log_until_[log] = std::max(log_until_[log], until);
+    disturb(until);
+  }
+  /// No reason for a led partition to become unowned, but for it to stay so for longer.
+  void disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
+
+  void broken(const std::string& what, Time now);
+  [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
+  [[nodiscard]] bool led(std::uint8_t node, std::uint32_t partition, Time now) const {
+    return ends_[partition][node] > now;
+  }
+  [[nodiscard]] bool led(std::uint32_t partition, Time now) const {
+    return covered_until_[partition] > now;
+  }
+  /// Acquisitions by another process than the one before.
+  [[nodiscard]] std::uint64_t transitions() const noexcept { return transitions_; }
+  [[nodiscard]] Time longest_gap() const noexcept { return longest_gap_; }
+  [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
+
+ private:
+  struct Acquisition {
+    Epoch epoch = kNoEpoch;
+    ProcessId id = kNobody;
+  };
+  void find_gaps(Time now);
+  void open_gap(std::uint32_t partition, Time start);
+  void close_gap(std::uint32_t partition, Time now);
+  void cover(std::uint32_t partition, Time now);
+
+  const Plan& plan_;
+  std::array<std::array<Time, kNodesMax>, kPartitionsMax> ends_{};
+  std::array<Time, kPartitionsMax> covered_until_{};  ///< 0: not led
+  std::array<Time, kPartitionsMax> gap_since_{};      ///< 0: none
+  std::array<Acquisition, kPartitionsMax> last_{};
+  std::array<Time, kNodesMax> node_until_{};
+  std::array<Time, kLogsMax> log_until_{};
+  Time disturbed_until_ = 0;
+  Time next_end_ = INT64_MAX;
+  Time longest_gap_ = 0;
+  std::uint64_t gaps_ = 0;
+  std::uint64_t transitions_ = 0;
+  std::string broken_;
+};
+
+[[nodiscard]] std::string clock_text(Time now);
+
+}  // namespace neliroute::sim

@@ -1,0 +1,135 @@
+#include "tests/sim/plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tests/sim/random.h"
+
+namespace neliroute::sim {
+namespace {
+
+bool is_of_records(Fault fault) {
+  return fault <= Fault::write_reordered || fault == Fault::offset_hole ||
+         fault == Fault::late_timer || fault == Fault::slow_barrier;
+}
+
+bool is_planned_move(Fault fault) {
+  return fault == Fault::leave || fault == Fault::reshuffle || fault == Fault::cut_coordinator ||
+         fault == Fault::group_forgotten || fault == Fault::coordinator_down ||
+         fault == Fault::drift || fault == Fault::noise;
+}
+
+// What breaks an assumption under which the mode is proven.
+void leave_out_the_impossible(Plan& plan) {
+  if (plan.exclusive()) {
+    plan.faults.remove(Fault::truncation);  // docs/protocol.md section 3, assumption 1
+    // Who starts in the new topic cannot read how long the leases in the old one were.
+    if (plan.has(Fault::topic_made_again)) plan.faults.remove(Fault::other_leases);
+  } else {
+    plan.faults.remove(Fault::group_lies);  // two assignees take turns for ever
+  }
+}
+
+void choose_faults(Plan& plan, Random& random) {
+  const bool calm = random.percent(12);
+  const std::int64_t percent = random.percent(30) ? 15 : 50;
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    const bool drawn = random.percent(percent);
+    const bool wanted = plan.request.all_faults || (drawn && (!calm || is_planned_move(fault)));
+    if (wanted) plan.faults.add(fault);
+    plan.rates[i] = is_of_records(fault) ? random.magnitude(1, 100)
+                                         : random.magnitude(2 * kSecond, 60 * kSecond);
+  }
+  for (const Fault rare : {Fault::topic_made_again, Fault::no_broker_time}) {
+    if (random.percent(60) && !plan.request.all_faults) plan.faults.remove(rare);
+  }
+  if (plan.request.all_faults) plan.faults.remove(Fault::no_broker_time);
+  leave_out_the_impossible(plan);
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    if (plan.request.without.has(static_cast<Fault>(i))) plan.faults.remove(static_cast<Fault>(i));
+  }
+}
+
+Timing timing_for(const Plan& plan) {
+  TimingRequest request;
+  request.mode = plan.request.mode;
+  request.profile = plan.profile;
+  SessionFacts facts;
+  facts.protocol = plan.assigning == Assigning::consumer ? GroupProtocol::consumer
+                                                         : GroupProtocol::classic;
+  if (plan.assigning == Assigning::consumer) facts.session = timing_of(plan.profile).session;
+  auto timing = derive_timing(request, facts);
+  if (!timing) std::abort();
+  return *timing;
+}
+
+}  // namespace
+
+const char* to_string(Assigning assigning) noexcept {
+  switch (assigning) {
+    case Assigning::consumer:
+      return "consumer";
+    case Assigning::cooperative:
+      return "cooperative";
+    case Assigning::eager:
+      break;
+  }
+  return "eager";
+}
+
+Time Plan::takeover() const {
+  // A classic rebalance takes up to a second and a half, and moving takes two.
+  const Time rebalance = assigning == Assigning::consumer ? 4 * latency_max
+                                                          : 3500 * kMs + 8 * latency_max;
+  return session() + 2 * heartbeat() + rebalance + 4 * latency_max;
+}
+
+Plan make_plan(const Request& request) {
+  Plan plan;
+  plan.request = request;
+  Random random(request.seed, 0);
+  plan.processes = static_cast<std::uint32_t>(random.between(2, 8));
+  plan.partitions = static_cast<std::uint32_t>(random.between(1, 8));
+  plan.logs = static_cast<std::uint32_t>(random.between(1, 3));
+  plan.assigning = static_cast<Assigning>(random.percent(60) ? 0 : random.between(1, 2));
+  const bool fast = random.percent(8) && plan.assigning == Assigning::consumer;
+  plan.profile = request.profile.value_or(fast ? Profile::fast : Profile::balanced);
+  plan.processes = request.processes.value_or(plan.processes);
+  plan.partitions = request.partitions.value_or(plan.partitions);
+  plan.logs = std::min(request.logs.value_or(plan.logs), plan.partitions);
+  plan.chaos = request.chaos.value_or(95 * kSecond);
+  plan.latency_min = 200;
+  plan.latency_max = random.magnitude(500, 20 * kMs);
+  plan.end_percent = random.percent(30) ? 100 : random.between(5, 30);
+  plan.exact_tail = random.percent(60);
+  plan.knows_beginning = random.percent(30);
+  choose_faults(plan, random);
+  plan.timing = timing_for(plan);
+  plan.recovery = plan.takeover() + 4 * plan.lease() + 4 * kSecond;
+  return plan;
+}
+
+std::string describe(const Plan& plan) {
+  std::string text = "--seed " + std::to_string(plan.request.seed) + " --mode " +
+                     std::string(neliroute::to_string(plan.request.mode)) + " --processes " +
+                     std::to_string(plan.processes) + " --partitions " +
+                     std::to_string(plan.partitions) + " --logs " + std::to_string(plan.logs) +
+                     " --profile " + std::string(neliroute::to_string(plan.profile)) +
+                     " --chaos " + std::to_string(plan.chaos / kMs) + "ms";
+  if (plan.request.all_faults) text += " --all-faults";
+  std::string without;
+  std::string with;
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    const std::string name{to_string(fault)};
+    if (plan.request.without.has(fault)) without += (without.empty() ? "" : ",") + name;
+    if (plan.has(fault)) with += " " + name;
+  }
+  if (!without.empty()) text += " --without " + without;
+  return text + "\n  " + to_string(plan.assigning) + " group, lease " +
+         std::to_string(plan.timing.lease.count()) + " ms, messages up to " +
+         std::to_string(plan.latency_max) + " us; faults:" + (with.empty() ? " none" : with);
+}
+
+}  // namespace neliroute::sim

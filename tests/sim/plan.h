@@ -1,0 +1,73 @@
+// What one run is made of: everything follows from the seed, and can be narrowed by hand.
+//
+// Threads: values.   Units: true time, microseconds.   Errors: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "neli_core/options.h"
+#include "neli_core/timing.h"
+#include "tests/sim/event_queue.h"
+#include "tests/sim/faults.h"
+
+namespace neliroute::sim {
+
+enum class Assigning { consumer, cooperative, eager };
+[[nodiscard]] const char* to_string(Assigning assigning) noexcept;
+
+/// What is asked for; what is not given follows from the seed.
+struct Request {
+  std::uint64_t seed = 1;
+  Mode mode = Mode::exclusive;
+  FaultSet without;                      ///< kinds to leave out
+  bool all_faults = false;               ///< every kind that the mode allows
+  std::optional<std::uint32_t> processes;
+  std::optional<std::uint32_t> partitions;
+  std::optional<std::uint32_t> logs;
+  std::optional<Profile> profile;
+  std::optional<Time> chaos;             ///< how long things go wrong
+  bool trace = false;
+};
+
+struct Plan {
+  Request request;
+  std::uint32_t processes = 0;
+  std::uint32_t partitions = 0;
+  std::uint32_t logs = 0;
+  Profile profile = Profile::balanced;
+  Assigning assigning = Assigning::consumer;
+  Timing timing;
+  FaultSet faults;
+  /// Per kind: mean time between two, or for writes and records the chance in 1000.
+  std::array<std::int64_t, kFaultCount> rates{};
+  Time chaos = 0;
+  /// When everything must be led again after the faults have ended.
+  Time recovery = 0;
+  /// A message's delay is between the two.
+  Time latency_min = 0;
+  Time latency_max = 0;
+  std::int64_t end_percent = 0;  ///< how often a reader is told that it read all
+  bool exact_tail = false;       ///< starts at the very record the rule names, not some before
+  bool knows_beginning = false;  ///< the ledger tells when the log began
+
+  [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }
+  [[nodiscard]] bool has(Fault fault) const { return faults.has(fault); }
+  [[nodiscard]] std::int64_t rate(Fault fault) const {
+    return rates[static_cast<std::size_t>(fault)];
+  }
+  [[nodiscard]] Time lease() const { return timing.lease.count() * kMs; }
+  [[nodiscard]] Time session() const { return timing.session.count() * kMs; }
+  [[nodiscard]] Time heartbeat() const { return timing.heartbeat.count() * kMs; }
+  [[nodiscard]] Time interval() const { return timing.interval.count() * kMs; }
+  /// A crashed owner's partitions are led again by then (non-exclusive mode).
+  [[nodiscard]] Time takeover() const;
+};
+
+[[nodiscard]] Plan make_plan(const Request& request);
+/// One line for people, with the options that give the same run again.
+[[nodiscard]] std::string describe(const Plan& plan);
+
+}  // namespace neliroute::sim

@@ -1,0 +1,345 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+#include <variant>
+
+#include "neli_core/mutation.h"
+
+namespace neliroute::sim {
+namespace {
+
+constexpr Time kBeginning = 1000 * kSecond;
+/// How long everything is watched after it had to be led again.
+constexpr Time kWatched = 6 * kSecond;
+constexpr Time kShortest = 120 * kSecond;
+constexpr std::uint64_t kEventsMax = 40'000'000;
+
+}  // namespace
+
+World::World(const Plan& plan)
+    : plan_(plan),
+      oracle_(plan_),
+      group_(plan_, plan.request.seed),
+      nodes_(plan.processes),
+      logs_(plan.logs),
+      now_(kBeginning),
+      start_(kBeginning) {
+  const std::uint64_t seed = plan.request.seed;
+  for (std::size_t i = 0; i < kFaultCount; ++i) chance_[i] = Random(seed, 100 + i);
+  Random random(seed, 1);
+  const std::int64_t e = plan_.timing.clock_error.count() * kMs;
+  // A stamp is cut to whole milliseconds: 1 ms of the bound is for that.
+  const Time apart = plan_.has(Fault::wide_skew) ? (e - kMs) / 2 : e / 8;
+  broker_skew_ = {-apart, apart, random.between(-apart, apart)};
+  for (TopicLog& log : logs_) log.broker = static_cast<std::size_t>(random.between(0, 2));
+  const std::int64_t ppm = plan_.has(Fault::drift) ? 250 : 20;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    node.index = static_cast<std::uint8_t>(i);
+    node.random = Random(seed, 1000 + i);
+    node.clock_offset = node.random.between(0, 1'000'000 * kMs);
+    node.drift_ppm = node.random.percent(40) ? (node.random.percent(50) ? ppm : -ppm)
+                                             : node.random.between(-ppm, ppm);
+    plan_for(node, start_ + node.random.between(0, 3 * kSecond), Happening::start_process);
+  }
+  chaos_end_ = start_ + plan_.chaos;
+  recovered_by_ = chaos_end_ + plan_.recovery;
+  end_ = std::max(recovered_by_ + kWatched, start_ + kShortest);
+  for (const Fault fact : {Fault::other_leases, Fault::drift, Fault::no_broker_time,
+                           Fault::wide_skew}) {
+    if (plan_.has(fact)) count(fact);
+  }
+  plan_faults();
+  plan_at(chaos_end_, Happening::heal);
+  plan_at(start_ + 100 * kMs, Happening::expire_members);
+  plan_at(recovered_by_, Happening::check_alive);
+}
+
+Outcome World::run() {
+  Outcome outcome;
+  while (!queue_.empty() && oracle_.broken().empty()) {
+    const Planned event = queue_.pop();
+    if (event.at > end_) break;
+    oracle_.advance(event.at);
+    now_ = event.at;
+    handle(event);
+    if (++events_ > kEventsMax) oracle_.broken("it does not come to rest", now_);
+  }
+  finish(outcome);
+  return outcome;
+}
+
+void World::finish(Outcome& outcome) {
+  outcome.broken = oracle_.broken();
+  outcome.broken_at = now_ - start_;
+  if (!outcome.broken.empty()) tell("BROKEN " + outcome.broken);
+  for (Node& node : nodes_) end_process(node);
+  outcome.faults = faults_;
+  outcome.events = events_;
+  outcome.records = records_;
+  outcome.starts = starts_;
+  outcome.transitions = oracle_.transitions();
+  outcome.gaps = gaps_;
+  outcome.lapses = lapses_;
+  outcome.expelled = group_.expelled();
+  outcome.rebalances = group_.rebalances();
+  outcome.unowned = oracle_.gaps();
+  outcome.longest_unowned = oracle_.longest_gap();
+  outcome.simulated = std::min(now_, end_) - start_;
+}
+
+void World::plan_at(Time at, Happening what, std::uint32_t a, std::int64_t b, std::int64_t c) {
+  queue_.push({std::max(at, now_), 0, what, 0, 0, a, b, c});
+}
+
+void World::plan_for(const Node& node, Time at, Happening what, std::uint32_t a, std::int64_t b,
+                     std::int64_t c) {
+  queue_.push({std::max(at, now_), 0, what, node.index, node.life, a, b, c});
+}
+
+void World::handle(const Planned& event) {
+  switch (event.what) {
+    case Happening::fault:
+      return strike(static_cast<Fault>(event.a));
+    case Happening::expire_members:
+      if (now_ >= coordinator_down_until_) {
+        group_.expire(now_, addressed_);
+        reply_to(addressed_);
+      }
+      return plan_at(now_ + plan_.heartbeat() / 4, Happening::expire_members);
+    case Happening::heal:
+      return heal();
+    case Happening::check_alive:
+      return check_alive();
+    case Happening::group_request:
+      return request_lands(event);
+    default:
+      return handle_for(nodes_[event.node], event);
+  }
+}
+
+// What reaches a process; one that is stopped gets it when it wakes, in order.
+void World::handle_for(Node& node, const Planned& event) {
+  if (event.what == Happening::start_process) return start_process(node);
+  if (event.what == Happening::write_lands) {
+    // The network carries what was sent, whether or not its sender still runs.
+    return land(node, event.a, node.alive && event.life == node.life);
+  }
+  if (!node.alive || event.life != node.life) return;
+  if (event.what == Happening::reread_lands) return reread_lands(node, event.a);
+  if (node.paused_until > now_) {
+    Planned waiting = event;
+    waiting.at = node.paused_until;
+    return queue_.put_back(waiting);
+  }
+  const bool of_reader = event.what == Happening::fetch || event.what == Happening::tail_probe ||
+                         event.what == Happening::tail_begin;
+  if (of_reader && node.readers[event.a].version != event.b) return;
+  switch (event.what) {
+    case Happening::timer:
+      return on_timer(node);
+    case Happening::fetch:
+      if (node.readers[event.a].fetch_at == event.c) fetch(node, event.a);
+      return;
+    case Happening::tail_probe:
+      return probe(node, event.a);
+    case Happening::tail_begin:
+      return begin_reading(node, event);
+    case Happening::write_answered:
+      return step(node, event.a != 0 ? Event{WriteAcknowledged{static_cast<std::uint64_t>(event.b)}}
+                                     : Event{WriteFailed{static_cast<std::uint64_t>(event.b)}});
+    case Happening::reread_answered:
+      return step(node, rereads_[event.a]);
+    case Happening::barrier_done:
+      return step(node, BarrierDone{Partition{event.a}, Epoch{event.b, event.c}});
+    case Happening::topic_lost:
+      return on_topic_lost(node, event);
+    case Happening::heartbeat_due:
+      if (node.member.beat == event.b) heartbeat(node);
+      return;
+    case Happening::group_reply:
+      return on_reply(node, replies_[event.a]);
+    case Happening::announce:
+      return announce(node);
+    case Happening::close_now:
+      return step(node, CloseRequested{node.local(now_)});
+    default:
+      return;
+  }
+}
+
+Time World::latency(Node& node) {
+  const Time most = now_ < slow_until_ ? 10 * plan_.latency_max : plan_.latency_max;
+  return node.random.between(plan_.latency_min, most);
+}
+
+void World::start_process(Node& node) {
+  if (node.alive) return;
+  ++starts_;
+  ++node.life;
+  node.alive = true;
+  node.closing = false;
+  node.armed_for = kNever;
+  node.paused_until = 0;
+  node.readers = {};
+  node.member = {};
+  node.leases.fill(kLongAgo);
+  node.acquired.fill(kNoEpoch);
+  node.hinted.fill(kNoEpoch);
+  CoreOptions core;
+  node.id = core.id = ProcessId{node.random.next() << 8 | next_id_++};
+  core.mode = plan_.request.mode;
+  core.lease = plan_.timing.lease;
+  if (plan_.has(Fault::other_leases) && node.random.percent(50)) core.lease = core.lease * 3 / 2;
+  core.interval = plan_.timing.interval;
+  core.clock_error = plan_.timing.clock_error;
+  core.believe_broker_time = !plan_.has(Fault::no_broker_time);
+  core.settings = {"g", 64, plan_.partitions, plan_.logs, "xxh3", ""};
+  core.process = {"the same name", "10.0.0.7:8080", {}};  // names are for people: all are equal
+  const milliseconds lease = core.lease;
+  auto made = Induction::make(std::move(core));
+  if (!made) {
+    oracle_.broken("the options are refused: " + made.error().message(), now_);
+    return;
+  }
+  node.core.emplace(std::move(*made));
+  node.directory.emplace(
+      DirectoryOptions{plan_.partitions, plan_.logs, Lane{}, plan_.request.mode, lease});
+  tell(node, "starts as " + to_string(node.id));
+  for (std::uint32_t l = 0; l < plan_.logs; ++l) restart_reader(node, l, 0);
+  on_timer(node);
+}
+
+// Its answers end with it; what it wrote may still arrive.
+void World::end_process(Node& node) {
+  if (!node.alive) return;
+  node.alive = false;
+  gaps_ += node.core->counters().gaps;
+  lapses_ += node.core->counters().lapses;
+  oracle_.died(node.index, now_);
+  node.core.reset();
+  node.directory.reset();
+}
+
+void World::step(Node& node, const Event& event) {
+  const bool old_now = mutated(Mutation::one_now) && std::holds_alternative<Received>(event);
+  const LocalTime now = old_now ? node.last_now : node.local(now_);
+  node.last_now = now;
+  node.directory->tick(now);
+  std::visit([&](const auto& e) { node.directory->on(e, now); }, event);
+  node.core->step(event, now);
+  carry_out(node);
+}
+
+void World::on_timer(Node& node) {
+  node.armed_for = kNever;
+  const LocalTime now = node.last_now = node.local(now_);
+  node.directory->tick(now);
+  node.core->tick(now);
+  carry_out(node);
+}
+
+// As router/engine.cc does, in its order.
+void World::carry_out(Node& node) {
+  Ready ready = node.core->take_ready();
+  for (const Log log : ready.restart_tails) {
+    node.directory->on(GapFound{log}, node.local(now_));
+  }
+  watch(node);
+  for (const Transition& transition : ready.transitions) note(node, transition);
+  watch_hints(node);
+  if (ready.rebalances_done > 0) finish_rebalances(node, ready.rebalances_done);
+  for (Write& write : ready.writes) send(node, write);
+  for (const Log log : ready.restart_tails) restart_reader(node, log.value(), 0);
+  for (const RereadRequest& request : ready.rereads) ask_again(node, request);
+  if (ready.subscribe) join_group(node);
+  if (ready.leave_group) leave_group(node);
+  if (plan_.request.trace) {
+    for (const Notice& notice : ready.notices) tell(node, notice.text);
+  }
+  if (ready.refused && ready.refused->code() == Errc::barrier_stuck) {
+    oracle_.disturb_node(node.index, now_ + plan_.lease());  // as it should; it leaves
+  } else if (ready.refused) {
+    oracle_.broken("a process refuses: " + ready.refused->message(), now_);
+  }
+  if (!ready.closed) return arm(node);
+  tell(node, "has closed");
+  end_process(node);
+  const Time pause = chaos() ? node.random.between(0, 5 * kSecond) : 0;
+  plan_for(node, now_ + pause, Happening::start_process);
+}
+
+void World::note(Node& node, const Transition& transition) {
+  const Partition p = transition.partition;
+  if (plan_.request.trace) {
+    tell(node, "p" + std::to_string(p.value()) + " " + to_string(transition.kind) + " " +
+                   to_string(transition.epoch) + " " + to_string(transition.reason));
+  }
+  if (transition.kind == TransitionKind::acquired) {
+    oracle_.acquired(node, p, transition.epoch, now_);
+  } else if (transition.kind == TransitionKind::stopped) {
+    node.directory->forget_owner(p, node.id, transition.at);
+    Time length = node.random.between(0, 10 * kMs);
+    if (happens(Fault::slow_barrier, node.random)) {
+      length = until(node.random.between(0, 3 * plan_.lease())) - now_;
+      oracle_.disturb(now_ + length);
+    }
+    plan_for(node, now_ + length, Happening::barrier_done, p.value(), transition.epoch.inc,
+             transition.epoch.offset);
+  }
+}
+
+// The oracle hears what every thread of the process could hear.
+void World::watch(Node& node) {
+  for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+    const LocalTime lease = node.core->leases()->get(Partition{p}).until;
+    if (lease == node.leases[p]) continue;
+    node.leases[p] = lease;
+    tell_oracle(node, p);
+  }
+}
+
+void World::tell_oracle(const Node& node, std::uint32_t p) {
+  const bool led = node.leases[p] > node.local(now_);
+  oracle_.leads(node.index, p, led ? node.true_time(node.leases[p]) : now_, now_);
+}
+
+void World::watch_hints(Node& node) {
+  for (const Partition p : node.directory->take_changed()) {
+    const Hint& hint = node.directory->hint(p);
+    Epoch& known = node.hinted[p.value()];
+    if (hint.owner && hint.epoch < known) {
+      oracle_.broken("process " + std::to_string(node.index) + " believes " +
+                         to_string(hint.epoch) + " of partition " + std::to_string(p.value()) +
+                         " after " + to_string(known),
+                     now_);
+    }
+    if (hint.owner) known = hint.epoch;
+  }
+  static_cast<void>(node.directory->take_renewed());
+}
+
+void World::arm(Node& node) {
+  const LocalTime next = std::min(node.directory->next_expiry(), node.core->next_deadline());
+  if (next >= node.armed_for) return;
+  node.armed_for = next;
+  Time late = 0;
+  if (happens(Fault::late_timer, node.random)) {
+    late = node.random.between(0, plan_.lease() / 4);
+    oracle_.disturb_node(node.index, now_ + late);
+  }
+  plan_for(node, std::max(node.true_time(next), now_ + 1) + late, Happening::timer);
+}
+
+void World::tell(const Node& node, const std::string& what) const {
+  if (plan_.request.trace) tell("process " + std::to_string(node.index) + ": " + what);
+}
+
+void World::tell(const std::string& what) const {
+  if (!plan_.request.trace) return;
+  std::printf("%12.3f  %s\n", static_cast<double>(now_ - start_) / 1000.0, what.c_str());
+}
+
+}  // namespace neliroute::sim

@@ -1,0 +1,175 @@
+// A run: processes, ledger, group, and what goes wrong with them, under one clock of true time.
+//
+// The processes are production's Induction and Directory, the records go through production's
+// codec. First chaos, judged by the oracle; then everything heals, and must lead within a bound.
+//
+// Threads: one (many runs at once are fine).   Units: true time, microseconds.
+// Errors: run() returns what broke.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "tests/sim/event_queue.h"
+#include "tests/sim/group.h"
+#include "tests/sim/node.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/plan.h"
+
+namespace neliroute::sim {
+
+struct Outcome {
+  std::string broken;  ///< empty: nothing
+  Time broken_at = 0;
+  FaultCounts faults{};
+  std::uint64_t events = 0;
+  std::uint64_t records = 0;
+  std::uint64_t starts = 0;
+  std::uint64_t transitions = 0;
+  std::uint64_t gaps = 0;       ///< of the tail, noticed by processes
+  std::uint64_t lapses = 0;
+  std::uint64_t expelled = 0;
+  std::uint64_t rebalances = 0;
+  std::uint64_t unowned = 0;    ///< times that a led partition had no leader
+  Time longest_unowned = 0;
+  Time simulated = 0;
+};
+
+class World {
+ public:
+  explicit World(const Plan& plan);
+  [[nodiscard]] Outcome run();
+
+ private:
+  struct Stored {
+    const Decoded* value = nullptr;  ///< null: an offset without a record
+    BrokerTime stamped;
+  };
+  struct TopicLog {
+    std::vector<Stored> records;  ///< by offset
+    std::int64_t low = 0;         ///< retention took what is below
+    std::size_t broker = 0;       ///< its leader
+    Time away_until = 0;
+    [[nodiscard]] std::int64_t end() const { return static_cast<std::int64_t>(records.size()); }
+  };
+  struct WriteOnItsWay {
+    std::uint32_t log = 0;
+    std::uint64_t seq = 0;
+    const Decoded* value = nullptr;
+    Time give_up_at = 0;
+    std::uint64_t topic = 0;
+    bool answered = false;
+    bool copy = false;  ///< nobody waits for an answer
+  };
+
+  // world.cc: time and processes.
+  void handle(const Planned& event);
+  void handle_for(Node& node, const Planned& event);
+  void plan_at(Time at, Happening what, std::uint32_t a = 0, std::int64_t b = 0,
+               std::int64_t c = 0);
+  void plan_for(const Node& node, Time at, Happening what, std::uint32_t a = 0,
+                std::int64_t b = 0, std::int64_t c = 0);
+  Time latency(Node& node);
+  void start_process(Node& node);
+  void end_process(Node& node);
+  void step(Node& node, const Event& event);
+  void on_timer(Node& node);
+  void carry_out(Node& node);
+  void note(Node& node, const Transition& transition);
+  void watch(Node& node);
+  void tell_oracle(const Node& node, std::uint32_t p);
+  void watch_hints(Node& node);
+  void arm(Node& node);
+  void finish(Outcome& outcome);
+
+  // world_log.cc: the ledger.
+  void send(Node& node, Write& write);
+  void land(Node& node, std::uint32_t index, bool alive);
+  void answer_write(Node& node, const WriteOnItsWay& write, bool stored, Time at);
+  void append(std::uint32_t log, const Decoded* value);
+  const Decoded* keep(Decoded value);
+  void schedule_fetch(Node& node, std::uint32_t log, Time when);
+  void fetch(Node& node, std::uint32_t log);
+  void restart_reader(Node& node, std::uint32_t log, Time wait);
+  void probe(Node& node, std::uint32_t log);
+  [[nodiscard]] std::int64_t start_of_reading(Node& node, const TopicLog& log) const;
+  void begin_reading(Node& node, const Planned& event);
+  void ask_again(Node& node, const RereadRequest& request);
+  void reread_lands(Node& node, std::uint32_t index);
+  [[nodiscard]] Time unreachable_until(const Node& node, std::uint32_t log) const;
+
+  // world_group.cc: the group's clients.
+  void join_group(Node& node);
+  void leave_group(Node& node);
+  void heartbeat(Node& node);
+  void beat_in(Node& node, Time wait);
+  void ask(Node& node, GroupRequest request);
+  void request_lands(const Planned& event);
+  void reply_to(std::vector<Addressed>& replies);
+  void on_reply(Node& node, const GroupReply& reply);
+  void take_assignment(Node& node, PartitionBits assigned);
+  void lose_membership(Node& node);
+  void announce(Node& node);
+  void finish_rebalances(Node& node, std::uint32_t count);
+
+  // world_faults.cc: what goes wrong, and how it heals.
+  void plan_faults();
+  void strike(Fault fault);
+  void strike_node(Fault fault, Node& node, Random& random);
+  void pause(Node& node, Time over);
+  void strike_log(Fault fault, std::uint32_t log, Random& random);
+  void strike_group(Fault fault, Random& random);
+  void make_topic_again(Random& random);
+  void on_topic_lost(Node& node, const Planned& event);
+  void odd_claim(std::uint32_t log, Random& random);
+  void noise(std::uint32_t log, Random& random);
+  void truncate(std::uint32_t log, Random& random);
+  void expire_log(std::uint32_t log);
+  void lie(Random& random);
+  void heal();
+  void check_alive();
+  bool happens(Fault fault, Random& random);
+  void count(Fault fault) { ++faults_[static_cast<std::size_t>(fault)]; }
+  [[nodiscard]] Time until(Time length) const;
+  [[nodiscard]] bool chaos() const { return now_ < chaos_end_; }
+  [[nodiscard]] Node* some_node(Random& random);
+
+  void tell(const Node& node, const std::string& what) const;
+  void tell(const std::string& what) const;
+
+  Plan plan_;
+  EventQueue queue_;
+  Oracle oracle_;
+  Group group_;
+  std::vector<Node> nodes_;
+  std::vector<TopicLog> logs_;
+  std::array<Time, 3> broker_skew_{};
+  std::uint64_t topic_ = 1;
+  Time topic_away_until_ = 0;
+  Time coordinator_down_until_ = 0;
+  Time slow_until_ = 0;
+  std::deque<Decoded> values_;
+  std::vector<WriteOnItsWay> writes_;
+  std::vector<Reread> rereads_;
+  std::vector<GroupRequest> requests_;
+  std::vector<GroupReply> replies_;
+  std::vector<Addressed> addressed_;
+  std::array<Random, kFaultCount> chance_;
+  FaultCounts faults_{};
+  Time now_ = 0;
+  Time start_ = 0;
+  Time chaos_end_ = 0;
+  Time recovered_by_ = 0;
+  Time end_ = 0;
+  std::uint64_t next_id_ = 1;
+  std::uint64_t events_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t starts_ = 0;
+  std::uint64_t gaps_ = 0;
+  std::uint64_t lapses_ = 0;
+};
+
+}  // namespace neliroute::sim

@@ -1,0 +1,345 @@
+// What goes wrong in a run, how it heals, and what must be led then.
+#include <algorithm>
+#include <utility>
+
+#include "neli_core/mutation.h"
+#include "tests/sim/world.h"
+
+namespace neliroute::sim {
+namespace {
+
+bool strikes_by_itself(Fault fault) {
+  return (fault >= Fault::pause && fault <= Fault::retention) ||
+         (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
+         fault == Fault::slow_network;
+}
+
+bool is_of_node(Fault fault) {
+  return (fault >= Fault::pause && fault <= Fault::short_leave) || fault == Fault::tail_replaced;
+}
+
+bool is_of_group(Fault fault) {
+  return fault >= Fault::coordinator_down && fault <= Fault::group_lies;
+}
+
+}  // namespace
+
+Time World::until(Time length) const {
+  return std::max(now_, std::min(now_ + length, chaos_end_));
+}
+
+bool World::happens(Fault fault, Random& random) {
+  if (!plan_.has(fault) || !chaos() || !random.per_mille(plan_.rate(fault))) return false;
+  count(fault);
+  return true;
+}
+
+void World::plan_faults() {
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (!plan_.has(fault) || !strikes_by_itself(fault)) continue;
+    // The first start is left alone.
+    const Time first = start_ + 4 * kSecond + chance_[i].between(0, plan_.rate(fault));
+    plan_at(first, Happening::fault, static_cast<std::uint32_t>(i));
+  }
+}
+
+Node* World::some_node(Random& random) {
+  const auto i = random.between(0, static_cast<std::int64_t>(nodes_.size()) - 1);
+  Node& node = nodes_[static_cast<std::size_t>(i)];
+  return node.alive && !node.closing && node.paused_until <= now_ ? &node : nullptr;
+}
+
+void World::strike(Fault fault) {
+  if (!chaos()) return;
+  Random& random = chance_[static_cast<std::size_t>(fault)];
+  if (is_of_node(fault)) {
+    if (Node* node = some_node(random)) {
+      count(fault);
+      tell(*node, "fault " + std::string(to_string(fault)));
+      strike_node(fault, *node, random);
+    }
+  } else {
+    count(fault);
+    tell("fault " + std::string(to_string(fault)));
+    const auto log = static_cast<std::uint32_t>(
+        random.between(0, static_cast<std::int64_t>(logs_.size()) - 1));
+    if (is_of_group(fault)) {
+      strike_group(fault, random);
+    } else {
+      strike_log(fault, log, random);
+    }
+  }
+  const Time mean = plan_.rate(fault);
+  plan_at(now_ + random.between(mean / 4, mean * 7 / 4), Happening::fault,
+          static_cast<std::uint32_t>(fault));
+}
+
+void World::strike_node(Fault fault, Node& node, Random& random) {
+  const Time longest = 2 * plan_.lease() + plan_.session();
+  const Time over = until(random.magnitude(10 * kMs, longest));
+  const auto log = static_cast<std::size_t>(
+      random.between(0, static_cast<std::int64_t>(logs_.size()) - 1));
+  if (fault == Fault::cut_coordinator) {
+    node.links[kCoordinator].there_until = over;
+    node.links[kCoordinator].back_until = random.percent(50) ? over : now_;
+    return oracle_.disturb(over);
+  }
+  if (fault != Fault::leave) oracle_.disturb_node(node.index, over);
+  switch (fault) {
+    case Fault::pause:
+      return pause(node, over);
+    case Fault::cut_log:
+      node.links[log].there_until = node.links[log].back_until = over;
+      return;
+    case Fault::cut_one_way:
+      (random.percent(50) ? node.links[log].there_until : node.links[log].back_until) = over;
+      return;
+    case Fault::cut_full:
+      for (Link& link : node.links) link.there_until = link.back_until = over;
+      return;
+    case Fault::crash:
+      end_process(node);
+      return plan_for(node, now_ + random.between(0, 3 * plan_.session()),
+                      Happening::start_process);
+    case Fault::leave:
+    case Fault::short_leave: {
+      node.closing = true;
+      oracle_.disturb(now_);
+      const LocalTime bound = fault == Fault::leave
+                                  ? kNever
+                                  : later(node.local(now_), microseconds{over - now_});
+      return step(node, CloseRequested{bound});
+    }
+    case Fault::tail_replaced: {
+      // A client that was replaced and starts elsewhere than it was.
+      const auto l = static_cast<std::uint32_t>(log);
+      if (node.readers[l].running) restart_reader(node, l, random.between(0, kSecond));
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void World::pause(Node& node, Time over) {
+  node.paused_until = over;
+  if (!mutated(Mutation::not_boottime)) return;
+  // Its clock stands still, and with it every lease.
+  node.clock_offset -= over - now_;
+  for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+    if (oracle_.led(node.index, p, now_)) tell_oracle(node, p);
+  }
+}
+
+void World::strike_log(Fault fault, std::uint32_t log, Random& random) {
+  TopicLog& l = logs_[log];
+  switch (fault) {
+    case Fault::leader_change:
+      l.broker = static_cast<std::size_t>(random.between(0, 2));
+      l.away_until = until(random.magnitude(kMs, 2 * plan_.session()));
+      return oracle_.disturb_log(log, l.away_until);
+    case Fault::broker_clock_step: {
+      const Time apart = broker_skew_[1];
+      broker_skew_[2] = random.between(-apart, apart);
+      l.broker = 2;
+      return;
+    }
+    case Fault::retention:
+      return expire_log(log);
+    case Fault::topic_made_again:
+      return make_topic_again(random);
+    case Fault::truncation:
+      return truncate(log, random);
+    case Fault::other_version:
+      return odd_claim(log, random);
+    case Fault::noise:
+      return noise(log, random);
+    case Fault::slow_network:
+      slow_until_ = until(random.magnitude(100 * kMs, 10 * kSecond));
+      for (Node& node : nodes_) oracle_.disturb_node(node.index, slow_until_);
+      return;
+    default:
+      return;
+  }
+}
+
+void World::strike_group(Fault fault, Random& random) {
+  oracle_.disturb(now_);
+  switch (fault) {
+    case Fault::coordinator_down:
+      coordinator_down_until_ = until(random.magnitude(10 * kMs, 3 * plan_.session()));
+      // Its successor gives everybody a new session.
+      group_.refresh(coordinator_down_until_);
+      return oracle_.disturb(coordinator_down_until_);
+    case Fault::group_forgotten:
+      return group_.forget_all();
+    case Fault::reshuffle:
+      return group_.reshuffle();
+    case Fault::group_lies:
+      return lie(random);
+    default:
+      return;
+  }
+}
+
+// A second assignee, and nobody tells the first.
+void World::lie(Random& random) {
+  Node* node = some_node(random);
+  if (node == nullptr || !node->member.wanted) return;
+  const auto p = random.between(0, static_cast<std::int64_t>(plan_.partitions) - 1);
+  const PartitionBits bit = PartitionBits{1} << p;
+  if ((node->member.owned_soon() & bit) != 0) return;
+  node->member.pending.push_back({true, false, bit});
+  announce(*node);
+}
+
+// Only what is older than ten leases: assumption 5.
+void World::expire_log(std::uint32_t log) {
+  TopicLog& l = logs_[log];
+  if (l.end() == 0) return;
+  const Stored* last = &l.records.back();
+  if (last->value == nullptr) return;
+  const BrokerTime horizon = last->stamped - 15 * plan_.timing.lease;
+  while (l.low < l.end() - 1) {
+    const Stored& stored = l.records[static_cast<std::size_t>(l.low)];
+    if (stored.value != nullptr && stored.stamped >= horizon) return;
+    ++l.low;
+  }
+}
+
+// Acknowledged records are lost; who had read them is told, soon or late.
+void World::truncate(std::uint32_t log, Random& random) {
+  TopicLog& l = logs_[log];
+  const std::int64_t end = std::max(l.low, l.end() - random.between(1, 20));
+  l.records.resize(static_cast<std::size_t>(end));
+  const Time noticed = until(kSecond);
+  oracle_.disturb_log(log, noticed);
+  for (Node& node : nodes_) {
+    if (!node.alive || !node.readers[log].running || node.readers[log].next <= end) continue;
+    plan_for(node, now_ + latency(node), Happening::topic_lost, log, node.readers[log].version, 1);
+  }
+}
+
+// Who reads on hears of it, soon or late. Who was cut off for long enough reads on in the new log
+// without being told, if that has got as long.
+void World::make_topic_again(Random& random) {
+  ++topic_;
+  // It takes longer than brokers' clocks differ: no stamp falls.
+  const Time least = 2 * plan_.timing.clock_error.count() * kMs;
+  topic_away_until_ = now_ + least + random.magnitude(kMs, 2 * kSecond);
+  for (std::uint32_t l = 0; l < plan_.logs; ++l) {
+    TopicLog fresh;
+    fresh.broker = logs_[l].broker;
+    logs_[l] = std::move(fresh);
+    oracle_.disturb_log(l, std::max(topic_away_until_, until(3 * plan_.lease())));
+  }
+  for (Node& node : nodes_) {
+    if (!node.alive) continue;
+    const bool told = random.percent(60);
+    const Time unaware = plan_.lease() * 3 / 2;
+    for (std::uint32_t l = 0; l < plan_.logs; ++l) {
+      Reader& reader = node.readers[l];
+      if (!reader.running) continue;  // it is about to ask what there is
+      const Time when = told ? now_ + latency(node) + random.magnitude(kMs, 300 * kMs)
+                             : now_ + random.between(unaware, 2 * unaware);
+      if (!told) {
+        Link& link = node.links[l];
+        link.there_until = std::max(link.there_until, when);
+        link.back_until = std::max(link.back_until, when);
+        oracle_.disturb_log(l, when);
+      }
+      plan_for(node, when, Happening::topic_lost, l, reader.version, told ? 1 : 0);
+    }
+  }
+}
+
+void World::on_topic_lost(Node& node, const Planned& event) {
+  Reader& reader = node.readers[event.a];
+  if (reader.version != event.b || !reader.running) return;
+  if (event.c != 0) {
+    ++reader.version;
+    reader.running = false;
+    const bool again = reader.topic != topic_;
+    return step(node, GapFound{Log{event.a}, again ? GapReason::topic_replaced
+                                                   : GapReason::truncated});
+  }
+  reader.topic = topic_;
+  schedule_fetch(node, event.a, now_);
+}
+
+// What every version freezes, inc among it, is as an honest process would write it: the greatest
+// in the log.
+void World::odd_claim(std::uint32_t log, Random& random) {
+  if (topic_away_until_ > now_) return;
+  std::int64_t inc = 0;
+  for (const Stored& stored : logs_[log].records) {
+    const auto* record = stored.value == nullptr ? nullptr : std::get_if<Record>(stored.value);
+    if (record != nullptr) inc = std::max({inc, record->inc, record->max_inc});
+  }
+  static constexpr const char* kRests[] = {
+      R"(})", R"(,"v":2,"parts":{"p":[1]},"mode":"odd"})",
+      R"(,"v":2,"id":"00000000000000aa","parts":"0","lease_ms":250})"};
+  append(log, keep(decode_record(R"({"t":"claim","lane":0,"inc":)" + std::to_string(inc) +
+                                 kRests[random.between(0, 2)])));
+}
+
+void World::noise(std::uint32_t log, Random& random) {
+  if (topic_away_until_ > now_) return;
+  static constexpr const char* kTexts[] = {
+      "", "not JSON", R"({"t":"renewal","lane":0})", R"({"t":"audit","lane":0,"id":"1"})",
+      R"({"v":1,"t":"claim","lane":7,"id":"00000000000000bb","inc":9,"parts":"0-7"})",
+      R"({"t":"claim"})"};
+  append(log, keep(decode_record(kTexts[random.between(0, 5)])));
+}
+
+// Every fault ends by itself; who is not there comes back, and nobody lies any more.
+void World::heal() {
+  tell("everything heals");
+  oracle_.disturb(now_);
+  coordinator_down_until_ = slow_until_ = 0;
+  topic_away_until_ = std::min(topic_away_until_, now_);
+  if (plan_.has(Fault::group_lies)) group_.forget_all();
+  for (Node& node : nodes_) {
+    for (Link& link : node.links) link = {std::min(link.there_until, now_),
+                                          std::min(link.back_until, now_)};
+    if (!node.alive) {
+      start_process(node);
+    } else if (node.closing) {
+      // All of them may be leaving: then nobody takes over.
+      oracle_.disturb_node(node.index, now_);
+      plan_for(node, now_, Happening::close_now);
+    }
+  }
+}
+
+// From the end of the recovery on, the group's assignee leads, and everybody knows it.
+void World::check_alive() {
+  for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+    const std::string where = "healed, but partition " + std::to_string(p);
+    std::uint8_t owner = 0;
+    std::uint16_t life = 0;
+    if (!group_.assignee(p, owner, life)) {
+      oracle_.broken(where + " is assigned to nobody", now_);
+      continue;
+    }
+    if (!oracle_.led(owner, p, now_) || nodes_[owner].life != life) {
+      oracle_.broken(where + " is not led by process " + std::to_string(owner), now_);
+    }
+    for (const Node& node : nodes_) {
+      if (!node.alive) continue;
+      if (node.index != owner && oracle_.led(node.index, p, now_)) {
+        oracle_.broken(where + " is also led by process " + std::to_string(node.index), now_);
+      }
+      const Hint& hint = node.directory->hint(Partition{p});
+      const bool known = node.index == owner || (hint.owner && hint.owner->id == nodes_[owner].id);
+      if (!known) {
+        oracle_.broken(where + " has another owner for process " + std::to_string(node.index),
+                       now_);
+      }
+    }
+  }
+  if (now_ + plan_.heartbeat() < end_) plan_at(now_ + plan_.heartbeat(), Happening::check_alive);
+}
+
+}  // namespace neliroute::sim
