@@ -236,7 +236,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   start_log(common.log_level);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not take an owner with it
   end_at_once_on_signals();  // until the router is open
-  std::shared_ptr<LineWriter> output = std::move(LineWriter::open("-").value());
+  std::shared_ptr<LineWriter> output = LineWriter::open("-").value();
   auto events = options.events ? output : nullptr;
   if (options.events && options.events != "-") {
     auto opened = LineWriter::open(*options.events);

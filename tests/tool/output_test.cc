@@ -82,11 +82,11 @@ TEST(OutputTest, NamesThatJsonCannotCarry) {
   route.next_endpoint = "\xfe";
   boost::json::object row;
   put_route(row, route);
-  EXPECT_EQ(row.at("owner_base64"), "/w==");
-  EXPECT_EQ(row.at("endpoint"), "h:1");
-  EXPECT_EQ(row.at("next_owner"), "b");
-  EXPECT_EQ(row.at("next_endpoint_base64"), "/g==");
-  EXPECT_FALSE(row.contains("owner") || row.contains("next_endpoint"));
+  const std::string text = boost::json::serialize(row);
+  for (const char* part : {R"("owner_base64":"/w==","endpoint":"h:1",)",
+                           R"("next_owner":"b","next_endpoint_base64":"/g==")"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
 }
 
 TEST(OutputTest, RoutesSayNoMoreThanIsKnown) {
