@@ -34,7 +34,9 @@ void add_options(CommandLine& line, BrokerOptions& options) {
              });
   line.values("--topic", "NAME", "A topic to make; may be repeated (default neliroute)",
               [&options](const std::string& text) -> Result<void> {
-                options.topics.push_back(text);
+                auto topic = parse_topic(text);
+                if (!topic) return topic.error();
+                options.topics.push_back(std::move(*topic));
                 return {};
               });
   line.value("--partitions", "N", "Partitions of each topic (default 64)",

@@ -282,7 +282,7 @@ std::optional<std::string> nearest(std::string_view word,
         row[k + 1] = std::min({changed, row[k] + 1, row[k + 1] + 1});
       }
     }
-    if (row.back() < least && row.back() < candidate.size() / 2) {
+    if (row.back() < least && 2 * row.back() < candidate.size()) {
       least = row.back();
       best = candidate;
     }

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "tool/output.h"
+
 namespace neliroute::tool {
 namespace {
 
@@ -61,13 +63,14 @@ void start_log(LogLevel level) {
 }
 
 void log(Severity severity, std::string_view text) {
+  const std::string clean = printable(text);  // it may quote what a stranger wrote
   switch (severity) {
     case Severity::info:
-      return spdlog::info("{}", text);
+      return spdlog::info("{}", clean);
     case Severity::warning:
-      return spdlog::warn("{}", text);
+      return spdlog::warn("{}", clean);
     case Severity::error:
-      return spdlog::error("{}", text);
+      return spdlog::error("{}", clean);
   }
 }
 

@@ -1,7 +1,9 @@
 // neliroute: the command. Finds the subcommand and leaves the rest to it.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <array>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -45,7 +47,8 @@ std::string help() {
       "  neliroute run --endpoint 127.0.0.1:7001\n"
       "  neliroute route some-key another-key\n"
       "\nExit codes: 0 yes, done, or stopped as planned; 1 the answer is no; 2 bad usage,\n"
-      "or settings that do not fit; 3 the ledger is unreachable, refuses or is silent.";
+      "or settings that do not fit; 3 the ledger is unreachable, refuses or is silent,\n"
+      "or the system refuses what it needs, or an answer could not be written.";
   return text;
 }
 
@@ -86,9 +89,25 @@ int main_command(const Arguments& arguments) {
                                     : "`neliroute --help` lists them"), kExitUsage);
 }
 
+/// Who was started with stdout closed would else write its answers into its first socket.
+void occupy_standard_files() {
+  for (const int file : {0, 1, 2}) {
+    if (::fcntl(file, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
+  }
+}
+
 }  // namespace
 }  // namespace neliroute::tool
 
 int main(int count, char** arguments) {
-  return neliroute::tool::main_command({arguments + 1, arguments + count});
+  using namespace neliroute::tool;
+  occupy_standard_files();
+  try {
+    return after_output(main_command({arguments + 1, arguments + count}));
+  } catch (const std::exception& error) {
+    // Errors are values here; what throws is Asio and the library when the system refuses them.
+    return fail("", fmt::format("the system refuses what it needs: {}; look at the limits of this "
+                                "process, as `ulimit -n` (files) and `ulimit -v` (memory)",
+                                error.what()), kExitUnreachable);
+  }
 }

@@ -53,7 +53,7 @@ void add_ledger_options(CommandLine& line, CommonOptions& options, Part part) {
   line.heading("Ledger");
   line.list("--brokers", "HOST:PORT,...", "Kafka's brokers (default 127.0.0.1:9092)",
             text_into(kafka.brokers));
-  line.value("--topic", "NAME", "Ledger topic (default neliroute)", text_into(kafka.topic));
+  line.value("--topic", "NAME", "Ledger topic (default neliroute)", into(kafka.topic, parse_topic));
   line.heading(part == Part::owner ? "Ledger" : "");
   line.value("--group", "NAME", "Kafka group that shares the slots out (default neliroute)",
              text_into(kafka.group));
@@ -210,6 +210,17 @@ RouterOptions CommonOptions::for_open() const {
   made.timing.variation = made.variation;
   made.log = notice_log();
   return made;
+}
+
+Error CommonOptions::explained(const Error& error) const {
+  const auto& properties = router.kafka.properties;
+  if (properties.empty() || error.message().find("librdkafka refuses") == std::string::npos) {
+    return error;
+  }
+  std::string text = error.message();
+  text += "; look at";
+  for (const auto& [name, value] : properties) text += " -X " + name;  // the value may be a secret
+  return {error.code(), text};
 }
 
 }  // namespace neliroute::tool

@@ -1,13 +1,77 @@
 #include "tool/output.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 namespace neliroute::tool {
+namespace {
+
+// Whether stdout failed, and whether that lost somebody an answer.
+bool output_ended = false;
+bool output_lost = false;
+
+/// All of it to stdout, however long the reader takes. False, with errno: it cannot be written.
+bool write_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {  // whoever shares this pipe with us made it non-blocking
+      pollfd wait{STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Bytes of the character at the front that a terminal obeys, or that cannot be seen; 0: none.
+std::size_t unseen_at_front(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0) return 2;  // U+0080.. : 8-bit controls
+  if (byte(0) != 0xe2) return 0;
+  // U+2028..202E end lines and turn the direction of writing, as U+2066..2069 do.
+  const bool turns = (byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+                     (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
+  return turns ? 3 : 0;
+}
+
+enum class What { word, text };
+
+/// In a word a backslash is doubled, so that nothing looks like an escape; in a text lines may end.
+std::string escaped(std::string_view text, What what) {
+  const bool readable = is_utf8(text);
+  std::string made;
+  while (!text.empty()) {
+    const bool alien = !readable && static_cast<unsigned char>(text[0]) >= 0x80;
+    const bool stays = text[0] == '\n' && what == What::text;
+    const std::size_t unseen = alien ? 1 : stays ? 0 : unseen_at_front(text);
+    for (const char c : text.substr(0, unseen)) {
+      made += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+    if (unseen == 0) made.append(text[0] == '\\' && what == What::word ? 2 : 1, text[0]);
+    text.remove_prefix(std::max<std::size_t>(unseen, 1));
+  }
+  return made;
+}
+
+void end_at_once(int) { std::_Exit(kExitYes); }
+
+}  // namespace
 
 int exit_code_of(Errc code) noexcept {
   switch (code) {
@@ -36,8 +100,10 @@ int exit_code_of(std::span<const Verdict> verdicts) noexcept {
 }
 
 int fail(std::string_view command, std::string_view text, int code) {
-  std::fflush(stdout);
-  fmt::print(stderr, "neliroute{}{}: {}\n", command.empty() ? "" : " ", command, text);
+  // librdkafka ends some of its texts with a newline.
+  const std::size_t end = text.find_last_not_of(" \n");
+  fmt::print(stderr, "neliroute{}{}: {}\n", command.empty() ? "" : " ", command,
+             printable(text.substr(0, end == std::string_view::npos ? 0 : end + 1)));
   return code;
 }
 
@@ -46,22 +112,40 @@ int fail(std::string_view command, const Error& error) {
 }
 
 bool say(std::string_view line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (output_ended) return false;
+  std::string whole(line);
+  whole += '\n';
+  std::fflush(stdout);  // what the demo's screen has drawn
+  if (write_all(whole)) return true;
+  output_ended = true;
+  if (errno == EPIPE) return false;
+  output_lost = true;
+  fail("", fmt::format("stdout cannot be written: {}; what it did not take is lost, so free space "
+                       "there or send it elsewhere, and ask again", std::strerror(errno)),
+       kExitUnreachable);
+  return false;
 }
 
 bool say(const boost::json::object& row) { return say(boost::json::serialize(row)); }
+
+int after_output(int code) noexcept {
+  return output_lost && (code == kExitYes || code == kExitNo) ? kExitUnreachable : code;
+}
+
+void end_at_once_on_signals() {
+  std::signal(SIGTERM, end_at_once);
+  std::signal(SIGINT, end_at_once);
+}
 
 boost::json::object json_of(const Epoch& epoch) {
   return {{"inc", epoch.inc}, {"offset", epoch.offset}};
 }
 
-void put_key(boost::json::object& row, std::string_view key) {
-  if (is_utf8(key)) {
-    row["key"] = key;
+void put_text(boost::json::object& row, std::string_view name, std::string_view text) {
+  if (is_utf8(text)) {
+    row[name] = text;
   } else {
-    row["key_base64"] = base64(key);
+    row[std::string(name) + "_base64"] = base64(text);
   }
 }
 
@@ -70,14 +154,14 @@ void put_route(boost::json::object& row, const Route& route) {
   row["partition"] = route.partition.value();
   row["verdict"] = to_string(route.verdict);
   if (route.verdict == Verdict::local || route.verdict == Verdict::remote) {
-    row["owner"] = route.owner;
-    row["endpoint"] = route.endpoint;
+    put_text(row, "owner", route.owner);
+    put_text(row, "endpoint", route.endpoint);
     row["epoch"] = json_of(route.epoch);
     row["valid_for_ms"] = std::chrono::duration_cast<milliseconds>(route.valid_for).count();
   }
   if (!route.next_owner.empty()) {
-    row["next_owner"] = route.next_owner;
-    row["next_endpoint"] = route.next_endpoint;
+    put_text(row, "next_owner", route.next_owner);
+    put_text(row, "next_endpoint", route.next_endpoint);
   }
 }
 
@@ -118,22 +202,10 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-std::string shown(std::string_view key) {
-  if (key.empty()) return "\"\"";
-  const bool readable = is_utf8(key);
-  std::string text;
-  for (const char c : key) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool control = byte < 0x20 || byte == 0x7f;
-    if (control || (byte >= 0x80 && !readable)) {
-      text += fmt::format("\\x{:02x}", byte);
-    } else if (c == '\\') {
-      text += "\\\\";
-    } else {
-      text += c;
-    }
-  }
-  return text;
+std::string shown(std::string_view text) {
+  return text.empty() ? "\"\"" : escaped(text, What::word);
 }
+
+std::string printable(std::string_view text) { return escaped(text, What::text); }
 
 }  // namespace neliroute::tool

@@ -1,6 +1,10 @@
 // What the subcommands say, and how they end.
 //
-// Threads: any.   Units: none.   Errors: say() is false when nobody reads any more.
+// Nothing that a stranger chose reaches a terminal raw: names, endpoints and keys are shown() where
+// they stand in a text, and fail() and log() escape whatever is left.
+//
+// Threads: say() and after_output() one, the rest any.   Units: none.
+// Errors: say() is false when the line could not be written; see after_output().
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,7 +21,8 @@ namespace neliroute::tool {
 inline constexpr int kExitYes = 0;          ///< yes, done, or a planned stop by a signal
 inline constexpr int kExitNo = 1;           ///< the answer is no
 inline constexpr int kExitUsage = 2;        ///< bad usage, or settings that do not fit
-inline constexpr int kExitUnreachable = 3;  ///< the ledger is unreachable, refuses or is silent
+inline constexpr int kExitUnreachable = 3;  ///< the ledger is unreachable, refuses or is silent;
+                                            ///< or an answer could not be written
 inline constexpr int kExitKilled = 130;     ///< the second signal
 
 [[nodiscard]] int exit_code_of(Errc code) noexcept;
@@ -28,20 +33,28 @@ inline constexpr int kExitKilled = 130;     ///< the second signal
 int fail(std::string_view command, std::string_view text, int code);
 int fail(std::string_view command, const Error& error);
 
-/// A line on stdout, flushed. False: nobody reads it.
+/// A line on stdout, at once. False: nobody reads it (quietly: `| head -1` is no error), or it
+/// cannot be written, which is told on stderr once.
 bool say(std::string_view line);
 bool say(const boost::json::object& row);
+/// What to exit with: `code`, but neither yes nor no if some of the answer could not be written.
+[[nodiscard]] int after_output(int code) noexcept;
+
+/// SIGTERM and SIGINT end the process at once, as planned: for while it holds nothing.
+void end_at_once_on_signals();
 
 /// {"inc":..,"offset":..}
 [[nodiscard]] boost::json::object json_of(const Epoch& epoch);
-/// {"key":..}, or {"key_base64":..} where JSON could not carry it: not UTF-8.
-void put_key(boost::json::object& row, std::string_view key);
+/// {name:..}, or {name_base64:..} where JSON could not carry it: not UTF-8.
+void put_text(boost::json::object& row, std::string_view name, std::string_view text);
 /// slot, partition, verdict and what else is known.
 void put_route(boost::json::object& row, const Route& route);
 
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 [[nodiscard]] std::string base64(std::string_view bytes);
-/// For people: what would not print, or not be seen, is escaped; the empty key is "".
-[[nodiscard]] std::string shown(std::string_view key);
+/// A key or name for people: what would not print, or not be seen, is escaped; an empty one is "".
+[[nodiscard]] std::string shown(std::string_view text);
+/// The same of a whole text, in which a backslash is a backslash and a line may end.
+[[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace neliroute::tool

@@ -7,8 +7,10 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -83,31 +85,62 @@ void add_broadcast(json::object& object, const Router& router, const CommonOptio
   object["hints"] = options.router.hints;
 }
 
+/// Lines for --events and stdout, which a reader that stalls does not hold up.
+class Lines {
+ public:
+  Lines(asio::io_context& io, std::shared_ptr<LineWriter> writer)
+      : timer_(io), writer_(std::move(writer)) {}
+
+  void write(std::string line) {
+    writer_->write(std::move(line));
+    await_reader();
+  }
+
+ private:
+  static constexpr milliseconds kAgain{100};
+
+  void await_reader() {
+    if (waiting_ || writer_->flush()) return;
+    waiting_ = true;
+    timer_.expires_after(kAgain);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      waiting_ = false;
+      await_reader();
+    });
+  }
+
+  asio::steady_timer timer_;
+  std::shared_ptr<LineWriter> writer_;
+  bool waiting_ = false;
+};
+
 json::object joined_json(const Router& router, const CommonOptions& options) {
   const Settings& settings = router.settings();
   const Timing& timing = router.timing();
-  json::object joined{{"process", router.process().name},
-          {"id", to_string(router.id())},
-          {"endpoint", router.process().endpoint},
-          {"brokers", options.router.kafka.brokers},
-          {"topic", options.router.kafka.topic},
-          {"group", options.router.kafka.group_id()},
-          {"group_protocol", to_string(router.group_protocol())},
-          {"slots", settings.slots},
-          {"partitions", settings.partitions},
-          {"logs", settings.logs},
-          {"hash", settings.hash},
-          {"lane", options.router.kafka.lane.value()},
-          {"mode", settings.mode},
-          {"variation", settings.variation},
-          {"roles", router.roles().count()},
-          {"interval_ms", timing.interval.count()},
-          {"lease_ms", timing.lease.count()},
-          {"clock_error_ms", timing.clock_error.count()},
-          {"session_ms", timing.session.count()},
-          {"heartbeat_ms", timing.heartbeat.count()}};
-  add_broadcast(joined, router, options);
-  return joined;
+  json::object row;
+  put_text(row, "process", router.process().name);
+  row["id"] = to_string(router.id());
+  put_text(row, "endpoint", router.process().endpoint);
+  put_text(row, "brokers", options.router.kafka.brokers);
+  row["topic"] = options.router.kafka.topic;
+  put_text(row, "group", options.router.kafka.group_id());
+  row["group_protocol"] = to_string(router.group_protocol());
+  row["slots"] = settings.slots;
+  row["partitions"] = settings.partitions;
+  row["logs"] = settings.logs;
+  row["hash"] = settings.hash;
+  row["lane"] = options.router.kafka.lane.value();
+  row["mode"] = settings.mode;
+  row["variation"] = settings.variation;
+  row["roles"] = router.roles().count();
+  row["interval_ms"] = timing.interval.count();
+  row["lease_ms"] = timing.lease.count();
+  row["clock_error_ms"] = timing.clock_error.count();
+  row["session_ms"] = timing.session.count();
+  row["heartbeat_ms"] = timing.heartbeat.count();
+  add_broadcast(row, router, options);
+  return row;
 }
 
 std::string joined_text(const Router& router, const CommonOptions& options) {
@@ -126,15 +159,13 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
       "  topic   {} at {}: {} slots ({}) on {} partitions, {} logs\n"
       "  group   {}, {} protocol, session {}, heartbeat {}\n"
       "  timing  {}: renews every {}, lease {}, clock error {}{}",
-      router.process().name, router.process().endpoint, to_string(router.id()), kafka.topic,
-      kafka.brokers, text_of(std::uint64_t{settings.slots}), settings.hash, settings.partitions,
-      settings.logs, kafka.group_id(), to_string(router.group_protocol()),
+      shown(router.process().name), shown(router.process().endpoint), to_string(router.id()),
+      kafka.topic, shown(kafka.brokers), text_of(std::uint64_t{settings.slots}),
+      settings.hash, settings.partitions, settings.logs, shown(kafka.group_id()),
+      to_string(router.group_protocol()),
       text_of(timing.session), text_of(timing.heartbeat), settings.mode, text_of(timing.interval),
       text_of(timing.lease), text_of(timing.clock_error), broadcast);
 }
-
-/// Until the router is open nothing is held, so a signal ends the process at once, as planned.
-void end_at_once(int) { std::_Exit(kExitYes); }
 
 /// Runs an open router until it has left.
 class Owner {
@@ -204,10 +235,10 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   if (const auto checked = common.check(); !checked) return fail(command, checked.error());
   start_log(common.log_level);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not take an owner with it
-  std::signal(SIGTERM, end_at_once);
-  std::signal(SIGINT, end_at_once);
-  std::unique_ptr<LineWriter> events;
-  if (options.events) {
+  end_at_once_on_signals();  // until the router is open
+  std::shared_ptr<LineWriter> output = LineWriter::open("-").value();
+  auto events = options.events ? output : nullptr;
+  if (options.events && options.events != "-") {
     auto opened = LineWriter::open(*options.events);
     if (!opened) return fail(command, "--events " + opened.error().message(), kExitUsage);
     events = std::move(*opened);
@@ -215,22 +246,24 @@ int run_owner(const std::string& command, const OwnerOptions& options,
 
   asio::io_context io(1);
   auto opened = Router::open(io.get_executor(), common.for_open());
-  if (!opened) return fail(command, opened.error());
+  if (!opened) return fail(command, common.explained(opened.error()));
   Router& router = **opened;
   Owner owner(io, router, drain_bound(options, router));
   owner.start();
+  Lines said(io, output);
   if (common.json) {
-    say(joined_json(router, common));
+    said.write(json::serialize(joined_json(router, common)));
   } else if (options.events != "-") {
-    say(joined_text(router, common));
+    said.write(joined_text(router, common));
   }
   const EventSource source{router.process().name, router.id(), common.router.kafka.lane,
                            common.router.mode};
   Tally tally(io, router);
+  Lines lines(io, events);
   router.on_transition([&](const Transition& transition, BarrierToken) {
     if (events) {
       const std::string line = event_line(source, transition, unix_minus_boot_now());
-      if (!line.empty()) events->write(line);
+      if (!line.empty()) lines.write(line);
     }
     tally.note(transition);
   });

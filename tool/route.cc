@@ -28,12 +28,12 @@ std::string text_of_route(const std::string& key, const Route& route, std::size_
   std::string text = fmt::format("{:<{}}  slot {:<6} ", shown(key), width, route.slot.value());
   if (route.verdict == Verdict::remote || route.verdict == Verdict::local) {
     const auto valid = std::chrono::duration_cast<milliseconds>(route.valid_for);
-    text += fmt::format("{}  {}  epoch {}  valid {}", route.owner, route.endpoint,
-                        to_string(route.epoch), text_of(valid));
+    text += fmt::format("{}  {}  epoch {}  valid {}", shown(route.owner),
+                        shown(route.endpoint), to_string(route.epoch), text_of(valid));
   } else {
     text += to_string(route.verdict);
   }
-  if (!route.next_owner.empty()) text += fmt::format("  next {}", route.next_owner);
+  if (!route.next_owner.empty()) text += fmt::format("  next {}", shown(route.next_owner));
   return text;
 }
 
@@ -52,7 +52,7 @@ std::vector<Verdict> say_each(const Watcher& watcher, const std::vector<std::str
     if (!read) continue;  // for the exit code only
     if (as_json) {
       boost::json::object row;
-      put_key(row, key);
+      put_text(row, "key", key);
       put_route(row, route);
       read = say(row);
     } else {
@@ -77,13 +77,20 @@ std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::s
   }
   for (const auto& [who, count] : counts) {
     const auto& [owner, endpoint] = who;
+    bool read = true;
     if (!as_json) {
-      say(fmt::format("{:<24} {:<24} {:>12} keys", owner, endpoint, text_of(count)));
+      read = say(fmt::format("{:<24} {:<24} {:>12} keys", shown(owner),
+                             endpoint.empty() ? "" : shown(endpoint), text_of(count)));
     } else if (endpoint.empty()) {
-      say({{"verdict", owner}, {"keys", count}});
+      read = say({{"verdict", owner}, {"keys", count}});
     } else {
-      say({{"owner", owner}, {"endpoint", endpoint}, {"keys", count}});
+      boost::json::object row;
+      put_text(row, "owner", owner);
+      put_text(row, "endpoint", endpoint);
+      row["keys"] = count;
+      read = say(row);
     }
+    if (!read) break;
   }
   return verdicts;
 }

@@ -16,7 +16,7 @@ bool say_slot(const std::string& key, Slot slot, const CommonOptions& options) {
   const auto& partitions = options.router.kafka.partitions;
   if (options.json) {
     boost::json::object row;
-    put_key(row, key);
+    put_text(row, "key", key);
     row["slot"] = slot.value();
     if (partitions) row["partition"] = partition_of(slot, *partitions);
     row["hash"] = to_string(options.router.hash);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "slots/partition.h"
+#include "tool/output.h"
 
 namespace neliroute::tool {
 namespace {
@@ -122,6 +123,19 @@ Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
     return bad(fmt::format("\"{}\" is not a whole number from {} to {}", text, least, most));
   }
   return static_cast<std::uint32_t>(*value);
+}
+
+Result<std::string> parse_topic(std::string_view text) {
+  constexpr std::size_t kMost = 249;  // Kafka's, which makes folders of them
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  if (text.empty()) return bad("must not be empty");
+  if (text.size() > kMost || text == "." || text == ".." ||
+      text.find_first_not_of(kAllowed) != std::string_view::npos) {
+    return bad(fmt::format("\"{}\" is no name of a topic; write 1 to {} of a-z, A-Z, 0-9, \".\", "
+                           "\"_\" and \"-\", but not \".\" or \"..\" alone", shown(text), kMost));
+  }
+  return std::string(text);
 }
 
 Result<SlotCount> parse_slots(std::string_view text) {

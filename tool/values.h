@@ -29,6 +29,8 @@ namespace neliroute::tool {
 [[nodiscard]] Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
                                                  std::uint32_t most);
 
+/// A name that Kafka takes for a topic.
+[[nodiscard]] Result<std::string> parse_topic(std::string_view text);
 [[nodiscard]] Result<SlotCount> parse_slots(std::string_view text);
 [[nodiscard]] Result<Hash> parse_hash_option(std::string_view text);
 [[nodiscard]] Result<Mode> parse_mode_option(std::string_view text);

@@ -47,8 +47,8 @@ boost::json::object json_of(const RouteCopy& route, std::uint32_t slots) {
                           {"slots", slots},
                           {"verdict", to_string(route.verdict)}};
   if (is_owned(route)) {
-    row["owner"] = route.owner;
-    row["endpoint"] = route.endpoint;
+    put_text(row, "owner", route.owner);
+    put_text(row, "endpoint", route.endpoint);
     row["epoch"] = tool::json_of(route.epoch);
     row["valid_for_ms"] = std::chrono::duration_cast<milliseconds>(route.valid_for).count();
   }
@@ -79,7 +79,7 @@ class Changes {
         slots_on_partition(now.partition.value(), SlotCount{settings.slots}, settings.partitions);
     if (json_) {
       boost::json::object row = json_of(now, slots);
-      if (is_owned(before)) row["before"] = before.owner;
+      if (is_owned(before)) put_text(row, "before", before.owner);
       const microseconds at = unix_minus_boot_now() + boot_now().time_since_epoch();
       // Boost.JSON would write the time as 1.7E9.
       return say(fmt::format("{{\"at\":{},{}", seconds_text(at),
@@ -87,9 +87,10 @@ class Changes {
     }
     std::string who = std::string(to_string(now.verdict));
     if (is_owned(now)) {
-      who = fmt::format("{}  {}  epoch {}", now.owner, now.endpoint, to_string(now.epoch));
+      who = fmt::format("{}  {}  epoch {}", shown(now.owner), shown(now.endpoint),
+                        to_string(now.epoch));
     }
-    if (is_owned(before) && before.owner != now.owner) who += "  was " + before.owner;
+    if (is_owned(before) && before.owner != now.owner) who += "  was " + shown(before.owner);
     return say(fmt::format("{}  partition {:<4} {:>4} slots  {}", clock_text(),
                            now.partition.value(), slots, who));
   }
@@ -164,10 +165,12 @@ class Ages {
 
 void say_table(const std::vector<RouteCopy>& view, SlotCount slots, const Ages& ages,
                LocalTime now) {
-  const std::vector<Holding> holdings = holdings_of(view, slots);
+  std::vector<Holding> holdings = holdings_of(view, slots);
   std::size_t name = 5;
   std::size_t endpoint = 8;
-  for (const Holding& one : holdings) {
+  for (Holding& one : holdings) {
+    one.owner = shown(one.owner);
+    one.endpoint = shown(one.endpoint);
     name = std::max(name, one.owner.size());
     endpoint = std::max(endpoint, one.endpoint.size());
   }
@@ -239,6 +242,7 @@ int watch_command(const Arguments& arguments) {
   if (const auto code = line.parse(arguments)) return *code;
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
+  if (!once_only) end_at_once_on_signals();  // it holds nothing, and to be ended is its plan
   const LocalTime began = boot_now();
   const auto lookup = Lookup::open(options);
   if (!lookup) return fail(line.name(), lookup.error());

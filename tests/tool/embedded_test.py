@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """Broker, owners, route and watch as a newcomer runs them: on the embedded broker, no Java."""
 import concurrent.futures
+import fcntl
 import json
+import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -17,7 +20,8 @@ PARTITIONS = range(16)
 class Embedded(unittest.TestCase):
     """One broker for the class; each test has a topic, and so a group, of its own."""
 
-    TOPICS = ("life", "signals", "refusals", "idle", "gone", "strange", "broadcast", "secret")
+    TOPICS = ("life", "signals", "refusals", "idle", "gone", "strange", "broadcast", "secret",
+              "stalled", "raw", "watched")
 
     @classmethod
     def setUpClass(cls):
@@ -276,6 +280,87 @@ class Embedded(unittest.TestCase):
                          {"lapsed"})
         owner.leave()
         self.assertEqual(owner.wait_exit(20), 0, owner.error_tail())
+
+    def run_into(self, topic, output):
+        """An owner whose events go to this pipe."""
+        errors = self.folder / f"{topic}.err"
+        with open(errors, "wb") as file:
+            child = children.spawn(
+                [process.tool_path(), "run", "--endpoint", "h:1", "--events", "-",
+                 *process.option_list(self.settings(topic))], stdout=output, stderr=file)
+        self.addCleanup(children.end, child, 0)
+        return child, errors
+
+    def test_reader_that_stalls(self):
+        """It stops neither an owner nor its leave; what it missed is counted, the rest whole."""
+        reader, output = os.pipe()
+        # Full, but by a description of our own: the tool's shall be left as it is.
+        filler = os.open(f"/proc/self/fd/{output}", os.O_WRONLY | os.O_NONBLOCK)
+        fcntl.fcntl(filler, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(filler, b"\n" * 4096)
+        child, errors = self.run_into("stalled", output)
+        children.wait_until(lambda: "leads 16 of 16" in errors.read_text(), 30, errors.read_text)
+        self.assertIn("its reader has stalled", errors.read_text())
+        self.assertFalse(fcntl.fcntl(output, fcntl.F_GETFL) & os.O_NONBLOCK)
+        self.assertEqual(os.read(reader, 4096), b"\n" * 4096)  # it reads on, for a moment
+        children.wait_until(lambda: fcntl.ioctl(reader, 0x541B, b"\0" * 4) != b"\0" * 4, 10,
+                            "what was kept comes")  # FIONREAD
+        os.close(filler)
+        os.close(output)
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(child.wait(20), 0, errors.read_text())
+        with os.fdopen(reader, "rb") as rest:
+            got = [json.loads(line) for line in rest.read().splitlines()]
+        lost = sum(int(word) for word in re.findall(r"(\d+) lines were lost", errors.read_text()))
+        self.assertGreater(lost, 0)
+        first = [row["event"] for row in got[:len(PARTITIONS)]]
+        self.assertEqual(first, ["acquired"] * len(first))
+        self.assertGreaterEqual(len(got) + lost, 3 * len(PARTITIONS))  # stopped and released, too
+
+    def test_names_that_are_not_text(self):
+        """A terminal obeys no name; JSON stays JSON."""
+        odd = b"bad\xff\x1b[2J"
+        child = children.subprocess.Popen(
+            [str(process.tool_path()), "run", b"--name=" + odd, b"--endpoint=" + odd, "--json",
+             *process.option_list({**self.settings("raw"), "events": self.folder / "raw.events"})],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.addCleanup(children.end, child)
+        base64 = "YmFk/xtbMko="
+        joined = json.loads(child.stdout.readline().decode())
+        self.assertEqual((joined["process_base64"], joined["endpoint_base64"]), (base64, base64))
+        children.wait_until(lambda: self.tool("route", "raw", "a").code == 0, 30, "it owns a")
+        for command, more in (("route", ("a",)), ("watch", ())):
+            options = {"once": True} if command == "watch" else {}
+            row = self.tool(command, "raw", *more, json=True, **options).rows()[0]
+            self.assertEqual((row["owner_base64"], row["endpoint_base64"]), (base64, base64))
+            text = self.tool(command, "raw", *more, **options)
+            self.assertRegex(text.out, r"bad\\xff\\x1b\[2J +bad\\xff\\x1b\[2J ")
+            self.assertNotIn("\x1b", text.out + text.err)
+        counts = self.tool("route", "raw", "a", "b", count=True, json=True).rows()
+        self.assertEqual(counts, [{"owner_base64": base64, "endpoint_base64": base64, "keys": 2}])
+        self.assertNotIn("\x1b", self.tool("route", "raw", "a", count=True).out)
+        self.assertEqual({json.loads(line)["process_base64"] for line in
+                          (self.folder / "raw.events").read_text().splitlines()}, {base64})
+
+    def test_watch_is_ended_as_planned(self):
+        """SIGTERM and SIGINT: exit 0; and what it cannot write is not lost silently: exit 3."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            child = children.spawn([process.tool_path(), "watch", "--json",
+                                    *process.option_list(self.settings("watched"))],
+                                   stdout=subprocess.PIPE)
+            self.addCleanup(children.end, child)
+            self.assertEqual(json.loads(child.stdout.readline())["verdict"], "unowned")
+            child.send_signal(number)
+            self.assertEqual(child.wait(10), 0)
+        for arguments in (("watch",), ("watch", "--once"), ("route", "key"),
+                          ("route", "key", "--count")):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run(
+                    [str(process.tool_path()), *arguments,
+                     *process.option_list(self.settings("watched"))], stdout=full,
+                    stderr=subprocess.PIPE, timeout=30, check=False)
+            self.assertEqual(done.returncode, 3, done)
+            self.assertEqual(done.stderr.count(b"No space left on device"), 1, done)
 
     def test_port_taken(self):
         """A second broker on the same port: exit 2, the port and what to do."""

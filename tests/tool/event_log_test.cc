@@ -2,12 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "tool/log.h"
 
 namespace neliroute::tool {
 namespace {
@@ -50,21 +58,116 @@ TEST(EventLogTest, AnOverdueBarrierIsNoEvent) {
   EXPECT_EQ(event_line(kSource, transition(TransitionKind::barrier_overdue), kUnixMinusBoot), "");
 }
 
-TEST(LineWriterTest, AppendsWholeLines) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("neliroute-lines-" + std::to_string(::getpid()));
-  for (const char* line : {"one", "two"}) {
-    auto writer = LineWriter::open(path.string());
-    ASSERT_TRUE(writer) << writer.error().message();
-    (*writer)->write(line);
-  }
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  std::filesystem::remove(path);
-  EXPECT_EQ(text.str(), "one\ntwo\n");
+TEST(EventLogTest, ANameThatIsNotUtf8LeavesTheLineJson) {
+  EventSource source = kSource;
+  source.process = "bad\xff";
+  EXPECT_NE(event_line(source, transition(TransitionKind::acquired), kUnixMinusBoot)
+                .find(R"(,"process_base64":"YmFk/w==","id":)"),
+            std::string::npos);
 }
 
-TEST(LineWriterTest, RefusesAFolderAndWhatIsNowhere) {
+/// A path that goes away with the test.
+class LineWriterTest : public testing::Test {
+ protected:
+  LineWriterTest()
+      : path_((std::filesystem::temp_directory_path() /
+               ("neliroute-lines-" + std::to_string(::getpid())))
+                  .string()) {
+    start_log(LogLevel::info);
+  }
+  ~LineWriterTest() override { std::filesystem::remove(path_); }
+
+  std::unique_ptr<LineWriter> open() {
+    auto opened = LineWriter::open(path_);
+    return opened ? std::move(*opened) : nullptr;
+  }
+  std::string content() const {
+    std::stringstream text;
+    text << std::ifstream(path_).rdbuf();
+    return text.str();
+  }
+  /// What a pipe holds now.
+  static std::string take(int pipe) {
+    std::string text;
+    std::array<char, 65536> part{};
+    for (ssize_t n = 0; (n = ::read(pipe, part.data(), part.size())) > 0;) {
+      text.append(part.data(), static_cast<std::size_t>(n));
+    }
+    return text;
+  }
+
+  std::string path_;
+};
+
+TEST_F(LineWriterTest, AppendsWholeLines) {
+  for (const char* line : {"one", "two"}) {
+    auto writer = open();
+    ASSERT_TRUE(writer);
+    writer->write(line);
+  }
+  EXPECT_EQ(content(), "one\ntwo\n");
+}
+
+TEST_F(LineWriterTest, EndsTheHalfLineOfOneThatWasKilled) {
+  std::ofstream(path_) << "one\nha";
+  open()->write("two");
+  EXPECT_EQ(content(), "one\nha\ntwo\n");
+}
+
+TEST_F(LineWriterTest, FinishesTheLineThatAFullDiskCutOnceThereIsRoom) {
+  auto writer = open();
+  ASSERT_TRUE(writer);
+  // A limit on the size of files cuts a write as a full disk does.
+  const auto xfsz = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit tight{7, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  writer->write("first");
+  writer->write("second");
+  writer->write("third");
+  const std::string cut = content();
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, xfsz);
+  EXPECT_EQ(cut, "first\ns");
+  EXPECT_TRUE(writer->flush());
+  writer->write("fourth");
+  EXPECT_EQ(content(), "first\nsecond\nthird\nfourth\n");
+}
+
+TEST_F(LineWriterTest, AStalledReaderStopsNobodyAndIsToldWhatItMissed) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  constexpr int kLines = 20'000;
+  const std::string filler(90, '.');
+  testing::internal::CaptureStderr();
+  auto writer = open();  // nobody reads it yet
+  ASSERT_TRUE(writer);
+  for (int i = 0; i < kLines; ++i) writer->write(std::to_string(i) + filler);
+  const int reader = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  std::string text;
+  do {
+    text += take(reader);
+  } while (!writer->flush());
+  writer->write("last");
+  text += take(reader);
+  writer.reset();
+  ::close(reader);
+  const std::string told = testing::internal::GetCapturedStderr();
+  // What is there is the beginning, in order and whole, and then what came after it was read.
+  std::istringstream lines(text);
+  int count = 0;
+  std::string line;
+  while (std::getline(lines, line) && line == std::to_string(count) + filler) ++count;
+  EXPECT_EQ(line, "last");
+  EXPECT_GT(count, 10'000) << "a megabyte is kept";
+  EXPECT_LT(count, kLines);
+  EXPECT_NE(told.find("its reader has stalled"), std::string::npos) << told;
+  EXPECT_NE(told.find(std::to_string(kLines - count) + " lines were lost"), std::string::npos)
+      << told;
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 2) << "each is said once: " << told;
+}
+
+TEST_F(LineWriterTest, RefusesAFolderAndWhatIsNowhere) {
   for (const char* path : {"/", "/no/such/folder/file"}) {
     const auto refused = LineWriter::open(path);
     ASSERT_FALSE(refused);
@@ -72,11 +175,18 @@ TEST(LineWriterTest, RefusesAFolderAndWhatIsNowhere) {
   }
 }
 
-TEST(LineWriterTest, AFullDiskStopsNobody) {
-  auto writer = LineWriter::open("/dev/full");
-  ASSERT_TRUE(writer);
-  (*writer)->write("lost");
-  (*writer)->write("lost as well, and not told again");
+TEST_F(LineWriterTest, AFullDiskStopsNobody) {
+  testing::internal::CaptureStderr();
+  {
+    auto writer = LineWriter::open("/dev/full");
+    ASSERT_TRUE(writer);
+    (*writer)->write("lost");
+    (*writer)->write("lost as well, and not told again");
+  }
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("No space left"), std::string::npos) << told;
+  EXPECT_NE(told.find("2 lines were lost"), std::string::npos) << told;
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 2) << told;
 }
 
 }  // namespace

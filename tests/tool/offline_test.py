@@ -2,12 +2,15 @@
 """The command line as a newcomer meets it: what needs no ledger, or finds none."""
 import json
 import re
+import signal
 import socket
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 from case import run_raw
+from harness import children, process
 
 COMMANDS = ("demo", "broker", "run", "route", "watch", "slot")
 # Parts of the design that come later: a help that names them would promise too much.
@@ -60,6 +63,7 @@ class WrongUse(unittest.TestCase):
 
     def test_commands(self):
         self.refused(["rute"], '"rute"', "did you mean route?")
+        self.refused(["rum"], '"rum"', "did you mean run?")
         self.refused(["frobnicate"], "--help")
         self.refused(["--json", "route"], "behind the command")
 
@@ -101,6 +105,9 @@ class WrongUse(unittest.TestCase):
         self.refused([*RUN, "--group-protocol", "raft"], '"raft"', "auto", "consumer", "classic")
         self.refused([*RUN, "--log-level", "loud"], '"loud"', "warning")
         self.refused([*RUN, "--topic", ""], "--topic", "empty")
+        for command in (RUN, ("route", "key"), ("watch",), ("broker",)):
+            for name in ("bad topic/!", "..", "x" * 250):
+                self.refused([*command, "--topic", name], "--topic", f'"{name}"', "1 to 249")
 
     def test_properties(self):
         """A refused property's value is not shown: it may be a secret."""
@@ -113,6 +120,27 @@ class WrongUse(unittest.TestCase):
             self.assertEqual(done.code, 2, done)
             self.assertIn(name, done.err)
             self.assertNotIn("hunter2", done.err)
+        self.refused([*RUN, "-X", "log_level=99"], "-X log_level", "0..7")  # one line, no empty one
+        self.refused([*RUN, "-X", "security.protocol=SASL_SSL", "-X", "sasl.mechanisms=GSSAPIX"],
+                     "-X sasl.mechanisms")
+
+    def test_bytes_of_strangers(self):
+        """What a terminal would obey is escaped, wherever it comes from."""
+        odd = b"\xff\x1b[2J"
+        with tempfile.NamedTemporaryFile() as file:
+            for text in (odd, odd + b"=1", b"slots=" + odd, b"[" + odd + b"]\nslots=1"):
+                file.write(text + b"\n")
+                file.flush()
+                self.refused(["slot", "k", "--config", file.name], "slot")
+                self.assertNotIn("\x1b", run_raw("slot", "k", "--config", file.name).err)
+                file.truncate(0)
+                file.seek(0)
+        for command in ((odd,), ("slot", b"--" + odd), ("slot", "k", b"--slots=" + odd),
+                        (*RUN, b"--topic=" + odd), (*RUN, b"--log-level=" + odd)):
+            done = run_raw(*command)
+            self.assertEqual(done.code, 2, done)
+            self.assertNotIn("\x1b", done.err)
+            self.assertIn("\\xff\\x1b[2J", done.err)
 
     def test_files(self):
         self.refused([*RUN, "--events", "/no/such/folder/events"], "--events", "/no/such/folder")
@@ -210,6 +238,53 @@ class Slot(unittest.TestCase):
         rows = self.rows("--keys", "/usr/share/dict/words")
         self.assertGreater(len(rows), 100_000)
         self.assertEqual(len({row["slot"] for row in rows}), 1024)
+
+
+class Outside(unittest.TestCase):
+    """What the system, not the user, refuses."""
+
+    def test_output_that_cannot_be_written(self):
+        """Exit 3 and the reason, once; nothing is lost silently."""
+        for arguments in (("slot", "a", "b"), ("slot", "a", "--json"), ("--help",),
+                          ("run", "--help"), ("--version",)):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([process.tool_path(), *arguments], stdout=full,
+                                      stderr=subprocess.PIPE, timeout=10, check=False)
+            self.assertEqual(done.returncode, 3, done)
+            self.assertEqual(done.stderr.count(b"No space left on device"), 1, done)
+        with open("/dev/full", "wb") as full:  # bad usage stays bad usage
+            self.assertEqual(subprocess.run([process.tool_path()], stdout=full, check=False,
+                                            stderr=subprocess.DEVNULL).returncode, 2)
+        done = subprocess.run(["/bin/sh", "-c", '"$0" slot a >&-', process.tool_path()],
+                              stderr=subprocess.PIPE, timeout=10, check=False)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn(b"Bad file descriptor", done.stderr)
+
+    def test_reader_that_has_seen_enough(self):
+        """`| head -1` is no error."""
+        child = children.spawn([process.tool_path(), "slot", "--keys", "/usr/share/dict/words"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(children.end, child)
+        child.stdout.readline()
+        child.stdout.close()
+        child.stdout = None
+        self.assertEqual(child.stderr.read(), b"")
+        self.assertIn(child.wait(10), (0, -signal.SIGPIPE))
+
+    def test_too_few_files(self):
+        """A sentence and an exit code, not an abort, at every number of files."""
+        seen = set()
+        for files in range(5, 24):
+            done = subprocess.run(
+                ["/bin/sh", "-c", 'ulimit -n "$1"; shift; exec "$@"', "sh", str(files),
+                 process.tool_path(), *RUN, "--brokers", "127.0.0.1:1", "--timeout", "100ms"],
+                capture_output=True, timeout=30, check=False)
+            if done.returncode == 127:  # not even the program's libraries
+                continue
+            self.assertIn(done.returncode, (2, 3), (files, done))
+            self.assertNotIn(b"terminate", done.stderr)
+            seen.add(b"ulimit -n" in done.stderr)
+        self.assertIn(True, seen)
 
 
 class Unreachable(unittest.TestCase):

@@ -53,15 +53,40 @@ TEST(OutputTest, Base64OfRfc4648) {
 
 TEST(OutputTest, KeysInJsonAndForPeople) {
   boost::json::object row;
-  put_key(row, "a\"b");
+  put_text(row, "key", "a\"b");
   EXPECT_EQ(boost::json::serialize(row), R"({"key":"a\"b"})");
   row.clear();
-  put_key(row, "\xff");
+  put_text(row, "key", "\xff");
   EXPECT_EQ(boost::json::serialize(row), R"({"key_base64":"/w=="})");
   EXPECT_EQ(shown(""), "\"\"");
   EXPECT_EQ(shown("a\nb\\\x1b[31m"), "a\\x0ab\\\\\\x1b[31m") << "no key can colour a terminal";
   EXPECT_EQ(shown("ключ"), "ключ");
   EXPECT_EQ(shown("k\xff"), "k\\xff");
+  EXPECT_EQ(shown("\xc2\x9b[2J"), "\\xc2\\x9b[2J") << "one character, and the same as ESC [";
+  EXPECT_EQ(shown("a\xe2\x80\xae" "b"), "a\\xe2\\x80\\xae" "b") << "turns what follows it around";
+  EXPECT_EQ(shown("\xc2\xa0\xe2\x82\xac"), "\xc2\xa0\xe2\x82\xac");
+}
+
+TEST(OutputTest, TextsThatQuoteStrangers) {
+  EXPECT_EQ(printable("ключ \\ and\nmore"), "ключ \\ and\nmore");
+  EXPECT_EQ(printable("\x1b[2J\r\xff"), "\\x1b[2J\\x0d\\xff");
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(OutputTest, NamesThatJsonCannotCarry) {
+  Route route;
+  route.verdict = Verdict::remote;
+  route.owner = "\xff";
+  route.endpoint = "h:1";
+  route.next_owner = "b";
+  route.next_endpoint = "\xfe";
+  boost::json::object row;
+  put_route(row, route);
+  const std::string text = boost::json::serialize(row);
+  for (const char* part : {R"("owner_base64":"/w==","endpoint":"h:1",)",
+                           R"("next_owner":"b","next_endpoint_base64":"/g==")"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
 }
 
 TEST(OutputTest, RoutesSayNoMoreThanIsKnown) {

@@ -50,6 +50,20 @@ TEST(ValuesTest, NumbersAreWholeAndBounded) {
   }
 }
 
+TEST(ValuesTest, NamesOfTopicsAreKafkas) {
+  for (const std::string& good : {std::string("neliroute"), std::string("a.B_c-9"),
+                                  std::string("..."), std::string(249, 'x')}) {
+    EXPECT_EQ(parse_topic(good).value(), good);
+  }
+  for (const std::string& bad : {std::string(), std::string("."), std::string(".."),
+                                 std::string("a b"), std::string("a/b"), std::string("ключ"),
+                                 std::string("a\0b", 3), std::string(250, 'x')}) {
+    const auto refused = parse_topic(bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  }
+}
+
 TEST(ValuesTest, PropertiesKeepTheirValues) {
   EXPECT_EQ(parse_property("a=b=c").value(), std::pair(std::string("a"), std::string("b=c")));
   EXPECT_EQ(parse_property("a=").value().second, "");
@@ -84,6 +98,8 @@ TEST(CommandLineTest, NearestIsNearOrNothing) {
   EXPECT_EQ(nearest("--slot", names), "--slots");
   EXPECT_EQ(nearest("--sesion", names), "--session");
   EXPECT_EQ(nearest("--frobnicate", names), std::nullopt);
+  EXPECT_EQ(nearest("rum", {"run", "route"}), "run");
+  EXPECT_EQ(nearest("xyz", {"run", "route"}), std::nullopt);
   EXPECT_EQ(nearest("-Y", names), std::nullopt) << "one letter of two is half the word";
 }
 
