@@ -102,9 +102,13 @@ void set_consumer(Setter& setter, const ClientSettings& settings) {
 void set_group(Setter& setter, const ClientSettings& settings) {
   setter.set("group.id", settings.kafka.group_id());
   setter.set("enable.partition.eof", "false");
-  setter.set("queued.min.messages", "1");
-  // Which records it missed is all the same to `broadcast`: the next ones count.
-  if (settings.kafka.variation == Variation::broadcast) setter.set("auto.offset.reset", "latest");
+  if (settings.kafka.variation == Variation::broadcast) {
+    // Which records it missed is all the same: the next ones count. How many wait is not: at a
+    // full queue the library stops fetching for a second, and V grows old behind a backlog.
+    setter.set("auto.offset.reset", "latest");
+  } else {
+    setter.set("queued.min.messages", "1");
+  }
   if (settings.protocol == GroupProtocol::consumer) {
     setter.set("group.protocol", "consumer");
     return;

@@ -184,7 +184,7 @@ class Embedded(unittest.TestCase):
     def test_broadcast_without_hints(self):
         """Nobody is found, and exclusive owners lead all the same."""
         lone = self.start("secret", "lone", 7001, variation="broadcast", mode="exclusive",
-                          no_hints=True)
+                          no_hints=True, profile="balanced")
         self.wait_led(lone)
         self.assertIn("the clocks of all writers must be right", lone.error_tail())
         done = self.tool("route", "secret", "key", json=True)
