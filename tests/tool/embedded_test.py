@@ -175,7 +175,8 @@ class Embedded(unittest.TestCase):
         beta.kill()
         children.wait_until(lambda: (alpha.refresh(), len(alpha.leading))[1] == len(PARTITIONS), 30,
                             alpha.error_tail)
-        self.assertRegex(alpha.error_tail(), r"leads 16 of 16 partitions, 5 of 5 roles")
+        children.wait_until(lambda: "leads 16 of 16 partitions, 5 of 5 roles" in alpha.error_tail(),
+                            10, alpha.error_tail)
         alpha.leave()
         self.assertEqual(alpha.wait_exit(), 0, alpha.error_tail())
         alpha.refresh()
