@@ -58,8 +58,9 @@ void Induction::note_answer(Log which) {
 // was stopped finds itself here before it handles its backlog.
 void Induction::check_silence(Log which) {
   LogState& l = log(which);
-  if (!l.started || mutated(Mutation::reread)) return;
-  if (!l.check_pending && now_ - l.last_answer > options_.lease) {
+  if (!l.started) return;
+  const bool silent = now_ - l.last_answer > options_.lease && !mutated(Mutation::reread);
+  if (!l.check_pending && silent) {
     l.check_pending = true;
     l.reread_requested = false;  // an answer to the old question proves nothing about now
     // What is received from here on may be of another log, and must not vouch for itself.
@@ -83,7 +84,8 @@ void Induction::on(const Reread& event) {
   if (!l.started || !l.reread_requested || event.question != l.question) return;
   // Where nothing was read there is nothing to see again, so nobody knows what was missed.
   const bool unknown = l.reread_offset < 0 && l.check_pending;
-  if (unknown || (l.reread_offset >= 0 && event.found != l.reread_expected)) {
+  const bool changed = l.reread_offset >= 0 && event.found != l.reread_expected;
+  if ((unknown || changed) && !mutated(Mutation::reread)) {
     return gap(event.log, GapReason::changed);
   }
   const bool was_pending = std::exchange(l.check_pending, false);
