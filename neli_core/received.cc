@@ -20,9 +20,7 @@ void Induction::on(const Received& event) {
   if (!l.started || event.offset < l.next) return;
   const bool was_caught_up = l.caught_up();
   // Whatever its offset: below it may be offsets that carry no record.
-  if (l.start == 0 && l.last_offset < 0 && event.log_append_time) {
-    note_beginning(event.log, event.stamped);
-  }
+  if (l.start == 0 && l.last_offset < 0) note_beginning(event.log, event.stamped);
   l.next = event.offset + 1;
   l.last_offset = event.offset;
   l.last = identity_of(*event.value, event.stamped);

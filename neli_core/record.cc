@@ -271,9 +271,8 @@ class ObjectWriter {
 }  // namespace
 
 std::int64_t inc_limit(BrokerTime stamped) noexcept {
-  constexpr std::int64_t kAhead = 1LL << 42;  // 139 years of ms
   const std::int64_t stamp = stamped.time_since_epoch().count();
-  return std::clamp<std::int64_t>(stamp, 0, kIncMax - kAhead) + kAhead;
+  return std::clamp<std::int64_t>(stamp, 0, kIncMax - kIncAhead) + kIncAhead;
 }
 
 Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset) noexcept {

@@ -100,6 +100,8 @@ using Decoded = std::variant<Record, Ignored>;
 
 /// What every reader of JSON can represent.
 inline constexpr std::int64_t kIncMax = (std::int64_t{1} << 53) - 1;
+/// 139 years of milliseconds.
+inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
 /// The greatest inc that a record of this broker time may name. Broker times are where incs come
 /// from, and they grow by one now and then: one that is a lifetime ahead is a mistake, and
 /// believing it would leave no room above it.

@@ -29,6 +29,8 @@ void Induction::on(const TailStarted& event) {
 
 // An inc from before the log's first record is left over from a topic that is no more.
 void Induction::note_beginning(Log which, BrokerTime began) {
+  // A sender may stamp what it likes; beyond this, no claim of ours would be readable.
+  if (began.time_since_epoch().count() > kIncAhead) return;
   LogState& l = log(which);
   l.least_inc = std::max(l.least_inc, began.time_since_epoch().count());
   l.greatest_inc = std::max(l.greatest_inc, l.least_inc);

@@ -33,9 +33,9 @@ TEST(Engine, joins_the_group_when_the_history_was_read) {
   rig.engine->start();
   rig.poll();
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
-  rig.event(TailStarted{Log{0}, 10, 10});
+  rig.event(TailStarted{Log{0}, 10, 10, std::nullopt, /*from_beginning=*/true});
   EXPECT_FALSE(rig.told("subscribe"));
-  rig.event(TailStarted{Log{1}, 10, 10});
+  rig.event(TailStarted{Log{1}, 10, 10, std::nullopt, /*from_beginning=*/true});
   EXPECT_TRUE(rig.told("subscribe"));
 }
 
