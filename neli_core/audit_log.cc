@@ -37,6 +37,8 @@ void LogAudit::on(const Received& event) {
     ++totals_.ignored;
   } else if (record->lane != options_.lane) {
     ++totals_.other_lanes;
+  } else if (record->inc > inc_limit(event.stamped) && record->type != RecordType::claim) {
+    ++totals_.ignored;  // nobody believes its inc
   } else {
     ++totals_.records;
     on_record(event, *record);
@@ -130,8 +132,7 @@ EpochAudit& LogAudit::insert(PartitionAudit& audit, const Epoch& epoch, ProcessI
 
 void LogAudit::on_claim(const Received& event, const Record& record) {
   writer_of(record);
-  const Epoch epoch{record.inc != 0 ? record.inc : event.stamped.time_since_epoch().count(),
-                    event.offset};
+  const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   const Mark at{event.offset, event.stamped, record.id, epoch, Says::claims};
   const auto claim = [&](Partition partition) {
     if (!is_here(partition)) return;
@@ -161,7 +162,8 @@ void LogAudit::on_claim(const Received& event, const Record& record) {
 
 // A process names an own epoch once it has read its claim, and so all that lies before it.
 void LogAudit::prove_reading(const Record& record, WriterAudit& writer) {
-  if (record.since) {
+  // One from the future is not believed, as everywhere.
+  if (record.since && BrokerTime{milliseconds{*record.since}} <= last_stamp_) {
     writer.written = std::max(writer.written, BrokerTime{milliseconds{*record.since}});
   }
   for (const EpochParts& named : record.epochs) {
