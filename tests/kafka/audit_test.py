@@ -50,7 +50,7 @@ class Audit(case.KafkaCase):
                 self.assertEqual([], found, done)
                 totals = rows[-1]
                 self.assertEqual((totals["processes"], totals["broker_time"]), (3, True), done)
-                self.assertGreaterEqual(totals["ownerships"], 2 * 32, done)
+                self.assertGreater(totals["ownerships"], 32, done)  # all of them, and some moved
                 self.note(f"{mode}: {totals}")
                 self.assert_clean(fleet)
 
