@@ -127,7 +127,9 @@ EngineRig::~EngineRig() {
 void EngineRig::start() {
   engine->start();
   poll();
-  for (std::uint32_t l = 0; l < 2; ++l) event(TailStarted{Log{l}, 10, 10, std::nullopt, /*from_beginning=*/true});
+  for (std::uint32_t l = 0; l < 2; ++l) {
+    event(TailStarted{Log{l}, 10, 10, std::nullopt, /*from_beginning=*/true});
+  }
 }
 
 void EngineRig::poll() {
