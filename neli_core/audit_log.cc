@@ -37,7 +37,7 @@ void LogAudit::on(const Received& event) {
     ++totals_.ignored;
   } else if (record->lane != options_.lane) {
     ++totals_.other_lanes;
-  } else if (record->inc > inc_limit(event.stamped) && record->type != RecordType::claim) {
+  } else if (!names_possible_epochs(*record, event.stamped)) {
     ++totals_.ignored;  // nobody believes its inc
   } else {
     ++totals_.records;

@@ -88,7 +88,8 @@ void ClaimsBeside::on(const Received& event, LocalTime now) {
     since_ = event.stamped.time_since_epoch().count();
   }
   if (record->lane != options_.lane) return;
-  l.greatest_inc = std::max({l.greatest_inc, record->inc, record->max_inc});
+  if (!names_possible_epochs(*record, event.stamped)) return;
+  l.greatest_inc = std::max(l.greatest_inc, greatest_inc_in(*record, event.stamped));
   switch (record->type) {
     case RecordType::claim:
       return on_claim(event, *record, now);
@@ -107,8 +108,7 @@ void ClaimsBeside::note_newest(State& p, const Epoch& epoch, LocalTime now) {
 
 void ClaimsBeside::on_claim(const Received& event, const Record& record, LocalTime now) {
   LogState& l = logs_[event.log.value()];
-  const Epoch epoch{record.inc != 0 ? record.inc : event.stamped.time_since_epoch().count(),
-                    event.offset};
+  const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   l.greatest_inc = std::max(l.greatest_inc, epoch.inc);
   if (!record.parts) return;  // of another version; it keeps nobody here from leading
   record.parts->for_each(options_.settings.partitions, [&](Partition partition) {
@@ -126,7 +126,7 @@ void ClaimsBeside::on_claim(const Received& event, const Record& record, LocalTi
     // The topic was made again: above what is remembered of the old one, others believe it.
     if (awaited) {
       p.claim_due = true;
-      l.greatest_inc = std::max(l.greatest_inc, p.newest.inc + 1);
+      l.greatest_inc = std::max(l.greatest_inc, next_inc(p.newest.inc));
     }
     l.releases[epoch].push_back(partition);
   });

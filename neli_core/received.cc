@@ -61,13 +61,11 @@ void Induction::on_record(const Received& event, const Record& record) {
     ++counters_.records_other_lane;
     return;
   }
-  if (record.inc > inc_limit(event.stamped) && record.type != RecordType::claim) {
+  if (!names_possible_epochs(record, event.stamped)) {
     ++counters_.records_ignored;
     return;
   }
-  for (const std::int64_t inc : {record.inc, record.max_inc}) {
-    if (inc <= inc_limit(event.stamped)) l.greatest_inc = std::max(l.greatest_inc, inc);
-  }
+  l.greatest_inc = std::max(l.greatest_inc, greatest_inc_in(record, event.stamped));
   switch (record.type) {
     case RecordType::claim:
       return on_claim(event, record);

@@ -275,6 +275,18 @@ std::int64_t inc_limit(BrokerTime stamped) noexcept {
   return std::clamp<std::int64_t>(stamp, 0, kIncMax - kIncAhead) + kIncAhead;
 }
 
+bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept {
+  return record.type == RecordType::claim || record.inc <= inc_limit(stamped);
+}
+
+std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept {
+  std::int64_t greatest = 0;
+  for (const std::int64_t inc : {record.inc, record.max_inc}) {
+    if (inc <= inc_limit(stamped)) greatest = std::max(greatest, inc);
+  }
+  return greatest;
+}
+
 Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset) noexcept {
   const bool said = record.inc != 0 && record.inc <= inc_limit(stamped);
   const std::int64_t stamp = stamped.time_since_epoch().count();

@@ -106,6 +106,10 @@ inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
 /// from, and they grow by one now and then: one that is a lifetime ahead is a mistake, and
 /// believing it would leave no room above it.
 [[nodiscard]] std::int64_t inc_limit(BrokerTime stamped) noexcept;
+/// Whether the epochs that it names can be: a claim's is made where it stands, see claim_epoch().
+[[nodiscard]] bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept;
+/// The greatest inc that it knows of and that can be; 0: none.
+[[nodiscard]] std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept;
 /// The epoch that a claim makes: a pure function of the record and where it stands.
 [[nodiscard]] Epoch claim_epoch(const Record& record, BrokerTime stamped,
                                 std::int64_t offset) noexcept;

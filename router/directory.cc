@@ -57,7 +57,7 @@ void Directory::on(const Received& event, LocalTime now) {
   if (record->lease) lease_bound_ = std::max(lease_bound_, *record->lease);
   if (record->max_lease) lease_bound_ = std::max(lease_bound_, *record->max_lease);
   if (record->lane != options_.lane || event.offset < view.end_at_start) return;
-  if (record->inc > inc_limit(event.stamped) && record->type != RecordType::claim) return;
+  if (!names_possible_epochs(*record, event.stamped)) return;
   switch (record->type) {
     case RecordType::claim:
       return on_claim(event, *record, now);

@@ -114,12 +114,15 @@ void Engine::tell_silence(LocalTime now) {
     if (now < directory_.answering_until(Log{l})) {
       silence = now < directory_.history_until(Log{l}) ? Silence::unheard : Silence::unowned;
     }
-    const bool told = std::exchange(silences_[l], silence) == silence;
-    if (told || !on_change_ || abandoned_) continue;
+    if (std::exchange(silences_[l], silence) == silence) continue;
     for (std::uint32_t p = l; p < view_.partition_count(); p += log_count_) {
-      if (!directory_.hint(Partition{p}).owner && !abandoned_) on_change_(Partition{p});
+      if (!directory_.hint(Partition{p}).owner) tell_change(Partition{p});
     }
   }
+}
+
+void Engine::tell_change(Partition partition) const {
+  if (on_change_ && !abandoned_) on_change_(partition);
 }
 
 void Engine::log(const Notice& notice) const {
@@ -170,9 +173,7 @@ void Engine::publish(const std::vector<Transition>& transitions) {
   for (std::uint32_t l = 0; l < log_count_; ++l) {
     view_.set_log(Log{l}, directory_.answering_until(Log{l}), directory_.history_until(Log{l}));
   }
-  for (const Partition p : changed) {
-    if (on_change_ && !abandoned_) on_change_(p);
-  }
+  for (const Partition p : changed) tell_change(p);
 }
 
 void Engine::tell(const std::vector<Transition>& transitions) {

@@ -366,8 +366,7 @@ void KafkaLedger::Clients::release() {
   timer_.cancel();
   members_answer_ = nullptr;
   refused_ = nullptr;
-  if (admin_queue_) wakeup_->detach(admin_queue_.get());
-  admin_queue_.reset();
+  forget_members_question();
   topic_check_.reset();
   partition_count_.reset();
   group_.reset();
