@@ -39,9 +39,13 @@ class Pause(case.KafkaCase):
         """The first sample after waking says no for all that was held, and says so only once."""
         def answered():
             sleeper.refresh()
-            return {row["partition"] for row in sleeper.samples.rows
-                    if "owns" in row and row["boot"] >= woken} >= held
-        wait_until(answered, 10, "the witness' answers after waking")
+            answers = {row["partition"] for row in sleeper.samples.rows
+                       if "owns" in row and row["boot"] >= woken}
+            # The witness is a thread of its own: the owner's loop may tell its events later.
+            lapses = {row["partition"] for row in sleeper.events.rows
+                      if row["event"] == "stopped" and row["boot"] >= stopped}
+            return answers >= held and lapses >= held
+        wait_until(answered, 10, "the witness' answers and the lapses' events after waking")
         first = {}
         for row in sleeper.samples.rows:
             if "owns" in row and row["boot"] >= woken:
@@ -53,7 +57,6 @@ class Pause(case.KafkaCase):
                 self.assertLess(first[partition]["prev"], woken, first[partition])
             lapse = [row for row in sleeper.events.rows if row["partition"] == partition
                      and row["event"] == "stopped" and row["boot"] >= stopped]
-            self.assertTrue(lapse, f"no stopped of {partition} in the log")
             self.assertLess(lapse[0]["boot"], woken, lapse[0])
 
     def test_exclusive(self):
