@@ -249,7 +249,7 @@ void Broadcast::stop(Partition partition, StopReason reason, LocalTime at) {
   announce(TransitionKind::stopped, partition, p.epoch, std::min(at, now_), reason,
            p.lease_until);
   // Who lapsed hears of the deadline and that it is over in one; it need not be told again.
-  p.barrier = Barrier{p.epoch, p.lease_until, now_, now_ >= p.lease_until};
+  p.barrier = Barrier{p.epoch, p.lease_until, now_, now_ >= p.lease_until, false};
   ++barrier_count_;
 }
 
@@ -261,13 +261,10 @@ LocalTime Broadcast::run_barrier_clock(Partition partition) {
     p.barrier->overdue_told = true;
     announce(TransitionKind::barrier_overdue, partition, p.barrier->epoch, now_);
   }
-  const LocalTime stuck_at = later(std::max(p.barrier->deadline, p.barrier->started), lease());
+  const LocalTime stuck_at = p.barrier->stuck_at(lease());
   if (now_ < stuck_at) return stuck_at;
   if (p.assigned && closing_ == Closing::no) {
-    refuse({Errc::barrier_stuck,
-            "the barrier of partition " + std::to_string(partition.value()) + " still runs " +
-                ms(lease()) + " after its lease ended; leaving the group"},
-           later(now_, lease()));
+    refuse(Barrier::stuck(partition, lease()), later(now_, lease()));
   }
   return kNever;
 }

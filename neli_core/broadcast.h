@@ -105,12 +105,6 @@ class Broadcast final : public Core {
 
  private:
   enum class Closing { no, draining, stopping, closed };
-  struct Barrier {
-    Epoch epoch;
-    LocalTime deadline;
-    LocalTime started;
-    bool overdue_told = false;
-  };
   struct State {
     bool assigned = false;
     /// Exclusive: assigned + T.

@@ -198,15 +198,10 @@ LocalTime Induction::run_barrier_clock(Partition partition) {
     p.barrier->overdue_told = true;
     announce(TransitionKind::barrier_overdue, partition, p.barrier->epoch, now_);
   }
-  const LocalTime stuck_at =
-      later(std::max(p.barrier->deadline, p.barrier->started), options_.lease);
+  const LocalTime stuck_at = p.barrier->stuck_at(options_.lease);
   if (now_ < stuck_at) return stuck_at;
   if (p.assigned && closing_ == Closing::no) {
-    refuse({Errc::barrier_stuck,
-            "the barrier of partition " + std::to_string(partition.value()) +
-                " still runs " + std::to_string(options_.lease.count()) +
-                " ms after its lease ended; leaving the group"},
-           later(now_, options_.lease));
+    refuse(Barrier::stuck(partition, options_.lease), later(now_, options_.lease));
   }
   return kNever;
 }

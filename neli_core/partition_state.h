@@ -1,13 +1,16 @@
 // Everything the state machine knows about one partition.
 //
-// Threads: one (inside Induction).   Units: LocalTime.   Errors: none.
+// Threads: one (inside a Core).   Units: LocalTime.   Errors: none.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "neli_core/epoch_history.h"
 #include "neli_core/ids.h"
+#include "neli_core/result.h"
 #include "neli_core/time.h"
 
 namespace neliroute {
@@ -35,6 +38,16 @@ struct Barrier {
   LocalTime started;
   bool overdue_told = false;
   bool release_after = false;
+
+  /// When it has outlasted its lease by T, too, and the process gives up.
+  [[nodiscard]] LocalTime stuck_at(milliseconds lease) const noexcept {
+    return later(std::max(deadline, started), lease);
+  }
+  [[nodiscard]] static Error stuck(Partition partition, milliseconds lease) {
+    return {Errc::barrier_stuck, "the barrier of partition " + std::to_string(partition.value()) +
+                                     " still runs " + std::to_string(lease.count()) +
+                                     " ms after its lease ended; leaving the group"};
+  }
 };
 
 struct ClaimUnderWay {

@@ -19,34 +19,27 @@ namespace neliroute {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// Tag of CLOCK_BOOTTIME; has no now() on purpose (neli_core/kafka/clock.h reads it).
-struct BootClock {
-  using duration = microseconds;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = std::chrono::time_point<BootClock>;
-  static constexpr bool is_steady = true;
+/// What makes `Clock` a tag of time points. None has a now(), on purpose: neli_core/kafka/clock.h
+/// reads this machine's.
+template <class Clock, class Duration, bool Steady>
+struct ClockTag {
+  using duration = Duration;
+  using rep = typename Duration::rep;
+  using period = typename Duration::period;
+  using time_point = std::chrono::time_point<Clock, Duration>;
+  static constexpr bool is_steady = Steady;
 };
+
+/// CLOCK_BOOTTIME.
+struct BootClock : ClockTag<BootClock, microseconds, true> {};
 using LocalTime = BootClock::time_point;
 
-/// Tag of a broker's LogAppendTime, milliseconds since the Unix epoch.
-struct BrokerClock {
-  using duration = milliseconds;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = std::chrono::time_point<BrokerClock>;
-  static constexpr bool is_steady = false;
-};
+/// A broker's LogAppendTime, milliseconds since the Unix epoch.
+struct BrokerClock : ClockTag<BrokerClock, milliseconds, false> {};
 using BrokerTime = BrokerClock::time_point;
 
-/// Tag of this machine's CLOCK_REALTIME, since the Unix epoch; has no now() on purpose either.
-struct WallClock {
-  using duration = microseconds;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = std::chrono::time_point<WallClock>;
-  static constexpr bool is_steady = false;
-};
+/// This machine's CLOCK_REALTIME, since the Unix epoch.
+struct WallClock : ClockTag<WallClock, microseconds, false> {};
 using WallTime = WallClock::time_point;
 
 inline constexpr LocalTime kNever = LocalTime::max();

@@ -85,7 +85,7 @@ boost::json::object json_of(const Finding& finding) {
                             {"at_ms", one.stamped.time_since_epoch().count()},
                             {"id", neliroute::to_string(one.id)},
                             {"says", neliroute::to_string(one.says)}};
-    if (is_utf8(one.name)) row["owner"] = one.name;
+    put_text(row, "owner", one.name);
     if (one.epoch != kNoEpoch) row["epoch"] = json_of(one.epoch);
     evidence.push_back(std::move(row));
   }

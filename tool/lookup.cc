@@ -21,7 +21,7 @@ Result<std::unique_ptr<Lookup>> Lookup::open(const CommonOptions& options) {
   std::unique_ptr<Lookup> lookup(new Lookup);
   lookup->timeout_ = options.timeout_or_default();
   auto watcher = Watcher::open(lookup->io_.get_executor(), options.for_open());
-  if (!watcher) return options.explained(watcher.error());
+  if (!watcher) return watcher.error();
   lookup->watcher_ = std::move(*watcher);
   lookup->watcher_->on_failure([raw = lookup.get()](const Error& error) {
     raw->failure_ = error;

@@ -212,15 +212,4 @@ RouterOptions CommonOptions::for_open() const {
   return made;
 }
 
-Error CommonOptions::explained(const Error& error) const {
-  const auto& properties = router.kafka.properties;
-  if (properties.empty() || error.message().find("librdkafka refuses") == std::string::npos) {
-    return error;
-  }
-  std::string text = error.message();
-  text += "; look at";
-  for (const auto& [name, value] : properties) text += " -X " + name;  // the value may be a secret
-  return {error.code(), text};
-}
-
 }  // namespace neliroute::tool

@@ -34,8 +34,6 @@ struct CommonOptions {
   }
   /// For Router::open() and Watcher::open(): with the timeout and the log filled in.
   [[nodiscard]] RouterOptions for_open() const;
-  /// An error of open(), which may be about properties without saying where they came from.
-  [[nodiscard]] Error explained(const Error& error) const;
 };
 
 /// Adds them all. Those that mean nothing to a reader are accepted and not shown, so that the

@@ -246,7 +246,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
 
   asio::io_context io(1);
   auto opened = Router::open(io.get_executor(), common.for_open());
-  if (!opened) return fail(command, common.explained(opened.error()));
+  if (!opened) return fail(command, opened.error());
   Router& router = **opened;
   Owner owner(io, router, drain_bound(options, router));
   owner.start();

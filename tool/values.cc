@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 
+#include "neli_core/kafka/kafka_options.h"
 #include "slots/partition.h"
 #include "tool/output.h"
 
@@ -126,14 +127,11 @@ Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
 }
 
 Result<std::string> parse_topic(std::string_view text) {
-  constexpr std::size_t kMost = 249;  // Kafka's, which makes folders of them
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   if (text.empty()) return bad("must not be empty");
-  if (text.size() > kMost || text == "." || text == ".." ||
-      text.find_first_not_of(kAllowed) != std::string_view::npos) {
+  if (!is_topic_name(text)) {
     return bad(fmt::format("\"{}\" is no name of a topic; write 1 to {} of a-z, A-Z, 0-9, \".\", "
-                           "\"_\" and \"-\", but not \".\" or \"..\" alone", shown(text), kMost));
+                           "\"_\" and \"-\", but not \".\" or \"..\" alone", shown(text),
+                           kTopicNameMax));
   }
   return std::string(text);
 }

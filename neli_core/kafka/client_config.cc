@@ -203,8 +203,12 @@ Result<HandlePtr> make_client(ClientKind kind, const ClientSettings& settings) {
   std::array<char, 512> text{};
   HandlePtr handle{rd_kafka_new(type_of(kind), conf->get(), text.data(), text.size())};
   if (!handle) {
-    return bad("librdkafka refuses these settings: " +
-               Secrets{settings.kafka}.without(text.data()));
+    std::string why = "librdkafka refuses these settings: " +
+                      Secrets{settings.kafka}.without(text.data());
+    // It does not say which of them are the user's. Their values may be secrets.
+    if (!settings.kafka.properties.empty()) why += "; look at";
+    for (const auto& [property, value] : settings.kafka.properties) why += " -X " + property;
+    return bad(why);
   }
   static_cast<void>(conf->release());  // the handle's now
   rd_kafka_set_log_queue(handle.get(), nullptr);

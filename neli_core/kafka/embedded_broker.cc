@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "neli_core/kafka/kafka_options.h"
 #include "neli_core/kafka/relay.h"
 
 namespace neliroute {
@@ -22,7 +23,6 @@ using Cluster =
 
 constexpr const char* kHost = "127.0.0.1";
 constexpr std::int32_t kBrokerId = 1;
-constexpr std::size_t kTopicNameMax = 249;  // Kafka's own bound
 
 #if RD_KAFKA_VERSION >= 0x020c0000
 constexpr bool kSupported = true;
@@ -55,17 +55,11 @@ Error refused(std::string_view what, std::string_view why) {
                                     std::string(why)};
 }
 
-bool topic_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == '-';
-}
-
 /// What is wrong with the topics, if anything is.
 std::optional<Error> check(const EmbeddedBrokerOptions& options) {
   std::set<std::string_view> names;
   for (const auto& [name, partitions] : options.topics) {
-    if (name.empty() || name.size() > kTopicNameMax || name == "." || name == ".." ||
-        !std::all_of(name.begin(), name.end(), topic_character)) {
+    if (!is_topic_name(name)) {
       return Error(Errc::bad_option, "topic \"" + name +
                                          "\": a name has 1 to 249 of the characters a-z, A-Z, "
                                          "0-9, '.', '_' and '-', and is not . or ..");

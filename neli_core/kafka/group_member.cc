@@ -36,17 +36,19 @@ GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink even
 
 GroupMember::~GroupMember() { end_membership(); }
 
-Result<void> GroupMember::check_settings() const {
+Result<void> GroupMember::open() {
   auto made = make_client(ClientKind::group, settings_);
   if (!made) return made.error();
+  opened_ = std::move(*made);
   return {};
 }
 
 Result<void> GroupMember::join() {
   rejoin_at_ = later(boot_now(), kRejoinAfter);  // should it fail
-  auto made = make_client(ClientKind::group, settings_);
-  if (!made) return made.error();
-  handle_ = std::move(*made);
+  if (!opened_) {
+    if (auto made = open(); !made) return made;
+  }
+  handle_ = std::move(opened_);
   rd_kafka_poll_set_consumer(handle_.get());
   queue_.reset(rd_kafka_queue_get_consumer(handle_.get()));
   wakeup_.attach(queue_.get());

@@ -27,8 +27,8 @@ class GroupMember {
   GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink events);
   ~GroupMember();
 
-  /// Whether librdkafka takes the settings: it says so of a client only.
-  [[nodiscard]] Result<void> check_settings() const;
+  /// Makes the client that join() is to use: only then librdkafka says whether the settings do.
+  [[nodiscard]] Result<void> open();
   /// Tries again by itself if that fails.
   [[nodiscard]] Result<void> join();
   /// Lets the event handed out last proceed.
@@ -56,6 +56,7 @@ class GroupMember {
   Sink events_;
   const bool hears_;        ///< `broadcast`
   const bool cooperative_;  ///< asked once: while closing the library no longer knows
+  rdkafka::HandlePtr opened_;  ///< not in use yet
   rdkafka::HandlePtr handle_;
   rdkafka::QueuePtr queue_;
   std::unique_ptr<HeartbeatPump> pump_;

@@ -70,7 +70,7 @@ Result<void> KafkaLedger::Clients::open() {
                                            emit(e);
                                          });
   writer_->before_replacement([this] { forget_members_question(); });
-  return group_->check_settings();
+  return group_->open();
 }
 
 void KafkaLedger::Clients::start(EventSink events, NoticeSink notices) {

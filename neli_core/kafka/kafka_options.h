@@ -3,10 +3,12 @@
 // Threads: values, any.   Units: std::chrono.   Errors: see topic_setup.h and client_config.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "neli_core/ids.h"
 #include "neli_core/options.h"
@@ -40,6 +42,16 @@ struct KafkaOptions {
     return lane.value() == 0 ? group : group + ".lane-" + std::to_string(lane.value());
   }
 };
+
+/// Kafka's own bound: it makes folders of them.
+inline constexpr std::size_t kTopicNameMax = 249;
+/// Whether Kafka takes it: 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', but not . or .. alone.
+[[nodiscard]] constexpr bool is_topic_name(std::string_view name) noexcept {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.size() <= kTopicNameMax && name != "." && name != ".." &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
 
 inline constexpr std::uint32_t kPartitionsDefault = 64;
 inline constexpr std::uint32_t kLogsDefault = 4;

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """An owner stopped between its check and its write, woken when another owns the key (section 6)."""
-import json
 import os
 import select
 import signal
@@ -94,13 +93,7 @@ class Fencing(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.database.query("DROP TABLE IF EXISTS balances")
-        out = self.folder / "broker"
-        with open(out, "wb") as file:
-            broker = children.spawn([process.tool_path(), "broker", "--json", "--port", "0"],
-                                    stdout=file)
-        self.addCleanup(children.end, broker)
-        self.brokers = json.loads(children.wait_until(
-            lambda: out.read_text().partition("\n")[0], 20, "the broker listens"))["brokers"]
+        self.brokers = process.embedded_broker(self.folder, self.addCleanup)["brokers"]
 
     def start(self, port, *more):
         """One more process."""

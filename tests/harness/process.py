@@ -97,6 +97,17 @@ def run_tool(subcommand, *positional, limit=30.0, env=None, **options):
                     err.decode(errors="replace"), boot_now() - started)
 
 
+def embedded_broker(folder, clean_up, *arguments):
+    """Starts `neliroute broker` on a free port, ended by `clean_up`: what it says of itself."""
+    out = Path(folder) / "broker.out"
+    with open(out, "wb") as file:
+        broker = children.spawn([tool_path(), "broker", "--json", "--port", "0", *arguments],
+                                stdout=file)
+    clean_up(children.end, broker)
+    return json.loads(wait_until(lambda: out.read_text().partition("\n")[0], 20,
+                                 "the broker listens"))
+
+
 class LineFile:
     """JSON lines of a file that somebody else is writing; each `read` parses only what is new."""
 

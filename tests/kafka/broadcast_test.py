@@ -52,18 +52,6 @@ class Broadcast(case.KafkaCase):
                 seen += len(checker.moved(before, state))
         self.assert_clean(fleet, since, boot_now())
 
-    @staticmethod
-    def leave(fleet):
-        """The oldest leaves as planned."""
-        leaver = fleet.live()[0]
-        leaver.leave()
-        assert leaver.wait_exit() == 0, leaver.error_tail()
-
-    @staticmethod
-    def kill(fleet):
-        """The oldest dies."""
-        fleet.live()[0].kill()
-
     def test_two_groups_share_a_topic(self):
         """Each leads all of it for itself, at half the frequency; without claims beside."""
         options = {"variation": "broadcast", "no_hints": True, "groups": 2}

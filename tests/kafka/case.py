@@ -127,6 +127,18 @@ class KafkaCase(unittest.TestCase):
             fleet.start(**options)
         return fleet.rest()
 
+    @staticmethod
+    def leave(fleet):
+        """The oldest leaves as planned."""
+        leaver = fleet.live()[0]
+        leaver.leave()
+        assert leaver.wait_exit() == 0, leaver.error_tail()
+
+    @staticmethod
+    def kill(fleet):
+        """The oldest dies."""
+        fleet.live()[0].kill()
+
     def assert_moves(self, what, before, after):
         """Moved == the least possible; a small excess is the assignor's, and is printed whole.
 

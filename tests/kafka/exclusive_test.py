@@ -40,18 +40,6 @@ class Exclusive(case.KafkaCase):
         """One more."""
         fleet.start()
 
-    @staticmethod
-    def leave(fleet):
-        """The oldest leaves as planned."""
-        leaver = fleet.live()[0]
-        leaver.leave()
-        assert leaver.wait_exit() == 0, leaver.error_tail()
-
-    @staticmethod
-    def kill(fleet):
-        """The oldest dies."""
-        fleet.live()[0].kill()
-
     def test_two_joins_and_a_leave_at_once(self):
         """Not from rest: rebalances that overtake each other."""
         fleet = self.fleet(partitions=64, mode="exclusive")

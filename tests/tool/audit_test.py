@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """`neliroute audit` on the embedded broker, which stamps no time: only the order of records tells.
 What broker time adds is shown on real Kafka (tests/kafka/audit_test.py)."""
-import json
 import re
 import tempfile
 import unittest
@@ -21,14 +20,9 @@ class Audit(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        out = cls.folder / "broker.out"
         topics = [part for topic in cls.TOPICS for part in ("--topic", topic)]
-        with open(out, "wb") as file:
-            cls.broker = children.spawn([process.tool_path(), "broker", "--json", "--port", "0",
-                                         "--partitions", len(PARTITIONS), *topics], stdout=file)
-        cls.addClassCleanup(children.end, cls.broker)
-        row = json.loads(children.wait_until(lambda: out.read_text().partition("\n")[0], 10,
-                                             "the broker listens"))
+        row = process.embedded_broker(cls.folder, cls.addClassCleanup,
+                                      "--partitions", len(PARTITIONS), *topics)
         cls.brokers = row["brokers"]
 
     def settings(self, topic):

@@ -26,14 +26,9 @@ class Embedded(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        out = cls.folder / "broker.out"
         topics = [part for topic in cls.TOPICS for part in ("--topic", topic)]
-        with open(out, "wb") as file:
-            cls.broker = children.spawn([process.tool_path(), "broker", "--json", "--port", "0",
-                                         "--partitions", len(PARTITIONS), *topics], stdout=file)
-        cls.addClassCleanup(children.end, cls.broker)
-        row = json.loads(children.wait_until(lambda: out.read_text().partition("\n")[0], 10,
-                                             "the broker listens"))
+        row = process.embedded_broker(cls.folder, cls.addClassCleanup,
+                                      "--partitions", len(PARTITIONS), *topics)
         assert [one["topic"] for one in row["topics"]] == list(cls.TOPICS), row
         cls.brokers = row["brokers"]
 

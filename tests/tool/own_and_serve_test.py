@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """Two processes of the example share the keys out; one leaves as planned, the other serves all."""
-import json
 import subprocess
 import sys
 import tempfile
@@ -19,13 +18,7 @@ class OwnAndServe(unittest.TestCase):
 
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        out = self.folder / "broker"
-        with open(out, "wb") as file:
-            broker = children.spawn([process.tool_path(), "broker", "--json", "--port", "0"],
-                                    stdout=file)
-        self.addCleanup(children.end, broker)
-        self.brokers = json.loads(children.wait_until(
-            lambda: out.read_text().partition("\n")[0], 10, "the broker listens"))["brokers"]
+        self.brokers = process.embedded_broker(self.folder, self.addCleanup)["brokers"]
 
     def start(self, port):
         """One process of the example, asked by its stdin."""
