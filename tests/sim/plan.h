@@ -63,6 +63,7 @@ struct Plan {
   [[nodiscard]] Time interval() const { return timing.interval.count() * kMs; }
   /// A crashed owner's partitions are led again by then (non-exclusive mode).
   [[nodiscard]] Time takeover() const;
+  [[nodiscard]] Time rebalance() const;
 };
 
 [[nodiscard]] Plan make_plan(const Request& request);

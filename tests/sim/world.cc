@@ -64,7 +64,9 @@ Outcome World::run() {
     if (event.at > end_) break;
     oracle_.advance(event.at);
     now_ = event.at;
+    const std::uint64_t rebalances = group_.rebalances();
     handle(event);
+    if (group_.rebalances() != rebalances) oracle_.rebalanced(now_);
     if (++events_ > kEventsMax) oracle_.broken("it does not come to rest", now_);
   }
   finish(outcome);
