@@ -26,7 +26,8 @@ void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
   view = {true, event.end, now, now};
   for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
-    hints_[p].of_earlier_tail = true;
+    Hint& hint = hints_[p];
+    hint.lost = event.end <= std::max(hint.epoch.offset, hint.next_epoch.offset);
   }
 }
 
@@ -77,7 +78,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   const auto claim = [&](Partition partition) {
     if (log_of(partition) != event.log) return;
     Hint& hint = hints_[partition.value()];
-    forget_earlier_tail(hint, event.log, now);
+    forget_lost(hint, event.log, now);
     if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
     if (hint.owner && hint.owner->id == record.id) return;  // its renewals will say so
     hint.next = who;
@@ -121,7 +122,7 @@ void Directory::on_renewal(const Received& event, const Record& record, LocalTim
 void Directory::renew(Partition partition, const Epoch& epoch, const Record& record,
                       const PeerPtr& who, LocalTime now) {
   Hint& hint = hints_[partition.value()];
-  forget_earlier_tail(hint, log_of(partition), now);
+  forget_lost(hint, log_of(partition), now);
   if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
   const bool draining = record.draining.contains(partition);
   if (!draining && !record.leading.contains(partition)) {
@@ -137,7 +138,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   hint.owner = who;
   hint.epoch = epoch;
   hint.released = false;
-  hint.of_earlier_tail = false;
+  hint.lost = false;
   hint.draining = draining;
   if (hint.next && hint.next_epoch <= epoch) {
     hint.next.reset();
@@ -172,12 +173,12 @@ void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
   if (hint.owner && hint.owner->id == id) lose_owner(partition, at);
 }
 
-// A log that lost acknowledged records may go on below the epochs that were read from it. T* after
-// the tail started nobody leads with one of those any more that was not heard of since.
-void Directory::forget_earlier_tail(Hint& hint, Log log, LocalTime now) const {
-  if (!hint.of_earlier_tail || hint.owner || now < history_until(log)) return;
-  hint.of_earlier_tail = hint.released = false;
-  hint.epoch = hint.next_epoch = kNoEpoch;
+// A log that lost acknowledged records goes on below the epochs that were read from it, with the
+// same inc. T* after its tail started nobody leads any more by what was lost.
+void Directory::forget_lost(Hint& hint, Log log, LocalTime now) const {
+  if (!hint.lost || hint.owner || now < history_until(log)) return;
+  hint.lost = hint.released = false;
+  hint.epoch.offset = hint.next_epoch.offset = kNoEpoch.offset;
 }
 
 // The epoch stays, so that nothing older is believed later.
