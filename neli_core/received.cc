@@ -204,9 +204,9 @@ void Induction::on_renewal(const Received& event, const Record& record) {
 
 void Induction::on_own_renewal(Partition partition, const Epoch& epoch, const Record& record) {
   PartitionState& p = state(partition);
-  const bool current = p.own && p.own->epoch == epoch &&
-                       (!p.own->superseded || (!exclusive() && p.own->draining) ||
-                        mutated(Mutation::stale));
+  const bool current = p.own && (mutated(Mutation::stale) ||
+                                 (p.own->epoch == epoch &&
+                                  (!p.own->superseded || (!exclusive() && p.own->draining))));
   if (!current) {
     ++counters_.renewals_stale;
   } else if (!log(log_of(partition)).check_pending) {

@@ -46,8 +46,14 @@ enum class Fault : std::uint8_t {
   drift,              ///< of clocks, by up to 250 ppm from true time each
   no_broker_time,     ///< records stamped by their writers: the broker's time is not believed
   wide_skew,          ///< brokers' clocks apart by all of clock_error
+  // Drawn apart from those above:
+  leader_flip,        ///< a log moves between the slowest and the fastest broker, at once
+  log_as_long,        ///< who is not told of a new topic returns when it is as long as the old one
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::wide_skew) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::log_as_long) + 1;
+/// The kinds that one stream of chance draws; the later ones have another, so that adding one
+/// changes as few runs as possible.
+inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);
 
 using FaultCounts = std::array<std::uint64_t, kFaultCount>;
 

@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, kMutationCount> kNames{
     "grace_read",     "grace_history",      "no_clock_error",    "horizon",
     "longest_lease",  "early_release",      "gap_rule",          "reread",
     "inc_plus_one",   "inc_impure",         "not_boottime",      "one_now",
-    "stop_at_claim",  "silent_drain",       "claim_while_draining", "waits_for_drainer",
-    "stop_when_revoked"};
+    "stop_at_claim",  "silent_drain",       "claim_while_draining", "claim_gives_up",
+    "waits_for_drainer", "stop_when_revoked"};
 
 /// Clauses that are redundant alone are broken together.
 constexpr std::array<std::string_view, 1> kPairs{"superseded+stale"};

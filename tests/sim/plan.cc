@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tests/sim/random.h"
-
 namespace neliroute::sim {
 namespace {
 
@@ -33,13 +31,15 @@ void leave_out_the_impossible(Plan& plan) {
 void choose_faults(Plan& plan, Random& random) {
   const bool calm = random.percent(12);
   const std::int64_t percent = random.percent(30) ? 15 : 50;
+  Random apart(plan.request.seed, 2);
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     const auto fault = static_cast<Fault>(i);
-    const bool drawn = random.percent(percent);
+    Random& chance = i < kFaultsDrawnFirst ? random : apart;
+    const bool drawn = chance.percent(percent);
     const bool wanted = plan.request.all_faults || (drawn && (!calm || is_planned_move(fault)));
     if (wanted) plan.faults.add(fault);
-    plan.rates[i] = is_of_records(fault) ? random.magnitude(1, 100)
-                                         : random.magnitude(2 * kSecond, 60 * kSecond);
+    plan.rates[i] = is_of_records(fault) ? chance.magnitude(1, 100)
+                                         : chance.magnitude(2 * kSecond, 60 * kSecond);
   }
   for (const Fault rare : {Fault::topic_made_again, Fault::no_broker_time}) {
     if (random.percent(60) && !plan.request.all_faults) plan.faults.remove(rare);
@@ -85,6 +85,20 @@ Time Plan::takeover() const {
   return session() + 2 * heartbeat() + rebalance + 4 * latency_max;
 }
 
+Time Plan::longest_lease() const {
+  if (!has(Fault::other_leases)) return lease();
+  return exclusive() ? 3 * lease() : lease() * 3 / 2;
+}
+
+// Exclusive mode needs no lease below the session, nor leases of a size (protocol.md section 3).
+// Non-exclusive mode needs one above what a take-over takes.
+milliseconds Plan::other_lease(Random& random) const {
+  const milliseconds own = timing.lease;
+  if (!exclusive()) return own * 3 / 2;
+  const milliseconds sizes[] = {own / 2, own * 3 / 2, own * 3};
+  return sizes[random.between(0, 2)];
+}
+
 Plan make_plan(const Request& request) {
   Plan plan;
   plan.request = request;
@@ -106,7 +120,7 @@ Plan make_plan(const Request& request) {
   plan.knows_beginning = random.percent(30);
   choose_faults(plan, random);
   plan.timing = timing_for(plan);
-  plan.recovery = plan.takeover() + 4 * plan.lease() + 4 * kSecond;
+  plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
   return plan;
 }
 

@@ -12,6 +12,7 @@
 #include "neli_core/timing.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/faults.h"
+#include "tests/sim/random.h"
 
 namespace neliroute::sim {
 
@@ -62,6 +63,9 @@ struct Plan {
   [[nodiscard]] Time session() const { return timing.session.count() * kMs; }
   [[nodiscard]] Time heartbeat() const { return timing.heartbeat.count() * kMs; }
   [[nodiscard]] Time interval() const { return timing.interval.count() * kMs; }
+  /// With Fault::other_leases: the longest that a process may have, and one of them.
+  [[nodiscard]] Time longest_lease() const;
+  [[nodiscard]] milliseconds other_lease(Random& random) const;
   /// A crashed owner's partitions are led again by then (non-exclusive mode).
   [[nodiscard]] Time takeover() const;
 };

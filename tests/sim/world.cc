@@ -192,8 +192,10 @@ void World::start_process(Node& node) {
   node.id = core.id = ProcessId{node.random.next() << 8 | next_id_++};
   core.mode = plan_.request.mode;
   core.lease = plan_.timing.lease;
-  if (plan_.has(Fault::other_leases) && node.random.percent(50)) core.lease = core.lease * 3 / 2;
-  core.interval = plan_.timing.interval;
+  if (plan_.has(Fault::other_leases) && node.random.percent(50)) {
+    core.lease = plan_.other_lease(node.random);
+  }
+  core.interval = std::min(plan_.timing.interval, core.lease / 4);
   core.clock_error = plan_.timing.clock_error;
   core.believe_broker_time = !plan_.has(Fault::no_broker_time);
   core.settings = {"g", 64, plan_.partitions, plan_.logs, "xxh3", ""};

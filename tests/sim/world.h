@@ -123,6 +123,8 @@ class World {
   void strike_log(Fault fault, std::uint32_t log, Random& random);
   void strike_group(Fault fault, Random& random);
   void make_topic_again(Random& random);
+  void await_as_long(Node& node, Time at_least, bool coordinator_too);
+  void cut_until(Node& node, std::size_t link, Time when);
   void on_topic_lost(Node& node, const Planned& event);
   void odd_claim(std::uint32_t log, Random& random);
   void noise(std::uint32_t log, Random& random);

@@ -11,7 +11,7 @@ namespace {
 bool strikes_by_itself(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::retention) ||
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
-         fault == Fault::slow_network;
+         fault == Fault::slow_network || fault == Fault::leader_flip;
 }
 
 bool is_of_node(Fault fault) {
@@ -139,6 +139,9 @@ void World::strike_log(Fault fault, std::uint32_t log, Random& random) {
       l.broker = static_cast<std::size_t>(random.between(0, 2));
       l.away_until = until(random.magnitude(kMs, 2 * plan_.session()));
       return oracle_.disturb_log(log, l.away_until);
+    case Fault::leader_flip:
+      l.broker = l.broker == 0 ? 1 : 0;
+      return;
     case Fault::broker_clock_step: {
       const Time apart = broker_skew_[1];
       broker_skew_[2] = random.between(-apart, apart);
@@ -200,7 +203,7 @@ void World::expire_log(std::uint32_t log) {
   if (l.end() == 0) return;
   const Stored* last = &l.records.back();
   if (last->value == nullptr) return;
-  const BrokerTime horizon = last->stamped - 15 * plan_.timing.lease;
+  const BrokerTime horizon = last->stamped - milliseconds{15 * plan_.longest_lease() / kMs};
   while (l.low < l.end() - 1) {
     const Stored& stored = l.records[static_cast<std::size_t>(l.low)];
     if (stored.value != nullptr && stored.stamped >= horizon) return;
@@ -234,10 +237,16 @@ void World::make_topic_again(Random& random) {
     logs_[l] = std::move(fresh);
     oracle_.disturb_log(l, std::max(topic_away_until_, until(3 * plan_.lease())));
   }
+  Random& chance = chance_[static_cast<std::size_t>(Fault::log_as_long)];
   for (Node& node : nodes_) {
     if (!node.alive) continue;
     const bool told = random.percent(60);
     const Time unaware = plan_.lease() * 3 / 2;
+    if (!told && plan_.has(Fault::log_as_long) && chaos()) {
+      count(Fault::log_as_long);
+      await_as_long(node, now_ + unaware, chance.percent(50));
+      continue;
+    }
     for (std::uint32_t l = 0; l < plan_.logs; ++l) {
       Reader& reader = node.readers[l];
       if (!reader.running) continue;  // it is about to ask what there is
@@ -254,10 +263,35 @@ void World::make_topic_again(Random& random) {
   }
 }
 
+// It is cut off until the new logs are as long as what it has read of the old ones: what stands
+// at its next offset then is not out of range, and looks like what came next.
+void World::await_as_long(Node& node, Time at_least, bool coordinator_too) {
+  for (std::uint32_t l = 0; l < plan_.logs; ++l) {
+    if (!node.readers[l].running) continue;
+    cut_until(node, l, at_least);
+    plan_for(node, at_least, Happening::topic_lost, l, node.readers[l].version,
+             at_least + 2 * plan_.lease());
+  }
+  if (coordinator_too) cut_until(node, kCoordinator, at_least);
+}
+
+void World::cut_until(Node& node, std::size_t link, Time when) {
+  Link& cut = node.links[link];
+  cut.there_until = std::max(cut.there_until, when);
+  cut.back_until = std::max(cut.back_until, when);
+  oracle_.disturb_node(node.index, when);
+}
+
 void World::on_topic_lost(Node& node, const Planned& event) {
   Reader& reader = node.readers[event.a];
   if (reader.version != event.b || !reader.running) return;
-  if (event.c != 0) {
+  if (event.c > 1 && logs_[event.a].end() < reader.next && now_ < event.c && chaos()) {
+    const Time again = now_ + 5 * kMs;
+    cut_until(node, event.a, again);
+    if (node.links[kCoordinator].back_until >= now_) cut_until(node, kCoordinator, again);
+    return plan_for(node, again, Happening::topic_lost, event.a, event.b, event.c);
+  }
+  if (event.c == 1) {
     ++reader.version;
     reader.running = false;
     const bool again = reader.topic != topic_;
