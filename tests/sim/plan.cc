@@ -117,7 +117,6 @@ Plan make_plan(const Request& request) {
   plan.latency_max = random.magnitude(500, 20 * kMs);
   plan.end_percent = random.percent(30) ? 100 : random.between(5, 30);
   plan.exact_tail = random.percent(60);
-  plan.knows_beginning = random.percent(30);
   choose_faults(plan, random);
   plan.timing = timing_for(plan);
   plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
