@@ -33,6 +33,8 @@ enum class Happening : std::uint8_t {
   announce,        ///< a rebalance event is next
   close_now,       ///< whether or not successors lead
   start_process,
+  beat_lands,      ///< `broadcast`: a: partition, b: when its writer gives up
+  beat_heard,      ///< a: partition
   // Not of a process:
   fault,           ///< a: kind
   expire_members,

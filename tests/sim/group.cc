@@ -4,11 +4,11 @@
 
 namespace neliroute::sim {
 
-Group::Group(const Plan& plan, std::uint64_t seed)
+Group::Group(const Plan& plan, std::uint32_t lane)
     : assigning_(plan.assigning),
       partitions_(plan.partitions),
       session_(plan.session()),
-      random_(seed, 7),
+      random_(plan.request.seed, 7 + 100 * lane),
       target_(plan.partitions, 0) {}
 
 Group::Member* Group::find(std::uint32_t id) {

@@ -46,7 +46,7 @@ struct Addressed {
 class Group {
  public:
   Group() = default;
-  Group(const Plan& plan, std::uint64_t seed);
+  Group(const Plan& plan, std::uint32_t lane);
 
   /// Replies, not only to the one who asked.
   void on(const GroupRequest& request, std::uint8_t node, std::uint16_t life, Time now,

@@ -1,6 +1,8 @@
 // What must hold, judged in true time from what leads() would answer: the lease vectors, not what
 // the state machines say about themselves.
 //
+// A part is one partition of one lane: each lane is judged for itself.
+//
 // Exclusive: never two leaders of a partition; epochs rise from one acquisition to the next.
 // Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
 // cut off), or its log was; and no longer than a take-over takes, counted from the last disturbance
@@ -20,6 +22,7 @@
 namespace neliroute::sim {
 
 inline constexpr std::size_t kNodesMax = 16;
+inline constexpr std::size_t kPartsMax = 2 * kPartitionsMax;
 
 class Oracle {
  public:
@@ -30,7 +33,7 @@ class Oracle {
     if (now > next_end_) find_gaps(now);
   }
   /// The process leads the partition from now until then (or not, if that is not after now).
-  void leads(std::uint8_t node, std::uint32_t partition, Time until, Time now);
+  void leads(std::uint8_t node, std::uint32_t part, Time until, Time now);
   void died(std::uint8_t node, Time now);
   void acquired(Node& node, Partition partition, const Epoch& epoch, Time now);
 
@@ -48,12 +51,11 @@ class Oracle {
 
   void broken(const std::string& what, Time now);
   [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
-  [[nodiscard]] bool led(std::uint8_t node, std::uint32_t partition, Time now) const {
-    return ends_[partition][node] > now;
+  [[nodiscard]] bool led(std::uint8_t node, std::uint32_t part, Time now) const {
+    return ends_[part][node] > now;
   }
-  [[nodiscard]] bool led(std::uint32_t partition, Time now) const {
-    return covered_until_[partition] > now;
-  }
+  /// Until when the process, or any log, was disturbed last.
+  [[nodiscard]] Time disturbed_until(std::uint8_t node) const;
   /// Acquisitions by another process than the one before.
   [[nodiscard]] std::uint64_t transitions() const noexcept { return transitions_; }
   [[nodiscard]] Time longest_gap() const noexcept { return longest_gap_; }
@@ -65,15 +67,17 @@ class Oracle {
     ProcessId id = kNobody;
   };
   void find_gaps(Time now);
-  void open_gap(std::uint32_t partition, Time start);
-  void close_gap(std::uint32_t partition, Time now);
-  void cover(std::uint32_t partition, Time now);
+  void open_gap(std::uint32_t part, Time start);
+  void close_gap(std::uint32_t part, Time now);
+  void cover(std::uint32_t part, Time now);
+  [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }
+  [[nodiscard]] std::string name_of(std::uint32_t part) const;
 
   const Plan& plan_;
-  std::array<std::array<Time, kNodesMax>, kPartitionsMax> ends_{};
-  std::array<Time, kPartitionsMax> covered_until_{};  ///< 0: not led
-  std::array<Time, kPartitionsMax> gap_since_{};      ///< 0: none
-  std::array<Acquisition, kPartitionsMax> last_{};
+  std::array<std::array<Time, kNodesMax>, kPartsMax> ends_{};
+  std::array<Time, kPartsMax> covered_until_{};  ///< 0: not led
+  std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
+  std::array<Acquisition, kPartsMax> last_{};
   std::array<Time, kNodesMax> node_until_{};
   std::array<Time, kLogsMax> log_until_{};
   Time disturbed_until_ = 0;

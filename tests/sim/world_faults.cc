@@ -76,7 +76,7 @@ void World::strike(Fault fault) {
 }
 
 void World::strike_node(Fault fault, Node& node, Random& random) {
-  const Time longest = 2 * plan_.lease() + plan_.session();
+  const Time longest = std::max(2 * plan_.lease(), plan_.longest_lease()) + plan_.session();
   const Time over = until(random.magnitude(10 * kMs, longest));
   const auto log = static_cast<std::size_t>(
       random.between(0, static_cast<std::int64_t>(logs_.size()) - 1));
@@ -128,7 +128,7 @@ void World::pause(Node& node, Time over) {
   // Its clock stands still, and with it every lease.
   node.clock_offset -= over - now_;
   for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
-    if (oracle_.led(node.index, p, now_)) tell_oracle(node, p);
+    if (oracle_.led(node.index, part_of(node, p), now_)) tell_oracle(node, p);
   }
 }
 
@@ -173,12 +173,15 @@ void World::strike_group(Fault fault, Random& random) {
     case Fault::coordinator_down:
       coordinator_down_until_ = until(random.magnitude(10 * kMs, 3 * plan_.session()));
       // Its successor gives everybody a new session.
-      group_.refresh(coordinator_down_until_);
+      for (Group& group : groups_) group.refresh(coordinator_down_until_);
       return oracle_.disturb(coordinator_down_until_);
     case Fault::group_forgotten:
-      return group_.forget_all();
+      if (plan_.beyond(Beyond::grace)) return forget_while_cut_off(random);
+      for (Group& group : groups_) group.forget_all();
+      return;
     case Fault::reshuffle:
-      return group_.reshuffle();
+      for (Group& group : groups_) group.reshuffle();
+      return;
     case Fault::group_lies:
       return lie(random);
     default:
@@ -229,7 +232,7 @@ void World::truncate(std::uint32_t log, Random& random) {
 void World::make_topic_again(Random& random) {
   ++topic_;
   // It takes longer than brokers' clocks differ: no stamp falls.
-  const Time least = 2 * plan_.timing.clock_error.count() * kMs;
+  const Time least = 2 * plan_.clock_error();
   topic_away_until_ = now_ + least + random.magnitude(kMs, 2 * kSecond);
   for (std::uint32_t l = 0; l < plan_.logs; ++l) {
     TopicLog fresh;
@@ -314,8 +317,9 @@ void World::odd_claim(std::uint32_t log, Random& random) {
   static constexpr const char* kRests[] = {
       R"(})", R"(,"v":2,"parts":{"p":[1]},"mode":"odd"})",
       R"(,"v":2,"id":"00000000000000aa","parts":"0","lease_ms":250})"};
-  append(log, keep(decode_record(R"({"t":"claim","lane":0,"inc":)" + std::to_string(inc) +
-                                 kRests[random.between(0, 2)])));
+  const std::int64_t lane = random.between(0, plan_.lanes - 1);
+  append(log, keep(decode_record(R"({"t":"claim","lane":)" + std::to_string(lane) + R"(,"inc":)" +
+                                 std::to_string(inc) + kRests[random.between(0, 2)])));
 }
 
 void World::noise(std::uint32_t log, Random& random) {
@@ -333,10 +337,13 @@ void World::heal() {
   oracle_.disturb(now_);
   coordinator_down_until_ = slow_until_ = 0;
   topic_away_until_ = std::min(topic_away_until_, now_);
-  if (plan_.has(Fault::group_lies)) group_.forget_all();
+  if (plan_.has(Fault::group_lies)) {
+    for (Group& group : groups_) group.forget_all();
+  }
   for (Node& node : nodes_) {
     for (Link& link : node.links) link = {std::min(link.there_until, now_),
                                           std::min(link.back_until, now_)};
+    if (node.other_settings) end_process(node);
     if (!node.alive) {
       start_process(node);
     } else if (node.closing) {
@@ -349,31 +356,36 @@ void World::heal() {
 
 // From the end of the recovery on, the group's assignee leads, and everybody knows it.
 void World::check_alive() {
-  for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
-    const std::string where = "healed, but partition " + std::to_string(p);
-    std::uint8_t owner = 0;
-    std::uint16_t life = 0;
-    if (!group_.assignee(p, owner, life)) {
-      oracle_.broken(where + " is assigned to nobody", now_);
-      continue;
-    }
-    if (!oracle_.led(owner, p, now_) || nodes_[owner].life != life) {
-      oracle_.broken(where + " is not led by process " + std::to_string(owner), now_);
-    }
-    for (const Node& node : nodes_) {
-      if (!node.alive) continue;
-      if (node.index != owner && oracle_.led(node.index, p, now_)) {
-        oracle_.broken(where + " is also led by process " + std::to_string(node.index), now_);
-      }
-      const Hint& hint = node.directory->hint(Partition{p});
-      const bool known = node.index == owner || (hint.owner && hint.owner->id == nodes_[owner].id);
-      if (!known) {
-        oracle_.broken(where + " has another owner for process " + std::to_string(node.index),
-                       now_);
-      }
-    }
+  for (std::uint8_t lane = 0; lane < plan_.lanes; ++lane) {
+    for (std::uint32_t p = 0; p < plan_.partitions; ++p) check_alive(lane, p);
   }
   if (now_ + plan_.heartbeat() < end_) plan_at(now_ + plan_.heartbeat(), Happening::check_alive);
+}
+
+void World::check_alive(std::uint8_t lane, std::uint32_t p) {
+  const std::string where =
+      "healed, but partition " + std::to_string(p) +
+      (plan_.lanes == 1 ? std::string{} : " of lane " + std::to_string(lane));
+  std::uint8_t owner = 0;
+  std::uint16_t life = 0;
+  if (!groups_[lane].assignee(p, owner, life)) {
+    return oracle_.broken(where + " is assigned to nobody", now_);
+  }
+  if (!oracle_.led(owner, part_of(nodes_[owner], p), now_) || nodes_[owner].life != life) {
+    oracle_.broken(where + " is not led by process " + std::to_string(owner), now_);
+  }
+  for (const Node& node : nodes_) {
+    if (!node.alive || node.lane != lane) continue;
+    if (node.index != owner && oracle_.led(node.index, part_of(node, p), now_)) {
+      oracle_.broken(where + " is also led by process " + std::to_string(node.index), now_);
+    }
+    const Hint& hint = node.directory->hint(Partition{p});
+    if (plan_.broadcast() && !plan_.hints) continue;
+    const bool known = node.index == owner || (hint.owner && hint.owner->id == nodes_[owner].id);
+    if (!known) {
+      oracle_.broken(where + " has another owner for process " + std::to_string(node.index), now_);
+    }
+  }
 }
 
 }  // namespace neliroute::sim

@@ -46,6 +46,7 @@ void World::beat_in(Node& node, Time wait) {
 void World::heartbeat(Node& node) {
   Membership& m = node.member;
   if (!m.wanted) return;
+  if (notices_expulsion(node)) return;
   beat_in(node, plan_.heartbeat());
   const Time patience = std::max(2 * plan_.heartbeat(), 4 * plan_.latency_max);
   if (m.asking && now_ < m.asked_at + patience) return;
@@ -61,6 +62,7 @@ void World::heartbeat(Node& node) {
 }
 
 void World::ask(Node& node, GroupRequest request) {
+  if (!node.member.asking) node.member.asked_first = now_;
   node.member.asking = true;
   node.member.asked_at = now_;
   requests_.push_back(request);
@@ -71,7 +73,7 @@ void World::ask(Node& node, GroupRequest request) {
 void World::request_lands(const Planned& event) {
   const Node& node = nodes_[event.node];
   if (node.links[kCoordinator].there_until > now_ || coordinator_down_until_ > now_) return;
-  group_.on(requests_[event.a], event.node, event.life, now_, addressed_);
+  group_of(node).on(requests_[event.a], event.node, event.life, now_, addressed_);
   reply_to(addressed_);
 }
 
@@ -90,6 +92,7 @@ void World::reply_to(std::vector<Addressed>& replies) {
 void World::on_reply(Node& node, const GroupReply& reply) {
   Membership& m = node.member;
   if (!m.wanted || (m.id != 0 && reply.member != m.id)) return;
+  if (m.asking) m.answered = m.asked_first;
   m.asking = false;
   switch (reply.kind) {
     case GroupReply::Kind::nothing:
@@ -144,6 +147,7 @@ void World::announce(Node& node) {
   if (next.assign) {
     m.owned |= next.parts;
     if (plan_.request.trace) tell(node, "is given " + ranges_of(next.parts).to_string());
+    if (plan_.broadcast()) start_hearing(node, next.parts);
     step(node, GroupAssigned{ranges_of(next.parts)});
   } else {
     m.owned &= ~next.parts;
