@@ -34,6 +34,7 @@ struct GroupReply {
   Kind kind = Kind::nothing;
   std::uint32_t member = 0;
   PartitionBits assigned = 0;
+  std::int64_t sent = 0;
 };
 
 /// A reply to one process.

@@ -79,6 +79,12 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
   // Who was cut off for a moment may need this long to show that it is back.
   const Time grace = plan_.lease();
   bool excused = log_until_[part % plan_.partitions % plan_.logs] + grace >= start;
+  if (plan_.broadcast()) {
+    // Nobody waits there for a successor that cannot hear, nor for a group that does not choose one.
+    const std::uint8_t assignee = assignee_[part];
+    excused = excused || node_until_[assignee] + grace >= start || leaving_[assignee] ||
+              group_until_ + grace >= start;
+  }
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {
     // A successor that died before its predecessor had read that it leads is one of them.
     excused = ends_[part][n] + grace >= start && node_until_[n] != 0 &&

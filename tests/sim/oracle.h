@@ -35,6 +35,9 @@ class Oracle {
   /// The process leads the partition from now until then (or not, if that is not after now).
   void leads(std::uint8_t node, std::uint32_t part, Time until, Time now);
   void died(std::uint8_t node, Time now);
+  void leaves(std::uint8_t node, bool leaving) { leaving_[node] = leaving; }
+  /// The group gives it the part.
+  void assigned(std::uint8_t node, std::uint32_t part) { assignee_[part] = node; }
   void acquired(Node& node, Partition partition, const Epoch& epoch, Time now);
 
   /// Something is wrong with it until then: what it led may become unowned.
@@ -44,6 +47,11 @@ class Oracle {
   }
   void disturb_log(std::uint32_t log, Time until) {
     log_until_[log] = std::max(log_until_[log], until);
+    disturb(until);
+  }
+  /// It assigns nothing to anybody, or its assignees do not hear of it.
+  void disturb_group(Time until) {
+    group_until_ = std::max(group_until_, until);
     disturb(until);
   }
   /// No reason for a led partition to become unowned, but for it to stay so for longer.
@@ -78,8 +86,11 @@ class Oracle {
   std::array<Time, kPartsMax> covered_until_{};  ///< 0: not led
   std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
   std::array<Acquisition, kPartsMax> last_{};
+  std::array<std::uint8_t, kPartsMax> assignee_{};  ///< the last one
+  std::array<bool, kNodesMax> leaving_{};
   std::array<Time, kNodesMax> node_until_{};
   std::array<Time, kLogsMax> log_until_{};
+  Time group_until_ = 0;
   Time disturbed_until_ = 0;
   Time next_end_ = INT64_MAX;
   Time longest_gap_ = 0;

@@ -58,7 +58,8 @@ World::World(const Plan& plan)
   plan_faults();
   plan_at(chaos_end_, Happening::heal);
   plan_at(start_ + 100 * kMs, Happening::expire_members);
-  plan_at(recovered_by_, Happening::check_alive);
+  // Who may not believe its clock does not lead, and that is as it should.
+  if (!plan_.beyond(Beyond::clocks)) plan_at(recovered_by_, Happening::check_alive);
 }
 
 Outcome World::run() {
@@ -193,6 +194,7 @@ void World::start_process(Node& node) {
   ++node.life;
   node.alive = true;
   node.closing = false;
+  oracle_.leaves(node.index, false);
   node.armed_for = kNever;
   node.paused_until = 0;
   node.readers = {};

@@ -93,7 +93,7 @@ void World::hear(Node& node, std::uint32_t partition) {
 // later. Looked at before anything is heard, as who was stopped may find both waiting.
 bool World::notices_expulsion(Node& node) {
   Membership& m = node.member;
-  if (!plan_.notices_expulsion() || m.id == 0) return false;
+  if (!plan_.notices_expulsion() || m.id == 0 || m.owned == 0) return false;
   if (now_ < m.answered + plan_.session()) return false;
   tell(node, "its session is over, as far as it can tell");
   m.asking = false;

@@ -85,6 +85,7 @@ void World::reply_to(std::vector<Addressed>& replies) {
     if (node.links[kCoordinator].back_until > at) continue;  // lost
     node.member.last_message = at;
     replies_.push_back(to.reply);
+    replies_.back().sent = now_;
     plan_for(node, at, Happening::group_reply, static_cast<std::uint32_t>(replies_.size() - 1));
   }
 }
@@ -92,7 +93,9 @@ void World::reply_to(std::vector<Addressed>& replies) {
 void World::on_reply(Node& node, const GroupReply& reply) {
   Membership& m = node.member;
   if (!m.wanted || (m.id != 0 && reply.member != m.id)) return;
-  if (m.asking) m.answered = m.asked_first;
+  // A join is answered when everybody has joined, and a session begins with that.
+  const bool begins = m.joining && reply.kind == GroupReply::Kind::assignment;
+  if (m.asking) m.answered = begins ? reply.sent : m.asked_first;
   m.asking = false;
   switch (reply.kind) {
     case GroupReply::Kind::nothing:
@@ -147,6 +150,9 @@ void World::announce(Node& node) {
   if (next.assign) {
     m.owned |= next.parts;
     if (plan_.request.trace) tell(node, "is given " + ranges_of(next.parts).to_string());
+    for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+      if ((next.parts >> p & 1) != 0) oracle_.assigned(node.index, part_of(node, p));
+    }
     if (plan_.broadcast()) start_hearing(node, next.parts);
     step(node, GroupAssigned{ranges_of(next.parts)});
   } else {

@@ -18,19 +18,14 @@ void World::choose_settings(Node& node, CoreOptions& core) {
                         now_ > start_ + 4 * kSecond && chance.percent(kMismatchedPercent);
   if (!node.other_settings) return;
   count(Fault::other_settings);
-  switch (chance.between(0, 3)) {
-    case 0:
-      core.settings.slots = 128;
-      return;
-    case 1:
-      core.settings.hash = "crc16";
-      return;
-    case 2:
-      core.settings.group = "other";
-      return;
-    default:
-      core.mode = plan_.exclusive() ? Mode::non_exclusive : Mode::exclusive;
-  }
+  const std::int64_t which = chance.between(0, 3);
+  if (which == 0) core.settings.slots = 128;
+  if (which == 1) core.settings.hash = "crc16";
+  if (which == 2) core.settings.group = "other";
+  if (which == 3) core.mode = plan_.exclusive() ? Mode::non_exclusive : Mode::exclusive;
+  tell(node, "has other settings: slots " + std::to_string(core.settings.slots) + ", hash " +
+                 core.settings.hash + ", group " + core.settings.group + ", mode " +
+                 std::string(neliroute::to_string(core.mode)));
 }
 
 // Where everybody else was away for long enough, who came with other settings is the running
