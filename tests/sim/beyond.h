@@ -16,7 +16,7 @@ enum class Beyond : std::uint8_t {
   expelled_unnoticed,  ///< who lost only its coordinator reads on, and is not told by a timer
   clocks,              ///< broker and process differ by more than e
   session,             ///< partitions are given away before the session is over
-  grace,               ///< the same, of a process that is cut off from everything: the paper's case
+  grace,               ///< the same, of who is cut off from everything: the paper's case
 };
 inline constexpr std::size_t kBeyondCount = static_cast<std::size_t>(Beyond::grace) + 1;
 

@@ -18,6 +18,13 @@ Group::Member* Group::find(std::uint32_t id) {
   return nullptr;
 }
 
+Group::Member* Group::find(std::uint8_t node, std::uint16_t life) {
+  for (Member& member : members_) {
+    if (member.node == node && member.life == life) return &member;
+  }
+  return nullptr;
+}
+
 Group::Member& Group::add(std::uint8_t node, std::uint16_t life) {
   Member member;
   member.id = next_id_++;
@@ -115,6 +122,8 @@ void Group::on(const GroupRequest& request, std::uint8_t node, std::uint16_t lif
     replies.push_back({node, life, {kind, member->id, 0}});
     return;
   }
+  // Who asks again because it still waits has its id since the first time (KIP-394).
+  if (member == nullptr) member = find(node, life);
   if (member == nullptr) member = &add(node, life);
   member->expires = now + session_;
   if (!joining_) start_rebalance();

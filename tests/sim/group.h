@@ -77,6 +77,7 @@ class Group {
   };
 
   [[nodiscard]] Member* find(std::uint32_t id);
+  [[nodiscard]] Member* find(std::uint8_t node, std::uint16_t life);
   Member& add(std::uint8_t node, std::uint16_t life);
   void remove(std::uint32_t id, std::vector<Addressed>& replies);
   void aim();

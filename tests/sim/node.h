@@ -61,6 +61,7 @@ struct Membership {
   Time asked_first = 0;    ///< the oldest that was not answered
   Time answered = 0;       ///< when the newest that was answered, was asked
   Time last_message = 0;   ///< replies keep their order
+  Time last_request = 0;   ///< and so do requests
 
   /// Counting what is about to be told to the core.
   [[nodiscard]] PartitionBits owned_soon() const {

@@ -14,7 +14,8 @@ std::string clock_text(Time now) {
 }
 
 std::string Oracle::name_of(std::uint32_t part) const {
-  const std::string lane = plan_.lanes == 1 ? "" : " of lane " + std::to_string(part / plan_.partitions);
+  const std::string lane =
+      plan_.lanes == 1 ? "" : " of lane " + std::to_string(part / plan_.partitions);
   return "partition " + std::to_string(part % plan_.partitions) + lane;
 }
 
@@ -80,7 +81,7 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
   const Time grace = plan_.lease();
   bool excused = log_until_[part % plan_.partitions % plan_.logs] + grace >= start;
   if (plan_.broadcast()) {
-    // Nobody waits there for a successor that cannot hear, nor for a group that does not choose one.
+    // Nobody leads on there until its successor hears, or the group has chosen one.
     const std::uint8_t assignee = assignee_[part];
     excused = excused || node_until_[assignee] + grace >= start || leaving_[assignee] ||
               group_until_ + grace >= start;

@@ -29,8 +29,12 @@ std::optional<std::int64_t> chance_of(Fault fault) {
 void leave_out_the_impossible(Plan& plan) {
   if (plan.exclusive()) {
     plan.faults.remove(Fault::truncation);  // docs/protocol.md section 3, assumption 1
-    // Who starts in the new topic cannot read how long the leases in the old one were.
-    if (plan.has(Fault::topic_made_again)) plan.faults.remove(Fault::other_leases);
+    // Who starts in the new topic cannot read how long the leases in the old one were, nor that
+    // its own mode is another.
+    if (plan.has(Fault::topic_made_again)) {
+      plan.faults.remove(Fault::other_leases);
+      plan.faults.remove(Fault::other_settings);
+    }
   } else {
     plan.faults.remove(Fault::group_lies);  // two assignees take turns for ever
   }
@@ -130,6 +134,12 @@ Time Plan::takeover() const {
   return session() + 2 * heartbeat() + rebalance + 4 * latency_max + heard;
 }
 
+Time Plan::skew() const {
+  // A stamp is cut to whole milliseconds: 1 ms of the bound is for that.
+  if (has(Fault::wide_skew)) return (clock_error() - kMs) / 2;
+  return beyond(Beyond::grace) ? 0 : clock_error() / 8;
+}
+
 Time Plan::longest_lease() const {
   if (!has(Fault::other_leases)) return lease();
   return exclusive() ? 3 * lease() : lease() * 3 / 2;
@@ -152,6 +162,8 @@ Plan make_plan(const Request& request) {
   plan.partitions = static_cast<std::uint32_t>(random.between(1, 8));
   plan.logs = static_cast<std::uint32_t>(random.between(1, 3));
   plan.assigning = static_cast<Assigning>(random.percent(60) ? 0 : random.between(1, 2));
+  // A classic member that waits in a join is not told either.
+  if (plan.beyond(Beyond::grace)) plan.assigning = Assigning::consumer;
   const bool fast = random.percent(8) && plan.assigning == Assigning::consumer;
   plan.profile = request.profile.value_or(fast ? Profile::fast : Profile::balanced);
   plan.processes = request.processes.value_or(plan.processes);

@@ -69,6 +69,8 @@ struct Plan {
   [[nodiscard]] Time clock_error() const {
     return (broadcast() ? timing.local_clock_error : timing.clock_error).count() * kMs;
   }
+  /// How far each of them is off, at most.
+  [[nodiscard]] Time skew() const;
   [[nodiscard]] bool has(Fault fault) const { return faults.has(fault); }
   [[nodiscard]] std::int64_t rate(Fault fault) const {
     return rates[static_cast<std::size_t>(fault)];

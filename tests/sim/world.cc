@@ -31,9 +31,7 @@ World::World(const Plan& plan)
   for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) groups_.emplace_back(plan_, lane);
   for (std::size_t i = 0; i < kFaultCount; ++i) chance_[i] = Random(seed, 100 + i);
   Random random(seed, 1);
-  const Time e = plan_.clock_error();
-  // A stamp is cut to whole milliseconds: 1 ms of the bound is for that.
-  const Time apart = plan_.has(Fault::wide_skew) ? (e - kMs) / 2 : e / 8;
+  const Time apart = plan_.skew();
   broker_skew_ = {-apart, apart, random.between(-apart, apart)};
   for (TopicLog& log : logs_) log.broker = static_cast<std::size_t>(random.between(0, 2));
   const std::int64_t ppm = plan_.has(Fault::drift) ? 250 : 20;

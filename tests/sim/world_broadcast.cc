@@ -14,9 +14,7 @@ namespace neliroute::sim {
 // Under the assumptions no broker is further than e from any of them.
 void World::set_wall_clocks() {
   Random random(plan_.request.seed, 4);
-  const Time e = plan_.clock_error();
-  const Time within = plan_.has(Fault::wide_skew) ? (e - kMs) / 2 : e / 8;
-  const Time apart = plan_.beyond(Beyond::clocks) ? 2 * plan_.session() : within;
+  const Time apart = plan_.beyond(Beyond::clocks) ? 2 * plan_.session() : plan_.skew();
   for (Node& node : nodes_) {
     const Time extreme = random.percent(50) ? apart : -apart;
     const Time any = random.between(-apart, apart);
@@ -105,8 +103,9 @@ bool World::notices_expulsion(Node& node) {
 // hear of it, nor of anything else. Only the end of its lease protects then.
 void World::forget_while_cut_off(Random& random) {
   Node* node = some_node(random);
-  if (node == nullptr) return;
-  const Time over = until(2 * plan_.session() + plan_.lease());
+  // Not so late that it is healed before its session is over by its own timer.
+  const Time over = now_ + 2 * plan_.session() + plan_.lease();
+  if (node == nullptr || over > chaos_end_) return;
   for (std::size_t link = 0; link < node->links.size(); ++link) cut_until(*node, link, over);
   for (Group& group : groups_) group.forget_all();
 }

@@ -66,7 +66,9 @@ void World::ask(Node& node, GroupRequest request) {
   node.member.asking = true;
   node.member.asked_at = now_;
   requests_.push_back(request);
-  plan_for(node, now_ + latency(node), Happening::group_request,
+  const Time lands = std::max(now_ + latency(node), node.member.last_request + 1);
+  node.member.last_request = lands;
+  plan_for(node, lands, Happening::group_request,
            static_cast<std::uint32_t>(requests_.size() - 1));
 }
 
