@@ -373,7 +373,7 @@ void Broadcast::on(const CloseRequested& event) {
 void Broadcast::end_drains() {
   for (std::uint32_t i = 0; i < partition_count(); ++i) {
     const Partition partition{i};
-    if (!state(partition).leading || !beside_->has_successor(partition)) continue;
+    if (!state(partition).leading || !beside_->has_successor(partition, now_)) continue;
     stop(partition, close_reason_, now_);
     evaluate(partition);
   }

@@ -120,6 +120,7 @@ void ClaimsBeside::on_claim(const Received& event, const Record& record, LocalTi
     if (awaited) p.claim_seq = 0;
     if (awaited && newer) {
       p.own = epoch;
+      p.has_successor = false;
       l.renewal_due = true;  // by it others learn who leads
       return;
     }
@@ -147,7 +148,7 @@ void ClaimsBeside::on_renewal(const Received& event, const Record& record, Local
   for_each_named(event, record, [&](Partition partition, State& p, const Epoch& epoch) {
     note_newest(p, epoch, now);
     const bool successor = record.id != options_.id && p.own && epoch > *p.own;
-    if (successor && record.leading.contains(partition)) p.has_successor = true;
+    if (successor && epoch == p.newest) p.has_successor = record.leading.contains(partition);
   });
 }
 
@@ -183,8 +184,10 @@ bool ClaimsBeside::history_was_read() const {
   return std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
 }
 
-bool ClaimsBeside::has_successor(Partition partition) const {
-  return partitions_[partition.value()].has_successor;
+// Not one that drains, was released or has gone silent: a partition may come back to this process.
+bool ClaimsBeside::has_successor(Partition partition, LocalTime now) const {
+  const State& p = partitions_[partition.value()];
+  return p.has_successor && now < p.newest_until;
 }
 
 std::optional<Error> ClaimsBeside::conflict(LocalTime now) const {

@@ -51,8 +51,8 @@ class ClaimsBeside {
 
   /// Every log was read as far as it went when its tail started.
   [[nodiscard]] bool history_was_read() const;
-  /// Another process says that it leads the partition by a later claim than the own one.
-  [[nodiscard]] bool has_successor(Partition partition) const;
+  /// Another process goes on saying that it leads the partition by a later claim than the own one.
+  [[nodiscard]] bool has_successor(Partition partition, LocalTime now) const;
   /// The error to refuse with, if the group runs with other settings.
   [[nodiscard]] std::optional<Error> conflict(LocalTime now) const;
   [[nodiscard]] std::optional<LocalTime> undecided_until(LocalTime now) const {

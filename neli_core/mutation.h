@@ -16,7 +16,7 @@ enum class Mutation : std::uint8_t {
   no_read_back,            ///< an acknowledgement extends the lease, not the reading of it
   lease_from_read,         ///< the lease counts from the reading of a record, not from its sending
   superseded,              ///< rule 4: a foreign claim does not stop the owner
-  stale,                   ///< rule 3: a renewal of a superseded epoch extends its lease
+  stale,                   ///< rule 3: a renewal of an older or superseded epoch extends the lease
   no_grace,                ///< rule 6, all of it
   grace_read,              ///< rule 6 (a): what was read as it came is not waited for
   grace_history,           ///< rule 6 (b): what lay in the log before is not waited for
@@ -33,6 +33,7 @@ enum class Mutation : std::uint8_t {
   stop_at_claim,           ///< non-exclusive: rule 4 of exclusive mode
   silent_drain,            ///< non-exclusive: who drains does not renew
   claim_while_draining,    ///< rule 1: who drains and is assigned again claims
+  claim_gives_up,          ///< rule 1: writing a claim gives up what is held
   waits_for_drainer,       ///< rule 9: nobody claims again because the holder drains, or is silent
   stop_when_revoked,       ///< rule 7: no drain
 };

@@ -7,6 +7,15 @@
 namespace neliroute {
 namespace {
 
+// Incs are one lane's affair, but each lane repeats what the others knew: where everybody of a lane
+// has gone, what they wrote soon lies below what a newcomer reads.
+std::int64_t inc_of_other_lane(const Record& record, const Received& event) {
+  if (!names_possible_epochs(record, event.stamped)) return 0;
+  const std::int64_t said = greatest_inc_in(record, event.stamped);
+  if (record.type != RecordType::claim) return said;
+  return std::max(said, claim_epoch(record, event.stamped, event.offset).inc);
+}
+
 // Names are for people and may be equal.
 bool is_own(const Record& record, const CoreOptions& self) {
   if (mutated(Mutation::own_by_name)) return record.process.name == self.process.name;
@@ -59,6 +68,7 @@ void Induction::on_record(const Received& event, const Record& record) {
   }
   if (record.lane != options_.lane) {
     ++counters_.records_other_lane;
+    l.greatest_inc = std::max(l.greatest_inc, inc_of_other_lane(record, event));
     return;
   }
   if (!names_possible_epochs(record, event.stamped)) {
@@ -205,8 +215,9 @@ void Induction::on_renewal(const Received& event, const Record& record) {
 void Induction::on_own_renewal(Partition partition, const Epoch& epoch, const Record& record) {
   PartitionState& p = state(partition);
   const bool ended = p.own && (p.own->superseded || p.own->outlived);
-  const bool current = p.own && p.own->epoch == epoch &&
-                       (!ended || (!exclusive() && p.own->draining) || mutated(Mutation::stale));
+  const bool current = p.own && (mutated(Mutation::stale) ||
+                                 (p.own->epoch == epoch &&
+                                  (!ended || (!exclusive() && p.own->draining))));
   if (!current) {
     ++counters_.renewals_stale;
   } else if (!log(log_of(partition)).check_pending) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 namespace neliroute {
 namespace {
 
@@ -82,15 +84,24 @@ std::optional<Error> SettingsAgreement::conflict(const std::optional<Seniority>&
   return std::nullopt;
 }
 
+// A senior that agrees may be long gone as well, and then another's settings are in force, which
+// may be of another mode: who takes part meanwhile could lead beside it.
 std::optional<LocalTime> SettingsAgreement::undecided_until(LocalTime now) const {
   std::optional<LocalTime> until;
   if (differing_count_ == 0) return until;
   for (const bool same_lane : {true, false}) {
     const Seen* first = senior(same_lane, now);
-    if (first == nullptr || first->fresh || !difference(*first)) continue;
+    if (first == nullptr || first->fresh || !somebody_differs(same_lane, now)) continue;
     until = std::max(until.value_or(kLongAgo), first->live_until);
   }
   return until;
+}
+
+bool SettingsAgreement::somebody_differs(bool same_lane, LocalTime now) const {
+  return std::any_of(seen_.begin(), seen_.end(), [&](const auto& entry) {
+    const Seen& seen = entry.second;
+    return seen.differs && seen.live_until > now && (seen.lane == lane_) == same_lane;
+  });
 }
 
 }  // namespace neliroute

@@ -36,7 +36,7 @@ class SettingsAgreement {
   /// `own`: no value before anything was written; everybody is senior then.
   [[nodiscard]] std::optional<Error> conflict(const std::optional<Seniority>& own,
                                               LocalTime now) const;
-  /// Until when it is not known whether a senior with other settings still lives.
+  /// Somebody has other settings, and until then it is not known whether the senior still lives.
   [[nodiscard]] std::optional<LocalTime> undecided_until(LocalTime now) const;
 
  private:
@@ -50,6 +50,7 @@ class SettingsAgreement {
     bool differs = false;
   };
   [[nodiscard]] const Seen* senior(bool same_lane, LocalTime now) const;
+  [[nodiscard]] bool somebody_differs(bool same_lane, LocalTime now) const;
   [[nodiscard]] std::optional<Error> difference(const Seen& seen) const;
   void forget(LocalTime now);
 

@@ -97,6 +97,7 @@ void Induction::write_claim(Log which, const std::vector<Partition>& partitions)
   ++next_seq_;
   for (const Partition partition : partitions) {
     PartitionState& p = state(partition);
+    if (mutated(Mutation::claim_gives_up)) end(partition, StopReason::superseded);
     p.claim = ClaimUnderWay{record.seq, now_};
     p.claim_due = false;
     p.last_claim_written = now_;

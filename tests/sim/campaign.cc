@@ -20,6 +20,7 @@ void add(Outcome& sum, const Outcome& one) {
   sum.transitions += one.transitions;
   sum.gaps += one.gaps;
   sum.lapses += one.lapses;
+  sum.refusals += one.refusals;
   sum.expelled += one.expelled;
   sum.rebalances += one.rebalances;
   sum.unowned += one.unowned;
@@ -105,6 +106,7 @@ void Campaign::report_counters() const {
   line("members expelled", sum_.expelled);
   line("tail gaps", sum_.gaps);
   line("leases lapsed", sum_.lapses);
+  line("settings refused", sum_.refusals);
   std::printf(" faults:\n");
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     line(to_string(static_cast<Fault>(i)), sum_.faults[i]);

@@ -25,13 +25,16 @@ enum class Happening : std::uint8_t {
   reread_lands,    ///< a: index of the question
   reread_answered,
   barrier_done,    ///< a: partition, b and c: epoch
-  topic_lost,      ///< a: log, b: tail version, c: 1 told, 0 reads on in the new one
+  topic_lost,      ///< a: log, b: tail version, c: 1 told; else reads on in the
+                   ///< new one, or by that time, when it is as long
   heartbeat_due,   ///< of a member; b: its count
   group_request,   ///< a: index of the message
   group_reply,     ///< a: index of the message
   announce,        ///< a rebalance event is next
   close_now,       ///< whether or not successors lead
   start_process,
+  beat_lands,      ///< `broadcast`: a: partition, b: when its writer gives up
+  beat_heard,      ///< a: partition
   // Not of a process:
   fault,           ///< a: kind
   expire_members,

@@ -12,7 +12,8 @@ std::string_view to_string(Fault fault) noexcept {
       "noise",          "coordinator_down",  "group_forgotten",  "reshuffle",
       "group_lies",     "tail_replaced",     "late_timer",       "slow_barrier",
       "slow_network",   "other_leases",      "drift",            "no_broker_time",
-      "wide_skew"};
+      "wide_skew",      "leader_flip",       "log_as_long",
+      "two_lanes",      "other_settings"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

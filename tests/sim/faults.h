@@ -46,8 +46,16 @@ enum class Fault : std::uint8_t {
   drift,              ///< of clocks, by up to 250 ppm from true time each
   no_broker_time,     ///< records stamped by their writers: the broker's time is not believed
   wide_skew,          ///< brokers' clocks apart by all of clock_error
+  // Drawn apart from those above:
+  leader_flip,        ///< a log moves between the slowest and the fastest broker, at once
+  log_as_long,        ///< who is not told of a new topic returns when it is as long as the old one
+  two_lanes,          ///< a fact: two groups of processes over the same slots, on the same logs
+  other_settings,     ///< a process that starts with other settings than the group's
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::wide_skew) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::other_settings) + 1;
+/// The kinds that one stream of chance draws; the later ones have another, so that adding one
+/// changes as few runs as possible.
+inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);
 
 using FaultCounts = std::array<std::uint64_t, kFaultCount>;
 

@@ -4,16 +4,23 @@
 
 namespace neliroute::sim {
 
-Group::Group(const Plan& plan, std::uint64_t seed)
+Group::Group(const Plan& plan, std::uint32_t lane)
     : assigning_(plan.assigning),
       partitions_(plan.partitions),
       session_(plan.session()),
-      random_(seed, 7),
+      random_(plan.request.seed, 7 + 100 * lane),
       target_(plan.partitions, 0) {}
 
 Group::Member* Group::find(std::uint32_t id) {
   for (Member& member : members_) {
     if (member.id == id) return &member;
+  }
+  return nullptr;
+}
+
+Group::Member* Group::find(std::uint8_t node, std::uint16_t life) {
+  for (Member& member : members_) {
+    if (member.node == node && member.life == life) return &member;
   }
   return nullptr;
 }
@@ -115,6 +122,8 @@ void Group::on(const GroupRequest& request, std::uint8_t node, std::uint16_t lif
     replies.push_back({node, life, {kind, member->id, 0}});
     return;
   }
+  // Who asks again because it still waits has its id since the first time (KIP-394).
+  if (member == nullptr) member = find(node, life);
   if (member == nullptr) member = &add(node, life);
   member->expires = now + session_;
   if (!joining_) start_rebalance();

@@ -34,6 +34,7 @@ struct GroupReply {
   Kind kind = Kind::nothing;
   std::uint32_t member = 0;
   PartitionBits assigned = 0;
+  std::int64_t sent = 0;
 };
 
 /// A reply to one process.
@@ -46,7 +47,7 @@ struct Addressed {
 class Group {
  public:
   Group() = default;
-  Group(const Plan& plan, std::uint64_t seed);
+  Group(const Plan& plan, std::uint32_t lane);
 
   /// Replies, not only to the one who asked.
   void on(const GroupRequest& request, std::uint8_t node, std::uint16_t life, Time now,
@@ -76,6 +77,7 @@ class Group {
   };
 
   [[nodiscard]] Member* find(std::uint32_t id);
+  [[nodiscard]] Member* find(std::uint8_t node, std::uint16_t life);
   Member& add(std::uint8_t node, std::uint16_t life);
   void remove(std::uint32_t id, std::vector<Addressed>& replies);
   void aim();

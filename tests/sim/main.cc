@@ -18,6 +18,9 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --from S             the first one (default 1)
   --jobs J             how many at once (default 1)
   --mode MODE          exclusive, non_exclusive (default: both)
+  --variation broadcast  the paper's own protocol instead of claimed
+  --beyond NAME[+NAME]  of its assumptions in exclusive mode, drop expelled_unnoticed, clocks,
+                       session, grace: then there must be two leaders
   --seed S             this seed alone
   --trace              tell everything that happens (with --seed)
   --without KIND,...   leave these kinds of fault out
@@ -28,6 +31,7 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --quiet              only the last lines
   --mutation NAME[+NAME]  break these clauses of the protocol on purpose
   --mutation-table     for each mutation the first seed that notices, among --seeds N
+  --pinned-beyond FILE  check that each line "NAME SEED" in it still shows two leaders
   --pinned FILE        check that the seeds in it, a line "MUTATION MODE SEED" each, still notice
 )";
 
@@ -35,6 +39,7 @@ struct Arguments {
   CampaignOptions campaign;
   std::vector<Mode> modes{Mode::exclusive, Mode::non_exclusive};
   std::string pinned;
+  std::string pinned_beyond;
   bool table = false;
 };
 
@@ -84,6 +89,15 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
   } else if (name == "--mode") {
     if (value != "exclusive" && value != "non_exclusive") refuse("no mode: " + value);
     arguments.modes = {value == "exclusive" ? Mode::exclusive : Mode::non_exclusive};
+  } else if (name == "--variation") {
+    if (value != "claimed" && value != "broadcast") refuse("no variation: " + value);
+    request.variation = value == "broadcast" ? Variation::broadcast : Variation::claimed;
+  } else if (name == "--beyond") {
+    const auto beyond = parse_beyond(value);
+    if (!beyond) refuse("no assumption: " + value);
+    request.beyond = *beyond;
+  } else if (name == "--pinned-beyond") {
+    arguments.pinned_beyond = value;
   } else if (name == "--mutation") {
     if (!mutate(value)) refuse("no mutation, or not built with any: " + value);
   } else if (name == "--pinned") {
@@ -146,6 +160,7 @@ Arguments read_arguments(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace neliroute::sim;
   const Arguments arguments = read_arguments(argc, argv);
+  if (!arguments.pinned_beyond.empty()) return check_beyond(arguments.pinned_beyond) ? 0 : 1;
   if (!arguments.pinned.empty()) return check_pinned(arguments.pinned) ? 0 : 1;
   if (arguments.table) return mutation_table(arguments.campaign) ? 0 : 1;
   bool held = true;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "neli_core/induction.h"
@@ -57,7 +58,10 @@ struct Membership {
   std::deque<Rebalance> pending;
   std::int64_t beat = 0;   ///< counts heartbeat timers: a newer one replaces an older
   Time asked_at = 0;
+  Time asked_first = 0;    ///< the oldest that was not answered
+  Time answered = 0;       ///< when the newest that was answered, was asked
   Time last_message = 0;   ///< replies keep their order
+  Time last_request = 0;   ///< and so do requests
 
   /// Counting what is about to be told to the core.
   [[nodiscard]] PartitionBits owned_soon() const {
@@ -69,10 +73,13 @@ struct Membership {
 
 struct Node {
   std::uint8_t index = 0;
+  std::uint8_t lane = 0;
   std::uint16_t life = 0;  ///< which start of it this is; events of an earlier one are void
   bool alive = false;
   bool closing = false;
-  std::optional<Induction> core;
+  bool other_settings = false;  ///< than the group's: it has to refuse
+  std::unique_ptr<Core> core;
+  milliseconds lease{0};
   std::optional<Directory> directory;
   Time clock_offset = 0;
   std::int64_t drift_ppm = 0;
@@ -82,6 +89,10 @@ struct Node {
   std::array<Reader, kLogsMax> readers;
   std::array<Link, kLogsMax + 1> links;
   Membership member;
+  /// `broadcast`: what it hears next of each partition, and whether that is under way.
+  std::array<std::int64_t, kPartitionsMax> heard{};
+  std::array<bool, kPartitionsMax> hearing{};
+  Time wall_offset = 0;
   Random random;
   ProcessId id = kNobody;
   /// What the lease vector said after the last event.
@@ -90,6 +101,9 @@ struct Node {
   std::array<Epoch, kPartitionsMax> acquired{};
   std::array<Epoch, kPartitionsMax> hinted{};
 
+  [[nodiscard]] bool reads(std::uint32_t partition) const {
+    return (member.owned >> partition & 1U) != 0;
+  }
   [[nodiscard]] LocalTime local(Time now) const {
     return LocalTime{microseconds{clock_offset + now + now * drift_ppm / 1'000'000}};
   }

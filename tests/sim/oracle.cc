@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <utility>
 
 namespace neliroute::sim {
 
@@ -12,46 +13,56 @@ std::string clock_text(Time now) {
   return text.data();
 }
 
-void Oracle::leads(std::uint8_t node, std::uint32_t partition, Time until, Time now) {
-  auto& ends = ends_[partition];
+std::string Oracle::name_of(std::uint32_t part) const {
+  const std::string lane =
+      plan_.lanes == 1 ? "" : " of lane " + std::to_string(part / plan_.partitions);
+  return "partition " + std::to_string(part % plan_.partitions) + lane;
+}
+
+Time Oracle::disturbed_until(std::uint8_t node) const {
+  return std::max(node_until_[node], *std::max_element(log_until_.begin(), log_until_.end()));
+}
+
+void Oracle::leads(std::uint8_t node, std::uint32_t part, Time until, Time now) {
+  auto& ends = ends_[part];
   const bool begins = until > now;
   if (begins && plan_.exclusive()) {
     for (std::uint8_t other = 0; other < plan_.processes; ++other) {
       if (other == node || ends[other] <= now) continue;
-      broken("two leaders of partition " + std::to_string(partition) + ": processes " +
+      broken("two leaders of " + name_of(part) + ": processes " +
                  std::to_string(other) + " and " + std::to_string(node),
              now);
     }
   }
-  if (begins && gap_since_[partition] != 0) close_gap(partition, now);
+  if (begins && gap_since_[part] != 0) close_gap(part, now);
   ends[node] = begins ? until : std::min(ends[node], now);
-  cover(partition, now);
+  cover(part, now);
 }
 
 void Oracle::died(std::uint8_t node, Time now) {
-  for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+  for (std::uint32_t p = 0; p < parts(); ++p) {
     if (ends_[p][node] > now) leads(node, p, now, now);
   }
 }
 
-void Oracle::cover(std::uint32_t partition, Time now) {
-  const bool was_led = covered_until_[partition] != 0;
+void Oracle::cover(std::uint32_t part, Time now) {
+  const bool was_led = covered_until_[part] != 0;
   Time until = 0;
   for (std::uint8_t n = 0; n < plan_.processes; ++n) {
-    until = std::max(until, ends_[partition][n]);
+    until = std::max(until, ends_[part][n]);
   }
   if (until > now) {
-    covered_until_[partition] = until;
+    covered_until_[part] = until;
     next_end_ = std::min(next_end_, until);
   } else if (was_led) {
-    covered_until_[partition] = 0;
-    open_gap(partition, now);
+    covered_until_[part] = 0;
+    open_gap(part, now);
   }
 }
 
 void Oracle::find_gaps(Time now) {
   next_end_ = INT64_MAX;
-  for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+  for (std::uint32_t p = 0; p < parts(); ++p) {
     const Time until = covered_until_[p];
     if (until == 0) continue;
     if (until < now) {
@@ -63,33 +74,39 @@ void Oracle::find_gaps(Time now) {
   }
 }
 
-void Oracle::open_gap(std::uint32_t partition, Time start) {
-  gap_since_[partition] = start;
+void Oracle::open_gap(std::uint32_t part, Time start) {
+  gap_since_[part] = start;
   if (plan_.exclusive()) return;
   // Who was cut off for a moment may need this long to show that it is back.
   const Time grace = plan_.lease();
-  bool excused = log_until_[partition % plan_.logs] + grace >= start;
+  bool excused = log_until_[part % plan_.partitions % plan_.logs] + grace >= start;
+  if (plan_.broadcast()) {
+    // Nobody leads on there until its successor hears, or the group has chosen one.
+    const std::uint8_t assignee = assignee_[part];
+    excused = excused || node_until_[assignee] + grace >= start || leaving_[assignee] ||
+              group_until_ + grace >= start;
+  }
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {
     // A successor that died before its predecessor had read that it leads is one of them.
-    excused = ends_[partition][n] + grace >= start && node_until_[n] != 0 &&
+    excused = ends_[part][n] + grace >= start && node_until_[n] != 0 &&
               node_until_[n] + grace >= start;
   }
   if (!excused) {
-    broken("partition " + std::to_string(partition) + " becomes unowned, and nothing was wrong",
+    broken(name_of(part) + " becomes unowned, and nothing was wrong",
            start);
   }
 }
 
-void Oracle::close_gap(std::uint32_t partition, Time now) {
-  const Time start = gap_since_[partition];
-  gap_since_[partition] = 0;
+void Oracle::close_gap(std::uint32_t part, Time now) {
+  const Time start = gap_since_[part];
+  gap_since_[part] = 0;
   longest_gap_ = std::max(longest_gap_, now - start);
   if (now > start) ++gaps_;
   if (plan_.exclusive()) return;
   const Time since = std::max(start, std::min(disturbed_until_, now));
-  const Time allowed = since + plan_.takeover() + further_rebalances(since);
+  const Time allowed = since + plan_.takeover() + further_rebalances(part, since);
   if (now > allowed) {
-    broken("partition " + std::to_string(partition) + " was unowned for " +
+    broken(name_of(part) + " was unowned for " +
                clock_text(now - start) + ", " + clock_text(now - allowed) +
                " longer than a take-over takes",
            now);
@@ -98,10 +115,11 @@ void Oracle::close_gap(std::uint32_t partition, Time now) {
 
 // With the classic protocol everybody joins anew for each: a take-over that needs two takes twice as
 // long (cooperative-sticky gives in the second what it took in the first).
-Time Oracle::further_rebalances(Time since) const {
+Time Oracle::further_rebalances(std::uint32_t part, Time since) const {
   if (plan_.assigning == Assigning::consumer) return 0;
-  const auto first = std::lower_bound(rebalances_.begin(), rebalances_.end(), since);
-  const auto count = static_cast<Time>(rebalances_.end() - first);
+  const std::vector<Time>& all = rebalances_[part / plan_.partitions];
+  const auto count =
+      static_cast<Time>(all.end() - std::lower_bound(all.begin(), all.end(), since));
   return std::max<Time>(count - 1, 0) * (plan_.rebalance() + 4 * plan_.latency_max);
 }
 
@@ -109,16 +127,17 @@ void Oracle::acquired(Node& node, Partition partition, const Epoch& epoch, Time 
   const std::string who = "process " + std::to_string(node.index) + " acquired partition " +
                           std::to_string(partition.value()) + " with " +
                           neliroute::to_string(epoch);
+  Acquisition& last = last_[node.lane * plan_.partitions + partition.value()];
+  const bool again = node.id == last.id;
+  if (!again) ++transitions_;
+  const Epoch before = std::exchange(last, {epoch, node.id}).epoch;
+  if (plan_.broadcast()) return;  // an epoch there tells ownerships apart, and is no fence
   Epoch& own = node.acquired[partition.value()];
   if (epoch < own) broken(who + " after its own " + neliroute::to_string(own), now);
   own = epoch;
-  Acquisition& last = last_[partition.value()];
-  const bool again = node.id == last.id;
-  if (!again) ++transitions_;
-  if (plan_.exclusive() && (again ? epoch < last.epoch : epoch <= last.epoch)) {
-    broken(who + " after " + neliroute::to_string(last.epoch), now);
+  if (plan_.exclusive() && (again ? epoch < before : epoch <= before)) {
+    broken(who + " after " + neliroute::to_string(before), now);
   }
-  last = {epoch, node.id};
 }
 
 void Oracle::broken(const std::string& what, Time now) {

@@ -1,6 +1,8 @@
 // What must hold, judged in true time from what leads() would answer: the lease vectors, not what
 // the state machines say about themselves.
 //
+// A part is one partition of one lane: each lane is judged for itself.
+//
 // Exclusive: never two leaders of a partition; epochs rise from one acquisition to the next.
 // Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
 // cut off), or its log was; and no longer than a take-over takes, counted from the last disturbance
@@ -21,6 +23,8 @@
 namespace neliroute::sim {
 
 inline constexpr std::size_t kNodesMax = 16;
+inline constexpr std::size_t kLanesMax = 2;
+inline constexpr std::size_t kPartsMax = kLanesMax * kPartitionsMax;
 
 class Oracle {
  public:
@@ -31,8 +35,11 @@ class Oracle {
     if (now > next_end_) find_gaps(now);
   }
   /// The process leads the partition from now until then (or not, if that is not after now).
-  void leads(std::uint8_t node, std::uint32_t partition, Time until, Time now);
+  void leads(std::uint8_t node, std::uint32_t part, Time until, Time now);
   void died(std::uint8_t node, Time now);
+  void leaves(std::uint8_t node, bool leaving) { leaving_[node] = leaving; }
+  /// The group gives it the part.
+  void assigned(std::uint8_t node, std::uint32_t part) { assignee_[part] = node; }
   void acquired(Node& node, Partition partition, const Epoch& epoch, Time now);
 
   /// Something is wrong with it until then: what it led may become unowned.
@@ -44,20 +51,24 @@ class Oracle {
     log_until_[log] = std::max(log_until_[log], until);
     disturb(until);
   }
+  /// It assigns nothing to anybody, or its assignees do not hear of it.
+  void disturb_group(Time until) {
+    group_until_ = std::max(group_until_, until);
+    disturb(until);
+  }
   /// No reason for a led partition to become unowned, but for it to stay so for longer.
   void disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
 
   /// The group has chosen assignees anew.
-  void rebalanced(Time now) { rebalances_.push_back(now); }
+  void rebalanced(std::size_t lane, Time now) { rebalances_[lane].push_back(now); }
 
   void broken(const std::string& what, Time now);
   [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
-  [[nodiscard]] bool led(std::uint8_t node, std::uint32_t partition, Time now) const {
-    return ends_[partition][node] > now;
+  [[nodiscard]] bool led(std::uint8_t node, std::uint32_t part, Time now) const {
+    return ends_[part][node] > now;
   }
-  [[nodiscard]] bool led(std::uint32_t partition, Time now) const {
-    return covered_until_[partition] > now;
-  }
+  /// Until when the process, or any log, was disturbed last.
+  [[nodiscard]] Time disturbed_until(std::uint8_t node) const;
   /// Acquisitions by another process than the one before.
   [[nodiscard]] std::uint64_t transitions() const noexcept { return transitions_; }
   [[nodiscard]] Time longest_gap() const noexcept { return longest_gap_; }
@@ -69,20 +80,25 @@ class Oracle {
     ProcessId id = kNobody;
   };
   void find_gaps(Time now);
-  void open_gap(std::uint32_t partition, Time start);
-  void close_gap(std::uint32_t partition, Time now);
-  void cover(std::uint32_t partition, Time now);
-  [[nodiscard]] Time further_rebalances(Time since) const;
+  void open_gap(std::uint32_t part, Time start);
+  void close_gap(std::uint32_t part, Time now);
+  void cover(std::uint32_t part, Time now);
+  [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }
+  [[nodiscard]] std::string name_of(std::uint32_t part) const;
+  [[nodiscard]] Time further_rebalances(std::uint32_t part, Time since) const;
 
   const Plan& plan_;
-  std::array<std::array<Time, kNodesMax>, kPartitionsMax> ends_{};
-  std::array<Time, kPartitionsMax> covered_until_{};  ///< 0: not led
-  std::array<Time, kPartitionsMax> gap_since_{};      ///< 0: none
-  std::array<Acquisition, kPartitionsMax> last_{};
+  std::array<std::array<Time, kNodesMax>, kPartsMax> ends_{};
+  std::array<Time, kPartsMax> covered_until_{};  ///< 0: not led
+  std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
+  std::array<Acquisition, kPartsMax> last_{};
+  std::array<std::uint8_t, kPartsMax> assignee_{};  ///< the last one
+  std::array<bool, kNodesMax> leaving_{};
   std::array<Time, kNodesMax> node_until_{};
   std::array<Time, kLogsMax> log_until_{};
+  Time group_until_ = 0;
   Time disturbed_until_ = 0;
-  std::vector<Time> rebalances_;
+  std::array<std::vector<Time>, kLanesMax> rebalances_;
   Time next_end_ = INT64_MAX;
   Time longest_gap_ = 0;
   std::uint64_t gaps_ = 0;

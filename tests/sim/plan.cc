@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-
-#include "tests/sim/random.h"
+#include <utility>
 
 namespace neliroute::sim {
 namespace {
@@ -19,33 +18,79 @@ bool is_planned_move(Fault fault) {
          fault == Fault::drift || fault == Fault::noise;
 }
 
+// What is not drawn like the rest.
+std::optional<std::int64_t> chance_of(Fault fault) {
+  if (fault == Fault::two_lanes) return 15;
+  if (fault == Fault::other_settings) return 10;
+  return std::nullopt;
+}
+
 // What breaks an assumption under which the mode is proven.
 void leave_out_the_impossible(Plan& plan) {
   if (plan.exclusive()) {
     plan.faults.remove(Fault::truncation);  // docs/protocol.md section 3, assumption 1
-    // Who starts in the new topic cannot read how long the leases in the old one were.
-    if (plan.has(Fault::topic_made_again)) plan.faults.remove(Fault::other_leases);
+    // Who starts in the new topic cannot read how long the leases in the old one were, nor that
+    // its own mode is another.
+    if (plan.has(Fault::topic_made_again)) {
+      plan.faults.remove(Fault::other_leases);
+      plan.faults.remove(Fault::other_settings);
+    }
   } else {
     plan.faults.remove(Fault::group_lies);  // two assignees take turns for ever
+  }
+}
+
+constexpr Fault kOfBroadcast[] = {
+    Fault::write_lost,    Fault::write_late,        Fault::pause,            Fault::cut_log,
+    Fault::cut_one_way,   Fault::cut_full,          Fault::crash,            Fault::leave,
+    Fault::short_leave,   Fault::leader_change,     Fault::broker_clock_step, Fault::reshuffle,
+    Fault::coordinator_down, Fault::late_timer,     Fault::slow_barrier,     Fault::slow_network,
+    Fault::drift,         Fault::wide_skew,         Fault::leader_flip,      Fault::two_lanes};
+/// Where only the grace is left to protect: nothing else than what is planned goes wrong.
+constexpr Fault kOfGrace[] = {Fault::crash, Fault::leave, Fault::leader_flip, Fault::wide_skew,
+                              Fault::drift, Fault::late_timer};
+
+// Under the assumptions of `broadcast`, but for those that the request drops.
+void keep_to_the_assumptions(Plan& plan) {
+  const FaultSet drawn = std::exchange(plan.faults, {});
+  const auto keep = [&](Fault fault) {
+    if (drawn.has(fault)) plan.faults.add(fault);
+  };
+  if (plan.beyond(Beyond::grace)) {
+    for (const Fault fault : kOfGrace) keep(fault);
+  } else {
+    for (const Fault fault : kOfBroadcast) keep(fault);
+  }
+  if (!plan.exclusive()) {
+    // Both go on leading, which non-exclusive mode allows.
+    keep(Fault::cut_coordinator);
+    keep(Fault::group_forgotten);
+  }
+  if (plan.beyond(Beyond::expelled_unnoticed)) plan.faults.add(Fault::cut_coordinator);
+  if (plan.beyond(Beyond::session) || plan.beyond(Beyond::grace)) {
+    plan.faults.add(Fault::group_forgotten);
   }
 }
 
 void choose_faults(Plan& plan, Random& random) {
   const bool calm = random.percent(12);
   const std::int64_t percent = random.percent(30) ? 15 : 50;
+  Random apart(plan.request.seed, 2);
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     const auto fault = static_cast<Fault>(i);
-    const bool drawn = random.percent(percent);
+    Random& chance = i < kFaultsDrawnFirst ? random : apart;
+    const bool drawn = chance.percent(chance_of(fault).value_or(percent));
     const bool wanted = plan.request.all_faults || (drawn && (!calm || is_planned_move(fault)));
     if (wanted) plan.faults.add(fault);
-    plan.rates[i] = is_of_records(fault) ? random.magnitude(1, 100)
-                                         : random.magnitude(2 * kSecond, 60 * kSecond);
+    plan.rates[i] = is_of_records(fault) ? chance.magnitude(1, 100)
+                                         : chance.magnitude(2 * kSecond, 60 * kSecond);
   }
   for (const Fault rare : {Fault::topic_made_again, Fault::no_broker_time}) {
     if (random.percent(60) && !plan.request.all_faults) plan.faults.remove(rare);
   }
   if (plan.request.all_faults) plan.faults.remove(Fault::no_broker_time);
   leave_out_the_impossible(plan);
+  if (plan.broadcast()) keep_to_the_assumptions(plan);
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     if (plan.request.without.has(static_cast<Fault>(i))) plan.faults.remove(static_cast<Fault>(i));
   }
@@ -54,6 +99,8 @@ void choose_faults(Plan& plan, Random& random) {
 Timing timing_for(const Plan& plan) {
   TimingRequest request;
   request.mode = plan.request.mode;
+  request.variation = plan.request.variation;
+  request.groups = plan.broadcast() ? plan.lanes : 1;
   request.profile = plan.profile;
   SessionFacts facts;
   facts.protocol = plan.assigning == Assigning::consumer ? GroupProtocol::consumer
@@ -84,7 +131,29 @@ Time Plan::rebalance() const {
 }
 
 Time Plan::takeover() const {
-  return session() + 2 * heartbeat() + rebalance() + 4 * latency_max;
+  // Who was given a partition leads it once it has heard a record.
+  const Time heard = broadcast() ? interval() * lanes : 0;
+  return session() + 2 * heartbeat() + rebalance() + 4 * latency_max + heard;
+}
+
+Time Plan::skew() const {
+  // A stamp is cut to whole milliseconds: 1 ms of the bound is for that.
+  if (has(Fault::wide_skew)) return (clock_error() - kMs) / 2;
+  return beyond(Beyond::grace) ? 0 : clock_error() / 8;
+}
+
+Time Plan::longest_lease() const {
+  if (!has(Fault::other_leases)) return lease();
+  return exclusive() ? 3 * lease() : lease() * 3 / 2;
+}
+
+// Exclusive mode needs no lease below the session, nor leases of a size (protocol.md section 3).
+// Non-exclusive mode needs one above what a take-over takes.
+milliseconds Plan::other_lease(Random& random) const {
+  const milliseconds own = timing.lease;
+  if (!exclusive()) return own * 3 / 2;
+  const milliseconds sizes[] = {own / 2, own * 3 / 2, own * 3};
+  return sizes[random.between(0, 2)];
 }
 
 Plan make_plan(const Request& request) {
@@ -95,6 +164,8 @@ Plan make_plan(const Request& request) {
   plan.partitions = static_cast<std::uint32_t>(random.between(1, 8));
   plan.logs = static_cast<std::uint32_t>(random.between(1, 3));
   plan.assigning = static_cast<Assigning>(random.percent(60) ? 0 : random.between(1, 2));
+  // A classic member that waits in a join is not told either.
+  if (plan.beyond(Beyond::grace)) plan.assigning = Assigning::consumer;
   const bool fast = random.percent(8) && plan.assigning == Assigning::consumer;
   plan.profile = request.profile.value_or(fast ? Profile::fast : Profile::balanced);
   plan.processes = request.processes.value_or(plan.processes);
@@ -106,8 +177,13 @@ Plan make_plan(const Request& request) {
   plan.end_percent = random.percent(30) ? 100 : random.between(5, 30);
   plan.exact_tail = random.percent(60);
   choose_faults(plan, random);
+  if (plan.has(Fault::two_lanes)) {
+    plan.processes = request.processes.value_or(std::max(plan.processes, 4U));
+    plan.lanes = std::min(plan.processes, 2U);
+  }
   plan.timing = timing_for(plan);
-  plan.recovery = plan.takeover() + 4 * plan.lease() + 4 * kSecond;
+  plan.hints = Random(request.seed, 3).percent(50);
+  plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
   return plan;
 }
 
@@ -118,6 +194,9 @@ std::string describe(const Plan& plan) {
                      std::to_string(plan.partitions) + " --logs " + std::to_string(plan.logs) +
                      " --profile " + std::string(neliroute::to_string(plan.profile)) +
                      " --chaos " + std::to_string(plan.chaos / kMs) + "ms";
+  if (plan.broadcast()) text += " --variation broadcast";
+  const std::string beyond = to_string(plan.request.beyond);
+  if (!beyond.empty()) text += " --beyond " + beyond;
   if (plan.request.all_faults) text += " --all-faults";
   std::string without;
   std::string with;

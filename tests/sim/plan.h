@@ -10,8 +10,10 @@
 
 #include "neli_core/options.h"
 #include "neli_core/timing.h"
+#include "tests/sim/beyond.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/faults.h"
+#include "tests/sim/random.h"
 
 namespace neliroute::sim {
 
@@ -22,6 +24,8 @@ enum class Assigning { consumer, cooperative, eager };
 struct Request {
   std::uint64_t seed = 1;
   Mode mode = Mode::exclusive;
+  Variation variation = Variation::claimed;
+  BeyondSet beyond;                      ///< assumptions of `broadcast` that do not hold
   FaultSet without;                      ///< kinds to leave out
   bool all_faults = false;               ///< every kind that the mode allows
   std::optional<std::uint32_t> processes;
@@ -37,6 +41,7 @@ struct Plan {
   std::uint32_t processes = 0;
   std::uint32_t partitions = 0;
   std::uint32_t logs = 0;
+  std::uint32_t lanes = 1;  ///< process i is of lane i % lanes
   Profile profile = Profile::balanced;
   Assigning assigning = Assigning::consumer;
   Timing timing;
@@ -50,9 +55,22 @@ struct Plan {
   Time latency_min = 0;
   Time latency_max = 0;
   std::int64_t end_percent = 0;  ///< how often a reader is told that it read all
+  bool hints = false;            ///< `broadcast`: claims travel beside
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before
 
   [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }
+  [[nodiscard]] bool broadcast() const { return request.variation == Variation::broadcast; }
+  [[nodiscard]] bool beyond(Beyond what) const { return request.beyond.has(what); }
+  /// Whether a client whose coordinator has not answered for a session gives up by itself.
+  [[nodiscard]] bool notices_expulsion() const {
+    return broadcast() && exclusive() && !beyond(Beyond::expelled_unnoticed);
+  }
+  /// How far two clocks may be apart: of brokers, or (`broadcast`) of broker and process.
+  [[nodiscard]] Time clock_error() const {
+    return (broadcast() ? timing.local_clock_error : timing.clock_error).count() * kMs;
+  }
+  /// How far each of them is off, at most.
+  [[nodiscard]] Time skew() const;
   [[nodiscard]] bool has(Fault fault) const { return faults.has(fault); }
   [[nodiscard]] std::int64_t rate(Fault fault) const {
     return rates[static_cast<std::size_t>(fault)];
@@ -61,6 +79,9 @@ struct Plan {
   [[nodiscard]] Time session() const { return timing.session.count() * kMs; }
   [[nodiscard]] Time heartbeat() const { return timing.heartbeat.count() * kMs; }
   [[nodiscard]] Time interval() const { return timing.interval.count() * kMs; }
+  /// With Fault::other_leases: the longest that a process may have, and one of them.
+  [[nodiscard]] Time longest_lease() const;
+  [[nodiscard]] milliseconds other_lease(Random& random) const;
   /// A crashed owner's partitions are led again by then (non-exclusive mode).
   [[nodiscard]] Time takeover() const;
   [[nodiscard]] Time rebalance() const;

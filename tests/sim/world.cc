@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "neli_core/broadcast.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute::sim {
@@ -21,40 +22,42 @@ constexpr std::uint64_t kEventsMax = 40'000'000;
 World::World(const Plan& plan)
     : plan_(plan),
       oracle_(plan_),
-      group_(plan_, plan.request.seed),
       nodes_(plan.processes),
       logs_(plan.logs),
+      beats_(plan.partitions),
       now_(kBeginning),
       start_(kBeginning) {
   const std::uint64_t seed = plan.request.seed;
+  for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) groups_.emplace_back(plan_, lane);
   for (std::size_t i = 0; i < kFaultCount; ++i) chance_[i] = Random(seed, 100 + i);
   Random random(seed, 1);
-  const std::int64_t e = plan_.timing.clock_error.count() * kMs;
-  // A stamp is cut to whole milliseconds: 1 ms of the bound is for that.
-  const Time apart = plan_.has(Fault::wide_skew) ? (e - kMs) / 2 : e / 8;
+  const Time apart = plan_.skew();
   broker_skew_ = {-apart, apart, random.between(-apart, apart)};
   for (TopicLog& log : logs_) log.broker = static_cast<std::size_t>(random.between(0, 2));
   const std::int64_t ppm = plan_.has(Fault::drift) ? 250 : 20;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     node.index = static_cast<std::uint8_t>(i);
+    node.lane = static_cast<std::uint8_t>(i % plan.lanes);
     node.random = Random(seed, 1000 + i);
     node.clock_offset = node.random.between(0, 1'000'000 * kMs);
     node.drift_ppm = node.random.percent(40) ? (node.random.percent(50) ? ppm : -ppm)
                                              : node.random.between(-ppm, ppm);
     plan_for(node, start_ + node.random.between(0, 3 * kSecond), Happening::start_process);
   }
+  if (plan_.broadcast()) set_wall_clocks();
   chaos_end_ = start_ + plan_.chaos;
   recovered_by_ = chaos_end_ + plan_.recovery;
   end_ = std::max(recovered_by_ + kWatched, start_ + kShortest);
   for (const Fault fact : {Fault::other_leases, Fault::drift, Fault::no_broker_time,
-                           Fault::wide_skew}) {
+                           Fault::wide_skew, Fault::two_lanes}) {
     if (plan_.has(fact)) count(fact);
   }
   plan_faults();
   plan_at(chaos_end_, Happening::heal);
   plan_at(start_ + 100 * kMs, Happening::expire_members);
-  plan_at(recovered_by_, Happening::check_alive);
+  // Who may not believe its clock does not lead, and that is as it should.
+  if (!plan_.beyond(Beyond::clocks)) plan_at(recovered_by_, Happening::check_alive);
 }
 
 Outcome World::run() {
@@ -64,13 +67,20 @@ Outcome World::run() {
     if (event.at > end_) break;
     oracle_.advance(event.at);
     now_ = event.at;
-    const std::uint64_t rebalances = group_.rebalances();
     handle(event);
-    if (group_.rebalances() != rebalances) oracle_.rebalanced(now_);
+    note_rebalances();
     if (++events_ > kEventsMax) oracle_.broken("it does not come to rest", now_);
   }
   finish(outcome);
   return outcome;
+}
+
+void World::note_rebalances() {
+  for (std::size_t lane = 0; lane < groups_.size(); ++lane) {
+    if (groups_[lane].rebalances() == rebalances_[lane]) continue;
+    rebalances_[lane] = groups_[lane].rebalances();
+    oracle_.rebalanced(lane, now_);
+  }
 }
 
 void World::finish(Outcome& outcome) {
@@ -85,8 +95,11 @@ void World::finish(Outcome& outcome) {
   outcome.transitions = oracle_.transitions();
   outcome.gaps = gaps_;
   outcome.lapses = lapses_;
-  outcome.expelled = group_.expelled();
-  outcome.rebalances = group_.rebalances();
+  outcome.refusals = refusals_;
+  for (const Group& group : groups_) {
+    outcome.expelled += group.expelled();
+    outcome.rebalances += group.rebalances();
+  }
   outcome.unowned = oracle_.gaps();
   outcome.longest_unowned = oracle_.longest_gap();
   outcome.simulated = std::min(now_, end_) - start_;
@@ -107,8 +120,10 @@ void World::handle(const Planned& event) {
       return strike(static_cast<Fault>(event.a));
     case Happening::expire_members:
       if (now_ >= coordinator_down_until_) {
-        group_.expire(now_, addressed_);
-        reply_to(addressed_);
+        for (Group& group : groups_) {
+          group.expire(now_, addressed_);
+          reply_to(addressed_);
+        }
       }
       return plan_at(now_ + plan_.heartbeat() / 4, Happening::expire_members);
     case Happening::heal:
@@ -129,6 +144,7 @@ void World::handle_for(Node& node, const Planned& event) {
     // The network carries what was sent, whether or not its sender still runs.
     return land(node, event.a, node.alive && event.life == node.life);
   }
+  if (event.what == Happening::beat_lands) return beat_lands(node, event);
   if (!node.alive || event.life != node.life) return;
   if (event.what == Happening::reread_lands) return reread_lands(node, event.a);
   if (node.paused_until > now_) {
@@ -165,6 +181,8 @@ void World::handle_for(Node& node, const Planned& event) {
       return on_reply(node, replies_[event.a]);
     case Happening::announce:
       return announce(node);
+    case Happening::beat_heard:
+      return hear(node, event.a);
     case Happening::close_now:
       return step(node, CloseRequested{node.local(now_)});
     default:
@@ -183,10 +201,12 @@ void World::start_process(Node& node) {
   ++node.life;
   node.alive = true;
   node.closing = false;
+  oracle_.leaves(node.index, false);
   node.armed_for = kNever;
   node.paused_until = 0;
   node.readers = {};
   node.member = {};
+  node.hearing = {};
   node.leases.fill(kLongAgo);
   node.acquired.fill(kNoEpoch);
   node.hinted.fill(kNoEpoch);
@@ -194,33 +214,55 @@ void World::start_process(Node& node) {
   node.id = core.id = ProcessId{node.random.next() << 8 | next_id_++};
   core.mode = plan_.request.mode;
   core.lease = plan_.timing.lease;
-  if (plan_.has(Fault::other_leases) && node.random.percent(50)) core.lease = core.lease * 3 / 2;
-  core.interval = plan_.timing.interval;
+  if (plan_.has(Fault::other_leases) && node.random.percent(50)) {
+    core.lease = plan_.other_lease(node.random);
+  }
+  core.interval = std::min(plan_.timing.interval, core.lease / 4);
   core.clock_error = plan_.timing.clock_error;
   core.believe_broker_time = !plan_.has(Fault::no_broker_time);
+  core.lane = Lane{node.lane};
   core.settings = {"g", 64, plan_.partitions, plan_.logs, "xxh3", ""};
+  choose_settings(node, core);
   core.process = {"the same name", "10.0.0.7:8080", {}};  // names are for people: all are equal
-  const milliseconds lease = core.lease;
-  auto made = Induction::make(std::move(core));
-  if (!made) {
-    oracle_.broken("the options are refused: " + made.error().message(), now_);
-    return;
-  }
-  node.core.emplace(std::move(*made));
+  node.lease = core.lease;
+  node.core = make_core(core);
+  if (!node.core) return;
   node.directory.emplace(
-      DirectoryOptions{plan_.partitions, plan_.logs, Lane{}, plan_.request.mode, lease});
+      DirectoryOptions{plan_.partitions, plan_.logs, Lane{node.lane}, core.mode, core.lease});
   tell(node, "starts as " + to_string(node.id));
-  for (std::uint32_t l = 0; l < plan_.logs; ++l) restart_reader(node, l, 0);
+  const bool reads = !plan_.broadcast() || plan_.hints;
+  for (std::uint32_t l = 0; l < plan_.logs && reads; ++l) restart_reader(node, l, 0);
   on_timer(node);
+}
+
+std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
+  const auto own = [&](auto made) -> std::unique_ptr<Core> {
+    if (!made) {
+      oracle_.broken("the options are refused: " + made.error().message(), now_);
+      return nullptr;
+    }
+    return std::make_unique<std::decay_t<decltype(*made)>>(std::move(*made));
+  };
+  if (!plan_.broadcast()) return own(Induction::make(options));
+  BroadcastOptions broadcast;
+  broadcast.core = options;
+  broadcast.session = plan_.timing.session;
+  broadcast.local_clock_error = plan_.timing.local_clock_error;
+  broadcast.groups = plan_.lanes;
+  broadcast.hints = plan_.hints;
+  return own(Broadcast::make(broadcast));
 }
 
 // Its answers end with it; what it wrote may still arrive.
 void World::end_process(Node& node) {
   if (!node.alive) return;
   node.alive = false;
-  gaps_ += node.core->counters().gaps;
-  lapses_ += node.core->counters().lapses;
+  if (const auto* claimed = dynamic_cast<const Induction*>(node.core.get())) {
+    gaps_ += claimed->counters().gaps;
+    lapses_ += claimed->counters().lapses;
+  }
   oracle_.died(node.index, now_);
+  if (node.other_settings) mismatched_until_ = now_ + 4 * plan_.longest_lease();
   node.core.reset();
   node.directory.reset();
 }
@@ -253,6 +295,7 @@ void World::carry_out(Node& node) {
   for (const Transition& transition : ready.transitions) note(node, transition);
   watch_hints(node);
   if (ready.rebalances_done > 0) finish_rebalances(node, ready.rebalances_done);
+  if (ready.broadcast) broadcast(node);
   for (Write& write : ready.writes) send(node, write);
   for (const Log log : ready.restart_tails) restart_reader(node, log.value(), 0);
   for (const RereadRequest& request : ready.rereads) ask_again(node, request);
@@ -261,11 +304,7 @@ void World::carry_out(Node& node) {
   if (plan_.request.trace) {
     for (const Notice& notice : ready.notices) tell(node, notice.text);
   }
-  if (ready.refused && ready.refused->code() == Errc::barrier_stuck) {
-    oracle_.disturb_node(node.index, now_ + plan_.lease());  // as it should; it leaves
-  } else if (ready.refused) {
-    oracle_.broken("a process refuses: " + ready.refused->message(), now_);
-  }
+  if (ready.refused) on_refusal(node, *ready.refused);
   if (!ready.closed) return arm(node);
   tell(node, "has closed");
   end_process(node);
@@ -280,6 +319,7 @@ void World::note(Node& node, const Transition& transition) {
                    to_string(transition.epoch) + " " + to_string(transition.reason));
   }
   if (transition.kind == TransitionKind::acquired) {
+    check_harmless(node, p);
     oracle_.acquired(node, p, transition.epoch, now_);
   } else if (transition.kind == TransitionKind::stopped) {
     node.directory->forget_owner(p, node.id, transition.at);
@@ -305,7 +345,7 @@ void World::watch(Node& node) {
 
 void World::tell_oracle(const Node& node, std::uint32_t p) {
   const bool led = node.leases[p] > node.local(now_);
-  oracle_.leads(node.index, p, led ? node.true_time(node.leases[p]) : now_, now_);
+  oracle_.leads(node.index, part_of(node, p), led ? node.true_time(node.leases[p]) : now_, now_);
 }
 
 void World::watch_hints(Node& node) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,16 @@ struct Outcome {
   std::uint64_t transitions = 0;
   std::uint64_t gaps = 0;       ///< of the tail, noticed by processes
   std::uint64_t lapses = 0;
+  std::uint64_t refusals = 0;   ///< of settings that are not the group's
   std::uint64_t expelled = 0;
   std::uint64_t rebalances = 0;
   std::uint64_t unowned = 0;    ///< times that a led partition had no leader
   Time longest_unowned = 0;
   Time simulated = 0;
 };
+
+/// What brokers' clocks show at the true time 0, milliseconds.
+inline constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
 
 class World {
  public:
@@ -74,6 +79,7 @@ class World {
                 std::int64_t b = 0, std::int64_t c = 0);
   Time latency(Node& node);
   void start_process(Node& node);
+  [[nodiscard]] std::unique_ptr<Core> make_core(const CoreOptions& options);
   void end_process(Node& node);
   void step(Node& node, const Event& event);
   void on_timer(Node& node);
@@ -84,6 +90,7 @@ class World {
   void watch_hints(Node& node);
   void arm(Node& node);
   void finish(Outcome& outcome);
+  void note_rebalances();
 
   // world_log.cc: the ledger.
   void send(Node& node, Write& write);
@@ -123,6 +130,8 @@ class World {
   void strike_log(Fault fault, std::uint32_t log, Random& random);
   void strike_group(Fault fault, Random& random);
   void make_topic_again(Random& random);
+  void await_as_long(Node& node, Time at_least, bool coordinator_too);
+  void cut_until(Node& node, std::size_t link, Time when);
   void on_topic_lost(Node& node, const Planned& event);
   void odd_claim(std::uint32_t log, Random& random);
   void noise(std::uint32_t log, Random& random);
@@ -131,11 +140,31 @@ class World {
   void lie(Random& random);
   void heal();
   void check_alive();
+  void check_alive(std::uint8_t lane, std::uint32_t partition);
+
+  // world_broadcast.cc: variation `broadcast`.
+  void set_wall_clocks();
+  void broadcast(Node& node);
+  void beat_lands(Node& node, const Planned& event);
+  void start_hearing(Node& node, PartitionBits parts);
+  void schedule_hearing(Node& node, std::uint32_t partition, Time when);
+  void hear(Node& node, std::uint32_t partition);
+  [[nodiscard]] bool notices_expulsion(Node& node);
+  void forget_while_cut_off(Random& random);
+
+  // world_settings.cc: who starts with other settings than the group's.
+  void choose_settings(Node& node, CoreOptions& core);
+  void on_refusal(Node& node, const Error& error);
+  void check_harmless(const Node& node, Partition partition);
   bool happens(Fault fault, Random& random);
   void count(Fault fault) { ++faults_[static_cast<std::size_t>(fault)]; }
   [[nodiscard]] Time until(Time length) const;
   [[nodiscard]] bool chaos() const { return now_ < chaos_end_; }
   [[nodiscard]] Node* some_node(Random& random);
+  [[nodiscard]] std::uint32_t part_of(const Node& node, std::uint32_t partition) const {
+    return node.lane * plan_.partitions + partition;
+  }
+  [[nodiscard]] Group& group_of(const Node& node) { return groups_[node.lane]; }
 
   void tell(const Node& node, const std::string& what) const;
   void tell(const std::string& what) const;
@@ -143,9 +172,11 @@ class World {
   Plan plan_;
   EventQueue queue_;
   Oracle oracle_;
-  Group group_;
+  std::vector<Group> groups_;  ///< by lane
+  std::array<std::uint64_t, kLanesMax> rebalances_{};
   std::vector<Node> nodes_;
   std::vector<TopicLog> logs_;
+  std::vector<std::vector<BrokerTime>> beats_;  ///< by partition: stamps by offset
   std::array<Time, 3> broker_skew_{};
   std::uint64_t topic_ = 1;
   Time topic_away_until_ = 0;
@@ -170,6 +201,8 @@ class World {
   std::uint64_t starts_ = 0;
   std::uint64_t gaps_ = 0;
   std::uint64_t lapses_ = 0;
+  std::uint64_t refusals_ = 0;
+  Time mismatched_until_ = 0;  ///< records of one with other settings may still count
 };
 
 }  // namespace neliroute::sim

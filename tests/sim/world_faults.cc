@@ -11,7 +11,7 @@ namespace {
 bool strikes_by_itself(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::retention) ||
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
-         fault == Fault::slow_network;
+         fault == Fault::slow_network || fault == Fault::leader_flip;
 }
 
 bool is_of_node(Fault fault) {
@@ -76,14 +76,14 @@ void World::strike(Fault fault) {
 }
 
 void World::strike_node(Fault fault, Node& node, Random& random) {
-  const Time longest = 2 * plan_.lease() + plan_.session();
+  const Time longest = std::max(2 * plan_.lease(), plan_.longest_lease()) + plan_.session();
   const Time over = until(random.magnitude(10 * kMs, longest));
   const auto log = static_cast<std::size_t>(
       random.between(0, static_cast<std::int64_t>(logs_.size()) - 1));
   if (fault == Fault::cut_coordinator) {
     node.links[kCoordinator].there_until = over;
     node.links[kCoordinator].back_until = random.percent(50) ? over : now_;
-    return oracle_.disturb(over);
+    return oracle_.disturb_group(over);
   }
   if (fault != Fault::leave) oracle_.disturb_node(node.index, over);
   switch (fault) {
@@ -105,6 +105,7 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     case Fault::leave:
     case Fault::short_leave: {
       node.closing = true;
+      oracle_.leaves(node.index, true);
       oracle_.disturb(now_);
       const LocalTime bound = fault == Fault::leave
                                   ? kNever
@@ -128,7 +129,7 @@ void World::pause(Node& node, Time over) {
   // Its clock stands still, and with it every lease.
   node.clock_offset -= over - now_;
   for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
-    if (oracle_.led(node.index, p, now_)) tell_oracle(node, p);
+    if (oracle_.led(node.index, part_of(node, p), now_)) tell_oracle(node, p);
   }
 }
 
@@ -139,6 +140,9 @@ void World::strike_log(Fault fault, std::uint32_t log, Random& random) {
       l.broker = static_cast<std::size_t>(random.between(0, 2));
       l.away_until = until(random.magnitude(kMs, 2 * plan_.session()));
       return oracle_.disturb_log(log, l.away_until);
+    case Fault::leader_flip:
+      l.broker = l.broker == 0 ? 1 : 0;
+      return;
     case Fault::broker_clock_step: {
       const Time apart = broker_skew_[1];
       broker_skew_[2] = random.between(-apart, apart);
@@ -170,12 +174,15 @@ void World::strike_group(Fault fault, Random& random) {
     case Fault::coordinator_down:
       coordinator_down_until_ = until(random.magnitude(10 * kMs, 3 * plan_.session()));
       // Its successor gives everybody a new session.
-      group_.refresh(coordinator_down_until_);
-      return oracle_.disturb(coordinator_down_until_);
+      for (Group& group : groups_) group.refresh(coordinator_down_until_);
+      return oracle_.disturb_group(coordinator_down_until_);
     case Fault::group_forgotten:
-      return group_.forget_all();
+      if (plan_.beyond(Beyond::grace)) return forget_while_cut_off(random);
+      for (Group& group : groups_) group.forget_all();
+      return;
     case Fault::reshuffle:
-      return group_.reshuffle();
+      for (Group& group : groups_) group.reshuffle();
+      return;
     case Fault::group_lies:
       return lie(random);
     default:
@@ -200,7 +207,7 @@ void World::expire_log(std::uint32_t log) {
   if (l.end() == 0) return;
   const Stored* last = &l.records.back();
   if (last->value == nullptr) return;
-  const BrokerTime horizon = last->stamped - 15 * plan_.timing.lease;
+  const BrokerTime horizon = last->stamped - milliseconds{15 * plan_.longest_lease() / kMs};
   while (l.low < l.end() - 1) {
     const Stored& stored = l.records[static_cast<std::size_t>(l.low)];
     if (stored.value != nullptr && stored.stamped >= horizon) return;
@@ -226,7 +233,7 @@ void World::truncate(std::uint32_t log, Random& random) {
 void World::make_topic_again(Random& random) {
   ++topic_;
   // It takes longer than brokers' clocks differ: no stamp falls.
-  const Time least = 2 * plan_.timing.clock_error.count() * kMs;
+  const Time least = 2 * plan_.clock_error();
   topic_away_until_ = now_ + least + random.magnitude(kMs, 2 * kSecond);
   for (std::uint32_t l = 0; l < plan_.logs; ++l) {
     TopicLog fresh;
@@ -234,10 +241,16 @@ void World::make_topic_again(Random& random) {
     logs_[l] = std::move(fresh);
     oracle_.disturb_log(l, std::max(topic_away_until_, until(3 * plan_.lease())));
   }
+  Random& chance = chance_[static_cast<std::size_t>(Fault::log_as_long)];
   for (Node& node : nodes_) {
     if (!node.alive) continue;
     const bool told = random.percent(60);
     const Time unaware = plan_.lease() * 3 / 2;
+    if (!told && plan_.has(Fault::log_as_long) && chaos()) {
+      count(Fault::log_as_long);
+      await_as_long(node, now_ + unaware, chance.percent(50));
+      continue;
+    }
     for (std::uint32_t l = 0; l < plan_.logs; ++l) {
       Reader& reader = node.readers[l];
       if (!reader.running) continue;  // it is about to ask what there is
@@ -254,10 +267,35 @@ void World::make_topic_again(Random& random) {
   }
 }
 
+// It is cut off until the new logs are as long as what it has read of the old ones: what stands
+// at its next offset then is not out of range, and looks like what came next.
+void World::await_as_long(Node& node, Time at_least, bool coordinator_too) {
+  for (std::uint32_t l = 0; l < plan_.logs; ++l) {
+    if (!node.readers[l].running) continue;
+    cut_until(node, l, at_least);
+    plan_for(node, at_least, Happening::topic_lost, l, node.readers[l].version,
+             at_least + 2 * plan_.lease());
+  }
+  if (coordinator_too) cut_until(node, kCoordinator, at_least);
+}
+
+void World::cut_until(Node& node, std::size_t link, Time when) {
+  Link& cut = node.links[link];
+  cut.there_until = std::max(cut.there_until, when);
+  cut.back_until = std::max(cut.back_until, when);
+  oracle_.disturb_node(node.index, when);
+}
+
 void World::on_topic_lost(Node& node, const Planned& event) {
   Reader& reader = node.readers[event.a];
   if (reader.version != event.b || !reader.running) return;
-  if (event.c != 0) {
+  if (event.c > 1 && logs_[event.a].end() < reader.next && now_ < event.c && chaos()) {
+    const Time again = now_ + 5 * kMs;
+    cut_until(node, event.a, again);
+    if (node.links[kCoordinator].back_until >= now_) cut_until(node, kCoordinator, again);
+    return plan_for(node, again, Happening::topic_lost, event.a, event.b, event.c);
+  }
+  if (event.c == 1) {
     ++reader.version;
     reader.running = false;
     const bool again = reader.topic != topic_;
@@ -282,8 +320,9 @@ void World::odd_claim(std::uint32_t log, Random& random) {
   static constexpr const char* kRests[] = {
       R"(})", R"(,"v":2,"parts":{"p":[1]},"mode":"odd"})",
       R"(,"v":2,"id":"00000000000000aa","parts":"0","lease_ms":250})"};
-  append(log, keep(decode_record(R"({"t":"claim","lane":0,"inc":)" + std::to_string(inc) +
-                                 kRests[random.between(0, 2)])));
+  const std::int64_t lane = random.between(0, plan_.lanes - 1);
+  append(log, keep(decode_record(R"({"t":"claim","lane":)" + std::to_string(lane) + R"(,"inc":)" +
+                                 std::to_string(inc) + kRests[random.between(0, 2)])));
 }
 
 void World::noise(std::uint32_t log, Random& random) {
@@ -301,10 +340,13 @@ void World::heal() {
   oracle_.disturb(now_);
   coordinator_down_until_ = slow_until_ = 0;
   topic_away_until_ = std::min(topic_away_until_, now_);
-  if (plan_.has(Fault::group_lies)) group_.forget_all();
+  if (plan_.has(Fault::group_lies)) {
+    for (Group& group : groups_) group.forget_all();
+  }
   for (Node& node : nodes_) {
     for (Link& link : node.links) link = {std::min(link.there_until, now_),
                                           std::min(link.back_until, now_)};
+    if (node.other_settings) end_process(node);
     if (!node.alive) {
       start_process(node);
     } else if (node.closing) {
@@ -317,31 +359,38 @@ void World::heal() {
 
 // From the end of the recovery on, the group's assignee leads, and everybody knows it.
 void World::check_alive() {
-  for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
-    const std::string where = "healed, but partition " + std::to_string(p);
-    std::uint8_t owner = 0;
-    std::uint16_t life = 0;
-    if (!group_.assignee(p, owner, life)) {
-      oracle_.broken(where + " is assigned to nobody", now_);
-      continue;
-    }
-    if (!oracle_.led(owner, p, now_) || nodes_[owner].life != life) {
-      oracle_.broken(where + " is not led by process " + std::to_string(owner), now_);
-    }
-    for (const Node& node : nodes_) {
-      if (!node.alive) continue;
-      if (node.index != owner && oracle_.led(node.index, p, now_)) {
-        oracle_.broken(where + " is also led by process " + std::to_string(node.index), now_);
-      }
-      const Hint& hint = node.directory->hint(Partition{p});
-      const bool known = node.index == owner || (hint.owner && hint.owner->id == nodes_[owner].id);
-      if (!known) {
-        oracle_.broken(where + " has another owner for process " + std::to_string(node.index),
-                       now_);
-      }
-    }
+  for (std::uint8_t lane = 0; lane < plan_.lanes; ++lane) {
+    for (std::uint32_t p = 0; p < plan_.partitions; ++p) check_alive(lane, p);
   }
   if (now_ + plan_.heartbeat() < end_) plan_at(now_ + plan_.heartbeat(), Happening::check_alive);
+}
+
+void World::check_alive(std::uint8_t lane, std::uint32_t p) {
+  const std::string where =
+      "healed, but partition " + std::to_string(p) +
+      (plan_.lanes == 1 ? std::string{} : " of lane " + std::to_string(lane));
+  std::uint8_t owner = 0;
+  std::uint16_t life = 0;
+  if (!groups_[lane].assignee(p, owner, life)) {
+    return oracle_.broken(where + " is assigned to nobody", now_);
+  }
+  if (!oracle_.led(owner, part_of(nodes_[owner], p), now_) || nodes_[owner].life != life) {
+    oracle_.broken(where + " is not led by process " + std::to_string(owner), now_);
+  }
+  for (const Node& node : nodes_) {
+    if (!node.alive || node.lane != lane) continue;
+    if (node.index != owner && oracle_.led(node.index, part_of(node, p), now_)) {
+      oracle_.broken(where + " is also led by process " + std::to_string(node.index), now_);
+    }
+    const Hint& hint = node.directory->hint(Partition{p});
+    if (plan_.broadcast() && !plan_.hints) continue;
+    bool known = node.index == owner || (hint.owner && hint.owner->id == nodes_[owner].id);
+    // It has read a claim that was lost since, and that the owner never saw: docs/proof.md.
+    known |= plan_.has(Fault::truncation) && node.hinted[p] > nodes_[owner].acquired[p];
+    if (!known) {
+      oracle_.broken(where + " has another owner for process " + std::to_string(node.index), now_);
+    }
+  }
 }
 
 }  // namespace neliroute::sim

@@ -46,6 +46,7 @@ void World::beat_in(Node& node, Time wait) {
 void World::heartbeat(Node& node) {
   Membership& m = node.member;
   if (!m.wanted) return;
+  if (notices_expulsion(node)) return;
   beat_in(node, plan_.heartbeat());
   const Time patience = std::max(2 * plan_.heartbeat(), 4 * plan_.latency_max);
   if (m.asking && now_ < m.asked_at + patience) return;
@@ -61,17 +62,20 @@ void World::heartbeat(Node& node) {
 }
 
 void World::ask(Node& node, GroupRequest request) {
+  if (!node.member.asking) node.member.asked_first = now_;
   node.member.asking = true;
   node.member.asked_at = now_;
   requests_.push_back(request);
-  plan_for(node, now_ + latency(node), Happening::group_request,
+  const Time lands = std::max(now_ + latency(node), node.member.last_request + 1);
+  node.member.last_request = lands;
+  plan_for(node, lands, Happening::group_request,
            static_cast<std::uint32_t>(requests_.size() - 1));
 }
 
 void World::request_lands(const Planned& event) {
   const Node& node = nodes_[event.node];
   if (node.links[kCoordinator].there_until > now_ || coordinator_down_until_ > now_) return;
-  group_.on(requests_[event.a], event.node, event.life, now_, addressed_);
+  group_of(node).on(requests_[event.a], event.node, event.life, now_, addressed_);
   reply_to(addressed_);
 }
 
@@ -83,6 +87,7 @@ void World::reply_to(std::vector<Addressed>& replies) {
     if (node.links[kCoordinator].back_until > at) continue;  // lost
     node.member.last_message = at;
     replies_.push_back(to.reply);
+    replies_.back().sent = now_;
     plan_for(node, at, Happening::group_reply, static_cast<std::uint32_t>(replies_.size() - 1));
   }
 }
@@ -90,6 +95,9 @@ void World::reply_to(std::vector<Addressed>& replies) {
 void World::on_reply(Node& node, const GroupReply& reply) {
   Membership& m = node.member;
   if (!m.wanted || (m.id != 0 && reply.member != m.id)) return;
+  // A join is answered when everybody has joined, and a session begins with that.
+  const bool begins = m.joining && reply.kind == GroupReply::Kind::assignment;
+  if (m.asking) m.answered = begins ? reply.sent : m.asked_first;
   m.asking = false;
   switch (reply.kind) {
     case GroupReply::Kind::nothing:
@@ -144,6 +152,10 @@ void World::announce(Node& node) {
   if (next.assign) {
     m.owned |= next.parts;
     if (plan_.request.trace) tell(node, "is given " + ranges_of(next.parts).to_string());
+    for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+      if ((next.parts >> p & 1) != 0) oracle_.assigned(node.index, part_of(node, p));
+    }
+    if (plan_.broadcast()) start_hearing(node, next.parts);
     step(node, GroupAssigned{ranges_of(next.parts)});
   } else {
     m.owned &= ~next.parts;

@@ -7,7 +7,6 @@
 namespace neliroute::sim {
 namespace {
 
-constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
 /// What the gallop of the production tail overshoots by.
 constexpr std::int64_t kFirstSpan = 16;
 
@@ -193,7 +192,7 @@ std::int64_t World::start_of_reading(Node& node, const TopicLog& log) const {
   milliseconds bound = kLeaseMax;  // unless the last record says T*
   const auto* record = std::get_if<Record>(record_at(last).value);
   if (record != nullptr && record->max_lease) {
-    const milliseconds own = node.core->options().lease;
+    const milliseconds own = node.lease;
     bound = std::max({own, record->lease.value_or(own), *record->max_lease});
   }
   const BrokerTime horizon = record_at(last).stamped - bound - plan_.timing.clock_error;

@@ -258,7 +258,35 @@ TEST(OneConfiguration, one_log_s_news_are_not_judged_before_the_others_history) 
   core.step(Received{Log{1}, 0, rig.broker_now(), true, &senior}, rig.now());
   const Ready ready = core.take_ready();
   EXPECT_FALSE(ready.refused) << "it is the senior's settings that count";
-  EXPECT_TRUE(ready.subscribe);
+  EXPECT_FALSE(ready.subscribe) << "if it still lives";
+  core.step(Received{Log{1}, 1, rig.broker_now(), true, &senior}, rig.now());
+  EXPECT_TRUE(core.take_ready().subscribe);
+}
+
+// Found by the simulator: the ghost of a process hid one of the other mode that had come after it,
+// and an exclusive newcomer led beside that one before it refused.
+TEST(OneConfiguration, a_senior_that_agrees_but_is_gone_does_not_hide_who_is_in_force) {
+  Rig rig;
+  Record ghost = rig::renewal_of(8, {1, 0}, "0");
+  ghost.since = 1;
+  ghost.settings = rig.core_options(1, "a").settings;
+  ghost.settings->mode = "non_exclusive";
+  Record in_force = rig::renewal_of(9, {1, 1}, "0");
+  in_force.since = 2;
+  in_force.settings = ghost.settings;
+  in_force.settings->slots = 32;
+  rig.append(kLog, ghost);
+  rig.append(kLog, in_force);
+  auto& a = rig.start(1, "a");
+  rig.run_for(300ms);
+  EXPECT_FALSE(a.subscribed);
+  const milliseconds lease = a.core.options().lease;
+  for (milliseconds waited{0}; waited < lease; waited += 300ms) {
+    rig.append(kLog, in_force);
+    rig.run_for(300ms);
+  }
+  EXPECT_TRUE(a.refused);
+  EXPECT_FALSE(a.subscribed);
 }
 
 TEST(OneConfiguration, thousands_of_processes_that_come_and_go_are_forgotten) {

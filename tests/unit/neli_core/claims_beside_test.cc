@@ -130,6 +130,30 @@ TEST(ClaimsBeside, non_exclusive_who_leaves_stops_when_the_successor_says_that_i
   EXPECT_EQ(world.beside(RecordType::release).size(), 1u);
 }
 
+// Found by the simulator: the one that led for a moment, long ago, was taken for a successor.
+TEST(ClaimsBeside, who_leaves_waits_for_a_successor_that_still_leads) {
+  World world;
+  Process& a = world.add(with_hints());
+  Process& b = world.add(with_hints());
+  world.assign(a, "0");
+  world.pass(1s);
+  world.revoke(a, "0");
+  world.assign(b, "0");
+  world.pass(1s);
+  ASSERT_TRUE(world.leads(b));
+  world.revoke(b, "0");
+  world.assign(a, "0");
+  world.pass(20s);
+  ASSERT_FALSE(world.leads(b));
+  world.step(a, CloseRequested{world.now() + 20s});
+  world.pass(1s);
+  EXPECT_TRUE(world.leads(a)) << "nobody else does";
+  world.assign(b, "0");
+  world.pass(600ms);
+  EXPECT_TRUE(world.leads(b));
+  EXPECT_FALSE(world.leads(a));
+}
+
 TEST(ClaimsBeside, the_last_release_comes_with_the_goodbye) {
   World world;
   Process& a = world.add(with_hints(Mode::exclusive));
