@@ -312,7 +312,8 @@ class Outside(unittest.TestCase):
     def test_reader_that_has_seen_enough(self):
         """`| head -1` is no error."""
         child = children.spawn([process.tool_path(), "slot", "--keys", "/usr/share/dict/words"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=process.environment())
         self.addCleanup(children.end, child)
         child.stdout.readline()
         child.stdout.close()
