@@ -34,8 +34,8 @@ struct TailStarted {
   Log log;
   std::int64_t start = 0;
   std::int64_t end = 0;
-  /// Broker time of the record at offset 0, where it is still there and a ledger can tell. Who
-  /// does not read that far back learns from it which incs are older than the topic.
+  /// Broker time of the log's very first record, where that is still there and lies below `start`:
+  /// who does not read that far back learns from it which incs are older than the topic.
   std::optional<BrokerTime> began = std::nullopt;
   /// `start` is the log's first record that is still there: what lies below is past retention.
   bool from_beginning = false;

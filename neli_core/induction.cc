@@ -42,9 +42,12 @@ void Induction::tick(LocalTime now) {
 
 Ready Induction::take_ready() {
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
-    write_releases(Log{l});
+    // A successor waits for the release in exclusive mode. Otherwise nobody does, and who released
+    // its own older epoch before it said that it leads with the newer one would look unowned.
+    if (exclusive()) write_releases(Log{l});
     write_claims(Log{l});
     write_renewals(Log{l});
+    write_releases(Log{l});
   }
   return std::exchange(ready_, Ready{});
 }

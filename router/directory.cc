@@ -25,6 +25,9 @@ LocalTime Directory::history_until(Log log) const {
 void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
   view = {true, event.end, now, now};
+  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
+    hints_[p].of_earlier_tail = true;
+  }
 }
 
 void Directory::on(const LogPosition& event, LocalTime now) {
@@ -74,6 +77,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   const auto claim = [&](Partition partition) {
     if (log_of(partition) != event.log) return;
     Hint& hint = hints_[partition.value()];
+    forget_earlier_tail(hint, event.log, now);
     if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
     if (hint.owner && hint.owner->id == record.id) return;  // its renewals will say so
     hint.next = who;
@@ -117,6 +121,7 @@ void Directory::on_renewal(const Received& event, const Record& record, LocalTim
 void Directory::renew(Partition partition, const Epoch& epoch, const Record& record,
                       const PeerPtr& who, LocalTime now) {
   Hint& hint = hints_[partition.value()];
+  forget_earlier_tail(hint, log_of(partition), now);
   if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
   const bool draining = record.draining.contains(partition);
   if (!draining && !record.leading.contains(partition)) {
@@ -132,6 +137,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   hint.owner = who;
   hint.epoch = epoch;
   hint.released = false;
+  hint.of_earlier_tail = false;
   hint.draining = draining;
   if (hint.next && hint.next_epoch <= epoch) {
     hint.next.reset();
@@ -164,6 +170,14 @@ void Directory::on_release(const Received& event, const Record& record, LocalTim
 void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
   const Hint& hint = hints_[partition.value()];
   if (hint.owner && hint.owner->id == id) lose_owner(partition, at);
+}
+
+// A log that lost acknowledged records may go on below the epochs that were read from it. T* after
+// the tail started nobody leads with one of those any more that was not heard of since.
+void Directory::forget_earlier_tail(Hint& hint, Log log, LocalTime now) const {
+  if (!hint.of_earlier_tail || hint.owner || now < history_until(log)) return;
+  hint.of_earlier_tail = hint.released = false;
+  hint.epoch = hint.next_epoch = kNoEpoch;
 }
 
 // The epoch stays, so that nothing older is believed later.

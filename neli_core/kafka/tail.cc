@@ -194,7 +194,13 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
       t.span *= kSpanGrowth;
       return gallop(log);
     }
+    if (!t.from_beginning && t.low == 0) return date(log, message.offset);
     begin(log, message.offset);
+  }
+  // What was fetched before the seek lies above.
+  if (t.phase == Phase::dating && message.offset < t.start) {
+    consume(log, t.start);
+    return begin(log, t.start, stamped);
   }
   if (t.phase != Phase::reading) return;
   if (t.reread && !answer_reread(log, message.offset, &value, stamped)) return;
@@ -218,6 +224,7 @@ void Tail::on_end(Log log, std::int64_t offset) {
     t.span *= kSpanGrowth;
     return gallop(log);
   }
+  if (t.phase == Phase::dating) return begin(log, t.start);  // nothing lies below any more
   if (t.phase != Phase::reading) return;
   if (t.reread && !answer_reread(log, offset, nullptr, {})) return;
   if (offset < t.next) return gap(log, GapReason::truncated);  // what was read is there no more
@@ -234,6 +241,7 @@ void Tail::gallop(Log log) {
   rd_kafka_get_watermark_offsets(handle_.get(), options_.topic.c_str(),
                                  static_cast<std::int32_t>(log.value()), &low, &high);
   t.phase = Phase::galloping;
+  t.low = low;
   const std::int64_t start = t.end - t.span;
   t.from_beginning = !options_.believe_broker_time || start <= std::max<std::int64_t>(low, 0);
   // By number where it is known: after OFFSET_TAIL(1) librdkafka takes 1 off a beginning that it
@@ -242,7 +250,14 @@ void Tail::gallop(Log log) {
   consume(log, t.from_beginning ? beginning : start);
 }
 
-void Tail::begin(Log log, std::int64_t start) {
+void Tail::date(Log log, std::int64_t start) {
+  LogTail& t = tail(log);
+  t.phase = Phase::dating;
+  t.start = start;
+  consume(log, t.low);
+}
+
+void Tail::begin(Log log, std::int64_t start, std::optional<BrokerTime> began) {
   LogTail& t = tail(log);
   t.phase = Phase::reading;
   t.next = start;
@@ -250,7 +265,7 @@ void Tail::begin(Log log, std::int64_t start) {
   t.asked_at = kNever;
   t.from_end = false;
   patience_ = kPatience;
-  events_(TailStarted{log, start, t.end, std::nullopt, t.from_beginning}, boot_now());
+  events_(TailStarted{log, start, t.end, began, t.from_beginning}, boot_now());
 }
 
 bool Tail::reread(const RereadRequest& request) {

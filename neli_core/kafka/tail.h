@@ -1,8 +1,9 @@
 // Reads the logs, in no group: READ and DESCRIBE on the topic are all it needs.
 //
-// A log is read in three phases. Probing: its last record and its end offset. Galloping: back from
-// the end until the first record read is old enough that nothing below it can matter (an owner;
-// a watcher starts at the end). Reading: every record becomes an event.
+// A log is read in phases. Probing: its last record and its end offset. Galloping: back from the end
+// until the first record read is old enough that nothing below it can matter (an owner; a watcher
+// starts at the end). Dating: the log's very first record, if it is still there, whose stamp tells
+// when the topic was made. Reading: every record becomes an event.
 //
 // A log is moved about by seeking, which blocks nothing. Where that is not enough, after an error
 // or where the end must be told again, the client is replaced: stopping a log can block for ever
@@ -73,7 +74,7 @@ class Tail {
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
 
  private:
-  enum class Phase { waiting, probing, galloping, reading };
+  enum class Phase { waiting, probing, galloping, dating, reading };
   struct LogTail {
     Phase phase = Phase::waiting;
     bool consuming = false;
@@ -85,6 +86,8 @@ class Tail {
     std::int64_t span = 0;
     bool from_beginning = false;
     bool from_end = false;  ///< retention took even the last record
+    std::int64_t low = -1;  ///< the first offset that is still there; -1: not known
+    std::int64_t start = 0;  ///< dating: where reading is to begin
     // Reading.
     std::int64_t next = 0;
     std::optional<RereadRequest> reread;
@@ -102,7 +105,8 @@ class Tail {
   void on_error(Log log, rd_kafka_resp_err_t error);
   void note_last(LogTail& tail, const Decoded& value, BrokerTime stamped);
   void gallop(Log log);
-  void begin(Log log, std::int64_t start);
+  void date(Log log, std::int64_t start);
+  void begin(Log log, std::int64_t start, std::optional<BrokerTime> began = std::nullopt);
   bool answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped);
   void gap(Log log, GapReason reason);
   [[nodiscard]] LogTail& tail(Log log) { return logs_[log.value()]; }

@@ -86,13 +86,23 @@ void Oracle::close_gap(std::uint32_t partition, Time now) {
   longest_gap_ = std::max(longest_gap_, now - start);
   if (now > start) ++gaps_;
   if (plan_.exclusive()) return;
-  const Time allowed = std::max(start, std::min(disturbed_until_, now)) + plan_.takeover();
+  const Time since = std::max(start, std::min(disturbed_until_, now));
+  const Time allowed = since + plan_.takeover() + further_rebalances(since);
   if (now > allowed) {
     broken("partition " + std::to_string(partition) + " was unowned for " +
                clock_text(now - start) + ", " + clock_text(now - allowed) +
                " longer than a take-over takes",
            now);
   }
+}
+
+// With the classic protocol everybody joins anew for each: a take-over that needs two takes twice as
+// long (cooperative-sticky gives in the second what it took in the first).
+Time Oracle::further_rebalances(Time since) const {
+  if (plan_.assigning == Assigning::consumer) return 0;
+  const auto first = std::lower_bound(rebalances_.begin(), rebalances_.end(), since);
+  const auto count = static_cast<Time>(rebalances_.end() - first);
+  return std::max<Time>(count - 1, 0) * (plan_.rebalance() + 4 * plan_.latency_max);
 }
 
 void Oracle::acquired(Node& node, Partition partition, const Epoch& epoch, Time now) {

@@ -4,7 +4,7 @@
 // Exclusive: never two leaders of a partition; epochs rise from one acquisition to the next.
 // Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
 // cut off), or its log was; and no longer than a take-over takes, counted from the last disturbance
-// of anything. Both: a bounded time after everything healed, who should lead does, and goes on.
+// of anything (the classic protocol: and as long again for each further rebalance). Both: a bounded time after everything healed, who should lead does, and goes on.
 //
 // Threads: one.   Units: true time.   Errors: broken() says what and when.
 #pragma once
@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "neli_core/ids.h"
 #include "tests/sim/node.h"
@@ -46,6 +47,9 @@ class Oracle {
   /// No reason for a led partition to become unowned, but for it to stay so for longer.
   void disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
 
+  /// The group has chosen assignees anew.
+  void rebalanced(Time now) { rebalances_.push_back(now); }
+
   void broken(const std::string& what, Time now);
   [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
   [[nodiscard]] bool led(std::uint8_t node, std::uint32_t partition, Time now) const {
@@ -68,6 +72,7 @@ class Oracle {
   void open_gap(std::uint32_t partition, Time start);
   void close_gap(std::uint32_t partition, Time now);
   void cover(std::uint32_t partition, Time now);
+  [[nodiscard]] Time further_rebalances(Time since) const;
 
   const Plan& plan_;
   std::array<std::array<Time, kNodesMax>, kPartitionsMax> ends_{};
@@ -77,6 +82,7 @@ class Oracle {
   std::array<Time, kNodesMax> node_until_{};
   std::array<Time, kLogsMax> log_until_{};
   Time disturbed_until_ = 0;
+  std::vector<Time> rebalances_;
   Time next_end_ = INT64_MAX;
   Time longest_gap_ = 0;
   std::uint64_t gaps_ = 0;

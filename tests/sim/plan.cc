@@ -78,11 +78,13 @@ const char* to_string(Assigning assigning) noexcept {
   return "eager";
 }
 
+// A classic one takes up to a second and a half, and moving takes two.
+Time Plan::rebalance() const {
+  return assigning == Assigning::consumer ? 4 * latency_max : 3500 * kMs + 8 * latency_max;
+}
+
 Time Plan::takeover() const {
-  // A classic rebalance takes up to a second and a half, and moving takes two.
-  const Time rebalance = assigning == Assigning::consumer ? 4 * latency_max
-                                                          : 3500 * kMs + 8 * latency_max;
-  return session() + 2 * heartbeat() + rebalance + 4 * latency_max;
+  return session() + 2 * heartbeat() + rebalance() + 4 * latency_max;
 }
 
 Plan make_plan(const Request& request) {
@@ -103,7 +105,6 @@ Plan make_plan(const Request& request) {
   plan.latency_max = random.magnitude(500, 20 * kMs);
   plan.end_percent = random.percent(30) ? 100 : random.between(5, 30);
   plan.exact_tail = random.percent(60);
-  plan.knows_beginning = random.percent(30);
   choose_faults(plan, random);
   plan.timing = timing_for(plan);
   plan.recovery = plan.takeover() + 4 * plan.lease() + 4 * kSecond;

@@ -51,7 +51,6 @@ struct Plan {
   Time latency_max = 0;
   std::int64_t end_percent = 0;  ///< how often a reader is told that it read all
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before
-  bool knows_beginning = false;  ///< the ledger tells when the log began
 
   [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }
   [[nodiscard]] bool has(Fault fault) const { return faults.has(fault); }
@@ -64,6 +63,7 @@ struct Plan {
   [[nodiscard]] Time interval() const { return timing.interval.count() * kMs; }
   /// A crashed owner's partitions are led again by then (non-exclusive mode).
   [[nodiscard]] Time takeover() const;
+  [[nodiscard]] Time rebalance() const;
 };
 
 [[nodiscard]] Plan make_plan(const Request& request);

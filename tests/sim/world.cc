@@ -64,7 +64,9 @@ Outcome World::run() {
     if (event.at > end_) break;
     oracle_.advance(event.at);
     now_ = event.at;
+    const std::uint64_t rebalances = group_.rebalances();
     handle(event);
+    if (group_.rebalances() != rebalances) oracle_.rebalanced(now_);
     if (++events_ > kEventsMax) oracle_.broken("it does not come to rest", now_);
   }
   finish(outcome);
@@ -310,7 +312,8 @@ void World::watch_hints(Node& node) {
   for (const Partition p : node.directory->take_changed()) {
     const Hint& hint = node.directory->hint(p);
     Epoch& known = node.hinted[p.value()];
-    if (hint.owner && hint.epoch < known) {
+    // A log that lost acknowledged records goes on below them.
+    if (hint.owner && hint.epoch < known && !plan_.has(Fault::truncation)) {
       oracle_.broken("process " + std::to_string(node.index) + " believes " +
                          to_string(hint.epoch) + " of partition " + std::to_string(p.value()) +
                          " after " + to_string(known),

@@ -153,7 +153,11 @@ void World::fetch(Node& node, std::uint32_t log) {
     if (stored.value == nullptr) continue;
     step(node, Received{Log{log}, offset, stored.stamped, believed, stored.value});
   }
-  if (!goes_on() || !node.random.percent(plan_.end_percent)) return;
+  if (!goes_on()) return;
+  // The end is told in the end, even if nothing is written any more.
+  if (!node.random.percent(plan_.end_percent)) {
+    return schedule_fetch(node, log, now_ + plan_.interval());
+  }
   step(node, LogPosition{Log{log}, reader.next});
 }
 
@@ -218,8 +222,10 @@ void World::begin_reading(Node& node, const Planned& event) {
   reader.running = true;
   TailStarted started{Log{log}, reader.next, event.c, std::nullopt};
   started.from_beginning = reader.next <= l.low;
-  if (plan_.knows_beginning && l.low == 0 && l.end() > 0 && l.records[0].value != nullptr) {
-    started.began = l.records[0].stamped;
+  if (l.low == 0 && !started.from_beginning) {
+    const auto first = std::find_if(l.records.begin(), l.records.end(),
+                                    [](const Stored& one) { return one.value != nullptr; });
+    if (first != l.records.end()) started.began = first->stamped;
   }
   step(node, started);
   if (node.alive && node.readers[log].version == event.b) {

@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{20};
 
-std::string record(std::uint64_t seq) {
+std::string record(std::uint64_t seq, milliseconds lease) {
   Record record;
   record.id = LedgerRig::id();
   record.seq = seq;
   record.parts = PartitionRanges::of({Partition{0}});
-  record.lease = std::chrono::seconds{2};
+  record.lease = lease;
   record.max_lease = record.lease;
   return encode_record(record);
 }
@@ -106,8 +106,8 @@ void LedgerRig::on_ledger(const std::function<void(KafkaLedger&)>& work) {
   });
 }
 
-void LedgerRig::write(Log log, std::uint64_t seq) {
-  on_ledger([&](KafkaLedger& ledger) { ledger.write({log, seq, record(seq)}); });
+void LedgerRig::write(Log log, std::uint64_t seq, milliseconds lease) {
+  on_ledger([&](KafkaLedger& ledger) { ledger.write({log, seq, record(seq, lease)}); });
 }
 
 void LedgerRig::start_and_read() {

@@ -69,7 +69,8 @@ class LedgerRig {
   /// Lets every rebalance proceed as soon as it is told. Before start().
   void answer_rebalances();
 
-  void write(Log log, std::uint64_t seq);
+  /// A claim that says this lease, and that it knows none longer.
+  void write(Log log, std::uint64_t seq, milliseconds lease = milliseconds{2000});
   /// Starts, and waits until every log is read.
   void start_and_read();
   /// And joins, and waits until all is assigned; `finish`: lets it proceed.

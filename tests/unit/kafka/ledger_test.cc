@@ -166,6 +166,43 @@ TEST_F(LedgerTest, AWatcherStartsAtTheEndAndReadsOn) {
   EXPECT_TRUE(watcher.wait([](const Seen& seen) { return seen.closed; }));
 }
 
+// Rule 6's horizon is far below the log's length here; the first record is read for its date alone.
+TEST_F(LedgerTest, ATailThatStartsAboveTellsWhenTheLogBegan) {
+  open();
+  constexpr milliseconds kLease{20};
+  const auto long_enough = [&] {
+    const auto records = rig_.seen().received[0];
+    return records.size() > 100 && records.back().stamped - records[50].stamped > 4 * kLease;
+  };
+  for (std::uint64_t seq = 1; !long_enough(); ++seq) {
+    rig_.write(Log{0}, seq, kLease);
+    ASSERT_TRUE(rig_.wait([&](const Seen& seen) { return seen.received[0].size() == seq; }));
+  }
+  const std::vector<SeenRecord> all = rig_.seen().received[0];
+  LedgerRig newcomer;
+  auto parameters = rig_.parameters();
+  parameters.facts.believe_broker_time = true;
+  parameters.timing.lease = kLease;
+  parameters.timing.clock_error = milliseconds{1};
+  newcomer.open(parameters);
+  newcomer.start_and_read();
+  ASSERT_TRUE(newcomer.wait([&](const Seen& seen) {
+    return !seen.received[0].empty() && seen.received[0].back() == all.back();
+  }));
+  const Seen seen = newcomer.seen();
+  for (const TailStarted& started : seen.started) {
+    if (started.log != Log{0}) continue;
+    EXPECT_GT(started.start, 0);
+    EXPECT_FALSE(started.from_beginning);
+    EXPECT_EQ(started.began, all.front().stamped);
+    // From there on every record once, in order, and none from below.
+    EXPECT_EQ(seen.received[0],
+              std::vector<SeenRecord>(all.begin() + started.start, all.end()));
+  }
+  newcomer.close(seconds{5});
+  EXPECT_TRUE(newcomer.wait([](const Seen& closed) { return closed.closed; }));
+}
+
 TEST_F(LedgerTest, TheGroupAssignsAllToALoneMemberAndIsLeftWithoutAWord) {
   open();
   rig_.join_group(/*finish=*/true);

@@ -1,6 +1,8 @@
 // Rules 4 and 7 of docs/protocol.md: superseded and revoked, barriers and draining.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/neli_core/rig.h"
 
 namespace neliroute {
@@ -174,6 +176,31 @@ TEST(Rule4, superseded_while_the_barrier_of_a_lapse_runs_releases_when_it_ends) 
   EXPECT_EQ(a.count(TransitionKind::stopped), 1u) << "one barrier, not two";
   rig.step(a, BarrierDone{kP0, epoch});
   EXPECT_EQ(a.records(RecordType::release).size(), 1u);
+}
+
+TEST(Rule4, non_exclusive_says_that_it_leads_with_the_new_epoch_before_it_releases_its_old_one) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.revoke(a, "0");
+  rig.append(kLog, claim_of(9, "0"));
+  rig.settle();
+  const Epoch old = *a.core.epoch(kP0);
+  rig.run_for(100ms);
+  const std::size_t before = a.records(RecordType::release).size();
+  rig.assign(a, "0");
+  rig.settle();
+  const Epoch now = *a.core.epoch(kP0);
+  ASSERT_GT(now, old);
+  const auto releases = a.records(RecordType::release);
+  ASSERT_EQ(releases.size(), before + 1);
+  EXPECT_EQ(releases.back().epochs[0].claim_offset, old.offset);
+  const auto renewals = a.records(RecordType::renewal);
+  const auto leads = std::find_if(renewals.begin(), renewals.end(), [&](const Record& renewal) {
+    return renewal.epochs[0].claim_offset == now.offset && renewal.leading.contains(kP0);
+  });
+  ASSERT_NE(leads, renewals.end());
+  EXPECT_LT(leads->seq, releases.back().seq);
 }
 
 TEST(Rule7, revoked_lets_the_group_proceed_at_once_in_both_modes) {

@@ -336,6 +336,24 @@ TEST(Directory, a_gap_makes_unknown_what_was_believed_and_keeps_older_epochs_out
   EXPECT_EQ(told.owner(), "p1");
 }
 
+// A log that lost acknowledged records goes on at offsets that were there before.
+TEST(Directory, what_was_known_before_a_gap_is_forgotten_once_nobody_can_lead_by_it) {
+  Told told;
+  told.read(17, kA.leads(16, "0"));
+  told.directory.on(GapFound{kLog, GapReason::truncated}, told.now);
+  told.directory.on(TailStarted{kLog, 3, 12}, told.now);
+  told.wait(kLease - 1ms);
+  told.read(12, kC.claim("0"));
+  told.read(13, kC.leads(12, "0"));
+  EXPECT_EQ(told.owner(), "") << "what was said before the gap may still hold";
+  told.wait(1ms);
+  told.read(14, kC.leads(12, "0"));
+  EXPECT_EQ(told.owner(), "p3");
+  told.wait(2 * kLease);
+  told.read(15, kA.leads(11, "0"));
+  EXPECT_EQ(told.owner(), "") << "of this tail, nothing older is believed";
+}
+
 TEST(Directory, a_restarted_owner_is_another_process_of_the_same_name) {
   Told told;
   told.read(10, kA.leads(5, "0"));
