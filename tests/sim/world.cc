@@ -192,7 +192,7 @@ void World::start_process(Node& node) {
   ++node.life;
   node.alive = true;
   node.closing = false;
-  oracle_.leaves(node.index, false);
+  oracle_.starts(node.index, now_);
   node.armed_for = kNever;
   node.paused_until = 0;
   node.readers = {};

@@ -63,6 +63,7 @@ TEST(Epoch, each_lane_repeats_the_incs_of_the_others) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
+  rig.run_for(50ms);
   Record other_lane = claim_of(9, "3", 0);
   other_lane.lane = Lane{1};
   rig.append(kLog, other_lane);
