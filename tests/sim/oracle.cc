@@ -40,6 +40,7 @@ void Oracle::leads(std::uint8_t node, std::uint32_t part, Time until, Time now) 
 }
 
 void Oracle::died(std::uint8_t node, Time now) {
+  leaves(node);
   for (std::uint32_t p = 0; p < parts(); ++p) {
     if (ends_[p][node] > now) leads(node, p, now, now);
   }
@@ -82,9 +83,8 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
   bool excused = log_until_[part % plan_.partitions % plan_.logs] + grace >= start;
   if (plan_.broadcast()) {
     // Nobody leads on there until its successor hears, or the group has chosen one.
-    const std::uint8_t assignee = assignee_[part];
-    excused = excused || node_until_[assignee] + grace >= start || leaving_[assignee] ||
-              group_until_ + grace >= start;
+    excused = excused || node_until_[assignee_[part]] + grace >= start ||
+              group_until_ + grace >= start || !somebody_stayed(part, start);
   }
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {
     // A successor that died before its predecessor had read that it leads is one of them.
@@ -95,6 +95,16 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
     broken(name_of(part) + " becomes unowned, and nothing was wrong",
            start);
   }
+}
+
+// And was not disturbed, for long enough to take over from those who left.
+bool Oracle::somebody_stayed(std::uint32_t part, Time until) const {
+  for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+    const bool of_lane = n % plan_.lanes == part / plan_.partitions;
+    const Time fit = std::max(present_since_[n], node_until_[n]);
+    if (of_lane && fit <= until - plan_.takeover()) return true;
+  }
+  return false;
 }
 
 void Oracle::close_gap(std::uint32_t part, Time now) {

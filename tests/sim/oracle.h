@@ -37,7 +37,8 @@ class Oracle {
   /// The process leads the partition from now until then (or not, if that is not after now).
   void leads(std::uint8_t node, std::uint32_t part, Time until, Time now);
   void died(std::uint8_t node, Time now);
-  void leaves(std::uint8_t node, bool leaving) { leaving_[node] = leaving; }
+  void starts(std::uint8_t node, Time now) { present_since_[node] = now; }
+  void leaves(std::uint8_t node) { present_since_[node] = INT64_MAX; }
   /// The group gives it the part.
   void assigned(std::uint8_t node, std::uint32_t part) { assignee_[part] = node; }
   void acquired(Node& node, Partition partition, const Epoch& epoch, Time now);
@@ -79,6 +80,11 @@ class Oracle {
     Epoch epoch = kNoEpoch;
     ProcessId id = kNobody;
   };
+  static std::array<Time, kNodesMax> never() {
+    std::array<Time, kNodesMax> times{};
+    times.fill(INT64_MAX);
+    return times;
+  }
   void find_gaps(Time now);
   void open_gap(std::uint32_t part, Time start);
   void close_gap(std::uint32_t part, Time now);
@@ -86,6 +92,7 @@ class Oracle {
   [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
   [[nodiscard]] Time further_rebalances(std::uint32_t part, Time since) const;
+  [[nodiscard]] bool somebody_stayed(std::uint32_t part, Time until) const;
 
   const Plan& plan_;
   std::array<std::array<Time, kNodesMax>, kPartsMax> ends_{};
@@ -93,7 +100,7 @@ class Oracle {
   std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
   std::array<Acquisition, kPartsMax> last_{};
   std::array<std::uint8_t, kPartsMax> assignee_{};  ///< the last one
-  std::array<bool, kNodesMax> leaving_{};
+  std::array<Time, kNodesMax> present_since_ = never();
   std::array<Time, kNodesMax> node_until_{};
   std::array<Time, kLogsMax> log_until_{};
   Time group_until_ = 0;

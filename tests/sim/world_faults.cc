@@ -105,7 +105,7 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     case Fault::leave:
     case Fault::short_leave: {
       node.closing = true;
-      oracle_.leaves(node.index, true);
+      oracle_.leaves(node.index);
       oracle_.disturb(now_);
       const LocalTime bound = fault == Fault::leave
                                   ? kNever
