@@ -48,7 +48,7 @@ void Induction::evaluate(Partition partition) {
 bool Induction::may_lead(Partition partition) const {
   const PartitionState& p = state(partition);
   // Before `since` is known, nobody can tell which of two configurations came first.
-  return since_ && !p.own->superseded && !p.barrier && now_ < p.own->lease_until &&
+  return since_ && !p.own->superseded && !p.own->outlived && !p.barrier && now_ < p.own->lease_until &&
          (p.assigned || p.own->draining);
 }
 
@@ -179,7 +179,7 @@ LocalTime Induction::claim_time(Partition partition) const {
     at = later(p.claim->written, 2 * options_.lease);
   } else if (p.claim_due) {
     at = kLongAgo;
-  } else if (!p.own || p.own->superseded) {
+  } else if (!p.own || p.own->superseded || p.own->outlived) {
     at = claim_again_at(partition);
   }
   if (at == kNever) return kNever;

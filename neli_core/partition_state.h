@@ -24,6 +24,9 @@ struct OwnEpoch {
   std::optional<BrokerTime> claim_stamp;
   /// A foreign claim was read behind it: it is not the newest any more.
   bool superseded = false;
+  /// An own claim that could not be taken was read behind it: what is left of the lease stands,
+  /// and nothing makes it longer until the next claim is read.
+  bool outlived = false;
   /// leads() answers yes until lease_until.
   bool leading = false;
   /// Handing over: revoked, or superseded in non-exclusive mode.

@@ -144,10 +144,10 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
   p.history.own_claim(epoch, options_.id);
   const bool falls = epoch <= greatest || epoch.inc < l.least_inc;
   if (falls && !mutated(Mutation::inc_plus_one)) {
-    // The topic was made again; an epoch must never fall.
+    // The topic was made again, or it comes late and knew less; an epoch must never fall.
     if (epoch <= greatest) l.greatest_inc = std::max(l.greatest_inc, next_inc(greatest.inc));
     release(partition, epoch);
-    end(partition, StopReason::superseded);
+    if (p.own) p.own->outlived = true;
     p.claim_due = p.assigned;
     return;
   }
@@ -214,9 +214,10 @@ void Induction::on_renewal(const Received& event, const Record& record) {
 
 void Induction::on_own_renewal(Partition partition, const Epoch& epoch, const Record& record) {
   PartitionState& p = state(partition);
+  const bool ended = p.own && (p.own->superseded || p.own->outlived);
   const bool current = p.own && (mutated(Mutation::stale) ||
                                  (p.own->epoch == epoch &&
-                                  (!p.own->superseded || (!exclusive() && p.own->draining))));
+                                  (!ended || (!exclusive() && p.own->draining))));
   if (!current) {
     ++counters_.renewals_stale;
   } else if (!log(log_of(partition)).check_pending) {

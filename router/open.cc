@@ -129,6 +129,11 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   options.timing.mode = options.mode;
   options.kafka.variation = options.timing.variation = options.variation;
   if (auto fits = check_variation(options); !watcher && !fits) return fits.error();
+  if (!watcher && !options.process.endpoint.empty()) {
+    if (auto fits = check_endpoint(options.process.endpoint); !fits) {
+      return Error{fits.error().code(), "--endpoint " + fits.error().message()};
+    }
+  }
   const auto facts = prepare_topic(options.kafka, options.log, [&](std::uint32_t partitions) {
     return check_new_topic(options, partitions);
   });

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "neli_core/kafka/kafka_options.h"
 #include "neli_core/options.h"
@@ -36,7 +37,8 @@ struct RouterOptions {
   HashScheme hash;
   /// Whether partitions may carry unequal numbers of slots.
   bool allow_uneven = false;
-  /// Name (default host_pid_startms), the endpoint that callers connect to, opaque tags.
+  /// Name (default host_pid_startms), the endpoint that callers connect to (HOST:PORT; empty:
+  /// nobody can), opaque tags.
   ProcessInfo process;
   /// Where log lines go; called on the strand. Default: nowhere.
   std::function<void(const Notice&)> log;
@@ -44,6 +46,10 @@ struct RouterOptions {
 
 /// Whether every slot can get a key.
 [[nodiscard]] Result<void> check_hash(SlotCount slots, HashScheme hash);
+
+/// Whether callers can connect to it: HOST:PORT, where HOST is a name, an IPv4 address, or an IPv6
+/// address in brackets.
+[[nodiscard]] Result<void> check_endpoint(std::string_view endpoint);
 
 /// host_pid_startms of this process.
 [[nodiscard]] std::string default_process_name();

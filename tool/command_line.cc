@@ -4,16 +4,25 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
 #include <numeric>
+#include <sstream>
 #include <utility>
 
 #include "tool/output.h"
+
+extern char** environ;
 
 namespace neliroute::tool {
 namespace {
 
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kHelpColumn = 29;
+constexpr std::string_view kVariablePrefix = "NELIROUTE_";
+// Variables that are no settings of the command: scripts and tests read them.
+constexpr std::array kOtherVariables = {"NELIROUTE_BIN", "NELIROUTE_DEPS", "NELIROUTE_WITNESS"};
 
 struct Shown {
   std::string heading;
@@ -42,15 +51,20 @@ void wrap(std::string& out, std::string_view text, std::size_t indent) {
 }
 
 std::string variable_of(const std::string& option) {
-  std::string name = "NELIROUTE_";
+  std::string name(kVariablePrefix);
   for (const char c : option.substr(option.find_first_not_of('-'))) {
     name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   }
   return name;
 }
 
-/// CLI11's reader, but a '#' behind a value belongs to it (a password may hold one), and what only
-/// other subcommands know is passed over, so that one file serves them all.
+std::string option_of(const std::string& setting) {
+  return (setting.size() == 1 ? "-" : "--") + setting;
+}
+
+/// CLI11's reader, but it tells the line of a mistake, a '#' behind a value belongs to it (a
+/// password may hold one), and what only other subcommands know is passed over, so that one file
+/// serves them all.
 class SettingsFile : public CLI::ConfigTOML {
  public:
   SettingsFile() { comment('\0'); }
@@ -58,23 +72,59 @@ class SettingsFile : public CLI::ConfigTOML {
   std::vector<std::string> passed_over;
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    auto settings = CLI::ConfigTOML::from_config(input);
+    std::stringstream copy;
+    copy << input.rdbuf();
+    number_lines(copy);
+    copy.clear();
+    copy.seekg(0);
+    auto settings = CLI::ConfigTOML::from_config(copy);
     std::erase_if(settings, [this](const CLI::ConfigItem& item) {
       if (!item.parents.empty()) {
-        throw CLI::ConfigError("it has a section [" + item.parents.front() +
+        const std::string& section = item.parents.front();
+        throw CLI::ConfigError(line_of("[" + section + "]") + "it has a section [" + section +
                                "], but all settings stand outside of sections");
       }
-      const std::string option = (item.name.size() == 1 ? "-" : "--") + item.name;
+      const std::string option = option_of(item.name);
       if (is_in(known, option)) return false;
       if (is_in(passed_over, option)) return true;
       const auto meant = nearest(option, known);
-      throw CLI::ConfigError("unknown setting " + item.name +
+      throw CLI::ConfigError(line_of(option) + "unknown setting " + item.name +
                              (meant ? "; did you mean " + meant->substr(2) + "?" : ""));
     });
     return settings;
   }
 
+  [[nodiscard]] bool holds(const std::string& option) const { return lines_.contains(option); }
+  /// "line 3: "; empty where it is not known. Of several, the last.
+  [[nodiscard]] std::string line_of(const std::string& option) const {
+    const auto found = lines_.find(option);
+    return found == lines_.end() ? "" : fmt::format("line {}: ", found->second);
+  }
+
  private:
+  /// As CLI11 reads them: it tells nobody where it found what.
+  void number_lines(std::istream& input) const {
+    std::size_t number = 0;
+    for (std::string line; std::getline(input, line);) {
+      ++number;
+      CLI::detail::trim(line);
+      if (line.empty() || line.front() == '#' || line.front() == ';') continue;
+      if (line.front() == '[') {
+        lines_[line] = number;
+        continue;
+      }
+      std::string name = line.substr(0, line.find('='));
+      CLI::detail::trim(name);
+      CLI::detail::remove_quotes(name);
+      // What stands before a point CLI11 takes for a section.
+      const auto point = name.find('.');
+      lines_[point == std::string::npos ? option_of(name) : "[" + name.substr(0, point) + "]"] =
+          number;
+    }
+  }
+
+  mutable std::map<std::string, std::size_t> lines_;
+
   static bool is_in(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   }
@@ -122,6 +172,42 @@ struct CommandLine::Parts {
     }
     return fmt::format("unknown option {}; `neliroute {} --help` lists them all{}", name, text.name,
                        text.positionals.empty() ? "" : ", and keys that begin with - go behind --");
+  }
+
+  /// Where a wrong value of this option came from, which CLI11 does not say; empty: from the
+  /// command line.
+  std::string origin_of(const std::string& option,
+                        const std::vector<std::string>& arguments) const {
+    const auto gives = [&](const std::string& argument) {
+      return argument == option || argument.starts_with(option + "=") ||
+             (option.size() == 2 && argument.starts_with(option));
+    };
+    if (std::any_of(arguments.begin(), arguments.end(), gives)) return {};
+    if (file->holds(option)) return settings_file() + file->line_of(option);
+    const std::string variable = variable_of(option);
+    return std::getenv(variable.c_str()) != nullptr ? variable + ": " : "";
+  }
+
+  std::string settings_file() const {
+    return "settings file " + app.get_config_ptr()->as<std::string>() + ": ";
+  }
+
+  /// A variable with a typing error in its name would else be ignored in silence.
+  void warn_of_unknown_variables() const {
+    std::vector<std::string> variables(kOtherVariables.begin(), kOtherVariables.end());
+    for (const std::string& option : names) variables.push_back(variable_of(option));
+    for (const std::string& option : file->passed_over) variables.push_back(variable_of(option));
+    for (char** one = environ; *one != nullptr; ++one) {
+      const std::string_view entry = *one;
+      const std::string name(entry.substr(0, entry.find('=')));
+      if (!name.starts_with(kVariablePrefix)) continue;
+      if (std::find(variables.begin(), variables.end(), name) != variables.end()) continue;
+      const auto meant = nearest(name, variables);
+      warn(text.name,
+           fmt::format("{} in the environment is no setting, so it is ignored; {}", name,
+                       meant ? "did you mean " + *meant + "?"
+                             : "`neliroute " + text.name + " --help` lists the options"));
+    }
   }
 
   static std::string shown_text(const std::string& raw) { return tool::shown(raw); }
@@ -201,11 +287,11 @@ void CommandLine::allow_in_file(std::vector<std::string> options) {
   parts_->file->passed_over = std::move(options);
 }
 
-std::optional<int> CommandLine::parse(std::vector<std::string> arguments) {
+std::optional<int> CommandLine::parse(const std::vector<std::string>& arguments) {
   parts_->file->known = parts_->names;
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
-    parts_->app.parse(arguments);
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    parts_->app.parse(reversed);  // CLI11 takes them from the back
   } catch (const CLI::CallForHelp&) {
     say(help());
     return kExitYes;
@@ -213,14 +299,27 @@ std::optional<int> CommandLine::parse(std::vector<std::string> arguments) {
     const std::string what = error.what();
     return fail(name(), what.substr(0, what.find(':')) + " needs a value", kExitUsage);
   } catch (const CLI::ConfigError& error) {
-    return fail(name(), std::string("settings file: ") + error.what(), kExitUsage);
+    return fail(name(), parts_->settings_file() + error.what(), kExitUsage);
   } catch (const CLI::FileError& error) {
     return fail(name(), std::string("--config: ") + error.what() +
                             "; give a file with a line an option, as in slots=1024", kExitUsage);
+  } catch (const CLI::ConversionError& error) {  // CLI11 converts nothing but flags here
+    const std::string what = error.what();
+    const std::string given = what.substr(std::min(what.find('-'), what.size()));
+    const std::string option = given.substr(0, given.find(' '));
+    const auto value = given.find("= ");
+    return fail(name(),
+                fmt::format("{}{}: \"{}\" is neither true nor false",
+                            parts_->origin_of(option, arguments), option,
+                            value == std::string::npos ? given : given.substr(value + 2)),
+                kExitUsage);
   } catch (const CLI::Error& error) {
-    return fail(name(), error.what(), kExitUsage);
+    const std::string what = error.what();
+    return fail(name(), parts_->origin_of(what.substr(0, what.find(':')), arguments) + what,
+                kExitUsage);
   }
   if (const auto mistake = parts_->sort_rest()) return fail(name(), *mistake, kExitUsage);
+  parts_->warn_of_unknown_variables();
   return std::nullopt;
 }
 

@@ -6,7 +6,8 @@
 // command_line.cc: it takes seconds to compile.
 //
 // Threads: one.   Units: none.
-// Errors: parse() says on stderr what was given, what was expected and what to do.
+// Errors: parse() says on stderr what was given, where it came from, what was expected and what to
+// do. It warns of NELIROUTE_ variables that are no setting.
 #pragma once
 
 #include <functional>
@@ -49,7 +50,7 @@ class CommandLine {
   void allow_in_file(std::vector<std::string> options);
 
   /// Arguments without the program's and the subcommand's name. A value: exit with it now.
-  [[nodiscard]] std::optional<int> parse(std::vector<std::string> arguments);
+  [[nodiscard]] std::optional<int> parse(const std::vector<std::string>& arguments);
   /// What was no option, in order; all of it behind `--`.
   [[nodiscard]] const std::vector<std::string>& positionals() const;
   [[nodiscard]] const std::string& name() const;

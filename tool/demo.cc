@@ -78,6 +78,7 @@ class Demo {
     common.router.kafka.topic = cast_.topic();
     common.router.kafka.group = cast_.topic();
     common.router.slots = options_.slots;
+    common.router.allow_uneven = options_.allow_uneven;
     common.router.timing.profile = parse_profile(options_.profile).value_or(Profile::fast);
     for (const std::string& text : options_.properties) {
       auto property = parse_property(text);
@@ -302,6 +303,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
                options.partitions = *count;
                return {};
              });
+  line.flag("--allow-uneven", "Slots need not be a multiple of partitions", options.allow_uneven);
   line.value("--profile", "NAME", "fast, balanced or steady (default fast)",
              [&](const std::string& text) -> Result<void> {
                const auto profile = parse_profile_option(text);
@@ -348,7 +350,8 @@ int demo_command(const Arguments& arguments) {
   DemoOptions options;
   add_demo_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;
-  const auto even = check_even(options.slots, options.partitions.value_or(64), false);
+  const auto even = check_even(options.slots, options.partitions.value_or(64),
+                               options.allow_uneven);
   if (!even) return fail(line.name(), even.error());
   auto keys = read_keys(options.keys);
   if (!keys) {

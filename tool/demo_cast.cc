@@ -91,6 +91,7 @@ Result<void> Cast::start_owners(const std::vector<std::string>& names) {
     if (options_.partitions) {
       arguments.insert(arguments.end(), {"--partitions", std::to_string(*options_.partitions)});
     }
+    if (options_.allow_uneven) arguments.emplace_back("--allow-uneven");
     arguments.insert(arguments.end(), options_.variation.begin(), options_.variation.end());
     auto owner = start(name, endpoint, std::move(arguments));
     if (!owner) return owner.error();

@@ -20,6 +20,7 @@ struct DemoOptions {
   std::optional<std::string> topic;
   SlotCount slots{1024};
   std::optional<std::uint32_t> partitions;
+  bool allow_uneven = false;
   /// -X of the command line; the children get them by the environment, where nobody else sees them.
   std::vector<std::string> properties;
   std::string profile = "fast";

@@ -23,6 +23,10 @@ Result<std::vector<std::string>> read_keys(const std::string& path) {
                                        (errno != 0 ? std::strerror(errno) : "cannot be read") +
                                        "; give a file with a key a line, or - for stdin"};
   }
+  if (keys.empty()) {
+    return Error{Errc::bad_option, "--keys " + path +
+                                       ": there is no key in it; give a file with a key a line"};
+  }
   return keys;
 }
 

@@ -11,7 +11,7 @@
 
 namespace neliroute::tool {
 
-/// The lines of a file, without their ends; "-" is stdin.
+/// The lines of a file, without their ends, at least one; "-" is stdin.
 [[nodiscard]] Result<std::vector<std::string>> read_keys(const std::string& path);
 
 /// Those given, then those of the file, if there is one. No key at all is an error.

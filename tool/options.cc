@@ -110,7 +110,11 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
 void add_process_options(CommandLine& line, CommonOptions& options, Part part) {
   line.heading(part == Part::owner ? "Process" : "");
   line.value("--endpoint", "HOST:PORT", "What callers connect to: the answer to `route` (required)",
-             text_into(options.router.process.endpoint));
+             [&options](const std::string& text) -> Result<void> {
+               if (auto checked = check_endpoint(text); !checked) return checked;
+               options.router.process.endpoint = text;
+               return {};
+             });
   line.value("--name", "NAME", "For people; names may collide (default host_pid_startms)",
              text_into(options.router.process.name));
   line.value("--mode", "MODE", "non_exclusive: at least one owner, overlaps while slots move; "

@@ -111,6 +111,10 @@ int fail(std::string_view command, const Error& error) {
   return fail(command, error.message(), exit_code_of(error.code()));
 }
 
+void warn(std::string_view command, std::string_view text) {
+  fmt::print(stderr, "neliroute {}: warning: {}\n", command, printable(text));
+}
+
 bool say(std::string_view line) {
   if (output_ended) return false;
   std::string whole(line);

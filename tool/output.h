@@ -32,6 +32,8 @@ inline constexpr int kExitKilled = 130;     ///< the second signal
 /// "neliroute COMMAND: text" on stderr; returns `code`, so that callers can end with it.
 int fail(std::string_view command, std::string_view text, int code);
 int fail(std::string_view command, const Error& error);
+/// "neliroute COMMAND: warning: text" on stderr.
+void warn(std::string_view command, std::string_view text);
 
 /// A line on stdout, at once. False: nobody reads it (quietly: `| head -1` is no error), or it
 /// cannot be written, which is told on stderr once.

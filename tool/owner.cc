@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -167,6 +168,10 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
       text_of(timing.lease), text_of(timing.clock_error), broadcast);
 }
 
+// GNU timeout sends its signal to the child and to the child's group, within a millisecond, and a
+// supervisor may do the like: that is one wish, not two.
+constexpr std::chrono::seconds kSameSignal{1};
+
 /// Runs an open router until it has left.
 class Owner {
  public:
@@ -176,7 +181,7 @@ class Owner {
   void start() {
     await_signal();
     router_.on_failure([this](const Error& error) {
-      failure_ = error;  // the log has it already
+      failure_ = error;
       leave();
     });
   }
@@ -187,12 +192,21 @@ class Owner {
   void await_signal() {
     signals_.async_wait([this](const boost::system::error_code& error, int) {
       if (error) return;
-      if (leaving_) std::_Exit(kExitKilled);
-      log(Severity::info, fmt::format("leaving, within {}; a second signal stops at once",
-                                      text_of(bound_)));
-      leave();
+      on_signal(std::chrono::steady_clock::now());
       await_signal();
     });
+  }
+
+  void on_signal(std::chrono::steady_clock::time_point now) {
+    if (first_signal_ && now - *first_signal_ < kSameSignal) {
+      log(Severity::info, "a signal within 1 s of the first counts as the same");
+      return;
+    }
+    if (leaving_) std::_Exit(kExitKilled);
+    first_signal_ = now;
+    log(Severity::info, fmt::format("leaving, within {}; a second signal, 1 s later or more, stops "
+                                    "at once", text_of(bound_)));
+    leave();
   }
 
   void leave() {
@@ -205,6 +219,7 @@ class Owner {
   milliseconds bound_;
   asio::signal_set signals_;
   bool leaving_ = false;
+  std::optional<std::chrono::steady_clock::time_point> first_signal_;
   std::optional<Error> failure_;
 };
 
@@ -270,7 +285,11 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   const auto beside = companion ? companion(router) : nullptr;
   io.run();
   tally.tell();
-  if (owner.failure()) return fail(command, *owner.failure());
+  if (owner.failure()) {
+    // The log told it when it happened; once is enough.
+    return common.log_level == LogLevel::off ? fail(command, *owner.failure())
+                                             : exit_code_of(owner.failure()->code());
+  }
   log(Severity::info, "left the group");
   return kExitYes;
 }

@@ -43,6 +43,8 @@ class GroupMember {
   void announce_next();
   /// Joins again, if a fatal error ended the last membership, or joining failed, a while ago.
   void rejoin_if_due(LocalTime now);
+  /// For tests; none while it is no member.
+  [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
 
  private:
   void hear(rd_kafka_event_t* event);

@@ -164,6 +164,10 @@ void KafkaLedger::Clients::check_topic_if_due(LocalTime now) {
       trouble = "topic " + parameters_.kafka.topic + " is not there (" + why +
                 "); waiting for it, a running process makes none";
     }
+    if (outcome == TopicCheck::Outcome::unanswered) {
+      trouble = "nobody says whether topic " + parameters_.kafka.topic + " is there (" + why +
+                "); asking on";
+    }
     if (trouble != topic_trouble_ && !trouble.empty()) notice(Severity::error, trouble);
     topic_trouble_ = trouble;
     if (outcome != TopicCheck::Outcome::fits) return;
@@ -265,7 +269,9 @@ void KafkaLedger::Clients::reread(const RereadRequest& request) {
   if (empty_logs_asked_.size() > 1 && topic_check_->asked()) return;  // one answer is for all
   topic_check_->ask([this](TopicCheck::Outcome outcome, const std::string&) {
     for (const RereadRequest& r : std::exchange(empty_logs_asked_, {})) {
-      if (outcome == TopicCheck::Outcome::missing) continue;
+      if (outcome == TopicCheck::Outcome::missing || outcome == TopicCheck::Outcome::unanswered) {
+        continue;
+      }
       emit(Reread{r.log, r.question, r.offset, std::nullopt});
     }
   });

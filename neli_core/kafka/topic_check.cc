@@ -10,33 +10,38 @@
 namespace neliroute {
 namespace {
 
-constexpr int kAnswerWithinMs = 5000;
 // DescribeTopics came with 2.3; before it, only the configuration is looked at.
 #define NELIROUTE_HAS_DESCRIBE_TOPICS (RD_KAFKA_VERSION >= 0x020300ff)
 
-rdkafka::AdminOptionsPtr options_for(rd_kafka_t* handle, rd_kafka_admin_op_t operation) {
-  rdkafka::AdminOptionsPtr options{rd_kafka_AdminOptions_new(handle, operation)};
-  std::array<char, 256> text{};
-  rd_kafka_AdminOptions_set_request_timeout(options.get(), kAnswerWithinMs, text.data(),
-                                            text.size());
-  return options;
+TopicCheck::Outcome outcome_of(rd_kafka_resp_err_t error) {
+  return is_unreachable(error) ? TopicCheck::Outcome::unanswered : TopicCheck::Outcome::missing;
 }
 
 }  // namespace
 
 TopicCheck::TopicCheck(rd_kafka_t* handle, QueueWakeup& wakeup, std::string topic, Mode mode,
-                       std::uint32_t partitions, bool embedded_broker)
+                       std::uint32_t partitions, bool embedded_broker,
+                       milliseconds answer_within)
     : handle_(handle),
       wakeup_(wakeup),
       topic_(std::move(topic)),
       mode_(mode),
       partitions_(partitions),
       embedded_broker_(embedded_broker),
+      answer_within_(answer_within),
       queue_(rd_kafka_queue_new(handle)) {
   wakeup_.attach(queue_.get());
 }
 
 TopicCheck::~TopicCheck() { wakeup_.detach(queue_.get()); }
+
+rdkafka::AdminOptionsPtr TopicCheck::options_for(rd_kafka_admin_op_t operation) const {
+  rdkafka::AdminOptionsPtr options{rd_kafka_AdminOptions_new(handle_, operation)};
+  std::array<char, 256> text{};
+  rd_kafka_AdminOptions_set_request_timeout(
+      options.get(), static_cast<int>(answer_within_.count()), text.data(), text.size());
+  return options;
+}
 
 void TopicCheck::ask(Answer answer) {
   if (answer_) return;
@@ -57,7 +62,7 @@ void TopicCheck::ask_configuration() {
       embedded_broker_ ? rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, "1")
                        : rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic_.c_str())};
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
-  const auto options = options_for(handle_, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
+  const auto options = options_for(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
   rd_kafka_DescribeConfigs(handle_, resources, 1, options.get(), queue_.get());
 }
 
@@ -90,7 +95,7 @@ void TopicCheck::on_configuration(rd_kafka_event_t* event) {
   if (is_unknown_answer(error)) {
     return embedded_broker_ ? finish(Outcome::fits) : ask_partitions();
   }
-  finish(Outcome::missing, describe(error));
+  finish(outcome_of(error), describe(error));
 }
 
 #if NELIROUTE_HAS_DESCRIBE_TOPICS
@@ -98,7 +103,7 @@ void TopicCheck::on_configuration(rd_kafka_event_t* event) {
 void TopicCheck::ask_partitions() {
   const char* names[] = {topic_.c_str()};
   rd_kafka_TopicCollection_t* topics = rd_kafka_TopicCollection_of_topic_names(names, 1);
-  const auto options = options_for(handle_, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+  const auto options = options_for(RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
   rd_kafka_DescribeTopics(handle_, topics, options.get(), queue_.get());
   rd_kafka_TopicCollection_destroy(topics);
 }

@@ -210,6 +210,8 @@ public final class KafkaAdmin {
     answer.put("id", seen.topicId().toString());
     ArrayNode leaders = answer.putArray("leaders");
     seen.partitions().forEach(p -> leaders.add(p.leader() == null ? -1 : p.leader().id()));
+    ArrayNode inSync = answer.putArray("in_sync");
+    seen.partitions().forEach(p -> inSync.add(p.isr().size()));
   }
 
   private static ConfigResource resource(JsonNode ask) {

@@ -72,7 +72,7 @@ class KafkaAdmin:
         self.call("delete_topic", topic=topic)
 
     def topic(self, topic):
-        """{"id":…, "leaders":[broker of each partition]}"""
+        """{"id":…, "leaders":[broker of each partition], "in_sync":[how many replicas are]}"""
         return self.call("describe_topic", topic=topic)
 
     def alter_topic(self, topic, **config):

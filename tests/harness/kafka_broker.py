@@ -39,10 +39,13 @@ def free_ports(count):
 class _Node:
     """One broker process and its files."""
 
-    def __init__(self, folder, node_id, port, controller_port):
+    def __init__(self, folder, node_id, host, port, controller_port, data, env):
         self.folder = folder / f"node{node_id}"
         self.folder.mkdir()
         self.node_id = node_id
+        self.host = host
+        self.data = Path(data) if data else self.folder / "data"
+        self.env = env and {**os.environ, **env}
         self.port = port
         self.controller_port = controller_port
         self.properties = self.folder / "server.properties"
@@ -54,7 +57,8 @@ class _Node:
         """Starts the broker; what it logged in an earlier life is not taken for this one's."""
         with open(self.log_path, "ab") as log:
             self._log_start = log.tell()
-            self.child = children.spawn(command, stdout=log, stderr=subprocess.STDOUT)
+            self.child = children.spawn(command, stdout=log, stderr=subprocess.STDOUT,
+                                        env=self.env)
 
     def started(self):
         """Whether this life of the broker says it is up.
@@ -71,11 +75,13 @@ class KafkaBroker:
 
     With `security` (kafka_config.Security) clients come by SASL_SSL and ACLs are in force.
     `keep_logs` is a folder: set `failed = True` and the brokers' logs are copied there on exit.
+    `hosts` are the addresses the brokers listen on, one each; `data` and `envs` give a node id's
+    broker a log folder and more environment (a small disk, another clock).
     """
 
     def __init__(self, version=deps.DEFAULT_VERSION, *, session_ms=500, heartbeat_ms=50,
                  classic_min_session_ms=50, brokers=1, port=None, properties=None, security=None,
-                 keep_logs=None):
+                 keep_logs=None, hosts=(), data=None, envs=None):
         self.version = version
         self.security = security
         self.failed = False
@@ -87,8 +93,11 @@ class KafkaBroker:
         controller = ports.pop()
         if port:
             ports[0] = port
-        self.nodes = [_Node(self.folder, i + 1, ports[i], controller) for i in range(brokers)]
-        self.bootstrap = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+        hosts = hosts or ["127.0.0.1"] * brokers
+        self.nodes = [_Node(self.folder, i + 1, hosts[i], ports[i], controller,
+                            (data or {}).get(i + 1), (envs or {}).get(i + 1))
+                      for i in range(brokers)]
+        self.bootstrap = ",".join(f"{node.host}:{node.port}" for node in self.nodes)
         self._cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         if security:
             security.make_files(self.folder)
@@ -124,7 +133,7 @@ class KafkaBroker:
         """Writes the storage folders of the nodes that have none yet (also done by start)."""
         waiting = []
         for node in self.nodes:
-            if not (node.folder / "data").exists():
+            if not node.data.exists():
                 command = [*self._java("256m"), "kafka.tools.StorageTool", "format",
                            f"--cluster-id={self._cluster_id}", "-c", node.properties]
                 if self.security:

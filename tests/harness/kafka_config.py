@@ -27,7 +27,7 @@ def server_properties(node, brokers, settings, security):
     """The text of one node's server.properties; `settings` win over what stands here."""
     controller = node.node_id == 1
     name = security.listener if security else "PLAINTEXT"
-    listeners = f"{name}://127.0.0.1:{node.port}"
+    listeners = f"{name}://{node.host}:{node.port}"
     values = {
         "process.roles": "broker,controller" if controller else "broker",
         "node.id": node.node_id,
@@ -36,7 +36,7 @@ def server_properties(node, brokers, settings, security):
         "controller.listener.names": "CONTROLLER",
         "listener.security.protocol.map": f"{name}:{name},CONTROLLER:PLAINTEXT",
         "inter.broker.listener.name": name,
-        "log.dirs": node.folder / "data",
+        "log.dirs": node.data,
         "offsets.topic.replication.factor": brokers,
         "offsets.topic.num.partitions": 1,
         "transaction.state.log.replication.factor": 1,

@@ -262,8 +262,11 @@ class Fleet:
     def __exit__(self, *_):
         self.end()
 
-    def start(self, name=None, **options):
-        """Starts one more owner; `options` add to the fleet's, or replace them."""
+    def start(self, name=None, prefix=(), **options):
+        """Starts one more owner; `options` add to the fleet's, or replace them.
+
+        `prefix` is a command that ends by executing the owner in its own place, as nsenter does.
+        """
         key = f"{name or 'owner'}-{len(self.owners) + 1}"
         name = name or key
         options = {**self.defaults, "name": name,
@@ -274,7 +277,7 @@ class Fleet:
                        "--witness", self.folder / f"{key}.witness"]
         else:
             command = [tool_path(), "run", *option_list(options)]
-        owner = Owner(key, name, self.folder, command, environment(self.env))
+        owner = Owner(key, name, self.folder, [*prefix, *command], environment(self.env))
         self.owners.append(owner)
         return owner
 

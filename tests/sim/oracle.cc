@@ -113,13 +113,24 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
   longest_gap_ = std::max(longest_gap_, now - start);
   if (now > start) ++gaps_;
   if (plan_.exclusive()) return;
-  const Time allowed = std::max(start, std::min(disturbed_until_, now)) + plan_.takeover();
+  const Time since = std::max(start, std::min(disturbed_until_, now));
+  const Time allowed = since + plan_.takeover() + further_rebalances(part, since);
   if (now > allowed) {
     broken(name_of(part) + " was unowned for " +
                clock_text(now - start) + ", " + clock_text(now - allowed) +
                " longer than a take-over takes",
            now);
   }
+}
+
+// With the classic protocol everybody joins anew for each: a take-over that needs two takes twice as
+// long (cooperative-sticky gives in the second what it took in the first).
+Time Oracle::further_rebalances(std::uint32_t part, Time since) const {
+  if (plan_.assigning == Assigning::consumer) return 0;
+  const std::vector<Time>& all = rebalances_[part / plan_.partitions];
+  const auto count =
+      static_cast<Time>(all.end() - std::lower_bound(all.begin(), all.end(), since));
+  return std::max<Time>(count - 1, 0) * (plan_.rebalance() + 4 * plan_.latency_max);
 }
 
 void Oracle::acquired(Node& node, Partition partition, const Epoch& epoch, Time now) {

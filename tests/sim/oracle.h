@@ -6,7 +6,7 @@
 // Exclusive: never two leaders of a partition; epochs rise from one acquisition to the next.
 // Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
 // cut off), or its log was; and no longer than a take-over takes, counted from the last disturbance
-// of anything. Both: a bounded time after everything healed, who should lead does, and goes on.
+// of anything (the classic protocol: and as long again for each further rebalance). Both: a bounded time after everything healed, who should lead does, and goes on.
 //
 // Threads: one.   Units: true time.   Errors: broken() says what and when.
 #pragma once
@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "neli_core/ids.h"
 #include "tests/sim/node.h"
@@ -22,7 +23,8 @@
 namespace neliroute::sim {
 
 inline constexpr std::size_t kNodesMax = 16;
-inline constexpr std::size_t kPartsMax = 2 * kPartitionsMax;
+inline constexpr std::size_t kLanesMax = 2;
+inline constexpr std::size_t kPartsMax = kLanesMax * kPartitionsMax;
 
 class Oracle {
  public:
@@ -58,6 +60,9 @@ class Oracle {
   /// No reason for a led partition to become unowned, but for it to stay so for longer.
   void disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
 
+  /// The group has chosen assignees anew.
+  void rebalanced(std::size_t lane, Time now) { rebalances_[lane].push_back(now); }
+
   void broken(const std::string& what, Time now);
   [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
   [[nodiscard]] bool led(std::uint8_t node, std::uint32_t part, Time now) const {
@@ -87,6 +92,7 @@ class Oracle {
   [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
   [[nodiscard]] bool somebody_stayed(std::uint32_t part, Time until) const;
+  [[nodiscard]] Time further_rebalances(std::uint32_t part, Time since) const;
 
   const Plan& plan_;
   std::array<std::array<Time, kNodesMax>, kPartsMax> ends_{};
@@ -99,6 +105,7 @@ class Oracle {
   std::array<Time, kLogsMax> log_until_{};
   Time group_until_ = 0;
   Time disturbed_until_ = 0;
+  std::array<std::vector<Time>, kLanesMax> rebalances_;
   Time next_end_ = INT64_MAX;
   Time longest_gap_ = 0;
   std::uint64_t gaps_ = 0;

@@ -125,13 +125,15 @@ const char* to_string(Assigning assigning) noexcept {
   return "eager";
 }
 
+// A classic one takes up to a second and a half, and moving takes two.
+Time Plan::rebalance() const {
+  return assigning == Assigning::consumer ? 4 * latency_max : 3500 * kMs + 8 * latency_max;
+}
+
 Time Plan::takeover() const {
-  // A classic rebalance takes up to a second and a half, and moving takes two.
-  const Time rebalance = assigning == Assigning::consumer ? 4 * latency_max
-                                                          : 3500 * kMs + 8 * latency_max;
   // Who was given a partition leads it once it has heard a record.
   const Time heard = broadcast() ? interval() * lanes : 0;
-  return session() + 2 * heartbeat() + rebalance + 4 * latency_max + heard;
+  return session() + 2 * heartbeat() + rebalance() + 4 * latency_max + heard;
 }
 
 Time Plan::skew() const {

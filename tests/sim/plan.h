@@ -84,6 +84,7 @@ struct Plan {
   [[nodiscard]] milliseconds other_lease(Random& random) const;
   /// A crashed owner's partitions are led again by then (non-exclusive mode).
   [[nodiscard]] Time takeover() const;
+  [[nodiscard]] Time rebalance() const;
 };
 
 [[nodiscard]] Plan make_plan(const Request& request);

@@ -68,10 +68,19 @@ Outcome World::run() {
     oracle_.advance(event.at);
     now_ = event.at;
     handle(event);
+    note_rebalances();
     if (++events_ > kEventsMax) oracle_.broken("it does not come to rest", now_);
   }
   finish(outcome);
   return outcome;
+}
+
+void World::note_rebalances() {
+  for (std::size_t lane = 0; lane < groups_.size(); ++lane) {
+    if (groups_[lane].rebalances() == rebalances_[lane]) continue;
+    rebalances_[lane] = groups_[lane].rebalances();
+    oracle_.rebalanced(lane, now_);
+  }
 }
 
 void World::finish(Outcome& outcome) {
@@ -343,7 +352,8 @@ void World::watch_hints(Node& node) {
   for (const Partition p : node.directory->take_changed()) {
     const Hint& hint = node.directory->hint(p);
     Epoch& known = node.hinted[p.value()];
-    if (hint.owner && hint.epoch < known) {
+    // A log that lost acknowledged records goes on below them.
+    if (hint.owner && hint.epoch < known && !plan_.has(Fault::truncation)) {
       oracle_.broken("process " + std::to_string(node.index) + " believes " +
                          to_string(hint.epoch) + " of partition " + std::to_string(p.value()) +
                          " after " + to_string(known),

@@ -90,6 +90,7 @@ class World {
   void watch_hints(Node& node);
   void arm(Node& node);
   void finish(Outcome& outcome);
+  void note_rebalances();
 
   // world_log.cc: the ledger.
   void send(Node& node, Write& write);
@@ -172,6 +173,7 @@ class World {
   EventQueue queue_;
   Oracle oracle_;
   std::vector<Group> groups_;  ///< by lane
+  std::array<std::uint64_t, kLanesMax> rebalances_{};
   std::vector<Node> nodes_;
   std::vector<TopicLog> logs_;
   std::vector<std::vector<BrokerTime>> beats_;  ///< by partition: stamps by offset

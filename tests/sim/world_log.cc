@@ -152,7 +152,11 @@ void World::fetch(Node& node, std::uint32_t log) {
     if (stored.value == nullptr) continue;
     step(node, Received{Log{log}, offset, stored.stamped, believed, stored.value});
   }
-  if (!goes_on() || !node.random.percent(plan_.end_percent)) return;
+  if (!goes_on()) return;
+  // The end is told in the end, even if nothing is written any more.
+  if (!node.random.percent(plan_.end_percent)) {
+    return schedule_fetch(node, log, now_ + plan_.interval());
+  }
   step(node, LogPosition{Log{log}, reader.next});
 }
 

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import signal
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -48,6 +49,19 @@ class Demo(unittest.TestCase):
         self.assertEqual(killed["moved_slots"], 16 * killed["moved_partitions"])
         self.assertLess(done.seconds, 60)
         self.assert_nothing_left()
+
+    def test_uneven(self):
+        """What its own error recommends works."""
+        wrong = run_raw("demo", "--slots", "1000")
+        self.assertEqual(wrong.code, 2, wrong)
+        self.assertIn("--allow-uneven", wrong.err)
+        done = run_raw("demo", "--json", "--slots", "1000", "--allow-uneven", "--keys", self.keys,
+                       limit=90, env=self.env)
+        self.assertEqual(done.code, 0, done)
+        _, routed, _, anew = done.rows()
+        for row in (routed, anew):
+            self.assertEqual(sum(one["slots"] for one in row["owners"]), 1000)
+            self.assertEqual(sum(one["keys"] for one in row["owners"]), 5000)
 
     def test_plain(self):
         """Not a terminal: no escape, nothing written over, 80 columns."""
@@ -96,13 +110,45 @@ class Demo(unittest.TestCase):
                                             for pid in pids), 5, "they ended")
 
     def test_wrong(self):
-        done = run_raw("demo", "--slots", "1000")
-        self.assertEqual(done.code, 2, done)
         done = run_raw("demo", "--brokers", "127.0.0.1:1", "--keys", self.keys, limit=60,
                        env={**self.env, "NELIROUTE_TIMEOUT": "1s"})
         self.assertEqual(done.code, 3, done)
         self.assertTrue(re.search(r"alpha|127\.0\.0\.1:1", done.err), done)
         self.assert_nothing_left()
+
+
+class Script(unittest.TestCase):
+    """scripts/demo refuses a wrong option before it installs or builds anything."""
+
+    SCRIPT = process.REPOSITORY / "scripts" / "demo"
+
+    def test_knows_the_options_of_the_command(self):
+        text = self.SCRIPT.read_text()
+        known = " ".join(re.findall(r"(?s)^readonly (?:FLAGS|VALUES)='(.*?)'", text, re.M)).split()
+        valued = re.search(r"(?s)^readonly VALUES='(.*?)'", text, re.M)[1].split()
+        told = dict(re.findall(r"(?m)^  (--[a-z-]+|-X)( [A-Z]\S*)?", run_raw("demo", "--help").out))
+        self.assertEqual(set(known), set(told))
+        self.assertEqual(set(valued), {name for name, value in told.items() if value})
+
+    def test_wrong_options(self):
+        with tempfile.TemporaryDirectory() as folder:  # nothing to set up or to build with
+            script = Path(folder, "scripts", "demo")
+            script.parent.mkdir()
+            script.write_text(self.SCRIPT.read_text())
+            for arguments, words in ((["--frobnicate"], "unknown option: --frobnicate"),
+                                     (["stray"], "unknown option: stray"),
+                                     (["--stay=yes"], "unknown option: --stay=yes"),
+                                     (["--keys=a", "--topic"], "--topic needs a value"),
+                                     (["--kafka", "--brokers=a:1"], "choose one"),
+                                     (["--brokers", "a:1", "--kafka"], "choose one")):
+                done = subprocess.run(["bash", script, *arguments], capture_output=True, text=True,
+                                      timeout=20, check=False)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+                self.assertIn(words, done.stderr)
+            done = subprocess.run(["bash", script, "--topic", "--stay", "-Xa=b", "--allow-uneven"],
+                                  capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual(done.returncode, 1, done)  # good options: it goes on to the setup
+            self.assertIn("scripts/setup failed", done.stderr)
 
 
 if __name__ == "__main__":

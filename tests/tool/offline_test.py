@@ -77,6 +77,12 @@ class WrongUse(unittest.TestCase):
         self.refused(["route"], "no key", "--keys")
         self.refused(["route", "--no-such", "key"], "--no-such", "--")
 
+    def test_endpoints(self):
+        for text in ("x", "x:", ":1", "x:0", "x:65536", "x:1x", "x:-1", "10.0.0.256:1", "10.0.0:1",
+                     "::1:80", "[::1]", "[::1:80", "[::g]:80", "a b:1", "http://x:1", "x/y:1"):
+            self.refused(["run", "--endpoint", text], "--endpoint", f'"{text}"', "HOST:PORT",
+                         "10.0.0.7:8080")
+
     def test_durations(self):
         for option in ("--lease", "--interval", "--session", "--timeout", "--drain-timeout",
                        "--clock-error"):
@@ -147,6 +153,8 @@ class WrongUse(unittest.TestCase):
         self.refused(["slot", "--keys", "/no/such/file"], "--keys", "/no/such/file")
         self.refused(["slot", "--keys", "/"], "--keys")
         self.refused(["demo", "--keys", "/no/such/file"], "/no/such/file", "wamerican")
+        for command in (("slot",), ("slot", "key"), ("route",), ("demo",)):
+            self.refused([*command, "--keys", "/dev/null"], "/dev/null", "no key", "a key a line")
 
 
 class Settings(unittest.TestCase):
@@ -177,6 +185,47 @@ class Settings(unittest.TestCase):
             self.assertIn(word, done.err)
         self.assertEqual(run_raw("slot", "k", "--config", "/no/such").code, 2)
         self.assertIn("--slots", run_raw("slot", "k", env={"NELIROUTE_SLOTS": "x"}).err)
+
+    def test_mistakes_are_told_with_their_place(self):
+        """The file and the line, or the variable; nothing of the kind for the command line."""
+        for text, words in (("# a comment\n\nslotz=2\n", "line 3: unknown setting slotz"),
+                            ("slots=2\n  hash = md5 # no\n", "line 2: --hash: "),
+                            ("slots=1\n\nslots=2\n", "line 3: --slots: takes one value"),
+                            ('X=["a=b",\n"c=d"]\nslots\n', 'line 3: --slots: "true"'),
+                            ("\n[run]\nslots=2\n", "line 2: it has a section [run]"),
+                            ("\nrun.slots=2\n", "line 2: it has a section [run]"),
+                            ("json=perhaps\n", 'line 1: --json: "perhaps" is neither')):
+            self.file.write_text(text)
+            env = {"NELIROUTE_HASH": "md4"} if "hash" in text else {}
+            done = run_raw("slot", "k", "--config", self.file, env=env)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(f"settings file {self.file}: {words}", done.err)
+            self.assertEqual(done.err.count("\n"), 1, done)
+        env = {"NELIROUTE_JSON": "perhaps"}
+        self.assertIn("neliroute slot: NELIROUTE_JSON: --json: ", run_raw("slot", "k", env=env).err)
+        self.assertIn('neliroute slot: --json: "perhaps" is', run_raw("slot", "--json=perhaps").err)
+        env = {"NELIROUTE_SLOTS": "x"}
+        self.assertIn("neliroute slot: NELIROUTE_SLOTS: --slots: ",
+                      run_raw("slot", "k", env=env).err)
+        self.file.write_text("slots=2\n")
+        for arguments in (("--slots=0",), ("--slots", "0")):
+            done = run_raw("slot", "k", *arguments, "--config", self.file, env=env)
+            self.assertIn("neliroute slot: --slots: ", done.err)
+
+    def test_unknown_variables(self):
+        """Told, with the nearest one, and ignored: they may be somebody else's."""
+        done = run_raw("slot", "k", env={"NELIROUTE_SLOTZ": "2", "NELIROUTE_ENDPOIN": "x:1",
+                                         "NELIROUTE_FROBNICATE": "1", "NELIROUTEX": "1"})
+        self.assertEqual((done.code, done.out), (0, "k  slot 29\n"), done)
+        lines = dict(re.findall(r"neliroute slot: warning: (\w+) in the environment is no setting, "
+                                r"so it is ignored; (.*)\n", done.err))
+        self.assertEqual(lines, {"NELIROUTE_SLOTZ": "did you mean NELIROUTE_SLOTS?",
+                                 "NELIROUTE_ENDPOIN": "did you mean NELIROUTE_ENDPOINT?",
+                                 "NELIROUTE_FROBNICATE":
+                                     "`neliroute slot --help` lists the options"})
+        self.assertEqual(done.err.count("\n"), 3)
+        known = {"NELIROUTE_ENDPOINT": "x:1", "NELIROUTE_DEPS": "/", "NELIROUTE_SLOTS": "2"}
+        self.assertEqual(run_raw("slot", "k", env=known).err, "")
 
     def test_secret_in_a_wrong_setting_is_not_shown(self):
         """`acks` is refused; the password beside it is nobody's business."""
@@ -263,7 +312,8 @@ class Outside(unittest.TestCase):
     def test_reader_that_has_seen_enough(self):
         """`| head -1` is no error."""
         child = children.spawn([process.tool_path(), "slot", "--keys", "/usr/share/dict/words"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=process.environment())
         self.addCleanup(children.end, child)
         child.stdout.readline()
         child.stdout.close()

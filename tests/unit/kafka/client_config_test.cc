@@ -175,7 +175,37 @@ TEST(SecretsTest, TheLogIsPassedOnWithoutThemAndOnce) {
   EXPECT_FALSE(filter.accept(7, "DEBUG", "something else", notice));
 }
 
+TEST(LogFilterTest, RemembersTheLastFewLinesOnly) {
+  LogFilter filter{KafkaOptions{}};
+  Notice notice;
+  ASSERT_TRUE(filter.accept(6, "FAIL", "first", notice));
+  EXPECT_EQ(notice.severity, Severity::info);
+  for (char c = 'a'; c <= 'z'; ++c) {  // fewer than it remembers
+    EXPECT_TRUE(filter.accept(6, "FAIL", std::string("other ") + c, notice));
+  }
+  EXPECT_FALSE(filter.accept(6, "FAIL", "first", notice));
+  for (char c = 'a'; c <= 'z'; ++c) {
+    EXPECT_TRUE(filter.accept(6, "FAIL", std::string("another ") + c, notice));
+  }
+  EXPECT_TRUE(filter.accept(6, "FAIL", "first", notice));
+  EXPECT_FALSE(filter.accept(6, "FAIL", "another z", notice));
+}
+
 // --- Which client gets what ----------------------------------------------------------------------
+
+#if RD_KAFKA_VERSION >= 0x020c0000  // older ones do not know it
+
+TEST(ClientConfigTest, WithTheConsumerProtocolTheSessionIsTheBrokers) {
+  const auto of = [](const char* property, GroupProtocol protocol) {
+    return in_force(ClientKind::group, KafkaOptions{}, property, protocol);
+  };
+  EXPECT_EQ(of("group.protocol", GroupProtocol::consumer), "consumer");
+  EXPECT_EQ(of("group.protocol", GroupProtocol::classic), "classic");
+  EXPECT_EQ(of("session.timeout.ms", GroupProtocol::classic), "2000");
+  EXPECT_NE(of("session.timeout.ms", GroupProtocol::consumer), "2000");
+}
+
+#endif
 
 TEST(ClientConfigTest, EachClientGetsThePropertiesThatItKnows) {
   KafkaOptions options = with("compression.type", "gzip");

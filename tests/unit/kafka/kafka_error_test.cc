@@ -67,5 +67,32 @@ TEST(KafkaErrorTest, DescribesWithTheNameAndWhatToDo) {
                     Not(HasSubstr(";"))));
 }
 
+TEST(KafkaErrorTest, NamesTheSettingThatMendsIt) {
+  for (const auto& [error, setting] :
+       {std::pair{RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, "READ, WRITE and DESCRIBE"},
+        std::pair{RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, "READ and DESCRIBE on the group"},
+        std::pair{RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, "IDEMPOTENT_WRITE"},
+        std::pair{RD_KAFKA_RESP_ERR__AUTHENTICATION, "sasl.*"},
+        std::pair{RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, "sasl.*"},
+        std::pair{RD_KAFKA_RESP_ERR__SSL, "ssl.*"},
+        std::pair{RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL, "--group-protocol"},
+        std::pair{RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, "max.message.bytes"},
+        std::pair{RD_KAFKA_RESP_ERR_INVALID_RECORD, "cleanup.policy=delete"},
+        std::pair{RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, "min.insync.replicas"},
+        std::pair{RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, "min.insync.replicas"},
+        std::pair{RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, "within a lease"},
+        std::pair{RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED, "group.max.size"},
+        std::pair{RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT, "group.min.session.timeout.ms"}}) {
+    EXPECT_THAT(describe(error), HasSubstr(setting));
+  }
+}
+
+TEST(KafkaErrorTest, WhatWePurgedOurselvesIsNoTrouble) {
+  EXPECT_TRUE(is_own_doing(RD_KAFKA_RESP_ERR__PURGE_QUEUE));
+  EXPECT_TRUE(is_own_doing(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT));
+  EXPECT_TRUE(is_own_doing(RD_KAFKA_RESP_ERR__DESTROY));
+  EXPECT_FALSE(is_own_doing(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT));
+}
+
 }  // namespace
 }  // namespace neliroute

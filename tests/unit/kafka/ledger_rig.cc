@@ -77,7 +77,12 @@ void LedgerRig::open(const KafkaLedgerParameters& parameters) {
 
 void LedgerRig::start() {
   on_ledger([this](KafkaLedger& ledger) {
-    ledger.start([this](const Event& event, LocalTime) { note(event); }, [](const Notice&) {});
+    ledger.start([this](const Event& event, LocalTime) { note(event); },
+                 [this](const Notice& notice) {
+                   const std::lock_guard lock(mutex_);
+                   seen_.notices.push_back(notice);
+                   changed_.notify_all();
+                 });
   });
 }
 

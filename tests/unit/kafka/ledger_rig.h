@@ -38,6 +38,7 @@ struct Seen {
   std::vector<std::uint64_t> failed;
   std::vector<PartitionRanges> assigned;
   std::vector<GroupRevoked> revoked;
+  std::vector<Notice> notices;
   bool closed = false;
 };
 

@@ -1,6 +1,8 @@
 // "Epoch", "Batches" and "Valid" of docs/protocol.md, and when a process may claim at all.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/neli_core/rig.h"
 
 namespace neliroute {
@@ -174,6 +176,52 @@ TEST(Epoch, what_is_claimed_after_a_gap_outranks_what_was_known_before) {
   EXPECT_TRUE(a.leads(0, rig.now()));
   EXPECT_GT(*a.core.epoch(kP0), before);
   EXPECT_EQ(a.core.epoch(kP0)->inc, before.inc + 1);
+}
+
+// A duplicate of an early claim, or one that was long on its way.
+TEST(Epoch, an_own_claim_that_would_fall_is_claimed_over_and_costs_no_gap) {
+  for (const Mode mode : {Mode::non_exclusive, Mode::exclusive}) {
+    RigOptions options;
+    options.mode = mode;
+    Rig rig(options);
+    auto& a = rig.start(1, "a");
+    rig.assign(a, "0");
+    ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 3s));
+    rig.run_for(500ms);
+    const Epoch before = *a.core.epoch(kP0);
+    rig.append(kLog, claim_of(1, "0", before.inc - 1));
+    rig.settle();
+    EXPECT_TRUE(a.leads(0, rig.now()));
+    rig.run_for(200ms);
+    EXPECT_TRUE(a.leads(0, rig.now()));
+    EXPECT_EQ(a.core.epoch(kP0)->inc, before.inc + 1);
+    EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
+  }
+}
+
+// Behind it a renewal of the epoch that is held means nothing to others.
+TEST(Epoch, behind_an_own_claim_that_would_fall_nothing_extends_the_lease) {
+  RigOptions options;
+  options.mode = Mode::exclusive;
+  Rig rig(options);
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 3s));
+  rig.run_for(500ms);
+  a.drop_writes = true;
+  const LocalTime dropped = rig.now();
+  rig.append(kLog, claim_of(1, "0", a.core.epoch(kP0)->inc - 1));
+  rig.run_for(300ms);
+  const auto stale = a.core.counters().renewals_stale;
+  const auto late = std::find_if(a.written.rbegin(), a.written.rend(), [](const Write& write) {
+    return std::get<Record>(decode_record(write.value)).type == RecordType::renewal;
+  });
+  ASSERT_NE(late, a.written.rend());
+  rig.append(kLog, std::string(late->value));
+  rig.settle();
+  EXPECT_EQ(a.core.counters().renewals_stale, stale + 1);
+  EXPECT_TRUE(a.leads(0, rig.now())) << "what was left of the lease stands";
+  EXPECT_FALSE(a.leads(0, later(dropped, options.lease)));
 }
 
 TEST(Epoch, absurd_incs_are_unreadable_and_overflow_nothing) {

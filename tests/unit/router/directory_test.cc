@@ -336,6 +336,24 @@ TEST(Directory, a_gap_makes_unknown_what_was_believed_and_keeps_older_epochs_out
   EXPECT_EQ(told.owner(), "p1");
 }
 
+// A log that lost acknowledged records goes on at offsets that were there before.
+TEST(Directory, what_the_log_lost_is_forgotten_once_nobody_can_lead_by_it) {
+  for (const bool lost : {true, false}) {
+    Told told;
+    told.read(17, kA.leads(16, "0"));
+    told.directory.on(GapFound{kLog, GapReason::truncated}, told.now);
+    told.directory.on(TailStarted{kLog, 3, lost ? 12 : 17}, told.now);
+    told.wait(kLease - 1ms);
+    told.read(18, kC.leads(12, "0"));
+    EXPECT_EQ(told.owner(), "") << "what was said before may still hold";
+    told.wait(1ms);
+    told.read(19, kC.leads(12, "0"));
+    EXPECT_EQ(told.owner(), lost ? "p3" : "") << "where nothing was lost, nothing older is believed";
+    told.read(20, kA.leads(11, "0"));
+    EXPECT_EQ(told.owner(), lost ? "p3" : "");
+  }
+}
+
 TEST(Directory, a_restarted_owner_is_another_process_of_the_same_name) {
   Told told;
   told.read(10, kA.leads(5, "0"));

@@ -148,6 +148,11 @@ TEST(HashSchemeTest, OtherNamesAreRefused) {
   }
 }
 
+TEST(HashSchemeDeathTest, AValueThatIsNoHashAborts) {
+  const HashScheme broken{static_cast<Hash>(99), HashTags::on};
+  EXPECT_DEATH(static_cast<void>(to_string(broken)), "not a value of Hash");
+}
+
 TEST(SlotSpaceDeathTest, ABatchWithoutRoomForItsSlotsAborts) {
   const std::array<std::string_view, 2> keys = {"a", "b"};
   std::array<Slot, 1> slots;

@@ -1,0 +1,157 @@
+"""Two brokers that can be hurt: the second one has a clock of its own and a small disk.
+
+Both keep every topic, and one in-sync replica suffices to write, so one broker can always go. No
+acknowledged record may be lost with it (docs/protocol.md, assumption 1): before a broker is hurt,
+both hold everything (`whole`).
+"""
+import time
+from pathlib import Path
+
+from harness.children import wait_until
+from harness.kafka_admin import AdminError
+from harness.kafka_broker import KafkaBroker
+
+import network
+
+LOGS = 4
+OFFSETS = "__consumer_offsets"
+CLOCK = "chaos-clock"
+SEEN_WITHIN_MS = 20  # a record that took longer to be written shows no skew of this size
+DISK = "4g"  # only what is used of it takes memory
+ALL_LOGS = list(range(LOGS))
+
+
+def faketime():
+    """The library that gives a JVM another clock."""
+    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not found:
+        raise RuntimeError("libfaketime not found: run `scripts/setup --tests`")
+    return found[0]
+
+
+class Cluster:
+    """The brokers, where their leaders are, and the second one's clock and disk."""
+
+    def __init__(self, folder, speaks, session_ms, topic, partitions):
+        self.topic, self.partitions = topic, partitions
+        self._clock = Path(folder) / "clock"
+        self._disk = Path(folder) / "disk"
+        self._disk.mkdir()
+        network.run("mount", "-t", "tmpfs", "-o", f"size={DISK}", "chaos", self._disk)
+        self.skew_ms = 0
+        self._write_clock(0)
+        # Its monotonic clocks stay true: timeouts are not what is tested. Without the second switch
+        # every timed wait of the JVM would spin. The file is read anew once a second, so the clock
+        # steps while the broker runs.
+        clock = {"LD_PRELOAD": str(faketime()), "DONT_FAKE_MONOTONIC": "1",
+                 "FAKETIME_FORCE_MONOTONIC_FIX": "0",
+                 "FAKETIME_TIMESTAMP_FILE": str(self._clock), "FAKETIME_CACHE_DURATION": "1"}
+        self.kafka = KafkaBroker(
+            speaks.version, session_ms=session_ms, heartbeat_ms=session_ms // 10, brokers=2,
+            hosts=network.BROKERS, data={2: self._disk / "data"}, envs={2: clock},
+            keep_logs=Path(folder) / "brokers",
+            # Leaders move when this run moves them, and never by themselves.
+            properties={"auto.leader.rebalance.enable": "false"})
+
+    @property
+    def admin(self):
+        """Kafka's administration."""
+        return self.kafka.admin
+
+    def make_topics(self):
+        """The ledger, and a topic to see the second broker's clock by."""
+        self.make_ledger()
+        self.admin.create_topic(CLOCK, 1, replication=2)
+
+    def make_ledger(self):
+        """Its logs led by both brokers in turn."""
+        self.admin.create_topic(self.topic, self.partitions, replication=2, min_insync_replicas=1)
+
+    def coordinator(self):
+        """The broker that coordinates the group."""
+        return self.admin.topic(OFFSETS)["leaders"][0]
+
+    def leaders(self):
+        """The broker that leads each log."""
+        return self.admin.topic(self.topic)["leaders"][:LOGS]
+
+    def move_log(self, log, broker):
+        """Another leader for a log."""
+        self.admin.move_leader(self.topic, log, broker)
+
+    def move_coordinator(self, broker):
+        """Another coordinator for the group."""
+        self.admin.move_leader(OFFSETS, 0, broker)
+
+    def apart(self):
+        """Whether one broker coordinates and the other one leads all logs."""
+        return self.coordinator() not in self.leaders()
+
+    def whole(self):
+        """Whether both brokers have everything that was acknowledged."""
+        try:
+            return all(count == 2 for topic in (self.topic, OFFSETS)
+                       for count in self.admin.topic(topic)["in_sync"])
+        except AdminError:
+            return False
+
+    def wait_whole(self, timeout=60):
+        """Until both have everything."""
+        wait_until(self.whole, timeout, "both brokers in sync", poll=0.1)
+
+    def left(self, broker):
+        """Whether no log, nor the group, is led by this broker any more."""
+        try:
+            return broker not in [*self.leaders(), self.coordinator()]
+        except AdminError:
+            return False
+
+    def _write_clock(self, skew_ms):
+        fresh = self._clock.with_suffix(".new")
+        fresh.write_text(f"{skew_ms / 1000:+.3f}\n", encoding="ascii")
+        fresh.replace(self._clock)
+
+    def seen_skew_ms(self):
+        """How far the second broker's clock is from ours, by the stamp of a record it leads."""
+        if self.admin.topic(CLOCK)["leaders"][0] != 2:
+            self.admin.move_leader(CLOCK, 0, 2)
+        before = time.time()
+        offset, = self.admin.produce(CLOCK, 0, "tick")
+        after = time.time()
+        stamp = self.admin.read(CLOCK, 0, offset, most=1)[0]["timestamp"] / 1000
+        # A stamp that lies between the two readings, to the millisecond, shows no skew at all.
+        return round(1000 * (stamp - (before + after) / 2)), round(1000 * (after - before) / 2 + 1)
+
+    def step_clock(self, skew_ms):
+        """Sets the second broker's clock, and returns what it is seen to be."""
+        self.skew_ms = skew_ms
+        self._write_clock(skew_ms)
+
+        def stepped():
+            seen, error = self.seen_skew_ms()
+            return (seen,) if error <= SEEN_WITHIN_MS and abs(seen - skew_ms) <= error else None
+        return wait_until(stepped, 30, f"a clock {skew_ms} ms off", poll=0.2)[0]
+
+    def close(self):
+        """The disk is no more; call it when the brokers have ended."""
+        network.run("umount", self._disk)
+        self._disk.rmdir()
+
+    def fill_disk(self):
+        """Not a byte more fits on the second broker's disk."""
+        def full():
+            used = network.run("df", "--output=used", self._disk).split()[-1]
+            try:
+                network.run("mount", "-o", f"remount,size={used}k", self._disk)
+            except RuntimeError:
+                return False  # the broker has written meanwhile: no disk is smaller than its data
+            return True
+        wait_until(full, 10, "a full disk", poll=0.001)
+
+    def empty_disk(self):
+        """There is room again."""
+        network.run("mount", "-o", f"remount,size={DISK}", self._disk)
+
+    def ended(self, broker):
+        """Whether the broker has ended by itself."""
+        return self.kafka.nodes[broker - 1].child.poll() is not None

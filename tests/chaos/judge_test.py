@@ -1,0 +1,228 @@
+#!/usr/bin/python3
+"""The judge must find what it is there to find, and nothing else: forged runs of two slots."""
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import judge  # noqa: E402
+
+LEASE, TAKEOVER = 3.0, 1.6  # what the facts below make of the rule
+FACTS = {"session_ms": 1000, "heartbeat_ms": 100, "lease_ms": 3000, "logs": 2, "partitions": 2}
+
+
+class Forgery:
+    """A run's folder, forged: slot 1 is led by the owner `other` all the time."""
+
+    def __init__(self, folder, mode="non_exclusive", protocol="consumer"):
+        self.folder, self.mode, self.protocol = Path(folder), mode, protocol
+        self.script = [{"boot": 0.0, "what": "chaos"}]
+        self.lives, self.events, self.samples = {}, {}, {}
+        self.faults = 0
+        self.owner("other")
+        self.led("other", 1, 0.0, None, 1)
+
+    def owner(self, key, ended=None, pauses=()):
+        """One more owner."""
+        self.lives[key] = {"started": 0.0, "ended": ended, "pauses": list(pauses)}
+        self.events[key], self.samples[key] = [], []
+
+    def led(self, key, slot, start, stop, epoch, witnessed=True):
+        """What the owner's log, and its witness, say of one ownership."""
+        row = {"partition": slot, "lane": 0, "epoch": {"inc": 1, "offset": epoch}}
+        sample = {"partition": slot}
+        self.events[key].append({**row, "event": "acquired", "boot": start})
+        if witnessed:
+            self.samples[key].append({**sample, "owns": True, "boot": start, "prev": start})
+        if stop is not None:
+            self.events[key].append({**row, "event": "stopped", "boot": stop,
+                                     "reason": "superseded"})
+            if witnessed:
+                self.samples[key].append({**sample, "owns": False, "boot": stop, "prev": stop})
+
+    def fault(self, kind, begin, end, owners=(), logs=()):
+        """A fault in the script's log."""
+        self.faults += 1
+        self.script += [{"boot": begin, "what": "begin", "n": self.faults, "kind": kind,
+                         "owners": list(owners), "logs": list(logs)},
+                        {"boot": end, "what": "end", "n": self.faults}]
+
+    def judged(self, over=100.0):
+        """What the judge says."""
+        rows = sorted([*self.script, {"boot": over, "what": "over"}],
+                      key=lambda row: row["boot"])
+        self._lines("script.jsonl", rows)
+        for key in self.lives:
+            self._lines(f"{key}.events", self.events[key])
+            self._lines(f"{key}.witness", self.samples[key])
+        (self.folder / "run.json").write_text(json.dumps(
+            {"mode": self.mode, "protocol": self.protocol, "kafka": "-", "seed": 1,
+             "seconds": over, "facts": FACTS, "problem": "", "stalls": [],
+             "lives": self.lives}), encoding="utf-8")
+        return judge.judge(self.folder)
+
+    def _lines(self, name, rows):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+
+class JudgeTest(unittest.TestCase):
+    """Slot 0 goes from owner a to owner b."""
+
+    def forge(self, **how):
+        """A run with a and b."""
+        run = Forgery(self.enterContext(tempfile.TemporaryDirectory()), **how)
+        run.owner("a")
+        run.owner("b")
+        return run
+
+    def handed_over(self, gap, stop=10.0, **how):
+        """a leads until `stop`, then nobody for `gap`, then b."""
+        run = self.forge(**how)
+        run.led("a", 0, 0.0, stop, 1)
+        run.led("b", 0, stop + gap, None, 2)
+        return run
+
+    def killed(self, gap, **how):
+        """a is killed at 10, b leads a gap later."""
+        run = self.forge(**how)
+        run.owner("a", ended=10.0)
+        run.led("a", 0, 0.0, None, 1)
+        run.led("b", 0, 10.0 + gap, None, 2)
+        run.fault("kill", 10.0, 20.0, ["a"])
+        return run
+
+    def kinds(self, run):
+        """The kinds of what was found."""
+        return sorted({finding.split(":")[0] for finding in run.judged()["findings"]})
+
+    def test_a_clean_run_is_clean(self):
+        report = self.handed_over(0.0).judged()
+        self.assertEqual(report["findings"], [])
+        self.assertEqual(sum(row["transitions"] for row in report["rows"]), 1)
+
+    def test_a_gap_without_a_fault_is_found(self):
+        self.assertEqual(self.kinds(self.handed_over(0.001)),
+                         ["unexplained gap by log", "unexplained gap by witness"])
+
+    def test_a_gap_that_only_the_witness_saw_is_found(self):
+        run = self.forge()
+        run.led("a", 0, 0.0, None, 1, witnessed=False)
+        run.samples["a"] += [{"partition": 0, "owns": True, "boot": 0.0, "prev": 0.0},
+                             {"partition": 0, "owns": False, "boot": 5.0, "prev": 5.0},
+                             {"partition": 0, "owns": True, "boot": 5.1, "prev": 5.1}]
+        self.assertEqual(self.kinds(run), ["unexplained gap by witness"])
+
+    def test_a_kill_explains_a_gap(self):
+        report = self.killed(TAKEOVER - 0.1).judged()
+        self.assertEqual(report["findings"], [])
+        self.assertEqual(report["nearest"][0]["explained_by"], [[1, "kill"]])
+
+    def test_a_gap_that_is_too_long_is_found(self):
+        self.assertEqual(self.kinds(self.killed(TAKEOVER + 0.1)),
+                         ["too long gap by log", "too long gap by witness"])
+
+    def test_another_owners_kill_explains_nothing(self):
+        run = self.handed_over(0.5)
+        run.owner("c", ended=10.0)
+        run.fault("kill", 10.0, 20.0, ["c"])
+        self.assertIn("unexplained gap by log", self.kinds(run))
+
+    def test_a_kill_long_ago_explains_nothing(self):
+        run = self.killed(1.0)
+        run.events["b"], run.samples["b"] = [], []
+        run.led("b", 0, 11.0, 12.0, 2)
+        run.led("other", 0, 12.2, None, 3)  # a planned move with a gap, within a's lease
+        self.assertEqual(self.kinds(run), ["unexplained gap by log", "unexplained gap by witness"])
+
+    def test_a_successor_that_died_before_it_was_heard_explains(self):
+        """b led for a moment; a had read that and stopped; b was dead by then."""
+        run = self.forge()
+        run.owner("b", ended=10.0)
+        run.led("a", 0, 0.0, 10.01, 1)
+        run.led("b", 0, 9.99, None, 2)
+        run.led("other", 0, 11.0, None, 3)
+        run.fault("kill", 10.0, 20.0, ["b"])
+        self.assertEqual(self.kinds(run), [])
+
+    def paused(self, resumed, led_again):
+        """a is stopped at 10 and its log says that it led until its lease ended."""
+        run = self.forge()
+        run.owner("a", pauses=[[10.0, resumed]])
+        run.led("a", 0, 0.0, 12.9, 1)
+        run.led("b", 0, led_again, None, 2)
+        run.fault("pause", 10.0, resumed, ["a"])
+        return run
+
+    def test_a_paused_owner_does_not_lead_whatever_its_lease_says(self):
+        self.assertEqual(self.kinds(self.paused(20.0, 10.0 + TAKEOVER - 0.1)), [])
+        self.assertIn("too long gap by log", self.kinds(self.paused(20.0, 10.0 + TAKEOVER + 0.1)))
+
+    def test_a_cut_of_the_log_counts_from_its_end(self):
+        run = self.handed_over(9.0 + TAKEOVER - 0.1, stop=11.0)
+        run.fault("cut_log", 10.0, 20.0, ["a"], [0, 1])
+        self.assertEqual(self.kinds(run), [])
+        run = self.handed_over(9.0 + TAKEOVER + 0.1, stop=11.0)
+        run.fault("cut_log", 10.0, 20.0, ["a"], [0, 1])
+        self.assertIn("too long gap by log", self.kinds(run))
+
+    def test_a_cut_of_the_coordinator_explains_nothing(self):
+        run = self.handed_over(0.5)
+        run.fault("cut_coordinator", 9.0, 20.0, ["a"])
+        self.assertIn("unexplained gap by log", self.kinds(run))
+
+    def test_a_ledger_fault_explains_its_own_logs(self):
+        for log, kinds in ((0, []), (1, ["unexplained gap by log", "unexplained gap by witness"])):
+            run = self.handed_over(1.0)
+            run.fault("leader_change", 9.5, 10.5, logs=[log])
+            self.assertEqual(self.kinds(run), kinds)
+
+    def test_the_ledger_may_be_back_before_its_broker(self):
+        run = self.handed_over(5.0)
+        run.fault("broker_crash", 9.0, 30.0, logs=[0, 1])
+        self.assertEqual(self.kinds(run), [])
+        run.script.append({"boot": 11.0, "what": "back", "n": 1})
+        self.assertIn("too long gap by log", self.kinds(run))
+
+    def test_a_further_classic_rebalance_takes_three_seconds_more(self):
+        run = self.killed(4.0, protocol="classic")
+        self.assertIn("too long gap by log", self.kinds(run))
+        run.owner("c")
+        run.fault("coordinator_moved", 10.5, 10.6)
+        self.assertEqual(self.kinds(run), [])
+
+    def test_a_second_fault_may_strike_the_successor(self):
+        run = self.killed(2.5)
+        self.assertIn("too long gap by log", self.kinds(run))
+        run.owner("c", ended=11.0)
+        run.fault("kill", 11.0, 30.0, ["c"])
+        self.assertEqual(self.kinds(run), [])
+
+    def test_an_overlap_is_found_in_exclusive_mode_only(self):
+        for mode, overlaps in (("exclusive", 1), ("non_exclusive", 0)):
+            run = self.forge(mode=mode)
+            run.led("a", 0, 0.0, 10.001, 1)
+            run.led("b", 0, 10.0, None, 2)
+            report = run.judged()
+            self.assertEqual(report["overlaps"] > 0, overlaps > 0, report)
+            self.assertEqual(sum(row["overlaps"] for row in report["rows"]), report["overlaps"])
+
+    def test_gaps_are_counted_but_not_judged_in_exclusive_mode(self):
+        report = self.handed_over(0.5, mode="exclusive").judged()
+        self.assertEqual(report["findings"], [])
+        self.assertAlmostEqual(max(row["longest_gap"] for row in report["rows"]), 0.5)
+
+    def test_the_table_names_what_was_found(self):
+        self.assertIn("FOUND unexplained gap", judge.table(self.handed_over(0.5).judged()))
+        self.assertIn("verdict: clean", judge.table(self.handed_over(0.0).judged()))
+
+    def test_every_kind_of_fault_has_a_rule(self):
+        import faults
+        self.assertEqual(set(faults.KINDS), set(judge.RULES))
+
+
+if __name__ == "__main__":
+    unittest.main()

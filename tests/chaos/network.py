@@ -1,0 +1,110 @@
+"""A network of the run's own: a hub with the brokers, a namespace with a link for each owner.
+
+The whole run lives in a network and a mount namespace that nobody else sees, so what it makes
+(bridge, links, rules, small disks) is gone with its last process, whatever ended it, and nothing
+of the machine's is touched. Who is not root gets a user namespace as well.
+
+A cut drops packets where they arrive, like a bad cable: dropped where they are sent, TCP would
+know at once, and retransmit as it never does on a link that is really cut.
+"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from harness.deps import need
+
+_INSIDE = "NELIROUTE_CHAOS_INSIDE"
+BROKERS = ("10.77.0.1", "10.77.0.2")
+WAYS = ("both", "in", "out")
+
+
+class NoNamespace(RuntimeError):
+    """This machine gives us none: then nothing here is tested, which is a failure, not a skip."""
+
+
+def enter():
+    """Starts the calling script again in namespaces of its own, with the same pid. Once.
+
+    Everything that needs the machine's network (Kafka's jars) has to be fetched before.
+    """
+    if os.environ.get(_INSIDE):
+        return
+    command = [need("unshare"), "--net", "--mount"]
+    if os.geteuid() != 0:
+        command.append("--map-root-user")
+    tried = subprocess.run([*command, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        raise NoNamespace(f"no network namespace: {' '.join(command)}: {tried.stderr.strip()}; run "
+                          "it as root, or allow user namespaces, in a container with CAP_SYS_ADMIN")
+    os.environ[_INSIDE] = "1"
+    sys.stdout.flush()
+    os.execv(command[0], [*command, sys.executable, *sys.argv])
+
+
+def run(*command, text=None):
+    """A command of the system to its end; what it says when it fails is the error."""
+    done = subprocess.run([str(part) for part in command], input=text, capture_output=True,
+                          text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def make_hub():
+    """The bridge with the brokers' addresses."""
+    run("ip", "link", "set", "lo", "up")
+    run("ip", "link", "add", "name", "hub", "type", "bridge")
+    for address in BROKERS:
+        run("ip", "address", "add", f"{address}/16", "dev", "hub")
+    run("ip", "link", "set", "hub", "up")
+
+
+def _drop(table, device, match):
+    """A table that drops what matches when it arrives at the device."""
+    return (f"table netdev {table} {{\n chain c {{\n"
+            f"  type filter hook ingress device {device} priority 0;\n  {match} drop\n }}\n}}\n")
+
+
+class Seat:
+    """A namespace with one link to the hub, for one owner at a time."""
+
+    def __init__(self, number, folder):
+        self.name = f"seat{number}"
+        self._file = Path(folder) / self.name
+        self._file.touch()
+        self._cuts = 0
+        run("unshare", f"--net={self._file}", "true")
+        run("ip", "link", "add", "name", self.name, "type", "veth",
+            "peer", "name", "eth0", "netns", self._file)
+        run("ip", "link", "set", self.name, "master", "hub", "up")
+        run(*self.prefix(), "ip", "address", "add", f"10.77.1.{number}/16", "dev", "eth0")
+        for device in ("lo", "eth0"):
+            run(*self.prefix(), "ip", "link", "set", device, "up")
+
+    def prefix(self):
+        """What to put before a command that is to run in here; it keeps its process id."""
+        return [need("nsenter"), f"--net={self._file}"]
+
+    def close(self):
+        """The namespace goes when the last process in it has gone."""
+        run("umount", self._file)
+        self._file.unlink()
+
+    def cut(self, way, addresses=BROKERS):
+        """Cuts the link in one or both ways to these brokers; returns what mends it."""
+        self._cuts += 1
+        table = f"cut{self._cuts}_{self.name}"
+        which = "{ " + ", ".join(addresses) + " }"
+        sides = []
+        if way in ("both", "out"):
+            sides.append(([], _drop(table, self.name, f"ip daddr {which}")))
+        if way in ("both", "in"):
+            sides.append((self.prefix(), _drop(table, "eth0", f"ip saddr {which}")))
+        for where, rules in sides:
+            run(*where, "nft", "-f", "-", text=rules)
+
+        def mend():
+            for where, _ in sides:
+                run(*where, "nft", "delete", "table", "netdev", table)
+        return mend

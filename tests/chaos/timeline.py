@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Draws a chaos run's folder: slots by time, coloured by owner, with the faults above.
+
+Needs matplotlib, which scripts/setup --tests installs beside Kafka's jars.
+
+    ~/.cache/neliroute/python/bin/python tests/chaos/timeline.py FOLDER
+"""
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import matplotlib  # noqa: E402
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
+
+import judge  # noqa: E402
+
+LANES = 3  # in which neighbouring faults' names stand, so that they can be read
+SECONDS_AN_INCH = 6.0
+WIDEST = 200.0
+GAP = "#d62728"
+
+
+def seat_of(key):
+    """The seat of an owner: those who sat on the same one have the same colour."""
+    return key.split("-")[0]
+
+
+def draw_slots(axes, run, since):
+    """A row a slot: who led it, by the logs."""
+    seats = sorted({seat_of(key) for key in run.lives})
+    colours = {seat: plt.get_cmap("Set2")(i) for i, seat in enumerate(seats)}
+    led = judge.awake(run.report.intervals, run.lives)
+    for one in led:
+        end = min(one.end, run.until)
+        axes.broken_barh([(one.start - since, end - one.start)], (one.partition - 0.4, 0.8),
+                         facecolors=[colours[seat_of(one.process)]], edgecolor="white",
+                         linewidth=0.2)
+    partitions = range(run.about["facts"]["partitions"])
+    for gap in judge.checker.gaps(led, partitions, run.since, run.until):
+        axes.broken_barh([(gap.start - since, gap.seconds)], (gap.partition - 0.15, 0.3),
+                         facecolors=[GAP])
+    axes.set_ylim(len(partitions) - 0.5, -0.5)
+    axes.set_ylabel("slot")
+    axes.set_xlabel("seconds")
+    handles = [Patch(color=colour, label=seat) for seat, colour in colours.items()]
+    handles.append(Patch(color=GAP, label="nobody"))
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08),
+                ncol=len(handles), frameon=False)
+
+
+def draw_faults(axes, run, since):
+    """What was done, when, to whom."""
+    for index, fault in enumerate(run.faults):
+        lane = index % LANES
+        begin, end = fault.begin, min(fault.end, run.until)
+        axes.broken_barh([(begin - since, max(end - begin, 0.05))], (lane, 0.35),
+                         facecolors=["#444444"])
+        whom = " " + ",".join(sorted(map(seat_of, fault.owners))) if fault.owners else ""
+        axes.text(begin - since, lane + 0.42, fault.kind + whom, fontsize=6, va="bottom")
+    axes.set_ylim(0, LANES)
+    axes.set_yticks([])
+    for side in ("top", "left", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def draw(folder):
+    """timeline.png and timeline.svg in the folder."""
+    run = judge.Run(folder)
+    if run.since is None:
+        print("no timeline: the owners never came to rest")
+        return
+    width = min(max(8.0, (run.until - run.since) / SECONDS_AN_INCH), WIDEST)
+    figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(width, 6.5),
+                                          height_ratios=[1, 4])
+    draw_faults(above, run, run.since)
+    draw_slots(below, run, run.since)
+    below.set_xlim(0, run.until - run.since)
+    about = run.about
+    above.set_title(f"{about['mode']}, {about['protocol']} protocol, Kafka {about['kafka']}, "
+                    f"seed {about['seed']}", loc="left", fontsize=9)
+    figure.tight_layout()
+    for suffix in ("png", "svg"):
+        figure.savefig(Path(folder) / f"timeline.{suffix}", dpi=90)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    draw(sys.argv[1])

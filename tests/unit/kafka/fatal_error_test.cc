@@ -1,0 +1,136 @@
+// A client that librdkafka will not use any more is replaced, and nobody waits for what it owed.
+#include <gmock/gmock.h>
+#include <librdkafka/rdkafka.h>
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <map>
+
+#include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/embedded_broker.h"
+#include "neli_core/kafka/group_member.h"
+#include "neli_core/kafka/record_writer.h"
+#include "tests/unit/embedded_broker/io_thread.h"
+
+#if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
+
+namespace neliroute {
+namespace {
+
+using std::chrono::seconds;
+
+/// A broker on a thread of its own, and a loop in which the test serves one client.
+class FatalErrorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    open_broker(0);
+    options_.brokers = broker_->address();
+    timing_.lease = seconds{20};
+    timing_.session = seconds{6};
+    timing_.heartbeat = milliseconds{100};
+    ASSERT_TRUE(wakeup_->open().has_value());
+  }
+  void TearDown() override {
+    wakeup_->close();
+    close_broker();
+  }
+  void open_broker(std::uint16_t port) {
+    broker_io_.run([&] {
+      auto opened = EmbeddedBroker::open(broker_io_.executor(), {port, {{"neliroute", 4}}});
+      ASSERT_TRUE(opened.has_value()) << opened.error().message();
+      broker_ = std::move(*opened);
+    });
+  }
+  void close_broker() {
+    broker_io_.run([&] { broker_.reset(); });
+  }
+  [[nodiscard]] ClientSettings settings() const {
+    return {options_, timing_, GroupProtocol::classic, true};
+  }
+  /// Serves the client until the condition holds.
+  template <class Client>
+  bool serve_until(Client& client, const std::function<bool()>& condition) {
+    const LocalTime deadline = later(boot_now(), seconds{30});
+    while (!condition()) {
+      if (boot_now() >= deadline) return false;
+      while (client.serve([](const rd_kafka_event_t*) {})) {
+      }
+      io_.restart();
+      io_.run_one_for(milliseconds{20});
+    }
+    return true;
+  }
+
+  IoThread broker_io_;
+  std::unique_ptr<EmbeddedBroker> broker_;
+  KafkaOptions options_;
+  Timing timing_;
+  boost::asio::io_context io_;
+  std::shared_ptr<QueueWakeup> wakeup_ = std::make_shared<QueueWakeup>(io_.get_executor());
+};
+
+TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
+  std::map<std::uint64_t, std::vector<rd_kafka_resp_err_t>> answers;
+  RecordWriter writer(settings(), *wakeup_, [&](std::uint64_t seq, rd_kafka_resp_err_t error) {
+    answers[seq].push_back(error);
+  });
+  int replaced = 0;
+  writer.before_replacement([&] { ++replaced; });
+  ASSERT_TRUE(writer.open().has_value());
+  writer.warm_up();
+  writer.write({Log{0}, 1, "one"});
+  ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(1); }));
+  EXPECT_EQ(answers[1], std::vector{RD_KAFKA_RESP_ERR_NO_ERROR});
+
+  const std::uint16_t port = broker_->port();
+  close_broker();  // so that the next one stays on its way
+  writer.write({Log{1}, 2, "two"});
+  ASSERT_EQ(rd_kafka_test_fatal_error(writer.handle(),
+                                      RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "a test"),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(2); }));
+  ASSERT_TRUE(serve_until(writer, [&] { return replaced > 0; }));
+  EXPECT_EQ(replaced, 1);
+  ASSERT_EQ(answers[2].size(), 1U) << "each record is answered once";
+  EXPECT_NE(answers[2][0], RD_KAFKA_RESP_ERR_NO_ERROR);
+  EXPECT_EQ(writer.outstanding_count(), 0U);
+
+  open_broker(port);
+  writer.write({Log{0}, 3, "three"});
+  ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(3); }));
+  EXPECT_EQ(answers[3], std::vector{RD_KAFKA_RESP_ERR_NO_ERROR});
+}
+
+TEST_F(FatalErrorTest, AMemberLosesWhatItHadAndJoinsAgainAfterAPause) {
+  std::vector<GroupAssigned> assigned;
+  std::vector<GroupRevoked> revoked;
+  GroupMember member(settings(), *wakeup_, [&](const Event& event) {
+    if (const auto* given = std::get_if<GroupAssigned>(&event)) assigned.push_back(*given);
+    if (const auto* taken = std::get_if<GroupRevoked>(&event)) revoked.push_back(*taken);
+  });
+  ASSERT_TRUE(member.join().has_value());
+  ASSERT_TRUE(serve_until(member, [&] { return !assigned.empty(); }));
+  EXPECT_EQ(assigned[0].partitions.to_string(), "0-3");
+  member.finish();
+
+  ASSERT_EQ(rd_kafka_test_fatal_error(member.handle(), RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID,
+                                      "a test"),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  ASSERT_TRUE(serve_until(member, [&] { return !revoked.empty(); }));
+  EXPECT_EQ(revoked[0].partitions.to_string(), "0-3");
+  EXPECT_TRUE(revoked[0].lost);
+  EXPECT_TRUE(member.gone());
+  member.finish();
+
+  member.rejoin_if_due(boot_now());
+  EXPECT_TRUE(member.gone()) << "not in a loop";
+  member.rejoin_if_due(later(boot_now(), seconds{1}));
+  ASSERT_TRUE(serve_until(member, [&] { return assigned.size() > 1; }));
+  EXPECT_EQ(assigned[1].partitions.to_string(), "0-3");
+  EXPECT_EQ(revoked.size(), 1U);
+}
+
+}  // namespace
+}  // namespace neliroute
+
+#endif

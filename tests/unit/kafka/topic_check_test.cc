@@ -1,0 +1,105 @@
+// What a topic that was away is said to be: there, not there, or nobody says anything.
+#include "neli_core/kafka/topic_check.h"
+
+#include <gmock/gmock.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+
+#include "neli_core/kafka/client_config.h"
+#include "neli_core/kafka/embedded_broker.h"
+#include "tests/unit/embedded_broker/io_thread.h"
+
+namespace neliroute {
+namespace {
+
+using Outcome = TopicCheck::Outcome;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+constexpr std::uint32_t kPartitions = 4;
+
+/// Asks from a thread that does nothing else.
+class Asking {
+ public:
+  Asking(const std::string& brokers, bool embedded_broker, milliseconds answer_within) {
+    options_.brokers = brokers;
+    auto made = make_client(ClientKind::admin,
+                            {options_, Timing{}, GroupProtocol::classic, embedded_broker});
+    EXPECT_TRUE(made.has_value()) << made.error().message();
+    handle_ = std::move(*made);
+    EXPECT_TRUE(wakeup_->open().has_value());
+    check_.emplace(handle_.get(), *wakeup_, options_.topic, Mode::non_exclusive, kPartitions,
+                   embedded_broker, answer_within);
+    wakeup_->start([this] {
+      while (check_->serve()) {
+      }
+    });
+  }
+  ~Asking() {
+    check_.reset();
+    wakeup_->close();
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+  std::optional<Outcome> ask() {
+    outcome_.reset();
+    check_->ask([this](Outcome outcome, const std::string& why) {
+      outcome_ = outcome;
+      why_ = why;
+      io_.stop();
+    });
+    EXPECT_TRUE(check_->asked());
+    io_.restart();
+    io_.run_for(seconds{30});
+    EXPECT_FALSE(check_->asked());
+    return outcome_;
+  }
+  [[nodiscard]] const std::string& why() const { return why_; }
+
+ private:
+  boost::asio::io_context io_;
+  KafkaOptions options_;
+  rdkafka::HandlePtr handle_;
+  std::shared_ptr<QueueWakeup> wakeup_ = std::make_shared<QueueWakeup>(io_.get_executor());
+  std::optional<TopicCheck> check_;
+  std::optional<Outcome> outcome_;
+  std::string why_;
+};
+
+TEST(TopicCheckTest, WhoGetsNoAnswerDoesNotSayThatTheTopicIsNotThere) {
+  boost::asio::io_context io;  // listens, and says nothing
+  boost::asio::ip::tcp::acceptor silent(io, {boost::asio::ip::address_v4::loopback(), 0});
+  const std::string address = "127.0.0.1:" + std::to_string(silent.local_endpoint().port());
+  for (const bool embedded : {false, true}) {
+    Asking asking(address, embedded, milliseconds{200});
+    EXPECT_EQ(asking.ask(), Outcome::unanswered);
+    EXPECT_THAT(asking.why(), HasSubstr("Timed out"));
+  }
+}
+
+#if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
+
+TEST(TopicCheckTest, TheEmbeddedBrokerSaysThatItIsThere) {
+  IoThread io;
+  std::unique_ptr<EmbeddedBroker> broker;
+  io.run([&] {
+    auto opened = EmbeddedBroker::open(io.executor(), {0, {{"neliroute", kPartitions}}});
+    ASSERT_TRUE(opened.has_value()) << opened.error().message();
+    broker = std::move(*opened);
+  });
+  ASSERT_NE(broker, nullptr);
+  {
+    Asking asking(broker->address(), true, seconds{20});
+    EXPECT_EQ(asking.ask(), Outcome::fits);
+    EXPECT_EQ(asking.why(), "");
+  }
+  io.run([&] { broker.reset(); });
+}
+
+#endif
+
+}  // namespace
+}  // namespace neliroute

@@ -1,0 +1,57 @@
+// Many processes come and go: who is long gone is forgotten, and nobody else.
+#include "neli_core/settings_agreement.h"
+
+#include <gtest/gtest.h>
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+
+const LocalTime kStart{milliseconds{1'000'000}};
+const Settings kOwn{"g", 64, 4, 1, "xxh3", "non_exclusive"};
+
+/// What the process of this number says; the smaller, the earlier it came.
+Record said_by(std::uint64_t number, std::uint32_t slots) {
+  Record record;
+  record.type = RecordType::renewal;
+  record.id = ProcessId{number};
+  record.since = static_cast<std::int64_t>(number);
+  record.settings = kOwn;
+  record.settings->slots = slots;
+  record.process.name = "p" + std::to_string(number);
+  return record;
+}
+
+TEST(SettingsAgreementTest, the_living_are_remembered_when_the_dead_are_forgotten) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  agreement.note(said_by(500, 32), 600s, kStart, true);
+  for (std::uint64_t n = 1; n <= 60; ++n) agreement.note(said_by(n, 32), 1s, kStart, true);
+  ASSERT_TRUE(agreement.conflict(std::nullopt, kStart));
+  // Enough others, of whom each lives, that all of the dead are looked for.
+  for (std::uint64_t n = 1001; n <= 1100; ++n) {
+    agreement.note(said_by(n, 64), 600s, kStart + 2s, true);
+  }
+  const auto conflict = agreement.conflict(std::nullopt, kStart + 2s);
+  ASSERT_TRUE(conflict) << "the eldest of the living has other settings";
+  EXPECT_NE(conflict->message().find("process p500"), std::string::npos) << conflict->message();
+  EXPECT_FALSE(agreement.conflict(std::nullopt, kStart + 601s)) << "it is dead, too";
+}
+
+TEST(SettingsAgreementTest, who_comes_again_after_it_was_forgotten_counts_again) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  for (std::uint64_t n = 1; n <= 64; ++n) agreement.note(said_by(n, 32), 1s, kStart, true);
+  agreement.note(said_by(65, 64), 1s, kStart + 1s, true);  // all others are forgotten
+  EXPECT_FALSE(agreement.conflict(std::nullopt, kStart + 1s));
+  EXPECT_FALSE(agreement.undecided_until(kStart + 1s));
+  agreement.note(said_by(7, 32), 1s, kStart + 1s, false);
+  EXPECT_EQ(agreement.undecided_until(kStart + 1s), later(kStart + 1s, 1s))
+      << "it may be what lay in the log";
+  agreement.note(said_by(7, 32), 1s, kStart + 1s, true);
+  ASSERT_TRUE(agreement.conflict(std::nullopt, kStart + 1s));
+  EXPECT_FALSE(agreement.conflict(SettingsAgreement::Seniority{1, ProcessId{1}}, kStart + 1s))
+      << "it is junior to who came before it";
+}
+
+}  // namespace
+}  // namespace neliroute

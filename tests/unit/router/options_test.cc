@@ -1,0 +1,69 @@
+// What options are refused before a broker is asked.
+#include "router/options.h"
+
+#include <gmock/gmock.h>
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+
+#include "router/router.h"
+
+namespace neliroute {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(EndpointTest, IsANameOrAnAddressAndAPort) {
+  for (const std::string& good :
+       {std::string("x:1"), std::string("10.0.0.7:8080"), std::string("db-1.pod_2.local:65535"),
+        std::string("xn--e1aybc.example.:443"), std::string("1-and-1.example:80"),
+        std::string("[::1]:80"), std::string("[2001:db8::7]:8080"),
+        std::string("[::ffff:1.2.3.4]:1"),
+        std::string(253, 'x') + ":1"}) {
+    EXPECT_TRUE(check_endpoint(good).has_value()) << good;
+  }
+}
+
+TEST(EndpointTest, AnythingElseIsRefusedWithWhatWasExpected) {
+  for (const std::string& bad :
+       {std::string(), std::string(":"), std::string("x"), std::string("x:"), std::string(":1"),
+        std::string("x:0"), std::string("x:65536"), std::string("x:99999999999999999999"),
+        std::string("x:+1"), std::string("x: 1"), std::string("x:1 "), std::string("x:1:2"),
+        std::string("10.0.0.256:1"), std::string("10.0.0:1"), std::string("1:1"),
+        std::string("...:1"), std::string(".x:1"), std::string("x..y:1"), std::string("-x:1"),
+        std::string("::1:80"), std::string("[::1]"), std::string("[::1:80"), std::string("[]:80"),
+        std::string("[10.0.0.7]:80"), std::string("[::g]:80"), std::string("[::1]x:80"),
+        std::string("a b:1"), std::string("a\0b:1", 5), std::string("ключ:1"),
+        std::string("http://x:1"), std::string("x/y:1"), std::string(254, 'x') + ":1"}) {
+    const auto refused = check_endpoint(bad);
+    ASSERT_FALSE(refused.has_value()) << bad;
+    EXPECT_EQ(refused.error().code(), Errc::bad_option);
+    EXPECT_THAT(refused.error().message(), StartsWith("\"" + bad + "\""));
+    EXPECT_THAT(refused.error().message(), HasSubstr("[2001:db8::7]:8080"));
+  }
+}
+
+TEST(EndpointTest, ARouterRefusesABadOneBeforeItAsksAnybody) {
+  boost::asio::io_context io;
+  RouterOptions options;
+  options.kafka.brokers = "127.0.0.1:1";
+  options.kafka.timeout = std::chrono::minutes{10};
+  options.process.endpoint = "10.0.0.7";
+  const auto refused = Router::open(io.get_executor(), options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  EXPECT_THAT(refused.error().message(), StartsWith("--endpoint \"10.0.0.7\" is not HOST:PORT"));
+}
+
+TEST(HashTest, SlotsThatNoKeyReachesAreRefused) {
+  EXPECT_TRUE(check_hash(SlotCount{65536}, {Hash::crc16}).has_value());
+  EXPECT_TRUE(check_hash(SlotCount{65537}, {Hash::xxh3}).has_value());
+  const auto refused = check_hash(SlotCount{65537}, {Hash::crc16});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  EXPECT_THAT(refused.error().message(), HasSubstr("65536 values"));
+}
+
+}  // namespace
+}  // namespace neliroute
