@@ -91,8 +91,8 @@ class Oracle {
   void cover(std::uint32_t part, Time now);
   [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
-  [[nodiscard]] bool somebody_stayed(std::uint32_t part, Time until) const;
   [[nodiscard]] Time further_rebalances(std::uint32_t part, Time since) const;
+  [[nodiscard]] bool somebody_stayed(std::uint32_t part, Time until) const;
 
   const Plan& plan_;
   std::array<std::array<Time, kNodesMax>, kPartsMax> ends_{};

@@ -352,8 +352,11 @@ void World::watch_hints(Node& node) {
   for (const Partition p : node.directory->take_changed()) {
     const Hint& hint = node.directory->hint(p);
     Epoch& known = node.hinted[p.value()];
-    // A log that lost acknowledged records goes on below them.
-    if (hint.owner && hint.epoch < known && !plan_.has(Fault::truncation)) {
+    // A log that lost acknowledged records goes on below them; in one that was made again, who has
+    // not heard of that may still speak of the old one.
+    const bool lost = plan_.has(Fault::truncation) ||
+                      (plan_.has(Fault::topic_made_again) && hint.epoch.inc == known.inc);
+    if (hint.owner && hint.epoch < known && !lost) {
       oracle_.broken("process " + std::to_string(node.index) + " believes " +
                          to_string(hint.epoch) + " of partition " + std::to_string(p.value()) +
                          " after " + to_string(known),
