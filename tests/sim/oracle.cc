@@ -29,6 +29,7 @@ void Oracle::leads(std::uint8_t node, std::uint32_t part, Time until, Time now) 
   if (begins && plan_.exclusive()) {
     for (std::uint8_t other = 0; other < plan_.processes; ++other) {
       if (other == node || ends[other] <= now) continue;
+      if (mode_[node] == Mode::non_exclusive && mode_[other] == Mode::non_exclusive) continue;
       broken("two leaders of " + name_of(part) + ": processes " +
                  std::to_string(other) + " and " + std::to_string(node),
              now);

@@ -38,6 +38,8 @@ class Oracle {
   void leads(std::uint8_t node, std::uint32_t part, Time until, Time now);
   void died(std::uint8_t node, Time now);
   void starts(std::uint8_t node, Time now) { present_since_[node] = now; }
+  /// As it was told to: a running configuration of the other mode may be what newcomers find.
+  void runs_in(std::uint8_t node, Mode mode) { mode_[node] = mode; }
   void leaves(std::uint8_t node) { present_since_[node] = INT64_MAX; }
   /// The group gives it the part.
   void assigned(std::uint8_t node, std::uint32_t part) { assignee_[part] = node; }
@@ -100,6 +102,7 @@ class Oracle {
   std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
   std::array<Acquisition, kPartsMax> last_{};
   std::array<std::uint8_t, kPartsMax> assignee_{};  ///< the last one
+  std::array<Mode, kNodesMax> mode_{};
   std::array<Time, kNodesMax> present_since_ = never();
   std::array<Time, kNodesMax> node_until_{};
   std::array<Time, kLogsMax> log_until_{};

@@ -223,6 +223,7 @@ void World::start_process(Node& node) {
   core.lane = Lane{node.lane};
   core.settings = {"g", 64, plan_.partitions, plan_.logs, "xxh3", ""};
   choose_settings(node, core);
+  oracle_.runs_in(node.index, core.mode);
   core.process = {"the same name", "10.0.0.7:8080", {}};  // names are for people: all are equal
   node.lease = core.lease;
   node.core = make_core(core);

@@ -384,9 +384,7 @@ void World::check_alive(std::uint8_t lane, std::uint32_t p) {
     }
     const Hint& hint = node.directory->hint(Partition{p});
     if (plan_.broadcast() && !plan_.hints) continue;
-    bool known = node.index == owner || (hint.owner && hint.owner->id == nodes_[owner].id);
-    // It has read a claim that was lost since, and that the owner never saw: docs/proof.md.
-    known |= plan_.has(Fault::truncation) && node.hinted[p] > nodes_[owner].acquired[p];
+    const bool known = node.index == owner || (hint.owner && hint.owner->id == nodes_[owner].id);
     if (!known) {
       oracle_.broken(where + " has another owner for process " + std::to_string(node.index), now_);
     }
