@@ -360,7 +360,11 @@ std::string CommandLine::help() const {
   }
   out += "\nA variable may stand for any option (NELIROUTE_LOG_LEVEL for --log-level); the\n"
          "command line goes before the settings file, and that before the variables.\n";
-  if (!text.footer.empty()) wrap(out += '\n', text.footer, 0);
+  if (text.footer.find('\n') != std::string::npos) {
+    out += '\n' + text.footer + '\n';
+  } else if (!text.footer.empty()) {
+    wrap(out += '\n', text.footer, 0);
+  }
   out.pop_back();
   return out;
 }

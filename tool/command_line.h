@@ -27,7 +27,7 @@ class CommandLine {
     std::string name;         ///< "route": what stands behind `neliroute`
     std::string summary;      ///< how the help begins
     std::string positionals;  ///< "[KEY...]" in the usage line; empty: there are none
-    std::string footer;       ///< how it ends
+    std::string footer;       ///< how it ends; one of several lines stands as it is
   };
   explicit CommandLine(Text text);
   ~CommandLine();

@@ -16,6 +16,7 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int demo_command(const Arguments& arguments);
 [[nodiscard]] int route_command(const Arguments& arguments);
 [[nodiscard]] int run_command(const Arguments& arguments);
+[[nodiscard]] int simulate_command(const Arguments& arguments);
 [[nodiscard]] int slot_command(const Arguments& arguments);
 [[nodiscard]] int watch_command(const Arguments& arguments);
 

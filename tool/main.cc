@@ -30,6 +30,8 @@ constexpr std::array kCommands = {
     Command{"audit", "Holds what the topic's records say against the protocol's rules",
             audit_command},
     Command{"slot", "Prints the slots of keys; asks nobody", slot_command},
+    Command{"simulate", "Shows what placements move when processes come and go; asks nobody",
+            simulate_command},
 };
 
 std::string help() {
@@ -39,7 +41,7 @@ std::string help() {
       "their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command& command : kCommands) {
-    text += fmt::format("  {:<8}{}\n", command.name, command.summary);
+    text += fmt::format("  {:<9}{}\n", command.name, command.summary);
   }
   text +=
       "\n`neliroute COMMAND --help` explains one. Without Kafka, in three terminals:\n"

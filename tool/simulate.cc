@@ -1,0 +1,294 @@
+// neliroute simulate: what placements move when the membership changes. Asks nobody.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "tool/commands.h"
+#include "tool/options.h"
+#include "tool/output.h"
+#include "tool/simulate_run.h"
+#include "tool/simulate_text.h"
+#include "tool/values.h"
+
+namespace neliroute::tool {
+namespace {
+
+struct SimulateOptions {
+  SimulateRequest request;
+  std::optional<std::string> trace_file;
+  bool trace_given = false;
+  bool json = false;
+  bool csv = false;
+  bool measure = false;
+};
+
+std::string footer() {
+  std::string text = "Placements:\n";
+  for (const placement::Kind& kind : placement::kinds()) {
+    const auto& parameter = kind.parameter;
+    const std::string usual = parameter.usual ? fmt::format("={}", *parameter.usual) : "";
+    const std::string name = parameter.name.empty()
+                                 ? std::string(kind.name)
+                                 : fmt::format("{}:{}{}", kind.name, parameter.name, usual);
+    text += fmt::format("  {:<21}{}\n", name, kind.summary);
+  }
+  text += "Traces:\n";
+  for (const placement::TraceKind& kind : placement::trace_kinds()) {
+    const std::string name = kind.number.empty()
+                                 ? std::string(kind.name)
+                                 : fmt::format("{}:{}={}", kind.name, kind.number, kind.usual);
+    text += fmt::format("  {:<21}{}\n", name, kind.summary);
+  }
+  return text +
+         "Columns, in slots: moved = had an owner and has another; least = what a placement\n"
+         "that is always balanced moves; of it = moved / least (below 1: it leaves members\n"
+         "uneven, see the peak); unavoid. = the owner went; excess = between two who stay;\n"
+         "gain = the most one member got; peak = largest load / mean; CV = deviation / mean.\n"
+         "unowned = slots x seconds: a crashed member's slots for --session, and what is\n"
+         "revoked for --rebalance: what moves, or with --eager every slot. Steps count one\n"
+         "by one, however close they are.\n"
+         "A file for --trace-file has lines `SECONDS join|leave|crash NAME [WEIGHT]`; those\n"
+         "of one time are one step, and the first step is the first placement.\n"
+         "Examples:\n"
+         "  neliroute simulate\n"
+         "  neliroute simulate --trace rolling --placement range,sticky,rendezvous --eager\n"
+         "  neliroute simulate --trace walk:100 --placement ring:1000 --steps --csv\n"
+         "  neliroute simulate --trace leave --members 1000 --slots 16384 --seeds 30 --json";
+}
+
+Result<std::vector<placement::Spec>> parse_specs(std::string_view text) {
+  std::vector<placement::Spec> specs;
+  if (text == "all") {
+    for (const placement::Kind& kind : placement::kinds()) {
+      specs.push_back({&kind, kind.parameter.usual});
+    }
+    return specs;
+  }
+  while (true) {
+    const std::string_view one = text.substr(0, text.find(','));
+    const auto spec = placement::parse_spec(one);
+    if (!spec) {
+      const std::string_view name = one.substr(0, one.find(':'));
+      std::vector<std::string> names;
+      for (const placement::Kind& kind : placement::kinds()) {
+        names.emplace_back(kind.name);
+        const placement::Parameter& parameter = kind.parameter;
+        if (kind.name != name) continue;
+        if (parameter.name.empty()) {
+          return Error{Errc::bad_option, fmt::format("\"{}\": {} takes no number; leave it out",
+                                                     shown(one), name)};
+        }
+        return Error{Errc::bad_option,
+                     fmt::format("\"{}\": behind {}: goes the {}, a {} from {} to {}", shown(one),
+                                 name, parameter.name, parameter.whole ? "whole number" : "number",
+                                 parameter.least, parameter.most)};
+      }
+      const auto meant = nearest(name, names);
+      return Error{Errc::bad_option,
+                   fmt::format("\"{}\" is no placement; {}", shown(one),
+                               meant ? "did you mean " + *meant + "?"
+                                     : "choose all, or of: " + fmt::format("{}",
+                                                                           fmt::join(names, ", ")))};
+    }
+    specs.push_back(*spec);
+    if (one.size() == text.size()) return specs;
+    text.remove_prefix(one.size() + 1);
+  }
+}
+
+Result<placement::Trace> read_trace(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file || errno != 0) {
+    return Error{Errc::bad_option,
+                 fmt::format("--trace-file {}: {}; give a file with lines of SECONDS "
+                             "join|leave|crash NAME", path,
+                             errno != 0 ? std::strerror(errno) : "cannot be read")};
+  }
+  auto parsed = placement::parse_trace(text);
+  if (parsed.error) {
+    return Error{Errc::bad_option, fmt::format("--trace-file {}: line {}: {}", path,
+                                               parsed.error->line, parsed.error->what)};
+  }
+  return std::move(parsed.trace);
+}
+
+/// Says on stderr, if a person looks there, what takes more than a second.
+class ProgressLine {
+ public:
+  void operator()(const std::string& what) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!seen_ || now < next_) return;
+    fmt::print(stderr, "\r{}\033[K", what);
+    next_ = now + std::chrono::milliseconds(100);
+    shown_ = true;
+  }
+  /// Before anything else is written.
+  void clear() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+    shown_ = false;
+  }
+
+ private:
+  bool seen_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+};
+
+/// A Take that parses and stores, for an option that tells its own name.
+template <class Target, class Parse>
+CommandLine::Take taken(Target& target, Parse parse) {
+  return [&target, parse](const std::string& text) -> Result<void> {
+    auto value = parse(text);
+    if (!value) return value.error();
+    target = std::move(*value);
+    return {};
+  };
+}
+
+Result<double> seconds(const std::string& text) {
+  const auto duration = parse_duration(text);
+  if (!duration) return duration.error();
+  return static_cast<double>(duration->count()) / 1000;
+}
+
+auto count_to(std::uint32_t most) {
+  return [most](const std::string& text) { return parse_number(text, 1, most); };
+}
+
+Result<bool> parse_unit(const std::string& text) {
+  if (text == "slots" || text == "partitions") return text == "partitions";
+  return Error{Errc::bad_option, "\"" + shown(text) + "\" is neither slots nor partitions"};
+}
+
+Result<placement::Names> parse_names(const std::string& text) {
+  if (text == "shuffled") return placement::Names::shuffled;
+  if (text == "ordered") return placement::Names::ordered;
+  return Error{Errc::bad_option, "\"" + shown(text) + "\" is no way to name members; choose "
+                                 "shuffled (a newcomer sorts anywhere) or ordered (last)"};
+}
+
+void add_options(CommandLine& line, SimulateOptions& options) {
+  SimulateRequest& request = options.request;
+  line.heading("What is placed");
+  line.list("--placement", "NAME,...", "Which placements, or all (default all)",
+            taken(request.specs, parse_specs));
+  line.value("--slots", "N", "How many slots there are (default 1024)",
+             taken(request.slots, parse_slots));
+  line.value("--partitions", "N", "How many partitions carry them: what Kafka's assignors place "
+             "(default 64)", taken(request.partitions, count_to(65'536)));
+  line.value("--on", "UNIT", "slots, or partitions: hash schemes place those, too (default slots)",
+             taken(request.all_on_partitions, parse_unit));
+  line.heading("What happens");
+  line.value("--trace", "NAME[:N]", "A trace from the list below (default join)",
+             [&options](const std::string& text) -> Result<void> {
+               options.trace_given = true;
+               options.request.trace = text;
+               return {};
+             });
+  line.value("--trace-file", "FILE", "Or a trace of your own",
+             [&options](const std::string& text) -> Result<void> {
+               options.trace_file = text;
+               return {};
+             });
+  line.value("--members", "N", "How many there are at first (default 10)",
+             taken(request.members, count_to(placement::kMembersMax)));
+  line.value("--names", "HOW", "shuffled: a newcomer's name sorts anywhere, as Kafka's ids do; "
+             "ordered: behind all others (default shuffled)", taken(request.names, parse_names));
+  line.value("--seeds", "N", "Means over so many runs with other names and hashes (default 10)",
+             taken(request.seeds, count_to(10'000)));
+  line.value("--seed", "N", "The first of them (default 1)",
+             taken(request.first_seed, count_to(1'000'000)));
+  line.heading("Time");
+  line.value("--session", "TIME", "How long a crash goes unnoticed (default 500ms)",
+             taken(request.timing.session_s, seconds));
+  line.value("--rebalance", "TIME", "How long what is revoked has no owner (default 50ms)",
+             taken(request.timing.rebalance_s, seconds));
+  line.flag("--eager", "Every change revokes everything, not only what moves",
+            request.timing.eager);
+  line.heading("General");
+  line.flag("--steps", "A row for each step of each seed, not their sums", request.each_step);
+  line.flag("--measure", "Seconds and memory, too", options.measure);
+  add_json_flag(line, options.json);
+  line.flag("--csv", "Comma-separated values with a head line", options.csv);
+}
+
+Result<void> complete(SimulateOptions& options) {
+  SimulateRequest& request = options.request;
+  if (options.json && options.csv) {
+    return Error{Errc::bad_option, "--json and --csv contradict each other; choose one"};
+  }
+  if (options.trace_file && options.trace_given) {
+    return Error{Errc::bad_option,
+                 "--trace and --trace-file contradict each other; choose one"};
+  }
+  if (const auto even = check_even(request.slots, request.partitions, false); !even) {
+    return even.error().detail().find("--allow-uneven") == std::string::npos
+               ? even.error()
+               : Error{Errc::bad_option,
+                       fmt::format("--slots {} is not a multiple of --partitions {}, so a move of "
+                                   "a partition would not be one number of slots; choose "
+                                   "multiples", request.slots.value(), request.partitions)};
+  }
+  if (options.trace_file) {
+    auto trace = read_trace(*options.trace_file);
+    if (!trace) return trace.error();
+    request.trace_of_file = std::move(*trace);
+  }
+  if (request.specs.empty()) {
+    request.specs = *parse_specs("all");
+    // Not asked for by name: those that know no weights just stay away.
+    const auto& file = request.trace_of_file;
+    const bool weighted = file && std::any_of(file->roster.begin(), file->roster.end(),
+                                              [](const auto& one) { return one.weight > 1; });
+    std::erase_if(request.specs, [weighted](const placement::Spec& spec) {
+      return weighted && !spec.kind->knows_weights;
+    });
+  }
+  return check(request);
+}
+
+void print(const SimulateOptions& options) {
+  const SimulateColumns columns{options.request.each_step, options.measure};
+  ProgressLine line;
+  std::vector<Outcome> outcomes;
+  const SimulateProgress progress = [&line](const std::string& what) { line(what); };
+  if (options.csv && !say(csv_header(columns))) return;
+  run(options.request, progress, [&](const Outcome& outcome) {
+    if (options.json || options.csv) {
+      line.clear();
+      return options.json ? say(json_of(outcome, columns)) : say(csv_of(outcome, columns));
+    }
+    outcomes.push_back(outcome);
+    return true;
+  });
+  line.clear();
+  if (options.json || options.csv) return;
+  for (const std::string& row : table_of(outcomes, columns)) {
+    if (!say(row)) return;
+  }
+}
+
+}  // namespace
+
+int simulate_command(const Arguments& arguments) {
+  CommandLine line({"simulate", "Shows what placements of slots move when the membership changes, "
+                    "beside the least possible. Asks nobody.", "", footer()});
+  SimulateOptions options;
+  add_options(line, options);
+  allow_all_settings_in_file(line);
+  if (const auto code = line.parse(arguments)) return *code;
+  if (const auto fits = complete(options); !fits) return fail(line.name(), fits.error());
+  print(options);
+  return kExitYes;
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,71 @@
+// Runs placements through a trace, over many seeds, for `neliroute simulate` to print.
+//
+// Threads: one.   Units: slots, seconds.   Errors: bad_option, naming the placement or the trace.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "neli_core/result.h"
+#include "slots/placement/catalog.h"
+#include "slots/placement/simulation.h"
+#include "slots/placement/trace.h"
+#include "slots/slot.h"
+
+namespace neliroute::tool {
+
+struct SimulateRequest {
+  std::vector<placement::Spec> specs;
+  std::string trace = "join";                      ///< a built in one, unless there is a file's
+  std::optional<placement::Trace> trace_of_file;
+  std::uint32_t members = 10;
+  placement::Names names = placement::Names::shuffled;
+  SlotCount slots{1024};
+  std::uint32_t partitions = 64;
+  bool all_on_partitions = false;
+  std::uint32_t seeds = 10;
+  std::uint32_t first_seed = 1;
+  placement::Timing timing;
+  bool each_step = false;
+};
+
+/// One step of one seed; or a placement's whole trace, the mean over the seeds.
+struct Outcome {
+  std::string spec;
+  placement::Unit unit = placement::Unit::slots;
+  std::optional<std::uint32_t> seed;
+  double at_s = 0;   ///< of a step
+  double steps = 1;  ///< of a trace
+  double members_before = 0;
+  double members_after = 0;
+  double moved = 0;
+  double least = 0;            ///< by a placement that has been balanced all along
+  double least_from_here = 0;  ///< from where this one was
+  double unavoidable = 0;
+  double excess = 0;
+  double gain = 0;
+  double peak_before = 0;
+  double peak_after = 0;
+  double peak_worst = 0;
+  double cv_before = 0;
+  double cv_after = 0;
+  double unowned_s = 0;
+  double first_s = 0;       ///< how long the first placement took
+  double slowest_s = 0;     ///< and the slowest step
+  double memory_bytes = 0;  ///< what the placement held at the end
+};
+
+/// What is being worked on, for who waits.
+using SimulateProgress = std::function<void(const std::string& what)>;
+
+/// Whether all of it can be run, before any of it is.
+[[nodiscard]] Result<void> check(const SimulateRequest& request);
+
+/// Calls `take` with every outcome, as soon as it is known; it ends when that says false.
+void run(const SimulateRequest& request, const SimulateProgress& progress,
+         const std::function<bool(const Outcome&)>& take);
+
+}  // namespace neliroute::tool
