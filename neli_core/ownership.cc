@@ -48,7 +48,8 @@ void Induction::evaluate(Partition partition) {
 bool Induction::may_lead(Partition partition) const {
   const PartitionState& p = state(partition);
   // Before `since` is known, nobody can tell which of two configurations came first.
-  return since_ && !p.own->superseded && !p.own->outlived && !p.barrier && now_ < p.own->lease_until &&
+  const bool newest = !p.own->superseded && !p.own->outlived;
+  return since_ && newest && !p.barrier && now_ < p.own->lease_until &&
          (p.assigned || p.own->draining);
 }
 

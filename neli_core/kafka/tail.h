@@ -1,9 +1,9 @@
 // Reads the logs, in no group: READ and DESCRIBE on the topic are all it needs.
 //
-// A log is read in phases. Probing: its last record and its end offset. Galloping: back from the end
-// until the first record read is old enough that nothing below it can matter (an owner; a watcher
-// starts at the end). Dating: the log's very first record, if it is still there, whose stamp tells
-// when the topic was made. Reading: every record becomes an event.
+// A log is read in phases. Probing: its last record and its end offset. Galloping: back from the
+// end until the first record read is old enough that nothing below it can matter (an owner; a
+// watcher starts at the end). Dating: the log's very first record, if it is still there, whose
+// stamp tells when the topic was made. Reading: every record becomes an event.
 //
 // A log is moved about by seeking, which blocks nothing. Where that is not enough, after an error
 // or where the end must be told again, the client is replaced: stopping a log can block for ever

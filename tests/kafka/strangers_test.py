@@ -160,7 +160,8 @@ class Strangers(case.KafkaCase):
         other logs go on, and when he is silent for his lease all is as before."""
         # Non-exclusive owners claim again when he misses 3 of their intervals.
         lease = "8s" if case.protocol().name == "classic" else "4s"  # above their least
-        for mode, pace in (("exclusive", {}), ("non_exclusive", {"interval": "1s", "lease": lease})):
+        for mode, pace in (("exclusive", {}),
+                           ("non_exclusive", {"interval": "1s", "lease": lease})):
             fleet = self.fleet(mode=mode, topic=f"forged-{mode}".replace("_", "-"), **pace)
             self.start_rested(fleet, 2)
             began = boot_now()

@@ -124,8 +124,8 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
   }
 }
 
-// With the classic protocol everybody joins anew for each: a take-over that needs two takes twice as
-// long (cooperative-sticky gives in the second what it took in the first).
+// With the classic protocol everybody joins anew for each: a take-over that needs two takes twice
+// as long (cooperative-sticky gives in the second what it took in the first).
 Time Oracle::further_rebalances(std::uint32_t part, Time since) const {
   if (plan_.assigning == Assigning::consumer) return 0;
   const std::vector<Time>& all = rebalances_[part / plan_.partitions];

@@ -6,7 +6,8 @@
 // Exclusive: never two leaders of a partition; epochs rise from one acquisition to the next.
 // Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
 // cut off), or its log was; and no longer than a take-over takes, counted from the last disturbance
-// of anything (the classic protocol: and as long again for each further rebalance). Both: a bounded time after everything healed, who should lead does, and goes on.
+// of anything (the classic protocol: and as long again for each further rebalance). Both: a bounded
+// time after everything healed, who should lead does, and goes on.
 //
 // Threads: one.   Units: true time.   Errors: broken() says what and when.
 #pragma once

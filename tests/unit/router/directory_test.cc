@@ -348,7 +348,7 @@ TEST(Directory, what_the_log_lost_is_forgotten_once_nobody_can_lead_by_it) {
     EXPECT_EQ(told.owner(), "") << "what was said before may still hold";
     told.wait(1ms);
     told.read(19, kC.leads(12, "0"));
-    EXPECT_EQ(told.owner(), lost ? "p3" : "") << "where nothing was lost, nothing older is believed";
+    EXPECT_EQ(told.owner(), lost ? "p3" : "") << "nothing older is believed where nothing was lost";
     told.read(20, kA.leads(11, "0"));
     EXPECT_EQ(told.owner(), lost ? "p3" : "");
   }
