@@ -7,7 +7,7 @@ both hold everything (`whole`).
 import time
 from pathlib import Path
 
-from harness.children import wait_until
+from harness.children import boot_now, wait_until
 from harness.kafka_admin import AdminError
 from harness.kafka_broker import KafkaBroker
 
@@ -127,10 +127,14 @@ class Cluster:
         self.skew_ms = skew_ms
         self._write_clock(skew_ms)
 
+        patience = boot_now() + 10
+
         def stepped():
             seen, error = self.seen_skew_ms()
-            return (seen,) if error <= SEEN_WITHIN_MS and abs(seen - skew_ms) <= error else None
-        return wait_until(stepped, 30, f"a clock {skew_ms} ms off", poll=0.2)[0]
+            # A busy machine may not answer as quickly as that; then it is seen less exactly.
+            exact = error <= SEEN_WITHIN_MS or boot_now() > patience
+            return (seen,) if exact and abs(seen - skew_ms) <= error else None
+        return wait_until(stepped, 60, f"a clock {skew_ms} ms off", poll=0.2)[0]
 
     def close(self):
         """The disk is no more; call it when the brokers have ended."""
