@@ -6,6 +6,7 @@ Needs matplotlib, which scripts/setup --tests installs beside Kafka's jars.
     ~/.cache/neliroute/python/bin/python tests/chaos/timeline.py FOLDER
 """
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -32,15 +33,20 @@ def draw_slots(axes, run, since):
     seats = sorted({seat_of(key) for key in run.lives})
     colours = {seat: plt.get_cmap("Set2")(i) for i, seat in enumerate(seats)}
     led = judge.awake(run.report.intervals, run.lives)
+    # One artist a row and colour: thousands of them take matplotlib minutes.
+    bars = defaultdict(list)
     for one in led:
         end = min(one.end, run.until)
-        axes.broken_barh([(one.start - since, end - one.start)], (one.partition - 0.4, 0.8),
-                         facecolors=[colours[seat_of(one.process)]], edgecolor="white",
-                         linewidth=0.2)
+        bars[one.partition, seat_of(one.process)].append((one.start - since, end - one.start))
+    for (slot, seat), spans in bars.items():
+        axes.broken_barh(spans, (slot - 0.4, 0.8), facecolors=[colours[seat]],
+                         edgecolor="white", linewidth=0.2)
     partitions = range(run.about["facts"]["partitions"])
+    gaps = defaultdict(list)
     for gap in judge.checker.gaps(led, partitions, run.since, run.until):
-        axes.broken_barh([(gap.start - since, gap.seconds)], (gap.partition - 0.15, 0.3),
-                         facecolors=[GAP])
+        gaps[gap.partition].append((gap.start - since, gap.seconds))
+    for slot, spans in gaps.items():
+        axes.broken_barh(spans, (slot - 0.15, 0.3), facecolors=[GAP])
     axes.set_ylim(len(partitions) - 0.5, -0.5)
     axes.set_ylabel("slot")
     axes.set_xlabel("seconds")
