@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "tool/commands.h"
 #include "tool/options.h"
@@ -36,23 +35,24 @@ std::string footer() {
     const std::string name = parameter.name.empty()
                                  ? std::string(kind.name)
                                  : fmt::format("{}:{}{}", kind.name, parameter.name, usual);
-    text += fmt::format("  {:<21}{}\n", name, kind.summary);
+    text += fmt::format("  {:<22}{}\n", name, kind.summary);
   }
   text += "Traces:\n";
   for (const placement::TraceKind& kind : placement::trace_kinds()) {
     const std::string name = kind.number.empty()
                                  ? std::string(kind.name)
                                  : fmt::format("{}:{}={}", kind.name, kind.number, kind.usual);
-    text += fmt::format("  {:<21}{}\n", name, kind.summary);
+    text += fmt::format("  {:<22}{}\n", name, kind.summary);
   }
   return text +
-         "Columns, in slots: moved = had an owner and has another; least = what a placement\n"
-         "that is always balanced moves; of it = moved / least (below 1: it leaves members\n"
-         "uneven, see the peak); unavoid. = the owner went; excess = between two who stay;\n"
-         "gain = the most one member got; peak = largest load / mean; CV = deviation / mean.\n"
-         "unowned = slots x seconds: a crashed member's slots for --session, and what is\n"
-         "revoked for --rebalance: what moves, or with --eager every slot. Steps count one\n"
-         "by one, however close they are.\n"
+         "Columns, in slots, of the whole trace: moved = had an owner and has another or\n"
+         "none; least = what a placement that is always balanced moves; of it = moved /\n"
+         "least (below 1: members are left uneven, see the peak); unavoid. = the owner\n"
+         "went; excess = between two who stay; gain = the most one member got in a step;\n"
+         "peak = largest load / mean, at first and at last; CV = deviation / mean;\n"
+         "unowned = slots x seconds: a crashed member's slots for --session, then what is\n"
+         "revoked for --rebalance: what moves, or with --eager every slot. Each step is\n"
+         "over before the next begins, however close they are.\n"
          "A file for --trace-file has lines `SECONDS join|leave|crash NAME [WEIGHT]`; those\n"
          "of one time are one step, and the first step is the first placement.\n"
          "Examples:\n"
@@ -92,9 +92,9 @@ Result<std::vector<placement::Spec>> parse_specs(std::string_view text) {
       const auto meant = nearest(name, names);
       return Error{Errc::bad_option,
                    fmt::format("\"{}\" is no placement; {}", shown(one),
-                               meant ? "did you mean " + *meant + "?"
-                                     : "choose all, or of: " + fmt::format("{}",
-                                                                           fmt::join(names, ", ")))};
+                               meant ? fmt::format("did you mean {}?", *meant)
+                                     : fmt::format("choose all, or of: {}",
+                                                   fmt::join(names, ", ")))};
     }
     specs.push_back(*spec);
     if (one.size() == text.size()) return specs;
@@ -105,8 +105,9 @@ Result<std::vector<placement::Spec>> parse_specs(std::string_view text) {
 Result<placement::Trace> read_trace(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file || errno != 0) {
+  std::string text;
+  for (std::string row; std::getline(file, row);) text += row + '\n';
+  if (!file.eof()) {  // it did not open, or it is a folder, or the disk is broken
     return Error{Errc::bad_option,
                  fmt::format("--trace-file {}: {}; give a file with lines of SECONDS "
                              "join|leave|crash NAME", path,
@@ -216,7 +217,8 @@ void add_options(CommandLine& line, SimulateOptions& options) {
             request.timing.eager);
   line.heading("General");
   line.flag("--steps", "A row for each step of each seed, not their sums", request.each_step);
-  line.flag("--measure", "Seconds and memory, too", options.measure);
+  line.flag("--measure", "Memory, and processor seconds of the first placement and the slowest "
+            "step, too", options.measure);
   add_json_flag(line, options.json);
   line.flag("--csv", "Comma-separated values with a head line", options.csv);
 }

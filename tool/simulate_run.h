@@ -53,8 +53,8 @@ struct Outcome {
   double cv_before = 0;
   double cv_after = 0;
   double unowned_s = 0;
-  double first_s = 0;       ///< how long the first placement took
-  double slowest_s = 0;     ///< and the slowest step
+  double first_s = 0;       ///< processor time of the first placement
+  double slowest_s = 0;     ///< and of the slowest step
   double memory_bytes = 0;  ///< what the placement held at the end
 };
 

@@ -57,6 +57,7 @@ std::string_view unit_text(placement::Unit unit) {
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 std::string count_text(double value) {
+  value = rounded(value);  // a mean of whole numbers may miss one by a rounding error
   return fmt::format("{:.{}f}", value, value == std::floor(value) ? 0 : 1);
 }
 

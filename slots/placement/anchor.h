@@ -1,7 +1,8 @@
 // AnchorHash: a fixed capacity of buckets; an item whose bucket is not in use goes on into what was
 // in use when that bucket was removed, again and again.
 //
-// Memory: 20 B a bucket of the capacity.   Cost: O(1) a change, O(S (1 + ln(a/w))^2) to look all up.
+// Memory: 20 B a bucket of the capacity.
+// Cost: O(1) a change, O(S (1 + ln(a/w))^2) to look all up.
 // Promise: excess 0; multinomial imbalance. Joins take the buckets that were removed last first,
 // so the result depends on the history: all who look up must replay one order of changes.
 // Source: Mendelson et al., "AnchorHash: A Scalable Consistent Hash", 2020, algorithm 3.

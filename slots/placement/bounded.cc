@@ -2,17 +2,10 @@
 
 #include <cmath>
 #include <numeric>
-
-#include "slots/placement/mix.h"
-
 namespace neliroute::placement {
 
 Bounded::Bounded(const Setting& setting, double factor)
-    : OnCircle(setting), factor_(factor), places_(setting.items) {
-  for (std::uint32_t item = 0; item < setting.items; ++item) {
-    places_[item] = item_hash(item, setting.seed);
-  }
-}
+    : OnCircle(setting), factor_(factor), places_(places_on_circle(setting)) {}
 
 void Bounded::add_points(MemberId member, std::vector<Point>& points) const {
   add_ring_points(hash_of(member), kBoundedPoints * weight_of(member), member, points);
@@ -27,6 +20,16 @@ std::vector<std::uint64_t> Bounded::room() const {
         std::ceil(factor_ * setting().items * weight_of(member) / weights));
   }
   return room;
+}
+
+std::vector<std::uint32_t> Bounded::next_points() const {
+  std::vector<std::uint32_t> found(setting().items);
+  std::size_t next = 0;
+  for (const Place& place : places_) {
+    while (next < points().size() && points()[next].at < place.at) ++next;
+    found[place.item] = next == points().size() ? 0 : static_cast<std::uint32_t>(next);
+  }
+  return found;
 }
 
 void Bounded::update(std::span<const MemberId> leaving, std::span<const MemberId> joining) {
@@ -48,8 +51,9 @@ void Bounded::update(std::span<const MemberId> leaving, std::span<const MemberId
     }
     return at;
   };
+  const std::vector<std::uint32_t> nearest = next_points();
   for (std::uint32_t item = 0; item < setting().items; ++item) {
-    const MemberId owner = ring[find(static_cast<std::uint32_t>(next_point(places_[item])))].owner;
+    const MemberId owner = ring[find(nearest[item])].owner;
     --left[owner];
     owners_[item] = owner;
   }

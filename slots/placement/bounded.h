@@ -3,8 +3,8 @@
 // Items are placed in the order of their numbers, each walking clockwise from its place past the
 // points of members that are full. So the result depends on the set of members only.
 //
-// Memory: 16 B a point, 8 B an item, 4 B a point while it works.
-// Cost: O(S log VP) a change; full members are skipped by links that shorten as they are used.
+// Memory: 16 B a point, 16 B an item; while it works, 4 B of either more.
+// Cost: O(S + VP) a change; full members are skipped by links that shorten as they are used.
 // Promise: load at most ceil(c S w / W); excess small, and above 0 (O(1/(c-1)^2) moves a change).
 // Source: Mirrokni, Thorup, Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2016.
 //
@@ -30,9 +30,11 @@ class Bounded final : public OnCircle {
   void update(std::span<const MemberId> leaving, std::span<const MemberId> joining) override;
   [[nodiscard]] std::size_t own_memory() const override;
   [[nodiscard]] std::vector<std::uint64_t> room() const;
+  /// By item: the point that is next to it.
+  [[nodiscard]] std::vector<std::uint32_t> next_points() const;
 
   double factor_;
-  std::vector<std::uint64_t> places_;  // by item
+  std::vector<Place> places_;  // sorted
 };
 
 /// How many points each has: enough for the ring's own spread not to matter beside the bound.

@@ -12,7 +12,8 @@ std::uint32_t java_hash(std::string_view text) noexcept {
 }
 
 void sort_as_java_map(std::vector<MemberId>& members, std::span<const Member> roster) {
-  const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(16, (members.size() * 4 + 2) / 3));
+  const std::size_t needed = (members.size() * 4 + 2) / 3;
+  const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(16, needed));
   const auto bucket = [&](MemberId member) {
     const std::uint32_t hash = java_hash(roster[member].name);
     return (hash ^ (hash >> 16)) & (buckets - 1);

@@ -4,7 +4,7 @@
 // keeps its best score, so a join costs one hash an item, and a leave one a member for each item
 // of who left.
 //
-// Memory: 8 B an item, 8 B a member.   Cost: O(S) a join, O(S/P P) = O(S) a leave; first O(S P).
+// Memory: 16 B an item, 8 B a member.   Cost: O(S) a join or a leave; the first O(S P).
 // Promise: excess 0; multinomial imbalance, CV sqrt((P-1)/S).
 // Source: Thaler, Ravishankar, "A Name-Based Mapping Scheme for Rendezvous", 1996; the weights
 // are Schindelhauer and Schomaker's, 2005.

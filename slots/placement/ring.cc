@@ -13,12 +13,10 @@ bool before(const Point& a, const Point& b) noexcept {
   return std::tie(a.at, a.owner) < std::tie(b.at, b.owner);
 }
 
-std::vector<Place> places_of(const Setting& setting) {
-  std::vector<Place> places(setting.items);
-  for (std::uint32_t item = 0; item < setting.items; ++item) {
-    places[item] = {item_hash(item, setting.seed), item};
-  }
-  return places;
+void sort_places(std::vector<Place>& places) {
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::tie(a.at, a.item) < std::tie(b.at, b.item);
+  });
 }
 
 }  // namespace
@@ -41,11 +39,18 @@ std::size_t OnCircle::next_point(std::uint64_t at) const noexcept {
   return found == points_.end() ? 0 : static_cast<std::size_t>(found - points_.begin());
 }
 
+std::vector<Place> places_on_circle(const Setting& setting) {
+  std::vector<Place> places(setting.items);
+  for (std::uint32_t item = 0; item < setting.items; ++item) {
+    places[item] = {item_hash(item, setting.seed), item};
+  }
+  sort_places(places);
+  return places;
+}
+
 Sweep::Sweep(const Setting& setting, std::vector<Place> places)
     : OnCircle(setting), places_(std::move(places)) {
-  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
-    return std::tie(a.at, a.item) < std::tie(b.at, b.item);
-  });
+  sort_places(places_);
 }
 
 void Sweep::update(std::span<const MemberId> leaving, std::span<const MemberId> joining) {
@@ -62,7 +67,7 @@ void Sweep::update(std::span<const MemberId> leaving, std::span<const MemberId> 
 std::size_t Sweep::own_memory() const { return bytes_of(points()) + bytes_of(places_); }
 
 Ring::Ring(const Setting& setting, std::uint32_t points_each)
-    : Sweep(setting, places_of(setting)), points_each_(points_each) {}
+    : Sweep(setting, places_on_circle(setting)), points_each_(points_each) {}
 
 void Ring::add_points(MemberId member, std::vector<Point>& points) const {
   add_ring_points(hash_of(member), points_each_ * weight_of(member), member, points);

@@ -49,6 +49,9 @@ struct Place {
   std::uint32_t item = 0;
 };
 
+/// Of all items, by their hashes; sorted.
+[[nodiscard]] std::vector<Place> places_on_circle(const Setting& setting);
+
 /// A ring without bounds: all items are dealt out in one sweep round the circle.
 class Sweep : public OnCircle {
  protected:

@@ -19,12 +19,12 @@ constexpr std::array kTraces = {
     TraceKind{"crash", "members", 1, "so many, picked at random, crash at once"},
     TraceKind{"replace", "members", 1, "so many leave, and as many new ones join at once"},
     TraceKind{"rolling", "", 0, "each leaves, and 5 s later a new one joins"},
-    TraceKind{"rolling-aligned", "", 0, "each leaves just as a new one joins: one step, not two"},
+    TraceKind{"rolling-aligned", "", 0, "each leaves just as a new one joins: one step"},
     TraceKind{"rolling-named", "", 0, "each leaves, and 5 s later comes back by its name"},
-    TraceKind{"flap", "times", 5, "one crashes and comes back by its name, so many times"},
-    TraceKind{"zone", "", 0, "a third crash at once, and come back at once a minute later"},
+    TraceKind{"flap", "times", 5, "one crashes and comes back by name, so many times"},
+    TraceKind{"zone", "", 0, "a third crash at once, and come back a minute later"},
     TraceKind{"double", "", 0, "as many again join at once"},
-    TraceKind{"walk", "steps", 20, "an autoscaler: each step up to 3 join or leave, at random"},
+    TraceKind{"walk", "steps", 20, "an autoscaler: in each step up to 3 join or leave"},
 };
 
 /// Picks by a hash of a counter: the same on every machine.

@@ -12,9 +12,9 @@ from pathlib import Path
 from case import run_raw
 from harness import children, process
 
-COMMANDS = ("demo", "broker", "run", "route", "watch", "slot")
+COMMANDS = ("demo", "broker", "run", "route", "watch", "slot", "simulate")
 # Parts of the design that come later: a help that names them would promise too much.
-NOT_YET = r"\b(doctor|plan|simulate|gateway)\b|--http"
+NOT_YET = r"\b(doctor|plan|gateway)\b|--http"
 RUN = ("run", "--endpoint", "127.0.0.1:7001")
 
 

@@ -33,7 +33,8 @@ struct Rig {
       std::uint64_t seed = 1)
       : roster(std::move(who)),
         placement(make_placement(*parse_spec(spec),
-                                 {items, seed, roster, static_cast<std::uint32_t>(roster.size())})) {
+                                 {items, seed, roster,
+                                  static_cast<std::uint32_t>(roster.size())})) {
     placement->change({}, first_ids(members));
   }
 
