@@ -119,6 +119,19 @@ TEST(Rule11, a_log_that_ends_below_its_end_of_L0_is_a_gap) {
   EXPECT_EQ(a.restarts, std::vector<Log>{kLog});
 }
 
+TEST(Rule11, a_log_whose_last_records_carry_nothing_is_read_when_its_leader_says_where_it_ends) {
+  Rig rig;
+  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+  core.step(TailStarted{kLog, 0, 5}, rig.now());
+  core.step(GroupAssigned{*PartitionRanges::parse("0-3")}, rig.now());
+  EXPECT_TRUE(core.take_ready().writes.empty()) << "up to 5 somebody may have claimed";
+  core.step(LogPosition{kLog, 5}, rig.now());
+  const Ready ready = core.take_ready();
+  EXPECT_TRUE(ready.restart_tails.empty());
+  ASSERT_EQ(ready.writes.size(), 1u);
+  EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).parts->to_string(), "0-3");
+}
+
 TEST(Rule11, a_foreign_record_that_names_a_newer_epoch_whose_claim_was_not_read_is_a_gap) {
   for (const bool release : {false, true}) {
     Rig rig;
