@@ -181,7 +181,7 @@ class JudgeTest(unittest.TestCase):
             self.assertEqual(self.kinds(run), kinds)
 
     def test_the_ledger_may_be_back_before_its_broker(self):
-        run = self.handed_over(5.0)
+        run = self.handed_over(5.0 + judge.LEADER_SEARCH)
         run.fault("broker_crash", 9.0, 30.0, logs=[0, 1])
         self.assertEqual(self.kinds(run), [])
         run.script.append({"boot": 11.0, "what": "back", "n": 1})
