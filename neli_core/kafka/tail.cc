@@ -104,6 +104,7 @@ void Tail::start(Log log) {
   next.span = kFirstSpan;
   next.refused_told = tail(log).refused_told;
   next.from_end = tail(log).from_end;
+  next.dated = tail(log).dated;
   next.asked_at = boot_now();
   const bool used = std::exchange(tail(log), next).consuming;
   tail(log).consuming = used;
@@ -194,7 +195,8 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
       t.span *= kSpanGrowth;
       return gallop(log);
     }
-    if (!t.from_beginning && t.low == 0) return date(log, message.offset);
+    // Worth one try: who starts anew because no answer came goes on without the date.
+    if (!t.from_beginning && t.low == 0 && !t.dated) return date(log, message.offset);
     begin(log, message.offset);
   }
   // What was fetched before the seek lies above.
@@ -253,6 +255,7 @@ void Tail::gallop(Log log) {
 void Tail::date(Log log, std::int64_t start) {
   LogTail& t = tail(log);
   t.phase = Phase::dating;
+  t.dated = true;
   t.start = start;
   consume(log, t.low);
 }
@@ -264,6 +267,7 @@ void Tail::begin(Log log, std::int64_t start, std::optional<BrokerTime> began) {
   t.refused_told = false;
   t.asked_at = kNever;
   t.from_end = false;
+  t.dated = false;
   patience_ = kPatience;
   events_(TailStarted{log, start, t.end, began, t.from_beginning}, boot_now());
 }

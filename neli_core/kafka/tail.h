@@ -88,6 +88,7 @@ class Tail {
     bool from_end = false;  ///< retention took even the last record
     std::int64_t low = -1;  ///< the first offset that is still there; -1: not known
     std::int64_t start = 0;  ///< dating: where reading is to begin
+    bool dated = false;  ///< tried since it was last read: whatever came of it, not again
     // Reading.
     std::int64_t next = 0;
     std::optional<RereadRequest> reread;
