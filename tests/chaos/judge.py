@@ -24,8 +24,8 @@ from harness.process import LineFile  # noqa: E402
 # by 6 processes when nothing else ran; three times that is what a scheduler adds.
 MESSAGE_DELAY = 0.1
 FURTHER_CLASSIC = 3.0  # a classic rebalance waits for every member's heartbeat and rejoin
-# Clients find a log's new leader later than the brokers do: librdkafka 2.15.1's consumer asks for it
-# once a second when the old leader's broker is gone, and may lose the first answer ("preferred
+# Clients find a log's new leader later than the brokers do: librdkafka 2.15.1's consumer asks for
+# it once a second when the old leader's broker is gone, and may lose the first answer ("preferred
 # replica lease expired" in the old broker's thread, which sees the partition leave it).
 LEADER_SEARCH = 2.0
 SAME_INSTANT = checker.WITNESS_SLACK
