@@ -53,13 +53,13 @@ std::string footer() {
          "unowned = slots x seconds: a crashed member's slots for --session, then what is\n"
          "revoked for --rebalance: what moves, or with --eager every slot. Each step is\n"
          "over before the next begins, however close they are.\n"
-         "A file for --trace-file has lines `SECONDS join|leave|crash NAME [WEIGHT]`; those\n"
-         "of one time are one step, and the first step is the first placement.\n"
+         "A file for --trace-file has lines `SECONDS join|leave|crash NAME [WEIGHT]`;\n"
+         "those of one time are one step, and the first step is the first placement.\n"
          "Examples:\n"
          "  neliroute simulate\n"
          "  neliroute simulate --trace rolling --placement range,sticky,rendezvous --eager\n"
          "  neliroute simulate --trace walk:100 --placement ring:1000 --steps --csv\n"
-         "  neliroute simulate --trace leave --members 1000 --slots 16384 --seeds 30 --json";
+         "  neliroute simulate --trace leave --members 1000 --slots 16384 --json";
 }
 
 Result<std::vector<placement::Spec>> parse_specs(std::string_view text) {
