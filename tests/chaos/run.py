@@ -20,6 +20,7 @@ from harness import children, deps, process  # noqa: E402
 from harness.children import boot_now  # noqa: E402
 
 import cluster  # noqa: E402
+import evidence  # noqa: E402
 import faults  # noqa: E402
 import judge  # noqa: E402
 import network  # noqa: E402
@@ -106,7 +107,7 @@ def one_round(state, deck):
                             for fault in sorted(done, key=lambda one: one.number)), flush=True)
 
 
-def make_chaos(state, options):
+def make_chaos(state, options, folder):
     """Rounds until the time is over; returns what went wrong with living, if anything."""
     for seat in state.seats:
         state.sit_down(seat)
@@ -123,6 +124,8 @@ def make_chaos(state, options):
         problem = f"{type(error).__name__}: {error}"
         traceback.print_exc()
     state.log.write(what="over", problem=problem)
+    if problem:
+        evidence.keep(state, folder)
     return problem
 
 
@@ -139,7 +142,7 @@ def run(options, folder):
                               **speaks.options) as fleet:
             state = world.World(folder, brokers, fleet, log, options.seed)
             stalls = world.StallWatch()
-            problem = make_chaos(state, options)
+            problem = make_chaos(state, options, folder)
             kafka.failed = bool(problem)
             fleet.end()
             state.close()
