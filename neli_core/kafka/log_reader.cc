@@ -140,7 +140,8 @@ void BoundedReader::advance(Progress& log, std::int64_t next) {
 }
 
 void BoundedReader::on_record(Progress& log, const rd_kafka_message_t& message) {
-  if (log.done || message.offset < log.next || message.offset >= log.read.end) return;
+  if (log.done || message.offset < log.next) return;
+  if (message.offset >= log.read.end) return advance(log, message.offset);  // none before it
   rd_kafka_timestamp_type_t type{};
   const BrokerTime stamped{milliseconds{rd_kafka_message_timestamp(&message, &type)}};
   const bool wanted = log.read.first || !wanted_.since || stamped >= *wanted_.since;

@@ -185,7 +185,10 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
   const BrokerTime stamped{milliseconds{rd_kafka_message_timestamp(&message, &type)}};
   const Decoded value =
       decode_record({static_cast<const char*>(message.payload), message.len});
-  if (t.phase == Phase::probing) return note_last(t, value, stamped);
+  if (t.phase == Phase::probing) {
+    note_last(t, value, stamped);
+    return probed(log, message.offset + 1);
+  }
   if (t.phase == Phase::galloping) {
     note_last(t, value, stamped);
     // The horizon of docs/protocol.md rule 6: nothing below may still be led.
@@ -215,11 +218,7 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
 
 void Tail::on_end(Log log, std::int64_t offset) {
   LogTail& t = tail(log);
-  if (t.phase == Phase::probing) {
-    t.end = offset;
-    if (!options_.watcher && offset > 0) return gallop(log);
-    return begin(log, offset);
-  }
+  if (t.phase == Phase::probing) return probed(log, offset);
   if (t.phase == Phase::galloping) {
     // No record so far behind: there are markers only, or retention took the rest meanwhile.
     if (t.from_beginning) return begin(log, offset);
@@ -232,6 +231,15 @@ void Tail::on_end(Log log, std::int64_t offset) {
   if (offset < t.next) return gap(log, GapReason::truncated);  // what was read is there no more
   t.next = offset;
   events_(LogPosition{log, offset}, boot_now());
+}
+
+// The last record of the log, or its end where it has none, is known. A record is enough: the end
+// is told only when a fetch finds nothing new, and where many write, that may be never.
+void Tail::probed(Log log, std::int64_t end) {
+  LogTail& t = tail(log);
+  t.end = end;
+  if (!options_.watcher && end > 0) return gallop(log);
+  begin(log, end);
 }
 
 // Asking for an offset by time is not for every broker, and blocks; records are small, so reading

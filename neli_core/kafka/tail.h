@@ -1,6 +1,6 @@
 // Reads the logs, in no group: READ and DESCRIBE on the topic are all it needs.
 //
-// A log is read in phases. Probing: its last record and its end offset. Galloping: back from the
+// A log is read in phases. Probing: its last record, which tells its end. Galloping: back from the
 // end until the first record read is old enough that nothing below it can matter (an owner; a
 // watcher starts at the end). Dating: the log's very first record, if it is still there, whose
 // stamp tells when the topic was made. Reading: every record becomes an event.
@@ -105,6 +105,7 @@ class Tail {
   void on_end(Log log, std::int64_t offset);
   void on_error(Log log, rd_kafka_resp_err_t error);
   void note_last(LogTail& tail, const Decoded& value, BrokerTime stamped);
+  void probed(Log log, std::int64_t end);
   void gallop(Log log);
   void date(Log log, std::int64_t start);
   void begin(Log log, std::int64_t start, std::optional<BrokerTime> began = std::nullopt);

@@ -281,8 +281,8 @@ TEST(KetamaTest, PointsAreTheWordsOfTheDigests) {
   const std::vector<std::uint32_t> points = ketama_points("a", 1);
   ASSERT_EQ(points.size(), 160U);
   const auto digest = md5("a-39");
-  const std::uint32_t last = digest[12] | digest[13] << 8 | digest[14] << 16 |
-                             static_cast<std::uint32_t>(digest[15]) << 24;
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(digest[i]); };
+  const std::uint32_t last = byte(12) | byte(13) << 8 | byte(14) << 16 | byte(15) << 24;
   EXPECT_EQ(points.back(), last);
   EXPECT_EQ(ketama_points("a", 2).size(), 320U);
 }
