@@ -52,6 +52,7 @@ Result<void> GroupMember::join() {
   rd_kafka_poll_set_consumer(handle_.get());
   queue_.reset(rd_kafka_queue_get_consumer(handle_.get()));
   wakeup_.attach(queue_.get());
+  log_.emplace(handle_.get(), wakeup_);
   const rdkafka::TopicPartitionsPtr topics{rd_kafka_topic_partition_list_new(1)};
   rd_kafka_topic_partition_list_add(topics.get(), settings_.kafka.topic.c_str(),
                                     RD_KAFKA_PARTITION_UA);
@@ -69,7 +70,7 @@ Result<void> GroupMember::join() {
 }
 
 bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
-  if (!queue_) return false;
+  if (!queue_ || !log_->serve(other)) return false;
   auto event = rdkafka::poll(queue_.get());
   if (!event) return false;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH) {
@@ -175,6 +176,7 @@ void GroupMember::end_membership() {
   rebalances_.clear();
   if (leaving_) finish_leaving();
   wakeup_.detach(queue_.get());
+  log_.reset();
   queue_.reset();
   handle_.reset();
 }

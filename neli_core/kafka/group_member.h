@@ -13,6 +13,7 @@
 
 #include "neli_core/event.h"
 #include "neli_core/kafka/client_config.h"
+#include "neli_core/kafka/client_log.h"
 #include "neli_core/kafka/heartbeat_pump.h"
 #include "neli_core/kafka/queue_wakeup.h"
 #include "neli_core/kafka/rdkafka_ptr.h"
@@ -61,6 +62,7 @@ class GroupMember {
   rdkafka::HandlePtr opened_;  ///< not in use yet
   rdkafka::HandlePtr handle_;
   rdkafka::QueuePtr queue_;
+  std::optional<ClientLog> log_;
   std::unique_ptr<HeartbeatPump> pump_;
   std::deque<rdkafka::EventPtr> rebalances_;
   PartitionRanges assigned_;

@@ -53,6 +53,7 @@ class BoundedReader {
   rdkafka::HandlePtr handle_;
   rdkafka::TopicPtr topic_;
   rdkafka::QueuePtr queue_;
+  rdkafka::QueuePtr lines_;  ///< of the client's log, apart: see client_log.h
   std::vector<Progress> logs_;
   std::size_t left_ = 0;
   bool replace_client_ = false;
@@ -74,6 +75,8 @@ Result<void> BoundedReader::open() {
   queue_.reset(rd_kafka_queue_new(handle_.get()));
   const rdkafka::QueuePtr main{rd_kafka_queue_get_main(handle_.get())};
   rd_kafka_queue_forward(main.get(), queue_.get());
+  lines_.reset(rd_kafka_queue_new(handle_.get()));
+  rd_kafka_set_log_queue(handle_.get(), lines_.get());
   return {};
 }
 
@@ -225,6 +228,7 @@ Result<void> BoundedReader::read() {
   consume();
   LocalTime silent_since = boot_now();
   while (left_ > 0) {
+    while (rdkafka::poll(lines_.get())) continue;  // what keeps it from reading is told as an error
     const auto event = rdkafka::poll(queue_.get(), kPollMs);
     const bool heard = event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH;
     if (heard) silent_since = boot_now();
@@ -232,6 +236,7 @@ Result<void> BoundedReader::read() {
       if (auto outcome = on_event(event.get()); !outcome) return outcome;
     }
     if (std::exchange(replace_client_, false)) {
+      lines_.reset();
       queue_.reset();
       topic_.reset();
       if (auto outcome = open(); !outcome) return outcome;

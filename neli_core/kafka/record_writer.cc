@@ -30,6 +30,7 @@ Result<void> RecordWriter::open() {
   queue_.reset(rd_kafka_queue_get_main(handle_.get()));
   topic_.reset(rd_kafka_topic_new(handle_.get(), settings_.kafka.topic.c_str(), nullptr));
   wakeup_.attach(queue_.get());
+  log_.emplace(handle_.get(), wakeup_);
   return {};
 }
 
@@ -67,7 +68,7 @@ void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error) {
 
 bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   for (const auto& [seq, error] : std::exchange(refused_, {})) answer(seq, error);
-  if (!queue_) return false;
+  if (!queue_ || !log_->serve(other)) return false;
   const auto event = rdkafka::poll(queue_.get());
   if (!event) return false;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DR) {
@@ -96,6 +97,7 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
 void RecordWriter::replace_after_fatal_error() {
   if (before_) before_();
   wakeup_.detach(queue_.get());
+  log_.reset();
   queue_.reset();
   topic_.reset();
   rdkafka::destroy(handle_.release(), milliseconds{0});  // leases wait for the next one

@@ -7,11 +7,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "neli_core/kafka/client_config.h"
+#include "neli_core/kafka/client_log.h"
 #include "neli_core/kafka/queue_wakeup.h"
 #include "neli_core/kafka/rdkafka_ptr.h"
 #include "neli_core/ready.h"
@@ -52,6 +54,7 @@ class RecordWriter {
   rdkafka::HandlePtr handle_;
   rdkafka::TopicPtr topic_;
   rdkafka::QueuePtr queue_;
+  std::optional<ClientLog> log_;
   std::set<std::uint64_t> outstanding_;
   std::uint32_t broadcast_records_ = 0;  ///< on their way
   /// Refused at once; answered by the next serve().

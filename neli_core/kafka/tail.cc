@@ -38,11 +38,10 @@ Result<void> Tail::open() {
   handle_ = std::move(*made);
   topic_.reset(rd_kafka_topic_new(handle_.get(), options_.topic.c_str(), nullptr));
   queue_.reset(rd_kafka_queue_new(handle_.get()));
-  // The client's log comes by the same queue as the records: that the topic was made again is
-  // heard before a record of the new one.
   const rdkafka::QueuePtr main{rd_kafka_queue_get_main(handle_.get())};
   rd_kafka_queue_forward(main.get(), queue_.get());
   wakeup_.attach(queue_.get());
+  log_.emplace(handle_.get(), wakeup_);
   return {};
 }
 
@@ -50,6 +49,7 @@ void Tail::release_client() {
   if (!handle_) return;
   if (before_) before_();
   wakeup_.detach(queue_.get());
+  log_.reset();
   queue_.reset();
   topic_.reset();
   rdkafka::destroy(handle_.release(), milliseconds{0});  // it may be replaced while others read
@@ -137,7 +137,9 @@ bool Tail::waits_for_topic() const {
 bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   if (!handle_) return false;
   const auto event = rdkafka::poll(queue_.get());
-  if (!event) return false;
+  // After the record was taken, and before it is looked at: that the topic was made again is told
+  // by a line that was written before the first record of the new one came.
+  if (!log_->serve(other) || !event) return false;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH) {
     while (const auto* message = rd_kafka_event_message_next(event.get())) {
       const Log log{static_cast<std::uint32_t>(message->partition)};

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "neli_core/event.h"
+#include "neli_core/kafka/client_log.h"
 #include "neli_core/kafka/queue_wakeup.h"
 #include "neli_core/kafka/rdkafka_ptr.h"
 #include "neli_core/ledger.h"
@@ -122,6 +123,7 @@ class Tail {
   NoticeSink notices_;
   rdkafka::TopicPtr topic_;
   rdkafka::QueuePtr queue_;
+  std::optional<ClientLog> log_;
   std::vector<LogTail> logs_;
   milliseconds patience_;
   bool replace_soon_ = false;
