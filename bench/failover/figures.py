@@ -31,12 +31,16 @@ def machine():
             "kernel": platform.release(), "load_at_start": os.getloadavg()[0]}
 
 
+def versions(kafka):
+    """Of everything that takes part."""
+    return {"kafka": kafka, "java": first_line(deps.need("java"), "-version"),
+            "neliroute": first_line(tool_path(), "--version")}
+
+
 def context(options, bench):
     """Everything needed to take the figures again."""
     return {"command": " ".join(sys.argv), "machine": machine(),
-            "versions": {"kafka": options.version, "java": first_line(deps.need("java"),
-                                                                      "-version"),
-                         "neliroute": first_line(tool_path(), "--version")},
+            "versions": versions(options.version),
             "protocol": bench.protocol, "session_ms": bench.session_ms,
             "heartbeat_ms": bench.session_ms // 10, "settings": bench.settings,
             "processes": options.processes, "partitions": options.partitions,
