@@ -178,21 +178,27 @@ def measure(kafka, folder, cell, window):
             "most_records_s": cell.most_records_a_second()}
 
 
+# Head, and the figure of a row.
+COLUMNS = [("records/s", lambda row: row["records_s"]),
+           ("at most", lambda row: row["most_records_s"]),
+           *((head, lambda row, name=name: row["owner"][name])
+             for head, name in (("owner %", "cpu_percent"), ("MiB", "resident_mib"),
+                                ("req/s", "requests_s"), ("kB/s out", "sent_kb_s"),
+                                ("kB/s in", "received_kb_s"))),
+           *((head, lambda row, name=name: row["watcher"] and row["watcher"][name])
+             for head, name in (("watcher %", "cpu_percent"), ("MiB", "resident_mib"),
+                                ("req/s", "requests_s"), ("kB/s in", "received_kb_s"))),
+           ("broker %", lambda row: row["broker_cpu_percent"])]
+
+
 def table(results):
-    """The figures for people."""
-    lines = ["", f"{'cell':<40} {'records/s':>16}  {'an owner':^37}  {'a watcher':^28} {'broker':>7}",
-             f"{'':<40} {'is':>8}{'at most':>8}  {'%core':>6} {'MiB':>5} {'req/s':>6} {'kB/s out':>8}"
-             f" {'in':>7}  {'%core':>6} {'MiB':>5} {'req/s':>6} {'in':>7} {'%core':>7}"]
+    """The figures for people; processor time in percent of a core."""
+    width = max(len(row["name"]) for row in results)
+    lines = ["", " " * width + "".join(f" {head:>9}" for head, _ in COLUMNS)]
     for row in results:
-        owner, watcher = row["owner"], row["watcher"]
-        line = (f"{row['name']:<40} {row['records_s']:>8.1f}{row['most_records_s']:>8.1f}  "
-                f"{owner['cpu_percent']:>6.2f} {owner['resident_mib']:>5.1f} "
-                f"{owner['requests_s']:>6.1f} {owner['sent_kb_s']:>8.1f} "
-                f"{owner['received_kb_s']:>7.1f}  ")
-        line += (f"{watcher['cpu_percent']:>6.2f} {watcher['resident_mib']:>5.1f} "
-                 f"{watcher['requests_s']:>6.1f} {watcher['received_kb_s']:>7.1f}"
-                 if watcher else f"{'none':>27}")
-        lines.append(line + f" {row['broker_cpu_percent']:>7.2f}")
+        cells = [figure(row) for _, figure in COLUMNS]
+        lines.append(f"{row['name']:<{width}}" + "".join(
+            f" {'-':>9}" if cell is None else f" {cell:>9.2f}" for cell in cells))
     return "\n".join(lines)
 
 

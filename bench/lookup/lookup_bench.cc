@@ -9,8 +9,8 @@
 // route_*      key -> slot -> Route, as Router::route(key, now) does it
 // batch_*      64 keys at once, a key's share of it
 //
-// chained: each key is chosen by the answer before, so that its latency shows; otherwise keys do not
-// wait for each other. cold: so many keys that neither they nor the view stay in the cache.
+// chained: each key is chosen by the answer before, so that its latency shows; otherwise keys do
+// not wait for each other. cold: so many keys that neither they nor the view stay in the cache.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #undef XXH_INLINE_ALL

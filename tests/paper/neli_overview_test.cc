@@ -213,7 +213,9 @@ TEST(NeliOverview, only_the_slots_of_partitions_that_move_change_owner) {
   scene.start("c");
   scene.settle_in();
   std::vector<std::string> before;
-  for (std::uint32_t slot = 0; slot < 16; ++slot) before.emplace_back(scene.route("c", slot).owner());
+  for (std::uint32_t slot = 0; slot < 16; ++slot) {
+    before.emplace_back(scene.route("c", slot).owner());
+  }
   const Epoch untouched = scene.epoch("a", kP0);
   scene.move("1", "a", "c");
   scene.run(1s);
