@@ -8,6 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <map>
 #include <memory>
@@ -184,7 +185,7 @@ void add_all(std::uint32_t members) {
   add("rendezvous", members, std::make_shared<const RendezvousLookup>(members));
   const std::uint32_t capacity = 2 * members + 2;
   add("anchor", members, std::make_shared<const InUse<Anchor>>(members, Anchor(capacity)));
-  add("dx", members, std::make_shared<const InUse<Dx>>(members, Dx(capacity)));
+  add("dx", members, std::make_shared<const InUse<Dx>>(members, Dx(std::bit_ceil(capacity))));
   add("memento", members, std::make_shared<const InUse<Memento>>(members, Memento{}));
 }
 

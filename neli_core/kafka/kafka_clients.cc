@@ -143,6 +143,9 @@ void KafkaLedger::Clients::on_timer() {
     check_topic_if_due(now);
     count_partitions_if_due(now);
     tail_->rescue_if_due(now);
+    if (writer_ && writer_->rescue_if_due(now)) {
+      notice(Severity::warning, "no record was stored for long; a new producer goes on trying");
+    }
     if (group_) group_->rejoin_if_due(now);
   }
   on_wake();

@@ -1,7 +1,11 @@
 #include "neli_core/kafka/record_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+
+#include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/kafka_error.h"
 
 namespace neliroute {
 namespace {
@@ -14,10 +18,19 @@ void* opaque_of(std::uint64_t seq) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(seq));
 }
 
+// How long nothing may be stored before the client is replaced; doubled each time.
+milliseconds first_patience(const ClientSettings& settings) {
+  return std::max<milliseconds>(std::chrono::seconds{5}, 3 * settings.timing.lease);
+}
+constexpr milliseconds kFailingMax{60'000};
+
 }  // namespace
 
 RecordWriter::RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer answer)
-    : settings_(settings), wakeup_(wakeup), answer_(std::move(answer)) {}
+    : settings_(settings),
+      wakeup_(wakeup),
+      answer_(std::move(answer)),
+      patience_(first_patience(settings_)) {}
 
 RecordWriter::~RecordWriter() {
   if (handle_) wakeup_.detach(queue_.get());
@@ -62,7 +75,17 @@ void RecordWriter::broadcast(std::uint32_t partition_count) {
   }
 }
 
+void RecordWriter::note(rd_kafka_resp_err_t error) {
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    failing_since_ = kNever;
+    patience_ = first_patience(settings_);
+  } else if (failing_since_ == kNever && !is_own_doing(error)) {
+    failing_since_ = boot_now();
+  }
+}
+
 void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error) {
+  note(error);
   if (outstanding_.erase(seq) > 0) answer_(seq, error);
 }
 
@@ -75,6 +98,7 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
     while (const auto* message = rd_kafka_event_message_next(event.get())) {
       if (message->_private == nullptr) {
         --broadcast_records_;
+        note(message->err);
         answer_(0, message->err);
         continue;
       }
@@ -87,14 +111,14 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
   std::array<char, 512> text{};
   if (rd_kafka_fatal_error(handle_.get(), text.data(), text.size()) !=
       RD_KAFKA_RESP_ERR_NO_ERROR) {
-    replace_after_fatal_error();
+    replace(RD_KAFKA_RESP_ERR__FATAL);
   }
   return true;
 }
 
 // An idempotent producer that lost count of its records refuses all further ones. Safety never
 // rests on idempotence, so a new one goes on; what was on its way counts as not stored.
-void RecordWriter::replace_after_fatal_error() {
+void RecordWriter::replace(rd_kafka_resp_err_t error) {
   if (before_) before_();
   wakeup_.detach(queue_.get());
   log_.reset();
@@ -105,8 +129,16 @@ void RecordWriter::replace_after_fatal_error() {
   // The same settings made a client before. Without one every write fails, and leases end.
   static_cast<void>(open());
   for (const std::uint64_t seq : std::set<std::uint64_t>(outstanding_)) {
-    answer(seq, RD_KAFKA_RESP_ERR__FATAL);
+    answer(seq, error);
   }
+}
+
+bool RecordWriter::rescue_if_due(LocalTime now) {
+  if (failing_since_ == kNever || now - failing_since_ <= patience_) return false;
+  patience_ = std::min(2 * patience_, std::max(kFailingMax, first_patience(settings_)));
+  failing_since_ = now;
+  replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
+  return true;
 }
 
 bool RecordWriter::idle() const { return !handle_ || rd_kafka_outq_len(handle_.get()) == 0; }

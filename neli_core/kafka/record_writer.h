@@ -40,12 +40,17 @@ class RecordWriter {
   void broadcast(std::uint32_t partition_count);
   /// Takes what came off the producer's queue; false: nothing was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
+  /// Replaces the client if for long nothing that was tried was stored: librdkafka's idempotent
+  /// producer was seen to refuse for ever after many records in a row had timed out.
+  bool rescue_if_due(LocalTime now);
   [[nodiscard]] bool idle() const;
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
   [[nodiscard]] std::size_t outstanding_count() const { return outstanding_.size(); }
 
  private:
-  void replace_after_fatal_error();
+  /// What was on its way is answered with this error.
+  void replace(rd_kafka_resp_err_t error);
+  void note(rd_kafka_resp_err_t error);
   void answer(std::uint64_t seq, rd_kafka_resp_err_t error);
 
   ClientSettings settings_;
@@ -60,6 +65,8 @@ class RecordWriter {
   /// Refused at once; answered by the next serve().
   std::vector<std::pair<std::uint64_t, rd_kafka_resp_err_t>> refused_;
   std::function<void()> before_;
+  LocalTime failing_since_ = kNever;  ///< nothing was stored since
+  milliseconds patience_;
 };
 
 }  // namespace neliroute

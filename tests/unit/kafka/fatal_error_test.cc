@@ -101,6 +101,42 @@ TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
   EXPECT_EQ(answers[3], std::vector{RD_KAFKA_RESP_ERR_NO_ERROR});
 }
 
+// A producer that only times out, as one does that waits for ever for what it has lost count of.
+TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
+  timing_.lease = milliseconds{300};
+  std::map<std::uint64_t, std::vector<rd_kafka_resp_err_t>> answers;
+  RecordWriter writer(settings(), *wakeup_, [&](std::uint64_t seq, rd_kafka_resp_err_t error) {
+    answers[seq].push_back(error);
+  });
+  int replaced = 0;
+  writer.before_replacement([&] { ++replaced; });
+  ASSERT_TRUE(writer.open().has_value());
+  writer.warm_up();
+  const auto in_long = [] { return later(boot_now(), seconds{10}); };
+  EXPECT_FALSE(writer.rescue_if_due(in_long())) << "it tried nothing";
+
+  const std::uint16_t port = broker_->port();
+  close_broker();
+  writer.write({Log{0}, 1, "one"});
+  ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(1); }));
+  EXPECT_EQ(answers[1], std::vector{RD_KAFKA_RESP_ERR__MSG_TIMED_OUT});
+  writer.write({Log{0}, 2, "two"});
+  EXPECT_FALSE(writer.rescue_if_due(boot_now())) << "not at the first failure";
+  EXPECT_TRUE(writer.rescue_if_due(in_long()));
+  EXPECT_EQ(replaced, 1);
+  EXPECT_EQ(answers[2], std::vector{RD_KAFKA_RESP_ERR__PURGE_INFLIGHT});
+  EXPECT_FALSE(writer.rescue_if_due(in_long())) << "the next one has time, and more of it";
+
+  open_broker(port);
+  std::uint64_t seq = 2;
+  ASSERT_TRUE(serve_until(writer, [&] {
+    if (seq == 2 || answers.contains(seq)) writer.write({Log{0}, ++seq, "on"});
+    return answers.contains(seq - 1) &&
+           answers[seq - 1] == std::vector{RD_KAFKA_RESP_ERR_NO_ERROR};
+  }));
+  EXPECT_FALSE(writer.rescue_if_due(in_long())) << "it stores again";
+}
+
 TEST_F(FatalErrorTest, AMemberLosesWhatItHadAndJoinsAgainAfterAPause) {
   std::vector<GroupAssigned> assigned;
   std::vector<GroupRevoked> revoked;
