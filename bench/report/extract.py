@@ -1,0 +1,129 @@
+"""Which numbers of each bench --compare looks at, and what of a difference is noise.
+
+A figure has a name, a value, and which direction is worse. `ratio` says that it was measured
+against something else in the same run (a hash, the session timeout, the least possible): it can
+be compared between machines, others only on one. `noise` is the spread within the run, relative
+to the value; a difference below `floor`, in the figure's unit, is never one.
+"""
+import statistics
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One comparable number."""
+    name: str
+    value: float
+    unit: str
+    worse: str = "higher"
+    ratio: bool = False
+    noise: float = 0.0
+    floor: float = 0.0
+
+    def as_row(self):
+        """For JSON."""
+        return asdict(self)
+
+
+def spread(values):
+    """Half the distance of the quartiles, relative to the median."""
+    middle = statistics.median(values)
+    if len(values) < 2 or middle == 0:
+        return 0.0
+    quarters = statistics.quantiles(values, n=4, method="inclusive")
+    return abs((quarters[2] - quarters[0]) / 2 / middle)
+
+
+def median_of(name, values, unit, **more):
+    """The median of some measurements; none if there are none."""
+    if not values:
+        return []
+    return [Figure(name, statistics.median(values), unit, noise=spread(values), **more)]
+
+
+def worst_of(name, values, unit, **more):
+    """The worst of them, whose noise nobody knows: it wants a floor."""
+    return [Figure(name, max(values), unit, **more)] if values else []
+
+
+def moves_of(name, rows):
+    """Moved over the least possible, of all rows with both."""
+    moved, least = (sum(row[key] for row in rows) for key in ("moved", "least"))
+    return [Figure(name, moved / least, "x least", ratio=True)] if least else []
+
+
+def placements(result):
+    """Ten processes and one more or less: every scheme's moves and balance."""
+    made = []
+    for row in result["schemes"]:
+        about = f"{row['trace']} {row['placement']}"
+        moved = row["moved"]["mean"]
+        if row["least"]:
+            made.append(Figure(f"{about} moved", moved / row["least"], "x least", ratio=True))
+        made.append(Figure(f"{about} peak", row["peak_after"]["mean"], "x mean", ratio=True))
+    # Memory is counted, not measured; seconds are.
+    most = max(row["members"] for row in result["costs"])
+    for row in result["costs"]:
+        if row["members"] == most:
+            about = f"{most} members {row['placement']}"
+            made.append(Figure(f"{about} memory", row["memory_bytes"], "B", floor=4096))
+            made.append(Figure(f"{about} step", row["step_seconds"], "s", noise=0.25,
+                               floor=0.005))
+    return made
+
+
+def nanoseconds(result):
+    """Processor time of every repetition by benchmark: {name: [ns]}."""
+    scale = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+    times = {}
+    for row in result["benchmarks"]:
+        if row.get("run_type", "iteration") == "iteration" and not row.get("error_occurred"):
+            times.setdefault(row["name"], []).append(row["cpu_time"] * scale[row["time_unit"]])
+    return times
+
+
+def taken_apart(name):
+    """`route/key:16/cold/threads:1` as ("route", {"key": "16", "cold": "", "threads": "1"})."""
+    head, *rest = name.split("/")
+    return head, dict(word.partition(":")[::2] for word in rest)
+
+
+def baseline_of(name, names):
+    """The hash_only of the same keys and threads; None if there is none."""
+    _, about = taken_apart(name)
+    for other in names:
+        head, same = taken_apart(other)
+        if head == "hash_only" and all(about.get(key) == value for key, value in same.items()):
+            return other
+    return None
+
+
+def lookup(result):
+    """Each lookup over hash only, by the least time of the repetitions."""
+    times = nanoseconds(result)
+    made = []
+    for name, own in times.items():
+        base = baseline_of(name, times)
+        if base == name:
+            made.append(Figure(name, min(own), "ns", noise=spread(own)))
+        elif base:
+            noise = (spread(own) ** 2 + spread(times[base]) ** 2) ** 0.5
+            made.append(Figure(name, min(own) / min(times[base]), "x hash", ratio=True,
+                               noise=noise, floor=0.05))
+    return made
+
+
+def failover(result):
+    """Kills over the session, gaps of planned moves, moves, use at rest."""
+    violations = result["violations"] + result["exclusive_violations"]
+    return [
+        *median_of("kill to all led", result["kill_over_session"], "x session", ratio=True),
+        *worst_of("kill to all led, worst", result["kill_over_session"], "x session", ratio=True,
+                  floor=0.25),
+        *worst_of("planned leave, longest gap", result["planned_leave_gap_ms"], "ms", floor=1.0),
+        *median_of("exclusive hand-over", result["exclusive_handover_gap_ms"], "ms", floor=0.5),
+        *median_of("processor at rest", result["cpu_percent_of_a_core"], "%", floor=0.2),
+        *median_of("resident", result["resident_mib"], "MiB", floor=0.5),
+        *moves_of("moved", result["moves"]),
+        Figure("violations", len(violations), "", ratio=True),
+    ]
