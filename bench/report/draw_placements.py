@@ -220,7 +220,7 @@ def balance(results, footer):
             own = rows[name]
             x = [row["slots"] / 11 for row in own]
             last = line(axes, x, own, metric, name)
-            label = {"range": "Kafka's, all 3", "maglev": "Maglev"}.get(name, style.look(name).label)
+            label = {"range": "Kafka's", "maglev": "Maglev"}.get(name, style.look(name).label)
             ends.append(((x[-1], last), label, style.look(name).colour))
         if metric == "cv_after":
             floor = [math.sqrt(10 / row["slots"]) for row in own]
@@ -268,4 +268,5 @@ def costs(results, footer):
                     for key in ("step_seconds", "memory_bytes"))
     title = (f"With {most:,} processes a join costs at most {step * 1000:.0f} ms, "
              f"a table {memory / 2**20:.0f} MiB")
-    return style.finish(figure, title, footer + f"\nS = M = {own[0]['slots']:,}, seed 1, one core", bottom=0.25)
+    return style.finish(figure, title, footer + f"\nS = M = {own[0]['slots']:,}, seed 1, one core",
+                        bottom=0.25)

@@ -113,12 +113,15 @@ def strip(cell, owners, until):
 
 
 def owner_colours(count):
-    """White for nobody, then a colour an owner: the palette, or shades where it is too short."""
-    if count <= len(style.PALETTE):
-        colours = list(style.PALETTE[:count])
-    else:
-        colours = [style.plt.get_cmap("cividis")(i / (count - 1)) for i in range(count)]
-    return style.matplotlib.colors.ListedColormap(["white", *colours])
+    """White for nobody, then a colour an owner, the last of which is the newcomer.
+
+    Where the palette is too short for the others, they have shades.
+    """
+    others = [colour for colour in style.PALETTE if colour != style.VERMILLION]
+    if count - 1 > len(others):
+        others = [style.plt.get_cmap("cividis")(i / (count - 2)) for i in range(count - 1)]
+    return style.matplotlib.colors.ListedColormap(
+        ["white", *others[:count - 1], style.VERMILLION])
 
 
 def owners(results, footer):
