@@ -17,6 +17,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
+sys.path.insert(0, str(REPOSITORY / "bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures  # noqa: E402
 from harness import checker, deps  # noqa: E402

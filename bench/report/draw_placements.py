@@ -84,8 +84,8 @@ def amplification(results, footer):
     analytic(axes, members, lambda p: (p + 2) / 3, lambda p: p)
     style.plain(axes.xaxis, [tick for tick in MEMBER_TICKS if tick <= members[-1]])
     style.plain(axes.yaxis, (0.5, 1, 2, 5, 10, 20, 50, 100, 200))
-    style.finish(figure, "What roundrobin moves in excess grows as P, range's as P/3;\n"
-                 "uniform 4.1 and sticky stay at the least", footer + "\n"
+    style.finish(figure, "Roundrobin moves P times the least possible, range P/3 times;\n"
+                 "uniform 4.1 and sticky move the least", footer + "\n"
                  f"S = M = {result['parameters']['slots']:,}; {result['parameters']['seeds']} "
                  "seeds, band p5-p95 over the newcomer's rank; dashes: P and (P+2)/3; "
                  "below 1: members are left uneven (plot 3)")
@@ -103,7 +103,9 @@ FAMILIES = {  # a colour and a marker for what works alike
     (style.GREEN, "X"): ("maglev",),
     (style.BLUE, "P"): ("rendezvous", "jump", "anchor", "dx", "memento"),
 }
-USUAL = {"ring": "ring 160", "bounded": "bounded 1.25", "multiprobe": "multiprobe 21"}
+USUAL = {"ring": "ring 160", "bounded": "bounded 1.25", "multiprobe": "multiprobe 21",
+         "maglev": "maglev S"}
+ALONE = 2.5  # what moves more is named beside its point, others in a column
 
 
 def pareto(results, footer):
@@ -120,6 +122,9 @@ def pareto(results, footer):
             colour, marker = family(placement)
             axes.scatter(x, y, color=colour, marker=marker, s=46, zorder=3, linewidth=0.6,
                          edgecolor="white")
+            if x > ALONE:
+                axes.annotate(placement, (x, y), (0, 6), textcoords="offset points", fontsize=8.5,
+                              color=colour, ha="center")
         axes.set(xscale="log", yscale="log", title=what, xlabel="moved / least possible",
                  xlim=(0.8, 20))
         style.plain(axes.xaxis, (1, 2, 5, 10))
@@ -147,6 +152,8 @@ def named(points):
     """Labels, one for points of a family that lie on top of each other."""
     groups = []
     for placement, x, y in sorted(points, key=lambda point: (point[2], point[1])):
+        if x > ALONE:
+            continue
         label = USUAL.get(placement, placement.replace(":", " "))
         colour, _ = family(placement)
         for group in groups:
@@ -193,7 +200,7 @@ def traces(results, footer):
                  "times over; sticky assignors and rings stay at the least", footer + "\n"
                  f"S = M = {result['walk']['slots']:,}; traces {result['walk']['trace']} and "
                  "rolling, seed 1; x: times the sum of each step's least")
-    figure.subplots_adjust(right=0.83, wspace=0.62)
+    figure.subplots_adjust(right=0.83, wspace=0.72)
     for column in (0, 1):
         style.labels_apart(panels[1][column], panels[1][column].ends, 0.06)
     return figure
@@ -234,9 +241,9 @@ def balance(results, footer):
     panels[1].set_title("deviation / mean (CV)")
     style.plain(panels[0].yaxis, (1, 1.1, 1.2, 1.5, 2, 2.5))
     panels[1].yaxis.set_major_formatter(lambda y, _: f"{100 * y:g} %")
-    panels[1].set_ylim(1e-4, 1)
-    style.finish(figure, "With few slots, chance makes hash schemes uneven, whatever the scheme;\n"
-                 "more slots help rendezvous, but not a ring or multi-probe", footer + "\n"
+    panels[1].set_ylim(5e-5, 1)
+    style.finish(figure, "With few slots, chance makes all hash schemes equally uneven; more\n"
+                 "slots help rendezvous all the way, rings and multi-probe only so far", footer + "\n"
                  f"10 processes and one more; M = S; {result['parameters']['seeds']} seeds, band "
                  "p5-p95; jump, anchor, dx, memento lie on rendezvous")
     figure.subplots_adjust(right=0.83, wspace=0.62)

@@ -127,3 +127,25 @@ def failover(result):
         *moves_of("moved", result["moves"]),
         Figure("violations", len(violations), "", ratio=True),
     ]
+
+
+def churn(result):
+    """By assignor and partitions: moves over the least, double moves, gaps, time to converge."""
+    made = []
+    for cell in result["cells"]:
+        about = f"{cell['assignor']} {cell['partitions']}"
+        rows = cell["steps"]
+        double = sum(row["came_back"] + row["moved_twice"] for row in rows)
+        planned = [row for row in rows if row["kind"] != "kill"]
+        made += [
+            *moves_of(f"{about} moved", rows),
+            Figure(f"{about} double moves", double, "", ratio=True, floor=1),
+            Figure(f"{about} not as simulated", sum(bool(row["differs"]) for row in rows), "",
+                   ratio=True),
+            Figure(f"{about} violations", len(cell["violations"]), "", ratio=True),
+            *median_of(f"{about} planned gap", [row["gap_ms"]["median"] for row in planned
+                                                if row["gap_ms"]], "ms", floor=1.0),
+            *median_of(f"{about} planned converged", [row["converged_s"] for row in planned], "s",
+                       floor=0.2),
+        ]
+    return made

@@ -76,6 +76,10 @@ PARTS = (
                "kafka-3.9.1": python(15, "--version", "3.9.1", "--repetitions", "4")},
          quick={"kafka-4.1.1": python(4, "--quick")},
          parameters=BY_SESSION, figures=extract.failover),
+    Part("churn", "bench/churn/churn.py",
+         full={"walk": python(30, "--timeline")},
+         quick={"walk": python(4, "--quick", "--timeline")},
+         parameters=("session_ms", "mode", "seed", "peak"), figures=extract.churn),
 )
 
 

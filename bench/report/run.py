@@ -23,9 +23,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
-sys.path[:0] = [str(REPOSITORY / "tests"), str(REPOSITORY / "bench" / "failover")]
+sys.path[:0] = [str(REPOSITORY / "tests"), str(REPOSITORY / "bench")]
 import compare  # noqa: E402
-import figures  # noqa: E402
+import machine  # noqa: E402
 import parts  # noqa: E402
 from harness import deps  # noqa: E402
 from harness.process import tool_path  # noqa: E402
@@ -73,9 +73,9 @@ def context(quick):
     return {
         "format": compare.FORMAT, "what": compare.WHAT, "quick": quick, "commit": commit(),
         "began": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": {**figures.machine(),
+        "machine": {**machine.described(),
                     "governor": governor.read_text().strip() if governor.exists() else "none"},
-        "versions": {"neliroute": figures.first_line(tool_path(), "--version"),
+        "versions": {"neliroute": machine.first_line(tool_path(), "--version"),
                      "python": sys.version.split()[0]},
         "parts": {},
     }
@@ -158,11 +158,11 @@ def earlier(target, new, replaced):
     try:
         old = json.loads(target.read_text(encoding="utf-8"))
         same = all(old[key] == new[key] for key in ("format", "quick", "commit", "versions"))
-        machine = old["machine"]["processor"] == new["machine"]["processor"]
+        same &= old["machine"]["processor"] == new["machine"]["processor"]
         kept = {name: part for name, part in old["parts"].items() if name not in replaced}
     except (OSError, ValueError, KeyError):
         return {}
-    if kept and not (same and machine):
+    if kept and not same:
         print(f"bench: dropping {', '.join(kept)}: measured at {old['commit']}, or elsewhere")
         return {}
     return kept
