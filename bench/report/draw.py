@@ -24,6 +24,7 @@ PLOTS = {
     "04-traces": ("placements", draw_placements.traces),
     "05-balance": ("placements", draw_placements.balance),
     "06-lookup": ("lookup", draw_lookup.by_processes),
+    "06b-schemes": ("schemes", draw_lookup.schemes),
     "07-cost-of-tables": ("placements", draw_placements.costs),
     "08-owned": ("churn", draw_runs.owned),
     "09-owners": ("churn", draw_runs.owners),
@@ -31,17 +32,13 @@ PLOTS = {
 }
 
 
-def footer(whole, part):
-    """Machine, commit, versions and commands."""
+def footer(whole):
+    """Version, commit, machine and day."""
     machine = whole["machine"]
-    commands = sorted({" ".join(Path(word).name if "/" in word else word
-                                for word in run["command"].split()
-                                if not word.startswith(("/usr/bin/python3", "-B")))
-                       for run in part["runs"].values()})
     quick = " · QUICK RUN: too short for figures" if whole["quick"] else ""
     return (f"{whole['versions']['neliroute']}, commit {whole['commit']} · {machine['cores']} x "
             f"{machine['processor']}, {machine['memory_gib']:g} GiB · "
-            f"{whole['began'][:10]}{quick}", commands)
+            f"{whole['began'][:10]}{quick}")
 
 
 def draw(folder):
@@ -57,7 +54,7 @@ def draw(folder):
             print(f"plot {name}: no results of {part}")
             continue
         results = {run: made["result"] for run, made in whole["parts"][part]["runs"].items()}
-        figure = function(results, footer(whole, whole["parts"][part])[0])
+        figure = function(results, footer(whole))
         if figure is None:
             print(f"plot {name}: {part} has nothing of it")
             continue

@@ -123,15 +123,15 @@ def pareto(results, footer):
             axes.scatter(x, y, color=colour, marker=marker, s=46, zorder=3, linewidth=0.6,
                          edgecolor="white")
             if x > ALONE:
-                axes.annotate(placement, (x, y), (0, 6), textcoords="offset points", fontsize=8.5,
-                              color=colour, ha="center")
+                axes.annotate(placement, (x, y), (0, 6 if y > 1.05 else -14), fontsize=8.5,
+                              textcoords="offset points", color=colour, ha="center")
         axes.set(xscale="log", yscale="log", title=what, xlabel="moved / least possible",
                  xlim=(0.8, 20))
         style.plain(axes.xaxis, (1, 2, 5, 10))
         style.plain(axes.yaxis, (1, 1.05, 1.1, 1.2, 1.3, 1.5, 1.75, 2))
         axes.axvline(1, color=FAINT, zorder=1)
     panels[0].set_ylabel("largest load / mean, afterwards")
-    panels[0].set_ylim(0.985, 1.06 * max(y for own in points for _, _, y in own))
+    panels[0].set_ylim(0.97, 1.06 * max(y for own in points for _, _, y in own))
     style.finish(figure, "Few moves or even loads? Sticky assignors have both, near (1, 1);\n"
                  "a hash scheme pays for stateless lookups with one or the other",
                  footer + f"\nS = M = {result['parameters']['slots']:,}; means of "
@@ -163,7 +163,9 @@ def named(points):
                 break
         else:
             groups.append(((x, y), [label], colour))
-    return [(at, ", ".join(labels), colour) for at, labels, colour in groups]
+    return [(at, ", ".join(labels).replace("uniform-4.0, uniform-4.1", "uniform"), colour)
+            for at, labels, colour in ((at, sorted(labels), colour)
+                                       for at, labels, colour in groups)]
 
 
 def traces(results, footer):
@@ -242,8 +244,9 @@ def balance(results, footer):
     style.plain(panels[0].yaxis, (1, 1.1, 1.2, 1.5, 2, 2.5))
     panels[1].yaxis.set_major_formatter(lambda y, _: f"{100 * y:g} %")
     panels[1].set_ylim(5e-5, 1)
-    style.finish(figure, "With few slots, chance makes all hash schemes equally uneven; more\n"
-                 "slots help rendezvous all the way, rings and multi-probe only so far", footer + "\n"
+    style.finish(figure, "With few slots, chance makes hash schemes uneven, whichever it is; more\n"
+                 "slots help rendezvous all the way, rings and multi-probe only so far",
+                 f"{footer}\n"
                  f"10 processes and one more; M = S; {result['parameters']['seeds']} seeds, band "
                  "p5-p95; jump, anchor, dx, memento lie on rendezvous")
     figure.subplots_adjust(right=0.83, wspace=0.62)

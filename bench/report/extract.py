@@ -88,29 +88,35 @@ def taken_apart(name):
     return head, dict(word.partition(":")[::2] for word in rest)
 
 
-def baseline_of(name, names):
-    """The hash_only of the same keys and threads; None if there is none."""
+def baseline_of(name, names, base):
+    """The `base` whose parameters are all this one's too, the most of them; None without any."""
     _, about = taken_apart(name)
+    found = {}
     for other in names:
         head, same = taken_apart(other)
-        if head == "hash_only" and all(about.get(key) == value for key, value in same.items()):
-            return other
-    return None
+        if head == base and all(about.get(key) == value for key, value in same.items()):
+            found[len(same)] = other
+    return found[max(found)] if found else None
 
 
-def lookup(result):
-    """Each lookup over hash only, by the least time of the repetitions."""
+def over_baseline(result, base, floor):
+    """Each benchmark's least time of its repetitions, over its baseline's, which is in ns."""
     times = nanoseconds(result)
     made = []
     for name, own in times.items():
-        base = baseline_of(name, times)
-        if base == name:
+        beside = baseline_of(name, times, base)
+        if beside == name:
             made.append(Figure(name, min(own), "ns", noise=spread(own)))
-        elif base:
-            noise = (spread(own) ** 2 + spread(times[base]) ** 2) ** 0.5
-            made.append(Figure(name, min(own) / min(times[base]), "x hash", ratio=True,
-                               noise=noise, floor=0.05))
+        elif beside:
+            noise = (spread(own) ** 2 + spread(times[beside]) ** 2) ** 0.5
+            made.append(Figure(name, min(own) / min(times[beside]), f"x {base}", ratio=True,
+                               noise=noise, floor=floor))
     return made
+
+
+def lookup(result):
+    """Each lookup over hash only, of the same keys, threads and cache."""
+    return over_baseline(result, "hash_only", 0.05)
 
 
 def failover(result):

@@ -153,7 +153,8 @@ class Extract(unittest.TestCase):
     def test_lookups_are_held_against_the_hash_of_the_same_key_and_threads(self):
         rows = [repetition("hash_only/key:16/threads:1", 2.0),
                 repetition("hash_only/key:16/threads:1", 2.2),
-                repetition("hash_only/key:32/threads:1", 4.0),
+                repetition("hash_only/key:32/threads:1", 3.0),
+                repetition("hash_only/key:32/cold/threads:1", 4.0),
                 repetition("route/key:32/processes:3/cold/threads:1", 10.0),
                 repetition("route/key:32/processes:3/cold/threads:1", 9.0),
                 {"name": "route/key:32/processes:3/cold/threads:1", "run_type": "aggregate",

@@ -20,6 +20,7 @@ if Path(sys.prefix).resolve() != PYTHON.parents[1].resolve():
     os.execv(PYTHON, [str(PYTHON), "-B", *sys.argv])
 
 import draw  # noqa: E402
+import draw_lookup  # noqa: E402
 import draw_runs  # noqa: E402
 import json  # noqa: E402
 
@@ -43,6 +44,23 @@ def synthetic(assignor, processes, gap):
             "steps": [{"event": event, "moved": PARTITIONS // processes, "least": 5}],
             "timeline": {"event": event, "members": processes, "from": -0.5, "to": 2.0,
                          "intervals": rows}}
+
+
+def whole(part, result):
+    """A bench.json of one run."""
+    return {"quick": True, "commit": FOOTER, "began": "2026-01-01",
+            "machine": {"cores": 0, "processor": "no machine", "memory_gib": 0},
+            "versions": {"neliroute": "none"},
+            "parts": {part: {"runs": {"table": {"result": result}}}}}
+
+
+def drawn(made):
+    """The names of the files that come of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(os.environ.get("NELIROUTE_DRAW_TEST_KEEP") or folder)
+        (out / "bench.json").write_text(json.dumps(made), encoding="utf-8")
+        large = draw.draw(out)
+        return large, sorted(path.name for path in (out / "plots").iterdir())
 
 
 class Rebalance(unittest.TestCase):
@@ -89,17 +107,42 @@ class Rebalance(unittest.TestCase):
     def test_few_owners_and_many_are_drawn(self):
         for processes in (6, 12):
             cells = [synthetic(name, processes, 0.05) for name in draw_runs.CHURN]
-            run = {"command": "synthetic", "result": {"cells": cells}}
-            whole = {"quick": True, "commit": FOOTER, "began": "2026-01-01",
-                     "machine": {"cores": 0, "processor": "no machine", "memory_gib": 0},
-                     "versions": {"neliroute": "none"}, "parts": {"churn": {"runs": {"a": run}}}}
-            with tempfile.TemporaryDirectory() as folder:
-                out = Path(os.environ.get("NELIROUTE_DRAW_TEST_KEEP") or folder)
-                (out / "bench.json").write_text(json.dumps(whole), encoding="utf-8")
-                self.assertEqual(draw.draw(out), [])
-                drawn = sorted(path.name for path in (out / "plots").iterdir())
-            self.assertEqual(drawn, [f"{name}.{suffix}" for name in ("08-owned", "09-owners")
-                                     for suffix in ("png", "svg")])
+            self.assertEqual(drawn(whole("churn", {"cells": cells})),
+                             ([], [f"{name}.{suffix}" for name in ("08-owned", "09-owners")
+                                   for suffix in ("png", "svg")]))
+
+
+class Lookups(unittest.TestCase):
+    """Names of benchmarks decide what is drawn where."""
+
+    def rows(self, *names):
+        """A benchmark of each name."""
+        return {"benchmarks": [{"name": name, "cpu_time": 2.0 + index, "time_unit": "ns"}
+                               for index, name in enumerate(names)]}
+
+    def test_panels_and_curves_follow_the_names(self):
+        result = self.rows("hash_only/key:16/threads:1", "route/key:16/processes:3/threads:1",
+                           "route/key:16/processes:9/threads:1",
+                           "route/key:16/processes:9/threads:2",
+                           "route/key:16/chained/processes:9/threads:1",
+                           "route/key:32/processes:9/threads:1",
+                           "route/key:16/cold/processes:9/partitions:64/threads:1",
+                           "route/key:16/cold/processes:3/partitions:64/threads:1",
+                           "route/key:16/cold/processes:9/partitions:1024/threads:1")
+        partitions = draw_lookup.most_seen(result, "partitions")
+        self.assertEqual(partitions, "64")
+        self.assertEqual(draw_lookup.curves(result, "16", partitions), {
+            "hot, 1 thread": {"hash_only": [(None, 2.0, 2.0)],
+                              "route": [(3, 3.0, 3.0), (9, 4.0, 4.0)]},
+            "hot, 2 threads": {"route": [(9, 5.0, 5.0)]},
+            draw_lookup.COLD: {"route": [(9, 8.0, 8.0), (3, 9.0, 9.0)],
+                               "route, 1,024 partitions": [(9, 10.0, 10.0)]}})
+
+    def test_hash_schemes_are_drawn(self):
+        result = self.rows("slot_table/members:3", "ring/members:3", "ring/members:100",
+                           "slot_table/members:100")
+        self.assertEqual(drawn(whole("schemes", result)),
+                         ([], ["06b-schemes.png", "06b-schemes.svg"]))
 
 
 if __name__ == "__main__":
