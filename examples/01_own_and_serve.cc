@@ -19,7 +19,7 @@ void serve(const neliroute::Router& router, const std::string& key) {
     // Do the work here, and hand lease->epoch to the store, which refuses one that is older.
     std::cout << key << ": served here, epoch " << to_string(lease->epoch) << std::endl;
   } else if (const auto route = router.route(key); route.verdict == neliroute::Verdict::remote) {
-    std::cout << key << ": ask " << route.endpoint << std::endl;
+    std::cout << key << ": ask " << route.endpoint() << std::endl;
   } else {
     std::cout << key << ": " << to_string(route.verdict) << ", ask again soon" << std::endl;
   }

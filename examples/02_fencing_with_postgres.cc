@@ -66,7 +66,7 @@ class Teller {
 
   std::string add(const std::string& key, std::int64_t amount) {
     const auto lease = router_.acquire(router_.slot_of(key));
-    if (!lease) return "ask " + std::string(router_.route(key).endpoint);
+    if (!lease) return "ask " + std::string(router_.route(key).endpoint());
     Balance& known = known_[key];
     // What was read under another epoch may have been changed by others since.
     if (known.epoch != lease->epoch) {

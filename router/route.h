@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "neli_core/ids.h"
+#include "neli_core/record.h"
 #include "neli_core/time.h"
 #include "slots/slot.h"
 
@@ -26,23 +27,37 @@ enum class Verdict {
 
 struct RouteCopy;
 
-/// The answer for one slot at one instant.
+/// The answer for one slot at one instant. One cache line: what a caller does not ask for, such as
+/// the text of an endpoint, is not touched.
 struct Route {
   Slot slot;
   Partition partition;
   Verdict verdict = Verdict::unknown;
-  /// Views: valid until this thread's next call on the same Router or Watcher; copy() keeps them.
-  std::string_view owner;
-  std::string_view endpoint;
-  /// Who claimed the slot last and does not lead it yet; empty if nobody.
-  std::string_view next_owner;
-  std::string_view next_endpoint;
+  /// Who owns it, and who claimed it last and does not lead it yet; null if nobody. Both, and the
+  /// views below, are valid until this thread's next call on the same Router or Watcher; copy()
+  /// keeps them.
+  const ProcessInfo* owner_info = nullptr;
+  const ProcessInfo* next_info = nullptr;
   /// local and remote: the fencing number of the ownership.
   Epoch epoch = kNoEpoch;
   /// local and remote: how long to believe this answer.
   microseconds valid_for{0};
   /// unowned: since when, as far as is known.
   LocalTime unowned_since;
+
+  /// Empty where there is nobody.
+  [[nodiscard]] std::string_view owner() const noexcept {
+    return owner_info ? std::string_view(owner_info->name) : std::string_view();
+  }
+  [[nodiscard]] std::string_view endpoint() const noexcept {
+    return owner_info ? std::string_view(owner_info->endpoint) : std::string_view();
+  }
+  [[nodiscard]] std::string_view next_owner() const noexcept {
+    return next_info ? std::string_view(next_info->name) : std::string_view();
+  }
+  [[nodiscard]] std::string_view next_endpoint() const noexcept {
+    return next_info ? std::string_view(next_info->endpoint) : std::string_view();
+  }
 
   [[nodiscard]] RouteCopy copy() const;
 };

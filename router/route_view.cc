@@ -54,8 +54,9 @@ void RouteView::set_local(Partition partition, const Epoch& epoch, std::uint16_t
 
 void RouteView::set_hint(Partition partition, const Hint& hint) {
   Entry& entry = pending_.entries[partition.value()];
-  entry.owner = hint.owner.get();
-  entry.next = hint.next.get();
+  entry.owner = hint.owner ? &hint.owner->info : nullptr;
+  entry.next = hint.next ? &hint.next->info : nullptr;
+  entry.owner_is_self = hint.owner && hint.owner->id == self_.id;
   pending_.peers[2 * partition.value()] = hint.owner;
   pending_.peers[2 * partition.value() + 1] = hint.next;
   entry.hint_epoch = hint.epoch;
@@ -104,10 +105,7 @@ Route RouteView::route_unowned(const Entry& entry, LocalTime since, Slot slot,
   Route route;
   route.slot = slot;
   route.partition = partition;
-  if (entry.next) {
-    route.next_owner = entry.next->info.name;
-    route.next_endpoint = entry.next->info.endpoint;
-  }
+  route.next_info = entry.next;
   const LogTimes& log = logs_[log_of(partition, log_count_).value()];
   if (now >= log.answering_until.load(std::memory_order_relaxed)) return route;  // unknown
   if (since == kLongAgo && !entry.owner) {

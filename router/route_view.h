@@ -52,14 +52,15 @@ class RouteView {
  private:
   /// One cache line: with many owners, lines are what a lookup waits for.
   struct alignas(64) Entry {
-    const Peer* owner = nullptr;
-    const Peer* next = nullptr;
+    const ProcessInfo* owner = nullptr;
+    const ProcessInfo* next = nullptr;
     Epoch local_epoch = kNoEpoch;
     Epoch hint_epoch = kNoEpoch;
     /// The owner's, when it was published; lengthened in hints_ since. No owner: unowned since.
     LocalTime hint_until = kLongAgo;
     std::uint16_t local_generation = 0;
     std::uint16_t hint_generation = 0;
+    bool owner_is_self = false;
 
     [[nodiscard]] bool led() const noexcept { return local_epoch.offset != kNoEpoch.offset; }
     [[nodiscard]] bool is_of(const LeaseVector::Lease& lease,
@@ -133,25 +134,16 @@ inline Route RouteView::route(Slot slot, LocalTime now) const {
                                                       Partition partition, LocalTime now) const {
   const auto by = [&](Verdict verdict, const ProcessInfo& owner, const Epoch& epoch,
                       LocalTime until) -> Route {
-    const ProcessInfo* next = entry.next ? &entry.next->info : nullptr;
-    return {slot,
-            partition,
-            verdict,
-            owner.name,
-            owner.endpoint,
-            next ? std::string_view(next->name) : std::string_view(),
-            next ? std::string_view(next->endpoint) : std::string_view(),
-            epoch,
-            until - now,
-            LocalTime{}};
+    return {slot,        partition, verdict, &owner, entry.next, epoch,
+            until - now, LocalTime{}};
   };
   // Another generation: the lease of an epoch that is about to be published. Who led before goes
   // on with the epoch that it was told (a store refuses it at worst); who did not, waits for it.
   if (lease.holds_at(now) && entry.led()) {
     return by(Verdict::local, self_.info, entry.local_epoch, lease.until);
   }
-  if (entry.owner && now < hint_until && entry.owner->id != self_.id) {
-    return by(Verdict::remote, entry.owner->info, entry.hint_epoch, hint_until);
+  if (entry.owner && now < hint_until && !entry.owner_is_self) {
+    return by(Verdict::remote, *entry.owner, entry.hint_epoch, hint_until);
   }
   return route_unowned(entry, entry.owner ? hint_until : entry.hint_until, slot, now);
 }

@@ -202,7 +202,7 @@ class Demo {
     for (std::size_t i = 0; i < keys_.size() && !wanted.empty(); ++i) {
       const std::string& key = keys_[(keys_.size() / 2 + i) % keys_.size()];
       const Route route = lookup_->watcher().route(key);
-      if (key.size() <= 14 && wanted.erase(std::string(route.owner)) > 0) {
+      if (key.size() <= 14 && wanted.erase(std::string(route.owner())) > 0) {
         samples_.push_back({key, route.copy()});
       }
     }

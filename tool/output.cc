@@ -158,14 +158,14 @@ void put_route(boost::json::object& row, const Route& route) {
   row["partition"] = route.partition.value();
   row["verdict"] = to_string(route.verdict);
   if (route.verdict == Verdict::local || route.verdict == Verdict::remote) {
-    put_text(row, "owner", route.owner);
-    put_text(row, "endpoint", route.endpoint);
+    put_text(row, "owner", route.owner());
+    put_text(row, "endpoint", route.endpoint());
     row["epoch"] = json_of(route.epoch);
     row["valid_for_ms"] = std::chrono::duration_cast<milliseconds>(route.valid_for).count();
   }
-  if (!route.next_owner.empty()) {
-    put_text(row, "next_owner", route.next_owner);
-    put_text(row, "next_endpoint", route.next_endpoint);
+  if (!route.next_owner().empty()) {
+    put_text(row, "next_owner", route.next_owner());
+    put_text(row, "next_endpoint", route.next_endpoint());
   }
 }
 

@@ -28,12 +28,12 @@ std::string text_of_route(const std::string& key, const Route& route, std::size_
   std::string text = fmt::format("{:<{}}  slot {:<6} ", shown(key), width, route.slot.value());
   if (route.verdict == Verdict::remote || route.verdict == Verdict::local) {
     const auto valid = std::chrono::duration_cast<milliseconds>(route.valid_for);
-    text += fmt::format("{}  {}  epoch {}  valid {}", shown(route.owner),
-                        shown(route.endpoint), to_string(route.epoch), text_of(valid));
+    text += fmt::format("{}  {}  epoch {}  valid {}", shown(route.owner()),
+                        shown(route.endpoint()), to_string(route.epoch), text_of(valid));
   } else {
     text += to_string(route.verdict);
   }
-  if (!route.next_owner.empty()) text += fmt::format("  next {}", shown(route.next_owner));
+  if (!route.next_owner().empty()) text += fmt::format("  next {}", shown(route.next_owner()));
   return text;
 }
 
@@ -72,8 +72,8 @@ std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::s
     const Route route = watcher.route(key, now);
     verdicts.push_back(route.verdict);
     const bool owned = route.verdict == Verdict::remote || route.verdict == Verdict::local;
-    const std::string_view who = owned ? route.owner : to_string(route.verdict);
-    ++counts[{std::string(who), std::string(route.endpoint)}];
+    const std::string_view who = owned ? route.owner() : to_string(route.verdict);
+    ++counts[{std::string(who), std::string(route.endpoint())}];
   }
   for (const auto& [who, count] : counts) {
     const auto& [owner, endpoint] = who;

@@ -230,14 +230,11 @@ class Owner:
 
     def cpu_seconds(self):
         """User and system time it used so far."""
-        stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace")
-        fields = stat.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return children.cpu_seconds(self.pid)
 
     def resident_bytes(self):
         """Its resident set now."""
-        pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        return children.resident_bytes(self.pid)
 
 
 class Fleet:

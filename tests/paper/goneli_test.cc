@@ -23,7 +23,7 @@ TEST(GoNeli, one_of_the_contenders_leads_and_the_others_agree_who) {
   scene.settle_in();
   EXPECT_EQ(scene.leaders(), 1u);
   for (const std::string name : {"b", "c", "d"}) {
-    EXPECT_EQ(scene.route(name, 0).owner, "a") << name;
+    EXPECT_EQ(scene.route(name, 0).owner(), "a") << name;
     EXPECT_EQ(scene.route(name, 0).epoch, scene.epoch("a")) << name;
   }
 }
@@ -154,7 +154,7 @@ TEST(GoNeli, equal_names_confuse_nobody) {
   scene.assign("b", "0");
   EXPECT_FALSE(scene.leads("a"));
   EXPECT_TRUE(scene.leads("b"));
-  EXPECT_EQ(scene.route("a", 0).owner, "same");
+  EXPECT_EQ(scene.route("a", 0).owner(), "same");
   EXPECT_EQ(scene.route("a", 0).verdict, Verdict::remote);
 }
 
@@ -207,8 +207,8 @@ TEST(GoNeli, who_does_not_lead_knows_who_does) {
   scene.settle_in();
   const Route route = scene.route("b", 0);
   EXPECT_EQ(route.verdict, Verdict::remote);
-  EXPECT_EQ(route.owner, "a");
-  EXPECT_EQ(route.endpoint, "a:1");
+  EXPECT_EQ(route.owner(), "a");
+  EXPECT_EQ(route.endpoint(), "a:1");
 }
 
 // goneli: "When a NELI client starts, it has no knowledge of whether it is a leader or a standby

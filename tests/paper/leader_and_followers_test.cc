@@ -58,7 +58,7 @@ TEST(LeaderAndFollowers, nobody_serves_a_slot_that_has_no_leader_yet) {
   scene.run(2s);  // in its grace
   EXPECT_EQ(scene.route("a", 0).verdict, Verdict::unowned);
   EXPECT_EQ(scene.route("b", 0).verdict, Verdict::unowned);
-  EXPECT_EQ(scene.route("b", 0).next_owner, "a");
+  EXPECT_EQ(scene.route("b", 0).next_owner(), "a");
   scene.run(1s);
   EXPECT_EQ(scene.route("a", 0).verdict, Verdict::local);
 }
@@ -71,8 +71,8 @@ TEST(LeaderAndFollowers, a_follower_knows_the_endpoint_of_the_leader) {
   scene.start("a", "0");
   scene.start("b", "1");
   scene.settle_in();
-  EXPECT_EQ(scene.route("b", 0).endpoint, "a:1");
-  EXPECT_EQ(scene.route("a", 1).endpoint, "b:1");
+  EXPECT_EQ(scene.route("b", 0).endpoint(), "a:1");
+  EXPECT_EQ(scene.route("a", 1).endpoint(), "b:1");
   EXPECT_GT(scene.route("b", 0).valid_for, 0us);
 }
 

@@ -306,8 +306,8 @@ TEST(NeliDefinition, two_lanes_assign_the_same_partitions_to_different_processes
   scene.settle_in();
   EXPECT_TRUE(scene.leads("a", 0) && scene.leads("y", 0));
   EXPECT_TRUE(scene.leads("b", 1) && scene.leads("x", 1));
-  EXPECT_EQ(scene.route("a", 1).owner, "b");
-  EXPECT_EQ(scene.route("y", 1).owner, "x") << "each lane has hints of its own";
+  EXPECT_EQ(scene.route("a", 1).owner(), "b");
+  EXPECT_EQ(scene.route("y", 1).owner(), "x") << "each lane has hints of its own";
 }
 
 }  // namespace

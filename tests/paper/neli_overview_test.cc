@@ -20,7 +20,7 @@ TEST(NeliOverview, maps_every_role_to_an_assignee) {
   scene.start("b", "3");
   scene.settle_in();
   for (std::uint32_t slot = 0; slot < 16; ++slot) {
-    EXPECT_EQ(scene.route("a", slot).owner, slot % 4 == 3 ? "b" : "a") << slot;
+    EXPECT_EQ(scene.route("a", slot).owner(), slot % 4 == 3 ? "b" : "a") << slot;
   }
 }
 
@@ -152,12 +152,12 @@ TEST(NeliOverview, views_converge) {
   c.hold = true;
   scene.move("0", "a", "b");
   scene.run(100ms);
-  EXPECT_EQ(scene.route("a", 0).owner, "b");
-  EXPECT_EQ(scene.route("c", 0).owner, "a") << "it has not read the news yet";
+  EXPECT_EQ(scene.route("a", 0).owner(), "b");
+  EXPECT_EQ(scene.route("c", 0).owner(), "a") << "it has not read the news yet";
   scene.stage.rig().release_hold(c);
   scene.run(1s);
   for (const std::string name : {"a", "b", "c"}) {
-    EXPECT_EQ(scene.route(name, 0).owner, "b") << name;
+    EXPECT_EQ(scene.route(name, 0).owner(), "b") << name;
     EXPECT_EQ(scene.route(name, 0).epoch, scene.epoch("b")) << name;
   }
 }
@@ -213,12 +213,14 @@ TEST(NeliOverview, only_the_slots_of_partitions_that_move_change_owner) {
   scene.start("c");
   scene.settle_in();
   std::vector<std::string> before;
-  for (std::uint32_t slot = 0; slot < 16; ++slot) before.emplace_back(scene.route("c", slot).owner);
+  for (std::uint32_t slot = 0; slot < 16; ++slot) {
+    before.emplace_back(scene.route("c", slot).owner());
+  }
   const Epoch untouched = scene.epoch("a", kP0);
   scene.move("1", "a", "c");
   scene.run(1s);
   for (std::uint32_t slot = 0; slot < 16; ++slot) {
-    EXPECT_EQ(scene.route("c", slot).owner, slot % 4 == 1 ? "c" : before[slot]) << slot;
+    EXPECT_EQ(scene.route("c", slot).owner(), slot % 4 == 1 ? "c" : before[slot]) << slot;
   }
   EXPECT_EQ(scene.epoch("a", kP0), untouched) << "who keeps a slot keeps its epoch";
 }
@@ -234,7 +236,7 @@ TEST(NeliOverview, the_hash_of_a_key_modulo_slots_leads_to_its_process) {
   const std::uint64_t hash = xxh3(key);
   const Slot slot = SlotSpace(SlotCount{16}).slot_of(key);
   EXPECT_EQ(slot.value(), hash % 16);
-  EXPECT_EQ(scene.route("a", slot.value()).owner, hash % 16 % 2 == 0 ? "a" : "b");
+  EXPECT_EQ(scene.route("a", slot.value()).owner(), hash % 16 % 2 == 0 ? "a" : "b");
 }
 
 }  // namespace

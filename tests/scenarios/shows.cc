@@ -133,12 +133,12 @@ Lines Stage::route(const Actor& actor, Slot slot) const {
   std::string text = "  slot " + std::to_string(slot.value()) + ": " +
                      std::string(to_string(route.verdict));
   if (route.verdict == Verdict::local || route.verdict == Verdict::remote) {
-    text += ", " + std::string(route.owner) + " at " + std::string(route.endpoint) + ", epoch " +
-            text_of(route.epoch) + ", for " + rounded(route.valid_for);
+    text += ", " + std::string(route.owner()) + " at " + std::string(route.endpoint()) +
+            ", epoch " + text_of(route.epoch) + ", for " + rounded(route.valid_for);
   } else if (route.verdict == Verdict::unowned) {
     text += " since " + text_of(route.unowned_since);
   }
-  if (!route.next_owner.empty()) text += ", next " + std::string(route.next_owner);
+  if (!route.next_owner().empty()) text += ", next " + std::string(route.next_owner());
   return {text};
 }
 

@@ -76,10 +76,10 @@ TEST(OutputTest, TextsThatQuoteStrangers) {
 TEST(OutputTest, NamesThatJsonCannotCarry) {
   Route route;
   route.verdict = Verdict::remote;
-  route.owner = "\xff";
-  route.endpoint = "h:1";
-  route.next_owner = "b";
-  route.next_endpoint = "\xfe";
+  const ProcessInfo owner{"\xff", "h:1", {}};
+  const ProcessInfo next{"b", "\xfe", {}};
+  route.owner_info = &owner;
+  route.next_info = &next;
   boost::json::object row;
   put_route(row, route);
   const std::string text = boost::json::serialize(row);
@@ -98,11 +98,12 @@ TEST(OutputTest, RoutesSayNoMoreThanIsKnown) {
   put_route(row, route);
   EXPECT_EQ(boost::json::serialize(row), R"({"slot":5,"partition":1,"verdict":"unowned"})");
   route.verdict = Verdict::remote;
-  route.owner = "alpha";
-  route.endpoint = "h:1";
+  const ProcessInfo owner{"alpha", "h:1", {}};
+  const ProcessInfo next{"beta", "", {}};
+  route.owner_info = &owner;
+  route.next_info = &next;
   route.epoch = {7, 9};
   route.valid_for = microseconds{1999};
-  route.next_owner = "beta";
   row.clear();
   put_route(row, route);
   EXPECT_EQ(boost::json::serialize(row),

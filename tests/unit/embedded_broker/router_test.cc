@@ -72,7 +72,7 @@ TEST_F(RouterOnBroker, LeadsAnswersAndHandsOut) {
   auto router = leading(io.executor());
   ASSERT_NE(router, nullptr);
   EXPECT_EQ(router->route("a key").verdict, Verdict::local);
-  EXPECT_EQ(router->route("a key").endpoint, "127.0.0.1:7001");
+  EXPECT_EQ(router->route("a key").endpoint(), "127.0.0.1:7001");
   const auto lease = router->acquire(router->slot_of("a key"));
   ASSERT_TRUE(lease.has_value());
   EXPECT_EQ(lease->epoch, router->route("a key").epoch);

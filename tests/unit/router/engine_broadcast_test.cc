@@ -64,7 +64,7 @@ TEST(EngineBroadcast, another_is_found_by_the_claims_beside) {
   const std::int64_t claim = rig.append(0, beside(kB.claim("0,2")));
   rig.append(0, beside(kB.leads(claim, "0,2")));
   EXPECT_EQ(rig.verdict(0), Verdict::remote);
-  EXPECT_EQ(rig.route(0).owner, "p2");
+  EXPECT_EQ(rig.route(0).owner(), "p2");
 }
 
 TEST(EngineBroadcast, who_asks_late_hears_what_is_led_already) {

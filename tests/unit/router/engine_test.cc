@@ -50,7 +50,7 @@ TEST(Engine, readers_see_local_before_the_application_hears_that_it_leads) {
   }
   EXPECT_LT(rig.place("finish_rebalances 1"), rig.place("write claim"));
   EXPECT_EQ(rig.route(5).epoch, (Epoch{kInc, 10}));
-  EXPECT_EQ(rig.route(5).owner, "self");
+  EXPECT_EQ(rig.route(5).owner(), "self");
 }
 
 TEST(Engine, readers_see_no_before_the_application_hears_that_it_stopped) {
@@ -58,7 +58,7 @@ TEST(Engine, readers_see_no_before_the_application_hears_that_it_stopped) {
   rig.listen();
   rig.append(0, kExclusiveB.claim("0"));
   EXPECT_TRUE(rig.told("stopped 0 unowned"));
-  EXPECT_EQ(rig.route(0).next_owner, "p2");
+  EXPECT_EQ(rig.route(0).next_owner(), "p2");
   EXPECT_EQ(rig.verdict(2), Verdict::local);
 }
 
@@ -79,11 +79,11 @@ TEST(Engine, a_planned_move_goes_from_local_to_remote_at_once) {
   rig.revoke("0");
   const std::int64_t claim = rig.append(0, kB.claim("0"));
   EXPECT_EQ(rig.verdict(0), Verdict::local);
-  EXPECT_EQ(rig.route(0).next_owner, "p2");
+  EXPECT_EQ(rig.route(0).next_owner(), "p2");
   rig.append(0, kB.leads(claim, "0"));
   EXPECT_TRUE(rig.told("stopped 0 remote"));
-  EXPECT_EQ(rig.route(0).owner, "p2");
-  EXPECT_EQ(rig.route(0).endpoint, "p2:7000");
+  EXPECT_EQ(rig.route(0).owner(), "p2");
+  EXPECT_EQ(rig.route(0).endpoint(), "p2:7000");
 }
 
 TEST(Engine, a_barrier_may_be_completed_on_another_thread) {

@@ -59,8 +59,8 @@ TEST(RouteView, answers_local_with_epoch_and_time_left) {
   EXPECT_EQ(route.slot, Slot{6});
   EXPECT_EQ(route.partition, Partition{2});
   EXPECT_EQ(route.verdict, Verdict::local);
-  EXPECT_EQ(route.owner, "self");
-  EXPECT_EQ(route.endpoint, "self:7000");
+  EXPECT_EQ(route.owner(), "self");
+  EXPECT_EQ(route.endpoint(), "self:7000");
   EXPECT_EQ(route.epoch, epoch(7));
   EXPECT_EQ(route.valid_for, 160ms);
   EXPECT_TRUE(v.view.owns(Slot{6}, kNow));
@@ -81,9 +81,9 @@ TEST(RouteView, answers_remote_with_owner_endpoint_epoch_and_time_left) {
   v.publish(1);
   const Route route = v.route(5);
   EXPECT_EQ(route.verdict, Verdict::remote);
-  EXPECT_EQ(route.owner, "b");
-  EXPECT_EQ(route.endpoint, "b:7000");
-  EXPECT_EQ(route.next_owner, "");
+  EXPECT_EQ(route.owner(), "b");
+  EXPECT_EQ(route.endpoint(), "b:7000");
+  EXPECT_EQ(route.next_owner(), "");
   EXPECT_EQ(route.epoch, epoch(9));
   EXPECT_EQ(route.valid_for, 320ms);
 }
@@ -104,7 +104,7 @@ TEST(RouteView, answers_unowned_since_the_hint_was_over) {
   const Route route = v.route(1);
   EXPECT_EQ(route.verdict, Verdict::unowned);
   EXPECT_EQ(route.unowned_since, kNow - 160ms);
-  EXPECT_EQ(route.owner, "");
+  EXPECT_EQ(route.owner(), "");
   EXPECT_EQ(route.epoch, kNoEpoch);
   EXPECT_EQ(route.valid_for, 0us);
 }
@@ -118,8 +118,8 @@ TEST(RouteView, answers_unowned_since_the_time_that_the_hint_says_and_names_who_
   const Route route = v.route(1);
   EXPECT_EQ(route.verdict, Verdict::unowned);
   EXPECT_EQ(route.unowned_since, kNow - 3s);
-  EXPECT_EQ(route.next_owner, "c");
-  EXPECT_EQ(route.next_endpoint, "c:7000");
+  EXPECT_EQ(route.next_owner(), "c");
+  EXPECT_EQ(route.next_endpoint(), "c:7000");
 }
 
 TEST(RouteView, answers_unknown_until_history_is_over_then_unowned_since_then) {
@@ -148,11 +148,11 @@ TEST(RouteView, names_the_next_owner_beside_a_draining_one) {
   v.publish(1);
   const Route remote = v.route(1);
   EXPECT_EQ(remote.verdict, Verdict::remote);
-  EXPECT_EQ(remote.owner, "b");
-  EXPECT_EQ(remote.next_owner, "c");
+  EXPECT_EQ(remote.owner(), "b");
+  EXPECT_EQ(remote.next_owner(), "c");
   v.lead(1, 7, kNow + 160ms, 1);
   EXPECT_EQ(v.route(1).verdict, Verdict::local);
-  EXPECT_EQ(v.route(1).next_owner, "c") << "this process drains";
+  EXPECT_EQ(v.route(1).next_owner(), "c") << "this process drains";
 }
 
 TEST(RouteView, is_never_remote_to_itself) {
@@ -206,11 +206,11 @@ TEST(RouteView, a_deadline_of_another_owner_is_not_taken_for_this_ones) {
   v.publish(0);
   v.hint(0, peer(3, "c"), 12, kNow + 5s);
   v.view.set_hint_until(Partition{0}, v.hints[0]);  // the strand never does that first
-  EXPECT_EQ(v.route(0).owner, "b");
+  EXPECT_EQ(v.route(0).owner(), "b");
   EXPECT_EQ(v.route(0).valid_for, 160ms);
   v.view.set_hint(Partition{0}, v.hints[0]);
   v.view.publish();
-  EXPECT_EQ(v.route(0).owner, "c");
+  EXPECT_EQ(v.route(0).owner(), "c");
   EXPECT_EQ(v.route(0).valid_for, 5s);
 }
 
@@ -222,7 +222,7 @@ TEST(RouteView, strings_live_until_this_threads_next_call) {
   v.hint(0, nullptr, 9, kLongAgo);
   v.publish(0);
   std::thread([&] { EXPECT_NE(v.route(0).verdict, Verdict::remote); }).join();
-  EXPECT_EQ(route.owner, "an owner whose name does not fit into a short string");
+  EXPECT_EQ(route.owner(), "an owner whose name does not fit into a short string");
   const RouteCopy copy = route.copy();
   EXPECT_EQ(v.route(0).verdict, Verdict::unowned);
   EXPECT_EQ(copy.owner, "an owner whose name does not fit into a short string");
@@ -246,7 +246,7 @@ TEST(RouteView, calls_on_any_number_of_other_views_leave_the_strings_alone) {
     v.hint(0, nullptr, 9, kLongAgo);
     v.publish(0);
   }
-  for (std::size_t i = 0; i < views.size(); ++i) EXPECT_EQ(routes[i].owner, name(i));
+  for (std::size_t i = 0; i < views.size(); ++i) EXPECT_EQ(routes[i].owner(), name(i));
   for (const auto& v : views) EXPECT_EQ(v->route(0).verdict, Verdict::unowned);
 }
 
@@ -258,7 +258,7 @@ TEST(RouteView, a_thread_does_not_keep_what_a_destroyed_view_showed) {
     shown = b;
     gone.hint(0, b, 9, kNow + 1s);
     gone.publish(0);
-    EXPECT_EQ(gone.route(0).owner, "b");
+    EXPECT_EQ(gone.route(0).owner(), "b");
   }
   Viewed other;
   EXPECT_EQ(other.route(0).verdict, Verdict::unowned);
@@ -286,7 +286,7 @@ TEST(RouteView, routes_without_allocating) {
   v.publish(1);
   EXPECT_GT(testing_allocations::count(), before) << "the writer does, so the counter counts";
   before = testing_allocations::count();
-  EXPECT_EQ(v.route(1).owner, "c");
+  EXPECT_EQ(v.route(1).owner(), "c");
   EXPECT_EQ(testing_allocations::count(), before) << "a new snapshot is taken over as it is";
 }
 

@@ -62,10 +62,10 @@ struct Hammered {
     if (route.verdict == Verdict::remote) {
       const std::string name =
           "an owner with a long name, of round " + std::to_string(route.epoch.offset);
-      fits = route.owner == name && route.endpoint == name + ":7000" &&
+      fits = route.owner() == name && route.endpoint() == name + ":7000" &&
              route.epoch.offset % kPartitions == slot % kPartitions;
     } else if (route.verdict == Verdict::local) {
-      fits = route.owner == "self" && route.epoch.offset % 3 == 0 &&
+      fits = route.owner() == "self" && route.epoch.offset % 3 == 0 &&
              route.epoch.offset % kPartitions == slot % kPartitions;
     }
     if (!fits) ++inconsistent;

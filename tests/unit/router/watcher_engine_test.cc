@@ -28,7 +28,7 @@ TEST(WatcherEngine, sees_owners_and_writes_nothing) {
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
   const std::int64_t claim = rig.append(0, kB.claim("0"));
   rig.append(0, kB.leads(claim, "0"));
-  EXPECT_EQ(rig.route(0).owner, "p2");
+  EXPECT_EQ(rig.route(0).owner(), "p2");
   EXPECT_EQ(rig.route(0).epoch, epoch(claim));
   rig.pass(999ms);
   EXPECT_EQ(rig.verdict(0), Verdict::remote);
@@ -43,7 +43,7 @@ TEST(WatcherEngine, says_which_partitions_changed_after_readers_can_see_it) {
   Watching rig;
   Story changes;
   rig.engine->set_change_handler([&](Partition p) {
-    changes.push_back(std::to_string(p.value()) + " " + std::string(rig.route(p.value()).owner));
+    changes.push_back(std::to_string(p.value()) + " " + std::string(rig.route(p.value()).owner()));
   });
   rig.poll();
   rig.append(0, kB.leads(9, "0,2"));

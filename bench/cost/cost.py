@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""What ownership costs at rest: an owner, a watcher and the broker, on a real Apache Kafka.
+
+    bench/cost/cost.py              every cell, about 5 minutes
+    bench/cost/cost.py --quick      one small cell
+
+For each cell, over a window at rest: processor time, resident memory, bytes and requests a second
+of an owner and of a watcher, the broker's processor time, and the records that were written,
+beside what the formulas of docs/benchmarks.md say.
+"""
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+sys.path.insert(0, str(REPOSITORY / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import machine  # noqa: E402
+import sockets  # noqa: E402
+from harness import children, deps  # noqa: E402
+from harness.children import boot_now, wait_until  # noqa: E402
+from harness.kafka_broker import KafkaBroker  # noqa: E402
+from harness.process import Fleet, environment, option_list, tool_path  # noqa: E402
+
+SLOTS = 4096
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting."""
+
+    partitions: int = 256
+    processes: int = 4
+    logs: int = 4
+    interval_ms: int = 500
+    variation: str = "claimed"
+    hints: bool = True
+
+    @property
+    def name(self):
+        """For a topic, and for people."""
+        return (f"{self.variation}{'' if self.hints else '-no-hints'}-m{self.partitions}"
+                f"-p{self.processes}-l{self.logs}-i{self.interval_ms}")
+
+    def options(self):
+        """The tool's."""
+        made = {"interval": f"{self.interval_ms}ms", "logs": min(self.logs, self.partitions)}
+        if self.variation == "broadcast":
+            made["variation"] = "broadcast"
+            made["no_hints"] = not self.hints
+        return made
+
+    def most_records_a_second(self):
+        """claimed: one renewal a log and process; the paper's: all write to all partitions."""
+        per_interval = 1000 / self.interval_ms
+        renewals = self.processes * min(self.logs, self.partitions) * per_interval
+        if self.variation == "claimed":
+            return renewals
+        return self.processes * self.partitions * per_interval + (renewals if self.hints else 0)
+
+
+# One thing varies at a time, around the cell that has an aim in the order of this project.
+CELLS = [Cell(),
+         Cell(partitions=64), Cell(partitions=1024),
+         Cell(processes=2), Cell(processes=8), Cell(processes=12),
+         Cell(logs=1), Cell(logs=16),
+         Cell(interval_ms=100), Cell(interval_ms=2000),
+         Cell(variation="broadcast"), Cell(variation="broadcast", hints=False)]
+
+
+def arguments():
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", choices=deps.VERSIONS, default=deps.DEFAULT_VERSION)
+    parser.add_argument("--window", type=float, default=10.0, metavar="SECONDS",
+                        help="how long each cell is watched at rest (default 10)")
+    parser.add_argument("--only", metavar="NAME,...", help="these cells, by name")
+    parser.add_argument("--quick", action="store_true", help="one small cell, 3 s")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures there")
+    options = parser.parse_args()
+    cells = {cell.name: cell for cell in CELLS}
+    options.cells = CELLS
+    if options.quick:
+        options.window, options.cells = 3.0, [Cell(partitions=64, processes=2)]
+    elif options.only:
+        unknown = [name for name in options.only.split(",") if name not in cells]
+        if unknown:
+            parser.error(f"no cell {', '.join(unknown)}; there are {', '.join(cells)}")
+        options.cells = [cells[name] for name in options.only.split(",")]
+    return options
+
+
+class Meter:
+    """Use of the machine by some processes, between two looks."""
+
+    def __init__(self, pids):
+        self.pids = pids
+        self.began = boot_now()
+        self.cpu = {pid: children.cpu_seconds(pid) for pid in pids}
+        self.traffic = sockets.traffic()
+
+    def rates(self):
+        """pid -> percent of a core, MiB resident, kB and requests a second."""
+        seconds = boot_now() - self.began
+        traffic = sockets.traffic()
+        found = {}
+        for pid in self.pids:
+            went = traffic.get(pid, sockets.Traffic()).since(
+                self.traffic.get(pid, sockets.Traffic()))
+            found[pid] = {
+                "cpu_percent": (children.cpu_seconds(pid) - self.cpu[pid]) / seconds * 100,
+                "resident_mib": children.resident_bytes(pid) / 2**20,
+                "sent_kb_s": went.sent / seconds / 1000,
+                "received_kb_s": went.received / seconds / 1000,
+                "requests_s": went.requests / seconds}
+        return found
+
+
+def medians(rows):
+    """The middle of each figure."""
+    return {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+
+
+def start_watcher(kafka, folder, cell):
+    """A process that owns nothing and reads the same logs."""
+    options = {"brokers": kafka.bootstrap, "topic": cell.name, "group": cell.name,
+               "partitions": cell.partitions, "slots": SLOTS, "json": True, **cell.options()}
+    for not_a_watchers in ("interval", "variation", "no_hints"):
+        options.pop(not_a_watchers, None)
+    with open(folder / "watcher.out", "wb") as out, open(folder / "watcher.err", "wb") as err:
+        return children.spawn([tool_path(), "watch", *option_list(options)], stdout=out,
+                              stderr=err, env=environment())
+
+
+def ends(kafka, cell):
+    """How many records there are."""
+    return sum(kafka.admin.end_offsets(cell.name))
+
+
+def measure(kafka, folder, cell, window):
+    """One cell: started, at rest, watched."""
+    folder = folder / cell.name
+    folder.mkdir()
+    with Fleet(kafka, folder, topic=cell.name, partitions=cell.partitions, slots=SLOTS,
+               witness=False, **cell.options()) as fleet:
+        for _ in range(cell.processes):
+            fleet.start()
+        assignment = fleet.rest()
+        watcher = start_watcher(kafka, folder, cell) if cell.hints else None
+        try:
+            if watcher:
+                wait_until(lambda: (folder / "watcher.out").stat().st_size > 0, 30,
+                           "the watcher tells of an owner")
+            owners = [owner.pid for owner in fleet.live()]
+            broker = kafka.nodes[0].child.pid
+            records = ends(kafka, cell)
+            meter = Meter([*owners, broker] + ([watcher.pid] if watcher else []))
+            # A window of time is what is measured here.
+            wait_until(lambda: boot_now() >= meter.began + window, window + 5, "the window")
+            rates = meter.rates()
+            records = ends(kafka, cell) - records
+            seconds = boot_now() - meter.began
+        finally:
+            if watcher:
+                children.end(watcher)
+    return {"cell": asdict(cell), "name": cell.name,
+            "owner": medians([rates[pid] for pid in owners]),
+            "owned_partitions": len(assignment) // cell.processes,
+            "watcher": rates[watcher.pid] if watcher else None,
+            "broker_cpu_percent": rates[broker]["cpu_percent"],
+            "records_s": records / seconds,
+            "most_records_s": cell.most_records_a_second()}
+
+
+# Head, and the figure of a row.
+COLUMNS = [("records/s", lambda row: row["records_s"]),
+           ("at most", lambda row: row["most_records_s"]),
+           *((head, lambda row, name=name: row["owner"][name])
+             for head, name in (("owner %", "cpu_percent"), ("MiB", "resident_mib"),
+                                ("req/s", "requests_s"), ("kB/s out", "sent_kb_s"),
+                                ("kB/s in", "received_kb_s"))),
+           *((head, lambda row, name=name: row["watcher"] and row["watcher"][name])
+             for head, name in (("watcher %", "cpu_percent"), ("MiB", "resident_mib"),
+                                ("req/s", "requests_s"), ("kB/s in", "received_kb_s"))),
+           ("broker %", lambda row: row["broker_cpu_percent"])]
+
+
+def table(results):
+    """The figures for people; processor time in percent of a core."""
+    width = max(len(row["name"]) for row in results)
+    lines = ["", " " * width + "".join(f" {head:>9}" for head, _ in COLUMNS)]
+    for row in results:
+        cells = [figure(row) for _, figure in COLUMNS]
+        lines.append(f"{row['name']:<{width}}" + "".join(
+            f" {'-':>9}" if cell is None else f" {cell:>9.2f}" for cell in cells))
+    return "\n".join(lines)
+
+
+def main():
+    """All cells on one broker, a topic each."""
+    options = arguments()
+    results = []
+    with tempfile.TemporaryDirectory(prefix="neliroute-cost-") as folder:
+        with KafkaBroker(options.version, session_ms=3000, heartbeat_ms=300) as kafka:
+            for cell in options.cells:
+                results.append(measure(kafka, Path(folder), cell, options.window))
+                print(f"{cell.name}: an owner takes {results[-1]['owner']['cpu_percent']:.2f} % "
+                      "of a core", flush=True)
+                kafka.admin.delete_topic(cell.name)
+    print(table(results))
+    if options.json:
+        report = {"bench": "cost", "command": " ".join(sys.argv), "machine": machine.described(),
+                  "versions": machine.versions(options.version), "window_s": options.window,
+                  "cells": results}
+        Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    over = [row["name"] for row in results if row["records_s"] > 1.05 * row["most_records_s"]]
+    if over:
+        print(f"more records than the formula allows: {', '.join(over)}", file=sys.stderr)
+    sys.exit(1 if over else 0)
+
+
+if __name__ == "__main__":
+    main()
