@@ -53,13 +53,18 @@ def spread(values, scale=1000.0):
 
 
 def measured(noted, end, intervals):
-    """A row of figures; `end` is the next event, so that what moves after rest counts, too."""
+    """A row of figures; `end` is the next event, so that what moves after rest counts, too.
+
+    Who was killed wrote no reason why it stopped: the gap of what it led is mostly the session.
+    """
     changes = checker.handovers(intervals, noted.at, end)
     times = collections.Counter(partition for partition, *_ in changes)
     moved = set(checker.moved(noted.before, noted.after))
     if not moved <= set(times):
         raise RuntimeError(f"{noted.event}: other owners at rest, but no change of leader in the "
                            f"logs: {sorted(moved - set(times))}")
+    handed = [seconds for _, seconds, old, _ in changes if old.reason]
+    orphaned = [seconds for _, seconds, old, _ in changes if not old.reason]
     still = [partition for partition in noted.before if partition not in times]
     interrupted = checker.gaps(intervals, still, noted.at, end)
     acquired = [one.start for one in intervals if noted.at <= one.start < end]
@@ -69,8 +74,9 @@ def measured(noted, end, intervals):
             **counts(noted),
             "came_back": len(set(times) - moved),
             "moved_twice": sum(times[partition] > 1 for partition in moved),
-            "gap_ms": spread([max(0.0, seconds) for _, seconds, _, _ in changes]),
-            "overlap_ms": spread([max(0.0, -seconds) for _, seconds, _, _ in changes]),
+            "gap_ms": spread([max(0.0, seconds) for seconds in handed]),
+            "overlap_ms": spread([max(0.0, -seconds) for seconds in handed]),
+            "killed_gap_ms": spread([max(0.0, seconds) for seconds in orphaned]),
             "interrupted": len({found.partition for found in interrupted}),
             "interrupted_ms": spread([found.seconds for found in interrupted]),
             "stops": dict(stops), "rejoined": list(noted.rejoined),

@@ -62,6 +62,13 @@ class Measured(unittest.TestCase):
         self.assertEqual((row["came_back"], row["moved_twice"], row["interrupted"]), (0, 0, 0))
         self.assertEqual(row["stops"], {"superseded": 1})
 
+    def test_what_a_killed_one_led_is_counted_apart(self):
+        killed = led(0, ("a", 1, 100.0), ("b", 103.0, 200))
+        killed[0].reason = ""
+        row = self.row("ab", "bc", killed, led(1, ("b", 1, 103.1), ("c", 103.2, 200)), event=KILL)
+        self.assertEqual((row["killed_gap_ms"]["worst"], row["gap_ms"]["worst"]), (3000.0, 100.0))
+        self.assertEqual(row["stops"], {"killed": 1, "superseded": 1})
+
     def test_an_overlap(self):
         row = self.row("a", "c", led(0, ("a", 1, 100.75), ("c", 100.5, 200)))
         self.assertEqual((row["gap_ms"]["worst"], row["overlap_ms"]["worst"]), (0.0, 250.0))

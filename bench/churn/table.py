@@ -2,7 +2,7 @@
 import steps
 
 HEAD = ("step", "P", "moved", "least", "unavoid.", "excess", "gain", "simulated", "back", "twice",
-        "gap ms", "worst", "overlap", "still led", "converged")
+        "gap ms", "worst", "killed", "overlap", "still led", "converged")
 
 
 def _cells(row):
@@ -15,7 +15,7 @@ def _cells(row):
             str(row["unavoidable"]), str(row["excess"]), str(row["gain"]),
             f"{simulated}{'!' if row['differs'] else ''}", str(row["came_back"]),
             str(row["moved_twice"]), times("gap_ms", "median"), times("gap_ms", "worst"),
-            times("overlap_ms", "worst"),
+            times("killed_gap_ms", "worst"), times("overlap_ms", "worst"),
             "all" if not row["interrupted"] else f"-{row['interrupted']}",
             f"{row['converged_s']:.2f} s")
 
@@ -42,12 +42,14 @@ def cell_text(cell):
         for name in row["differs"]:
             lines.append(f"  MISMATCH {row['event']}: {name} {row[name]}, simulated "
                          f"{row['simulated'][name]}")
-        lines += [f"  why: {row['why']}", "  before", row["before"], "  after", row["after"]]
+        lines.append(f"  why: {row['why']}")
+        if row["moved"] != row["least"]:  # else they stand in the JSON only
+            lines += ["  before", row["before"], "  after", row["after"]]
     return "\n".join(lines + [f"  VIOLATION {found}" for found in cell["violations"]])
 
 
 SUM_HEAD = ("assignor", "M", "steps", "moved", "least", "of it", "simulated", "excess", "double",
-            "above least", "mismatch", "worst gap: planned", "kill", "overlap",
+            "above least", "mismatch", "worst gap ms", "killed", "overlap",
             "converged: planned", "kill")
 
 
@@ -66,8 +68,8 @@ def _summed(cell):
             str(sum(row["came_back"] + row["moved_twice"] for row in rows)),
             str(sum(row["moved"] > row["least"] for row in rows)),
             str(sum(bool(row["differs"]) for row in rows)),
-            f"{steps.worst(planned, 'gap_ms'):.1f} ms", f"{steps.worst(kills, 'gap_ms'):.0f} ms",
-            f"{steps.worst(rows, 'overlap_ms'):.1f} ms", median(planned), median(kills))
+            f"{steps.worst(rows, 'gap_ms'):.1f}", f"{steps.worst(rows, 'killed_gap_ms'):.0f}",
+            f"{steps.worst(rows, 'overlap_ms'):.1f}", median(planned), median(kills))
 
 
 def summary(result):
