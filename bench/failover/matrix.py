@@ -39,6 +39,7 @@ SESSIONS = [("consumer", ms) for ms in (300, 500, 1000, 3000)] + [("classic", 30
 HARD = [("consumer", 500), ("classic", 3000)]  # where everything is done
 SMALL, LARGE = (3, 8), (6, 256)
 SLOTS = 4096
+EVENTS = ("kills", "leaves", "stops", "cuts", "rollings")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +83,15 @@ def cells(which):
     return found
 
 
+def with_counts(found, counts):
+    """The same cells with other counts where they had any; those with none left are gone."""
+    for event in EVENTS:
+        if counts[event] is not None:
+            found = [dataclasses.replace(cell, **{event: counts[event]})
+                     if getattr(cell, event) else cell for cell in found]
+    return [cell for cell in found if any(getattr(cell, event) for event in EVENTS)]
+
+
 def broker(protocol, session_ms, hosts=()):
     """A broker for these cells."""
     return KafkaBroker(VERSIONS[protocol], session_ms=session_ms, heartbeat_ms=session_ms // 10,
@@ -97,11 +107,8 @@ def measure(cell, kafka, folder, seats=()):
     problem = ""
     try:
         with group:
-            group.kills(cell.kills)
-            group.leaves(cell.leaves)
-            group.stops(cell.stops)
-            group.cuts(cell.cuts)
-            group.rollings(cell.rollings)
+            for event in EVENTS:
+                getattr(group, event)(getattr(cell, event))
     except (AssertionError, OSError, RuntimeError) as error:
         problem = f"{type(error).__name__}: {error}"
         traceback.print_exc()
@@ -139,16 +146,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", choices=("headline", "all", "quick"), default="headline")
-    parser.add_argument("--kills", type=int, help="instead of each cell's own count")
-    parser.add_argument("--leaves", type=int, help="instead of each cell's own count")
+    for event in EVENTS:
+        parser.add_argument(f"--{event}", type=int, metavar="N",
+                            help="that many, in the cells that have any; 0 leaves them out")
     parser.add_argument("--json", metavar="FILE", help="also write all figures there")
     options = parser.parse_args()
-    wanted = cells(options.cells)
-    for event in ("kills", "leaves"):
-        count = getattr(options, event)
-        if count is not None:
-            wanted = [dataclasses.replace(cell, **{event: min(count, getattr(cell, event))})
-                      for cell in wanted]
+    wanted = with_counts(cells(options.cells), vars(options))
     tool_path()
     for protocol in {cell.protocol for cell in wanted}:
         deps.admin_classes(VERSIONS[protocol])  # from inside there is no way out to the world
