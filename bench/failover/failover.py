@@ -10,7 +10,6 @@ command behind it. All processes share one machine and its clock: times are diff
 CLOCK_BOOTTIME.
 """
 import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -110,8 +109,7 @@ def main():
             result.update(bench.exclusive())
             result["moves"] = moves + result["moves"]
     print(figures.table(result))
-    if options.json:
-        Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    figures.save(options.json, result)
     sys.exit(1 if result["violations"] or result["exclusive_violations"] else 0)
 
 

@@ -1,4 +1,5 @@
 """The failover bench's figures: where they were taken, and a table of them."""
+import json
 import os
 import platform
 import re
@@ -36,6 +37,14 @@ def machine_and_versions(**versions):
     return {"command": " ".join(sys.argv), "machine": machine(),
             "versions": {**versions, "java": first_line(deps.need("java"), "-version"),
                          "neliroute": first_line(tool_path(), "--version")}}
+
+
+def save(file, result):
+    """Writes all figures, also when more are to come: a long run that is ended keeps its own."""
+    if file:
+        fresh = Path(f"{file}.new")
+        fresh.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        fresh.replace(file)
 
 
 def context(options, bench):
@@ -92,9 +101,10 @@ EVENTS = {"kill": "SIGKILL", "stop": "SIGSTOP", "cut": "link cut", "leave": "pla
 
 def _cell_rows(cell):
     """(event, milliseconds, whether the session decides them) of one cell, as far as it went."""
-    rows = [(EVENTS[event], values, True) for event, values in cell["taken_ms"].items()]
-    rows += [(f"{EVENTS[event]}, gap", values, False) for event, values in cell["gap_ms"].items()]
-    rows.append(("hand-over of one partition", cell["handover_gap_ms"], False))
+    rows = [(EVENTS[event], values, True) for event, values in cell.get("taken_ms", {}).items()]
+    rows += [(f"{EVENTS[event]}, gap", values, False)
+             for event, values in cell.get("gap_ms", {}).items()]
+    rows.append(("hand-over of one partition", cell.get("handover_gap_ms"), False))
     return [row for row in rows if row[1]]
 
 
@@ -118,14 +128,14 @@ def matrix(result):
             lines.append(f"{head}{event:<27}{median:>8.1f}{max(values):>8.1f}{ratio:>9}"
                          f"{within:>8}{len(values):>6}")
             head = " " * len(head)
-        moves = cell["moves"]
+        moves = cell.get("moves", [])
         excess = [move for move in moves if move["moved"] != move["least"]]
         if moves:
             lines.append(f"{head}moved {sum(m['moved'] for m in moves)}, least "
                          f"{sum(m['least'] for m in moves)}; {len(excess)} of {len(moves)} moved "
                          f"more; max/mean at rest {max(cell['peaks']):.2f} at most")
         name = f"{cell['protocol']} {cell['session_ms']} ms {cell['mode']} P={cell['processes']}"
-        notes += [f"VIOLATION {name}: {found}" for found in cell["violations"]]
+        notes += [f"VIOLATION {name}: {found}" for found in cell.get("violations", [])]
         notes += [f"FAILED {name}: {cell['problem']}"] if cell["problem"] else []
     return "\n".join(lines + notes + [
         "Milliseconds. SIGKILL, SIGSTOP, link cut: until others lead all that the victim led. Gap: "

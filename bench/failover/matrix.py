@@ -13,7 +13,6 @@ partition was led twice where it must not be.
 import argparse
 import contextlib
 import dataclasses
-import json
 import sys
 import tempfile
 import traceback
@@ -27,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures  # noqa: E402
 import network  # noqa: E402
 from group import Group  # noqa: E402
-from harness import children, deps  # noqa: E402
+from harness import deps  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import tool_path  # noqa: E402
 
@@ -109,7 +108,7 @@ def measure(cell, kafka, folder, seats=()):
         with group:
             for event in EVENTS:
                 getattr(group, event)(getattr(cell, event))
-    except (AssertionError, OSError, RuntimeError) as error:
+    except Exception as error:  # whatever it was, the other cells can do without
         problem = f"{type(error).__name__}: {error}"
         traceback.print_exc()
     return {**said, "problem": problem, **group.result()}
@@ -129,16 +128,23 @@ def links(wanted, folder):
         yield seats
 
 
-def run(wanted, folder):
-    """All cells, those of one protocol and session on one broker."""
-    rows = []
+def run(wanted, folder, keep):
+    """All cells, those of one protocol and session on one broker; `keep` gets each one's figures.
+    """
     with links(wanted, folder) as seats:
         for kind in dict.fromkeys((cell.protocol, cell.session_ms) for cell in wanted):
-            with broker(*kind, hosts=[HUB] if seats else ()) as kafka:
-                rows += [measure(cell, kafka, folder / f"cell-{number}", seats if cell.cuts else ())
-                         for number, cell in enumerate(wanted)
-                         if (cell.protocol, cell.session_ms) == kind]
-    return rows
+            left = [(number, cell) for number, cell in enumerate(wanted)
+                    if (cell.protocol, cell.session_ms) == kind]
+            try:
+                with broker(*kind, hosts=[HUB] if seats else ()) as kafka:
+                    while left:
+                        number, cell = left.pop(0)
+                        keep(measure(cell, kafka, folder / f"cell-{number}",
+                                     seats if cell.cuts else ()))
+            except Exception as error:  # the broker's: its other cells have no figures
+                traceback.print_exc()
+                for _, cell in left:
+                    keep({**dataclasses.asdict(cell), "problem": f"broker: {error}"})
 
 
 def main():
@@ -159,14 +165,15 @@ def main():
         network.enter()
     context = figures.machine_and_versions(kafka=sorted({VERSIONS[cell.protocol]
                                                          for cell in wanted}))
+    result = {**context, "slots": SLOTS, "cells": []}
+
+    def keep(row):
+        result["cells"].append(row)
+        figures.save(options.json, result)
     with tempfile.TemporaryDirectory(prefix="neliroute-bench-") as folder:
-        rows = run(wanted, Path(folder))
-    children.end_all()
-    result = {**context, "slots": SLOTS, "cells": rows}
+        run(wanted, Path(folder), keep)
     print(figures.matrix(result))
-    if options.json:
-        Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    sys.exit(1 if any(row["problem"] or row["violations"] for row in rows) else 0)
+    sys.exit(any(row["problem"] or row.get("violations") for row in result["cells"]))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ that all share. Needs etcd (Debian: etcd-server); ZooKeeper, Curator and jetcd c
 a table, and with --json FILE writes every single time. Exit code 1: a cell failed.
 """
 import argparse
-import json
+import itertools
 import statistics
 import sys
 import tempfile
@@ -51,14 +51,14 @@ as well: 0.5 to 1.5 s in all."""
 
 
 def cell(system, session_ms, shape, work):
-    """One cell by `work`. What goes wrong ends only this cell."""
+    """One cell by `work`, which fills in the row. What goes wrong ends only this cell."""
     processes, roles = shape
     print(f"{system}, session {session_ms} ms, {processes} processes, {roles} roles", flush=True)
     row = {"system": system, "session_ms": session_ms, "processes": processes, "roles": roles,
            "problem": "", "times_ms": []}
     try:
-        row.update(work())
-    except (AssertionError, OSError, RuntimeError) as error:
+        work(row)
+    except Exception as error:  # whatever it was, the other cells can do without
         row["problem"] = f"{type(error).__name__}: {error}"
         traceback.print_exc()
     return row
@@ -66,46 +66,48 @@ def cell(system, session_ms, shape, work):
 
 def theirs(kind, session_ms, shape, kills, folder):
     """One election on a server of its own: no session of an earlier cell is still to expire."""
-    def work():
+    def work(row):
         with kind(folder) as server:
             with elections.Members(server, *shape, session_ms) as members:
-                members.kills(kills)
-                return members.result()
+                try:
+                    members.kills(kills)
+                finally:
+                    row.update(members.result())
     return cell(kind.name, session_ms, shape, work)
 
 
-def ours(kafka, session_ms, shape, kills, folder):
-    """The same on a group of ours."""
+def ours(session_ms, shape, kills, folder):
+    """The same on a group of ours, on a broker of its own."""
     processes, roles = shape
+    partitions = max(roles, OUR_LEAST)
 
-    def work():
-        with Group(kafka, folder, mode=MODE, processes=processes,
-                   partitions=max(roles, OUR_LEAST), slots=SLOTS,
-                   settings={"interval": f"{session_ms // 5}ms"}) as group:
-            group.kills(kills)
-            found = group.result()
+    def work(row):
+        with KafkaBroker(session_ms=session_ms, heartbeat_ms=session_ms // 10) as kafka:
+            with Group(kafka, folder, mode=MODE, processes=processes, partitions=partitions,
+                       slots=SLOTS, settings={"interval": f"{session_ms // 5}ms"}) as group:
+                try:
+                    group.kills(kills)
+                finally:
+                    found = group.result()
+                    row.update(times_ms=found["taken_ms"]["kill"], peaks=found["peaks"],
+                               partitions=partitions, negotiated_ms=[session_ms])
         if found["violations"]:
             raise AssertionError("\n".join(found["violations"]))
-        return {"times_ms": found["taken_ms"]["kill"], "peaks": found["peaks"],
-                "partitions": max(roles, OUR_LEAST), "negotiated_ms": [session_ms]}
     return cell(OURS, session_ms, shape, work)
 
 
-def run(options, folder):
-    """All cells."""
-    rows = []
+def run(options, folder, keep):
+    """All cells; `keep` gets each one's figures."""
+    number = itertools.count()
 
     def fresh():
-        return folder / f"cell-{len(rows)}"
+        return folder / f"cell-{next(number)}"
     for shape in options.shapes:
-        rows.append(theirs(elections.Etcd, None, shape, options.kills, fresh()))
+        keep(theirs(elections.Etcd, None, shape, options.kills, fresh()))
     for session_ms in options.sessions:
-        with KafkaBroker(session_ms=session_ms, heartbeat_ms=session_ms // 10) as kafka:
-            for shape in options.shapes:
-                rows.append(ours(kafka, session_ms, shape, options.kills, fresh()))
         for shape in options.shapes:
-            rows.append(theirs(elections.Zookeeper, session_ms, shape, options.kills, fresh()))
-    return rows
+            keep(ours(session_ms, shape, options.kills, fresh()))
+            keep(theirs(elections.Zookeeper, session_ms, shape, options.kills, fresh()))
 
 
 def add_ratios(rows):
@@ -140,6 +142,8 @@ def table(result):
                      f"{statistics.median(row['peaks']):>9.2f}{ratio:>8}")
         if row.get("lost_unprovoked"):
             lines.append(f"{'':<11}NOTE: members lost {row['lost_unprovoked']} roles by themselves")
+        if row["problem"]:
+            lines.append(f"{'':<11}FAILED then: {row['problem']}")
     lines.append(FOOT.format(beside=BESIDE_ETCD_MS, tick=elections.Zookeeper.tick_ms,
                              heartbeat=elections.Etcd.heartbeat_ms,
                              election=elections.Etcd.election_ms))
@@ -174,18 +178,20 @@ def main():
     context = figures.machine_and_versions(**versions)
     elections.classes("LatchMember", elections.zookeeper_jars())
     elections.classes("CampaignMember", elections.etcd_jars())
-    with tempfile.TemporaryDirectory(prefix="neliroute-bench-") as folder:
-        rows = run(options, Path(folder))
-    add_ratios(rows)
     result = {**context, "kills": options.kills, "slots": SLOTS, "mode": MODE,
               "settings": {"zookeeper": {"tickTime": elections.Zookeeper.tick_ms},
                            "etcd": {"heartbeat-interval": elections.Etcd.heartbeat_ms,
                                     "election-timeout": elections.Etcd.election_ms}},
-              "cells": rows}
+              "cells": []}
+
+    def keep(row):
+        result["cells"].append(row)
+        add_ratios(result["cells"])
+        figures.save(options.json, result)
+    with tempfile.TemporaryDirectory(prefix="neliroute-bench-") as folder:
+        run(options, Path(folder), keep)
     print(table(result))
-    if options.json:
-        Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    sys.exit(1 if any(row["problem"] for row in rows) else 0)
+    sys.exit(any(row["problem"] for row in result["cells"]))
 
 
 if __name__ == "__main__":
