@@ -60,8 +60,8 @@ def by_processes(results, footer):
     panels = curves(result, key, partitions)
     labels = sorted({label for curve in panels.values() for label in curve},
                     key=lambda label: (ORDER.index(label) if label in ORDER else 99, label))
-    looks = {label: (style.PALETTE[i % 7] if label != "hash_only" else style.GREY,
-                     MARKERS[i % len(MARKERS)], "-" if i < 7 else "--")
+    looks = {label: (style.PALETTE[i % 6] if label != "hash_only" else style.GREY,
+                     MARKERS[i % len(MARKERS)], "-" if i < 6 else "--")
              for i, label in enumerate(labels)}
     figure, [axes_of] = style.sheet(1, len(panels), height=5.2)
     hot = max(least for title, lines in panels.items() for own in lines.values()

@@ -6,7 +6,7 @@ be compared between machines, others only on one. `noise` is the spread within t
 to the value; a difference below `floor`, in the figure's unit, is never one.
 """
 import statistics
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,11 @@ def lookup(result):
     return over_baseline(result, "hash_only", 0.05)
 
 
+def schemes(result):
+    """Each way from hash to owner over neliroute's table, of as many members."""
+    return over_baseline(result, "slot_table", 0.1)
+
+
 def failover(result):
     """Kills over the session, gaps of planned moves, moves, use at rest."""
     violations = result["violations"] + result["exclusive_violations"]
@@ -154,4 +159,64 @@ def churn(result):
             *median_of(f"{about} planned converged", [row["converged_s"] for row in planned], "s",
                        floor=0.2),
         ]
+    return made
+
+
+def matrix(result):
+    """By cell and event: time over the session, gaps, moves."""
+    made = []
+    for cell in result["cells"]:
+        about = (f"{cell['protocol']} {cell['session_ms']} {cell['mode']} "
+                 f"{cell['processes']}x{cell['partitions']}")
+        for event, values in cell.get("taken_ms", {}).items():
+            made += median_of(f"{about} {event}", [ms / cell["session_ms"] for ms in values],
+                              "x session", ratio=True)
+        for event, values in cell.get("gap_ms", {}).items():
+            made += worst_of(f"{about} {event} gap", values, "ms", floor=5.0)
+        made += median_of(f"{about} hand-over", cell.get("handover_gap_ms", []), "ms", floor=0.5)
+        made += moves_of(f"{about} moved", cell.get("moves", []))
+        failures = len(cell.get("violations", [])) + bool(cell["problem"])
+        made.append(Figure(f"{about} failures", failures, "", ratio=True))
+    return unique(made)
+
+
+def peers(result):
+    """By system and shape: the kill, and ours over theirs."""
+    made = []
+    for row in result["cells"]:
+        about = f"{row['system']} {row['session_ms'] or '-'} {row['processes']}x{row['roles']}"
+        made += median_of(f"{about} kill", row["times_ms"], "ms", floor=20.0)
+        if "ours_over_it" in row:
+            made.append(Figure(f"ours over {about}", row["ours_over_it"], "x", ratio=True,
+                               noise=spread(row["times_ms"])))
+        made.append(Figure(f"{about} failures", int(bool(row["problem"])), "", ratio=True))
+    return made
+
+
+def cost(result):
+    """By cell: what an owner, a watcher and the broker use; records over what the formula says."""
+    made = []
+    for row in result["cells"]:
+        about = row["name"]
+        for who in ("owner", "watcher"):
+            if row[who]:
+                made += [Figure(f"{about} {who} cpu", row[who]["cpu_percent"], "% core", noise=0.1,
+                                floor=0.2),
+                         Figure(f"{about} {who} memory", row[who]["resident_mib"], "MiB",
+                                floor=1.0)]
+        made += [Figure(f"{about} broker cpu", row["broker_cpu_percent"], "% core", noise=0.1,
+                        floor=1.0),
+                 Figure(f"{about} records", row["records_s"] / row["most_records_s"], "x most",
+                        ratio=True)]
+    return made
+
+
+def unique(figures):
+    """Cells of one shape, with other events, are told apart by a number."""
+    seen = {}
+    made = []
+    for figure in figures:
+        seen[figure.name] = seen.get(figure.name, 0) + 1
+        again = f" ({seen[figure.name]})" if seen[figure.name] > 1 else ""
+        made.append(replace(figure, name=figure.name + again))
     return made

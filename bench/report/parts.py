@@ -11,7 +11,9 @@ from pathlib import Path
 import extract
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-LOOKUP = "lookup_bench"
+REPEATED = ("--benchmark_repetitions=10", "--benchmark_enable_random_interleaving=true",
+            "--benchmark_min_time=0.1")
+BRIEFLY = "--benchmark_min_time=0.005"
 BY_SESSION = ("protocol", "session_ms", "heartbeat_ms", "settings", "processes", "partitions",
               "slots", "repetitions")
 
@@ -29,9 +31,10 @@ class Part:
     name: str
     script: str
     full: dict
-    quick: dict  # none: it has no part in --quick
+    quick: dict
     parameters: tuple  # what of its JSON must be the same for figures to be comparable
     figures: Callable
+    in_quick: bool = False  # --quick runs it without being asked for it by --only
 
     def runs(self, quick):
         """The runs by name."""
@@ -44,10 +47,10 @@ class Part:
 
     def path(self):
         """Where the script is, or the program that CMake built."""
-        if self.script == LOOKUP:
-            built = REPOSITORY / "build" / "bench" / "lookup" / LOOKUP
-            return Path(os.environ.get("NELIROUTE_LOOKUP_BENCH") or built)
-        return REPOSITORY / self.script
+        if "/" in self.script:
+            return REPOSITORY / self.script
+        built = REPOSITORY / "build" / "bench" / "lookup"
+        return Path(os.environ.get("NELIROUTE_BENCH_PROGRAMS") or built) / self.script
 
 
 def python(minutes, *arguments):
@@ -60,26 +63,41 @@ def google(minutes, *arguments):
     return Run(minutes, ("--benchmark_out={json}", "--benchmark_out_format=json", *arguments))
 
 
+# The minutes of all full runs together are at most 120; tests/bench holds them to it.
 PARTS = (
     Part("placements", "bench/placements/placements.py",
-         full={"simulate": python(15, "--cache", "{cache}")},
-         quick={"simulate": python(2, "--cache", "{cache}", "--quick")},
+         full={"simulate": python(8, "--cache", "{cache}")},
+         quick={"simulate": python(3, "--cache", "{cache}", "--quick")}, in_quick=True,
          parameters=("parameters",), figures=extract.placements),
-    Part("lookup", LOOKUP,
-         full={"table": google(25, "--benchmark_repetitions=10",
-                               "--benchmark_enable_random_interleaving=true",
-                               "--benchmark_min_time=0.1")},
-         quick={"table": google(2, "--benchmark_min_time=0.005")},
+    Part("lookup", "lookup_bench",
+         full={"table": google(10, *REPEATED)},
+         quick={"table": google(2, BRIEFLY)}, in_quick=True,
          parameters=(), figures=extract.lookup),
+    Part("schemes", "placement_bench",
+         full={"table": google(4, *REPEATED)},
+         quick={"table": google(2, BRIEFLY)}, in_quick=True,
+         parameters=(), figures=extract.schemes),
     Part("failover", "bench/failover/failover.py",
-         full={"kafka-4.1.1": python(10, "--version", "4.1.1"),
-               "kafka-3.9.1": python(15, "--version", "3.9.1", "--repetitions", "4")},
-         quick={"kafka-4.1.1": python(4, "--quick")},
+         full={"kafka-4.1.1": python(5, "--version", "4.1.1"),
+               "kafka-3.9.1": python(6, "--version", "3.9.1", "--repetitions", "4")},
+         quick={"kafka-4.1.1": python(4, "--quick")}, in_quick=True,
          parameters=BY_SESSION, figures=extract.failover),
     Part("churn", "bench/churn/churn.py",
-         full={"walk": python(30, "--timeline")},
-         quick={"walk": python(4, "--quick", "--timeline")},
+         full={"walk": python(32, "--timeline")},
+         quick={"walk": python(5, "--quick", "--timeline")},
          parameters=("session_ms", "mode", "seed", "peak"), figures=extract.churn),
+    Part("matrix", "bench/failover/matrix.py",
+         full={"all": python(30, "--cells", "all")},
+         quick={"all": python(5, "--cells", "quick")},
+         parameters=("slots",), figures=extract.matrix),
+    Part("peers", "bench/failover/peers.py",
+         full={"all": python(17)},
+         quick={"all": python(5, "--quick")},
+         parameters=("kills", "slots", "mode", "settings"), figures=extract.peers),
+    Part("cost", "bench/cost/cost.py",
+         full={"all": python(8)},
+         quick={"all": python(2, "--quick")},
+         parameters=("window_s",), figures=extract.cost),
 )
 
 
