@@ -185,6 +185,49 @@ class Extract(unittest.TestCase):
         self.assertEqual(made["kill to all led"], 1.1)
         self.assertEqual(made["planned leave, longest gap"], 7.0)
 
+    def test_a_cell_of_the_matrix_that_failed_is_counted(self):
+        cell = {"protocol": "consumer", "session_ms": 500, "mode": "exclusive", "processes": 3,
+                "partitions": 8, "problem": "", "taken_ms": {"kill": [500.0, 600.0, 550.0]},
+                "gap_ms": {"leave": [0.0, 3.0]}, "handover_gap_ms": [4.0],
+                "moves": [{"moved": 4, "least": 4}], "violations": []}
+        failed = {**{key: cell[key] for key in ("protocol", "session_ms", "mode", "processes",
+                                                "partitions")}, "problem": "broker: gone"}
+        made = {figure.name: figure for figure in extract.matrix({"cells": [cell, failed]})}
+        where = "consumer 500 exclusive 3x8"
+        self.assertEqual((made[f"{where} kill"].value, made[f"{where} kill"].ratio), (1.1, True))
+        self.assertEqual(made[f"{where} leave gap"].value, 3.0)
+        self.assertEqual(made[f"{where} failures"].value, 0)
+        self.assertEqual(made[f"{where} failures (2)"].value, 1)
+
+    def test_ours_over_a_peer_is_a_ratio_its_time_is_not(self):
+        row = {"system": "etcd", "session_ms": None, "processes": 3, "roles": 256, "problem": "",
+               "times_ms": [900.0, 1100.0, 1000.0], "ours_over_it": 0.5}
+        made = {figure.name: figure for figure in extract.peers({"cells": [row]})}
+        self.assertEqual(made["etcd - 3x256 kill"].value, 1000.0)
+        self.assertFalse(made["etcd - 3x256 kill"].ratio)
+        self.assertEqual(made["ours over etcd - 3x256"].value, 0.5)
+        self.assertTrue(made["ours over etcd - 3x256"].ratio)
+
+    def test_cost_without_a_watcher_has_no_figures_of_one(self):
+        use = {"cpu_percent": 0.8, "resident_mib": 16.0}
+        row = {"name": "a", "owner": use, "watcher": None, "broker_cpu_percent": 5.0,
+               "records_s": 30.0, "most_records_s": 32.0}
+        made = {figure.name: figure.value for figure in extract.cost({"cells": [row]})}
+        self.assertEqual(made, {"a owner cpu": 0.8, "a owner memory": 16.0, "a broker cpu": 5.0,
+                                "a records": 30 / 32})
+
+    def test_churn_sums_a_cell_and_counts_what_must_not_be(self):
+        def step(kind, moved, twice, differs):
+            return {"kind": kind, "moved": moved, "least": 4, "came_back": 0, "differs": differs,
+                    "moved_twice": twice, "gap_ms": {"median": 5.0}, "converged_s": 1.0}
+        cell = {"assignor": "range", "partitions": 64, "violations": ["x"],
+                "steps": [step("join", 8, 1, []), step("kill", 6, 2, ["gain"])]}
+        made = {figure.name: figure.value for figure in extract.churn({"cells": [cell]})}
+        self.assertEqual(made, {
+            "range 64 moved": 14 / 8, "range 64 double moves": 3, "range 64 not as simulated": 1,
+            "range 64 violations": 1, "range 64 planned gap": 5.0,
+            "range 64 planned converged": 1.0})
+
 
 if __name__ == "__main__":
     unittest.main()
