@@ -29,6 +29,7 @@ PLOTS = {
     "08-owned": ("churn", draw_runs.owned),
     "09-owners": ("churn", draw_runs.owners),
     "10-failover": ("failover", draw_runs.kills),
+    "11-peers": ("peers", draw_runs.peers),
 }
 
 

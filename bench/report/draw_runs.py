@@ -1,5 +1,6 @@
-"""Pictures of real processes on a real Kafka: a rebalance in time, and kills over the session."""
+"""Pictures of real processes on a real Kafka: a rebalance in time, kills, others beside ours."""
 import bisect
+import statistics
 
 import style
 
@@ -181,3 +182,61 @@ def kills(results, footer):
                         f"{' and '.join(f'{median:.2f}' for median in medians)} session timeouts "
                         "in the median", footer + f"\n{first['processes']} processes, "
                         f"{first['partitions']} partitions, broker and processes on one machine")
+
+
+SYSTEMS = {"neliroute": (style.BLUE, "o"), "zookeeper": (style.ORANGE, "s"),
+           "etcd": (style.GREEN, "D")}
+
+
+def system_of(row):
+    """The key of SYSTEMS that a cell's own name begins with."""
+    return next(name for name in SYSTEMS if row["system"].lower().startswith(name))
+
+
+def peers(results, footer):
+    """11: the same kill with etcd's and ZooKeeper's elections: every time of it."""
+    rows = [row for result in results.values() for row in result["cells"] if row["times_ms"]]
+    if not rows:
+        return None
+    shapes = sorted({(row["processes"], row["roles"]) for row in rows})
+    sessions = sorted({row["session_ms"] for row in rows if row["session_ms"]})
+    figure, [panels] = style.sheet(1, len(shapes), height=4.8, sharey=True)
+    for axes, shape in zip(panels, shapes):
+        for row in rows:
+            if (row["processes"], row["roles"]) != shape:
+                continue
+            system, times = system_of(row), row["times_ms"]
+            colour, marker = SYSTEMS[system]
+            place = len(sessions) if system == "etcd" else sessions.index(row["session_ms"]) + (
+                -0.17 if system == "neliroute" else 0.17)
+            spread = [place + 0.1 * (i / len(times) - 0.5) for i in range(len(times))]
+            axes.scatter(spread, times, color=colour, marker=marker, s=12, alpha=0.7, linewidth=0)
+            axes.hlines(statistics.median(times), place - 0.15, place + 0.15, color=colour,
+                        linewidth=2.2)
+        for place, session in enumerate(sessions):
+            axes.hlines(session, place - 0.38, place + 0.38, color=style.GREY, linestyle=":")
+        axes.set(title=f"{shape[0]} processes, {shape[1]} role{'s' * (shape[1] > 1)}",
+                 yscale="log", xlabel="session, ms", xlim=(-0.6, len(sessions) + 0.6))
+        axes.set_xticks(range(len(sessions) + 1), [f"{one}" for one in sessions] + ["etcd's"],
+                        fontsize=8.5)
+        style.plain(axes.yaxis, (100, 200, 300, 500, 1000, 2000, 3000, 5000, 10000))
+    panels[0].set_ylabel("SIGKILL until others hold all its roles, ms")
+    handles = [style.plt.Line2D([], [], color=colour, marker=marker)
+               for colour, marker in SYSTEMS.values()]
+    handles.append(style.plt.Line2D([], [], color=style.GREY, linestyle=":"))
+    figure.legend(handles, [*SYSTEMS, "session timeout"], loc="lower center", ncol=4,
+                  bbox_to_anchor=(0.5, 0.05))
+    return style.finish(figure, peers_title(rows, shapes[-1]), f"{footer}\nthe same kill on one "
+                        "machine, bar: median; etcd's lease is the smallest it grants", bottom=0.1)
+
+
+def peers_title(rows, shape):
+    """The medians of one shape, ours and ZooKeeper's at the session nearest to 500 ms."""
+    medians = {}
+    for row in sorted(rows, key=lambda row: -abs((row["session_ms"] or 0) - 500)):
+        if (row["processes"], row["roles"]) == shape:
+            medians[system_of(row)] = (statistics.median(row["times_ms"]), row["session_ms"])
+    said = [f"{name} {median:.0f} ms" + (f" (session {session})" if session else "")
+            for name, (median, session) in sorted(medians.items(), key=lambda one: one[1][0])]
+    return f"After a kill, {shape[1]} roles of {shape[0]} processes are held again:\n" + ", ".join(
+        said)

@@ -112,6 +112,23 @@ class Rebalance(unittest.TestCase):
                                    for suffix in ("png", "svg")]))
 
 
+class Peers(unittest.TestCase):
+    """Ours beside others."""
+
+    def test_peers_are_drawn_and_the_title_has_the_medians(self):
+        def row(system, session_ms, *times):
+            return {"system": system, "session_ms": session_ms, "processes": 6, "roles": 256,
+                    "times_ms": list(times)}
+        rows = [row("neliroute", 3000, 3100.0), row("neliroute", 500, 520.0, 560.0, 540.0),
+                row("zookeeper", 500, 600.0), row("zookeeper", 3000, 3200.0),
+                row("etcd", None, 1200.0), row("zookeeper", 300)]
+        self.assertEqual(drawn(whole("peers", {"cells": rows})),
+                         ([], ["11-peers.png", "11-peers.svg"]))
+        title = draw_runs.peers_title([one for one in rows if one["times_ms"]], (6, 256))
+        self.assertTrue(title.endswith("neliroute 540 ms (session 500), zookeeper 600 ms "
+                                       "(session 500), etcd 1200 ms"), title)
+
+
 class Lookups(unittest.TestCase):
     """Names of benchmarks decide what is drawn where."""
 
