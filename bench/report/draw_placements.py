@@ -123,7 +123,7 @@ def pareto(results, footer):
             axes.scatter(x, y, color=colour, marker=marker, s=46, zorder=3, linewidth=0.6,
                          edgecolor="white")
             if x > ALONE:
-                axes.annotate(placement, (x, y), (0, 6 if y > 1.05 else -14), fontsize=8.5,
+                axes.annotate(placement, (x, y), (0, 6) if y > 1.05 else (16, -14), fontsize=8.5,
                               textcoords="offset points", color=colour, ha="center")
         axes.set(xscale="log", yscale="log", title=what, xlabel="moved / least possible",
                  xlim=(0.8, 20))
