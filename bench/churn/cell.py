@@ -99,13 +99,16 @@ class Cell:
                 row["before"] = steps.checker.describe(noted.before)
                 row["after"] = steps.checker.describe(noted.after)
             rows.append(row)
-        cell = {"assignor": self.assignor, "protocol": self.protocol, "sticky": self.sticky,
-                "partitions": self.partitions, "steps": rows,
-                "violations": [str(found) for found in report.violations(
-                    exclusive=self.options.mode == "exclusive")]}
+        cell = self.figures(rows, [str(found) for found in report.violations(
+            exclusive=self.options.mode == "exclusive")])
         if self.options.timeline:
             cell["timeline"] = self._timeline(report, ends)
         return cell
+
+    def figures(self, rows, violations):
+        """What a cell is in the JSON."""
+        return {"assignor": self.assignor, "protocol": self.protocol, "sticky": self.sticky,
+                "partitions": self.partitions, "steps": rows, "violations": violations}
 
     def _timeline(self, report, ends):
         """The first join that makes so many processes."""
