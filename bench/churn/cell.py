@@ -99,20 +99,23 @@ class Cell:
                 row["before"] = steps.checker.describe(noted.before)
                 row["after"] = steps.checker.describe(noted.after)
             rows.append(row)
-        cell = {"assignor": self.assignor, "protocol": self.protocol, "sticky": self.sticky,
-                "partitions": self.partitions, "steps": rows,
-                "violations": [str(found) for found in report.violations(
-                    exclusive=self.options.mode == "exclusive")]}
+        cell = self.figures(rows, [str(found) for found in report.violations(
+            exclusive=self.options.mode == "exclusive")])
         if self.options.timeline:
-            cell["timeline"] = self._timeline(report, ends)
+            cell["timeline"] = self._timeline(report, ends, rows)
         return cell
 
-    def _timeline(self, report, ends):
+    def figures(self, rows, violations):
+        """What a cell is in the JSON."""
+        return {"assignor": self.assignor, "protocol": self.protocol, "sticky": self.sticky,
+                "partitions": self.partitions, "steps": rows, "violations": violations}
+
+    def _timeline(self, report, ends, rows):
         """The first join that makes so many processes."""
         names = {owner.key: name for name, owner in self.running.items()}
         since = 0.0
-        for noted, end in zip(self.noted, ends):
+        for noted, end, row in zip(self.noted, ends, rows):
             if noted.event.kind == "join" and len(noted.members) == self.options.timeline:
                 return steps.timeline(noted, since, end, report.intervals, names)
-            since = noted.rested
+            since = noted.at + row["converged_s"]
         raise ValueError(f"no join makes {self.options.timeline} processes")

@@ -12,6 +12,7 @@ before and after are listed. Exit 1 if one of the first two differs, if two led 
 exclusive mode, or if an assignment at rest is not balanced.
 """
 import argparse
+import contextlib
 import json
 import sys
 import tempfile
@@ -58,6 +59,8 @@ def arguments():
     parser.add_argument("--timeline", type=int, nargs="?", const=0, metavar="PROCESSES",
                         help="keep who led what, when, in the join that first makes so many "
                         "(default: 6, or the peak)")
+    parser.add_argument("--logs", metavar="FOLDER",
+                        help="keep every process's events and stderr in this new folder")
     parser.add_argument("--quick", action="store_true",
                         help="peak 4, 64 partitions, uniform and range")
     parser.add_argument("--json", metavar="FILE", help="also write all figures there")
@@ -67,6 +70,12 @@ def arguments():
         options.assignors = ["uniform", "range"]
     if options.timeline == 0:
         options.timeline = min(6, options.peak)
+    least, most = walk.LAST + 1, walk.MOST_NAMES // 3
+    if not least <= options.peak <= most:
+        parser.error(f"--peak {options.peak}: choose {least} to {most}")
+    if options.timeline and not walk.FIRST < options.timeline <= options.peak:
+        parser.error(f"--timeline {options.timeline}: joins make {walk.FIRST + 1} to "
+                     f"{options.peak}")
     return options
 
 
@@ -93,25 +102,50 @@ def failures(cells):
     return found
 
 
+def walked(kafka, folder, assignor, partitions, made, options):
+    """The figures of one cell; one that fails must not cost the others theirs."""
+    cell = Cell(kafka, folder, assignor, partitions, made, options)
+    try:
+        return cell.run()
+    except (TimeoutError, AssertionError) as why:
+        return cell.figures([], [f"after {len(cell.noted)} steps: {why}"])
+
+
+def save(result, path):
+    """The JSON so far."""
+    result["failures"] = failures(result["cells"])
+    if path:
+        Path(path).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def folder_for(logs):
+    """Where processes write: the folder that was asked for, or one that goes away."""
+    if logs:
+        Path(logs).mkdir(parents=True)
+        yield Path(logs)
+        return
+    with tempfile.TemporaryDirectory(prefix="neliroute-churn-") as folder:
+        yield Path(folder)
+
+
 def main():
     """Walks once in every cell, on one broker."""
     options = arguments()
     made = walk.make(options.peak, options.seed)
     result = {**context(options, made), "cells": []}
-    with tempfile.TemporaryDirectory(prefix="neliroute-churn-") as folder:
+    with folder_for(options.logs) as folder:
         with KafkaBroker(KAFKA, session_ms=options.session_ms,
                          heartbeat_ms=options.session_ms // 10) as kafka:
             for partitions in options.partitions:
                 for assignor in options.assignors:
-                    cell = Cell(kafka, Path(folder), assignor, partitions, made, options).run()
+                    cell = walked(kafka, folder, assignor, partitions, made, options)
                     result["cells"].append(cell)
+                    save(result, options.json)
                     print(table.cell_text(cell), flush=True)
     print(table.summary(result))
-    result["failures"] = failures(result["cells"])
     for failure in result["failures"]:
         print(f"FAILURE {failure}", file=sys.stderr)
-    if options.json:
-        Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     sys.exit(1 if result["failures"] else 0)
 
 

@@ -79,6 +79,6 @@ def summary(result):
         "", f"Kafka {result['versions']['kafka']}, session {result['session_ms']} ms, heartbeat "
             f"{result['heartbeat_ms']} ms, {result['mode']}, seed {result['seed']}; "
             f"{where['cores']} x {where['processor']}",
-        *_aligned([SUM_HEAD, *map(_summed, result["cells"])]),
+        *_aligned([SUM_HEAD, *(_summed(cell) for cell in result["cells"] if cell["steps"])]),
         "  double: partitions that moved twice, or away and back, between two rests; converged: "
         "median, event to last acquired"])
