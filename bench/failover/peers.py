@@ -44,10 +44,10 @@ neliroute: a heartbeat every tenth of a session, so Kafka expels the dead one 0.
 after the kill; then one round through the log.
 ZooKeeper: a client that is idle pings every third of its session (half of a read timeout of 2/3),
 so the session ends 0.67 to 1 x session after the kill, rounded up to the next tick ({tick} ms).
-etcd: leases are whole seconds, at least 3/2 x election timeout rounded up, so 2 s at its defaults
-and 1 s here ({heartbeat} and {election} ms); its clients look every 500 ms whether a third of it
-has passed, so it ends 0.5 to 1 s after the kill, and the server looks for ended leases every 500 ms
-as well: 0.5 to 1.5 s in all."""
+etcd: leases are whole seconds and last at least 3/2 x election timeout, rounded up: 2 s at its
+defaults, 1 s here ({heartbeat} and {election} ms). Its clients look every 500 ms whether a third of
+one has passed, so it ends 0.5 to 1 s after the kill; the server looks for ended ones every 500 ms,
+so roles are free after 0.5 to 1.5 s."""
 
 
 def cell(system, session_ms, shape, work):
