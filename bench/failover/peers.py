@@ -121,6 +121,11 @@ def add_ratios(rows):
             row["ours_over_it"] = mine / statistics.median(row["times_ms"])
 
 
+def first_of(problem):
+    """What fits the table; the figures' file has all of it."""
+    return problem.partition("\n")[0][:60]
+
+
 def table(result):
     """The figures for people."""
     where, versions = result["machine"], result["versions"]
@@ -133,7 +138,7 @@ def table(result):
                 f"{'/'.join(map(str, row.get('negotiated_ms', []))):>9}{row['processes']:>3}"
                 f"{row['roles']:>6}")
         if not row["times_ms"]:
-            lines.append(f"{head}  no figure: {row['problem']}")
+            lines.append(f"{head}  no figure: {first_of(row['problem'])}")
             continue
         median = statistics.median(row["times_ms"])
         ratio = f"{row['ours_over_it']:.2f}" if "ours_over_it" in row else ""
@@ -143,7 +148,7 @@ def table(result):
         if row.get("lost_unprovoked"):
             lines.append(f"{'':<11}NOTE: members lost {row['lost_unprovoked']} roles by themselves")
         if row["problem"]:
-            lines.append(f"{'':<11}FAILED then: {row['problem']}")
+            lines.append(f"{'':<11}FAILED then: {first_of(row['problem'])}")
     lines.append(FOOT.format(beside=BESIDE_ETCD_MS, tick=elections.Zookeeper.tick_ms,
                              heartbeat=elections.Etcd.heartbeat_ms,
                              election=elections.Etcd.election_ms))
