@@ -79,7 +79,9 @@ public final class CampaignMember {
         && client.getLeaseClient().timeToLive(lease, withKeys).get().getKeys().size() < roles) {
       Thread.sleep(20);
     }
-    events.write("queued", null);
+    if (over.getCount() > 0) {
+      events.write("queued", null);
+    }
     over.await();
     events.write("unqueued", null);
     synchronized (held) {

@@ -46,10 +46,10 @@ neliroute: a heartbeat every tenth of a session, so Kafka expels the dead one 0.
 after the kill; then one round through the log.
 ZooKeeper: a client that is idle pings every third of its session (half of a read timeout of 2/3),
 so the session ends 0.67 to 1 x session after the kill, rounded up to the next tick ({tick} ms).
-etcd: leases are whole seconds, at least 3/2 x election timeout rounded up, so 2 s at its defaults
-and 1 s here ({heartbeat} and {election} ms); its clients look every 500 ms whether a third of it
-has passed, so it ends 0.5 to 1 s after the kill, and the server looks for ended leases every 500 ms
-as well: 0.5 to 1.5 s in all."""
+etcd: leases are whole seconds and last at least 3/2 x election timeout, rounded up: 2 s at its
+defaults, 1 s here ({heartbeat} and {election} ms). Its clients look every 500 ms whether a third of
+one has passed, so it ends 0.5 to 1 s after the kill; the server looks for ended ones every 500 ms,
+so roles are free after 0.5 to 1.5 s."""
 
 
 def cell(system, session_ms, shape, work):
@@ -123,6 +123,11 @@ def add_ratios(rows):
             row["ours_over_it"] = mine / statistics.median(row["times_ms"])
 
 
+def first_of(problem):
+    """What fits the table; the figures' file has all of it."""
+    return problem.partition("\n")[0][:60]
+
+
 def table(result):
     """The figures for people."""
     where, versions = result["machine"], result["versions"]
@@ -135,7 +140,7 @@ def table(result):
                 f"{'/'.join(map(str, row.get('negotiated_ms', []))):>9}{row['processes']:>3}"
                 f"{row['roles']:>6}")
         if not row["times_ms"]:
-            lines.append(f"{head}  no figure: {row['problem']}")
+            lines.append(f"{head}  no figure: {first_of(row['problem'])}")
             continue
         median = statistics.median(row["times_ms"])
         ratio = f"{row['ours_over_it']:.2f}" if "ours_over_it" in row else ""
@@ -145,7 +150,7 @@ def table(result):
         if row.get("lost_unprovoked"):
             lines.append(f"{'':<11}NOTE: members lost {row['lost_unprovoked']} roles by themselves")
         if row["problem"]:
-            lines.append(f"{'':<11}FAILED then: {row['problem']}")
+            lines.append(f"{'':<11}FAILED then: {first_of(row['problem'])}")
     lines.append(FOOT.format(beside=BESIDE_ETCD_MS, tick=elections.Zookeeper.tick_ms,
                              heartbeat=elections.Etcd.heartbeat_ms,
                              election=elections.Etcd.election_ms))
