@@ -95,7 +95,7 @@ def owned(results, footer):
               ylim=(0, 1.03))
     right.set_xscale("symlog", linthresh=1)
     right.set_xlim(left=0)
-    right.legend(loc="lower right")
+    right.legend(loc="lower left", bbox_to_anchor=(0, 0.3))
     return style.finish(figure, "A rebalance takes leaders only from the partitions that move:\n"
                         "few with uniform and cooperative-sticky, most with roundrobin",
                         footer + "\n" + about(cells))
@@ -139,9 +139,12 @@ def owners(results, footer):
     colours = owner_colours(len(names))
     until = settled(cells)
     for axes, cell in zip(panels.flat, cells):
-        axes.imshow(strip(cell, names, until), aspect="auto", interpolation="nearest",
+        known = min(until, cell["timeline"]["to"])
+        axes.set_facecolor(style.FAINT)  # what was not watched any more
+        axes.imshow(strip(cell, names, known), aspect="auto", interpolation="nearest",
                     cmap=colours, vmin=-1.5, vmax=len(names) - 0.5,
-                    extent=(cell["timeline"]["from"], until, cell["partitions"] - 0.5, -0.5))
+                    extent=(cell["timeline"]["from"], known, cell["partitions"] - 0.5, -0.5))
+        axes.set_xlim(cell["timeline"]["from"], until)
         axes.axvline(0, color="black", linewidth=0.8, linestyle=":")
         step = next(row for row in cell["steps"] if row["event"] == cell["timeline"]["event"])
         axes.set_title(f"{cell['assignor']}: {step['moved']} moved, least {step['least']}")
