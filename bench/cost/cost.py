@@ -18,9 +18,9 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
-sys.path.insert(0, str(REPOSITORY / "bench" / "failover"))
+sys.path.insert(0, str(REPOSITORY / "bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import figures  # noqa: E402
+import machine  # noqa: E402
 import sockets  # noqa: E402
 from harness import children, deps  # noqa: E402
 from harness.children import boot_now, wait_until  # noqa: E402
@@ -215,8 +215,8 @@ def main():
                 kafka.admin.delete_topic(cell.name)
     print(table(results))
     if options.json:
-        report = {"bench": "cost", "command": " ".join(sys.argv), "machine": figures.machine(),
-                  "versions": figures.versions(options.version), "window_s": options.window,
+        report = {"bench": "cost", "command": " ".join(sys.argv), "machine": machine.described(),
+                  "versions": machine.versions(options.version), "window_s": options.window,
                   "cells": results}
         Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     over = [row["name"] for row in results if row["records_s"] > 1.05 * row["most_records_s"]]

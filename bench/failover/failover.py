@@ -10,19 +10,19 @@ command behind it. All processes share one machine and its clock: times are diff
 CLOCK_BOOTTIME.
 """
 import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
+sys.path.insert(0, str(REPOSITORY / "bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures  # noqa: E402
-from harness import checker, deps  # noqa: E402
+from group import Group  # noqa: E402
+from harness import deps  # noqa: E402
 from harness.children import boot_now, wait_until  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
-from harness.process import Fleet  # noqa: E402
 
 # version -> (protocol, session ms, the tool's options)
 KAFKAS = {"4.1.1": ("consumer", 500, {"interval": "100ms"}),
@@ -56,75 +56,12 @@ class Bench:
         self.folder = Path(folder)
         self.options = options
         self.protocol, self.session_ms, self.settings = KAFKAS[options.version]
-        self.moves = []
 
-    def fleet(self, mode):
-        """The group, started and at rest. No witness: its millisecond polling would be measured."""
+    def group(self, mode):
+        """The processes, not started yet."""
         options = self.options
-        folder = self.folder / mode
-        folder.mkdir()
-        fleet = Fleet(self.kafka, folder, topic=mode.replace("_", "-"), mode=mode, witness=False,
-                      partitions=options.partitions, slots=options.slots, **self.settings)
-        for _ in range(options.processes):
-            fleet.start()
-        return fleet
-
-    def settle(self, what, fleet, before):
-        """Waits for rest, and notes moved against least; the assignments where they differ."""
-        after = fleet.rest()
-        went, least = len(checker.moved(before, after)), checker.min_moves(before,
-                                                                           set(after.values()))
-        row = {"what": what, "moved": went, "least": least}
-        if went != least:
-            row.update(before=checker.describe(before), after=checker.describe(after))
-        self.moves.append(row)
-        return after
-
-    def led_again(self, fleet, victim, held, killed):
-        """Seconds from the kill until the last of the victim's partitions was acquired by others.
-
-        Every partition has the same number of slots: all partitions led is every slot led.
-        """
-        fleet.wait_led()
-
-        def acquired():
-            first = {}
-            for owner in fleet.owners:
-                owner.refresh()
-                for row in owner.events.rows:
-                    if (owner is not victim and row["event"] == "acquired"
-                            and row["boot"] > killed and row["partition"] in held):
-                        first.setdefault(row["partition"], row["boot"])
-            return len(first) == len(held) and max(first.values())
-        return wait_until(acquired, 60, fleet.describe) - killed
-
-    def kills(self, fleet, state):
-        """SIGKILL of the oldest, again and again, each from rest and replaced by a new one."""
-        times = []
-        for turn in range(self.options.repetitions):
-            victim = fleet.live()[0]
-            held = set(victim.leading)
-            killed = victim.kill()
-            times.append(self.led_again(fleet, victim, held, killed) * 1000)
-            state = self.settle(f"kill {turn}", fleet, state)
-            fleet.start()
-            state = self.settle(f"join {turn}", fleet, state)
-            print(f"kill {turn}: every slot led again after {times[-1]:.0f} ms", flush=True)
-        return times, state
-
-    def leaves(self, fleet, state):
-        """Planned leaves and joins, each from rest; the windows in which no gap may be."""
-        windows = []
-        for turn in range(self.options.repetitions):
-            began = boot_now()
-            leaver = fleet.live()[0]
-            leaver.leave()
-            state = self.settle(f"leave {turn}", fleet, state)
-            leaver.wait_exit()
-            windows.append((began, boot_now()))
-            fleet.start()
-            state = self.settle(f"join after leave {turn}", fleet, state)
-        return windows, state
+        return Group(self.kafka, self.folder / mode, mode=mode, processes=options.processes,
+                     partitions=options.partitions, slots=options.slots, settings=self.settings)
 
     def idle(self, fleet):
         """Use of one core in percent, and resident bytes, of each process at rest."""
@@ -139,31 +76,25 @@ class Bench:
 
     def non_exclusive(self):
         """Kills, leaves and idle use."""
-        with self.fleet("non_exclusive") as fleet:
-            state = fleet.rest()
-            cpu, resident = self.idle(fleet)
-            times, state = self.kills(fleet, state)
-            windows, state = self.leaves(fleet, state)
-            report = fleet.report()
-        gaps = [max((found.seconds * 1000 for found in
-                     checker.gaps(report.intervals, fleet.partitions, begin, end)), default=0.0)
-                for begin, end in windows]
+        with self.group("non_exclusive") as group:
+            cpu, resident = self.idle(group.fleet)
+            group.kills(self.options.repetitions)
+            group.leaves(self.options.repetitions)
+            found = group.result()
+        times = found["taken_ms"]["kill"]
         return {"kill_ms": times, "kill_over_session": [t / self.session_ms for t in times],
-                "planned_leave_gap_ms": gaps,
+                "planned_leave_gap_ms": found["gap_ms"]["leave"],
                 "cpu_percent_of_a_core": cpu, "resident_mib": resident,
-                "violations": [str(found) for found in report.violations(exclusive=False)]}
+                "moves": found["moves"], "violations": found["violations"]}
 
     def exclusive(self):
         """Planned leaves and joins: how long each moved partition was led by nobody."""
-        with self.fleet("exclusive") as fleet:
-            state = fleet.rest()
-            since = boot_now()
-            self.leaves(fleet, state)
-            report = fleet.report()
-        gaps = [seconds * 1000
-                for _, seconds, _, _ in checker.handovers(report.intervals, start=since)]
+        with self.group("exclusive") as group:
+            group.leaves(self.options.repetitions)
+            found = group.result()
+        gaps = found["handover_gap_ms"]
         return {"exclusive_handover_gap_ms": gaps, "exclusive_transitions": len(gaps),
-                "exclusive_violations": [str(f) for f in report.violations(exclusive=True)]}
+                "moves": found["moves"], "exclusive_violations": found["violations"]}
 
 
 def main():
@@ -175,11 +106,11 @@ def main():
                          heartbeat_ms=session_ms // 10) as kafka:
             bench = Bench(kafka, folder, options)
             result = {**figures.context(options, bench), **bench.non_exclusive()}
+            moves = result["moves"]
             result.update(bench.exclusive())
-            result["moves"] = bench.moves
+            result["moves"] = moves + result["moves"]
     print(figures.table(result))
-    if options.json:
-        Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    figures.save(options.json, result)
     sys.exit(1 if result["violations"] or result["exclusive_violations"] else 0)
 
 

@@ -1,46 +1,29 @@
 """The failover bench's figures: where they were taken, and a table of them."""
-import os
-import platform
-import re
+import json
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
-from harness import deps
-from harness.process import tool_path
+import machine
 
 
-def first_line(*command):
-    """The first line that a program says about itself, or why there is none."""
-    try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
-                              timeout=20, check=False)
-    except OSError as error:
-        return str(error)
-    return ((done.stdout or done.stderr).splitlines() or [""])[0]
+def machine_and_versions(**versions):
+    """Where, by which command and with which programs figures were taken."""
+    return {"command": " ".join(sys.argv), "machine": machine.described(),
+            "versions": {**machine.versions(versions["kafka"]), **versions}}
 
 
-def machine():
-    """Processor, cores, memory, kernel: figures without them say nothing."""
-    model = re.search(r"model name\s*:\s*(.*)",
-                      Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace"))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {"processor": model[1] if model else platform.processor(),
-            "cores": len(os.sched_getaffinity(0)), "memory_gib": round(memory, 1),
-            "kernel": platform.release(), "load_at_start": os.getloadavg()[0]}
-
-
-def versions(kafka):
-    """Of everything that takes part."""
-    return {"kafka": kafka, "java": first_line(deps.need("java"), "-version"),
-            "neliroute": first_line(tool_path(), "--version")}
+def save(file, result):
+    """Writes all figures, also when more are to come: a long run that is ended keeps its own."""
+    if file:
+        fresh = Path(f"{file}.new")
+        fresh.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        fresh.replace(file)
 
 
 def context(options, bench):
     """Everything needed to take the figures again."""
-    return {"command": " ".join(sys.argv), "machine": machine(),
-            "versions": versions(options.version),
+    return {**machine_and_versions(kafka=options.version),
             "protocol": bench.protocol, "session_ms": bench.session_ms,
             "heartbeat_ms": bench.session_ms // 10, "settings": bench.settings,
             "processes": options.processes, "partitions": options.partitions,
@@ -84,3 +67,51 @@ def table(result):
     for finding in result["violations"] + result["exclusive_violations"]:
         lines.append(f"  VIOLATION {finding}")
     return "\n".join(lines)
+
+
+EVENTS = {"kill": "SIGKILL", "stop": "SIGSTOP", "cut": "link cut", "leave": "planned leave",
+          "join": "join", "rolling": "rolling restart"}
+
+
+def _cell_rows(cell):
+    """(event, milliseconds, whether the session decides them) of one cell, as far as it went."""
+    rows = [(EVENTS[event], values, True) for event, values in cell.get("taken_ms", {}).items()]
+    rows += [(f"{EVENTS[event]}, gap", values, False)
+             for event, values in cell.get("gap_ms", {}).items()]
+    rows.append(("hand-over of one partition", cell.get("handover_gap_ms"), False))
+    return [row for row in rows if row[1]]
+
+
+def matrix(result):
+    """The matrix for people: milliseconds, and what part of the session that is."""
+    where = result["machine"]
+    lines = ["", f"{where['cores']} x {where['processor']}, load {where['load_at_start']:.1f} at "
+             f"the start; {result['versions']['neliroute']}",
+             f"{'protocol':<9}{'session':>8} {'mode':<14}{'P':>3}{'M':>5}  {'event':<27}"
+             f"{'median':>8}{'worst':>8}{'/session':>9}{'<=1.3':>8}{'n':>6}"]
+    notes = []
+    for cell in result["cells"]:
+        head = (f"{cell['protocol']:<9}{cell['session_ms']:>8} {cell['mode']:<14}"
+                f"{cell['processes']:>3}{cell['partitions']:>5}  ")
+        for event, values, by_session in _cell_rows(cell):
+            median = statistics.median(values)
+            ratio = within = ""
+            if by_session:
+                ratio = f"{median / cell['session_ms']:.2f}"
+                within = sum(value <= 1.3 * cell["session_ms"] for value in values)
+            lines.append(f"{head}{event:<27}{median:>8.1f}{max(values):>8.1f}{ratio:>9}"
+                         f"{within:>8}{len(values):>6}")
+            head = " " * len(head)
+        moves = cell.get("moves", [])
+        excess = [move for move in moves if move["moved"] != move["least"]]
+        if moves:
+            lines.append(f"{head}moved {sum(m['moved'] for m in moves)}, least "
+                         f"{sum(m['least'] for m in moves)}; {len(excess)} of {len(moves)} moved "
+                         f"more; max/mean at rest {max(cell['peaks']):.2f} at most")
+        name = f"{cell['protocol']} {cell['session_ms']} ms {cell['mode']} P={cell['processes']}"
+        notes += [f"VIOLATION {name}: {found}" for found in cell.get("violations", [])]
+        notes += [f"FAILED {name}: {cell['problem']}"] if cell["problem"] else []
+    return "\n".join(lines + notes + [
+        "Milliseconds. SIGKILL, SIGSTOP, link cut: until others lead all that the victim led. Gap: "
+        "the longest time\nfor which any partition had no leader during the event; hand-over: the "
+        "same of each moved partition."])

@@ -15,7 +15,8 @@ from pathlib import Path
 from harness.deps import need
 
 _INSIDE = "NELIROUTE_CHAOS_INSIDE"
-BROKERS = ("10.77.0.1", "10.77.0.2")
+NETWORK = "10.77"
+BROKERS = (f"{NETWORK}.0.1", f"{NETWORK}.0.2")
 WAYS = ("both", "in", "out")
 
 
@@ -51,11 +52,11 @@ def run(*command, text=None):
     return done.stdout
 
 
-def make_hub():
+def make_hub(addresses=BROKERS):
     """The bridge with the brokers' addresses."""
     run("ip", "link", "set", "lo", "up")
     run("ip", "link", "add", "name", "hub", "type", "bridge")
-    for address in BROKERS:
+    for address in addresses:
         run("ip", "address", "add", f"{address}/16", "dev", "hub")
     run("ip", "link", "set", "hub", "up")
 
@@ -69,7 +70,7 @@ def _drop(table, device, match):
 class Seat:
     """A namespace with one link to the hub, for one owner at a time."""
 
-    def __init__(self, number, folder):
+    def __init__(self, number, folder, network=NETWORK):
         self.name = f"seat{number}"
         self._file = Path(folder) / self.name
         self._file.touch()
@@ -78,7 +79,7 @@ class Seat:
         run("ip", "link", "add", "name", self.name, "type", "veth",
             "peer", "name", "eth0", "netns", self._file)
         run("ip", "link", "set", self.name, "master", "hub", "up")
-        run(*self.prefix(), "ip", "address", "add", f"10.77.1.{number}/16", "dev", "eth0")
+        run(*self.prefix(), "ip", "address", "add", f"{network}.1.{number}/16", "dev", "eth0")
         for device in ("lo", "eth0"):
             run(*self.prefix(), "ip", "link", "set", device, "up")
 

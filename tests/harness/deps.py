@@ -1,4 +1,4 @@
-"""Fetches Apache Kafka's jars once by Maven and compiles the admin helper against them.
+"""Fetches Java programs' jars once by Maven and compiles the tests' own helpers against them.
 
 Both land in a cache outside the build tree, since 54 MB a version should survive `rm -rf build`.
 Everything is made in a temporary folder and renamed, so two tests that start at once, or one that
@@ -19,21 +19,8 @@ HELPER_SOURCE = Path(__file__).with_name("KafkaAdmin.java")
 
 # slf4j-simple writes the broker's log to stderr, which is one file a test can keep;
 # 3.9's own binding would compete with it for being found first on the class path.
-POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>neliroute</groupId><artifactId>kafka-jars</artifactId><version>1</version>
-  <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId>
-      <version>{version}</version><exclusions><exclusion><groupId>org.slf4j</groupId>
-      <artifactId>slf4j-reload4j</artifactId></exclusion></exclusions></dependency>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId>
-      <version>{version}</version><exclusions><exclusion><groupId>org.slf4j</groupId>
-      <artifactId>slf4j-reload4j</artifactId></exclusion></exclusions></dependency>
-    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId>
-      <version>1.7.36</version></dependency>
-  </dependencies>
-</project>
-"""
+_BINDING = "org.slf4j:slf4j-reload4j"
+_LOGGER = ("org.slf4j:slf4j-simple:1.7.36",)
 
 
 class MissingTool(RuntimeError):
@@ -86,36 +73,63 @@ def _run(command, **options):
         raise RuntimeError(f"{command[0]} failed with {done.returncode}\n{done.stdout[-4000:]}")
 
 
-def kafka_jars(version=DEFAULT_VERSION):
-    """The folder with the jars of this Kafka version, fetched if it is not there yet."""
-    if version not in VERSIONS:
-        raise ValueError(f"Kafka {version} is not one of {', '.join(VERSIONS)}")
-    target = cache_folder() / f"kafka-{version}"
+def _pom(dependencies):
+    """A project that needs these: ("group:artifact:version", "group:artifact left out", ...)."""
+    parts = []
+    for coordinates, *without in dependencies:
+        group, artifact, version = coordinates.split(":")
+        excluded = "".join("<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>"
+                           .format(*other.split(":")) for other in without)
+        parts.append(f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+                     f"<version>{version}</version><exclusions>{excluded}</exclusions>"
+                     "</dependency>")
+    return ('<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+            "<groupId>neliroute</groupId><artifactId>jars</artifactId><version>1</version>"
+            f"<dependencies>{''.join(parts)}</dependencies></project>\n")
+
+
+def maven_jars(name, *dependencies):
+    """The folder with the jars of these and of all they need, fetched if it is not there yet."""
+    target = cache_folder() / name
     with _made_once(target) as work:
         if work:
             need("java")
             pom = work / "pom.xml"
-            pom.write_text(POM.format(version=version), encoding="utf-8")
+            pom.write_text(_pom(dependencies), encoding="utf-8")
             _run([need("mvn"), "-q", "-B", "-f", str(pom), "dependency:copy-dependencies",
                   f"-DoutputDirectory={work}"], timeout=600)
-            if not (work / f"kafka_2.13-{version}.jar").is_file():
-                raise RuntimeError("Maven ended well but brought no Kafka jar")
+            _, artifact, version = dependencies[0][0].split(":")
+            if not (work / f"{artifact}-{version}.jar").is_file():
+                raise RuntimeError(f"Maven ended well but brought no {artifact}")
     return target
 
 
-def admin_classes(version=DEFAULT_VERSION):
-    """The folder with the compiled admin helper; compiled again when its source changed.
+def java_classes(name, jars, *sources):
+    """The folder with these sources compiled; compiled again when one of them changed.
 
-    Compiled ahead rather than started from source: that would cost 1.5 s at every broker start.
+    Compiled ahead rather than started from source: that would cost 1.5 s at every start.
     """
-    digest = hashlib.sha256(HELPER_SOURCE.read_bytes()).hexdigest()[:12]
-    target = cache_folder() / f"kafka-admin-{version}-{digest}"
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    target = cache_folder() / f"{name}-{digest}"
     with _made_once(target) as work:
         if work:
-            jars = kafka_jars(version)
             # The compiler's module is in Debian's headless JRE; only its launcher, javac, is
             # not, and with it the meaning of `*` in a class path.
             path = ":".join(map(str, sorted(jars.glob("*.jar"))))
             _run([need("java"), "-m", "jdk.compiler/com.sun.tools.javac.Main", "-nowarn",
-                  "-cp", path, "-d", str(work), str(HELPER_SOURCE)], timeout=120)
+                  "-cp", path, "-d", str(work), *map(str, sources)], timeout=120)
     return target
+
+
+def kafka_jars(version=DEFAULT_VERSION):
+    """The folder with the jars of this Kafka version."""
+    if version not in VERSIONS:
+        raise ValueError(f"Kafka {version} is not one of {', '.join(VERSIONS)}")
+    return maven_jars(f"kafka-{version}",
+                      (f"org.apache.kafka:kafka_2.13:{version}", _BINDING),
+                      (f"org.apache.kafka:kafka-tools:{version}", _BINDING), _LOGGER)
+
+
+def admin_classes(version=DEFAULT_VERSION):
+    """The folder with the compiled admin helper."""
+    return java_classes(f"kafka-admin-{version}", kafka_jars(version), HELPER_SOURCE)

@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""Churn on a real Apache Kafka: what moves as processes join, leave and are killed.
+
+    bench/churn/churn.py                 P from 2 to 12 to 3, 64, 256 and 1,024 partitions
+    bench/churn/churn.py --quick         P from 2 to 4 to 3, 64 partitions, two assignors
+
+For each event, from rest to rest: partitions moved, the least possible, those that moved twice or
+away and back, how long each had no leader or two, how long it took; and what `neliroute simulate`
+says of the same walk. `range` and `roundrobin` must do exactly what it says; where `uniform` or
+`cooperative-sticky` moved more than the least, or another number than it says, the assignments
+before and after are listed. Exit 1 if one of the first two differs, if two led at once in
+exclusive mode, or if an assignment at rest is not balanced.
+"""
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+sys.path.insert(0, str(REPOSITORY / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import machine  # noqa: E402
+import table  # noqa: E402
+import walk  # noqa: E402
+from cell import ASSIGNORS, Cell  # noqa: E402
+from harness.kafka_broker import KafkaBroker  # noqa: E402
+
+# The only one that the harness brings which has both protocols.
+KAFKA = "4.1.1"
+
+
+def numbers(text):
+    """64,256 as [64, 256]."""
+    return [int(number) for number in text.split(",")]
+
+
+def assignors(text):
+    """range,roundrobin as a list; refuses what is unknown."""
+    names = text.split(",")
+    for name in names:
+        if name not in ASSIGNORS:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(ASSIGNORS)}")
+    return names
+
+
+def arguments():
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--partitions", type=numbers, default=[64, 256, 1024], metavar="N,...")
+    parser.add_argument("--assignors", type=assignors, default=list(ASSIGNORS), metavar="NAME,...")
+    parser.add_argument("--peak", type=int, default=12, metavar="PROCESSES")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--session-ms", type=int, default=3000, help="of both group protocols")
+    parser.add_argument("--mode", choices=("exclusive", "non_exclusive"), default="exclusive")
+    parser.add_argument("--timeline", type=int, nargs="?", const=0, metavar="PROCESSES",
+                        help="keep who led what, when, in the join that first makes so many "
+                        "(default: 6, or the peak)")
+    parser.add_argument("--logs", metavar="FOLDER",
+                        help="keep every process's events and stderr in this new folder")
+    parser.add_argument("--quick", action="store_true",
+                        help="peak 4, 64 partitions, uniform and range")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures there")
+    options = parser.parse_args()
+    if options.quick:
+        options.peak, options.partitions = 4, [64]
+        options.assignors = ["uniform", "range"]
+    if options.timeline == 0:
+        options.timeline = min(6, options.peak)
+    least, most = walk.LAST + 1, walk.MOST_NAMES // 3
+    if not least <= options.peak <= most:
+        parser.error(f"--peak {options.peak}: choose {least} to {most}")
+    if options.timeline and not walk.FIRST < options.timeline <= options.peak:
+        parser.error(f"--timeline {options.timeline}: joins make {walk.FIRST + 1} to "
+                     f"{options.peak}")
+    return options
+
+
+def context(options, made):
+    """Everything needed to take the figures again."""
+    return {"command": " ".join(sys.argv), "machine": machine.described(),
+            "versions": machine.versions(KAFKA), "session_ms": options.session_ms,
+            "heartbeat_ms": options.session_ms // 10, "mode": options.mode, "seed": options.seed,
+            "peak": options.peak, "first": made.first, "walk": [str(one) for one in made.events]}
+
+
+def failures(cells):
+    """What must never be, as lines."""
+    found = []
+    for cell in cells:
+        where = f"{cell['assignor']}, {cell['partitions']} partitions"
+        found += [f"{where}: {violation}" for violation in cell["violations"]]
+        for row in cell["steps"]:
+            if row["differs"] and not cell["sticky"]:
+                found.append(f"{where}, {row['event']}: not as simulated: "
+                             f"{', '.join(row['differs'])}")
+            if not row["balanced"]:
+                found.append(f"{where}, {row['event']}: not balanced at rest")
+    return found
+
+
+def walked(kafka, folder, assignor, partitions, made, options):
+    """The figures of one cell; one that fails must not cost the others theirs."""
+    cell = Cell(kafka, folder, assignor, partitions, made, options)
+    try:
+        return cell.run()
+    except (TimeoutError, AssertionError) as why:
+        return cell.figures([], [f"after {len(cell.noted)} steps: {why}"])
+
+
+def save(result, path):
+    """The JSON so far."""
+    result["failures"] = failures(result["cells"])
+    if path:
+        Path(path).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def folder_for(logs):
+    """Where processes write: the folder that was asked for, or one that goes away."""
+    if logs:
+        Path(logs).mkdir(parents=True)
+        yield Path(logs)
+        return
+    with tempfile.TemporaryDirectory(prefix="neliroute-churn-") as folder:
+        yield Path(folder)
+
+
+def main():
+    """Walks once in every cell, on one broker."""
+    options = arguments()
+    made = walk.make(options.peak, options.seed)
+    result = {**context(options, made), "cells": []}
+    with folder_for(options.logs) as folder:
+        with KafkaBroker(KAFKA, session_ms=options.session_ms,
+                         heartbeat_ms=options.session_ms // 10) as kafka:
+            for partitions in options.partitions:
+                for assignor in options.assignors:
+                    cell = walked(kafka, folder, assignor, partitions, made, options)
+                    result["cells"].append(cell)
+                    save(result, options.json)
+                    print(table.cell_text(cell), flush=True)
+    print(table.summary(result))
+    for failure in result["failures"]:
+        print(f"FAILURE {failure}", file=sys.stderr)
+    sys.exit(1 if result["failures"] else 0)
+
+
+if __name__ == "__main__":
+    main()

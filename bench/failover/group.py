@@ -1,0 +1,186 @@
+"""A group of owner processes that is hurt again and again, each time from rest."""
+from harness import checker
+from harness.children import boot_now, wait_until
+from harness.process import Fleet
+
+TAKEN = ("kill", "stop", "cut")  # others take over what one cannot lead any more
+PLANNED = ("leave", "join", "rolling")  # windows in which a move was planned
+
+
+def peak(counts):
+    """The greatest load over the mean: 1 is balanced."""
+    counts = list(counts)
+    return max(counts) * len(counts) / sum(counts)
+
+
+class Group:
+    """The processes, and what was measured on them.
+
+    No witness: its millisecond polling would be measured. With `seats` every process has a link
+    of its own, which can be cut.
+    """
+
+    def __init__(self, kafka, folder, *, mode, processes, partitions, slots, settings, seats=()):
+        folder.mkdir(parents=True)
+        self.kafka, self.mode, self.processes = kafka, mode, processes
+        self.fleet = Fleet(kafka, folder, topic=folder.name.replace("_", "-"), mode=mode,
+                           witness=False, partitions=partitions, slots=slots, **settings)
+        self.state = {}
+        self.moves, self.peaks, self.rolling_s = [], [], []
+        self.taken = {event: [] for event in TAKEN}  # seconds
+        self._windows = {event: [] for event in PLANNED}
+        self._seats = list(seats)
+        self._at = {}  # owner's key -> its seat
+
+    def __enter__(self):
+        try:
+            for _ in range(self.processes):
+                self._start()
+            self._rest()
+        except BaseException:
+            self.fleet.end()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.fleet.end()
+
+    def _start(self, name=None):
+        """One more process, on a seat that is free."""
+        taken = [self._at[owner.key] for owner in self.fleet.owners
+                 if owner.key in self._at and owner.running()]
+        seat = next((seat for seat in self._seats if seat not in taken), None)
+        owner = self.fleet.start(name, prefix=seat.prefix() if seat else ())
+        if seat:
+            self._at[owner.key] = seat
+
+    def _rest(self):
+        """Waits for rest; how well the partitions are balanced then."""
+        self.state = self.fleet.rest()
+        self.peaks.append(peak(len(owner.leading) for owner in self.fleet.live()))
+
+    def _settle(self, what):
+        """Waits for rest, and notes moved against least; the assignments where they differ."""
+        before = self.state
+        self._rest()
+        went, least = len(checker.moved(before, self.state)), checker.min_moves(
+            before, set(self.state.values()))
+        row = {"what": what, "moved": went, "least": least}
+        if went != least:
+            row.update(before=checker.describe(before), after=checker.describe(self.state))
+        self.moves.append(row)
+
+    def _join(self, what):
+        """A new process joins."""
+        began = boot_now()
+        self._start()
+        self._settle(what)
+        self._windows["join"].append((began, boot_now()))
+
+    def _led_again(self, victim, held, since):
+        """Seconds until the last of the victim's partitions was acquired by others.
+
+        Every partition has the same number of slots: all partitions led is every slot led.
+        """
+        first = {}
+        seen = dict.fromkeys(self.fleet.owners, 0)
+
+        def acquired():
+            self.fleet.refresh()
+            for owner in self.fleet.owners:
+                rows = owner.events.rows
+                for row in rows[seen[owner]:]:
+                    if (owner is not victim and row["event"] == "acquired"
+                            and row["boot"] > since and row["partition"] in held):
+                        first.setdefault(row["partition"], row["boot"])
+                seen[owner] = len(rows)
+            return len(first) == len(held) and max(first.values())
+        return wait_until(acquired, 60, self.fleet.describe) - since
+
+    def _note(self, event, victim, held, since):
+        """What became of the victim's partitions."""
+        seconds = self._led_again(victim, held, since)
+        self.taken[event].append(seconds)
+        print(f"{event} {len(self.taken[event]) - 1}: every slot led again after "
+              f"{seconds * 1000:.0f} ms", flush=True)
+
+    def kills(self, count):
+        """SIGKILL of the oldest, again and again, each replaced by a new one."""
+        for turn in range(count):
+            victim = self.fleet.live()[0]
+            held = set(victim.leading)
+            self._note("kill", victim, held, victim.kill())
+            self.fleet.wait_led()
+            self._settle(f"kill {turn}")
+            self._join(f"join {turn}")
+
+    def stops(self, count):
+        """SIGSTOP of one, woken when others lead what it led."""
+        for turn in range(count):
+            live = self.fleet.live()
+            victim = live[turn % len(live)]
+            held = set(victim.leading)
+            since = victim.stop()
+            try:
+                self._note("stop", victim, held, since)
+            finally:
+                victim.wake()
+            self._rest()
+
+    def cuts(self, count):
+        """The link of one is cut both ways, and mended when others lead what it led.
+
+        The instant is read before the first rule is written, which takes about 10 ms.
+        """
+        hosts = [node.host for node in self.kafka.nodes]
+        for turn in range(count):
+            live = self.fleet.live()
+            victim = live[turn % len(live)]
+            held, since = set(victim.leading), boot_now()
+            mend = self._at[victim.key].cut("both", hosts)
+            try:
+                self._note("cut", victim, held, since)
+            finally:
+                mend()
+            self._rest()
+
+    def leaves(self, count):
+        """Planned leaves, each replaced by a new one."""
+        for turn in range(count):
+            began = boot_now()
+            leaver = self.fleet.live()[0]
+            leaver.leave()
+            self._settle(f"leave {turn}")
+            leaver.wait_exit()
+            self._windows["leave"].append((began, boot_now()))
+            self._join(f"join after leave {turn}")
+
+    def rollings(self, count):
+        """Every process is restarted by its name, one after the other."""
+        for _ in range(count):
+            began = boot_now()
+            for owner in self.fleet.live():
+                owner.leave()
+                owner.wait_exit()
+                self._start(owner.name)
+                self._rest()
+            self._windows["rolling"].append((began, boot_now()))
+            self.rolling_s.append(boot_now() - began)
+
+    def result(self):
+        """All figures. Ends the processes: logs that still grow would be read at two instants."""
+        report = self.fleet.report()
+        windows = [one for event in PLANNED for one in self._windows[event]]
+        exclusive = self.mode == "exclusive"
+        return {
+            "taken_ms": {event: [s * 1000 for s in times] for event, times in self.taken.items()},
+            # The longest time for which any partition had no leader, one figure an event.
+            "gap_ms": {event: [max((found.seconds * 1000 for found in checker.gaps(
+                report.intervals, self.fleet.partitions, *window)), default=0.0)
+                for window in self._windows[event]] for event in PLANNED},
+            "handover_gap_ms": [seconds * 1000 for begin, end in windows
+                                for _, seconds, _, _ in checker.handovers(report.intervals,
+                                                                          begin, end)]
+            if exclusive else [],
+            "rolling_s": self.rolling_s, "moves": self.moves, "peaks": self.peaks,
+            "violations": [str(found) for found in report.violations(exclusive=exclusive)]}

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""Failover and hand-over, cell by cell, on a real Apache Kafka.
+
+    bench/failover/matrix.py --cells headline     session 500 ms, 50 kills a cell
+    bench/failover/matrix.py --cells all          every event, session, protocol and mode
+    bench/failover/matrix.py --cells quick        two kills and one of each other event, for a look
+
+Heartbeat = session/10, interval = session/5. Prints a table, and with --json FILE writes every
+single time with the machine, the versions and the command behind it. Cutting links needs root or
+user namespaces: the run then lives in a network of its own. Exit code 1: a cell failed, or a
+partition was led twice where it must not be.
+"""
+import argparse
+import contextlib
+import dataclasses
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+sys.path.insert(0, str(REPOSITORY / "bench"))
+sys.path.insert(0, str(REPOSITORY / "tests" / "chaos"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import figures  # noqa: E402
+import network  # noqa: E402
+from group import Group  # noqa: E402
+from harness import deps  # noqa: E402
+from harness.kafka_broker import KafkaBroker  # noqa: E402
+from harness.process import tool_path  # noqa: E402
+
+NETWORK = "10.78"
+HUB = f"{NETWORK}.0.1"
+VERSIONS = {"consumer": "4.1.1", "classic": "3.9.1"}
+MODES = ("non_exclusive", "exclusive")
+SESSIONS = [("consumer", ms) for ms in (300, 500, 1000, 3000)] + [("classic", 3000)]
+HARD = [("consumer", 500), ("classic", 3000)]  # where everything is done
+SMALL, LARGE = (3, 8), (6, 256)
+SLOTS = 4096
+EVENTS = ("kills", "leaves", "stops", "cuts", "rollings")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One group, and how often what is done to it."""
+    protocol: str
+    session_ms: int
+    mode: str
+    processes: int
+    partitions: int
+    kills: int = 0
+    leaves: int = 0
+    stops: int = 0
+    cuts: int = 0
+    rollings: int = 0
+
+    def settings(self):
+        """The tool's options. The consumer protocol's session is the broker's."""
+        found = {"interval": f"{self.session_ms // 5}ms"}
+        if self.protocol == "classic":
+            found["session"] = f"{self.session_ms}ms"
+        return found
+
+
+def cells(which):
+    """The cells of a run; those of one broker follow each other."""
+    if which == "quick":
+        return [Cell("consumer", 500, mode, *SMALL, kills=2, leaves=1, stops=1, cuts=1, rollings=1)
+                for mode in MODES]
+    found = []
+    for protocol, session_ms in SESSIONS:
+        head = (protocol, session_ms) == ("consumer", 500)
+        for mode in MODES:
+            cell = (protocol, session_ms, mode)
+            if head:
+                found.append(Cell(*cell, *SMALL, kills=50, leaves=10))
+            if head or which == "all":
+                found.append(Cell(*cell, *LARGE, kills=50 if head else 10, leaves=10))
+            if which == "all" and cell[:2] in HARD:
+                found.append(Cell(*cell, *LARGE, stops=5, cuts=5, rollings=2))
+    return found
+
+
+def with_counts(found, counts):
+    """The same cells with other counts where they had any; those with none left are gone."""
+    for event in EVENTS:
+        if counts[event] is not None:
+            found = [dataclasses.replace(cell, **{event: counts[event]})
+                     if getattr(cell, event) else cell for cell in found]
+    return [cell for cell in found if any(getattr(cell, event) for event in EVENTS)]
+
+
+def broker(protocol, session_ms, hosts=()):
+    """A broker for these cells."""
+    return KafkaBroker(VERSIONS[protocol], session_ms=session_ms, heartbeat_ms=session_ms // 10,
+                       hosts=hosts)
+
+
+def measure(cell, kafka, folder, seats=()):
+    """One cell. What goes wrong ends only this cell, and what it measured is kept."""
+    said = dataclasses.asdict(cell)
+    print(", ".join(f"{name} {value}" for name, value in said.items() if value), flush=True)
+    group = Group(kafka, folder, mode=cell.mode, processes=cell.processes,
+                  partitions=cell.partitions, slots=SLOTS, settings=cell.settings(), seats=seats)
+    problem = ""
+    try:
+        with group:
+            for event in EVENTS:
+                getattr(group, event)(getattr(cell, event))
+    except Exception as error:  # whatever it was, the other cells can do without
+        problem = f"{type(error).__name__}: {error}"
+        traceback.print_exc()
+    return {**said, "problem": problem, **group.result()}
+
+
+@contextlib.contextmanager
+def links(wanted, folder):
+    """A seat for each process of the cells that cut links; none if no cell does."""
+    count = max((cell.processes for cell in wanted if cell.cuts), default=0)
+    if count:
+        network.make_hub([HUB])
+    with contextlib.ExitStack() as undo:
+        seats = []
+        for number in range(count):
+            seats.append(network.Seat(number + 1, folder, NETWORK))
+            undo.callback(seats[-1].close)
+        yield seats
+
+
+def run(wanted, folder, keep):
+    """All cells, those of one protocol and session on one broker; `keep` gets each one's figures.
+    """
+    with links(wanted, folder) as seats:
+        for kind in dict.fromkeys((cell.protocol, cell.session_ms) for cell in wanted):
+            left = [(number, cell) for number, cell in enumerate(wanted)
+                    if (cell.protocol, cell.session_ms) == kind]
+            try:
+                with broker(*kind, hosts=[HUB] if seats else ()) as kafka:
+                    while left:
+                        number, cell = left.pop(0)
+                        keep(measure(cell, kafka, folder / f"cell-{number}",
+                                     seats if cell.cuts else ()))
+            except Exception as error:  # the broker's: its other cells have no figures
+                traceback.print_exc()
+                for _, cell in left:
+                    keep({**dataclasses.asdict(cell), "problem": f"broker: {error}"})
+
+
+def main():
+    """Runs the cells that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cells", choices=("headline", "all", "quick"), default="headline")
+    for event in EVENTS:
+        parser.add_argument(f"--{event}", type=int, metavar="N",
+                            help="that many, in the cells that have any; 0 leaves them out")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures there")
+    options = parser.parse_args()
+    wanted = with_counts(cells(options.cells), vars(options))
+    tool_path()
+    for protocol in {cell.protocol for cell in wanted}:
+        deps.admin_classes(VERSIONS[protocol])  # from inside there is no way out to the world
+    if any(cell.cuts for cell in wanted):
+        network.enter()
+    context = figures.machine_and_versions(kafka=sorted({VERSIONS[cell.protocol]
+                                                         for cell in wanted}))
+    result = {**context, "slots": SLOTS, "cells": []}
+
+    def keep(row):
+        result["cells"].append(row)
+        figures.save(options.json, result)
+    with tempfile.TemporaryDirectory(prefix="neliroute-bench-") as folder:
+        run(wanted, Path(folder), keep)
+    print(figures.matrix(result))
+    sys.exit(any(row["problem"] or row.get("violations") for row in result["cells"]))
+
+
+if __name__ == "__main__":
+    main()
