@@ -84,7 +84,12 @@ void KafkaLedger::Clients::start(EventSink events, NoticeSink notices) {
 }
 
 void KafkaLedger::Clients::emit(const Event& event) {
-  if (std::holds_alternative<Received>(event)) troubles_.clear();  // it reads again
+  const bool received = std::holds_alternative<Received>(event);
+  if (received) troubles_.clear();  // it reads again
+  if (received || std::holds_alternative<LogPosition>(event) ||
+      std::holds_alternative<Reread>(event) || std::holds_alternative<Heard>(event)) {
+    heard_ = boot_now();
+  }
   if (!closing_ && events_) events_(event, boot_now());
 }
 
@@ -143,7 +148,7 @@ void KafkaLedger::Clients::on_timer() {
     check_topic_if_due(now);
     count_partitions_if_due(now);
     tail_->rescue_if_due(now);
-    if (writer_ && writer_->rescue_if_due(now)) {
+    if (writer_ && writer_->rescue_if_due(now, heard_)) {
       notice(Severity::warning, "no record was stored for long; a new producer goes on trying");
     }
     if (group_) group_->rejoin_if_due(now);

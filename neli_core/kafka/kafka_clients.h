@@ -79,6 +79,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   std::vector<RereadRequest> empty_logs_asked_;
   LocalTime next_topic_check_ = kLongAgo;
   LocalTime next_count_ = kLongAgo;
+  LocalTime heard_ = kLongAgo;  ///< when a log last answered
   milliseconds topic_check_pause_{0};
   std::string topic_trouble_;
   /// What was told, of reading and in general, and of writing; until that works again.

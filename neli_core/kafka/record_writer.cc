@@ -133,8 +133,11 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   }
 }
 
-bool RecordWriter::rescue_if_due(LocalTime now) {
-  if (failing_since_ == kNever || now - failing_since_ <= patience_) return false;
+bool RecordWriter::rescue_if_due(LocalTime now, LocalTime heard) {
+  if (failing_since_ == kNever) return false;
+  // The brokers are away: once they are back it has its time again.
+  if (now - heard > settings_.timing.lease) failing_since_ = now;
+  if (now - failing_since_ <= patience_) return false;
   patience_ = std::min(2 * patience_, std::max(kFailingMax, first_patience(settings_)));
   failing_since_ = now;
   replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);

@@ -40,9 +40,10 @@ class RecordWriter {
   void broadcast(std::uint32_t partition_count);
   /// Takes what came off the producer's queue; false: nothing was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
-  /// Replaces the client if for long nothing that was tried was stored: librdkafka's idempotent
-  /// producer was seen to refuse for ever after many records in a row had timed out.
-  bool rescue_if_due(LocalTime now);
+  /// Replaces the client if for long nothing that was tried was stored, though the logs answered
+  /// (the last time at `heard`): librdkafka's idempotent producer was seen to store nothing any
+  /// more after many records in a row had timed out.
+  bool rescue_if_due(LocalTime now, LocalTime heard);
   [[nodiscard]] bool idle() const;
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
   [[nodiscard]] std::size_t outstanding_count() const { return outstanding_.size(); }

@@ -113,7 +113,7 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
   ASSERT_TRUE(writer.open().has_value());
   writer.warm_up();
   const auto in_long = [] { return later(boot_now(), seconds{10}); };
-  EXPECT_FALSE(writer.rescue_if_due(in_long())) << "it tried nothing";
+  EXPECT_FALSE(writer.rescue_if_due(in_long(), in_long())) << "it tried nothing";
 
   const std::uint16_t port = broker_->port();
   close_broker();
@@ -121,11 +121,11 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
   ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(1); }));
   EXPECT_EQ(answers[1], std::vector{RD_KAFKA_RESP_ERR__MSG_TIMED_OUT});
   writer.write({Log{0}, 2, "two"});
-  EXPECT_FALSE(writer.rescue_if_due(boot_now())) << "not at the first failure";
-  EXPECT_TRUE(writer.rescue_if_due(in_long()));
+  EXPECT_FALSE(writer.rescue_if_due(boot_now(), boot_now())) << "not at the first failure";
+  EXPECT_TRUE(writer.rescue_if_due(in_long(), in_long()));
   EXPECT_EQ(replaced, 1);
   EXPECT_EQ(answers[2], std::vector{RD_KAFKA_RESP_ERR__PURGE_INFLIGHT});
-  EXPECT_FALSE(writer.rescue_if_due(in_long())) << "the next one has time, and more of it";
+  EXPECT_FALSE(writer.rescue_if_due(in_long(), in_long())) << "the next one has time, and more";
 
   open_broker(port);
   std::uint64_t seq = 2;
@@ -134,7 +134,24 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
     return answers.contains(seq - 1) &&
            answers[seq - 1] == std::vector{RD_KAFKA_RESP_ERR_NO_ERROR};
   }));
-  EXPECT_FALSE(writer.rescue_if_due(in_long())) << "it stores again";
+  EXPECT_FALSE(writer.rescue_if_due(in_long(), in_long())) << "it stores again";
+}
+
+TEST_F(FatalErrorTest, AWriterIsNotReplacedWhileTheBrokersAreAway) {
+  timing_.lease = milliseconds{300};
+  bool failed = false;
+  RecordWriter writer(settings(), *wakeup_, [&](std::uint64_t, rd_kafka_resp_err_t error) {
+    failed = error != RD_KAFKA_RESP_ERR_NO_ERROR;
+  });
+  ASSERT_TRUE(writer.open().has_value());
+  close_broker();
+  writer.write({Log{0}, 1, "one"});
+  ASSERT_TRUE(serve_until(writer, [&] { return failed; }));
+  const LocalTime begin = boot_now();
+  const LocalTime back = later(begin, seconds{60});
+  EXPECT_FALSE(writer.rescue_if_due(back, begin)) << "nothing was heard for a minute";
+  EXPECT_FALSE(writer.rescue_if_due(later(back, seconds{4}), later(back, seconds{4})));
+  EXPECT_TRUE(writer.rescue_if_due(later(back, seconds{6}), later(back, seconds{6})));
 }
 
 TEST_F(FatalErrorTest, AMemberLosesWhatItHadAndJoinsAgainAfterAPause) {
