@@ -19,19 +19,22 @@ namespace neliroute {
 /// Ends before the client does.
 class ClientLog {
  public:
-  ClientLog(rd_kafka_t* handle, QueueWakeup& wakeup)
+  /// `wakeup`: null for who looks by itself.
+  ClientLog(rd_kafka_t* handle, QueueWakeup* wakeup)
       : wakeup_(wakeup), queue_(rd_kafka_queue_new(handle)) {
     rd_kafka_set_log_queue(handle, queue_.get());
-    wakeup_.attach(queue_.get());
+    if (wakeup_) wakeup_->attach(queue_.get());
   }
-  ~ClientLog() { wakeup_.detach(queue_.get()); }
+  ~ClientLog() {
+    if (wakeup_) wakeup_->detach(queue_.get());
+  }
   ClientLog(const ClientLog&) = delete;
   ClientLog& operator=(const ClientLog&) = delete;
 
   /// Hands on every line there is. False: the handler ended this object, and so perhaps its owner.
   [[nodiscard]] bool serve(const std::function<void(const rd_kafka_event_t*)>& handler) {
-    const std::weak_ptr<bool> alive = alive_;
     while (const auto event = rdkafka::poll(queue_.get())) {
+      const std::weak_ptr<bool> alive = alive_;
       handler(event.get());
       if (alive.expired()) return false;
     }
@@ -40,7 +43,7 @@ class ClientLog {
 
  private:
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  QueueWakeup& wakeup_;
+  QueueWakeup* wakeup_;
   rdkafka::QueuePtr queue_;
 };
 

@@ -52,7 +52,7 @@ Result<void> GroupMember::join() {
   rd_kafka_poll_set_consumer(handle_.get());
   queue_.reset(rd_kafka_queue_get_consumer(handle_.get()));
   wakeup_.attach(queue_.get());
-  log_.emplace(handle_.get(), wakeup_);
+  log_.emplace(handle_.get(), &wakeup_);
   const rdkafka::TopicPartitionsPtr topics{rd_kafka_topic_partition_list_new(1)};
   rd_kafka_topic_partition_list_add(topics.get(), settings_.kafka.topic.c_str(),
                                     RD_KAFKA_PARTITION_UA);

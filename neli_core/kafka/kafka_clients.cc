@@ -84,13 +84,14 @@ void KafkaLedger::Clients::start(EventSink events, NoticeSink notices) {
 }
 
 void KafkaLedger::Clients::emit(const Event& event) {
+  const LocalTime now = boot_now();
   const bool received = std::holds_alternative<Received>(event);
   if (received) troubles_.clear();  // it reads again
   if (received || std::holds_alternative<LogPosition>(event) ||
       std::holds_alternative<Reread>(event) || std::holds_alternative<Heard>(event)) {
-    heard_ = boot_now();
+    heard_ = now;
   }
-  if (!closing_ && events_) events_(event, boot_now());
+  if (!closing_ && events_) events_(event, now);
 }
 
 void KafkaLedger::Clients::notice(Severity severity, std::string text) {

@@ -3,10 +3,12 @@
 #include <librdkafka/rdkafka.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "neli_core/kafka/client_config.h"
+#include "neli_core/kafka/client_log.h"
 #include "neli_core/kafka/clock.h"
 #include "neli_core/kafka/kafka_error.h"
 #include "neli_core/kafka/rdkafka_ptr.h"
@@ -53,7 +55,7 @@ class BoundedReader {
   rdkafka::HandlePtr handle_;
   rdkafka::TopicPtr topic_;
   rdkafka::QueuePtr queue_;
-  rdkafka::QueuePtr lines_;  ///< of the client's log, apart: see client_log.h
+  std::optional<ClientLog> log_;
   std::vector<Progress> logs_;
   std::size_t left_ = 0;
   bool replace_client_ = false;
@@ -75,8 +77,7 @@ Result<void> BoundedReader::open() {
   queue_.reset(rd_kafka_queue_new(handle_.get()));
   const rdkafka::QueuePtr main{rd_kafka_queue_get_main(handle_.get())};
   rd_kafka_queue_forward(main.get(), queue_.get());
-  lines_.reset(rd_kafka_queue_new(handle_.get()));
-  rd_kafka_set_log_queue(handle_.get(), lines_.get());
+  log_.emplace(handle_.get(), nullptr);
   return {};
 }
 
@@ -228,7 +229,8 @@ Result<void> BoundedReader::read() {
   consume();
   LocalTime silent_since = boot_now();
   while (left_ > 0) {
-    while (rdkafka::poll(lines_.get())) continue;  // what keeps it from reading is told as an error
+    // Lines are nobody's here: what keeps it from reading is told as an error.
+    static_cast<void>(log_->serve([](const rd_kafka_event_t*) {}));
     const auto event = rdkafka::poll(queue_.get(), kPollMs);
     const bool heard = event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH;
     if (heard) silent_since = boot_now();
@@ -236,7 +238,7 @@ Result<void> BoundedReader::read() {
       if (auto outcome = on_event(event.get()); !outcome) return outcome;
     }
     if (std::exchange(replace_client_, false)) {
-      lines_.reset();
+      log_.reset();
       queue_.reset();
       topic_.reset();
       if (auto outcome = open(); !outcome) return outcome;

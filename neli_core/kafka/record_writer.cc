@@ -18,19 +18,13 @@ void* opaque_of(std::uint64_t seq) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(seq));
 }
 
-// How long nothing may be stored before the client is replaced; doubled each time.
-milliseconds first_patience(const ClientSettings& settings) {
-  return std::max<milliseconds>(std::chrono::seconds{5}, 3 * settings.timing.lease);
-}
-constexpr milliseconds kFailingMax{60'000};
-
 }  // namespace
 
 RecordWriter::RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer answer)
     : settings_(settings),
       wakeup_(wakeup),
       answer_(std::move(answer)),
-      patience_(first_patience(settings_)) {}
+      patience_(std::max<milliseconds>(Patience::kFirst, 3 * settings_.timing.lease)) {}
 
 RecordWriter::~RecordWriter() {
   if (handle_) wakeup_.detach(queue_.get());
@@ -43,7 +37,7 @@ Result<void> RecordWriter::open() {
   queue_.reset(rd_kafka_queue_get_main(handle_.get()));
   topic_.reset(rd_kafka_topic_new(handle_.get(), settings_.kafka.topic.c_str(), nullptr));
   wakeup_.attach(queue_.get());
-  log_.emplace(handle_.get(), wakeup_);
+  log_.emplace(handle_.get(), &wakeup_);
   return {};
 }
 
@@ -78,7 +72,7 @@ void RecordWriter::broadcast(std::uint32_t partition_count) {
 void RecordWriter::note(rd_kafka_resp_err_t error) {
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
     failing_since_ = kNever;
-    patience_ = first_patience(settings_);
+    patience_.reset();
   } else if (failing_since_ == kNever && !is_own_doing(error)) {
     failing_since_ = boot_now();
   }
@@ -137,8 +131,8 @@ bool RecordWriter::rescue_if_due(LocalTime now, LocalTime heard) {
   if (failing_since_ == kNever) return false;
   // The brokers are away: once they are back it has its time again.
   if (now - heard > settings_.timing.lease) failing_since_ = now;
-  if (now - failing_since_ <= patience_) return false;
-  patience_ = std::min(2 * patience_, std::max(kFailingMax, first_patience(settings_)));
+  if (!patience_.is_over(now - failing_since_)) return false;
+  patience_.grow();
   failing_since_ = now;
   replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
   return true;

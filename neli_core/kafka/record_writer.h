@@ -14,6 +14,7 @@
 
 #include "neli_core/kafka/client_config.h"
 #include "neli_core/kafka/client_log.h"
+#include "neli_core/kafka/patience.h"
 #include "neli_core/kafka/queue_wakeup.h"
 #include "neli_core/kafka/rdkafka_ptr.h"
 #include "neli_core/ready.h"
@@ -67,7 +68,7 @@ class RecordWriter {
   std::vector<std::pair<std::uint64_t, rd_kafka_resp_err_t>> refused_;
   std::function<void()> before_;
   LocalTime failing_since_ = kNever;  ///< nothing was stored since
-  milliseconds patience_;
+  Patience patience_;
 };
 
 }  // namespace neliroute

@@ -14,10 +14,6 @@ namespace {
 constexpr std::int64_t kFirstSpan = 16;
 constexpr std::int64_t kSpanGrowth = 8;
 
-// How long a log may owe an answer before the client is replaced; doubled each time.
-constexpr milliseconds kPatience{5000};
-constexpr milliseconds kPatienceMax{60'000};
-
 }  // namespace
 
 Tail::Tail(ClientFactory make_client, QueueWakeup& wakeup, TailOptions options, EventSink events,
@@ -27,8 +23,7 @@ Tail::Tail(ClientFactory make_client, QueueWakeup& wakeup, TailOptions options, 
       options_(std::move(options)),
       events_(std::move(events)),
       notices_(std::move(notices)),
-      logs_(options_.log_count),
-      patience_(kPatience) {}
+      logs_(options_.log_count) {}
 
 Tail::~Tail() { release_client(); }
 
@@ -41,7 +36,7 @@ Result<void> Tail::open() {
   const rdkafka::QueuePtr main{rd_kafka_queue_get_main(handle_.get())};
   rd_kafka_queue_forward(main.get(), queue_.get());
   wakeup_.attach(queue_.get());
-  log_.emplace(handle_.get(), wakeup_);
+  log_.emplace(handle_.get(), &wakeup_);
   return {};
 }
 
@@ -75,11 +70,11 @@ void Tail::replace_client() {
 
 void Tail::rescue_if_due(LocalTime now) {
   const bool owed = std::any_of(logs_.begin(), logs_.end(), [&](const LogTail& t) {
-    return t.asked_at != kNever && now - t.asked_at > patience_;
+    return t.asked_at != kNever && patience_.is_over(now - t.asked_at);
   });
   if (std::exchange(replace_soon_, false)) return replace_client();
   if (!owed && handle_) return;
-  patience_ = std::min(2 * patience_, kPatienceMax);
+  patience_.grow();
   for (LogTail& t : logs_) {
     if (t.asked_at != kNever) t.asked_at = now;
   }
@@ -278,7 +273,7 @@ void Tail::begin(Log log, std::int64_t start, std::optional<BrokerTime> began) {
   t.asked_at = kNever;
   t.from_end = false;
   t.dated = false;
-  patience_ = kPatience;
+  patience_.reset();
   events_(TailStarted{log, start, t.end, began, t.from_beginning}, boot_now());
 }
 
@@ -297,7 +292,7 @@ bool Tail::reread(const RereadRequest& request) {
 bool Tail::answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped) {
   const RereadRequest request = *std::exchange(tail(log).reread, std::nullopt);
   tail(log).asked_at = kNever;
-  patience_ = kPatience;
+  patience_.reset();
   std::optional<RecordIdentity> found;
   if (value != nullptr && offset == request.offset) found = identity_of(*value, stamped);
   events_(Reread{log, request.question, request.offset, found}, boot_now());

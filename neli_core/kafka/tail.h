@@ -24,6 +24,7 @@
 
 #include "neli_core/event.h"
 #include "neli_core/kafka/client_log.h"
+#include "neli_core/kafka/patience.h"
 #include "neli_core/kafka/queue_wakeup.h"
 #include "neli_core/kafka/rdkafka_ptr.h"
 #include "neli_core/ledger.h"
@@ -125,7 +126,7 @@ class Tail {
   rdkafka::QueuePtr queue_;
   std::optional<ClientLog> log_;
   std::vector<LogTail> logs_;
-  milliseconds patience_;
+  Patience patience_;  ///< with a log that owes its answer
   bool replace_soon_ = false;
   std::string topic_id_;  ///< as the clients name it; outlives them
 };

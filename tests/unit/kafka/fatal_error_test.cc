@@ -69,13 +69,22 @@ class FatalErrorTest : public testing::Test {
   std::shared_ptr<QueueWakeup> wakeup_ = std::make_shared<QueueWakeup>(io_.get_executor());
 };
 
-TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
+/// A writer, what it answered for each record, and how often its client was replaced.
+struct NotedWriter {
+  NotedWriter(const ClientSettings& settings, QueueWakeup& wakeup)
+      : writer(settings, wakeup, [this](std::uint64_t seq, rd_kafka_resp_err_t error) {
+          answers[seq].push_back(error);
+        }) {
+    writer.before_replacement([this] { ++replaced; });
+  }
   std::map<std::uint64_t, std::vector<rd_kafka_resp_err_t>> answers;
-  RecordWriter writer(settings(), *wakeup_, [&](std::uint64_t seq, rd_kafka_resp_err_t error) {
-    answers[seq].push_back(error);
-  });
   int replaced = 0;
-  writer.before_replacement([&] { ++replaced; });
+  RecordWriter writer;
+};
+
+TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
+  NotedWriter noted(settings(), *wakeup_);
+  auto& [answers, replaced, writer] = noted;
   ASSERT_TRUE(writer.open().has_value());
   writer.warm_up();
   writer.write({Log{0}, 1, "one"});
@@ -104,12 +113,8 @@ TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
 // A producer that only times out, as one does that waits for ever for what it has lost count of.
 TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
   timing_.lease = milliseconds{300};
-  std::map<std::uint64_t, std::vector<rd_kafka_resp_err_t>> answers;
-  RecordWriter writer(settings(), *wakeup_, [&](std::uint64_t seq, rd_kafka_resp_err_t error) {
-    answers[seq].push_back(error);
-  });
-  int replaced = 0;
-  writer.before_replacement([&] { ++replaced; });
+  NotedWriter noted(settings(), *wakeup_);
+  auto& [answers, replaced, writer] = noted;
   ASSERT_TRUE(writer.open().has_value());
   writer.warm_up();
   const auto in_long = [] { return later(boot_now(), seconds{10}); };
