@@ -1,8 +1,10 @@
 """Where figures were taken: the machine and the versions. Figures without them say nothing."""
+import json
 import os
 import platform
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from harness import deps
@@ -29,7 +31,18 @@ def described():
             "kernel": platform.release(), "load_at_start": os.getloadavg()[0]}
 
 
-def versions(kafka):
-    """Of all that takes part."""
-    return {"kafka": kafka, "java": first_line(deps.need("java"), "-version"),
-            "neliroute": first_line(tool_path(), "--version")}
+def context(**versions):
+    """Where, by which command and with which programs figures were taken; Kafka's and what else
+    takes part are given.
+    """
+    return {"command": " ".join(sys.argv), "machine": described(),
+            "versions": {"java": first_line(deps.need("java"), "-version"),
+                         "neliroute": first_line(tool_path(), "--version"), **versions}}
+
+
+def save(file, result):
+    """Writes all figures, also when more are to come: a long run that is ended keeps its own."""
+    if file:
+        fresh = Path(f"{file}.new")
+        fresh.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        fresh.replace(file)

@@ -13,7 +13,6 @@ exclusive mode, or if an assignment at rest is not balanced.
 """
 import argparse
 import contextlib
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -81,8 +80,7 @@ def arguments():
 
 def context(options, made):
     """Everything needed to take the figures again."""
-    return {"command": " ".join(sys.argv), "machine": machine.described(),
-            "versions": machine.versions(KAFKA), "session_ms": options.session_ms,
+    return {**machine.context(kafka=KAFKA), "session_ms": options.session_ms,
             "heartbeat_ms": options.session_ms // 10, "mode": options.mode, "seed": options.seed,
             "peak": options.peak, "first": made.first, "walk": [str(one) for one in made.events]}
 
@@ -114,8 +112,7 @@ def walked(kafka, folder, assignor, partitions, made, options):
 def save(result, path):
     """The JSON so far."""
     result["failures"] = failures(result["cells"])
-    if path:
-        Path(path).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    machine.save(path, result)
 
 
 @contextlib.contextmanager

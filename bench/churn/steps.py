@@ -6,9 +6,9 @@ often than that took, or came back, is a double move, and counted apart.
 import collections
 import dataclasses
 import math
-import statistics
 
 from harness import checker
+from spread import median_p90_worst
 
 # What prediction and reality must have in common, by the simulator's names. Who keeps to what was
 # may do so in several ways: what one of them gains is his who drew up the assignment.
@@ -44,12 +44,10 @@ def counts(noted):
 
 def spread(values, scale=1000.0):
     """Median, 90th percentile and worst; times in milliseconds."""
-    ordered = sorted(value * scale for value in values)
-    if not ordered:
+    if not values:
         return None
-    ninety = ordered[min(len(ordered) - 1, int(len(ordered) * 0.9))]
-    return {"median": round(statistics.median(ordered), 3), "p90": round(ninety, 3),
-            "worst": round(ordered[-1], 3)}
+    found = median_p90_worst([value * scale for value in values])
+    return {name: round(value, 3) for name, value in zip(("median", "p90", "worst"), found)}
 
 
 def measured(noted, end, intervals):

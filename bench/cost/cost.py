@@ -9,7 +9,6 @@ of an owner and of a watcher, the broker's processor time, and the records that 
 beside what the formulas of docs/benchmarks.md say.
 """
 import argparse
-import json
 import statistics
 import sys
 import tempfile
@@ -21,7 +20,7 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 sys.path.insert(0, str(REPOSITORY / "bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import machine  # noqa: E402
-import sockets  # noqa: E402
+from meter import Meter  # noqa: E402
 from harness import children, deps  # noqa: E402
 from harness.children import boot_now, wait_until  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
@@ -96,32 +95,6 @@ def arguments():
     return options
 
 
-class Meter:
-    """Use of the machine by some processes, between two looks."""
-
-    def __init__(self, pids):
-        self.pids = pids
-        self.began = boot_now()
-        self.cpu = {pid: children.cpu_seconds(pid) for pid in pids}
-        self.traffic = sockets.traffic()
-
-    def rates(self):
-        """pid -> percent of a core, MiB resident, kB and requests a second."""
-        seconds = boot_now() - self.began
-        traffic = sockets.traffic()
-        found = {}
-        for pid in self.pids:
-            went = traffic.get(pid, sockets.Traffic()).since(
-                self.traffic.get(pid, sockets.Traffic()))
-            found[pid] = {
-                "cpu_percent": (children.cpu_seconds(pid) - self.cpu[pid]) / seconds * 100,
-                "resident_mib": children.resident_bytes(pid) / 2**20,
-                "sent_kb_s": went.sent / seconds / 1000,
-                "received_kb_s": went.received / seconds / 1000,
-                "requests_s": went.requests / seconds}
-        return found
-
-
 def medians(rows):
     """The middle of each figure."""
     return {name: statistics.median(row[name] for row in rows) for name in rows[0]}
@@ -161,9 +134,7 @@ def measure(kafka, folder, cell, window):
             broker = kafka.nodes[0].child.pid
             records = ends(kafka, cell)
             meter = Meter([*owners, broker] + ([watcher.pid] if watcher else []))
-            # A window of time is what is measured here.
-            wait_until(lambda: boot_now() >= meter.began + window, window + 5, "the window")
-            rates = meter.rates()
+            rates = meter.after(window)
             records = ends(kafka, cell) - records
             seconds = boot_now() - meter.began
         finally:
@@ -205,6 +176,7 @@ def table(results):
 def main():
     """All cells on one broker, a topic each."""
     options = arguments()
+    context = machine.context(kafka=options.version)
     results = []
     with tempfile.TemporaryDirectory(prefix="neliroute-cost-") as folder:
         with KafkaBroker(options.version, session_ms=3000, heartbeat_ms=300) as kafka:
@@ -214,11 +186,8 @@ def main():
                       "of a core", flush=True)
                 kafka.admin.delete_topic(cell.name)
     print(table(results))
-    if options.json:
-        report = {"bench": "cost", "command": " ".join(sys.argv), "machine": machine.described(),
-                  "versions": machine.versions(options.version), "window_s": options.window,
-                  "cells": results}
-        Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    machine.save(options.json, {"bench": "cost", **context, "window_s": options.window,
+                                "cells": results})
     over = [row["name"] for row in results if row["records_s"] > 1.05 * row["most_records_s"]]
     if over:
         print(f"more records than the formula allows: {', '.join(over)}", file=sys.stderr)

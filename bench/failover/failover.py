@@ -19,10 +19,11 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 sys.path.insert(0, str(REPOSITORY / "bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures  # noqa: E402
+import machine  # noqa: E402
 from group import Group  # noqa: E402
 from harness import deps  # noqa: E402
-from harness.children import boot_now, wait_until  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
+from meter import Meter  # noqa: E402
 
 # version -> (protocol, session ms, the tool's options)
 KAFKAS = {"4.1.1": ("consumer", 500, {"interval": "100ms"}),
@@ -65,14 +66,8 @@ class Bench:
 
     def idle(self, fleet):
         """Use of one core in percent, and resident bytes, of each process at rest."""
-        live = fleet.live()
-        before = [owner.cpu_seconds() for owner in live]
-        began = boot_now()
-        # A window of time is what is measured here.
-        wait_until(lambda: boot_now() >= began + self.options.idle, self.options.idle + 5, "idle")
-        seconds = boot_now() - began
-        cpu = [(owner.cpu_seconds() - then) / seconds * 100 for owner, then in zip(live, before)]
-        return cpu, [owner.resident_bytes() / 2**20 for owner in live]
+        used = Meter([owner.pid for owner in fleet.live()]).after(self.options.idle).values()
+        return [one["cpu_percent"] for one in used], [one["resident_mib"] for one in used]
 
     def non_exclusive(self):
         """Kills, leaves and idle use."""
@@ -110,7 +105,7 @@ def main():
             result.update(bench.exclusive())
             result["moves"] = moves + result["moves"]
     print(figures.table(result))
-    figures.save(options.json, result)
+    machine.save(options.json, result)
     sys.exit(1 if result["violations"] or result["exclusive_violations"] else 0)
 
 

@@ -1,29 +1,13 @@
 """The failover bench's figures: where they were taken, and a table of them."""
-import json
 import statistics
-import sys
-from pathlib import Path
 
 import machine
-
-
-def machine_and_versions(**versions):
-    """Where, by which command and with which programs figures were taken."""
-    return {"command": " ".join(sys.argv), "machine": machine.described(),
-            "versions": {**machine.versions(versions["kafka"]), **versions}}
-
-
-def save(file, result):
-    """Writes all figures, also when more are to come: a long run that is ended keeps its own."""
-    if file:
-        fresh = Path(f"{file}.new")
-        fresh.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        fresh.replace(file)
+import spread
 
 
 def context(options, bench):
     """Everything needed to take the figures again."""
-    return {**machine_and_versions(kafka=options.version),
+    return {**machine.context(kafka=options.version),
             "protocol": bench.protocol, "session_ms": bench.session_ms,
             "heartbeat_ms": bench.session_ms // 10, "settings": bench.settings,
             "processes": options.processes, "partitions": options.partitions,
@@ -34,9 +18,7 @@ def _row(what, values, form="{:.0f}", unit=""):
     """median, 90th percentile and worst of some values."""
     if not values:
         return f"  {what:<44} {'none':>8}"
-    ordered = sorted(values)
-    ninety = ordered[min(len(ordered) - 1, int(len(ordered) * 0.9))]
-    cells = [form.format(x) for x in (statistics.median(ordered), ninety, ordered[-1])]
+    cells = [form.format(x) for x in spread.median_p90_worst(values)]
     return f"  {what:<44} " + " ".join(f"{cell:>8}" for cell in cells) + f" {unit} ({len(values)})"
 
 

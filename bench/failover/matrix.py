@@ -25,6 +25,7 @@ sys.path.insert(0, str(REPOSITORY / "bench"))
 sys.path.insert(0, str(REPOSITORY / "tests" / "chaos"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures  # noqa: E402
+import machine  # noqa: E402
 import network  # noqa: E402
 from group import Group  # noqa: E402
 from harness import deps  # noqa: E402
@@ -164,13 +165,13 @@ def main():
         deps.admin_classes(VERSIONS[protocol])  # from inside there is no way out to the world
     if any(cell.cuts for cell in wanted):
         network.enter()
-    context = figures.machine_and_versions(kafka=sorted({VERSIONS[cell.protocol]
+    context = machine.context(kafka=sorted({VERSIONS[cell.protocol]
                                                          for cell in wanted}))
     result = {**context, "slots": SLOTS, "cells": []}
 
     def keep(row):
         result["cells"].append(row)
-        figures.save(options.json, result)
+        machine.save(options.json, result)
     with tempfile.TemporaryDirectory(prefix="neliroute-bench-") as folder:
         run(wanted, Path(folder), keep)
     print(figures.matrix(result))

@@ -182,7 +182,7 @@ def main():
     versions = {"kafka": deps.DEFAULT_VERSION, "zookeeper": elections.ZOOKEEPER,
                 "curator": elections.CURATOR, "jetcd": elections.JETCD,
                 "etcd": machine.first_line(deps.need("etcd"), "--version").split()[-1]}
-    context = figures.machine_and_versions(**versions)
+    context = machine.context(**versions)
     elections.classes("LatchMember", elections.zookeeper_jars())
     elections.classes("CampaignMember", elections.etcd_jars())
     result = {**context, "kills": options.kills, "slots": SLOTS, "mode": MODE,
@@ -194,7 +194,7 @@ def main():
     def keep(row):
         result["cells"].append(row)
         add_ratios(result["cells"])
-        figures.save(options.json, result)
+        machine.save(options.json, result)
     with tempfile.TemporaryDirectory(prefix="neliroute-bench-") as folder:
         run(options, Path(folder), keep)
     print(table(result))

@@ -72,7 +72,7 @@ def context(quick):
     governor = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     return {
         "format": compare.FORMAT, "what": compare.WHAT, "quick": quick, "commit": commit(),
-        "began": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "began": utc_now(),
         "machine": {**machine.described(),
                     "governor": governor.read_text().strip() if governor.exists() else "none"},
         "versions": {"neliroute": machine.first_line(tool_path(), "--version"),
@@ -118,6 +118,16 @@ def execute(words, log, seconds):
                 raise
 
 
+def utc_now():
+    """For the record."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+def tail(log):
+    """The end of a bench's log."""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:])
+
+
 def measure(part, name, run, out):
     """One run of a part; what it gave, or None and why on the output."""
     files = {"json": out / "runs" / f"{part.name}.{name}.json", "cache": out / "cache"}
@@ -136,15 +146,14 @@ def measure(part, name, run, out):
         result = json.loads(files["json"].read_text(encoding="utf-8"))
         made = [figure.as_row() for figure in part.figures(result)]
     except (OSError, ValueError, KeyError) as error:
-        tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
-        print("\n".join(tail))
+        print(tail(log))
         print(f"bench: error: {part.name} {name}, exit code {code}: "
               f"{type(error).__name__}: {error}", flush=True)
         return None
     print(f"bench: {part.name} {name} took {seconds:g} s, {len(made)} figures"
           + (f", EXIT CODE {code}" if code else ""), flush=True)
     if code:
-        print("\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]))
+        print(tail(log))
     known = {key: result[key] for key in part.parameters}
     return {"command": " ".join(words), "exit_code": code, "seconds": seconds,
             "parameters": {"arguments": list(run.arguments), **known},
@@ -177,8 +186,7 @@ def measure_all(options):
         whole["parts"] = earlier(target, whole, [part.name for part in selected])
     content = True
     for part in selected:
-        whole["parts"][part.name] = {"began": datetime.datetime.now(datetime.timezone.utc)
-                                     .isoformat(timespec="seconds"), "runs": {}}
+        whole["parts"][part.name] = {"began": utc_now(), "runs": {}}
         for name, run in part.runs(options.quick).items():
             made = measure(part, name, run, out)
             content &= made is not None and made["exit_code"] == 0

@@ -228,14 +228,6 @@ class Owner:
             return ""
         return self.errors.read_text(encoding="utf-8", errors="replace")[-size:]
 
-    def cpu_seconds(self):
-        """User and system time it used so far."""
-        return children.cpu_seconds(self.pid)
-
-    def resident_bytes(self):
-        """Its resident set now."""
-        return children.resident_bytes(self.pid)
-
 
 class Fleet:
     """The owner processes of one group on one broker; none outlives the `with` block."""

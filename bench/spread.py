@@ -1,0 +1,9 @@
+"""Of many measurements, the three that the benches tell."""
+import statistics
+
+
+def median_p90_worst(values):
+    """The middle one, the one that nine of ten do not exceed, and the greatest."""
+    ordered = sorted(values)
+    ninety = ordered[min(len(ordered) - 1, int(len(ordered) * 0.9))]
+    return statistics.median(ordered), ninety, ordered[-1]
