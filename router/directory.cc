@@ -27,7 +27,7 @@ void Directory::on(const TailStarted& event, LocalTime now) {
   view = {true, event.end, now, now};
   for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
     Hint& hint = hints_[p];
-    hint.lost = event.end <= std::max(hint.epoch.offset, hint.next_epoch.offset);
+    hint.doubtful = !hint.owner;
   }
 }
 
@@ -78,7 +78,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   const auto claim = [&](Partition partition) {
     if (log_of(partition) != event.log) return;
     Hint& hint = hints_[partition.value()];
-    forget_lost(hint, event.log, now);
+    forget_doubtful(hint, event.log, now);
     if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
     if (hint.owner && hint.owner->id == record.id) return;  // its renewals will say so
     hint.next = who;
@@ -122,7 +122,7 @@ void Directory::on_renewal(const Received& event, const Record& record, LocalTim
 void Directory::renew(Partition partition, const Epoch& epoch, const Record& record,
                       const PeerPtr& who, LocalTime now) {
   Hint& hint = hints_[partition.value()];
-  forget_lost(hint, log_of(partition), now);
+  forget_doubtful(hint, log_of(partition), now);
   if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
   const bool draining = record.draining.contains(partition);
   if (!draining && !record.leading.contains(partition)) {
@@ -138,7 +138,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   hint.owner = who;
   hint.epoch = epoch;
   hint.released = false;
-  hint.lost = false;
+  hint.doubtful = false;
   hint.draining = draining;
   if (hint.next && hint.next_epoch <= epoch) {
     hint.next.reset();
@@ -173,12 +173,14 @@ void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
   if (hint.owner && hint.owner->id == id) lose_owner(partition, at);
 }
 
-// A log that lost acknowledged records goes on below the epochs that were read from it, with the
-// same inc. T* after its tail started nobody leads any more by what was lost.
-void Directory::forget_lost(Hint& hint, Log log, LocalTime now) const {
-  if (!hint.lost || hint.owner || now < history_until(log)) return;
-  hint.lost = hint.released = false;
-  hint.epoch.offset = hint.next_epoch.offset = kNoEpoch.offset;
+// A log that lost acknowledged records goes on below the epochs that were read from it: with lower
+// offsets, and, if what told of a greater inc was lost too, with a lower inc. Where it ends now
+// says nothing, it may have grown since. T* after its tail started nobody leads any more by what
+// was lost, and whoever does lead renews.
+void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
+  if (!hint.doubtful || hint.owner || now < history_until(log)) return;
+  hint.doubtful = hint.released = false;
+  hint.epoch = hint.next_epoch = kNoEpoch;
 }
 
 // The epoch stays, so that nothing older is believed later.

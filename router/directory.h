@@ -37,8 +37,8 @@ struct Hint {
   /// The epoch was released, which is final: a renewal that arrives behind it revives nobody.
   bool released = false;
   bool draining = false;
-  /// The log ended below the epoch when its tail last started: see Directory::forget_lost().
-  bool lost = false;
+  /// The epoch was known before the tail last started: see Directory::forget_doubtful().
+  bool doubtful = false;
   LocalTime until = kLongAgo;
   /// Who claimed after the owner, and has not led yet.
   PeerPtr next;
@@ -102,7 +102,7 @@ class Directory {
   void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,
              LocalTime now);
   void lose_owner(Partition partition, LocalTime at);
-  void forget_lost(Hint& hint, Log log, LocalTime now) const;
+  void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
   void note_change(Partition partition);
   const PeerPtr& peer(const Record& record);
   [[nodiscard]] Log log_of(Partition p) const { return neliroute::log_of(p, options_.logs); }
