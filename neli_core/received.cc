@@ -149,6 +149,7 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
     release(partition, epoch);
     if (p.own) p.own->outlived = true;
     p.claim_due = p.assigned;
+    p.last_claim_written = kLongAgo;  // the broker took it, so the next one need not wait
     return;
   }
   // Rule 2: wanted no more. Rule 8: nor by who is leaving. (What is held unassigned drains.)

@@ -24,19 +24,22 @@ LocalTime Directory::history_until(Log log) const {
 
 void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
-  view = {true, event.end, now, now};
+  view = {true, event.end, now, now, now};
   for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
     Hint& hint = hints_[p];
     hint.doubtful = !hint.owner;
   }
 }
 
-void Directory::on(const LogPosition& event, LocalTime now) {
-  logs_[event.log.value()].last_answer = now;
-}
+void Directory::on(const LogPosition& event, LocalTime now) { answered(event.log, now); }
 
-void Directory::on(const Reread& event, LocalTime now) {
-  logs_[event.log.value()].last_answer = now;
+void Directory::on(const Reread& event, LocalTime now) { answered(event.log, now); }
+
+// After a silence, of the log or of this process, what comes first may be long out of date.
+void Directory::answered(Log log, LocalTime now) {
+  LogView& view = logs_[log.value()];
+  if (now - view.last_answer > lease_bound_ / 2) view.reading_since = now;
+  view.last_answer = now;
 }
 
 void Directory::on(const GapFound& event, LocalTime) {
@@ -55,7 +58,7 @@ void Directory::on(const GapFound& event, LocalTime) {
 void Directory::on(const Received& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
   if (!view.started) return;
-  view.last_answer = now;
+  answered(event.log, now);
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
   if (record->lease) lease_bound_ = std::max(lease_bound_, *record->lease);
@@ -176,9 +179,12 @@ void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
 // A log that lost acknowledged records goes on below the epochs that were read from it: with lower
 // offsets, and, if what told of a greater inc was lost too, with a lower inc. Where it ends now
 // says nothing, it may have grown since. T* after its tail started nobody leads any more by what
-// was lost, and whoever does lead renews.
+// was lost, and whoever does lead renews, which keeps the log from being silent for T*/2; so what
+// is read another T*/2 later was written after that.
 void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
-  if (!hint.doubtful || hint.owner || now < history_until(log)) return;
+  if (!hint.doubtful || hint.owner) return;
+  const LocalTime since = logs_[log.value()].reading_since;
+  if (now < later(since, lease_bound_ + lease_bound_ / 2)) return;
   hint.doubtful = hint.released = false;
   hint.epoch = hint.next_epoch = kNoEpoch;
 }

@@ -94,6 +94,7 @@ class Directory {
     std::int64_t end_at_start = 0;
     LocalTime started_at = kLongAgo;
     LocalTime last_answer = kLongAgo;
+    LocalTime reading_since = kLongAgo;  ///< without a silence of T*/2
   };
   void on_claim(const Received& event, const Record& record, LocalTime now);
   void learn_mode(const Record& record);
@@ -102,6 +103,7 @@ class Directory {
   void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,
              LocalTime now);
   void lose_owner(Partition partition, LocalTime at);
+  void answered(Log log, LocalTime now);
   void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
   void note_change(Partition partition);
   const PeerPtr& peer(const Record& record);
