@@ -22,7 +22,7 @@ void Induction::evaluate(Partition partition) {
     ++counters_.lapses;
     const bool over = p.own->superseded;
     stop(partition, StopReason::lapsed, p.own->lease_until);
-    if (over) drop(partition);
+    over ? drop(partition) : note_state_change(partition);
   }
   if (p.barrier) next = std::min(next, run_barrier_clock(partition));
   if (p.own && !p.own->leading && may_lead(partition)) {
@@ -106,7 +106,6 @@ void Induction::stop(Partition partition, StopReason reason, LocalTime at) {
   // Who lapsed hears of the deadline and that it is over in one; it need not be told again.
   p.barrier = Barrier{p.own->epoch, p.own->lease_until, now_, now_ >= p.own->lease_until, false};
   ++barrier_count_;
-  note_state_change(partition);
 }
 
 // Gives the epoch up for ever. Its release follows the barrier, if one runs under it.

@@ -177,7 +177,8 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
   set_epoch_lease(partition);
   if (next.leading) announce(TransitionKind::acquired, partition, epoch, now_);
   if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch, now_);
-  note_state_change(partition);
+  // Who only waits yet has nothing to say that the claim did not.
+  if (next.leading) note_state_change(partition);
 }
 
 // Rule 4: the newest claim ends every earlier epoch. Exclusive mode stops at once; non-exclusive

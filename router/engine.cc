@@ -184,13 +184,25 @@ void Engine::tell(const std::vector<Transition>& transitions) {
         const auto self = weak.lock();
         if (!self) return;
         // Never from inside the handler: the state machine is not to be re-entered.
-        boost::asio::post(self->strand_, [self, p, epoch] {
-          if (!self->closed_) self->on_event(BarrierDone{p, epoch}, self->clock_());
-        });
+        boost::asio::post(self->strand_, [self, p, epoch] { self->on_barrier_done({p, epoch}); });
       });
     }
     if (on_transition_ && !abandoned_) on_transition_(t, std::move(token));
   }
+}
+
+// Partitions stop together, and their barriers end together: their releases share a record.
+void Engine::on_barrier_done(const BarrierDone& done) {
+  barriers_done_.push_back(done);
+  if (barriers_done_.size() > 1) return;
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    const auto all = std::exchange(self->barriers_done_, {});
+    if (self->closed_) return;
+    const LocalTime now = self->last_now_ = std::max(self->clock_(), self->last_now_);
+    self->directory_.tick(now);
+    for (const BarrierDone& one : all) self->core_->step(one, now);
+    self->carry_out(now);
+  });
 }
 
 void Engine::set_transition_handler(TransitionHandler handler) {

@@ -67,6 +67,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void carry_out(LocalTime now);
   void publish(const std::vector<Transition>& transitions);
   void tell(const std::vector<Transition>& transitions);
+  void on_barrier_done(const BarrierDone& done);
   void replay_leading();
   void fail(const Error& error);
   void log(const Notice& notice) const;
@@ -101,6 +102,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::uint64_t question_ = 0;
   LocalTime next_probe_ = kLongAgo;
   LocalTime last_now_ = kLongAgo;
+  std::vector<BarrierDone> barriers_done_;
   LocalTime armed_for_ = kNever;
   bool closing_ = false;
   bool closed_ = false;

@@ -112,6 +112,17 @@ TEST(Engine, a_dropped_token_is_a_completed_one_and_nobody_listening_is_one_too)
   }
 }
 
+// Each record wakes every reader of the log.
+TEST(Engine, barriers_that_end_together_share_a_release) {
+  Leading rig({Mode::exclusive});
+  rig.listen();
+  const std::size_t before = rig.ledger->written[0].size();
+  rig.append(0, kExclusiveB.claim("0,2"));
+  EXPECT_TRUE(rig.told("released 0 unowned"));
+  EXPECT_TRUE(rig.told("released 2 unowned"));
+  EXPECT_EQ(rig.ledger->written[0].size(), before + 2) << "the claim, and one record more";
+}
+
 TEST(Engine, a_token_that_is_completed_inside_of_the_handler_does_not_re_enter) {
   Leading rig({Mode::exclusive});
   bool inside = false;
