@@ -49,8 +49,6 @@ struct LogState {
 
   // What is written.
   std::int64_t greatest_inc = 0;  ///< 0: none known
-  /// Broker time of the log's very first record, if it is known.
-  std::int64_t least_inc = 0;
   LocalTime next_renewal = kNever;
   bool renewal_due = false;    ///< the periodic one
   bool state_changed = false;  ///< one at once, apart from the periodic one

@@ -142,7 +142,8 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
   if (p.claim && p.claim->seq <= record.seq) p.claim.reset();
   const Epoch greatest = p.history.greatest();
   p.history.own_claim(epoch, options_.id);
-  const bool falls = epoch <= greatest || epoch.inc < l.least_inc;
+  // Whose epoch has the greatest inc is not known, and may lie below the tail's start.
+  const bool falls = epoch <= greatest || epoch.inc < l.greatest_inc;
   if (falls && !mutated(Mutation::inc_plus_one)) {
     // The topic was made again, or it comes late and knew less; an epoch must never fall.
     if (epoch <= greatest) l.greatest_inc = std::max(l.greatest_inc, next_inc(greatest.inc));

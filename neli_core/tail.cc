@@ -32,8 +32,7 @@ void Induction::note_beginning(Log which, BrokerTime began) {
   // A sender may stamp what it likes; beyond this, no claim of ours would be readable.
   if (began.time_since_epoch().count() > kIncAhead) return;
   LogState& l = log(which);
-  l.least_inc = std::max(l.least_inc, began.time_since_epoch().count());
-  l.greatest_inc = std::max(l.greatest_inc, l.least_inc);
+  l.greatest_inc = std::max(l.greatest_inc, began.time_since_epoch().count());
 }
 
 void Induction::on(const LogPosition& event) {

@@ -112,6 +112,27 @@ TEST(Epoch, one_not_greater_than_every_epoch_known_is_released_and_claimed_anew)
   EXPECT_EQ(a.count(TransitionKind::acquired), 1u) << "never the one that was released";
 }
 
+// Found by the simulator (exclusive, seed 11446): the epoch with the greatest inc lay below what a
+// process reads that was cut off, and only others' records told of its inc.
+TEST(Epoch, one_whose_inc_others_had_outgrown_is_released_and_claimed_anew) {
+  for (const bool renewed : {false, true}) {
+    Rig rig;
+    auto& a = rig.start(1, "a");
+    a.hold = true;
+    Record other = renewed ? renewal_of(9, {1'750'000'000'000, 0}, "3", "3")
+                           : claim_of(9, "3", 1'750'000'000'000);
+    if (renewed) other.max_inc = 1'800'000'000'000;
+    rig.append(kLog, other);
+    rig.assign(a, "0");  // does not know of it yet
+    a.hold = false;
+    rig.settle();
+    EXPECT_TRUE(a.leads(0, rig.now()));
+    EXPECT_EQ(a.core.epoch(kP0)->inc, renewed ? 1'800'000'000'000 : 1'750'000'000'000);
+    EXPECT_EQ(a.count(TransitionKind::acquired), 1u);
+    EXPECT_EQ(a.records(RecordType::release).size(), 1u);
+  }
+}
+
 TEST(Epoch, one_older_than_the_log_s_first_record_is_not_taken) {
   Rig rig;
   rig.append(kLog, "of long ago");
