@@ -163,7 +163,8 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
   next.claim_read = now_;
   if (options_.believe_broker_time && event.log_append_time) next.claim_stamp = event.stamped;
   next.draining = draining && !p.assigned;
-  if (p.own && !p.own->superseded) {
+  // Who drains leads on to the end of its lease; where only one may lead it stopped already.
+  if (p.own && (!p.own->superseded || !exclusive())) {
     next.lease_until = std::max(next.lease_until, p.own->lease_until);
   }
   if (p.own) {

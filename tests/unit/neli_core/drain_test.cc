@@ -134,6 +134,24 @@ TEST(Rule4, non_exclusive_drain_ends_with_the_lease) {
   EXPECT_FALSE(a.core.epoch(kP0));
 }
 
+// Found by the simulator (non-exclusive, seed 905).
+TEST(Rule4, an_own_claim_that_comes_late_ends_no_drain) {
+  Rig rig;
+  auto& a = leader_of_0(rig);
+  const Epoch epoch = *a.core.epoch(kP0);
+  rig.append(kLog, claim_of(9, "0", epoch.inc));
+  rig.settle();
+  ASSERT_EQ(a.last(TransitionKind::draining, 0)->epoch, epoch);
+  rig.append(kLog, claim_of(1, "0", epoch.inc));  // nobody knows any more when it was sent
+  rig.settle();
+  EXPECT_TRUE(a.leads(0, rig.now()));
+  EXPECT_GT(*a.core.epoch(kP0), epoch);
+  EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
+  rig.run_for(3s);
+  EXPECT_TRUE(a.leads(0, rig.now())) << "its renewals count again";
+  EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
+}
+
 TEST(Rule4, superseded_while_looking_releases_at_once) {
   Rig rig(exclusive());
   auto& a = rig.start(1, "a");
