@@ -38,7 +38,7 @@ void Directory::on(const Reread& event, LocalTime now) { answered(event.log, now
 // After a silence, of the log or of this process, what comes first may be long out of date.
 void Directory::answered(Log log, LocalTime now) {
   LogView& view = logs_[log.value()];
-  if (now - view.last_answer > lease_bound_ / 2) view.reading_since = now;
+  if (later(view.last_answer, lease_bound_ / 2) < now) view.reading_since = now;
   view.last_answer = now;
 }
 
