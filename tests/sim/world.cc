@@ -292,6 +292,8 @@ void World::carry_out(Node& node) {
   for (const Log log : ready.restart_tails) {
     node.directory->on(GapFound{log}, node.local(now_));
   }
+  // Who refuses stops leading: the oracle is to know why before it sees that.
+  if (ready.refused) on_refusal(node, *ready.refused);
   watch(node);
   for (const Transition& transition : ready.transitions) note(node, transition);
   watch_hints(node);
@@ -305,7 +307,6 @@ void World::carry_out(Node& node) {
   if (plan_.request.trace) {
     for (const Notice& notice : ready.notices) tell(node, notice.text);
   }
-  if (ready.refused) on_refusal(node, *ready.refused);
   if (!ready.closed) return arm(node);
   tell(node, "has closed");
   end_process(node);
