@@ -183,6 +183,8 @@ LocalTime Induction::claim_time(Partition partition) const {
     at = claim_again_at(partition);
   }
   if (at == kNever) return kNever;
+  // Who subscribed before it had read the history is a member, but may have the wrong mode.
+  if (const auto undecided = agreement_.undecided_until(now_)) at = std::max(at, *undecided);
   // A broker that refuses at once must not be asked in a loop.
   return p.last_claim_written == kLongAgo
              ? at

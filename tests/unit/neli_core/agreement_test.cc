@@ -289,6 +289,37 @@ TEST(OneConfiguration, a_senior_that_agrees_but_is_gone_does_not_hide_who_is_in_
   EXPECT_FALSE(a.subscribed);
 }
 
+// Found by the simulator (exclusive, seed 15244): a newcomer of the other mode whose log was out of
+// reach joined after three seconds, and then claimed while it read who was there.
+TEST(OneConfiguration, who_joined_without_the_history_waits_until_it_is_known_who_lives) {
+  for (const bool lives : {true, false}) {
+    Rig rig;
+    const CoreOptions options = rig.core_options(1, "a");
+    Record record = rig::renewal_of(9, {1, 0}, "0", "0");
+    record.since = 2;
+    record.settings = options.settings;
+    record.settings->mode = "exclusive";
+    const Decoded in_force = record;
+    Induction core = std::move(*Induction::make(options));
+    core.tick(rig.now());
+    const LocalTime joined = later(rig.now(), std::chrono::seconds{3});
+    core.tick(joined);
+    ASSERT_TRUE(core.take_ready().subscribe);
+    core.step(GroupAssigned{*PartitionRanges::parse("0")}, joined);
+    core.step(TailStarted{kLog, 0, 1}, joined);
+    core.step(Received{kLog, 0, rig.broker_now(), true, &in_force}, joined);
+    EXPECT_TRUE(core.take_ready().writes.empty());
+    if (lives) {
+      core.step(Received{kLog, 1, rig.broker_now(), true, &in_force}, joined);
+      EXPECT_TRUE(core.take_ready().refused);
+    } else {
+      EXPECT_LE(core.next_deadline(), later(joined, *record.lease));
+      core.tick(later(joined, *record.lease));
+      EXPECT_EQ(core.take_ready().writes.size(), 1u) << "a claim";
+    }
+  }
+}
+
 TEST(OneConfiguration, thousands_of_processes_that_come_and_go_are_forgotten) {
   Rig rig;
   auto& a = rig.start(1, "a");
