@@ -36,6 +36,8 @@ class BoundedReader {
 
   Result<void> open();
   Result<void> find_bounds(std::uint32_t partitions);
+  [[nodiscard]] rd_kafka_resp_err_t query_bounds(std::int32_t log, std::int64_t* low,
+                                                 std::int64_t* high) const;
   Result<void> find_starts();
   Result<void> read();
   void consume();
@@ -85,13 +87,29 @@ Result<void> BoundedReader::find_bounds(std::uint32_t partitions) {
   for (std::uint32_t p = 0; p < partitions; ++p) {
     Progress log;
     log.read.log = Log{p};
-    const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-        handle_.get(), wanted_.kafka.topic.c_str(), static_cast<std::int32_t>(p), &log.read.low,
-        &log.read.end, timeout_ms());
+    const rd_kafka_resp_err_t error =
+        query_bounds(static_cast<std::int32_t>(p), &log.read.low, &log.read.end);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return failed("cannot read the bounds of", error);
     if (log.read.end > 0) logs_.push_back(std::move(log));
   }
   return {};
+}
+
+// A log whose leader has just changed, or was just chosen, is asked for again; finding its leader
+// takes a round trip, which is pause enough.
+rd_kafka_resp_err_t BoundedReader::query_bounds(std::int32_t log, std::int64_t* low,
+                                                std::int64_t* high) const {
+  const LocalTime deadline = later(boot_now(), wanted_.kafka.timeout);
+  for (;;) {
+    const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+        handle_.get(), wanted_.kafka.topic.c_str(), log, low, high, timeout_ms());
+    if (error != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION || boot_now() >= deadline) return error;
+    const struct rd_kafka_metadata* raw = nullptr;
+    const rd_kafka_resp_err_t found =
+        rd_kafka_metadata(handle_.get(), 0, topic_.get(), &raw, timeout_ms());
+    const rdkafka::MetadataPtr metadata{raw};
+    if (found != RD_KAFKA_RESP_ERR_NO_ERROR) return found;
+  }
 }
 
 Result<void> BoundedReader::find_starts() {
@@ -184,8 +202,7 @@ Result<void> BoundedReader::on_error(Progress& log, rd_kafka_resp_err_t error) {
   std::int64_t low = 0;
   std::int64_t high = 0;
   const auto partition = static_cast<std::int32_t>(log.read.log.value());
-  const rd_kafka_resp_err_t asked = rd_kafka_query_watermark_offsets(
-      handle_.get(), wanted_.kafka.topic.c_str(), partition, &low, &high, timeout_ms());
+  const rd_kafka_resp_err_t asked = query_bounds(partition, &low, &high);
   if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) return failed("cannot read the bounds of", asked);
   if (low <= log.next) return {};
   log.read.cut_short = true;
