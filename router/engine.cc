@@ -55,10 +55,12 @@ void Engine::start() {
   });
 }
 
+// A ledger may have read its clock before a timer of ours did, and been heard after it.
+LocalTime Engine::no_earlier(LocalTime now) { return last_now_ = std::max(now, last_now_); }
+
 void Engine::on_event(const Event& event, LocalTime now) {
   if (closed_) return;
-  // A ledger may have read its clock before a timer of ours did, and been heard after it.
-  now = last_now_ = std::max(now, last_now_);
+  now = no_earlier(now);
   feed_directory(event, now);
   if (core_) {
     core_->step(event, now);
@@ -198,7 +200,7 @@ void Engine::on_barrier_done(const BarrierDone& done) {
   boost::asio::post(strand_, [self = shared_from_this()] {
     const auto all = std::exchange(self->barriers_done_, {});
     if (self->closed_) return;
-    const LocalTime now = self->last_now_ = std::max(self->clock_(), self->last_now_);
+    const LocalTime now = self->no_earlier(self->clock_());
     self->directory_.tick(now);
     for (const BarrierDone& one : all) self->core_->step(one, now);
     self->carry_out(now);
@@ -325,7 +327,7 @@ void Engine::finish_close() {
 void Engine::on_timer() {
   armed_for_ = kNever;
   if (closed_) return;
-  const LocalTime now = last_now_ = std::max(clock_(), last_now_);
+  const LocalTime now = no_earlier(clock_());
   directory_.tick(now);
   if (core_) core_->tick(now);
   carry_out(now);

@@ -64,6 +64,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void watch_silence(LocalTime now);
   void tell_silence(LocalTime now);
   void tell_change(Partition partition) const;
+  LocalTime no_earlier(LocalTime now);
   void carry_out(LocalTime now);
   void publish(const std::vector<Transition>& transitions);
   void tell(const std::vector<Transition>& transitions);

@@ -263,21 +263,6 @@ TEST(Rule2, a_running_lease_that_is_later_stays) {
   }
 }
 
-TEST(Rule2, where_one_leads_a_foreign_claim_between_ends_the_running_lease) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
-  auto& a = rig.start(1, "a");
-  rig.assign(a, "0");
-  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 3s));
-  rig.run_for(500ms);
-  a.drop_writes = true;
-  rig.append(kLog, claim_of(9, "0"));
-  rig.append(kLog, a.written.front().value);
-  rig.settle();
-  EXPECT_FALSE(a.leads(0, rig.now()));
-}
-
 TEST(Rule2, an_own_claim_read_while_neither_assigned_nor_draining_is_released) {
   Rig rig;
   auto& a = rig.start(1, "a");

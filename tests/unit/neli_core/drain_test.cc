@@ -152,6 +152,17 @@ TEST(Rule4, an_own_claim_that_comes_late_ends_no_drain) {
   EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
 }
 
+TEST(Rule4, in_exclusive_mode_an_own_claim_that_comes_late_brings_no_lease_back) {
+  Rig rig(exclusive());
+  auto& a = leader_of_0(rig);
+  ASSERT_TRUE(a.leads(0, rig.now()));
+  a.drop_writes = true;
+  rig.append(kLog, claim_of(9, "0"));
+  rig.append(kLog, a.written.front().value);
+  rig.settle();
+  EXPECT_FALSE(a.leads(0, rig.now()));
+}
+
 TEST(Rule4, superseded_while_looking_releases_at_once) {
   Rig rig(exclusive());
   auto& a = rig.start(1, "a");

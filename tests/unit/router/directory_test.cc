@@ -34,6 +34,11 @@ class Told {
     now += time;
     directory.tick(now);
   }
+  // A gap in log 0, whose tail starts again at offset 3.
+  void gap(GapReason reason, std::int64_t end) {
+    directory.on(GapFound{kLog, reason}, now);
+    directory.on(TailStarted{kLog, 3, end}, now);
+  }
   [[nodiscard]] const Hint& hint(Partition partition = kZero) const {
     return directory.hint(partition);
   }
@@ -344,8 +349,7 @@ TEST(Directory, what_was_known_before_a_gap_is_forgotten_once_nobody_can_lead_by
     for (const std::int64_t older : {0, 1}) {
       Told told;
       told.read(17, kA.leads(16, "0"));
-      told.directory.on(GapFound{kLog, GapReason::truncated}, told.now);
-      told.directory.on(TailStarted{kLog, 3, end}, told.now);
+      told.gap(GapReason::truncated, end);
       Record leads = kC.leads(12, "0");
       leads.inc -= older;
       std::int64_t offset = end;
@@ -368,8 +372,7 @@ TEST(Directory, what_was_known_before_a_gap_is_forgotten_once_nobody_can_lead_by
 TEST(Directory, what_is_read_after_a_silence_may_be_old_and_makes_nothing_forgotten) {
   Told told;
   told.read(17, kA.leads(16, "0"));
-  told.directory.on(GapFound{kLog, GapReason::restarted}, told.now);
-  told.directory.on(TailStarted{kLog, 3, 18}, told.now);
+  told.gap(GapReason::restarted, 18);
   told.wait(10 * kLease);
   told.read(18, kC.leads(12, "0"));
   EXPECT_EQ(told.owner(), "");
@@ -380,8 +383,7 @@ TEST(Directory, what_is_read_after_a_silence_may_be_old_and_makes_nothing_forgot
 TEST(Directory, what_is_confirmed_after_a_gap_keeps_older_epochs_out_for_good) {
   Told told;
   told.read(17, kA.leads(16, "0"));
-  told.directory.on(GapFound{kLog, GapReason::changed}, told.now);
-  told.directory.on(TailStarted{kLog, 3, 18}, told.now);
+  told.gap(GapReason::changed, 18);
   told.read(18, kA.leads(16, "0"));
   told.wait(3 * kLease);
   EXPECT_EQ(told.owner(), "");
