@@ -75,9 +75,10 @@ struct GapFound {
   GapReason reason = GapReason::out_of_range;
 };
 
-/// Kafka stored the record that was written with this seq.
+/// Kafka stored the record that was written with this seq, at this offset; -1: it did not say where.
 struct WriteAcknowledged {
   std::uint64_t seq = 0;
+  std::int64_t offset = -1;
 };
 /// It did not, or nobody knows.
 struct WriteFailed {

@@ -154,7 +154,9 @@ class Induction final : public Core {
   void write_release(Log log, std::int64_t inc, const std::vector<PendingRelease>& releases);
   void write(Record& record, Outstanding outstanding, std::string value);
   [[nodiscard]] Record header(RecordType type, Log which) const;
-  void finish(std::uint64_t seq, bool stored);
+  void finish(std::uint64_t seq, bool stored, std::int64_t offset);
+  void give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed);
+  void give_up_lost_claims(Log which);
   void note_state_change(Partition partition);
 
   [[nodiscard]] PartitionState& state(Partition p) { return partitions_[p.value()]; }

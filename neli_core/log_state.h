@@ -23,12 +23,19 @@ struct PendingRelease {
   std::uint32_t attempts = 0;
 };
 
+/// A claim that the log's leader stored, and that was not read there yet.
+struct StoredClaim {
+  std::uint64_t seq = 0;
+  std::vector<Partition> partitions;
+};
+
 struct LogState {
   // The tail.
   bool started = false;
   std::int64_t end_at_start = 0;  ///< end offset of L0
   std::int64_t next = 0;
   std::int64_t start = 0;  ///< where it last started
+  bool from_beginning = false;  ///< no record that is still there lies below
   LocalTime started_at = kLongAgo;  ///< L0
   /// The first record read with a believed stamp: the horizon of what may lie below.
   std::optional<BrokerTime> first_stamp;
@@ -56,6 +63,7 @@ struct LogState {
   std::uint32_t held_count = 0;  ///< own epochs here
   /// Partitions whose claim may be due; claim_time() decides when the record is made.
   std::vector<Partition> claims_due;
+  std::map<std::int64_t, StoredClaim> stored_claims;  ///< by offset
   std::vector<PendingRelease> releases;
 
   [[nodiscard]] bool caught_up() const noexcept { return started && next >= end_at_start; }

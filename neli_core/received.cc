@@ -29,7 +29,7 @@ void Induction::on(const Received& event) {
   if (!l.started || event.offset < l.next) return;
   const bool was_caught_up = l.caught_up();
   // Whatever its offset: below it may be offsets that carry no record.
-  if (l.start == 0 && l.last_offset < 0) note_beginning(event.log, event.stamped);
+  if (l.from_beginning && l.last_offset < 0) note_beginning(event.log, event.stamped);
   l.next = event.offset + 1;
   l.last_offset = event.offset;
   l.last = identity_of(*event.value, event.stamped);
@@ -42,6 +42,7 @@ void Induction::on(const Received& event) {
   } else {
     ++counters_.records_ignored;
   }
+  give_up_lost_claims(event.log);
   if (!was_caught_up && l.caught_up()) {
     for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
   }

@@ -20,7 +20,8 @@ void Induction::on(const TailStarted& event) {
   l.started_at = now_;
   if (event.began) note_beginning(event.log, *event.began);
   l.first_stamp.reset();
-  l.history_bound_known = event.from_beginning || event.start == 0;
+  l.from_beginning = event.from_beginning || event.start == 0;
+  l.history_bound_known = l.from_beginning;
   l.last_offset = -1;
   l.check_pending = false;
   note_answer(event.log);
@@ -43,6 +44,7 @@ void Induction::on(const LogPosition& event) {
   // It ended later once: this is another log, or less of it.
   if (!l.caught_up()) return gap(event.log, GapReason::truncated);
   if (!l.check_pending) note_answer(event.log);
+  give_up_lost_claims(event.log);
   if (was_caught_up) return;
   for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
 }
@@ -111,6 +113,7 @@ void Induction::give_up(Log which, GapReason reason) {
   l.check_pending = false;
   l.reread_requested = false;
   l.reread_at = kNever;
+  l.stored_claims.clear();
   // If it was made again, what this process claims must outrank what it knew in the old one, and
   // what others acquired there later.
   if (l.greatest_inc != 0) l.greatest_inc = next_inc(l.greatest_inc);

@@ -187,10 +187,10 @@ void Induction::write_release(Log which, std::int64_t inc,
   write(record, std::move(outstanding), std::move(value));
 }
 
-void Induction::on(const WriteAcknowledged& event) { finish(event.seq, true); }
-void Induction::on(const WriteFailed& event) { finish(event.seq, false); }
+void Induction::on(const WriteAcknowledged& event) { finish(event.seq, true, event.offset); }
+void Induction::on(const WriteFailed& event) { finish(event.seq, false, -1); }
 
-void Induction::finish(std::uint64_t seq, bool stored) {
+void Induction::finish(std::uint64_t seq, bool stored, std::int64_t offset) {
   const auto found = outstanding_.find(seq);
   if (found == outstanding_.end()) return;
   const Outstanding outstanding = std::move(found->second);
@@ -202,12 +202,11 @@ void Induction::finish(std::uint64_t seq, bool stored) {
       if (state(partition).own) extend(partition, sent_plus_lease(seq));
     });
   }
-  for (const Partition partition : outstanding.claimed) {
-    PartitionState& p = state(partition);
-    if (stored || !p.claim || p.claim->seq != seq) continue;
-    p.claim.reset();
-    p.claim_due = p.assigned;
-    evaluate(partition);
+  if (!stored) {
+    give_up_claim(seq, outstanding.claimed);
+  } else if (offset >= 0 && !outstanding.claimed.empty()) {
+    l.stored_claims[offset] = StoredClaim{seq, outstanding.claimed};
+    give_up_lost_claims(outstanding.log);
   }
   for (PendingRelease release : outstanding.released) {
     if (stored) {
@@ -215,6 +214,28 @@ void Induction::finish(std::uint64_t seq, bool stored) {
     } else if (++release.attempts < kReleaseAttemptsMax) {
       l.releases.push_back(release);
     }
+  }
+}
+
+// What is known not to be in the log need not be awaited for 2 T.
+void Induction::give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed) {
+  for (const Partition partition : claimed) {
+    PartitionState& p = state(partition);
+    if (!p.claim || p.claim->seq != seq) continue;
+    p.claim.reset();
+    p.claim_due = p.assigned;
+    evaluate(partition);
+  }
+}
+
+// The tail has passed where the claim was stored, and something else stands there: the log lost
+// what it had acknowledged, but nothing yet that this process had read.
+void Induction::give_up_lost_claims(Log which) {
+  LogState& l = log(which);
+  while (!l.stored_claims.empty() && l.stored_claims.begin()->first < l.next) {
+    const StoredClaim lost = std::move(l.stored_claims.begin()->second);
+    l.stored_claims.erase(l.stored_claims.begin());
+    give_up_claim(lost.seq, lost.partitions);
   }
 }
 

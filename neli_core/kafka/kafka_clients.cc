@@ -61,7 +61,9 @@ Result<void> KafkaLedger::Clients::open() {
   if (parameters_.kafka.watcher) return {};
   writer_ = std::make_unique<RecordWriter>(
       settings(), *wakeup_,
-      [this](std::uint64_t seq, rd_kafka_resp_err_t error) { on_written(seq, error); });
+      [this](std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset) {
+        on_written(seq, error, offset);
+      });
   if (auto opened = writer_->open(); !opened) return opened.error();
   writer_->warm_up();
   group_ = std::make_unique<GroupMember>(settings(), *wakeup_,
@@ -223,7 +225,8 @@ void KafkaLedger::Clients::on_other(const rd_kafka_event_t* constant) {
   }
 }
 
-void KafkaLedger::Clients::on_written(std::uint64_t seq, rd_kafka_resp_err_t error) {
+void KafkaLedger::Clients::on_written(std::uint64_t seq, rd_kafka_resp_err_t error,
+                                      std::int64_t offset) {
   const bool stored = error == RD_KAFKA_RESP_ERR_NO_ERROR;
   if (stored) {
     ever_stored_ = true;
@@ -232,7 +235,7 @@ void KafkaLedger::Clients::on_written(std::uint64_t seq, rd_kafka_resp_err_t err
     on_trouble(write_troubles_, error, "a record cannot be written");
   }
   if (seq == 0) return;  // of a broadcast
-  if (stored) return emit(WriteAcknowledged{seq});
+  if (stored) return emit(WriteAcknowledged{seq, offset});
   emit(WriteFailed{seq});
 }
 

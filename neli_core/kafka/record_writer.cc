@@ -78,9 +78,9 @@ void RecordWriter::note(rd_kafka_resp_err_t error) {
   }
 }
 
-void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error) {
+void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset) {
   note(error);
-  if (outstanding_.erase(seq) > 0) answer_(seq, error);
+  if (outstanding_.erase(seq) > 0) answer_(seq, error, offset);
 }
 
 bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
@@ -93,11 +93,11 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
       if (message->_private == nullptr) {
         --broadcast_records_;
         note(message->err);
-        answer_(0, message->err);
+        answer_(0, message->err, -1);
         continue;
       }
       answer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(message->_private)),
-             message->err);
+             message->err, message->offset);
     }
     return true;
   }

@@ -23,8 +23,10 @@ namespace neliroute {
 
 class RecordWriter {
  public:
-  /// `error`: none if it was stored. Seq 0: a record of a broadcast; only the trouble is of use.
-  using Answer = std::function<void(std::uint64_t seq, rd_kafka_resp_err_t error)>;
+  /// `error`: none if it was stored, at `offset` if that is not negative. Seq 0: a record of a
+  /// broadcast; only the trouble is of use.
+  using Answer =
+      std::function<void(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset)>;
 
   RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer answer);
   ~RecordWriter();
@@ -53,7 +55,7 @@ class RecordWriter {
   /// What was on its way is answered with this error.
   void replace(rd_kafka_resp_err_t error);
   void note(rd_kafka_resp_err_t error);
-  void answer(std::uint64_t seq, rd_kafka_resp_err_t error);
+  void answer(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset = -1);
 
   ClientSettings settings_;
   QueueWakeup& wakeup_;

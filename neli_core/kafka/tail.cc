@@ -224,10 +224,17 @@ void Tail::on_end(Log log, std::int64_t offset) {
   }
   if (t.phase == Phase::dating) return begin(log, t.start);  // nothing lies below any more
   if (t.phase != Phase::reading) return;
+  if (t.reread && is_doubtful_end(t, offset)) return;
   if (t.reread && !answer_reread(log, offset, nullptr, {})) return;
   if (offset < t.next) return gap(log, GapReason::truncated);  // what was read is there no more
   t.next = offset;
   events_(LogPosition{log, offset}, boot_now());
+}
+
+// A log's new leader may not know yet how far the others have read: then the log seems to end
+// before its last record, which comes a moment later. Only who asks once more is told that it ends.
+bool Tail::is_doubtful_end(LogTail& t, std::int64_t offset) {
+  return offset == t.reread->offset && std::exchange(t.doubted_end, offset) != offset;
 }
 
 // The last record of the log, or its end where it has none, is known. A record is enough: the end
@@ -291,6 +298,7 @@ bool Tail::reread(const RereadRequest& request) {
 // What comes first after the seek answers. False: the answer started something else.
 bool Tail::answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped) {
   const RereadRequest request = *std::exchange(tail(log).reread, std::nullopt);
+  tail(log).doubted_end = -1;
   tail(log).asked_at = kNever;
   patience_.reset();
   std::optional<RecordIdentity> found;

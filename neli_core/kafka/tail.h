@@ -94,6 +94,7 @@ class Tail {
     // Reading.
     std::int64_t next = 0;
     std::optional<RereadRequest> reread;
+    std::int64_t doubted_end = -1;  ///< where the log seemed to end at once when it was asked
     bool refused_told = false;
     /// Since when an answer is owed; kNever: none is.
     LocalTime asked_at = kNever;
@@ -111,6 +112,7 @@ class Tail {
   void gallop(Log log);
   void date(Log log, std::int64_t start);
   void begin(Log log, std::int64_t start, std::optional<BrokerTime> began = std::nullopt);
+  [[nodiscard]] static bool is_doubtful_end(LogTail& tail, std::int64_t offset);
   bool answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped);
   void gap(Log log, GapReason reason);
   [[nodiscard]] LogTail& tail(Log log) { return logs_[log.value()]; }

@@ -233,7 +233,7 @@ class World {
     if (fate != Fate::lost) append(log, sent.value);
     if (fate == Fate::stored_twice) append(log, sent.value);
     if (fate == Fate::stored || fate == Fate::stored_twice) {
-      step(member, WriteAcknowledged{sent.write.seq});
+      step(member, WriteAcknowledged{sent.write.seq, end(log) - 1});
     } else {
       step(member, WriteFailed{sent.write.seq});
     }

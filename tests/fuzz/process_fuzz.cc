@@ -69,8 +69,7 @@ class Subject {
       case 6:
         return step(GapFound{log, static_cast<GapReason>(bytes_.below(7))});
       case 7:
-        if (bytes_.flag()) return step(WriteAcknowledged{seq()});
-        return step(WriteFailed{seq()});
+        return written(log);
       case 8:
         return step(GroupAssigned{parts_of(bytes_.byte())});
       case 9:
@@ -87,6 +86,12 @@ class Subject {
         return receive(log, forged(bytes_, {kOwn, ProcessId{1}, ProcessId{2}}, epochs_,
                                    next_[log.value()]));
     }
+  }
+
+  void written(Log log) {
+    const std::uint64_t which = seq();
+    if (!bytes_.flag()) return step(WriteFailed{which});
+    step(WriteAcknowledged{which, next_[log.value()] + bytes_.below(8) - 4});
   }
 
   std::uint64_t seq() { return bytes_.flag() ? last_seq_ - bytes_.below(8) : bytes_.byte(); }

@@ -21,7 +21,7 @@ enum class Happening : std::uint8_t {
   tail_probe,      ///< a: log, b: tail version
   tail_begin,      ///< a: log, b: tail version, c: question about the start
   write_lands,     ///< a: index of the write
-  write_answered,  ///< a: 1 stored, b: seq
+  write_answered,  ///< a: 1 stored, b: seq, c: offset
   reread_lands,    ///< a: index of the question
   reread_answered,
   barrier_done,    ///< a: partition, b and c: epoch

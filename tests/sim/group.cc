@@ -18,18 +18,20 @@ Group::Member* Group::find(std::uint32_t id) {
   return nullptr;
 }
 
-Group::Member* Group::find(std::uint8_t node, std::uint16_t life) {
+Group::Member* Group::find(std::uint8_t node, std::uint16_t life, std::uint32_t membership) {
   for (Member& member : members_) {
-    if (member.node == node && member.life == life) return &member;
+    const bool same = member.node == node && member.life == life;
+    if (same && member.membership == membership) return &member;
   }
   return nullptr;
 }
 
-Group::Member& Group::add(std::uint8_t node, std::uint16_t life) {
+Group::Member& Group::add(std::uint8_t node, std::uint16_t life, std::uint32_t membership) {
   Member member;
   member.id = next_id_++;
   member.node = node;
   member.life = life;
+  member.membership = membership;
   member.expires = now_ + session_;
   members_.push_back(member);
   return members_.back();
@@ -93,7 +95,8 @@ GroupReply Group::reconcile(Member& member, PartitionBits owned) {
     }
     member.current |= target & ~taken;
   }
-  return {GroupReply::Kind::assignment, member.id, member.current & target};
+  return {GroupReply::Kind::assignment, member.id, member.current & target, 0,
+          member.membership};
 }
 
 void Group::on(const GroupRequest& request, std::uint8_t node, std::uint16_t life, Time now,
@@ -102,12 +105,12 @@ void Group::on(const GroupRequest& request, std::uint8_t node, std::uint16_t lif
   if (request.kind == GroupRequest::Kind::leave) return remove(request.member, replies);
   Member* member = find(request.member);
   if (member == nullptr && request.member != 0) {
-    replies.push_back({node, life, {GroupReply::Kind::unknown, request.member, 0}});
+    replies.push_back({node, life, {GroupReply::Kind::unknown, request.member, 0, 0, request.membership}});
     return;
   }
   if (assigning_ == Assigning::consumer) {
     if (member == nullptr) {
-      member = &add(node, life);
+      member = &add(node, life, request.membership);
       aim();
     }
     member->expires = now + session_;
@@ -119,12 +122,13 @@ void Group::on(const GroupRequest& request, std::uint8_t node, std::uint16_t lif
     member->expires = now + session_;
     const bool told = joining_ && !member->joined;
     const auto kind = told ? GroupReply::Kind::rebalance : GroupReply::Kind::nothing;
-    replies.push_back({node, life, {kind, member->id, 0}});
+    replies.push_back({node, life, {kind, member->id, 0, 0, member->membership}});
     return;
   }
-  // Who asks again because it still waits has its id since the first time (KIP-394).
-  if (member == nullptr) member = find(node, life);
-  if (member == nullptr) member = &add(node, life);
+  // Who asks again because it still waits has its id since the first time (KIP-394). Who gave its
+  // membership up is another member, and the old one is there until its session is over.
+  if (member == nullptr) member = find(node, life, request.membership);
+  if (member == nullptr) member = &add(node, life, request.membership);
   member->expires = now + session_;
   if (!joining_) start_rebalance();
   member->joined = true;
@@ -158,8 +162,9 @@ void Group::complete_if_all_joined(std::vector<Addressed>& replies) {
     if (assigning_ == Assigning::cooperative) assigned &= ~elsewhere;
     member.joined = false;
     member.expires = now_ + session_;
-    replies.push_back(
-        {member.node, member.life, {GroupReply::Kind::assignment, member.id, assigned}});
+    replies.push_back({member.node, member.life,
+                       {GroupReply::Kind::assignment, member.id, assigned, 0,
+                        member.membership}});
   }
 }
 

@@ -22,6 +22,7 @@ struct GroupRequest {
   Kind kind = Kind::heartbeat;
   std::uint32_t member = 0;  ///< 0: not a member yet
   PartitionBits owned = 0;
+  std::uint32_t membership = 0;  ///< counts what its client began anew
 };
 
 struct GroupReply {
@@ -35,6 +36,7 @@ struct GroupReply {
   std::uint32_t member = 0;
   PartitionBits assigned = 0;
   std::int64_t sent = 0;
+  std::uint32_t membership = 0;
 };
 
 /// A reply to one process.
@@ -70,6 +72,7 @@ class Group {
     std::uint32_t id = 0;
     std::uint8_t node = 0;
     std::uint16_t life = 0;
+    std::uint32_t membership = 0;
     Time expires = 0;
     PartitionBits current = 0;  ///< consumer: granted and not given back
     PartitionBits owned = 0;    ///< classic: as it said when it joined
@@ -77,8 +80,8 @@ class Group {
   };
 
   [[nodiscard]] Member* find(std::uint32_t id);
-  [[nodiscard]] Member* find(std::uint8_t node, std::uint16_t life);
-  Member& add(std::uint8_t node, std::uint16_t life);
+  [[nodiscard]] Member* find(std::uint8_t node, std::uint16_t life, std::uint32_t membership);
+  Member& add(std::uint8_t node, std::uint16_t life, std::uint32_t membership);
   void remove(std::uint32_t id, std::vector<Addressed>& replies);
   void aim();
   [[nodiscard]] PartitionBits target_of(std::uint32_t id) const;

@@ -54,6 +54,7 @@ struct Membership {
   bool join_wanted = false;
   bool joining = false;    ///< classic: waits for the assignment
   std::uint32_t id = 0;
+  std::uint32_t membership = 0;  ///< counts those that it gave up
   PartitionBits owned = 0;
   std::deque<Rebalance> pending;
   std::int64_t beat = 0;   ///< counts heartbeat timers: a newer one replaces an older

@@ -166,8 +166,8 @@ void World::handle_for(Node& node, const Planned& event) {
     case Happening::tail_begin:
       return begin_reading(node, event);
     case Happening::write_answered:
-      return step(node, event.a != 0 ? Event{WriteAcknowledged{static_cast<std::uint64_t>(event.b)}}
-                                     : Event{WriteFailed{static_cast<std::uint64_t>(event.b)}});
+      if (event.a == 0) return step(node, WriteFailed{static_cast<std::uint64_t>(event.b)});
+      return step(node, WriteAcknowledged{static_cast<std::uint64_t>(event.b), event.c});
     case Happening::reread_answered:
       return step(node, rereads_[event.a]);
     case Happening::barrier_done:

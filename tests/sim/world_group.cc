@@ -34,7 +34,7 @@ void World::leave_group(Node& node) {
   m.pending.clear();
   m.announced = false;
   m.owned = 0;
-  if (m.id != 0) ask(node, {GroupRequest::Kind::leave, m.id, 0});
+  if (m.id != 0) ask(node, {GroupRequest::Kind::leave, m.id, 0, m.membership});
   m.id = 0;
 }
 
@@ -56,9 +56,9 @@ void World::heartbeat(Node& node) {
     if (m.announced || !m.pending.empty()) return;
     m.join_wanted = false;
     m.joining = true;
-    return ask(node, {GroupRequest::Kind::join, m.id, m.owned});
+    return ask(node, {GroupRequest::Kind::join, m.id, m.owned, m.membership});
   }
-  ask(node, {GroupRequest::Kind::heartbeat, m.id, m.owned_soon()});
+  ask(node, {GroupRequest::Kind::heartbeat, m.id, m.owned_soon(), m.membership});
 }
 
 void World::ask(Node& node, GroupRequest request) {
@@ -94,7 +94,8 @@ void World::reply_to(std::vector<Addressed>& replies) {
 
 void World::on_reply(Node& node, const GroupReply& reply) {
   Membership& m = node.member;
-  if (!m.wanted || (m.id != 0 && reply.member != m.id)) return;
+  if (!m.wanted || reply.membership != m.membership) return;
+  if (m.id != 0 && reply.member != m.id) return;
   // A join is answered when everybody has joined, and a session begins with that.
   const bool begins = m.joining && reply.kind == GroupReply::Kind::assignment;
   if (m.asking) m.answered = begins ? reply.sent : m.asked_first;
@@ -136,6 +137,7 @@ void World::take_assignment(Node& node, PartitionBits assigned) {
 void World::lose_membership(Node& node) {
   Membership& m = node.member;
   m.id = 0;
+  ++m.membership;
   m.joining = false;
   m.join_wanted = true;
   while (m.pending.size() > (m.announced ? 1U : 0U)) m.pending.pop_back();

@@ -97,7 +97,7 @@ void World::land(Node& node, std::uint32_t index, bool alive) {
 
 void World::answer_write(Node& node, const WriteOnItsWay& write, bool stored, Time at) {
   plan_for(node, at, Happening::write_answered, stored ? 1 : 0,
-           static_cast<std::int64_t>(write.seq));
+           static_cast<std::int64_t>(write.seq), logs_[write.log].end() - 1);
 }
 
 void World::append(std::uint32_t log, const Decoded* value) {

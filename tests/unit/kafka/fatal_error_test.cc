@@ -72,7 +72,7 @@ class FatalErrorTest : public testing::Test {
 /// A writer, what it answered for each record, and how often its client was replaced.
 struct NotedWriter {
   NotedWriter(const ClientSettings& settings, QueueWakeup& wakeup)
-      : writer(settings, wakeup, [this](std::uint64_t seq, rd_kafka_resp_err_t error) {
+      : writer(settings, wakeup, [this](std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t) {
           answers[seq].push_back(error);
         }) {
     writer.before_replacement([this] { ++replaced; });
@@ -145,9 +145,10 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
 TEST_F(FatalErrorTest, AWriterIsNotReplacedWhileTheBrokersAreAway) {
   timing_.lease = milliseconds{300};
   bool failed = false;
-  RecordWriter writer(settings(), *wakeup_, [&](std::uint64_t, rd_kafka_resp_err_t error) {
+  const auto note = [&](std::uint64_t, rd_kafka_resp_err_t error, std::int64_t) {
     failed = error != RD_KAFKA_RESP_ERR_NO_ERROR;
-  });
+  };
+  RecordWriter writer(settings(), *wakeup_, note);
   ASSERT_TRUE(writer.open().has_value());
   close_broker();
   writer.write({Log{0}, 1, "one"});

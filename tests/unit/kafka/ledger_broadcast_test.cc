@@ -88,7 +88,7 @@ TEST(RecordWriterBroadcast, ABrokerThatIsAwayIsNotMetByAFloodWhenItIsBack) {
   Timing timing;
   timing.lease = std::chrono::seconds{60};
   RecordWriter writer({kafka, timing, GroupProtocol::classic, true}, *wakeup,
-                      [](std::uint64_t, rd_kafka_resp_err_t) {});
+                      [](std::uint64_t, rd_kafka_resp_err_t, std::int64_t) {});
   ASSERT_TRUE(writer.open());
   for (int i = 0; i < 100; ++i) writer.broadcast(4);
   // The length counts what the client has to tell, too.

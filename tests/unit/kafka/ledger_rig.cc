@@ -9,8 +9,6 @@
 namespace neliroute {
 namespace {
 
-constexpr std::chrono::seconds kPatience{20};
-
 std::string record(std::uint64_t seq, milliseconds lease) {
   Record record;
   record.id = LedgerRig::id();
@@ -158,9 +156,9 @@ void LedgerRig::note(const Event& event) {
   if (after_event_) after_event_(event);
 }
 
-bool LedgerRig::wait(const std::function<bool(const Seen&)>& condition) {
+bool LedgerRig::wait(const std::function<bool(const Seen&)>& condition, milliseconds at_most) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, kPatience, [&] { return condition(seen_); });
+  return changed_.wait_for(lock, at_most, [&] { return condition(seen_); });
 }
 
 Seen LedgerRig::seen() const {

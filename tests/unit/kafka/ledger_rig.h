@@ -77,7 +77,8 @@ class LedgerRig {
   /// And joins, and waits until all is assigned; `finish`: lets it proceed.
   void join_group(bool finish);
 
-  [[nodiscard]] bool wait(const std::function<bool(const Seen&)>& condition);
+  [[nodiscard]] bool wait(const std::function<bool(const Seen&)>& condition,
+                          milliseconds at_most = std::chrono::seconds{20});
   [[nodiscard]] Seen seen() const;
   [[nodiscard]] static ProcessId id() { return ProcessId{7}; }
   /// Returns when nothing is left on the ledger's thread: hangs if it left anything behind.

@@ -39,8 +39,11 @@ class LedgerTest : public testing::Test {
              seen.acknowledged.size() == seen.received[0].size();
     }));
   }
-  void reread(std::uint64_t question, std::int64_t offset) {
+  void ask_again(std::uint64_t question, std::int64_t offset) {
     rig_.on_ledger([&](KafkaLedger& ledger) { ledger.reread({Log{0}, question, offset}); });
+  }
+  void reread(std::uint64_t question, std::int64_t offset) {
+    ask_again(question, offset);
     ASSERT_TRUE(rig_.wait([&](const Seen& seen) { return !seen.rereads.empty(); }));
   }
 
@@ -140,11 +143,30 @@ TEST_F(LedgerTest, WithoutARecordToReadAgainTheLeaderAnswers) {
   write_and_receive(1, 2);
 }
 
-TEST_F(LedgerTest, ARecordThatIsNotThereYetIsNotFound) {
+// A log's new leader tells an end that lies too low at first.
+TEST_F(LedgerTest, ARecordThatIsNotThereYetIsWaitedFor) {
   open();
   write_and_receive(1, 2);
-  reread(13, 2);
-  ASSERT_THAT(rig_.seen().rereads, SizeIs(1));
+  ask_again(13, 2);
+  rig_.write(Log{0}, 3);
+  ASSERT_TRUE(rig_.wait([](const Seen& seen) { return !seen.rereads.empty(); }));
+  const Seen seen = rig_.seen();
+  EXPECT_EQ(seen.rereads[0].question, 13U);
+  ASSERT_TRUE(seen.rereads[0].found);
+  EXPECT_EQ(seen.rereads[0].found->seq, 3U);
+  write_and_receive(4, 4);
+}
+
+TEST_F(LedgerTest, ARecordThatIsNotThereWhenAskedTwiceIsNotFound) {
+  open();
+  write_and_receive(1, 2);
+  const auto answered = [](const Seen& seen) { return !seen.rereads.empty(); };
+  std::uint64_t question = 12;
+  do {
+    ask_again(++question, 2);  // as the core does, every T/2
+  } while (!rig_.wait(answered, milliseconds{500}) && question < 30);
+  ASSERT_TRUE(answered(rig_.seen()));
+  EXPECT_GT(rig_.seen().rereads[0].question, 13U);
   EXPECT_FALSE(rig_.seen().rereads[0].found);
 }
 

@@ -65,6 +65,29 @@ TEST(Rule1, a_claim_not_read_back_within_2T_is_written_again) {
   EXPECT_NE(a.records(RecordType::claim)[1].seq, a.records(RecordType::claim)[0].seq);
 }
 
+// Found by the simulator (non-exclusive, seed 15020): a truncation took a claim before it was read.
+TEST(Rule1, a_claim_that_was_stored_where_something_else_stands_is_written_again) {
+  for (const bool acknowledged_late : {false, true}) {
+    Rig rig;
+    auto& a = rig.start(1, "a");
+    a.drop_writes = true;
+    rig.assign(a, "0");
+    rig.run_for(100ms);
+    const WriteAcknowledged stored{a.unanswered.at(0), a.next[0]};
+    if (!acknowledged_late) rig.step(a, stored);
+    EXPECT_EQ(a.records(RecordType::claim).size(), 1u) << "it may still be read";
+    a.drop_writes = false;
+    rig.append(kLog, "what another wrote when the log had lost it");
+    rig.settle();
+    if (acknowledged_late) rig.step(a, stored);
+    rig.settle();
+    ASSERT_EQ(a.records(RecordType::claim).size(), 2u);
+    EXPECT_TRUE(a.leads(0, rig.now()));
+    rig.run_for(3s);
+    EXPECT_EQ(a.records(RecordType::claim).size(), 2u);
+  }
+}
+
 TEST(Rule1, a_claim_not_read_back_is_not_written_again_once_revoked) {
   Rig rig;
   auto& a = rig.start(1, "a");

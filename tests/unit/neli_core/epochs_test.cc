@@ -157,18 +157,22 @@ TEST(Epoch, one_older_than_the_log_s_first_record_is_not_taken) {
 
 // Found by the simulator (exclusive, seed 1238): offset 0 carried no record.
 TEST(Epoch, the_first_record_bounds_incs_whatever_its_offset) {
-  for (const std::int64_t start : {0, 1}) {
+  struct Start {
+    std::int64_t offset;
+    bool from_beginning;
+  };
+  for (const Start start : {Start{0, false}, Start{1, false}, Start{1, true}}) {
     Rig rig;
     Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
     const Decoded left_over = claim_of(9, "3", 1'600'000'000'000);
-    core.step(TailStarted{kLog, start, 4}, rig.now());
+    core.step(TailStarted{kLog, start.offset, 4, std::nullopt, start.from_beginning}, rig.now());
     core.step(Received{kLog, 3, BrokerTime{1'700'000'000'000ms}, true, &left_over}, rig.now());
     core.step(GroupAssigned{*PartitionRanges::parse("0")}, rig.now());
     const Ready ready = core.take_ready();
     ASSERT_EQ(ready.writes.size(), 1u);
-    // Who started further on does not know what lies below.
+    // Who started further on does not know what lies below, unless retention left nothing there.
     EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).inc,
-              start == 0 ? 1'700'000'000'000 : 1'600'000'000'000);
+              start.offset == 0 || start.from_beginning ? 1'700'000'000'000 : 1'600'000'000'000);
   }
 }
 

@@ -178,17 +178,17 @@ void Rig::write(Process& process, const Write& write) {
   if (process.drop_writes) return process.unanswered.push_back(write.seq);
   if (process.fail_writes) return feed(process, WriteFailed{write.seq});
   if (process.hold_writes) return process.in_flight.push_back({write, now_});
-  store(&process, write.log, write.value);
+  const std::int64_t offset = store(&process, write.log, write.value);
   if (process.keep_acks) return process.unanswered.push_back(write.seq);
-  feed(process, WriteAcknowledged{write.seq});
+  feed(process, WriteAcknowledged{write.seq, offset});
 }
 
 void Rig::arrive(Process& process) {
   while (!process.in_flight.empty()) {
     const Write write = std::move(process.in_flight.front().write);
     process.in_flight.pop_front();
-    store(&process, write.log, write.value);
-    step(process, WriteAcknowledged{write.seq});
+    const std::int64_t offset = store(&process, write.log, write.value);
+    step(process, WriteAcknowledged{write.seq, offset});
   }
   settle();
 }

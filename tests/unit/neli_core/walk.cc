@@ -166,10 +166,16 @@ void Walk::send(const NodePtr& node, const Write& write) {
   if (kind == 1 || lands > now_ + 2 * kLease) {  // lost
     return answer(now_ + between(0, kLease), WriteFailed{seq});
   }
-  at(lands, land);
+  const auto stored_at = std::make_shared<std::int64_t>(-1);
+  at(lands, [this, l, land, stored_at] {
+    land();
+    *stored_at = static_cast<std::int64_t>(logs_[l].records.size()) - 1;
+  });
   if (kind == 2) return answer(now_ + between(0, kLease), WriteFailed{seq});  // stored all the same
   if (kind == 3) at(lands + between(0, kLease), land);                        // twice
-  answer(lands + latency(), WriteAcknowledged{seq});
+  for_node(lands + latency(), node, [this, node, seq, stored_at] {
+    step(node, WriteAcknowledged{seq, *stored_at});
+  });
 }
 
 void Walk::append(std::uint32_t log, const Decoded& value) {

@@ -60,7 +60,7 @@ class FakeLedger : public Ledger {
     state_->written[log].push_back(write.value);
     if (state_->hold_writes) return;
     boost::asio::post(strand_, [state = state_, rig = &rig_, log, offset, seq = write.seq] {
-      if (state->events) state->events(WriteAcknowledged{seq}, rig->now);
+      if (state->events) state->events(WriteAcknowledged{seq, offset}, rig->now);
       if (state->events) rig->read_back(log, offset);
     });
   }
