@@ -67,7 +67,7 @@ class Cell:
 CELLS = [Cell(),
          Cell(partitions=64), Cell(partitions=1024),
          Cell(processes=2), Cell(processes=8), Cell(processes=12),
-         Cell(logs=1), Cell(logs=16),
+         Cell(logs=1), Cell(logs=16), Cell(processes=12, logs=1),
          Cell(interval_ms=100), Cell(interval_ms=2000),
          Cell(variation="broadcast"), Cell(variation="broadcast", hints=False)]
 

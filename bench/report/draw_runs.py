@@ -64,6 +64,11 @@ def about(cells):
             f"'{first['event']}' at 0 s; by the merged event logs of all processes")
 
 
+def timeline_step(cell):
+    """The step of the walk that the timeline shows."""
+    return next(row for row in cell["steps"] if row["event"] == cell["timeline"]["event"])
+
+
 def settled(cells):
     """When the last change of leader was over, with some air."""
     last = max((start for cell in cells for *_, start, _ in cell["timeline"]["intervals"]),
@@ -96,9 +101,9 @@ def owned(results, footer):
     right.set_xscale("symlog", linthresh=1)
     right.set_xlim(left=0)
     right.legend(loc="lower left", bbox_to_anchor=(0, 0.3))
-    return style.finish(figure, "A rebalance takes leaders only from the partitions that move:\n"
-                        "few with uniform and cooperative-sticky, most with roundrobin",
-                        footer + "\n" + about(cells))
+    moved = ", ".join(f"{cell['assignor']} {timeline_step(cell)['moved']}" for cell in cells)
+    return style.finish(figure, "A rebalance takes leaders from the partitions that it moves, of "
+                        f"{cells[0]['partitions']}:\n{moved}", footer + "\n" + about(cells))
 
 
 def strip(cell, owners, until):
@@ -146,7 +151,7 @@ def owners(results, footer):
                     extent=(cell["timeline"]["from"], known, cell["partitions"] - 0.5, -0.5))
         axes.set_xlim(cell["timeline"]["from"], until)
         axes.axvline(0, color="black", linewidth=0.8, linestyle=":")
-        step = next(row for row in cell["steps"] if row["event"] == cell["timeline"]["event"])
+        step = timeline_step(cell)
         axes.set_title(f"{cell['assignor']}: {step['moved']} moved, least {step['least']}")
         axes.set_ylabel("partition")
         axes.grid(False)
@@ -157,8 +162,7 @@ def owners(results, footer):
     handles = [style.plt.Rectangle((0, 0), 1, 1, color=colours(i + 1)) for i in range(len(names))]
     figure.legend(handles, [f"{name} (new)" if name == newcomer else name for name in names],
                   loc="lower center", ncol=6, bbox_to_anchor=(0.5, 0.05), fontsize=8.5)
-    return style.finish(figure, "Who leads what while one process joins: range shifts blocks,\n"
-                        "roundrobin scrambles, sticky assignors cut thin scars",
+    return style.finish(figure, "Who leads what while one process joins, by assignor",
                         footer + "\n" + about(cells) + "; white: nobody", bottom=0.12)
 
 
