@@ -88,8 +88,9 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
               group_until_ + grace >= start || !somebody_stayed(part, start);
   }
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {
-    // A successor that died before its predecessor had read that it leads is one of them.
-    excused = ends_[part][n] + grace >= start && node_until_[n] != 0 &&
+    // A successor that died before its predecessor had read that it leads is one of them; what it
+    // said while it led may come later than that by as much as a write can be late.
+    excused = ends_[part][n] + grace + 2 * plan_.lease() >= start && node_until_[n] != 0 &&
               node_until_[n] + grace >= start;
   }
   if (!excused) {

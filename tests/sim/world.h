@@ -100,6 +100,7 @@ class World {
   const Decoded* keep(Decoded value);
   void schedule_fetch(Node& node, std::uint32_t log, Time when);
   void fetch(Node& node, std::uint32_t log);
+  void try_logs_again(Node& node);
   void restart_reader(Node& node, std::uint32_t log, Time wait);
   void probe(Node& node, std::uint32_t log);
   [[nodiscard]] std::int64_t start_of_reading(Node& node, const TopicLog& log) const;

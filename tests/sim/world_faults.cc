@@ -349,10 +349,24 @@ void World::heal() {
     if (node.other_settings) end_process(node);
     if (!node.alive) {
       start_process(node);
-    } else if (node.closing) {
+      continue;
+    }
+    try_logs_again(node);
+    if (node.closing) {
       // All of them may be leaving: then nobody takes over.
       oracle_.disturb_node(node.index, now_);
       plan_for(node, now_, Happening::close_now);
+    }
+  }
+}
+
+// A client that cannot reach a log asks every moment; here it had waited for the end of the cut.
+void World::try_logs_again(Node& node) {
+  for (std::uint32_t l = 0; l < plan_.logs; ++l) {
+    if (node.readers[l].running) {
+      schedule_fetch(node, l, now_ + latency(node));
+    } else if (node.readers[l].version != 0) {
+      restart_reader(node, l, 0);
     }
   }
 }

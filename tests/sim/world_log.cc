@@ -226,6 +226,10 @@ void World::begin_reading(Node& node, const Planned& event) {
                                     [](const Stored& one) { return one.value != nullptr; });
     if (first != l.records.end()) started.began = first->stamped;
   }
+  if (plan_.request.trace) {
+    tell(node, "reads log " + std::to_string(log) + " from " + std::to_string(started.start) +
+                   ", it ends at " + std::to_string(started.end));
+  }
   step(node, started);
   if (node.alive && node.readers[log].version == event.b) {
     schedule_fetch(node, log, now_ + latency(node));
