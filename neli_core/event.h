@@ -75,7 +75,7 @@ struct GapFound {
   GapReason reason = GapReason::out_of_range;
 };
 
-/// Kafka stored the record that was written with this seq, at this offset; -1: it did not say where.
+/// Kafka stored the record that was written with this seq, at this offset; -1: it does not say so.
 struct WriteAcknowledged {
   std::uint64_t seq = 0;
   std::int64_t offset = -1;

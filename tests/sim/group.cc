@@ -105,7 +105,8 @@ void Group::on(const GroupRequest& request, std::uint8_t node, std::uint16_t lif
   if (request.kind == GroupRequest::Kind::leave) return remove(request.member, replies);
   Member* member = find(request.member);
   if (member == nullptr && request.member != 0) {
-    replies.push_back({node, life, {GroupReply::Kind::unknown, request.member, 0, 0, request.membership}});
+    replies.push_back(
+        {node, life, {GroupReply::Kind::unknown, request.member, 0, 0, request.membership}});
     return;
   }
   if (assigning_ == Assigning::consumer) {

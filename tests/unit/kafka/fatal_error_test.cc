@@ -72,9 +72,10 @@ class FatalErrorTest : public testing::Test {
 /// A writer, what it answered for each record, and how often its client was replaced.
 struct NotedWriter {
   NotedWriter(const ClientSettings& settings, QueueWakeup& wakeup)
-      : writer(settings, wakeup, [this](std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t) {
-          answers[seq].push_back(error);
-        }) {
+      : writer(settings, wakeup,
+               [this](std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t) {
+                 answers[seq].push_back(error);
+               }) {
     writer.before_replacement([this] { ++replaced; });
   }
   std::map<std::uint64_t, std::vector<rd_kafka_resp_err_t>> answers;
