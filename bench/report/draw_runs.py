@@ -99,8 +99,9 @@ def owned(results, footer):
     right.set(xlabel="without a leader for at most, ms", ylabel="share of partitions",
               ylim=(0, 1.03))
     right.set_xscale("symlog", linthresh=1)
+    style.plain(right.xaxis, (0, 1, 10, 100, 1000))
     right.set_xlim(left=0)
-    right.legend(loc="lower left", bbox_to_anchor=(0, 0.3))
+    right.legend(loc="lower left", bbox_to_anchor=(0, 0.18))
     moved = ", ".join(f"{cell['assignor']} {timeline_step(cell)['moved']}" for cell in cells)
     return style.finish(figure, "A rebalance takes leaders from the partitions that it moves, of "
                         f"{cells[0]['partitions']}:\n{moved}", footer + "\n" + about(cells))
@@ -163,7 +164,7 @@ def owners(results, footer):
     figure.legend(handles, [f"{name} (new)" if name == newcomer else name for name in names],
                   loc="lower center", ncol=6, bbox_to_anchor=(0.5, 0.05), fontsize=8.5)
     return style.finish(figure, "Who leads what while one process joins, by assignor",
-                        footer + "\n" + about(cells) + "; white: nobody", bottom=0.12)
+                        footer + "\n" + about(cells) + "; white: nobody, grey: not watched any more", bottom=0.12)
 
 
 def kills(results, footer):
