@@ -164,7 +164,8 @@ def owners(results, footer):
     figure.legend(handles, [f"{name} (new)" if name == newcomer else name for name in names],
                   loc="lower center", ncol=6, bbox_to_anchor=(0.5, 0.05), fontsize=8.5)
     return style.finish(figure, "Who leads what while one process joins, by assignor",
-                        footer + "\n" + about(cells) + "; white: nobody, grey: not watched any more", bottom=0.12)
+                        f"{footer}\n{about(cells)}; white: nobody, grey: not watched any more",
+                        bottom=0.12)
 
 
 def kills(results, footer):
