@@ -1,6 +1,7 @@
 #include "router/route_view.h"
 
 #include <algorithm>
+#include <list>
 #include <utility>
 
 namespace neliroute {
@@ -18,7 +19,9 @@ struct RouteView::ThreadCache {
     std::shared_ptr<Published<Snapshot>> published;  ///< before `reading`, which must go first
     Published<Snapshot>::Reading reading;
   };
-  static thread_local std::vector<Kept> kept;
+  /// A list, where nothing is moved onto what is erased: that would take `published` from under its
+  /// `reading`.
+  static thread_local std::list<Kept> kept;
 
   // One for every living view that this thread has asked: a Route's strings must outlive calls
   // on other views.
@@ -32,7 +35,7 @@ struct RouteView::ThreadCache {
 };
 
 constinit thread_local RouteView::Last RouteView::last_{0, 0, nullptr};
-thread_local std::vector<RouteView::ThreadCache::Kept> RouteView::ThreadCache::kept;
+thread_local std::list<RouteView::ThreadCache::Kept> RouteView::ThreadCache::kept;
 
 RouteView::RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count)
     : id_(next_view_id.fetch_add(1)),

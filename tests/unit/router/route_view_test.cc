@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 
 #include "tests/unit/router/allocations.h"
@@ -263,6 +264,27 @@ TEST(RouteView, a_thread_does_not_keep_what_a_destroyed_view_showed) {
   Viewed other;
   EXPECT_EQ(other.route(0).verdict, Verdict::unowned);
   EXPECT_TRUE(shown.expired()) << "dropped when the thread asks a view that is new to it";
+}
+
+TEST(RouteView, of_several_that_a_thread_asked_any_may_go_first) {
+  auto gone = std::make_unique<Viewed>();
+  std::weak_ptr<const Peer> shown;
+  {
+    const PeerPtr b = peer(2, "b");
+    shown = b;
+    gone->hint(0, b, 9, kNow + 1s);
+    gone->publish(0);
+  }
+  EXPECT_EQ(gone->route(0).owner(), "b");
+  Viewed stays;
+  stays.hint(0, peer(3, "an owner whose name does not fit into a short string"), 9, kNow + 1s);
+  stays.publish(0);
+  const Route held = stays.route(0);
+  gone.reset();
+  Viewed other;
+  EXPECT_EQ(other.route(0).verdict, Verdict::unowned);
+  EXPECT_TRUE(shown.expired());
+  EXPECT_EQ(held.owner(), "an owner whose name does not fit into a short string");
 }
 
 TEST(RouteView, routes_without_allocating) {
