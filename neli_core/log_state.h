@@ -35,7 +35,6 @@ struct LogState {
   std::int64_t end_at_start = 0;  ///< end offset of L0
   std::int64_t next = 0;
   std::int64_t start = 0;  ///< where it last started
-  bool from_beginning = false;  ///< no record that is still there lies below
   LocalTime started_at = kLongAgo;  ///< L0
   /// The first record read with a believed stamp: the horizon of what may lie below.
   std::optional<BrokerTime> first_stamp;

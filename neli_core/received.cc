@@ -11,6 +11,8 @@ namespace {
 // has gone, what they wrote soon lies below what a newcomer reads.
 std::int64_t inc_of_other_lane(const Record& record, const Received& event) {
   if (!names_possible_epochs(record, event.stamped)) return 0;
+  // Who knows an inc says so in max_inc, too: this is a stranger's line, and its number anything.
+  if (record.inc > record.max_inc) return 0;
   const std::int64_t said = greatest_inc_in(record, event.stamped);
   if (record.type != RecordType::claim) return said;
   return std::max(said, claim_epoch(record, event.stamped, event.offset).inc);
@@ -29,7 +31,7 @@ void Induction::on(const Received& event) {
   if (!l.started || event.offset < l.next) return;
   const bool was_caught_up = l.caught_up();
   // Whatever its offset: below it may be offsets that carry no record.
-  if (l.from_beginning && l.last_offset < 0) note_beginning(event.log, event.stamped);
+  if (l.start == 0 && l.last_offset < 0) note_beginning(event.log, event.stamped);
   l.next = event.offset + 1;
   l.last_offset = event.offset;
   l.last = identity_of(*event.value, event.stamped);

@@ -20,8 +20,7 @@ void Induction::on(const TailStarted& event) {
   l.started_at = now_;
   if (event.began) note_beginning(event.log, *event.began);
   l.first_stamp.reset();
-  l.from_beginning = event.from_beginning || event.start == 0;
-  l.history_bound_known = l.from_beginning;
+  l.history_bound_known = event.from_beginning || event.start == 0;
   l.last_offset = -1;
   l.check_pending = false;
   note_answer(event.log);

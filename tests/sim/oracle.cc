@@ -90,7 +90,8 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {
     // A successor that died before its predecessor had read that it leads is one of them; what it
     // said while it led may come later than that by as much as a write can be late.
-    excused = ends_[part][n] + grace + 2 * plan_.lease() >= start && node_until_[n] != 0 &&
+    const Time late = plan_.has(Fault::write_late) ? 2 * plan_.lease() : 0;
+    excused = ends_[part][n] + grace + late >= start && node_until_[n] != 0 &&
               node_until_[n] + grace >= start;
   }
   if (!excused) {

@@ -104,6 +104,7 @@ class World {
   void restart_reader(Node& node, std::uint32_t log, Time wait);
   void probe(Node& node, std::uint32_t log);
   [[nodiscard]] std::int64_t start_of_reading(Node& node, const TopicLog& log) const;
+  [[nodiscard]] static bool nothing_lies_below(const TopicLog& log, std::int64_t offset);
   void begin_reading(Node& node, const Planned& event);
   void ask_again(Node& node, const RereadRequest& request);
   void reread_lands(Node& node, std::uint32_t index);

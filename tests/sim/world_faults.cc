@@ -115,8 +115,10 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     case Fault::tail_replaced: {
       // A client that was replaced and starts elsewhere than it was.
       const auto l = static_cast<std::uint32_t>(log);
-      if (node.readers[l].running) restart_reader(node, l, random.between(0, kSecond));
-      return;
+      if (!node.readers[l].running) return;
+      const Time wait = random.between(0, kSecond);
+      oracle_.disturb_node(node.index, now_ + wait);
+      return restart_reader(node, l, wait);
     }
     default:
       return;
@@ -346,7 +348,10 @@ void World::heal() {
   for (Node& node : nodes_) {
     for (Link& link : node.links) link = {std::min(link.there_until, now_),
                                           std::min(link.back_until, now_)};
-    if (node.other_settings) end_process(node);
+    if (node.other_settings) {
+      oracle_.disturb_node(node.index, now_);
+      end_process(node);
+    }
     if (!node.alive) {
       start_process(node);
       continue;

@@ -85,8 +85,9 @@ void World::land(Node& node, std::uint32_t index, bool alive) {
     write.answered = true;
     return;
   }
-  // A client learns that the topic is another one, or does not.
-  const bool stored = write.topic == topic_ || node.random.percent(50);
+  // A client learns that the topic is another one, or does not; but not of two in a row.
+  const bool stored =
+      write.topic == topic_ || (write.topic + 1 == topic_ && node.random.percent(50));
   if (stored) append(write.log, write.value);
   if (write.answered || !alive) return;
   write.answered = true;
@@ -211,6 +212,14 @@ std::int64_t World::start_of_reading(Node& node, const TopicLog& log) const {
   return last;
 }
 
+// Holes carry no record.
+bool World::nothing_lies_below(const TopicLog& log, std::int64_t offset) {
+  for (std::int64_t i = log.low; i < offset; ++i) {
+    if (log.records[static_cast<std::size_t>(i)].value != nullptr) return false;
+  }
+  return true;
+}
+
 void World::begin_reading(Node& node, const Planned& event) {
   const std::uint32_t log = event.a;
   Reader& reader = node.readers[log];
@@ -220,7 +229,7 @@ void World::begin_reading(Node& node, const Planned& event) {
   }
   reader.running = true;
   TailStarted started{Log{log}, reader.next, event.c, std::nullopt};
-  started.from_beginning = reader.next <= l.low;
+  started.from_beginning = nothing_lies_below(l, reader.next);
   if (l.low == 0 && !started.from_beginning) {
     const auto first = std::find_if(l.records.begin(), l.records.end(),
                                     [](const Stored& one) { return one.value != nullptr; });
