@@ -197,7 +197,8 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
     }
     // Worth one try: who starts anew because no answer came goes on without the date.
     if (!t.from_beginning && t.low == 0 && !t.dated) return date(log, message.offset);
-    begin(log, message.offset);
+    // Offsets without a record may lie before it, and where the log began is where it was made.
+    begin(log, t.from_beginning && t.low == 0 ? 0 : message.offset);
   }
   // What was fetched before the seek lies above.
   if (t.phase == Phase::dating && message.offset < t.start) {

@@ -179,6 +179,7 @@ void World::probe(Node& node, std::uint32_t log) {
   const TopicLog& l = logs_[log];
   Reader& reader = node.readers[log];
   reader.next = start_of_reading(node, l);
+  if (nothing_lies_below(l, reader.next)) reader.next = l.low;
   reader.topic = topic_;
   plan_for(node, now_ + latency(node), Happening::tail_begin, log, reader.version, l.end());
 }
@@ -229,7 +230,7 @@ void World::begin_reading(Node& node, const Planned& event) {
   }
   reader.running = true;
   TailStarted started{Log{log}, reader.next, event.c, std::nullopt};
-  started.from_beginning = nothing_lies_below(l, reader.next);
+  started.from_beginning = reader.next <= l.low;
   if (l.low == 0 && !started.from_beginning) {
     const auto first = std::find_if(l.records.begin(), l.records.end(),
                                     [](const Stored& one) { return one.value != nullptr; });
