@@ -133,6 +133,7 @@ void Group::on(const GroupRequest& request, std::uint8_t node, std::uint16_t lif
   member->expires = now + session_;
   if (!joining_) start_rebalance();
   member->joined = true;
+  member->join = request.join;
   member->owned = request.owned;
   complete_if_all_joined(replies);
 }
@@ -164,8 +165,8 @@ void Group::complete_if_all_joined(std::vector<Addressed>& replies) {
     member.joined = false;
     member.expires = now_ + session_;
     replies.push_back({member.node, member.life,
-                       {GroupReply::Kind::assignment, member.id, assigned, 0,
-                        member.membership}});
+                       {GroupReply::Kind::assignment, member.id, assigned, 0, member.membership,
+                        member.join}});
   }
 }
 

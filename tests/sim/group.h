@@ -23,6 +23,7 @@ struct GroupRequest {
   std::uint32_t member = 0;  ///< 0: not a member yet
   PartitionBits owned = 0;
   std::uint32_t membership = 0;  ///< counts what its client began anew
+  std::uint32_t join = 0;        ///< and, in one membership, its joins
 };
 
 struct GroupReply {
@@ -37,6 +38,7 @@ struct GroupReply {
   PartitionBits assigned = 0;
   std::int64_t sent = 0;
   std::uint32_t membership = 0;
+  std::uint32_t join = 0;  ///< classic: the one that an assignment answers
 };
 
 /// A reply to one process.
@@ -73,6 +75,7 @@ class Group {
     std::uint8_t node = 0;
     std::uint16_t life = 0;
     std::uint32_t membership = 0;
+    std::uint32_t join = 0;
     Time expires = 0;
     PartitionBits current = 0;  ///< consumer: granted and not given back
     PartitionBits owned = 0;    ///< classic: as it said when it joined

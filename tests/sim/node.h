@@ -55,6 +55,7 @@ struct Membership {
   bool joining = false;    ///< classic: waits for the assignment
   std::uint32_t id = 0;
   std::uint32_t membership = 0;  ///< counts those that it gave up
+  std::uint32_t joins = 0;
   PartitionBits owned = 0;
   std::deque<Rebalance> pending;
   std::int64_t beat = 0;   ///< counts heartbeat timers: a newer one replaces an older

@@ -224,6 +224,8 @@ void World::truncate(std::uint32_t log, Random& random) {
   l.records.resize(static_cast<std::size_t>(end));
   const Time noticed = until(kSecond);
   oracle_.disturb_log(log, noticed);
+  // A claim that its writer had not read is written again after 2 T, where nothing else is.
+  oracle_.disturb(now_ + 2 * plan_.longest_lease());
   for (Node& node : nodes_) {
     if (!node.alive || !node.readers[log].running || node.readers[log].next <= end) continue;
     plan_for(node, now_ + latency(node), Happening::topic_lost, log, node.readers[log].version, 1);

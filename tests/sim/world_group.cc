@@ -56,7 +56,7 @@ void World::heartbeat(Node& node) {
     if (m.announced || !m.pending.empty()) return;
     m.join_wanted = false;
     m.joining = true;
-    return ask(node, {GroupRequest::Kind::join, m.id, m.owned, m.membership});
+    return ask(node, {GroupRequest::Kind::join, m.id, m.owned, m.membership, ++m.joins});
   }
   ask(node, {GroupRequest::Kind::heartbeat, m.id, m.owned_soon(), m.membership});
 }
@@ -96,6 +96,9 @@ void World::on_reply(Node& node, const GroupReply& reply) {
   Membership& m = node.member;
   if (!m.wanted || reply.membership != m.membership) return;
   if (m.id != 0 && reply.member != m.id) return;
+  // Who asked once more did so because the connection to the first answer was gone.
+  const bool of_join = plan_.assigning != Assigning::consumer;
+  if (of_join && reply.kind == GroupReply::Kind::assignment && reply.join != m.joins) return;
   // A join is answered when everybody has joined, and a session begins with that.
   const bool begins = m.joining && reply.kind == GroupReply::Kind::assignment;
   if (m.asking) m.answered = begins ? reply.sent : m.asked_first;
