@@ -210,10 +210,12 @@ void World::expire_log(std::uint32_t log) {
   const Stored* last = &l.records.back();
   if (last->value == nullptr) return;
   const BrokerTime horizon = last->stamped - milliseconds{15 * plan_.longest_lease() / kMs};
-  while (l.low < l.end() - 1) {
-    const Stored& stored = l.records[static_cast<std::size_t>(l.low)];
-    if (stored.value != nullptr && stored.stamped >= horizon) return;
-    ++l.low;
+  // Offsets without a record go with an older record only, as they share its segment.
+  for (std::int64_t i = l.low; i < l.end() - 1; ++i) {
+    const Stored& stored = l.records[static_cast<std::size_t>(i)];
+    if (stored.value == nullptr) continue;
+    if (stored.stamped >= horizon) return;
+    l.low = i + 1;
   }
 }
 
