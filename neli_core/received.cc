@@ -182,8 +182,10 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
   set_epoch_lease(partition);
   if (next.leading) announce(TransitionKind::acquired, partition, epoch, now_);
   if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch, now_);
-  // Who only waits yet has nothing to say that the claim did not.
-  if (next.leading) note_state_change(partition);
+  // Who only waits yet has nothing to say that the claim did not, but where the claim was so long
+  // on its way (a new producer's first record is) that its lease would not last to the next beat.
+  const bool short_lived = next.lease_until < later(now_, options_.lease / 2);
+  if (next.leading || short_lived) note_state_change(partition);
 }
 
 // Rule 4: the newest claim ends every earlier epoch. Exclusive mode stops at once; non-exclusive

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "neli_core/kafka/property_table.h"
+#include "neli_core/record.h"
 
 namespace neliroute {
 namespace {
@@ -45,6 +46,12 @@ class Setter {
   }
   void set(const std::string& property, milliseconds value) {
     set(property, std::to_string(value.count()));
+  }
+  /// What older libraries do not have.
+  void set_if_known(const std::string& property, const std::string& value) {
+    std::size_t size = 0;
+    const auto found = rd_kafka_conf_get(conf_, property.c_str(), nullptr, &size);
+    if (found == RD_KAFKA_CONF_OK) set(property, value);
   }
 
   [[nodiscard]] Result<void> result() const {
@@ -95,8 +102,13 @@ void set_consumer(Setter& setter, const ClientSettings& settings) {
   const milliseconds wait =
       std::min<milliseconds>(milliseconds{250}, settings.timing.lease / 4);
   setter.set("fetch.wait.max.ms", settings.embedded_broker ? milliseconds{10} : wait);
-  setter.set("queued.min.messages", "1000");
-  setter.set("queued.max.messages.kbytes", "4096");
+  // All logs share one queue. Where it is full the library fetches none of them for a second, so a
+  // log's history must not fill it: a few of the longest records are enough for one answer, and
+  // bytes alone say what full is.
+  setter.set("max.partition.fetch.bytes", std::to_string(2 * kRecordBytesMax));
+  setter.set("queued.min.messages", "100000");
+  setter.set("queued.max.messages.kbytes", "16384");
+  setter.set_if_known("fetch.queue.backoff.ms", "10");
 }
 
 void set_group(Setter& setter, const ClientSettings& settings) {

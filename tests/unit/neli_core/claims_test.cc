@@ -269,6 +269,39 @@ TEST(Rule2, the_lease_of_an_epoch_is_sent_plus_T_whenever_it_is_read) {
   EXPECT_FALSE(a.leads(0, sent + 1s));
 }
 
+TEST(Rule3, a_claim_that_was_long_on_its_way_is_renewed_at_once_when_it_is_read) {
+  RigOptions exclusive;
+  exclusive.mode = Mode::exclusive;
+  Rig rig(exclusive);
+  auto& a = rig.start(1, "a");
+  auto& b = rig.start(2, "b");
+  rig.assign(b, "0-1");
+  rig.run_for(2s);  // the topic is not new
+  a.hold_writes = true;
+  rig.revoke(b, "0");
+  rig.assign(a, "0");
+  rig.run_for(940ms);  // a new producer's first record; and no beat of a is due
+  a.hold_writes = false;
+  rig.arrive(a);
+  rig.settle();
+  EXPECT_EQ(a.records(RecordType::renewal).size(), 1u + 1u) << "that it looks, and that it leads";
+  EXPECT_TRUE(a.leads(0, rig.now() + 1s - rig::kGrain)) << "not to the end of the claim's lease";
+}
+
+TEST(Rule3, a_claim_that_came_soon_needs_no_renewal_until_it_leads) {
+  RigOptions exclusive;
+  exclusive.mode = Mode::exclusive;
+  Rig rig(exclusive);
+  auto& a = rig.start(1, "a");
+  auto& b = rig.start(2, "b");
+  rig.assign(b, "0-1");
+  rig.revoke(b, "0");
+  b.keep_barriers = true;
+  rig.assign(a, "0");
+  rig.settle();
+  EXPECT_EQ(a.records(RecordType::renewal).size(), 0u);
+}
+
 TEST(Rule2, a_running_lease_that_is_later_stays) {
   for (const bool foreign_between : {false, true}) {  // a drainer's own lease is no less its own
     Rig rig;
