@@ -229,6 +229,8 @@ def peers(results, footer):
         axes.set_xticks(range(len(sessions) + 1), [f"{one}" for one in sessions] + ["etcd's"],
                         fontsize=8.5)
         style.plain(axes.yaxis, (100, 200, 300, 500, 1000, 2000, 3000, 5000, 10000))
+    every = [time for row in rows for time in row["times_ms"]]
+    panels[0].set_ylim(0.8 * min(every), 1.25 * max(every))
     panels[0].set_ylabel("SIGKILL until others hold all its roles, ms")
     handles = [style.plt.Line2D([], [], color=colour, marker=marker)
                for colour, marker in SYSTEMS.values()]
