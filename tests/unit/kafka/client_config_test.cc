@@ -54,6 +54,18 @@ std::string in_force(ClientKind kind, const KafkaOptions& options, const std::st
   return value.data();
 }
 
+// --- What is set ---------------------------------------------------------------------------------
+
+// At a full queue, which all logs share, the library fetches none of them for a second.
+TEST(TailConfigTest, TheHistoryOfALogDoesNotFillTheQueueOfAll) {
+  const std::string answer = in_force(ClientKind::tail, {}, "max.partition.fetch.bytes");
+  const std::string messages = in_force(ClientKind::tail, {}, "queued.min.messages");
+  const std::string kilobytes = in_force(ClientKind::tail, {}, "queued.max.messages.kbytes");
+  EXPECT_GE(std::stoul(answer), 64u * 1024) << "the longest record";
+  EXPECT_GE(1024 * std::stoul(kilobytes), 100 * std::stoul(answer)) << "that many logs at once";
+  EXPECT_GE(std::stoul(messages), 1024 * std::stoul(kilobytes) / 200) << "bytes say what is full";
+}
+
 // --- What a user may set -------------------------------------------------------------------------
 
 class RefusedPropertyTest : public testing::TestWithParam<const char*> {};
