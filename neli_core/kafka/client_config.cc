@@ -47,11 +47,13 @@ class Setter {
   void set(const std::string& property, milliseconds value) {
     set(property, std::to_string(value.count()));
   }
-  /// What older libraries do not have.
-  void set_if_known(const std::string& property, const std::string& value) {
+  /// What older libraries do not have; whether this one has it.
+  bool set_if_known(const std::string& property, const std::string& value) {
     std::size_t size = 0;
     const auto found = rd_kafka_conf_get(conf_, property.c_str(), nullptr, &size);
-    if (found == RD_KAFKA_CONF_OK) set(property, value);
+    if (found != RD_KAFKA_CONF_OK) return false;
+    set(property, value);
+    return true;
   }
 
   [[nodiscard]] Result<void> result() const {
@@ -89,6 +91,8 @@ void set_producer(Setter& setter, const ClientSettings& settings) {
   setter.set("enable.idempotence", "true");
   setter.set("linger.ms", "0");
   setter.set("message.timeout.ms", settings.timing.lease);
+  // What piled up behind a cut link is read in as many answers as it takes, not in one.
+  setter.set("batch.size", std::to_string(kRecordBytesMax));
   setter.set("queue.buffering.max.messages", "100000");
   setter.set("queue.buffering.max.kbytes", "65536");
 }
@@ -102,13 +106,13 @@ void set_consumer(Setter& setter, const ClientSettings& settings) {
   const milliseconds wait =
       std::min<milliseconds>(milliseconds{250}, settings.timing.lease / 4);
   setter.set("fetch.wait.max.ms", settings.embedded_broker ? milliseconds{10} : wait);
-  // All logs share one queue. Where it is full the library fetches none of them for a second, so a
-  // log's history must not fill it: a few of the longest records are enough for one answer, and
-  // bytes alone say what full is.
-  setter.set("max.partition.fetch.bytes", std::to_string(2 * kRecordBytesMax));
-  setter.set("queued.min.messages", "100000");
-  setter.set("queued.max.messages.kbytes", "16384");
-  setter.set_if_known("fetch.queue.backoff.ms", "10");
+  // All logs share one queue. While it is full the library fetches none of them, an old one for a
+  // second; so a log's history must not fill it. (Nor must it be deep without need: what is read
+  // again goes behind all that waits.)
+  setter.set("max.partition.fetch.bytes", std::to_string(8 * kRecordBytesMax));
+  const bool short_pause = setter.set_if_known("fetch.queue.backoff.ms", "10");
+  setter.set("queued.min.messages", short_pause ? "10000" : "100000");
+  setter.set("queued.max.messages.kbytes", short_pause ? "4096" : "16384");
 }
 
 void set_group(Setter& setter, const ClientSettings& settings) {
@@ -116,7 +120,7 @@ void set_group(Setter& setter, const ClientSettings& settings) {
   setter.set("enable.partition.eof", "false");
   if (settings.kafka.variation == Variation::broadcast) {
     // Which records it missed is all the same: the next ones count. How many wait is not: at a
-    // full queue the library stops fetching for a second, and V grows old behind a backlog.
+    // full queue the library stops fetching, and V grows old behind a backlog.
     setter.set("auto.offset.reset", "latest");
   } else {
     setter.set("queued.min.messages", "1");

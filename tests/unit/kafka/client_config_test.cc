@@ -56,14 +56,28 @@ std::string in_force(ClientKind kind, const KafkaOptions& options, const std::st
 
 // --- What is set ---------------------------------------------------------------------------------
 
-// At a full queue, which all logs share, the library fetches none of them for a second.
+// At a full queue, which all logs share, the library fetches none of them, an old one for a second.
 TEST(TailConfigTest, TheHistoryOfALogDoesNotFillTheQueueOfAll) {
-  const std::string answer = in_force(ClientKind::tail, {}, "max.partition.fetch.bytes");
-  const std::string messages = in_force(ClientKind::tail, {}, "queued.min.messages");
-  const std::string kilobytes = in_force(ClientKind::tail, {}, "queued.max.messages.kbytes");
-  EXPECT_GE(std::stoul(answer), 64u * 1024) << "the longest record";
-  EXPECT_GE(1024 * std::stoul(kilobytes), 100 * std::stoul(answer)) << "that many logs at once";
-  EXPECT_GE(std::stoul(messages), 1024 * std::stoul(kilobytes) / 200) << "bytes say what is full";
+  const std::uint64_t answer =
+      std::stoul(in_force(ClientKind::tail, {}, "fetch.message.max.bytes"));
+  const std::uint64_t messages = std::stoul(in_force(ClientKind::tail, {}, "queued.min.messages"));
+  const std::uint64_t kilobytes =
+      std::stoul(in_force(ClientKind::tail, {}, "queued.max.messages.kbytes"));
+  EXPECT_GE(answer, 2 * std::stoul(in_force(ClientKind::producer, {}, "batch.size")));
+  EXPECT_GE(1024 * kilobytes, 4 * answer) << "as many logs at once as there are by default";
+  constexpr std::uint64_t kShortRecordBytes = 250;
+  EXPECT_GE(messages * kShortRecordBytes, 4 * answer);
+  const std::string pause = in_force(ClientKind::tail, {}, "fetch.queue.backoff.ms");
+  EXPECT_TRUE(pause.empty() || pause == "10") << pause;
+}
+
+TEST(TailConfigTest, AUserMayReadMoreAtOnce) {
+  const KafkaOptions more = with("max.partition.fetch.bytes", "1048576");
+  EXPECT_EQ(in_force(ClientKind::tail, more, "fetch.message.max.bytes"), "1048576");
+}
+
+TEST(TailConfigTest, TheGroupsClientFetchesNothingAndQueuesNothing) {
+  EXPECT_EQ(in_force(ClientKind::group, {}, "queued.min.messages"), "1");
 }
 
 // --- What a user may set -------------------------------------------------------------------------
