@@ -62,38 +62,51 @@ class SteadyWriter {
   std::thread thread_;
 };
 
-class BusyLogTest : public testing::Test {
- protected:
+/// A broker of its own, and six who write to log 1.
+class BusyLog {
+ public:
+  BusyLog() {
+    rig.open_broker();
+    for (int i = 0; i < kWriters; ++i) {
+      writers_.push_back(std::make_unique<SteadyWriter>(rig.address(), 1));
+    }
+  }
+
+  /// Whether a ledger reads log 1 within ten seconds.
+  bool is_read(bool watcher) {
+    rig.open(rig.parameters(watcher));
+    rig.start();
+    return rig.wait([](const Seen& seen) { return !seen.received[1].empty(); },
+                    std::chrono::seconds{10});
+  }
+
+  LedgerRig rig;
+
+ private:
   // A reader of the embedded broker gets one batch a fetch: together they are faster.
   static constexpr int kWriters = 6;
 
-  void SetUp() override {
-    rig_.open_broker();
-    for (int i = 0; i < kWriters; ++i) {
-      writers_.push_back(std::make_unique<SteadyWriter>(rig_.address(), 1));
-    }
-  }
-  void TearDown() override { writers_.clear(); }
-
-  LedgerRig rig_;
   std::vector<std::unique_ptr<SteadyWriter>> writers_;
 };
 
-TEST_F(BusyLogTest, an_owner_reads_it) {
-  rig_.open(rig_.parameters());
-  rig_.start_and_read();
-  EXPECT_TRUE(rig_.wait([](const Seen& seen) { return !seen.received[1].empty(); }));
+// The embedded broker keeps the last 5 MB of a log, which these writers fill in seconds. Who is
+// kept from starting for that long finds the log's beginning gone, again and again: then the story
+// is told anew.
+bool is_read(bool watcher) {
+  constexpr int kStories = 3;
+  for (int i = 0; i < kStories; ++i) {
+    if (BusyLog().is_read(watcher)) return true;
+  }
+  return false;
 }
 
-TEST_F(BusyLogTest, a_watcher_reads_it) {
-  rig_.open(rig_.parameters(/*watcher=*/true));
-  rig_.start_and_read();
-  EXPECT_TRUE(rig_.wait([](const Seen& seen) { return !seen.received[1].empty(); }));
-}
+TEST(BusyLogTest, an_owner_reads_it) { EXPECT_TRUE(is_read(/*watcher=*/false)); }
+TEST(BusyLogTest, a_watcher_reads_it) { EXPECT_TRUE(is_read(/*watcher=*/true)); }
 
-TEST_F(BusyLogTest, a_bounded_reader_ends) {
+TEST(BusyLogTest, a_bounded_reader_ends) {
+  BusyLog busy;
   LogReading wanted;
-  wanted.kafka.brokers = rig_.address();
+  wanted.kafka.brokers = busy.rig.address();
   const auto logs = read_logs(wanted, [](const Received&) {});
   ASSERT_TRUE(logs.has_value()) << logs.error().message();
 }
