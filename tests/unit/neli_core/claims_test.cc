@@ -11,6 +11,7 @@ using rig::kP0;
 using rig::claim_of;
 using rig::Rig;
 using rig::RigOptions;
+using rig::exclusive;
 using namespace std::chrono_literals;
 
 TEST(Rule1, assigned_writes_one_claim_for_all_partitions_of_a_log) {
@@ -165,9 +166,7 @@ struct OddClaim {
 class OddClaims : public testing::TestWithParam<OddClaim> {};
 
 TEST_P(OddClaims, rule_2_any_object_that_says_claim_and_this_lane_counts) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
@@ -206,8 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Rule2, unreadable_partitions_claim_every_partition_of_that_log_only) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
+  RigOptions options = exclusive();
   options.logs = 2;
   Rig rig(options);
   auto& a = rig.start(1, "a");
@@ -223,8 +221,7 @@ TEST(Rule2, unreadable_partitions_claim_every_partition_of_that_log_only) {
 }
 
 TEST(Rule2, a_claim_in_another_log_says_nothing_about_a_partition) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
+  RigOptions options = exclusive();
   options.logs = 2;
   Rig rig(options);
   auto& a = rig.start(1, "a");
@@ -236,9 +233,7 @@ TEST(Rule2, a_claim_in_another_log_says_nothing_about_a_partition) {
 }
 
 TEST(Rule2, a_claim_without_id_and_lease_counts_as_nobody_s_with_a_lease_of_T_star) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   Record known = claim_of(8, "3");
   known.max_lease = 1500ms;
@@ -269,13 +264,18 @@ TEST(Rule2, the_lease_of_an_epoch_is_sent_plus_T_whenever_it_is_read) {
   EXPECT_FALSE(a.leads(0, sent + 1s));
 }
 
+/// Exclusive: b leads, and a is about to be assigned what it has.
+struct Successor {
+  Rig rig{exclusive()};
+  rig::Process& a = rig.start(1, "a");
+  rig::Process& b = rig.start(2, "b");
+
+  Successor() { rig.assign(b, "0-1"); }
+};
+
 TEST(Rule3, a_claim_that_was_long_on_its_way_is_renewed_at_once_when_it_is_read) {
-  RigOptions exclusive;
-  exclusive.mode = Mode::exclusive;
-  Rig rig(exclusive);
-  auto& a = rig.start(1, "a");
-  auto& b = rig.start(2, "b");
-  rig.assign(b, "0-1");
+  Successor successor;
+  auto& [rig, a, b] = successor;
   rig.run_for(2s);  // the topic is not new
   a.hold_writes = true;
   rig.revoke(b, "0");
@@ -289,12 +289,8 @@ TEST(Rule3, a_claim_that_was_long_on_its_way_is_renewed_at_once_when_it_is_read)
 }
 
 TEST(Rule3, a_claim_that_came_soon_needs_no_renewal_until_it_leads) {
-  RigOptions exclusive;
-  exclusive.mode = Mode::exclusive;
-  Rig rig(exclusive);
-  auto& a = rig.start(1, "a");
-  auto& b = rig.start(2, "b");
-  rig.assign(b, "0-1");
+  Successor successor;
+  auto& [rig, a, b] = successor;
   rig.revoke(b, "0");
   b.keep_barriers = true;
   rig.assign(a, "0");
@@ -336,9 +332,7 @@ TEST(Rule2, an_own_claim_read_while_neither_assigned_nor_draining_is_released) {
 }
 
 TEST(Own, is_the_id_and_never_the_name) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "same");
   rig.assign(a, "0");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));

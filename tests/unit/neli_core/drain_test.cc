@@ -14,13 +14,8 @@ using rig::claim_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
+using rig::exclusive;
 using namespace std::chrono_literals;
-
-RigOptions exclusive() {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  return options;
-}
 
 // A process that leads partition 0, and has for a while.
 rig::Process& leader_of_0(Rig& rig, std::uint64_t id = 1) {

@@ -15,6 +15,7 @@ using rig::release_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
+using rig::exclusive;
 using namespace std::chrono_literals;
 
 TEST(Epoch, of_the_first_claim_is_the_record_s_broker_time_and_offset) {
@@ -240,9 +241,7 @@ TEST(Epoch, an_own_claim_that_would_fall_is_claimed_over_and_costs_no_gap) {
 
 // Behind it a renewal of the epoch that is held means nothing to others.
 TEST(Epoch, behind_an_own_claim_that_would_fall_nothing_extends_the_lease) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 3s));
@@ -260,7 +259,7 @@ TEST(Epoch, behind_an_own_claim_that_would_fall_nothing_extends_the_lease) {
   rig.settle();
   EXPECT_EQ(a.core.counters().renewals_stale, stale + 1);
   EXPECT_TRUE(a.leads(0, rig.now())) << "what was left of the lease stands";
-  EXPECT_FALSE(a.leads(0, later(dropped, options.lease)));
+  EXPECT_FALSE(a.leads(0, later(dropped, rig.options.lease)));
 }
 
 TEST(Epoch, absurd_incs_are_unreadable_and_overflow_nothing) {
@@ -347,8 +346,7 @@ TEST(Batches, a_process_writes_one_renewal_an_interval_and_log) {
 }
 
 TEST(Batches, one_record_of_many_partitions_means_the_same_as_one_for_each) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
+  RigOptions options = exclusive();
   for (const bool together : {true, false}) {
     Rig rig(options);
     auto& a = rig.start(1, "a");

@@ -13,6 +13,7 @@ using rig::release_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
+using rig::exclusive;
 using namespace std::chrono_literals;
 
 rig::Process& leader_of_0(Rig& rig) {
@@ -82,9 +83,7 @@ TEST(Rule11, an_epoch_dropped_by_a_gap_is_dropped_for_ever) {
 }
 
 TEST(Rule11, who_holds_nothing_has_gaps_too) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.run_for(5s);
   rig.step(a, GapFound{kLog, GapReason::topic_replaced});

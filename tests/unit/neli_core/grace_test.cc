@@ -14,15 +14,10 @@ using rig::release_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
+using rig::exclusive;
 using namespace std::chrono_literals;
 
 constexpr auto kLeaseAndDrift = 1001001us;
-
-RigOptions exclusive() {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  return options;
-}
 
 // Whether it starts leading at this very microsecond.
 void expect_leads_from(Rig& rig, const rig::Process& process, LocalTime start) {

@@ -6,7 +6,7 @@ namespace neliroute {
 namespace {
 
 using rig::Rig;
-using rig::RigOptions;
+using rig::exclusive;
 using namespace std::chrono_literals;
 
 TEST(Induction, one_process_leads_what_it_is_assigned) {
@@ -36,9 +36,7 @@ TEST(Induction, a_planned_move_has_no_unowned_moment_in_non_exclusive_mode) {
 }
 
 TEST(Induction, exclusive_mode_waits_for_the_release) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
   EXPECT_EQ(rig.leaders(0), 0u) << "what lies below the tail's start may still be led";

@@ -13,6 +13,7 @@ using rig::release_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
+using rig::exclusive;
 using namespace std::chrono_literals;
 
 TEST(Rule3, a_renewal_is_written_every_interval_and_names_all_epochs_and_their_states) {
@@ -39,9 +40,7 @@ TEST(Rule3, a_renewal_is_written_every_interval_and_names_all_epochs_and_their_s
 }
 
 TEST(Rule3, who_is_looking_renews_too_and_says_neither_leading_nor_draining) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");  // looking: the horizon
   EXPECT_EQ(a.records(RecordType::renewal).size(), 0u) << "its claim says as much";
@@ -113,9 +112,7 @@ TEST(Rule3, an_own_renewal_extends_the_lease_to_sent_plus_T) {
 }
 
 TEST(Rule3, a_renewal_of_an_older_epoch_is_counted_and_extends_nothing) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
@@ -141,9 +138,7 @@ TEST(Rule3, an_own_renewal_behind_a_foreign_claim_extends_a_non_exclusive_draine
 }
 
 TEST(Rule3, a_release_counts_only_from_the_epoch_s_own_id) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   const Epoch epoch = rig.append_claim(kLog, claim_of(9, "0"));
   rig.run_for(950ms);
@@ -159,9 +154,7 @@ TEST(Rule3, a_release_counts_only_from_the_epoch_s_own_id) {
 }
 
 TEST(Rule3, a_release_is_final_wherever_it_stands) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   const Epoch epoch = rig.append_claim(kLog, claim_of(9, "0"));
   rig.run_for(1500ms);
@@ -173,9 +166,7 @@ TEST(Rule3, a_release_is_final_wherever_it_stands) {
 }
 
 TEST(Rule3, a_release_of_a_claim_never_read_outlives_its_late_renewals) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   const Epoch epoch = rig.append_claim(kLog, claim_of(9, "0"));
   rig.append(kLog, claim_of(9, "3"));
   auto& a = rig.start(1, "a", 1);  // its tail starts behind the first claim
@@ -306,9 +297,7 @@ TEST(Rule10, a_renewal_read_during_the_barrier_of_the_lapse_leads_again_only_aft
 }
 
 TEST(Rule10, an_epoch_is_dropped_before_its_release_is_sent_and_never_resumed) {
-  RigOptions options;
-  options.mode = Mode::exclusive;
-  Rig rig(options);
+  Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));

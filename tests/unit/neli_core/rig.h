@@ -117,6 +117,12 @@ struct RigOptions {
   bool log_append_time = true;
 };
 
+[[nodiscard]] inline RigOptions exclusive() {
+  RigOptions options;
+  options.mode = Mode::exclusive;
+  return options;
+}
+
 class Rig {
  public:
   explicit Rig(RigOptions options = {});
