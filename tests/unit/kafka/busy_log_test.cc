@@ -72,12 +72,14 @@ class BusyLog {
     }
   }
 
-  /// Whether a ledger reads log 1 within ten seconds.
+  /// Whether a ledger starts at every log and reads log 1 within ten seconds.
   bool is_read(bool watcher) {
     rig.open(rig.parameters(watcher));
     rig.start();
-    return rig.wait([](const Seen& seen) { return !seen.received[1].empty(); },
-                    std::chrono::seconds{10});
+    const auto reads = [](const Seen& seen) {
+      return seen.started.size() >= LedgerRig::kLogs && !seen.received[1].empty();
+    };
+    return rig.wait(reads, std::chrono::seconds{10});
   }
 
   LedgerRig rig;

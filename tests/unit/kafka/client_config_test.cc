@@ -54,32 +54,6 @@ std::string in_force(ClientKind kind, const KafkaOptions& options, const std::st
   return value.data();
 }
 
-// --- What is set ---------------------------------------------------------------------------------
-
-// At a full queue, which all logs share, the library fetches none of them, an old one for a second.
-TEST(TailConfigTest, TheHistoryOfALogDoesNotFillTheQueueOfAll) {
-  const std::uint64_t answer =
-      std::stoul(in_force(ClientKind::tail, {}, "fetch.message.max.bytes"));
-  const std::uint64_t messages = std::stoul(in_force(ClientKind::tail, {}, "queued.min.messages"));
-  const std::uint64_t kilobytes =
-      std::stoul(in_force(ClientKind::tail, {}, "queued.max.messages.kbytes"));
-  EXPECT_GE(answer, 2 * std::stoul(in_force(ClientKind::producer, {}, "batch.size")));
-  EXPECT_GE(1024 * kilobytes, 4 * answer) << "as many logs at once as there are by default";
-  constexpr std::uint64_t kShortRecordBytes = 250;
-  EXPECT_GE(messages * kShortRecordBytes, 4 * answer);
-  const std::string pause = in_force(ClientKind::tail, {}, "fetch.queue.backoff.ms");
-  EXPECT_TRUE(pause.empty() || pause == "10") << pause;
-}
-
-TEST(TailConfigTest, AUserMayReadMoreAtOnce) {
-  const KafkaOptions more = with("max.partition.fetch.bytes", "1048576");
-  EXPECT_EQ(in_force(ClientKind::tail, more, "fetch.message.max.bytes"), "1048576");
-}
-
-TEST(TailConfigTest, TheGroupsClientFetchesNothingAndQueuesNothing) {
-  EXPECT_EQ(in_force(ClientKind::group, {}, "queued.min.messages"), "1");
-}
-
 // --- What a user may set -------------------------------------------------------------------------
 
 class RefusedPropertyTest : public testing::TestWithParam<const char*> {};
@@ -259,6 +233,30 @@ TEST(ClientConfigTest, WhatTheProtocolFixesIsInForce) {
   EXPECT_EQ(in_force(ClientKind::group, options, "heartbeat.interval.ms"), "200");
   EXPECT_EQ(in_force(ClientKind::group, options, "partition.assignment.strategy"),
             "cooperative-sticky");
+}
+
+// At a full queue, which all logs share, the library fetches none of them, an old one for a second.
+TEST(TailConfigTest, TheHistoryOfALogDoesNotFillTheQueueOfAll) {
+  const std::uint64_t answer =
+      std::stoul(in_force(ClientKind::tail, {}, "fetch.message.max.bytes"));
+  const std::uint64_t messages = std::stoul(in_force(ClientKind::tail, {}, "queued.min.messages"));
+  const std::uint64_t kilobytes =
+      std::stoul(in_force(ClientKind::tail, {}, "queued.max.messages.kbytes"));
+  EXPECT_GE(answer, 2 * std::stoul(in_force(ClientKind::producer, {}, "batch.size")));
+  EXPECT_GE(1024 * kilobytes, 4 * answer) << "as many logs at once as there are by default";
+  constexpr std::uint64_t kShortRecordBytes = 250;
+  EXPECT_GE(messages * kShortRecordBytes, 4 * answer);
+  const std::string pause = in_force(ClientKind::tail, {}, "fetch.queue.backoff.ms");
+  EXPECT_TRUE(pause.empty() || pause == "10") << pause;
+}
+
+TEST(TailConfigTest, AUserMayReadMoreAtOnce) {
+  const KafkaOptions more = with("max.partition.fetch.bytes", "1048576");
+  EXPECT_EQ(in_force(ClientKind::tail, more, "fetch.message.max.bytes"), "1048576");
+}
+
+TEST(TailConfigTest, TheGroupsClientQueuesNoMoreThanItMust) {
+  EXPECT_EQ(in_force(ClientKind::group, {}, "queued.min.messages"), "1");
 }
 
 TEST(ClientConfigTest, EachLaneHasItsGroupAndTheReaderNone) {
