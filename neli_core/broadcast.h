@@ -95,6 +95,10 @@ class Broadcast final : public Core {
     return state(partition).generation;
   }
   [[nodiscard]] bool closed() const noexcept override { return closing_ == Closing::closed; }
+  [[nodiscard]] TurnedDown turned_down() const noexcept override {
+    return {counters_.records_stale, 0, counters_.records_ahead, counters_.records_not_stamped,
+            counters_.records_unassigned};
+  }
 
   [[nodiscard]] const BroadcastOptions& options() const noexcept { return options_; }
   [[nodiscard]] const BroadcastCounters& counters() const noexcept { return counters_; }

@@ -65,6 +65,9 @@ class Induction final : public Core {
   /// Partitions led or held, and partitions that the group assigned.
   [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
   [[nodiscard]] bool closed() const noexcept override { return closing_ == Closing::closed; }
+  [[nodiscard]] TurnedDown turned_down() const noexcept override {
+    return {counters_.renewals_stale, counters_.releases_refused, 0, 0, 0};
+  }
   /// T*: the greatest of the own lease and of every lease read.
   [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_; }
 

@@ -49,7 +49,7 @@ void Directory::on(const GapFound& event, LocalTime) {
     hint.next.reset();
     hint.next_epoch = kNoEpoch;
     if (hint.owner) lose_owner(Partition{p}, kLongAgo);
-    hint.unowned_since = kLongAgo;
+    hint.unowned_since = hint.lost_at = hint.moved_at = kLongAgo;
     // The topic may be made again, with offsets from 0 on; inc keeps its epochs above these.
     note_change(Partition{p});
   }
@@ -102,13 +102,17 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   }
 }
 
-// A watcher need not be told the mode: who leads says which rules the lane plays by. Who only
-// claims may have it wrong, and will refuse.
+const Settings* settings_in_force(const Record& record) {
+  if (!record.settings || record.version != 1) return nullptr;
+  if (record.leading.empty() && record.draining.empty()) return nullptr;
+  return &*record.settings;
+}
+
 void Directory::learn_mode(const Record& record) {
-  if (!record.settings || record.version != 1) return;
-  if (record.leading.empty() && record.draining.empty()) return;
-  options_.mode = record.settings->mode == to_string(Mode::exclusive) ? Mode::exclusive
-                                                                       : Mode::non_exclusive;
+  const Settings* theirs = settings_in_force(record);
+  if (theirs == nullptr) return;
+  options_.mode =
+      theirs->mode == to_string(Mode::exclusive) ? Mode::exclusive : Mode::non_exclusive;
 }
 
 void Directory::on_renewal(const Received& event, const Record& record, LocalTime now) {
@@ -136,7 +140,10 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   // Exclusive: a newer claim was read, so the owner stops however its last renewals sound.
   if (options_.mode == Mode::exclusive && epoch < hint.next_epoch) return;
   const bool moved = !hint.owner || hint.epoch != epoch || hint.owner->id != record.id;
-  if (moved) ++hint.generation;
+  if (moved) {
+    ++hint.generation;
+    note_move(hint, now);
+  }
   const bool changed = moved || hint.draining != draining || hint.owner != who;
   hint.owner = who;
   hint.epoch = epoch;
@@ -147,10 +154,24 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
     hint.next.reset();
     hint.next_epoch = kNoEpoch;
   }
-  hint.until = later(now, record.lease.value_or(lease_bound_));
+  hint.lease = record.lease.value_or(lease_bound_);
+  hint.until = later(now, hint.lease);
   expiries_.set(partition, hint.until);
   renewed_.push_back(partition);
   if (changed) note_change(partition);
+}
+
+// `hint` is still that of who led before.
+void Directory::note_move(Hint& hint, LocalTime now) {
+  hint.moved_at = kLongAgo;
+  if (hint.owner) {
+    gaps_.push_back(microseconds{0});
+    hint.before = hint.epoch;
+    hint.moved_at = now;
+  } else if (hint.lost_at != kLongAgo) {
+    gaps_.push_back(std::max(now - hint.lost_at, microseconds{0}));
+  }
+  hint.lost_at = kLongAgo;
 }
 
 void Directory::on_release(const Received& event, const Record& record, LocalTime now) {
@@ -159,6 +180,9 @@ void Directory::on_release(const Received& event, const Record& record, LocalTim
     named.parts.for_each(options_.partitions, [&](Partition partition) {
       if (log_of(partition) != event.log) return;
       Hint& hint = hints_[partition.value()];
+      if (hint.moved_at != kLongAgo && hint.before == epoch) {
+        overlaps_.push_back(now - std::exchange(hint.moved_at, kLongAgo));
+      }
       if (hint.owner && hint.epoch == epoch && hint.owner->id == record.id) {
         lose_owner(partition, now);
         hint.released = true;
@@ -195,7 +219,7 @@ void Directory::lose_owner(Partition partition, LocalTime at) {
   hint.owner.reset();
   hint.draining = false;
   hint.until = kLongAgo;
-  hint.unowned_since = at;
+  hint.unowned_since = hint.lost_at = at;
   ++hint.generation;
   expiries_.set(partition, kNever);
   renewed_.push_back(partition);

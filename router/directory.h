@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "neli_core/deadline_tree.h"
@@ -40,9 +41,16 @@ struct Hint {
   /// The epoch was known before the tail last started: see Directory::forget_doubtful().
   bool doubtful = false;
   LocalTime until = kLongAgo;
+  /// The owner's, as its last renewal says.
+  milliseconds lease{0};
   /// Who claimed after the owner, and has not led yet.
   PeerPtr next;
   Epoch next_epoch = kNoEpoch;
+  /// When it lost its owner; kLongAgo: it has one, had none, or nobody knows.
+  LocalTime lost_at = kLongAgo;
+  /// The epoch that this one followed without a gap, until its release is read; and since when.
+  Epoch before = kNoEpoch;
+  LocalTime moved_at = kLongAgo;
   /// Without an owner: since when. kLongAgo: no record has told yet.
   LocalTime unowned_since = kLongAgo;
   /// Bumped whenever owner or epoch change, so that a reader can tell whose `until` it read.
@@ -57,6 +65,10 @@ struct DirectoryOptions {
   /// The own lease: what T* starts from.
   milliseconds lease{0};
 };
+
+/// What a watcher need not be told: who leads says which rules its lane plays by. Null: it does not
+/// lead. Who only claims may have them wrong, and will refuse.
+[[nodiscard]] const Settings* settings_in_force(const Record& record);
 
 class Directory {
  public:
@@ -77,9 +89,12 @@ class Directory {
   /// This process itself stopped leading, which it knows before any record says so.
   void forget_owner(Partition partition, ProcessId id, LocalTime at);
 
+  [[nodiscard]] Lane lane() const noexcept { return options_.lane; }
   [[nodiscard]] const Hint& hint(Partition partition) const { return hints_[partition.value()]; }
   /// Until when the log's leader counts as answering; kLongAgo before its tail started.
   [[nodiscard]] LocalTime answering_until(Log log) const;
+  /// When the log's leader last answered; kLongAgo: never yet.
+  [[nodiscard]] LocalTime last_answer(Log log) const { return logs_[log.value()].last_answer; }
   /// Until when a partition that no record has spoken of is `unknown` rather than `unowned`.
   [[nodiscard]] LocalTime history_until(Log log) const;
 
@@ -87,6 +102,10 @@ class Directory {
   [[nodiscard]] std::vector<Partition> take_changed();
   /// Partitions whose `until` moved since the last call.
   [[nodiscard]] std::vector<Partition> take_renewed();
+  /// Of partitions that came to an owner and had one before: how long they had none, if at all.
+  [[nodiscard]] std::vector<microseconds> take_gaps() { return std::exchange(gaps_, {}); }
+  /// Of those without a gap: how long after that the former owner's release was read.
+  [[nodiscard]] std::vector<microseconds> take_overlaps() { return std::exchange(overlaps_, {}); }
 
  private:
   struct LogView {
@@ -104,6 +123,7 @@ class Directory {
              LocalTime now);
   void lose_owner(Partition partition, LocalTime at);
   void answered(Log log, LocalTime now);
+  void note_move(Hint& hint, LocalTime now);
   void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
   void note_change(Partition partition);
   const PeerPtr& peer(const Record& record);
@@ -118,6 +138,8 @@ class Directory {
   std::size_t forget_peers_at_ = 64;
   std::vector<Partition> changed_;
   std::vector<Partition> renewed_;
+  std::vector<microseconds> gaps_;
+  std::vector<microseconds> overlaps_;
 };
 
 }  // namespace neliroute

@@ -2,6 +2,8 @@
 
 #include <boost/asio/post.hpp>
 #include <algorithm>
+#include <initializer_list>
+#include <tuple>
 #include <utility>
 
 namespace neliroute {
@@ -15,6 +17,12 @@ constexpr milliseconds kCloseBound{3000};
 constexpr milliseconds kCloseGrace{500};
 // How long a planned leave waits to hear how many others there are.
 constexpr milliseconds kCountBound{1000};
+
+template <class Choice>
+bool is_one_of(const std::string& text, std::initializer_list<Choice> choices) {
+  return std::any_of(choices.begin(), choices.end(),
+                     [&](Choice choice) { return text == to_string(choice); });
+}
 
 std::shared_ptr<LeaseVector> leases_of(const EngineParts& parts) {
   return parts.core ? parts.core->leases()
@@ -30,10 +38,13 @@ Engine::Engine(EngineParts parts)
       core_(std::move(parts.core)),
       directory_(parts.directory),
       view_(parts.self, core_ ? core_->leases() : leases_of(parts), parts.directory.logs),
+      observers_(parts.directory.partitions),
+      meter_(parts.self.id, parts.directory.lane),
       agreement_(parts.settings, parts.directory.lane, /*member=*/false),
+      settings_(std::move(parts.settings)),
       log_(std::move(parts.log)),
       clock_(std::move(parts.clock)),
-      self_id_(parts.self.id),
+      self_(std::make_shared<const Peer>(std::move(parts.self))),
       log_count_(parts.directory.logs),
       lease_(parts.directory.lease),
       ends_at_start_(parts.directory.logs, 0),
@@ -42,6 +53,9 @@ Engine::Engine(EngineParts parts)
 void Engine::start() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     if (self->closed_) return;
+    for (std::uint32_t l = 0; l < self->log_count_; ++l) {
+      self->view_.set_last_answer(Log{l}, self->clock_());
+    }
     self->ledger_->on_refused([weak = self->weak_from_this()](const Error& error) {
       const auto engine = weak.lock();
       if (!engine || engine->closed_) return;
@@ -62,12 +76,30 @@ void Engine::on_event(const Event& event, LocalTime now) {
   if (closed_) return;
   now = no_earlier(now);
   feed_directory(event, now);
+  step(event, now);
+  carry_out(now);
+}
+
+void Engine::step(const Event& event, LocalTime now) {
+  const LeaseVector& leases = view_.leases();
+  meter_.before(event, leases, now);
   if (core_) {
     core_->step(event, now);
+    touch_assignment(event);
+    meter_.after(leases, core_->turned_down(), now);
   } else {
     watch_event(event, now);
   }
-  carry_out(now);
+}
+
+// What is assigned changes no route yet, but observers are told what this process waits for.
+void Engine::touch_assignment(const Event& event) {
+  const auto touch = [this](Partition p) { observers_.touch(p); };
+  if (const auto* assigned = std::get_if<GroupAssigned>(&event)) {
+    assigned->partitions.for_each(view_.partition_count(), touch);
+  } else if (const auto* revoked = std::get_if<GroupRevoked>(&event)) {
+    revoked->partitions.for_each(view_.partition_count(), touch);
+  }
 }
 
 void Engine::feed_directory(const Event& event, LocalTime now) {
@@ -82,6 +114,7 @@ void Engine::watch_event(const Event& event, LocalTime now) {
     log({Severity::error, "log " + std::to_string(gap->log.value()) + ": " +
                               to_string(gap->reason) +
                               "; its owners are unknown until it is read again"});
+    meter_.note_log_gap();
     ledger_->restart_tail(gap->log);
   } else if (const auto* started = std::get_if<TailStarted>(&event)) {
     ends_at_start_[started->log.value()] = started->end;
@@ -90,8 +123,29 @@ void Engine::watch_event(const Event& event, LocalTime now) {
     if (record == nullptr) return;
     agreement_.note(*record, record->lease.value_or(lease_), now,
                     received->offset >= ends_at_start_[received->log.value()]);
+    learn(*record);
     if (auto conflict = agreement_.conflict(std::nullopt, now)) fail(*conflict);
   }
+}
+
+void Engine::learn(const Record& record) {
+  const Settings* theirs = settings_in_force(record);
+  if (theirs == nullptr || record.lane != directory_.lane()) return;
+  const auto& [mode, variation] = std::tie(theirs->mode, theirs->variation);
+  // This strand alone writes it. What a stranger makes up is told to nobody.
+  if (mode == settings_.mode && variation == settings_.variation) return;
+  if (!is_one_of(mode, {Mode::exclusive, Mode::non_exclusive}) ||
+      !is_one_of(variation, {Variation::claimed, Variation::broadcast})) {
+    return;
+  }
+  const std::lock_guard lock(settings_mutex_);
+  settings_.mode = mode;
+  settings_.variation = variation;
+}
+
+Settings Engine::settings() const {
+  const std::lock_guard lock(settings_mutex_);
+  return settings_;
 }
 
 // A silent log is asked for any sign of life, so that `unowned` can be told from `unknown`.
@@ -110,7 +164,6 @@ void Engine::watch_silence(LocalTime now) {
 
 // What no record tells: that a log fell silent, or was heard for long enough.
 void Engine::tell_silence(LocalTime now) {
-  if (core_) return;
   for (std::uint32_t l = 0; l < log_count_; ++l) {
     Silence silence = Silence::unknown;
     if (now < directory_.answering_until(Log{l})) {
@@ -118,13 +171,58 @@ void Engine::tell_silence(LocalTime now) {
     }
     if (std::exchange(silences_[l], silence) == silence) continue;
     for (std::uint32_t p = l; p < view_.partition_count(); p += log_count_) {
+      observers_.touch(Partition{p});
       if (!directory_.hint(Partition{p}).owner) tell_change(Partition{p});
     }
   }
+  tell_observers(now);
 }
 
 void Engine::tell_change(Partition partition) const {
   if (on_change_ && !abandoned_) on_change_(partition);
+}
+
+Observers::Seen Engine::look(Partition partition, LocalTime now) const {
+  const Hint& hint = directory_.hint(partition);
+  const Route route = view_.look(Slot{partition.value()}, now);
+  ObservedRoute seen;
+  seen.verdict = route.verdict;
+  seen.next = hint.next;
+  seen.epoch = route.epoch;
+  seen.looking = core_ && !closed_ && core_->role_state(partition) == RoleState::looking;
+  if (route.verdict == Verdict::local) {
+    seen.owner = self_;
+    // An own claim that its renewals have not confirmed yet is no other process's.
+    if (seen.next && seen.next->id == self_->id) seen.next = nullptr;
+    seen.draining = core_->role_state(partition) == RoleState::draining;
+    seen.lease = lease_;
+  } else if (route.verdict == Verdict::remote) {
+    seen.owner = hint.owner;
+    seen.draining = hint.draining;
+    seen.lease = hint.lease;
+  }
+  return {std::move(seen),
+          hint.owner ? Observers::mark_of(partition, hint.owner->id, hint.epoch) : 0};
+}
+
+// Observers are not the application's handlers: they hear of the end, too.
+void Engine::tell_observers(LocalTime now) {
+  observers_.tell_view([&](Partition p) { return look(p, now); }, now);
+}
+
+void Engine::observe(std::weak_ptr<Observer> observer) {
+  boost::asio::post(strand_, [self = shared_from_this(), observer = std::move(observer)] {
+    const LocalTime now = self->no_earlier(self->clock_());
+    // What time alone changed is told from now on; what it changed so far is looked up.
+    for (std::uint32_t p = 0; p < self->view_.partition_count(); ++p) {
+      self->observers_.touch(Partition{p});
+    }
+    self->tell_observers(now);
+    self->observers_.add(observer, now);
+    const auto joined = observer.lock();
+    if (joined && self->failure_) joined->on_failure(*self->failure_);
+    if (!self->closed_) self->arm();
+  });
 }
 
 void Engine::log(const Notice& notice) const {
@@ -134,9 +232,11 @@ void Engine::log(const Notice& notice) const {
 void Engine::carry_out(LocalTime now) {
   Ready ready;
   if (core_) ready = core_->take_ready();
+  meter_.note(ready, now);
   // A gap that the state machine found by itself is one for hints, too.
   for (const Log log : ready.restart_tails) directory_.on(GapFound{log}, now);
   publish(ready.transitions);
+  tell_observers(now);
   tell(ready.transitions);
   if (closed_) return;
   if (ready.rebalances_done > 0) ledger_->finish_rebalances(ready.rebalances_done);
@@ -160,22 +260,35 @@ void Engine::carry_out(LocalTime now) {
 // Readers see it before the application is told.
 void Engine::publish(const std::vector<Transition>& transitions) {
   for (const Transition& t : transitions) {
+    observers_.touch(t.partition);
     if (t.kind == TransitionKind::acquired) {
       view_.set_local(t.partition, t.epoch, core_->generation(t.partition));
     } else if (t.kind == TransitionKind::stopped) {
       view_.set_local(t.partition, kNoEpoch, core_->generation(t.partition));
-      directory_.forget_owner(t.partition, self_id_, t.at);
+      directory_.forget_owner(t.partition, self_->id, t.at);
     }
   }
   const std::vector<Partition> changed = directory_.take_changed();
   const std::vector<Partition> renewed = directory_.take_renewed();
+  meter_.note_gaps(directory_.take_gaps());
+  meter_.note_overlaps(directory_.take_overlaps());
   for (const Partition p : changed) view_.set_hint(p, directory_.hint(p));
   view_.publish();
-  for (const Partition p : renewed) view_.set_hint_until(p, directory_.hint(p));
+  for (const Partition p : renewed) {
+    view_.set_hint_until(p, directory_.hint(p));
+    // Looked at in its last moment, it was told without an owner.
+    if (!observers_.route(p).owner) observers_.touch(p);
+  }
   for (std::uint32_t l = 0; l < log_count_; ++l) {
     view_.set_log(Log{l}, directory_.answering_until(Log{l}), directory_.history_until(Log{l}));
+    if (const LocalTime at = directory_.last_answer(Log{l}); at != kLongAgo) {
+      view_.set_last_answer(Log{l}, at);
+    }
   }
-  for (const Partition p : changed) tell_change(p);
+  for (const Partition p : changed) {
+    observers_.touch(p);
+    tell_change(p);
+  }
 }
 
 void Engine::tell(const std::vector<Transition>& transitions) {
@@ -189,6 +302,7 @@ void Engine::tell(const std::vector<Transition>& transitions) {
         boost::asio::post(self->strand_, [self, p, epoch] { self->on_barrier_done({p, epoch}); });
       });
     }
+    if (!abandoned_) observers_.tell_transition(t);
     if (on_transition_ && !abandoned_) on_transition_(t, std::move(token));
   }
 }
@@ -202,7 +316,7 @@ void Engine::on_barrier_done(const BarrierDone& done) {
     if (self->closed_) return;
     const LocalTime now = self->no_earlier(self->clock_());
     self->directory_.tick(now);
-    for (const BarrierDone& one : all) self->core_->step(one, now);
+    for (const BarrierDone& one : all) self->step(one, now);
     self->carry_out(now);
   });
 }
@@ -249,6 +363,7 @@ void Engine::fail(const Error& error) {
   if (failure_) return;
   failure_ = error;
   closing_ = true;
+  if (!abandoned_) observers_.tell_failure(error);
   if (on_failure_ && !abandoned_) on_failure_(error);
 }
 
@@ -305,10 +420,13 @@ void Engine::abandon() {
 
 void Engine::close_ledger() {
   closed_ = true;
+  due_ = kNever;
   // Nothing more will be heard: from now on every answer is `unknown`.
-  const LocalTime now = clock_();
+  const LocalTime now = no_earlier(clock_());
   for (std::uint32_t l = 0; l < log_count_; ++l) directory_.on(GapFound{Log{l}}, now);
   publish({});
+  for (std::uint32_t p = 0; p < view_.partition_count(); ++p) observers_.touch(Partition{p});
+  tell_observers(now);
   // The timer keeps this object alive, not the ledger, which is a part of it: should the executor
   // be destroyed first, both go. And the ledger is not destroyed from inside its own call.
   timer_.expires_after(kCloseBound + kCloseGrace);
@@ -336,7 +454,8 @@ void Engine::on_timer() {
 void Engine::arm() {
   LocalTime next = directory_.next_expiry();
   next = std::min(next, core_ ? core_->next_deadline() : next_probe_);
-  for (std::uint32_t l = 0; on_change_ && l < log_count_; ++l) {
+  const bool watched = on_change_ || !observers_.empty();
+  for (std::uint32_t l = 0; watched && l < log_count_; ++l) {
     if (silences_[l] == Silence::unknown) continue;
     next = std::min(next, directory_.answering_until(Log{l}));
     if (silences_[l] == Silence::unheard) {
@@ -345,6 +464,7 @@ void Engine::arm() {
   }
   // Deadlines mostly move away, with every renewal; a timer that fires early does no harm, and is
   // cheaper than one that is set anew for every record.
+  due_.store(std::min(next, armed_for_), std::memory_order_relaxed);
   if (next >= armed_for_) return;
   armed_for_ = next;
   timer_.expires_after(std::max(next - clock_(), microseconds{0}));

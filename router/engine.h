@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "neli_core/result.h"
 #include "neli_core/settings_agreement.h"
 #include "router/directory.h"
+#include "router/meter.h"
+#include "router/observers.h"
 #include "router/route_view.h"
 #include "router/transition.h"
 
@@ -51,6 +54,14 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void set_transition_handler(TransitionHandler handler);
   void set_change_handler(ChangeHandler handler);
   void set_failure_handler(FailureHandler handler);
+  /// Told of everything from now on, for as long as it lives.
+  void observe(std::weak_ptr<Observer> observer);
+  /// When the strand is to run at the latest; past only while it does not.
+  [[nodiscard]] LocalTime due() const noexcept { return due_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+  /// The own; a watcher's as far as it has heard which rules the lane plays by.
+  [[nodiscard]] Settings settings() const;
+  [[nodiscard]] const Meter& meter() const noexcept { return meter_; }
   /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
   void drain(milliseconds bound, std::function<void()> done);
   /// Closes without handing over. No call of a handler begins from now on, but for those of
@@ -61,10 +72,15 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void on_event(const Event& event, LocalTime now);
   void feed_directory(const Event& event, LocalTime now);
   void watch_event(const Event& event, LocalTime now);
+  void learn(const Record& record);
   void watch_silence(LocalTime now);
   void tell_silence(LocalTime now);
   void tell_change(Partition partition) const;
   LocalTime no_earlier(LocalTime now);
+  void step(const Event& event, LocalTime now);
+  void touch_assignment(const Event& event);
+  void tell_observers(LocalTime now);
+  [[nodiscard]] Observers::Seen look(Partition partition, LocalTime now) const;
   void carry_out(LocalTime now);
   void publish(const std::vector<Transition>& transitions);
   void tell(const std::vector<Transition>& transitions);
@@ -85,7 +101,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::unique_ptr<Core> core_;
   Directory directory_;
   RouteView view_;
+  Observers observers_;
+  Meter meter_;
   SettingsAgreement agreement_;
+  mutable std::mutex settings_mutex_;
+  Settings settings_;
   std::function<void(const Notice&)> log_;
   std::function<LocalTime()> clock_;
   TransitionHandler on_transition_;
@@ -93,7 +113,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   FailureHandler on_failure_;
   std::optional<Error> failure_;
   std::vector<std::function<void()>> drained_;
-  ProcessId self_id_;
+  PeerPtr self_;
   std::uint32_t log_count_;
   milliseconds lease_;
   std::vector<std::int64_t> ends_at_start_;
@@ -106,8 +126,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::vector<BarrierDone> barriers_done_;
   LocalTime armed_for_ = kNever;
   bool closing_ = false;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;
   std::atomic<bool> abandoned_ = false;
+  std::atomic<LocalTime> due_{kNever};
 };
 
 }  // namespace neliroute

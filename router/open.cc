@@ -12,6 +12,7 @@
 #include "neli_core/induction.h"
 #include "neli_core/kafka/clock.h"
 #include "neli_core/kafka/kafka_ledger.h"
+#include "neli_core/kafka/kafka_statistics.h"
 #include "neli_core/kafka/topic_setup.h"
 #include "slots/partition.h"
 
@@ -162,7 +163,8 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   opened.process = core.process;
   opened.id = core.id;
   const Strand strand(executor);
-  auto ledger = KafkaLedger::open(strand, {options.kafka, *facts, *timing});
+  const auto statistics = std::make_shared<KafkaStatistics>();
+  auto ledger = KafkaLedger::open(strand, {options.kafka, *facts, *timing, statistics});
   if (!ledger) return ledger.error();
   EngineParts parts{strand,
                     std::move(*ledger),
@@ -172,21 +174,20 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
                     core.settings,
                     options.log,
                     boot_now};
+  ObservedFacts observed{core.process, std::nullopt, options.kafka.topic, core.lane,
+                         core.settings, SlotSpace(options.slots, options.hash), std::nullopt,
+                         core.lease};
   if (!watcher) {
+    observed.id = core.id;
+    observed.interval = core.interval;
     auto made = make_core(options, std::move(core), *facts, *timing);
     if (!made) return made.error();
     parts.core = std::move(*made);
     opened.leases = parts.core->leases();
   }
   opened.engine = std::make_shared<Engine>(std::move(parts));
+  opened.observable.emplace(opened.engine, std::move(observed), statistics);
   return opened;
-}
-
-std::vector<RouteCopy> view_of(const RouteView& view, std::uint32_t partitions, LocalTime now) {
-  std::vector<RouteCopy> all;
-  all.reserve(partitions);
-  for (std::uint32_t p = 0; p < partitions; ++p) all.push_back(view.route(Slot{p}, now).copy());
-  return all;
 }
 
 }  // namespace neliroute

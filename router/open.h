@@ -5,17 +5,19 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
-#include <vector>
+#include <optional>
 
 #include "neli_core/result.h"
 #include "neli_core/timing.h"
 #include "router/engine.h"
+#include "router/observable.h"
 #include "router/options.h"
 
 namespace neliroute {
 
 struct Opened {
   std::shared_ptr<Engine> engine;
+  std::optional<Observable> observable;
   Settings settings;
   Timing timing;
   GroupProtocol protocol = GroupProtocol::classic;
@@ -27,9 +29,5 @@ struct Opened {
 
 [[nodiscard]] Result<Opened> open_engine(boost::asio::any_io_executor executor,
                                          RouterOptions options, bool watcher);
-
-/// One answer a partition.
-[[nodiscard]] std::vector<RouteCopy> view_of(const RouteView& view, std::uint32_t partitions,
-                                             LocalTime now);
 
 }  // namespace neliroute

@@ -18,6 +18,8 @@ struct RouteView::ThreadCache {
     std::weak_ptr<const char> alive;
     std::shared_ptr<Published<Snapshot>> published;  ///< before `reading`, which must go first
     Published<Snapshot>::Reading reading;
+    std::shared_ptr<LookupCounters> lookups;  ///< before `counts`, which must go first
+    LookupCounters::Taken counts;
   };
   /// A list, where nothing is moved onto what is erased: that would take `published` from under its
   /// `reading`.
@@ -30,11 +32,12 @@ struct RouteView::ThreadCache {
                                    [&](const Kept& k) { return k.view_id == view.id_; });
     if (mine != kept.end()) return *mine;
     std::erase_if(kept, [](const Kept& k) { return k.alive.expired(); });
-    return kept.emplace_back(Kept{view.id_, view.alive_, view.published_, {}});
+    return kept.emplace_back(Kept{view.id_, view.alive_, view.published_, {}, view.lookups_,
+                                  view.lookups_->take()});
   }
 };
 
-constinit thread_local RouteView::Last RouteView::last_{0, 0, nullptr};
+constinit thread_local RouteView::Last RouteView::last_{0, 0, nullptr, nullptr};
 thread_local std::list<RouteView::ThreadCache::Kept> RouteView::ThreadCache::kept;
 
 RouteView::RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count)
@@ -77,6 +80,25 @@ void RouteView::set_log(Log log, LocalTime answering_until, LocalTime history_un
   logs_[log.value()].history_until.store(history_until, std::memory_order_relaxed);
 }
 
+void RouteView::set_last_answer(Log log, LocalTime at) {
+  logs_[log.value()].last_answer.store(at, std::memory_order_relaxed);
+}
+
+LocalTime RouteView::oldest_answer() const noexcept {
+  LocalTime oldest = kNever;
+  for (std::uint32_t l = 0; l < log_count_; ++l) {
+    oldest = std::min(oldest, logs_[l].last_answer.load(std::memory_order_relaxed));
+  }
+  return oldest;
+}
+
+bool RouteView::answers(LocalTime now) const noexcept {
+  for (std::uint32_t l = 0; l < log_count_; ++l) {
+    if (now >= logs_[l].answering_until.load(std::memory_order_relaxed)) return false;
+  }
+  return true;
+}
+
 void RouteView::publish() {
   if (!std::exchange(changed_, false)) return;
   ++pending_.version;
@@ -88,33 +110,71 @@ const RouteView::Snapshot& RouteView::refresh() const {
   ThreadCache::Kept& mine = ThreadCache::of(*this);
   // Always anew: what was published may be seen before its version is.
   mine.reading = published_->read();
-  last_ = {id_, mine.reading->version, mine.reading->entries.data()};
+  last_ = {id_, mine.reading->version, mine.reading->entries.data(), mine.counts.get()};
   return *mine.reading;
 }
 
 // Something was published since this thread's last look, or between two reads of this one.
 Route RouteView::route_anew(Slot slot, LocalTime now) const {
+  const Snapshot& snapshot = refresh();
+  return route_in(snapshot, slot, now, *last_.counts);
+}
+
+// A reading of their own, so that this thread's stays.
+Route RouteView::look(Slot slot, LocalTime now) const {
+  const auto reading = published_->read();
+  LookupCounters::Block uncounted;
+  Route route = route_in(*reading, slot, now, uncounted);
+  route.owner_info = route.next_info = nullptr;
+  return route;
+}
+
+RouteCopy RouteView::look_copy(Slot slot, LocalTime now) const {
+  const auto reading = published_->read();
+  LookupCounters::Block uncounted;
+  return route_in(*reading, slot, now, uncounted).copy();
+}
+
+std::vector<RouteCopy> RouteView::look_at_all(LocalTime now) const {
+  const auto reading = published_->read();
+  LookupCounters::Block uncounted;
+  std::vector<RouteCopy> all;
+  all.reserve(partition_count());
+  for (std::uint32_t p = 0; p < partition_count(); ++p) {
+    all.push_back(route_in(*reading, Slot{p}, now, uncounted).copy());
+  }
+  return all;
+}
+
+Route RouteView::route_in(const Snapshot& snapshot, Slot slot, LocalTime now,
+                          LookupCounters::Block& counts) const {
   const Partition partition = partition_of(slot);
-  const Entry& entry = refresh().entries[partition.value()];
+  const Entry& entry = snapshot.entries[partition.value()];
   const LeaseVector::Lease lease = leases_->get(partition);
   const LeaseVector::Lease hint = hints_.get(partition);
   const bool lengthened = hint.generation == entry.hint_generation;
-  return answer(entry, lease, lengthened ? hint.until : entry.hint_until, slot, partition, now);
+  return answer(entry, lease, lengthened ? hint.until : entry.hint_until, slot, partition, now,
+                counts);
 }
 
-Route RouteView::route_unowned(const Entry& entry, LocalTime since, Slot slot,
-                               LocalTime now) const {
+Route RouteView::route_unowned(const Entry& entry, LocalTime since, Slot slot, LocalTime now,
+                               LookupCounters::Block& counts) const {
   const Partition partition = partition_of(slot);
   Route route;
   route.slot = slot;
   route.partition = partition;
   route.next_info = entry.next;
   const LogTimes& log = logs_[log_of(partition, log_count_).value()];
-  if (now >= log.answering_until.load(std::memory_order_relaxed)) return route;  // unknown
+  const auto unknown = [&] {
+    counts.add(Verdict::unknown);
+    return route;
+  };
+  if (now >= log.answering_until.load(std::memory_order_relaxed)) return unknown();
   if (since == kLongAgo && !entry.owner) {
     since = log.history_until.load(std::memory_order_relaxed);
-    if (now < since) return route;  // unknown: history may speak of an owner, silent so far
+    if (now < since) return unknown();  // history may speak of an owner, silent so far
   }
+  counts.add(Verdict::unowned);
   route.verdict = Verdict::unowned;
   route.unowned_since = std::min(since == kLongAgo ? now : since, now);
   return route;

@@ -16,6 +16,7 @@
 
 #include "neli_core/lease_vector.h"
 #include "router/directory.h"
+#include "router/lookup_counters.h"
 #include "router/published.h"
 #include "router/route.h"
 #include "slots/fast_mod.h"
@@ -34,10 +35,23 @@ class RouteView {
     return Partition{static_cast<std::uint32_t>(modulo_(slot.value()))};
   }
   [[nodiscard]] std::uint32_t partition_count() const noexcept { return leases_->size(); }
+  [[nodiscard]] const LeaseVector& leases() const noexcept { return *leases_; }
   [[nodiscard]] bool owns(Slot slot, LocalTime now) const noexcept {
     return leases_->leads(partition_of(slot), now);
   }
   [[nodiscard]] inline Route route(Slot slot, LocalTime now) const;
+  /// The same without names, and with copies of them: for who only looks on. What this thread's
+  /// last route() named stays valid.
+  [[nodiscard]] Route look(Slot slot, LocalTime now) const;
+  [[nodiscard]] RouteCopy look_copy(Slot slot, LocalTime now) const;
+  /// Of every partition.
+  [[nodiscard]] std::vector<RouteCopy> look_at_all(LocalTime now) const;
+  /// What route() answered so far.
+  [[nodiscard]] LookupCounters::Counts lookups() const noexcept { return lookups_->total(); }
+  /// When the most silent log last answered.
+  [[nodiscard]] LocalTime oldest_answer() const noexcept;
+  /// Whether all of them count as answering.
+  [[nodiscard]] bool answers(LocalTime now) const noexcept;
 
   // The writer.
   /// The epoch that the application is about to be told of; kNoEpoch: that it stopped.
@@ -46,6 +60,7 @@ class RouteView {
   /// Seen at once; after the publish() of the hint itself.
   void set_hint_until(Partition partition, const Hint& hint);
   void set_log(Log log, LocalTime answering_until, LocalTime history_until);
+  void set_last_answer(Log log, LocalTime at);
   /// Makes what set_local() and set_hint() said visible, if anything was said.
   void publish();
 
@@ -76,6 +91,7 @@ class RouteView {
   struct LogTimes {
     std::atomic<LocalTime> answering_until{kLongAgo};
     std::atomic<LocalTime> history_until{kNever};
+    std::atomic<LocalTime> last_answer{kLongAgo};
   };
   struct ThreadCache;
   /// What this thread read last; trivial, so that reading it costs no check for its construction.
@@ -83,16 +99,19 @@ class RouteView {
     std::uint64_t view_id;
     std::uint64_t version;
     const Entry* entries;
+    LookupCounters::Block* counts;
   };
   static constinit thread_local Last last_;
 
   [[nodiscard]] const Snapshot& refresh() const;
   [[nodiscard]] Route route_anew(Slot slot, LocalTime now) const;
+  [[nodiscard]] Route route_in(const Snapshot& snapshot, Slot slot, LocalTime now,
+                               LookupCounters::Block& counts) const;
   [[nodiscard]] Route answer(const Entry& entry, const LeaseVector::Lease& lease,
-                             LocalTime hint_until, Slot slot, Partition partition,
-                             LocalTime now) const;
-  [[nodiscard]] Route route_unowned(const Entry& entry, LocalTime since, Slot slot,
-                                    LocalTime now) const;
+                             LocalTime hint_until, Slot slot, Partition partition, LocalTime now,
+                             LookupCounters::Block& counts) const;
+  [[nodiscard]] Route route_unowned(const Entry& entry, LocalTime since, Slot slot, LocalTime now,
+                                    LookupCounters::Block& counts) const;
 
   const std::uint64_t id_;  ///< never used again, so a stale cache cannot be mistaken
   const std::shared_ptr<const char> alive_ = std::make_shared<const char>();
@@ -108,6 +127,7 @@ class RouteView {
   std::atomic<std::uint64_t> version_{1};
   /// Of threads too, which may keep a reading for longer than the view lives.
   const std::shared_ptr<Published<Snapshot>> published_;
+  const std::shared_ptr<LookupCounters> lookups_ = std::make_shared<LookupCounters>();
 };
 
 // Nothing is called on the way but in its last step, which costs no frame of its own; every field
@@ -125,15 +145,17 @@ inline Route RouteView::route(Slot slot, LocalTime now) const {
   if (!entry.is_of(lease, hint)) [[unlikely]] {
     return route_anew(slot, now);
   }
-  return answer(entry, lease, hint.until, slot, partition, now);
+  return answer(entry, lease, hint.until, slot, partition, now, *last.counts);
 }
 
 [[gnu::always_inline]] inline Route RouteView::answer(const Entry& entry,
                                                       const LeaseVector::Lease& lease,
                                                       LocalTime hint_until, Slot slot,
-                                                      Partition partition, LocalTime now) const {
+                                                      Partition partition, LocalTime now,
+                                                      LookupCounters::Block& counts) const {
   const auto by = [&](Verdict verdict, const ProcessInfo& owner, const Epoch& epoch,
                       LocalTime until) -> Route {
+    counts.add(verdict);
     return {slot,        partition, verdict, &owner, entry.next, epoch,
             until - now, LocalTime{}};
   };
@@ -145,7 +167,7 @@ inline Route RouteView::route(Slot slot, LocalTime now) const {
   if (entry.owner && now < hint_until && !entry.owner_is_self) {
     return by(Verdict::remote, *entry.owner, entry.hint_epoch, hint_until);
   }
-  return route_unowned(entry, entry.owner ? hint_until : entry.hint_until, slot, now);
+  return route_unowned(entry, entry.owner ? hint_until : entry.hint_until, slot, now, counts);
 }
 
 }  // namespace neliroute

@@ -24,6 +24,7 @@ Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor execut
   router->id_ = opened->id;
   router->roles_ = std::make_unique<Roles>(std::move(opened->leases), roles);
   router->engine_ = std::move(opened->engine);
+  router->observable_ = std::move(opened->observable);
   router->view_ = &router->engine_->view();
   router->engine_->start();
   return router;
@@ -44,7 +45,7 @@ Result<Lease> Router::acquire(Slot slot, LocalTime now) const {
 }
 
 std::vector<RouteCopy> Router::view(LocalTime now) const {
-  return view_of(*view_, settings_.partitions, now);
+  return view_->look_at_all(now);
 }
 
 void Router::on_transition(TransitionHandler handler) {

@@ -19,6 +19,7 @@
 #include <boost/asio/async_result.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "neli_core/result.h"
 #include "neli_core/roles.h"
 #include "neli_core/timing.h"
+#include "router/observable.h"
 #include "router/options.h"
 #include "router/route.h"
 #include "router/transition.h"
@@ -84,6 +86,9 @@ class Router {
   /// Called on the strand once, when this process gives up: settings_conflict, barrier_stuck.
   void on_failure(std::function<void(const Error&)> handler);
 
+  /// For dashboards, metrics and the admin port, beside the handlers above.
+  [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
+
   /// Planned leave: hands over, at most within `bound`, then closes. At once if nobody else is in
   /// the group. Completes with no error; after it, every answer is unknown.
   template <class Token>
@@ -115,6 +120,7 @@ class Router {
   ProcessId id_;
   std::unique_ptr<Roles> roles_;
   std::shared_ptr<Engine> engine_;
+  std::optional<Observable> observable_;
   const RouteView* view_ = nullptr;
 };
 

@@ -15,6 +15,7 @@ Result<std::unique_ptr<Watcher>> Watcher::open(boost::asio::any_io_executor exec
   watcher->settings_ = std::move(opened->settings);
   watcher->lease_ = opened->timing.lease;
   watcher->engine_ = std::move(opened->engine);
+  watcher->observable_ = std::move(opened->observable);
   watcher->view_ = &watcher->engine_->view();
   watcher->engine_->start();
   return watcher;
@@ -27,7 +28,7 @@ Partition Watcher::partition_of(Slot slot) const noexcept { return view_->partit
 Route Watcher::route(Slot slot, LocalTime now) const { return view_->route(slot, now); }
 
 std::vector<RouteCopy> Watcher::view(LocalTime now) const {
-  return view_of(*view_, settings_.partitions, now);
+  return view_->look_at_all(now);
 }
 
 void Watcher::on_change(std::function<void(Partition)> handler) {

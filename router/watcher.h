@@ -8,11 +8,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "neli_core/kafka/clock.h"
 #include "neli_core/result.h"
+#include "router/observable.h"
 #include "router/options.h"
 #include "router/route.h"
 #include "slots/slot_space.h"
@@ -46,6 +48,8 @@ class Watcher {
   void on_change(std::function<void(Partition)> handler);
   /// Called on the strand once, if the running group has other slots, partitions, logs or hash.
   void on_failure(std::function<void(const Error&)> handler);
+  /// For dashboards, metrics and the admin port, beside the handlers above.
+  [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
   /// Closes; `done` is called on the strand.
   void close(std::function<void()> done);
 
@@ -60,6 +64,7 @@ class Watcher {
   Settings settings_;
   milliseconds lease_{0};
   std::shared_ptr<Engine> engine_;
+  std::optional<Observable> observable_;
   const RouteView* view_ = nullptr;
 };
 

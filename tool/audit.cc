@@ -12,6 +12,7 @@
 #include "tool/commands.h"
 #include "tool/options.h"
 #include "tool/output.h"
+#include "tool/progress.h"
 #include "tool/values.h"
 
 namespace neliroute::tool {
@@ -35,8 +36,15 @@ int audit(const std::string& command, const CommonOptions& options,
     options.json ? say(json_of(what)) : say(text_of(what));
   };
   Auditor auditor(how, tell);
+  Progress progress("reading topic " + router.kafka.topic + " at " + router.kafka.brokers);
+  std::uint64_t records = 0;
   const auto logs = read_logs(
-      std::move(wanted), [&](const Received& record) { auditor.on(record); }, router.log);
+      std::move(wanted),
+      [&](const Received& record) {
+        auditor.on(record);
+        progress.count(++records, "records");
+      },
+      router.log);
   if (!logs) return fail(command, logs.error());
   auditor.finish();
   for (const LogRead& log : *logs) tell(log);
@@ -51,11 +59,11 @@ int audit_command(const Arguments& arguments) {
                     "Reads what the topic's records say and compares it with what the protocol "
                     "allows: two leaders and early ones in exclusive mode, gaps in non-exclusive "
                     "mode, epochs that fall. Needs no process, joins no group.", "",
-                    "A finding is certain: whatever the network did, and as long as two broker "
-                    "timestamps differ from the truth by no more than --clock-error TIME (default: "
-                    "the profile's). A note may have a harmless reason. --timeout bounds the "
-                    "ledger's silence, not the whole. Exit codes: 0 no findings; 1 findings; 2 bad "
-                    "usage; 3 the ledger is unreachable or refuses.\n"
+                    "A finding is certain: whatever the network did, and as long as two\n"
+                    "broker timestamps differ from the truth by no more than --clock-error\n"
+                    "TIME (default: the profile's). A note may have a harmless reason.\n"
+                    "--timeout bounds the ledger's silence, not the whole. Exit codes: 0 no\n"
+                    "findings; 1 findings; 2 bad usage; 3 the ledger is unreachable or refuses.\n"
                     "Example: neliroute audit --since 10m --json | jq 'select(.finding)'"});
   CommonOptions options;
   options.log_level = LogLevel::warning;

@@ -18,37 +18,11 @@ extern char** environ;
 namespace neliroute::tool {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kHelpColumn = 29;
 constexpr std::string_view kVariablePrefix = "NELIROUTE_";
 // Variables that are no settings of the command: scripts and tests read them.
-constexpr std::array kOtherVariables = {"NELIROUTE_BIN", "NELIROUTE_DEPS", "NELIROUTE_WITNESS"};
-
-struct Shown {
-  std::string heading;
-  std::string left;
-  std::string help;
-};
-
-/// Appends `text`, which begins in column `indent`, with its lines broken before the 80th.
-void wrap(std::string& out, std::string_view text, std::size_t indent) {
-  std::size_t column = indent;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (column > indent && column + 1 + word.size() > kColumns) {
-      out += '\n';
-      out.append(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  out += '\n';
-}
+constexpr std::array kOtherVariables = {"NELIROUTE_BIN", "NELIROUTE_BUILD", "NELIROUTE_DEPS",
+                                        "NELIROUTE_WITNESS"};
 
 std::string variable_of(const std::string& option) {
   std::string name(kVariablePrefix);
@@ -133,18 +107,18 @@ class SettingsFile : public CLI::ConfigTOML {
 }  // namespace
 
 struct CommandLine::Parts {
-  Text text;
+  CommandText text;
   CLI::App app;
   std::shared_ptr<SettingsFile> file = std::make_shared<SettingsFile>();
   std::string heading = "Options";
-  std::vector<Shown> shown;
+  std::vector<OptionText> shown;
   std::vector<std::string> names;
   std::vector<std::string> positionals;
 
   void show(const std::string& name, const std::string& type, std::string help) {
     names.push_back(name);
     if (heading.empty()) return;
-    shown.push_back({heading, type.empty() ? name : name + " " + type, std::move(help)});
+    shown.push_back({heading, name, "", type, std::move(help), {}});
   }
 
   /// Splits what CLI11 did not know into positionals and mistakes; the mistake, if there is one.
@@ -213,7 +187,7 @@ struct CommandLine::Parts {
   static std::string shown_text(const std::string& raw) { return tool::shown(raw); }
 };
 
-CommandLine::CommandLine(Text text) : parts_(std::make_unique<Parts>()) {
+CommandLine::CommandLine(CommandText text) : parts_(std::make_unique<Parts>()) {
   parts_->text = std::move(text);
   CLI::App& app = parts_->app;
   app.name("neliroute " + parts_->text.name);
@@ -283,11 +257,22 @@ void CommandLine::flag(const std::string& name, std::string help, bool& target) 
   flag(name, std::move(help), [&target] { target = true; });
 }
 
+void CommandLine::choices(std::vector<std::string> values) {
+  // The option added last may be one that is not shown.
+  if (parts_->shown.empty() || parts_->shown.back().name != parts_->names.back()) return;
+  parts_->shown.back().choices = std::move(values);
+}
+
 void CommandLine::allow_in_file(std::vector<std::string> options) {
   parts_->file->passed_over = std::move(options);
 }
 
-std::optional<int> CommandLine::parse(const std::vector<std::string>& arguments) {
+std::optional<int> CommandLine::parse(const Arguments& asked) {
+  if (asked.describe != nullptr) {
+    *asked.describe = description();
+    return kExitYes;
+  }
+  const std::vector<std::string>& arguments = asked.given;
   parts_->file->known = parts_->names;
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -327,29 +312,36 @@ const std::vector<std::string>& CommandLine::positionals() const { return parts_
 
 const std::string& CommandLine::name() const { return parts_->text.name; }
 
-std::string CommandLine::help() const {
-  const Text& text = parts_->text;
-  std::string out = fmt::format("Usage: neliroute {} [OPTIONS]{}{}\n\n", text.name,
-                                text.positionals.empty() ? "" : " ", text.positionals);
-  wrap(out, text.summary, 0);
-  std::vector<Shown> all = parts_->shown;
-  all.push_back({"General", "--config FILE", "More settings: a line an option, as in slots=1024"});
-  all.push_back({"General", "-h, --help", "This text"});
+Description CommandLine::description() const {
+  std::vector<OptionText> all = parts_->shown;
+  all.push_back({"General", "--config", "", "FILE",
+                 "More settings: a line an option, as in slots=1024", {}});
+  all.push_back({"General", "--help", "-h", "", "This text", {}});
   // An option that was added later joins those of its heading.
   std::vector<std::string> headings;
-  for (const Shown& one : all) {
+  for (const OptionText& one : all) {
     if (std::find(headings.begin(), headings.end(), one.heading) == headings.end()) {
       headings.push_back(one.heading);
     }
   }
-  std::stable_sort(all.begin(), all.end(), [&](const Shown& a, const Shown& b) {
+  std::stable_sort(all.begin(), all.end(), [&](const OptionText& a, const OptionText& b) {
     return std::find(headings.begin(), headings.end(), a.heading) <
            std::find(headings.begin(), headings.end(), b.heading);
   });
+  return {parts_->text, std::move(all)};
+}
+
+std::string CommandLine::help() const {
+  const CommandText& text = parts_->text;
+  std::string out = fmt::format("Usage: neliroute {} [OPTIONS]{}{}\n\n", text.name,
+                                text.positionals.empty() ? "" : " ", text.positionals);
+  wrap(out, text.summary, 0);
   std::string heading;
-  for (const Shown& one : all) {
+  const Description described = description();
+  for (const OptionText& one : described.options) {
     if (std::exchange(heading, one.heading) != one.heading) out += "\n" + one.heading + ":\n";
-    std::string line = "  " + one.left;
+    std::string line = "  " + (one.alias.empty() ? "" : one.alias + ", ") + one.name +
+                       (one.type.empty() ? "" : " " + one.type);
     if (line.size() + 2 > kHelpColumn) {
       out += line + "\n";
       line.clear();

@@ -5,6 +5,9 @@
 // on a command line, which every user of the machine can read. Wraps CLI11, which is seen only in
 // command_line.cc: it takes seconds to compile.
 //
+// It also describes itself, for completions and the manual: what Arguments ask for is looked at by
+// parse() alone.
+//
 // Threads: one.   Units: none.
 // Errors: parse() says on stderr what was given, where it came from, what was expected and what to
 // do. It warns of NELIROUTE_ variables that are no setting.
@@ -21,15 +24,38 @@
 
 namespace neliroute::tool {
 
+/// An option as the help shows it.
+struct OptionText {
+  std::string heading;
+  std::string name;   ///< "--slots", "-X"
+  std::string alias;  ///< "-h"; empty: none
+  std::string type;   ///< "N", "FILE"; empty: it takes no value
+  std::string help;
+  std::vector<std::string> choices;  ///< all values that there are; empty: too many to list
+};
+
+struct CommandText {
+  std::string name;         ///< "route": what stands behind `neliroute`
+  std::string summary;      ///< how the help begins
+  std::string positionals;  ///< "[KEY...]" in the usage line; empty: there are none
+  std::string footer;       ///< how it ends; one of several lines stands as it is
+};
+
+struct Description {
+  CommandText text;
+  std::vector<OptionText> options;  ///< those of a heading together
+};
+
+/// What a subcommand is called with.
+struct Arguments {
+  std::vector<std::string> given;  ///< without program and subcommand
+  /// If there is one, the command fills it in and does nothing else.
+  Description* describe = nullptr;
+};
+
 class CommandLine {
  public:
-  struct Text {
-    std::string name;         ///< "route": what stands behind `neliroute`
-    std::string summary;      ///< how the help begins
-    std::string positionals;  ///< "[KEY...]" in the usage line; empty: there are none
-    std::string footer;       ///< how it ends; one of several lines stands as it is
-  };
-  explicit CommandLine(Text text);
+  explicit CommandLine(CommandText text);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
@@ -46,15 +72,18 @@ class CommandLine {
   void list(const std::string& name, std::string type, std::string help, Take take);
   void flag(const std::string& name, std::string help, std::function<void()> set);
   void flag(const std::string& name, std::string help, bool& target);
+  /// All values that the option added last may have.
+  void choices(std::vector<std::string> values);
   /// Options that a settings file may hold though this subcommand has none such.
   void allow_in_file(std::vector<std::string> options);
 
-  /// Arguments without the program's and the subcommand's name. A value: exit with it now.
-  [[nodiscard]] std::optional<int> parse(const std::vector<std::string>& arguments);
+  /// A value: exit with it now.
+  [[nodiscard]] std::optional<int> parse(const Arguments& arguments);
   /// What was no option, in order; all of it behind `--`.
   [[nodiscard]] const std::vector<std::string>& positionals() const;
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] std::string help() const;
+  [[nodiscard]] Description description() const;
 
  private:
   struct Parts;

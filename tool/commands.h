@@ -1,19 +1,32 @@
-// The subcommands: each takes its arguments, without program and subcommand, and returns the exit
-// code of section "The tool" in the README.
+// The subcommands: each takes its arguments, and returns the exit code of section "The tool" in the
+// README.
 //
 // Threads: one.   Units: none.   Errors: told on stderr; see output.h for the codes.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <span>
+#include <string_view>
+
+#include "tool/command_line.h"
 
 namespace neliroute::tool {
 
-using Arguments = std::vector<std::string>;
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Arguments& arguments);
+};
+
+/// All of them, in the order in which the help lists them.
+[[nodiscard]] std::span<const Command> commands();
+/// What a command's --help tells.
+[[nodiscard]] Description description_of(const Command& command);
 
 [[nodiscard]] int audit_command(const Arguments& arguments);
 [[nodiscard]] int broker_command(const Arguments& arguments);
+[[nodiscard]] int completion_command(const Arguments& arguments);
 [[nodiscard]] int demo_command(const Arguments& arguments);
+[[nodiscard]] int man_command(const Arguments& arguments);
 [[nodiscard]] int route_command(const Arguments& arguments);
 [[nodiscard]] int run_command(const Arguments& arguments);
 [[nodiscard]] int simulate_command(const Arguments& arguments);

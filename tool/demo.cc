@@ -311,6 +311,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
                options.profile = text;
                return {};
              });
+  line.choices({"fast", "balanced", "steady"});
   const auto handed_on = [&options](const char* option, auto parse) {
     return [&options, option, parse](const std::string& text) -> Result<void> {
       const auto value = parse(text);
@@ -321,6 +322,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
   };
   line.value("--variation", "NAME", "claimed or broadcast, the NELI paper's own (default claimed)",
              handed_on("--variation", parse_variation_option));
+  line.choices({"claimed", "broadcast"});
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the clocks",
              handed_on("--local-clock-error", parse_duration));
   line.value("--roles", "N", "How many roles there are (default: one a slot)",

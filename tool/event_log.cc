@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -17,6 +16,7 @@
 #include "neli_core/kafka/clock.h"
 #include "tool/log.h"
 #include "tool/output.h"
+#include "tool/progress.h"
 
 namespace neliroute::tool {
 
@@ -112,6 +112,7 @@ bool LineWriter::flush() {
 }
 
 ssize_t LineWriter::write_some(std::string_view bytes) const {
+  const ProgressAside aside;  // it may be the same terminal
   if (!waits_) return ::write(file_, bytes.data(), bytes.size());
   pollfd ready{file_, POLLOUT, 0};
   if (::poll(&ready, 1, 0) == 0) {
@@ -143,37 +144,6 @@ void LineWriter::tell_lost() {
   }
   lost_ = 0;
   told_ = false;
-}
-
-std::string event_line(const EventSource& source, const Transition& transition,
-                       microseconds unix_minus_boot) {
-  if (transition.kind == TransitionKind::barrier_overdue) return {};
-  const microseconds boot = transition.at.time_since_epoch();
-  boost::json::object process;
-  put_text(process, "process", source.process);
-  const std::string quoted = boost::json::serialize(process);  // {"process":".."}
-  std::string reason;
-  if (transition.kind == TransitionKind::stopped) {
-    reason = fmt::format("\"reason\":\"{}\",", to_string(transition.reason));
-  }
-  return fmt::format("{{\"at\":{},\"boot\":{},{},\"id\":\"{}\",\"event\":\"{}\",{}"
-                     "\"partition\":{},\"lane\":{},\"epoch\":{{\"inc\":{},\"offset\":{}}},"
-                     "\"mode\":\"{}\"}}",
-                     seconds_text(boot + unix_minus_boot), seconds_text(boot),
-                     std::string_view(quoted).substr(1, quoted.size() - 2), to_string(source.id),
-                     to_string(transition.kind), reason, transition.partition.value(),
-                     source.lane.value(),
-                     transition.epoch.inc, transition.epoch.offset, to_string(source.mode));
-}
-
-microseconds unix_minus_boot_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<microseconds>(now) - boot_now().time_since_epoch();
-}
-
-std::string seconds_text(microseconds since_epoch) {
-  const auto count = since_epoch.count();
-  return fmt::format("{}.{:06}", count / 1'000'000, count % 1'000'000);
 }
 
 }  // namespace neliroute::tool

@@ -4,9 +4,7 @@
 // whoever follows the file sees a line at once. No write waits: a reader that stalls would stop an
 // owner. What a pipe or a full disk does not take is kept, to a bound, and written later in order.
 //
-// Threads: one at a time.
-// Units: `at` is Unix seconds, `boot` CLOCK_BOOTTIME seconds, to the microsecond: both of the
-// instant at which the answer changed, not of the writing.
+// Threads: one at a time.   Units: bytes.
 // Errors: open() names the file and what to do; a failed write is told once, and how many lines it
 // cost when that is known; it does not stop the process, which would give up its slots for the sake
 // of a log.
@@ -15,11 +13,10 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "neli_core/ids.h"
-#include "neli_core/options.h"
 #include "neli_core/result.h"
-#include "router/transition.h"
+#include "router/event_line.h"
 
 namespace neliroute::tool {
 
@@ -57,22 +54,5 @@ class LineWriter {
   std::size_t lost_ = 0;           ///< lines, since it was told last
   bool told_ = false;
 };
-
-/// Whose events they are.
-struct EventSource {
-  std::string process;
-  ProcessId id;
-  Lane lane;
-  Mode mode = Mode::non_exclusive;
-};
-
-/// The line of a transition, without its end; empty for one that has none (barrier_overdue).
-/// `unix_minus_boot`: what to add to LocalTime for Unix time.
-[[nodiscard]] std::string event_line(const EventSource& source, const Transition& transition,
-                                     microseconds unix_minus_boot);
-
-[[nodiscard]] microseconds unix_minus_boot_now();
-/// "1234.567890"
-[[nodiscard]] std::string seconds_text(microseconds since_epoch);
 
 }  // namespace neliroute::tool

@@ -7,10 +7,12 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "tool/output.h"
+#include "tool/progress.h"
 
 namespace neliroute::tool {
 namespace {
@@ -42,6 +44,9 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::off;
 }
 
+std::mutex diverting;
+std::function<void(std::string_view)> take_instead;  // under `diverting`
+
 }  // namespace
 
 Result<LogLevel> parse_log_level(std::string_view text) {
@@ -64,14 +69,21 @@ void start_log(LogLevel level) {
 
 void log(Severity severity, std::string_view text) {
   const std::string clean = printable(text);  // it may quote what a stranger wrote
-  switch (severity) {
-    case Severity::info:
-      return spdlog::info("{}", clean);
-    case Severity::warning:
-      return spdlog::warn("{}", clean);
-    case Severity::error:
-      return spdlog::error("{}", clean);
+  const auto level = severity == Severity::info      ? spdlog::level::info
+                     : severity == Severity::warning ? spdlog::level::warn
+                                                     : spdlog::level::err;
+  if (const std::scoped_lock lock(diverting); take_instead) {
+    if (spdlog::should_log(level)) take_instead(clean);
+    return;
   }
+  if (!spdlog::should_log(level)) return;  // nor waits for a terminal that has stalled
+  const ProgressAside aside;
+  spdlog::log(level, "{}", clean);
+}
+
+void divert_log(std::function<void(std::string_view)> take) {
+  const std::scoped_lock lock(diverting);
+  take_instead = std::move(take);
 }
 
 std::function<void(const Notice&)> notice_log() {

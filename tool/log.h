@@ -17,6 +17,9 @@ enum class LogLevel { trace, debug, info, warning, error, off };
 [[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
 void start_log(LogLevel level);
 void log(Severity severity, std::string_view text);
+/// From now on its lines are handed to `take`, on whatever thread, and not written: for who draws
+/// on the terminal. An empty one ends that; the former is not called any more when this returns.
+void divert_log(std::function<void(std::string_view line)> take);
 /// For RouterOptions::log.
 [[nodiscard]] std::function<void(const Notice&)> notice_log();
 

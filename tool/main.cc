@@ -2,37 +2,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "tool/command_line.h"
 #include "tool/commands.h"
 #include "tool/output.h"
 
 namespace neliroute::tool {
 namespace {
-
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  int (*run)(const Arguments& arguments);
-};
-
-constexpr std::array kCommands = {
-    Command{"demo", "Shows it all in half a minute: owners, keys, a kill, a failover",
-            demo_command},
-    Command{"broker", "Runs a small broker in memory, to try things without Kafka", broker_command},
-    Command{"run", "Owns slots, until it is told to stop", run_command},
-    Command{"route", "Prints who owns keys, and where to find them", route_command},
-    Command{"watch", "Prints who owns what, and every change", watch_command},
-    Command{"audit", "Holds what the topic's records say against the protocol's rules",
-            audit_command},
-    Command{"slot", "Prints the slots of keys; asks nobody", slot_command},
-    Command{"simulate", "Shows what placements move when processes come and go; asks nobody",
-            simulate_command},
-};
 
 std::string help() {
   std::string text =
@@ -40,8 +19,8 @@ std::string help() {
       "through a Kafka group (the NELI protocol), and keys are routed to the owner of\n"
       "their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
-  for (const Command& command : kCommands) {
-    text += fmt::format("  {:<9}{}\n", command.name, command.summary);
+  for (const Command& command : commands()) {
+    text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   }
   text +=
       "\n`neliroute COMMAND --help` explains one. Without Kafka, in three terminals:\n"
@@ -54,13 +33,13 @@ std::string help() {
   return text;
 }
 
-int main_command(const Arguments& arguments) {
+int main_command(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     say(help());
     return kExitUsage;
   }
   std::string_view first = arguments.front();
-  Arguments rest(arguments.begin() + 1, arguments.end());
+  std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (first == "help" && !rest.empty()) {  // `neliroute help run`
     rest.push_back("--help");
     first = rest.front();
@@ -74,10 +53,10 @@ int main_command(const Arguments& arguments) {
     return kExitYes;
   }
   std::vector<std::string> names;
-  for (const Command& command : kCommands) {
+  for (const Command& command : commands()) {
     if (command.name == first) {
       if (arguments.front() == "help") rest = {"--help"};
-      return command.run(rest);
+      return command.run({rest});
     }
     names.emplace_back(command.name);
   }

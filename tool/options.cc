@@ -87,6 +87,7 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
   line.value("--profile", "NAME", "fast, balanced or steady: interval and session (100 ms, 500 ms; "
              "500 ms, 3 s; 2 s, 10 s; default balanced)",
              into(timing.profile, parse_profile_option));
+  line.choices({"fast", "balanced", "steady"});
   line.value("--lease", "TIME", "How long one renewal entitles its sender",
              into(timing.lease, positive_duration));
   line.value("--timeout", "TIME",
@@ -105,6 +106,7 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
              "10s at most)", into(options.drain_timeout, parse_duration));
   line.value("--group-protocol", "NAME", "auto, consumer or classic (default auto)",
              into(options.router.kafka.protocol, group_protocol));
+  line.choices({"auto", "consumer", "classic"});
 }
 
 void add_process_options(CommandLine& line, CommonOptions& options, Part part) {
@@ -120,6 +122,7 @@ void add_process_options(CommandLine& line, CommonOptions& options, Part part) {
   line.value("--mode", "MODE", "non_exclusive: at least one owner, overlaps while slots move; "
              "exclusive: at most one owner, gaps while slots move (default non_exclusive)",
              into(options.router.mode, parse_mode_option));
+  line.choices({"non_exclusive", "exclusive"});
 }
 
 void add_variation_options(CommandLine& line, CommonOptions& options, Part part) {
@@ -128,6 +131,7 @@ void add_variation_options(CommandLine& line, CommonOptions& options, Part part)
   line.value("--variation", "NAME", "claimed: the order of claims decides; broadcast: the NELI "
              "paper's own, which trusts clocks and the group (default claimed)",
              into(router.variation, parse_variation_option));
+  line.choices({"claimed", "broadcast"});
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the broker's "
              "clock and this machine's", into(router.timing.local_clock_error, parse_duration));
   line.value("--groups", "N", "broadcast: how many groups share the topic; each writes N times "
@@ -145,6 +149,7 @@ void add_slot_options(CommandLine& line, RouterOptions& router) {
              into(router.slots, parse_slots));
   line.value("--hash", "NAME", "xxh3, crc16 or murmur2 (default xxh3)",
              into(router.hash.hash, parse_hash_option));
+  line.choices({"xxh3", "crc16", "murmur2"});
   line.flag("--hash-tags", "Hash only what stands in {braces}, by Redis' rules",
             [&router] { router.hash.tags = HashTags::on; });
 }
@@ -161,6 +166,7 @@ void add_json_flag(CommandLine& line, bool& json) {
 void add_log_level(CommandLine& line, LogLevel& level) {
   line.value("--log-level", "LEVEL", "trace, debug, info, warning, error or off",
              into(level, parse_log_level));
+  line.choices({"trace", "debug", "info", "warning", "error", "off"});
 }
 
 void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::string help) {
@@ -187,12 +193,12 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
 
 void allow_all_settings_in_file(CommandLine& line) {
   line.allow_in_file({"-X", "--allow-uneven", "--brokers", "--clock-error", "--count",
-                      "--drain-timeout", "--endpoint", "--events", "--group", "--group-protocol",
-                      "--groups", "--hash", "--hash-tags", "--interval", "--json", "--keys",
-                      "--lane", "--lease", "--local-clock-error", "--log-level", "--logs",
-                      "--mode", "--name", "--no-hints", "--once", "--partitions", "--port",
-                      "--profile", "--roles", "--session", "--since", "--slots", "--stay",
-                      "--timeout", "--topic", "--variation"});
+                      "--drain-timeout", "--endpoint", "--events", "--explain", "--group",
+                      "--group-protocol", "--groups", "--hash", "--hash-tags", "--http",
+                      "--interval", "--json", "--keys", "--lane", "--lease", "--local-clock-error",
+                      "--log-level", "--logs", "--mode", "--name", "--no-hints", "--once",
+                      "--partitions", "--port", "--profile", "--roles", "--session", "--since",
+                      "--slots", "--stay", "--timeout", "--topic", "--variation"});
 }
 
 Result<void> CommonOptions::check() const {
@@ -205,6 +211,10 @@ milliseconds CommonOptions::timeout_or_default() const {
   constexpr milliseconds kLeast{10'000};
   return timeout.value_or(
       std::max(kLeast, watcher_timing(router.timing).lease + milliseconds{1000}));
+}
+
+std::string CommonOptions::connecting() const {
+  return "connecting to " + router.kafka.brokers;
 }
 
 RouterOptions CommonOptions::for_open() const {

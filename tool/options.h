@@ -32,6 +32,8 @@ struct CommonOptions {
   [[nodiscard]] LocalTime deadline(LocalTime began, LocalTime opened) const {
     return later(timeout ? began : opened, timeout_or_default());
   }
+  /// What a Progress says meanwhile.
+  [[nodiscard]] std::string connecting() const;
   /// For Router::open() and Watcher::open(): with the timeout and the log filled in.
   [[nodiscard]] RouterOptions for_open() const;
 };

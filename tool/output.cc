@@ -12,6 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+
+#include "tool/progress.h"
 
 namespace neliroute::tool {
 namespace {
@@ -36,6 +39,12 @@ bool write_all(std::string_view text) {
   return true;
 }
 
+bool write_line(std::string_view line) {
+  const ProgressAside aside;
+  std::fflush(stdout);  // what the demo's screen has drawn
+  return write_all(line);
+}
+
 /// Bytes of the character at the front that a terminal obeys, or that cannot be seen; 0: none.
 std::size_t unseen_at_front(std::string_view text) {
   const auto byte = [&](std::size_t i) {
@@ -43,11 +52,14 @@ std::size_t unseen_at_front(std::string_view text) {
   };
   if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
   if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0) return 2;  // U+0080.. : 8-bit controls
+  if (byte(0) == 0xd8 && byte(1) == 0x9c) return 2;  // U+061C marks a direction
+  if (byte(0) == 0xef && byte(1) == 0xbb && byte(2) == 0xbf) return 3;  // U+FEFF: no width
   if (byte(0) != 0xe2) return 0;
-  // U+2028..202E end lines and turn the direction of writing, as U+2066..2069 do.
-  const bool turns = (byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
-                     (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
-  return turns ? 3 : 0;
+  // U+200B..200F have no width, U+2028..202E end lines and turn the direction of writing.
+  const bool first = byte(1) == 0x80 && ((byte(2) >= 0x8b && byte(2) <= 0x8f) ||
+                                         (byte(2) >= 0xa8 && byte(2) <= 0xae));
+  // U+2060..206F: words are joined, directions turned, without a sign of it.
+  return first || (byte(1) == 0x81 && byte(2) >= 0xa0 && byte(2) <= 0xaf) ? 3 : 0;
 }
 
 enum class What { word, text };
@@ -69,7 +81,10 @@ std::string escaped(std::string_view text, What what) {
   return made;
 }
 
-void end_at_once(int) { std::_Exit(kExitYes); }
+void end_at_once(int) {
+  erase_progress_from_handler();
+  std::_Exit(kExitYes);
+}
 
 }  // namespace
 
@@ -100,6 +115,7 @@ int exit_code_of(std::span<const Verdict> verdicts) noexcept {
 }
 
 int fail(std::string_view command, std::string_view text, int code) {
+  const ProgressAside aside;
   // librdkafka ends some of its texts with a newline.
   const std::size_t end = text.find_last_not_of(" \n");
   fmt::print(stderr, "neliroute{}{}: {}\n", command.empty() ? "" : " ", command,
@@ -112,6 +128,7 @@ int fail(std::string_view command, const Error& error) {
 }
 
 void warn(std::string_view command, std::string_view text) {
+  const ProgressAside aside;
   fmt::print(stderr, "neliroute {}: warning: {}\n", command, printable(text));
 }
 
@@ -119,8 +136,7 @@ bool say(std::string_view line) {
   if (output_ended) return false;
   std::string whole(line);
   whole += '\n';
-  std::fflush(stdout);  // what the demo's screen has drawn
-  if (write_all(whole)) return true;
+  if (write_line(whole)) return true;
   output_ended = true;
   if (errno == EPIPE) return false;
   output_lost = true;
@@ -136,21 +152,39 @@ int after_output(int code) noexcept {
   return output_lost && (code == kExitYes || code == kExitNo) ? kExitUnreachable : code;
 }
 
+void wrap(std::string& out, std::string_view text, std::size_t indent) {
+  constexpr std::size_t kColumns = 80;
+  std::size_t column = indent;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    if (column > indent && column + 1 + word.size() > kColumns) {
+      out += '\n';
+      out.append(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  out += '\n';
+}
+
+std::string clock_text() {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  using std::chrono::milliseconds;
+  const auto ms = std::chrono::duration_cast<milliseconds>(now.time_since_epoch()).count() % 1000;
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec, ms);
+}
+
 void end_at_once_on_signals() {
   std::signal(SIGTERM, end_at_once);
   std::signal(SIGINT, end_at_once);
-}
-
-boost::json::object json_of(const Epoch& epoch) {
-  return {{"inc", epoch.inc}, {"offset", epoch.offset}};
-}
-
-void put_text(boost::json::object& row, std::string_view name, std::string_view text) {
-  if (is_utf8(text)) {
-    row[name] = text;
-  } else {
-    row[std::string(name) + "_base64"] = base64(text);
-  }
 }
 
 void put_route(boost::json::object& row, const Route& route) {
@@ -167,43 +201,6 @@ void put_route(boost::json::object& row, const Route& route) {
     put_text(row, "next_owner", route.next_owner());
     put_text(row, "next_endpoint", route.next_endpoint());
   }
-}
-
-bool is_utf8(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned char lead = byte(i);
-    const std::size_t more = lead < 0x80 ? 0 : lead < 0xc2 ? 4 : lead < 0xe0 ? 1
-                             : lead < 0xf0 ? 2 : lead < 0xf5 ? 3 : 4;
-    if (more == 4 || i + more >= text.size()) return false;
-    for (std::size_t k = 1; k <= more; ++k) {
-      if ((byte(i + k) & 0xc0) != 0x80) return false;
-    }
-    // Overlong forms, surrogates, and what lies above U+10FFFF.
-    if (lead == 0xe0 && byte(i + 1) < 0xa0) return false;
-    if (lead == 0xed && byte(i + 1) > 0x9f) return false;
-    if (lead == 0xf0 && byte(i + 1) < 0x90) return false;
-    if (lead == 0xf4 && byte(i + 1) > 0x8f) return false;
-    i += more + 1;
-  }
-  return true;
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t have = std::min<std::size_t>(3, bytes.size() - i);
-    unsigned group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += k <= have ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
 }
 
 std::string shown(std::string_view text) {

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "neli_core/result.h"
+#include "router/json_text.h"
 #include "router/route.h"
 
 namespace neliroute::tool {
@@ -42,18 +43,18 @@ bool say(const boost::json::object& row);
 /// What to exit with: `code`, but neither yes nor no if some of the answer could not be written.
 [[nodiscard]] int after_output(int code) noexcept;
 
+/// Appends `text`, which begins in column `indent`, with its lines broken before the 80th.
+void wrap(std::string& out, std::string_view text, std::size_t indent);
+
+/// The time of day here and now, "14:05:59.123".
+[[nodiscard]] std::string clock_text();
+
 /// SIGTERM and SIGINT end the process at once, as planned: for while it holds nothing.
 void end_at_once_on_signals();
 
-/// {"inc":..,"offset":..}
-[[nodiscard]] boost::json::object json_of(const Epoch& epoch);
-/// {name:..}, or {name_base64:..} where JSON could not carry it: not UTF-8.
-void put_text(boost::json::object& row, std::string_view name, std::string_view text);
 /// slot, partition, verdict and what else is known.
 void put_route(boost::json::object& row, const Route& route);
 
-[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
-[[nodiscard]] std::string base64(std::string_view bytes);
 /// A key or name for people: what would not print, or not be seen, is escaped; an empty one is "".
 [[nodiscard]] std::string shown(std::string_view text);
 /// The same of a whole text, in which a backslash is a backslash and a line may end.

@@ -15,8 +15,10 @@
 #include <set>
 #include <utility>
 
+#include "tool/admin_port.h"
 #include "tool/event_log.h"
 #include "tool/output.h"
+#include "tool/progress.h"
 #include "tool/values.h"
 
 namespace neliroute::tool {
@@ -116,7 +118,8 @@ class Lines {
   bool waiting_ = false;
 };
 
-json::object joined_json(const Router& router, const CommonOptions& options) {
+json::object joined_json(const Router& router, const CommonOptions& options,
+                         const AdminPort* admin) {
   const Settings& settings = router.settings();
   const Timing& timing = router.timing();
   json::object row;
@@ -141,6 +144,7 @@ json::object joined_json(const Router& router, const CommonOptions& options) {
   row["session_ms"] = timing.session.count();
   row["heartbeat_ms"] = timing.heartbeat.count();
   add_broadcast(row, router, options);
+  if (admin) row["http"] = admin->address();
   return row;
 }
 
@@ -176,7 +180,7 @@ constexpr std::chrono::seconds kSameSignal{1};
 class Owner {
  public:
   Owner(asio::io_context& io, Router& router, milliseconds bound)
-      : io_(io), router_(router), bound_(bound), signals_(io, SIGTERM, SIGINT) {}
+      : io_(io), router_(router), bound_(bound), signals_(io, SIGTERM, SIGINT), look_again_(io) {}
 
   void start() {
     await_signal();
@@ -202,7 +206,10 @@ class Owner {
       log(Severity::info, "a signal within 1 s of the first counts as the same");
       return;
     }
-    if (leaving_) std::_Exit(kExitKilled);
+    if (leaving_) {
+      erase_progress_from_handler();
+      std::_Exit(kExitKilled);
+    }
     first_signal_ = now;
     log(Severity::info, fmt::format("leaving, within {}; a second signal, 1 s later or more, stops "
                                     "at once", text_of(bound_)));
@@ -211,13 +218,37 @@ class Owner {
 
   void leave() {
     if (std::exchange(leaving_, true)) return;
-    router_.async_drain(bound_, [this](const boost::system::error_code&) { io_.stop(); });
+    tell_progress();
+    router_.async_drain(bound_, [this](const boost::system::error_code&) {
+      progress_.reset();
+      io_.stop();
+    });
   }
+
+  /// How many partitions are still to be handed over, to who waits for it at a terminal.
+  void tell_progress() {
+    if (!progress_) progress_.emplace("handing over");
+    if (!progress_->shown()) return;
+    std::uint64_t led = 0;
+    const LocalTime now = boot_now();
+    for (std::uint32_t p = 0; p < router_.settings().partitions; ++p) {
+      led += router_.owns(Slot{p}, now) ? 1U : 0U;
+    }
+    progress_->count(led, "partitions left");
+    look_again_.expires_after(kLookAgain);
+    look_again_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) tell_progress();
+    });
+  }
+
+  static constexpr milliseconds kLookAgain{200};
 
   asio::io_context& io_;
   Router& router_;
   milliseconds bound_;
   asio::signal_set signals_;
+  asio::steady_timer look_again_;
+  std::optional<Progress> progress_;
   bool leaving_ = false;
   std::optional<std::chrono::steady_clock::time_point> first_signal_;
   std::optional<Error> failure_;
@@ -238,6 +269,7 @@ void add_owner_options(CommandLine& line, OwnerOptions& options) {
                options.events = text;
                return {};
              });
+  add_http_option(line, options.http);
 }
 
 int run_owner(const std::string& command, const OwnerOptions& options,
@@ -260,14 +292,19 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   }
 
   asio::io_context io(1);
-  auto opened = Router::open(io.get_executor(), common.for_open());
+  auto opened = [&] {
+    const Progress progress(common.connecting());
+    return Router::open(io.get_executor(), common.for_open());
+  }();
   if (!opened) return fail(command, opened.error());
   Router& router = **opened;
+  const auto admin = AdminPort::open(router.observable(), options.http);
+  if (!admin) return fail(command, admin.error());
   Owner owner(io, router, drain_bound(options, router));
   owner.start();
   Lines said(io, output);
   if (common.json) {
-    said.write(json::serialize(joined_json(router, common)));
+    said.write(json::serialize(joined_json(router, common, admin->get())));
   } else if (options.events != "-") {
     said.write(joined_text(router, common));
   }

@@ -19,6 +19,8 @@ struct OwnerOptions {
   CommonOptions common;
   /// Where event lines go; "-" is stdout.
   std::optional<std::string> events;
+  /// Where the admin port listens.
+  std::optional<std::string> http;
 };
 
 void add_owner_options(CommandLine& line, OwnerOptions& options);

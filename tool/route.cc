@@ -6,13 +6,17 @@
 #include <chrono>
 #include <csignal>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "tool/commands.h"
+#include "tool/explain.h"
 #include "tool/keys.h"
 #include "tool/lookup.h"
 #include "tool/options.h"
 #include "tool/output.h"
+#include "tool/progress.h"
 #include "tool/values.h"
 
 namespace neliroute::tool {
@@ -22,6 +26,7 @@ struct RouteOptions {
   CommonOptions common;
   std::optional<std::string> file;
   bool count = false;
+  bool explain = false;
 };
 
 std::string text_of_route(const std::string& key, const Route& route, std::size_t width) {
@@ -95,21 +100,48 @@ std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::s
   return verdicts;
 }
 
+/// Each key from its hash to the rule that gave its verdict; as JSON, what /v1/route answers.
+std::vector<Verdict> say_why(Lookup& lookup, const Explainer& explainer,
+                             const std::vector<std::string>& keys, bool as_json) {
+  // The view comes to it on the strand, which has not run if everything was known at once.
+  constexpr milliseconds kSoon{1000};
+  lookup.run_until([&] { return explainer.told(); }, later(boot_now(), kSoon));
+  const LocalTime now = boot_now();
+  std::vector<Verdict> verdicts;
+  for (const std::string& key : keys) {
+    verdicts.push_back(lookup.watcher().route(key, now).verdict);
+    const std::string gap = verdicts.size() > 1 ? "\n" : "";
+    if (!say(as_json ? explainer.json(key, now) : gap + explainer.text(key, now))) break;
+  }
+  return verdicts;
+}
+
+std::vector<Verdict> say_routes(const Watcher& watcher, const RouteOptions& options,
+                                const std::vector<std::string>& keys) {
+  const bool as_json = options.common.json;
+  return options.count ? say_counts(watcher, keys, as_json) : say_each(watcher, keys, as_json);
+}
+
 int answer(const std::string& command, const RouteOptions& options,
            const std::vector<std::string>& keys) {
   const LocalTime began = boot_now();
+  std::optional<Progress> progress(options.common.connecting());
   const auto lookup = Lookup::open(options.common);
   if (!lookup) return fail(command, lookup.error());
+  progress->now("hearing of every owner");
   const Watcher& watcher = (*lookup)->watcher();
   std::set<Partition> partitions;
   for (const std::string& key : keys) {
     partitions.insert(watcher.partition_of(watcher.slot_of(key)));
   }
+  const auto explainer =
+      options.explain ? std::make_shared<Explainer>(watcher.observable()) : nullptr;
+  if (explainer) watcher.observable().observe(explainer);
   (*lookup)->run_until_known(partitions, options.common.deadline(began, boot_now()));
+  progress.reset();
   if (const auto& failure = (*lookup)->failure()) return fail(command, *failure);
-  const bool as_json = options.common.json;
-  const auto verdicts =
-      options.count ? say_counts(watcher, keys, as_json) : say_each(watcher, keys, as_json);
+  const auto verdicts = explainer ? say_why(**lookup, *explainer, keys, options.common.json)
+                                  : say_routes(watcher, options, keys);
   const int code = exit_code_of(verdicts);
   if (code == kExitUnreachable) fail(command, (*lookup)->silence(), code);
   return code;
@@ -128,7 +160,13 @@ int route_command(const Arguments& arguments) {
   add_common_options(line, options.common, Part::reader);
   add_keys_option(line, options.file, "More keys, one a line; - is stdin");
   line.flag("--count", "Print how many keys each owner has, not every key", options.count);
+  line.flag("--explain", "Print how each answer comes about: hash, slot, partition, and which rule "
+            "gave the verdict", options.explain);
   if (const auto code = line.parse(arguments)) return *code;
+  if (options.count && options.explain) {
+    return fail(line.name(), "--count tells of no single key, and --explain of nothing else: leave "
+                             "one of them out", kExitUsage);
+  }
   const auto keys = gather_keys(line.positionals(), options.file);
   if (!keys) return fail(line.name(), keys.error());
   start_log(options.common.log_level);

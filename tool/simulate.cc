@@ -188,6 +188,7 @@ void add_options(CommandLine& line, SimulateOptions& options) {
              "(default 64)", taken(request.partitions, count_to(65'536)));
   line.value("--on", "UNIT", "slots, or partitions: hash schemes place those, too (default slots)",
              taken(request.all_on_partitions, parse_unit));
+  line.choices({"slots", "partitions"});
   line.heading("What happens");
   line.value("--trace", "NAME[:N]", "A trace from the list below (default join)",
              [&options](const std::string& text) -> Result<void> {
@@ -204,6 +205,7 @@ void add_options(CommandLine& line, SimulateOptions& options) {
              taken(request.members, count_to(placement::kMembersMax)));
   line.value("--names", "HOW", "shuffled: a newcomer's name sorts anywhere, as Kafka's ids do; "
              "ordered: behind all others (default shuffled)", taken(request.names, parse_names));
+  line.choices({"shuffled", "ordered"});
   line.value("--seeds", "N", "Means over so many runs with other names and hashes (default 10)",
              taken(request.seeds, count_to(10'000)));
   line.value("--seed", "N", "The first of them (default 1)",

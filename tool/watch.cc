@@ -6,18 +6,21 @@
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <csignal>
-#include <ctime>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "slots/partition.h"
+#include "tool/admin_port.h"
 #include "tool/commands.h"
 #include "tool/event_log.h"
 #include "tool/lookup.h"
 #include "tool/options.h"
 #include "tool/output.h"
 #include "tool/placement.h"
+#include "tool/progress.h"
 #include "tool/values.h"
+#include "tool/watch_live.h"
 
 namespace neliroute::tool {
 namespace {
@@ -32,16 +35,6 @@ bool is_owned(const RouteCopy& route) {
   return route.verdict == Verdict::remote || route.verdict == Verdict::local;
 }
 
-/// "14:05:59.123", local time.
-std::string clock_text() {
-  const auto now = std::chrono::system_clock::now();
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  const auto ms = std::chrono::duration_cast<milliseconds>(now.time_since_epoch()).count() % 1000;
-  return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec, ms);
-}
-
 boost::json::object json_of(const RouteCopy& route, std::uint32_t slots) {
   boost::json::object row{{"partition", route.partition.value()},
                           {"slots", slots},
@@ -49,7 +42,7 @@ boost::json::object json_of(const RouteCopy& route, std::uint32_t slots) {
   if (is_owned(route)) {
     put_text(row, "owner", route.owner);
     put_text(row, "endpoint", route.endpoint);
-    row["epoch"] = tool::json_of(route.epoch);
+    row["epoch"] = neliroute::json_of(route.epoch);
     row["valid_for_ms"] = std::chrono::duration_cast<milliseconds>(route.valid_for).count();
   }
   return row;
@@ -231,23 +224,41 @@ int once(const std::string& command, Lookup& lookup, bool as_json, LocalTime dea
 
 int watch_command(const Arguments& arguments) {
   CommandLine line({"watch",
-                    "Prints who owns what, and then a line for every change, until Ctrl-C. Owns "
-                    "nothing and joins no group.", "",
+                    "Shows who owns what, until Ctrl-C: on a terminal a screen that can be sorted "
+                    "and filtered, with moves and ages (? explains its keys); elsewhere, and with "
+                    "--json, a line for every change. Owns nothing and joins no group.", "",
                     "Exit codes of --once are those of route: 0 all owned, 1 one is not, 3 one is "
-                    "unknown."});
+                    "unknown. With --http give --group, too: metrics and page say it."});
   CommonOptions options;
   bool once_only = false;
   add_common_options(line, options, Part::reader);
   line.flag("--once", "Print a table of owners and end", once_only);
+  std::optional<std::string> http;
+  add_http_option(line, http);
   if (const auto code = line.parse(arguments)) return *code;
+  if (once_only && http) {
+    return fail(line.name(), "--http serves until it is told to stop, and --once ends: leave one "
+                             "of them out", kExitUsage);
+  }
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
   if (!once_only) end_at_once_on_signals();  // it holds nothing, and to be ended is its plan
   const LocalTime began = boot_now();
+  std::optional<Progress> progress(options.connecting());
   const auto lookup = Lookup::open(options);
   if (!lookup) return fail(line.name(), lookup.error());
   if (once_only) {
+    progress->now("hearing of every owner");
     return once(line.name(), **lookup, options.json, options.deadline(began, boot_now()));
+  }
+  progress.reset();
+  const auto admin = AdminPort::open((*lookup)->watcher().observable(), http);
+  if (!admin) return fail(line.name(), admin.error());
+  if (!options.json && FullScreen::possible()) {
+    auto screen = FullScreen::open();
+    const std::string address = *admin ? (*admin)->address() : "";
+    if (screen) return watch_live(line.name(), **lookup, options, address, std::move(*screen));
+    warn(line.name(), screen.error().message() + "; here is a line for every change");
   }
   log(Severity::info, fmt::format("watching {} partitions of topic {} at {}; Ctrl-C ends it",
                                   (*lookup)->watcher().settings().partitions,

@@ -136,6 +136,14 @@ void set_group(Setter& setter, const ClientSettings& settings) {
              std::max<milliseconds>(std::chrono::minutes{5}, settings.timing.session));
 }
 
+int events_of(ClientKind kind) noexcept {
+  int events = RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG;
+  if (kind != ClientKind::admin) events |= RD_KAFKA_EVENT_STATS;
+  if (kind == ClientKind::group) events |= RD_KAFKA_EVENT_REBALANCE;
+  if (kind == ClientKind::producer) events |= RD_KAFKA_EVENT_DR;
+  return events;
+}
+
 rd_kafka_type_t type_of(ClientKind kind) noexcept {
   return kind == ClientKind::producer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
 }
@@ -181,6 +189,14 @@ Result<void> check_properties_of(const KafkaOptions& options, GroupProtocol prot
   return {};
 }
 
+milliseconds statistics_interval(std::uint32_t partitions) noexcept {
+  constexpr milliseconds kInterval{10'000};
+  constexpr std::uint32_t kMany = 1000;
+  constexpr std::uint32_t kTooMany = 10'000;
+  if (partitions > kTooMany) return milliseconds{0};
+  return partitions <= kMany ? kInterval : kInterval * partitions / kMany;
+}
+
 bool is_cooperative(const KafkaOptions& options, GroupProtocol protocol) noexcept {
   if (protocol == GroupProtocol::consumer) return true;
   const auto strategy = options.properties.find(std::string{kStrategy});
@@ -198,18 +214,13 @@ Result<ConfPtr> make_conf(ClientKind kind, const ClientSettings& settings) {
   }
   if (kind == ClientKind::tail) setter.set("enable.partition.eof", "true");
   if (kind == ClientKind::group) set_group(setter, settings);
+  if (kind != ClientKind::admin) setter.set("statistics.interval.ms", settings.statistics);
   for (const auto& [property, value] : settings.kafka.properties) {
     if (goes_to(property, kind)) setter.set(property, value);
   }
   if (kind == ClientKind::tail) set_debug(setter, settings.kafka);
   if (auto outcome = setter.result(); !outcome) return outcome.error();
-  rd_kafka_conf_set_events(conf.get(), kind == ClientKind::group
-                                           ? RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR |
-                                                 RD_KAFKA_EVENT_LOG
-                                       : kind == ClientKind::producer
-                                           ? RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR |
-                                                 RD_KAFKA_EVENT_LOG
-                                           : RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+  rd_kafka_conf_set_events(conf.get(), events_of(kind));
   return conf;
 }
 

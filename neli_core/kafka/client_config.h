@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "neli_core/kafka/client_kind.h"
 #include "neli_core/kafka/kafka_options.h"
 #include "neli_core/kafka/rdkafka_ptr.h"
 #include "neli_core/ready.h"
@@ -20,13 +21,6 @@
 
 namespace neliroute {
 
-enum class ClientKind {
-  admin,     ///< questions at the start
-  producer,  ///< the one writer
-  tail,      ///< the one reader, in no group
-  group,     ///< assigned and revoked, nothing else
-};
-
 /// What the settings of a client follow from.
 struct ClientSettings {
   const KafkaOptions& kafka;
@@ -34,7 +28,13 @@ struct ClientSettings {
   GroupProtocol protocol = GroupProtocol::classic;
   /// librdkafka's mock cluster: an empty fetch is answered late, so it must wait briefly.
   bool embedded_broker = false;
+  /// Between two of a client's own statistics; 0: none.
+  milliseconds statistics{0};
 };
+
+/// How often a client tells statistics: it tells some 2 KB of each partition of the topic, which
+/// nobody asked for, so the more there are the less often, and of very many never.
+[[nodiscard]] milliseconds statistics_interval(std::uint32_t partitions) noexcept;
 
 /// Whether the user's properties are allowed and known.
 [[nodiscard]] Result<void> check_properties(const KafkaOptions& options);

@@ -8,6 +8,7 @@
 
 #include "neli_core/kafka/clock.h"
 #include "neli_core/kafka/kafka_error.h"
+#include "neli_core/kafka/kafka_statistics.h"
 
 namespace neliroute {
 namespace {
@@ -37,7 +38,9 @@ KafkaLedger::Clients::~Clients() { release(); }
 
 ClientSettings KafkaLedger::Clients::settings() const {
   return {parameters_.kafka, parameters_.timing, parameters_.facts.session.protocol,
-          parameters_.facts.embedded_broker};
+          parameters_.facts.embedded_broker,
+          parameters_.statistics ? statistics_interval(parameters_.facts.partitions)
+                                 : milliseconds{0}};
 }
 
 Result<void> KafkaLedger::Clients::open() {
@@ -101,13 +104,15 @@ void KafkaLedger::Clients::notice(Severity severity, std::string text) {
 }
 
 bool KafkaLedger::Clients::serve_once() {
-  const auto other = [this](const rd_kafka_event_t* event) { on_other(event); };
+  const auto other_of = [this](ClientKind kind) {
+    return [this, kind](const rd_kafka_event_t* event) { on_other(kind, event); };
+  };
   bool any = false;
-  if (tail_) any |= tail_->serve(other);
+  if (tail_) any |= tail_->serve(other_of(ClientKind::tail));
   if (released_) return false;
-  if (writer_) any |= writer_->serve(other);
+  if (writer_) any |= writer_->serve(other_of(ClientKind::producer));
   if (released_) return false;
-  if (group_) any |= group_->serve(other);
+  if (group_) any |= group_->serve(other_of(ClientKind::group));
   if (released_) return false;
   if (topic_check_) any |= topic_check_->serve();
   if (partition_count_) any |= partition_count_->serve();
@@ -201,7 +206,7 @@ void KafkaLedger::Clients::count_partitions_if_due(LocalTime now) {
   partition_count_->count([this](std::uint32_t count) { emit(PartitionsCounted{count}); });
 }
 
-void KafkaLedger::Clients::on_other(const rd_kafka_event_t* constant) {
+void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* constant) {
   auto* event = const_cast<rd_kafka_event_t*>(constant);
   if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_LOG) {
     const char* facility = nullptr;
@@ -214,6 +219,10 @@ void KafkaLedger::Clients::on_other(const rd_kafka_event_t* constant) {
       notice(told.severity, told.text);
     }
     return;
+  }
+  const bool statistics = rd_kafka_event_type(event) == RD_KAFKA_EVENT_STATS;
+  if (statistics && parameters_.statistics && !closing_) {
+    parameters_.statistics->note(kind, rd_kafka_event_stats(event), boot_now());
   }
   if (rd_kafka_event_type(event) != RD_KAFKA_EVENT_ERROR || closing_) return;
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);

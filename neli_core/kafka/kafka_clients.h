@@ -49,7 +49,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void arm_timer();
   bool serve_once();
   void serve_later();
-  void on_other(const rd_kafka_event_t* event);
+  void on_other(ClientKind kind, const rd_kafka_event_t* event);
   void on_written(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset);
   void on_trouble(std::set<std::string>& told, rd_kafka_resp_err_t error, std::string text);
   void forget_members_question();

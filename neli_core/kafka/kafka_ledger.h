@@ -16,11 +16,15 @@
 
 namespace neliroute {
 
+class KafkaStatistics;
+
 struct KafkaLedgerParameters {
   /// With kafka.watcher: the tail alone; write() and subscribe() must not be called.
   KafkaOptions kafka;
   LedgerFacts facts;
   Timing timing;
+  /// Told what the clients count; null: nobody asks.
+  std::shared_ptr<KafkaStatistics> statistics;
 };
 
 class KafkaLedger : public Ledger {

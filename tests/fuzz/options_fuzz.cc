@@ -121,7 +121,7 @@ void check_command_line(std::string_view text, const SessionFacts& facts) {
   tool::CommonOptions options;
   tool::CommandLine line({"run", "", "", ""});
   tool::add_common_options(line, options, tool::Part::owner);
-  if (const auto exit = line.parse(arguments)) {
+  if (const auto exit = line.parse({arguments})) {
     FUZZ_CHECK(*exit == 0 || *exit == 2, "bad usage, or the help");
     return;
   }

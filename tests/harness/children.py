@@ -28,6 +28,8 @@ def boot_now():
 
 def _before_exec(parent):
     """Runs in the child between fork and exec."""
+    # `scripts/test &` ignores it, and a shell that inherits that could not trap it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # the parent died before prctl could see it
         os._exit(1)

@@ -102,7 +102,7 @@ int witness_main(const std::vector<std::string>& arguments) {
                path = text;
                return {};
              });
-  if (const auto code = line.parse(arguments)) return *code;
+  if (const auto code = line.parse({arguments})) return *code;
   std::unique_ptr<LineWriter> file;
   if (!path.empty()) {
     auto opened = LineWriter::open(path);

@@ -22,6 +22,7 @@ import cpp_text
 
 FILE_LINES, FUNCTION_LINES, LINE_COLUMNS = 500, 70, 100
 PURE_ROOMS = ("slots", "neli_core")
+INNER_ROOMS = ("neli_core/kafka", "router/admin", "router/page")
 CPP = (".h", ".cc")
 CODE = CPP + (".py", ".sh", ".cmake", ".java", ".js", ".css", ".html")
 
@@ -37,7 +38,8 @@ class File(NamedTuple):
     @property
     def room(self) -> str:
         folder = os.path.dirname(self.path)
-        return "neli_core/kafka" if folder.startswith("neli_core/kafka") else folder.split("/")[0]
+        inner = next((room for room in INNER_ROOMS if folder.startswith(room)), None)
+        return inner or folder.split("/")[0]
 
     @property
     def is_cpp(self) -> bool:
@@ -66,9 +68,11 @@ MAY_INCLUDE = {
     "slots": (r"slots/", STD + r"|xxhash\.h"),
     "neli_core": (r"neli_core/(?!kafka/)", STD + r"|boost/(?!asio|beast).*"),
     "neli_core/kafka": (r"neli_core/", r".*"),
-    "router": (r"(slots|neli_core|router)/", ANY_BUT_RDKAFKA),
+    "router": (r"(slots|neli_core)/|router/(?!(admin|page)/)", r"(?!librdkafka/|boost/beast).*"),
+    "router/admin": (r"(slots|neli_core|router)/", ANY_BUT_RDKAFKA),
+    "router/page": (r"router/page/", STD),
     "tool": (r"(slots|neli_core|router|tool)/", ANY_BUT_RDKAFKA),
-    "examples": (r"(slots|neli_core|router|examples)/", ANY_BUT_RDKAFKA),
+    "examples": (r"(slots|neli_core|router|examples)/", r".*"),  # applications, with a Kafka client
 }
 ROOM = re.compile(r"(slots|neli_core|router|tool|examples|bench|tests)/")
 

@@ -139,6 +139,8 @@ class Script(unittest.TestCase):
                                      (["stray"], "unknown option: stray"),
                                      (["--stay=yes"], "unknown option: --stay=yes"),
                                      (["--keys=a", "--topic"], "--topic needs a value"),
+                                     (["--stay", "--slots", "64"], "own, without --slots"),
+                                     (["--json", "--stay"], "own, without --json"),
                                      (["--kafka", "--brokers=a:1"], "choose one"),
                                      (["--brokers", "a:1", "--kafka"], "choose one")):
                 done = subprocess.run(["bash", script, *arguments], capture_output=True, text=True,

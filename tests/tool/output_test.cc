@@ -64,6 +64,11 @@ TEST(OutputTest, KeysInJsonAndForPeople) {
   EXPECT_EQ(shown("k\xff"), "k\\xff");
   EXPECT_EQ(shown("\xc2\x9b[2J"), "\\xc2\\x9b[2J") << "one character, and the same as ESC [";
   EXPECT_EQ(shown("a\xe2\x80\xae" "b"), "a\\xe2\\x80\\xae" "b") << "turns what follows it around";
+  EXPECT_EQ(shown("a\xe2\x80\x8b"), "a\\xe2\\x80\\x8b") << "of no width: it may pose as another";
+  for (const char* unseen : {"\xd8\x9c", "\xe2\x80\x8f", "\xe2\x81\xa0", "\xef\xbb\xbf"}) {
+    EXPECT_NE(shown(unseen), unseen);
+  }
+  EXPECT_EQ(shown("\xd8\x9b\xe2\x80\x90\xef\xbb\xbc"), "\xd8\x9b\xe2\x80\x90\xef\xbb\xbc");
   EXPECT_EQ(shown("\xc2\xa0\xe2\x82\xac"), "\xc2\xa0\xe2\x82\xac");
 }
 

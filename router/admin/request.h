@@ -1,0 +1,62 @@
+// What a client of the admin port asks for: one HTTP request, read from bytes. Boost.Beast parses.
+//
+// Threads: pure functions, any.   Units: bytes.
+// Errors: a Refusal, which says what was wrong, what was expected and what to do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace neliroute::admin {
+
+inline constexpr std::size_t kHeaderBytesMax = 16 * 1024;
+inline constexpr std::size_t kTargetBytesMax = 8 * 1024;
+
+struct Request {
+  bool head = false;  ///< HEAD, not GET
+  bool keep_alive = true;
+  std::string path;
+  std::string query;  ///< what stands behind the '?', still encoded
+  std::string host;   ///< whom the client thinks it asks; empty: it did not say
+};
+
+/// Whether it asks for health alone.
+[[nodiscard]] inline bool is_probe(const Request& request) {
+  return request.path == "/healthz" || request.path == "/readyz";
+}
+
+/// An answer that is no. Where the request was not understood, or is not read to its end, the
+/// connection is of no more use.
+struct Refusal {
+  unsigned status = 400;
+  std::string error;
+};
+
+struct NeedMore {};
+
+/// The request at the front of `bytes`; `used` is how many of them it takes. GET and HEAD without
+/// a body only.
+[[nodiscard]] std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes,
+                                                                    std::size_t& used);
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+/// "a=1&b=x%20y" decoded; a '+' is a space. No value: a % without two hexadecimal digits.
+[[nodiscard]] std::optional<Parameters> read_query(std::string_view query);
+
+/// What /v1/route is asked: of a key, or of a slot.
+struct RouteQuestion {
+  std::optional<std::string> key;
+  std::uint32_t slot = 0;
+};
+[[nodiscard]] std::variant<RouteQuestion, Refusal> read_route_question(std::string_view query,
+                                                                       std::uint32_t slots);
+
+[[nodiscard]] std::string_view reason_of(unsigned status) noexcept;
+
+}  // namespace neliroute::admin

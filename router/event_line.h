@@ -1,0 +1,35 @@
+// A transition as one line of JSON: what `run --events` writes and /v1/events sends.
+//
+// Threads: pure functions, any.
+// Units: `at` is Unix seconds, `boot` CLOCK_BOOTTIME seconds, to the microsecond: both of the
+// instant at which the answer changed, not of the writing.
+// Errors: none.
+#pragma once
+
+#include <string>
+
+#include "neli_core/ids.h"
+#include "neli_core/options.h"
+#include "neli_core/ready.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+/// Whose events they are.
+struct EventSource {
+  std::string process;
+  ProcessId id;
+  Lane lane;
+  Mode mode = Mode::non_exclusive;
+};
+
+/// The line of a transition, without its end; empty for one that has none (barrier_overdue).
+/// `unix_minus_boot`: what to add to LocalTime for Unix time.
+[[nodiscard]] std::string event_line(const EventSource& source, const Transition& transition,
+                                     microseconds unix_minus_boot);
+
+[[nodiscard]] microseconds unix_minus_boot_now();
+/// "1234.567890"
+[[nodiscard]] std::string seconds_text(microseconds since_epoch);
+
+}  // namespace neliroute

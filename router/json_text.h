@@ -1,0 +1,21 @@
+// Texts that strangers chose, as JSON, which carries UTF-8 only.
+//
+// Threads: pure functions, any.   Units: bytes.   Errors: none.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+
+#include "neli_core/ids.h"
+
+namespace neliroute {
+
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+[[nodiscard]] std::string base64(std::string_view bytes);
+/// {name:..}, or {name_base64:..} where JSON could not carry it: not UTF-8.
+void put_text(boost::json::object& row, std::string_view name, std::string_view text);
+/// {"inc":..,"offset":..}
+[[nodiscard]] boost::json::object json_of(const Epoch& epoch);
+
+}  // namespace neliroute

@@ -1,0 +1,14 @@
+// Of librdkafka's own statistics what docs/metrics.md lists, neliroute_kafka_*. Private.
+//
+// Threads: as Metrics::Collect().   Units: seconds, bytes.   Errors: none.
+#pragma once
+
+#include "neli_core/kafka/kafka_statistics.h"
+#include "router/metric_families.h"
+
+namespace neliroute {
+
+/// As of when the clients last told.
+void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, LocalTime now);
+
+}  // namespace neliroute

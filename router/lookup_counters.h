@@ -1,0 +1,64 @@
+// How many lookups answered what, counted by each thread for itself.
+//
+// A thread writes to a cache line of its own, with plain stores: a shared counter would cost every
+// lookup an atomic addition, and threads would pull its line from each other. What a thread counted
+// stays when it ends, and another one counts on from there, so there are as many blocks as there
+// were threads at once.
+//
+// Threads: add(): the thread that took the block, wait-free. take(): any, once a thread; it
+// allocates, unless a thread has ended. total(): any.
+// Units: lookups.   Errors: none.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "router/route.h"
+
+namespace neliroute {
+
+class LookupCounters {
+ public:
+  using Counts = std::array<std::uint64_t, 4>;  ///< by Verdict
+
+  /// One thread's; a cache line.
+  class alignas(64) Block {
+   public:
+    void add([[maybe_unused]] Verdict verdict) noexcept {
+#ifndef NELIROUTE_UNCOUNTED_LOOKUPS  // bench/lookup alone: what a lookup costs without it
+      std::atomic<std::uint64_t>& count = counts_[static_cast<std::size_t>(verdict)];
+      count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+#endif
+    }
+
+   private:
+    friend class LookupCounters;
+    std::array<std::atomic<std::uint64_t>, 4> counts_{};
+    std::atomic<bool> taken_{true};
+    Block* next_ = nullptr;
+  };
+  struct GiveBack {
+    void operator()(Block* block) const noexcept {
+      block->taken_.store(false, std::memory_order_release);
+    }
+  };
+  using Taken = std::unique_ptr<Block, GiveBack>;
+
+  LookupCounters() = default;
+  LookupCounters(const LookupCounters&) = delete;
+  LookupCounters& operator=(const LookupCounters&) = delete;
+  /// All blocks are given back.
+  ~LookupCounters();
+
+  /// For one thread. Give it back before the counters go.
+  [[nodiscard]] Taken take();
+  [[nodiscard]] Counts total() const noexcept;
+
+ private:
+  std::atomic<Block*> first_{nullptr};
+};
+
+}  // namespace neliroute

@@ -1,0 +1,72 @@
+// Observable: of a Router or Watcher, what dashboards, the admin port and metrics are made from.
+//
+// A handle, cheap to copy. It may outlive the Router or Watcher it came from (then everything is
+// unknown and closed), but not their executor.
+//
+// Threads: any.   Units: LocalTime is CLOCK_BOOTTIME.   Errors: none.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "neli_core/record.h"
+#include "neli_core/time.h"
+#include "router/lookup_counters.h"
+#include "router/meter.h"
+#include "router/observer.h"
+#include "router/route.h"
+#include "slots/slot_space.h"
+
+namespace neliroute {
+
+class Engine;
+class KafkaStatistics;
+
+/// What never changes while a process runs.
+struct ObservedFacts {
+  ProcessInfo process;
+  std::optional<ProcessId> id;  ///< none: a watcher
+  std::string topic;
+  Lane lane;
+  Settings settings;
+  SlotSpace space;
+  std::optional<milliseconds> interval;  ///< none: a watcher
+  milliseconds lease{0};
+};
+
+class Observable {
+ public:
+  /// `statistics`: of the clients of Kafka; null: the ledger has none.
+  Observable(std::shared_ptr<Engine> engine, ObservedFacts facts,
+             std::shared_ptr<const KafkaStatistics> statistics = nullptr);
+
+  [[nodiscard]] const ObservedFacts& facts() const noexcept { return *facts_; }
+  /// As facts() has them; a watcher's mode and variation are those that it has heard of.
+  [[nodiscard]] Settings settings() const;
+  /// As the Router's, but no call of the application's: what it holds stays valid.
+  [[nodiscard]] RouteCopy route(Slot slot, LocalTime now) const;
+  /// The same without names: owner_info and next_info are null.
+  [[nodiscard]] Route look(Slot slot, LocalTime now) const;
+  /// How long ago the most silent log's leader last answered; since the start, if it never did.
+  [[nodiscard]] microseconds age(LocalTime now) const;
+  /// Whether every log's leader has answered within the lease.
+  [[nodiscard]] bool ledger_answers(LocalTime now) const;
+  /// How long the strand has been owing work: 0 unless its executor does not run, or is blocked.
+  [[nodiscard]] microseconds overdue(LocalTime now) const;
+  [[nodiscard]] bool closed() const;
+  /// Neither closed nor overdue by more than any timer ever is while its executor runs.
+  [[nodiscard]] bool at_work(LocalTime now) const;
+  [[nodiscard]] LookupCounters::Counts lookups() const;
+  [[nodiscard]] const Meter& meter() const;
+  [[nodiscard]] const KafkaStatistics* statistics() const { return statistics_.get(); }
+  /// Told on the strand from now on, for as long as it lives.
+  void observe(std::weak_ptr<Observer> observer) const;
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<const ObservedFacts> facts_;
+  std::shared_ptr<const KafkaStatistics> statistics_;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,52 @@
+// What changed while this page was open: the newest changes of owner, in the order of their times.
+// A change is from one state of a partition to another; a state is an owner's number, NOBODY or
+// NOT_KNOWN. Times are the page's own clock, in ms.
+
+const CAPACITY = 1 << 18;
+
+export class History {
+  constructor() {
+    this.time = new Float64Array(CAPACITY);
+    this.partition = new Int32Array(CAPACITY);
+    this.from = new Int32Array(CAPACITY);
+    this.to = new Int32Array(CAPACITY);
+    this.clear();
+  }
+
+  clear() {
+    this.total = 0; // ever added; the newest is at (total - 1) % CAPACITY
+    this.forgotten = 0; // so many of the oldest
+  }
+
+  // Times never go back: what is learnt late is shown no earlier than what was learnt before.
+  add(time, partition, from, to) {
+    const at = this.total % CAPACITY;
+    const newest = this.total ? this.time[(this.total - 1) % CAPACITY] : -Infinity;
+    this.time[at] = Math.max(time, newest);
+    this.partition[at] = partition;
+    this.from[at] = from;
+    this.to[at] = to;
+    this.total++;
+  }
+
+  // The index of the newest change is 0; visit(index into the arrays) until it says false.
+  backwards(visit) {
+    for (let number = this.total - 1; number >= this.#oldest(); number--) {
+      if (visit(number % CAPACITY) === false) {
+        return;
+      }
+    }
+  }
+
+  // What is older than this time.
+  forget(time) {
+    for (this.forgotten = this.#oldest(); this.forgotten < this.total
+        && this.time[this.forgotten % CAPACITY] < time;) {
+      this.forgotten++;
+    }
+  }
+
+  #oldest() {
+    return Math.max(this.forgotten, this.total - CAPACITY);
+  }
+}

@@ -1,0 +1,101 @@
+// Look a key up, and see step by step why it lands where it does. The answer is the server's, the
+// very one that an application would get; when its partition changes hands, it is asked again.
+import { byId, make, setText } from "./dom.js";
+import { count, duration, readable } from "./format.js";
+import { epochText, term } from "./details.js";
+
+const AGAIN_MS = 200;
+
+export class Lookup {
+  // onFound(slot): the map moves its cursor there
+  constructor(view, onFound) {
+    this.view = view;
+    this.onFound = onFound;
+    this.answer = null;
+    this.question = null;
+    byId("lookup").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#ask(new FormData(event.target), true);
+    });
+    byId("lookup-by").addEventListener("change", (event) => {
+      byId("lookup-value").inputMode = event.target.value === "slot" ? "numeric" : "text";
+    });
+  }
+
+  viewChanged(seen) {
+    if (this.answer && !this.again
+        && seen.some(({ partition }) => partition === this.answer.partition)) {
+      this.again = setTimeout(() => {
+        this.again = null;
+        this.#ask(this.question, false);
+      }, AGAIN_MS);
+    }
+  }
+
+  async #ask(question, asked) {
+    this.question = question;
+    const by = question.get("by");
+    const value = question.get("value");
+    const url = `v1/route?${by}=${encodeURIComponent(by === "slot" ? value.trim() : value)}`;
+    try {
+      const response = await fetch(url, { cache: "no-store" });
+      const answer = await response.json();
+      if (this.question !== question) {
+        return; // another was asked meanwhile
+      }
+      if (!response.ok) {
+        this.#fail(answer.error);
+        return;
+      }
+      this.answer = readable(answer);
+      if (asked) {
+        this.onFound(answer.slot); // tells of the slot; what is told last is heard
+      }
+      this.#show(this.answer);
+    } catch {
+      this.#fail("This process does not answer. Look up again when it is back: the head of the "
+        + "page tells.");
+    }
+  }
+
+  #fail(text) {
+    this.answer = null;
+    byId("lookup-answer").replaceChildren(make("p", { class: "error" }, text));
+  }
+
+  #show(answer) {
+    const { slots, partitions } = this.view.settings;
+    const rows = [];
+    if (answer.hash_value !== undefined) {
+      const hashed = answer.tag === undefined ? "the whole key is hashed"
+        : `hashed is its tag “${answer.tag}”`;
+      rows.push(term("key", answer.key, hashed));
+      rows.push(term("hash", answer.hash_value, `${answer.hash}, hexadecimal`));
+    }
+    rows.push(term("slot", count(answer.slot),
+      answer.hash_value === undefined ? "" : `hash mod ${count(slots)} slots`));
+    rows.push(term("partition", count(answer.partition),
+      `slot mod ${count(partitions)} partitions`));
+    rows.push(term("verdict", answer.verdict, explanation(answer)));
+    if (answer.epoch !== undefined) {
+      rows.push(term("owner", answer.owner, answer.endpoint));
+      rows.push(term("epoch", epochText(answer.epoch.inc, answer.epoch.offset),
+        `to be believed for ${duration(answer.valid_for_ms)}`));
+    }
+    if (answer.next_owner !== undefined) {
+      rows.push(term("next owner", answer.next_owner, answer.next_endpoint));
+    }
+    byId("lookup-answer").replaceChildren(make("dl", { class: "steps" }, ...rows));
+    setText(byId("said"), `${answer.key ?? ""} is on slot ${answer.slot}, ${answer.verdict}`
+      + (answer.owner === undefined ? "" : `, owner ${answer.owner}`));
+  }
+}
+
+function explanation({ verdict, draining }) {
+  return {
+    local: "the process that answers leads it",
+    remote: "another process leads it: go there",
+    unowned: "nobody leads it now: wait and ask again",
+    unknown: "the ledger has not told, or has fallen silent",
+  }[verdict] + (draining ? "; draining, it moves soon" : "");
+}

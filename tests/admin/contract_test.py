@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The admin port says what openapi.json describes, whatever it is asked.   contract_test.py
+
+Schemathesis makes the questions, fit and unfit ones, and holds the answers against the file that
+the port itself serves.
+"""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from harness import children, deps, process  # noqa: E402
+
+# By its Python: what pip writes into a script's first line is where the folder was made.
+PYTHON = deps.cache_folder() / "python" / "bin" / "python"
+SCHEMATHESIS = PYTHON.with_name("schemathesis")
+EXAMPLES = 100
+# Not positive_data_acceptance: that /v1/route takes one of two parameters cannot be described.
+# A question that asks for more than HTTP's rules allow is refused by those, not by ours: what a
+# client sends beside the description (fields, bodies, methods) is tests/unit/admin's to try.
+CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,"
+          "response_headers_conformance,response_schema_conformance,negative_data_rejection,"
+          "unsupported_method")
+
+
+class Contract(unittest.TestCase):
+    def setUp(self):
+        if not SCHEMATHESIS.exists():
+            self.fail(f"no {SCHEMATHESIS}: run `scripts/setup --tests`")
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        row = process.embedded_broker(self.folder, self.addCleanup, "--partitions", 16,
+                                      "--topic", "t")
+        self.options = {"brokers": row["brokers"], "topic": "t", "slots": 1000,
+                        "allow_uneven": True, "profile": "fast", "http": "0", "json": True}
+
+    def start(self, command, **options):
+        """A process with an admin port, and where that is."""
+        out, err = self.folder / f"{command}.out", self.folder / f"{command}.err"
+        with open(out, "wb") as file, open(err, "wb") as errors:
+            child = children.spawn(
+                [process.tool_path(), command, *process.option_list({**self.options, **options})],
+                stdout=file, stderr=errors, env=process.environment())
+        self.addCleanup(children.end, child, 0)
+        return child, children.wait_until(
+            lambda: next((line.split("admin port: ")[1].strip()
+                          for line in err.read_text().splitlines() if "admin port: " in line),
+                         None), 30, "it listens")
+
+    def wait_ready(self, url):
+        """Until every slot is known."""
+        def ready():
+            try:
+                with urllib.request.urlopen(f"{url}readyz", timeout=10) as answer:
+                    return json.load(answer)["ready"]
+            except OSError:
+                return False
+        children.wait_until(ready, 30, "its view covers every slot")
+
+    def question(self, child, url):
+        """All that there is but the endless stream; the process is none the worse for it."""
+        done = subprocess.run(
+            [PYTHON, SCHEMATHESIS, "run", f"{url}openapi.json", "--exclude-path", "/v1/events",
+             "--max-examples", str(EXAMPLES), "--checks", CHECKS, "--no-color",
+             "--request-timeout", "10"],
+            cwd=self.folder, capture_output=True, text=True, timeout=240, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-2000:])
+        self.assertIsNone(child.poll(), "it lives")
+        self.wait_ready(url)
+
+    def test_an_owner(self):
+        """run --http"""
+        child, url = self.start("run", name="alpha", endpoint="alpha:7001")
+        self.wait_ready(url)
+        self.question(child, url)
+
+    def test_a_watcher(self):
+        """watch --http, beside an owner"""
+        _, owners = self.start("run", name="alpha", endpoint="alpha:7001")
+        self.wait_ready(owners)
+        child, url = self.start("watch")
+        self.wait_ready(url)
+        self.question(child, url)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,65 @@
+// What a client sends to the admin port: any bytes. What is read stays within the bytes that came,
+// and however they come in pieces, they mean the same.
+#include "router/admin/request.h"
+
+#include <algorithm>
+
+#include "tests/fuzz/bytes.h"
+
+namespace neliroute::fuzz {
+namespace {
+
+using admin::NeedMore;
+using admin::Refusal;
+using admin::Request;
+
+constexpr std::uint32_t kSlots = 1024;
+
+void check(const Refusal& refusal) {
+  FUZZ_CHECK(refusal.status >= 400 && refusal.status < 500, "it is the client's fault");
+  FUZZ_CHECK(!refusal.error.empty() && !admin::reason_of(refusal.status).empty(), "which it hears");
+}
+
+void check(const Request& request, std::string_view bytes) {
+  FUZZ_CHECK(request.path.size() + request.query.size() <= admin::kTargetBytesMax, "is bounded");
+  FUZZ_CHECK(bytes.find(request.query) != std::string_view::npos, "as it was sent");
+  const auto question = admin::read_route_question(request.query, kSlots);
+  if (const auto* refusal = std::get_if<Refusal>(&question)) return check(*refusal);
+  const auto& asked = std::get<admin::RouteQuestion>(question);
+  FUZZ_CHECK(asked.slot < kSlots, "a slot that there is");
+  FUZZ_CHECK(!asked.key || asked.key->size() <= request.query.size(), "decoding makes it shorter");
+}
+
+/// Where the answer is known, all bytes were needed that it took, and none behind them.
+void check_pieces(std::string_view bytes, std::size_t used, std::size_t answer) {
+  std::size_t used_of_piece = 0;
+  const auto alone = admin::read_request(bytes.substr(0, used), used_of_piece);
+  FUZZ_CHECK(alone.index() == answer && used_of_piece == used, "what comes later does not count");
+  const auto less = admin::read_request(bytes.substr(0, used - 1), used_of_piece);
+  FUZZ_CHECK(!std::holds_alternative<Request>(less), "it is not told before it came");
+}
+
+}  // namespace
+
+void one_input(std::string_view bytes) {
+  static_cast<void>(admin::read_query(bytes));
+  std::size_t used = 0;
+  const auto read = admin::read_request(bytes, used);
+  FUZZ_CHECK(used <= bytes.size(), "nothing that did not come");
+  if (std::holds_alternative<NeedMore>(read)) {
+    FUZZ_CHECK(bytes.size() < admin::kHeaderBytesMax, "it does not wait for ever");
+  } else if (const auto* refusal = std::get_if<Refusal>(&read)) {
+    check(*refusal);
+  } else {
+    FUZZ_CHECK(used > 0, "a request takes bytes");
+    check(std::get<Request>(read), bytes.substr(0, used));
+    check_pieces(bytes, used, read.index());
+  }
+}
+
+}  // namespace neliroute::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  neliroute::fuzz::one_input({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,111 @@
+#include "tool/watch_model.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/tool/watch_rig.h"
+
+namespace neliroute::tool {
+namespace {
+
+TEST(WatchModelTest, SumsUpWhatEachOwnerHas) {
+  WatchRig rig(20, 8);  // partitions 0 to 3 carry 3 slots, the others 2
+  rig.tell({0, 1, 2, 4}, WatchRig::led(kBeta, kStart - 5s));
+  ObservedRoute draining = WatchRig::led(kAlpha, kStart - 9s);
+  draining.draining = true;
+  draining.next = kBeta;
+  rig.tell({5, 6}, draining);
+  rig.tell({3}, WatchRig::nobodys(Verdict::unowned));
+  rig.model.hear({1s, 2s, 1s, 0s, 1s, 1s, 4s, 0s});
+  const auto& owners = rig.model.owners();
+  ASSERT_EQ(owners.size(), 2U);
+  EXPECT_EQ(owners[0].peer, kAlpha);
+  EXPECT_EQ(owners[0].partitions, 2U);
+  EXPECT_EQ(owners[0].slots, 4U);
+  EXPECT_EQ(owners[0].draining, 2U);
+  EXPECT_EQ(owners[0].coming, 0U);
+  EXPECT_EQ(owners[0].heard, 4s);
+  EXPECT_EQ(owners[1].peer, kBeta);
+  EXPECT_EQ(owners[1].slots, 11U);
+  EXPECT_EQ(owners[1].coming, 2U);
+  EXPECT_EQ(owners[1].since, kStart - 5s);
+  EXPECT_EQ(owners[1].heard, 2s);
+  EXPECT_EQ(rig.model.slots_of(Verdict::remote), 15U);
+  EXPECT_EQ(rig.model.slots_of(Verdict::unowned), 3U);
+  EXPECT_EQ(rig.model.slots_of(Verdict::unknown), 2U);
+  EXPECT_EQ(rig.model.draining_slots(), 4U);
+  EXPECT_DOUBLE_EQ(rig.model.fair_slots(), 10.0);
+}
+
+TEST(WatchModelTest, TwoProcessesOfOneNameAreTwoOwners) {
+  WatchRig rig(4, 4);
+  rig.tell({0, 1}, WatchRig::led(process("twin", 7)));
+  rig.tell({2, 3}, WatchRig::led(process("twin", 8)));
+  EXPECT_EQ(rig.model.owners().size(), 2U);
+}
+
+TEST(WatchModelTest, WhoIsHeardOfFirstOrAgainHasNotMoved) {
+  WatchRig rig(4, 4);
+  rig.tell({0, 1, 2}, WatchRig::led(kAlpha));
+  rig.tell({3}, WatchRig::nobodys(Verdict::unowned));
+  rig.tell({3}, WatchRig::led(kBeta));
+  rig.tell({0}, WatchRig::nobodys(Verdict::unknown));
+  rig.tell({0}, WatchRig::led(kAlpha));
+  EXPECT_TRUE(rig.model.moves().empty());
+  rig.tell({0}, WatchRig::nobodys(Verdict::unknown));
+  rig.tell({0}, WatchRig::led(kBeta));
+  ASSERT_EQ(rig.model.moves().size(), 1U) << "it moved while nobody could tell";
+  EXPECT_EQ(rig.model.moves()[0].from, kAlpha);
+  EXPECT_EQ(rig.model.moves()[0].to, kBeta);
+}
+
+TEST(WatchModelTest, MovesOfOneMomentAndDirectionAreOneRow) {
+  WatchRig rig(16, 8);
+  rig.tell({0, 1, 2, 3}, WatchRig::led(kAlpha));
+  rig.tell({4, 5, 6, 7}, WatchRig::led(kBeta));
+  rig.tell({4, 5}, WatchRig::nobodys(Verdict::unowned));
+  rig.now += 200ms;
+  rig.tell({6}, WatchRig::nobodys(Verdict::unowned));
+  rig.now += 800ms;
+  rig.tell({4}, WatchRig::led(kAlpha));
+  rig.now += 100ms;
+  rig.tell({5}, WatchRig::led(kAlpha));
+  rig.tell({7}, WatchRig::led(kAlpha));
+  rig.tell({5}, WatchRig::led(kAlpha));
+  const auto& moves = rig.model.moves();
+  ASSERT_EQ(moves.size(), 2U);
+  EXPECT_EQ(moves[0].from, kBeta);
+  EXPECT_EQ(moves[0].to, kAlpha);
+  EXPECT_EQ(moves[0].partitions.to_string(), "4-5,7");
+  EXPECT_EQ(moves[0].slots, 6U);
+  EXPECT_EQ(moves[0].unowned, 1100ms) << "of the one that waited longest";
+  EXPECT_FALSE(moves[1].to);
+  EXPECT_EQ(moves[1].partitions.to_string(), "4-6");
+  rig.now += 251ms;
+  rig.tell({6}, WatchRig::led(kAlpha));
+  EXPECT_EQ(moves.size(), 3U) << "another moment";
+}
+
+TEST(WatchModelTest, AnOwnerThatIsBackAfterAGapIsTold) {
+  WatchRig rig(1, 1);
+  rig.tell({0}, WatchRig::led(kAlpha));
+  rig.tell({0}, WatchRig::nobodys(Verdict::unowned));
+  rig.now += 2s;
+  rig.tell({0}, WatchRig::led(kAlpha));
+  ASSERT_EQ(rig.model.moves().size(), 2U);
+  EXPECT_EQ(rig.model.moves()[0].to, kAlpha);
+  EXPECT_EQ(rig.model.moves()[0].unowned, 2s);
+}
+
+TEST(WatchModelTest, KeepsTheLastMovesOnly) {
+  WatchRig rig(1, 1);
+  rig.tell({0}, WatchRig::led(kAlpha));
+  for (std::size_t i = 0; i < WatchModel::kMovesKept + 5; ++i) {
+    rig.now += 1s;
+    rig.tell({0}, WatchRig::led(i % 2 == 0 ? kBeta : kAlpha));
+  }
+  EXPECT_EQ(rig.model.moves().size(), WatchModel::kMovesKept);
+  EXPECT_EQ(rig.model.moves().front().at, rig.now);
+}
+
+}  // namespace
+}  // namespace neliroute::tool

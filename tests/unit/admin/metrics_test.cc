@@ -1,0 +1,369 @@
+// Metrics: that they are those of docs/metrics.md, and that their numbers add up.
+#include "router/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/unit/admin/admin_rig.h"
+
+namespace neliroute {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using testing_admin::AdminRig;
+using testing_admin::Client;
+using testing_admin::writer;
+
+using Values = std::map<std::string, double>;
+/// Label -> values; none where they are not bounded.
+using LabelValues = std::map<std::string, std::set<std::string>>;
+
+const std::set<std::string> kCommon{"process", "group", "topic", "lane"};
+
+/// As docs/metrics.md has it: one row of its table.
+struct Documented {
+  std::string type;
+  LabelValues labels;
+};
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" `");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" `") + 1 - begin);
+}
+
+std::vector<std::string> split(const std::string& text, char by) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, by);) parts.push_back(trimmed(part));
+  return parts;
+}
+
+std::map<std::string, Documented> documented() {
+  std::ifstream file(NELIROUTE_METRICS_DOC);
+  EXPECT_TRUE(file.is_open()) << NELIROUTE_METRICS_DOC;
+  std::map<std::string, Documented> all;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("| `neliroute_")) continue;
+    const auto cells = split(line, '|');
+    Documented& one = all[cells.at(1)];
+    one.type = cells.at(2);
+    const std::string& labels = cells.at(3);
+    if (labels.starts_with("(")) continue;  // a remark on a common label
+    const auto colon = labels.find(':');
+    if (colon != std::string::npos) {
+      const auto values = split(labels.substr(colon + 1), ',');
+      one.labels[labels.substr(0, colon)] = {values.begin(), values.end()};
+    } else {
+      for (const std::string& name : split(labels, ',')) one.labels[name] = {};
+    }
+  }
+  return all;
+}
+
+std::string name_of(MetricType type) {
+  return type == MetricType::Counter     ? "counter"
+         : type == MetricType::Gauge     ? "gauge"
+         : type == MetricType::Histogram ? "histogram"
+                                         : "?";
+}
+
+LabelValues labels_of(const MetricFamily& family) {
+  LabelValues all;
+  for (const ClientMetric& metric : family.metric) {
+    std::set<std::string> names;
+    for (const auto& label : metric.label) {
+      EXPECT_TRUE(names.insert(label.name).second) << family.name << " has it twice";
+      if (!kCommon.contains(label.name)) all[label.name].insert(label.value);
+    }
+    EXPECT_TRUE(std::includes(names.begin(), names.end(), kCommon.begin(), kCommon.end()))
+        << family.name;
+  }
+  return all;
+}
+
+/// Of one family: the values by the one label that is not common ("" if there is none).
+Values values_of(const Metrics& metrics, const std::string& name) {
+  Values values;
+  for (const MetricFamily& family : metrics.Collect()) {
+    if (family.name != "neliroute_" + name) continue;
+    for (const ClientMetric& metric : family.metric) {
+      std::string key;
+      for (const auto& label : metric.label) {
+        if (!kCommon.contains(label.name) || name == "process_slots") {
+          if (key.empty()) key = label.value;
+        }
+      }
+      const double value = family.type == MetricType::Counter ? metric.counter.value
+                           : family.type == MetricType::Gauge ? metric.gauge.value
+                           : static_cast<double>(metric.histogram.sample_count);
+      EXPECT_TRUE(values.emplace(key, value).second) << name << " " << key << " twice";
+    }
+  }
+  return values;
+}
+
+/// Of a histogram.
+double sum_of_seconds(const Metrics& metrics, const std::string& name) {
+  for (const MetricFamily& family : metrics.Collect()) {
+    if (family.name == "neliroute_" + name) return family.metric.at(0).histogram.sample_sum;
+  }
+  ADD_FAILURE() << "there is no " << name;
+  return 0;
+}
+
+double sum(const Values& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0,
+                         [](double all, const auto& one) { return all + one.second; });
+}
+
+/// An owner of partition 0, beside others.
+struct Measured : AdminRig {
+  explicit Measured(bool watcher = false, milliseconds ago = {}) : AdminRig(watcher, {}, ago) {
+    metrics = Metrics::make(observable(), {/*per_slot=*/true});
+    poll();
+    if (!watcher) assign("0");
+    append(1, writer(3).leads(9, "1,3"));
+  }
+  std::shared_ptr<Metrics> metrics;
+};
+
+TEST(Metrics, are_those_that_are_documented) {
+  const auto docs = documented();
+  ASSERT_GT(docs.size(), 20u);
+  std::set<std::string> exported;
+  const Measured rig;
+  for (const MetricFamily& family : rig.metrics->Collect()) {
+    exported.insert(family.name);
+    const auto found = docs.find(family.name);
+    ASSERT_TRUE(found != docs.end()) << family.name << " is not in docs/metrics.md";
+    EXPECT_EQ(name_of(family.type), found->second.type) << family.name;
+    EXPECT_FALSE(family.help.empty()) << family.name;
+    const LabelValues labels = labels_of(family);
+    for (const auto& [name, values] : found->second.labels) {
+      ASSERT_TRUE(labels.contains(name)) << family.name << " has no label " << name;
+      if (values.empty()) continue;
+      EXPECT_EQ(labels.at(name), values) << family.name;
+    }
+    EXPECT_EQ(labels.size(), family.metric.empty() ? 0 : found->second.labels.size())
+        << family.name << " has a label that is not documented";
+    const bool counts = family.name.ends_with("_total");
+    EXPECT_EQ(counts, family.type == MetricType::Counter) << family.name;
+  }
+  for (const auto& [name, one] : docs) {
+    EXPECT_TRUE(exported.contains(name)) << name << " is documented, and not exported";
+  }
+}
+
+TEST(Metrics, of_a_watcher_are_those_not_marked_as_a_members) {
+  std::ifstream file(NELIROUTE_METRICS_DOC);
+  std::set<std::string> members;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("| `neliroute_") && line.find("Member |") != std::string::npos) {
+      members.insert(split(line, '|').at(1));
+    }
+  }
+  std::set<std::string> all;
+  const Measured owner;
+  for (const MetricFamily& family : owner.metrics->Collect()) all.insert(family.name);
+  const Measured watcher(/*watcher=*/true);
+  for (const MetricFamily& family : watcher.metrics->Collect()) {
+    EXPECT_FALSE(members.contains(family.name)) << family.name;
+    all.erase(family.name);
+  }
+  EXPECT_EQ(all, members);
+}
+
+TEST(Metrics, sum_up_to_the_number_of_slots) {
+  Measured rig;
+  const Values view = values_of(*rig.metrics, "view_slots");
+  EXPECT_EQ(view, (Values{{"local", 16}, {"remote", 32}, {"unowned", 0}, {"unknown", 16}}));
+  EXPECT_EQ(values_of(*rig.metrics, "slots"),
+            (Values{{"owned", 16}, {"looking", 0}, {"draining", 0}}));
+  EXPECT_EQ(values_of(*rig.metrics, "process_slots"), (Values{{"self", 16}, {"p3", 32}}));
+  EXPECT_EQ(sum(values_of(*rig.metrics, "slot_led")), 16);
+  EXPECT_EQ(values_of(*rig.metrics, "processes"),
+            (Values{{"owning", 2}, {"draining", 0}, {"coming", 0}}));
+  EXPECT_EQ(values_of(*rig.metrics, "ready"), (Values{{"", 0}}));
+  rig.revoke("0");
+  EXPECT_EQ(values_of(*rig.metrics, "slots"),
+            (Values{{"owned", 0}, {"looking", 0}, {"draining", 16}}));
+  EXPECT_EQ(sum(values_of(*rig.metrics, "view_slots")), 64);
+}
+
+TEST(Metrics, tell_what_waits_for_its_claim_as_looking) {
+  Measured rig;
+  rig.ledger->hold_writes = true;
+  rig.assign("2");
+  EXPECT_EQ(values_of(*rig.metrics, "slots"),
+            (Values{{"owned", 16}, {"looking", 16}, {"draining", 0}}));
+}
+
+TEST(Metrics, count_lookups_of_the_application_and_no_others) {
+  Measured rig;
+  const auto before = values_of(*rig.metrics, "lookups_total");
+  EXPECT_EQ(sum(before), 0) << "the admin port, the strand and this scrape look, too";
+  static_cast<void>(rig.route(0));
+  static_cast<void>(rig.route(1));
+  static_cast<void>(rig.route(1));
+  static_cast<void>(rig.route(2));
+  EXPECT_EQ(values_of(*rig.metrics, "lookups_total"),
+            (Values{{"local", 1}, {"remote", 2}, {"unowned", 0}, {"unknown", 1}}));
+}
+
+TEST(Metrics, count_what_the_protocol_does) {
+  Measured rig;
+  EXPECT_EQ(values_of(*rig.metrics, "acquisitions_total"), (Values{{"", 1}}));
+  EXPECT_EQ(values_of(*rig.metrics, "claim_round_trip_seconds"), (Values{{"", 1}}));
+  EXPECT_EQ(values_of(*rig.metrics, "rebalances_total"),
+            (Values{{"assigned", 1}, {"revoked", 0}, {"lost", 0}}));
+  EXPECT_EQ(values_of(*rig.metrics, "writes_total").at("failed"), 0);
+  EXPECT_GE(values_of(*rig.metrics, "writes_total").at("stored"), 2) << "claim and renewal";
+  EXPECT_GE(values_of(*rig.metrics, "records_total").at("own"), 2);
+  EXPECT_EQ(values_of(*rig.metrics, "records_total").at("other"), 1);
+  rig.event(WriteFailed{4711});
+  EXPECT_EQ(values_of(*rig.metrics, "writes_total").at("failed"), 1);
+  const Decoded nonsense = Ignored::not_json;
+  rig.event(Received{Log{1}, 11, BrokerTime{milliseconds{testing_records::kInc}}, true, &nonsense});
+  rig.append(0, writer(3).leads(1, "0"));
+  const auto ignored = values_of(*rig.metrics, "records_ignored_total");
+  EXPECT_EQ(ignored.at("not_json"), 1);
+  EXPECT_EQ(ignored.at("stale"), 1) << "of an epoch below the own";
+  rig.event(GapFound{Log{0}, GapReason::truncated});
+  EXPECT_EQ(values_of(*rig.metrics, "stops_total").at("gap"), 1);
+  EXPECT_EQ(values_of(*rig.metrics, "log_gaps_total"), (Values{{"", 1}}));
+}
+
+TEST(Metrics, measure_how_close_a_renewal_came_to_the_end_of_the_lease) {
+  Measured rig;
+  const auto before = values_of(*rig.metrics, "lease_margin_seconds").at("");
+  rig.now += std::chrono::seconds{61};  // the interval is 60 s
+  ASSERT_TRUE(rig.run_until([&] {
+    rig.event(LogPosition{Log{0}, static_cast<std::int64_t>(rig.ledger->written[0].size())});
+    return values_of(*rig.metrics, "lease_margin_seconds").at("") > before;
+  }));
+}
+
+TEST(Metrics, tell_what_the_group_assigned_and_how_long_that_took) {
+  Measured rig;
+  EXPECT_EQ(values_of(*rig.metrics, "assigned_partitions"), (Values{{"", 1}}));
+  EXPECT_EQ(values_of(*rig.metrics, "rebalance_duration_seconds"), (Values{{"", 1}}));
+  const double before = values_of(*rig.metrics, "last_rebalance_timestamp_seconds").at("");
+  rig.now += std::chrono::seconds{1};
+  rig.keep_tokens = true;
+  rig.listen();
+  rig.revoke("0");
+  EXPECT_EQ(values_of(*rig.metrics, "assigned_partitions"), (Values{{"", 0}}));
+  EXPECT_EQ(values_of(*rig.metrics, "rebalance_duration_seconds"), (Values{{"", 1}}))
+      << "what is taken back is not waited for";
+  EXPECT_NEAR(values_of(*rig.metrics, "last_rebalance_timestamp_seconds").at(""), before + 1, 0.1);
+  rig.ledger->hold_writes = true;
+  const auto claim = static_cast<std::int64_t>(rig.ledger->written[0].size());
+  rig.assign("2");
+  EXPECT_EQ(values_of(*rig.metrics, "assigned_partitions"), (Values{{"", 1}}));
+  EXPECT_EQ(values_of(*rig.metrics, "rebalance_duration_seconds"), (Values{{"", 1}}));
+  const double seconds = sum_of_seconds(*rig.metrics, "rebalance_duration_seconds");
+  rig.now += std::chrono::seconds{3};
+  rig.ledger->hold_writes = false;
+  for (auto offset = claim; offset < static_cast<std::int64_t>(rig.ledger->written[0].size());
+       ++offset) {
+    rig.read_back(0, offset);
+  }
+  EXPECT_EQ(values_of(*rig.metrics, "rebalance_duration_seconds"), (Values{{"", 2}}));
+  EXPECT_NEAR(sum_of_seconds(*rig.metrics, "rebalance_duration_seconds"), seconds + 3, 0.1);
+}
+
+TEST(Metrics, tell_what_librdkafka_tells) {
+  const Measured rig;
+  EXPECT_EQ(values_of(*rig.metrics, "kafka_requests_total"),
+            (Values{{"producer", 7}, {"tail", 7}, {"group", 7}}));
+  EXPECT_EQ(values_of(*rig.metrics, "kafka_brokers_up"),
+            (Values{{"producer", 1}, {"tail", 1}, {"group", 1}}));
+  EXPECT_EQ(values_of(*rig.metrics, "kafka_unsent_records"), (Values{{"", 3}}));
+  EXPECT_EQ(values_of(*rig.metrics, "kafka_group_joined"), (Values{{"", 1}}));
+  EXPECT_EQ(values_of(*rig.metrics, "kafka_round_trip_median_seconds").at("tail"), 0.0005);
+  EXPECT_EQ(values_of(*rig.metrics, "kafka_round_trip_p99_seconds").at("group"), 0.0009);
+}
+
+TEST(Metrics, tell_when_the_ledger_is_silent) {
+  Measured rig;
+  EXPECT_EQ(values_of(*rig.metrics, "ledger_answering"), (Values{{"", 1}}));
+  // Their clock is the machine's; the engine's was turned back by more than a lease.
+  Measured silent(/*watcher=*/true, /*ago=*/testing_admin::kLongLease * 2);
+  EXPECT_EQ(values_of(*silent.metrics, "ledger_answering"), (Values{{"", 0}}));
+  EXPECT_GE(values_of(*silent.metrics, "view_age_seconds").at(""), 1200);
+  EXPECT_EQ(values_of(*silent.metrics, "view_slots").at("unknown"), 64);
+}
+
+TEST(Metrics, of_a_watcher_have_the_mode_that_it_has_heard_of) {
+  const auto mode_of = [](const Metrics& metrics) -> std::string {
+    for (const MetricFamily& family : metrics.Collect()) {
+      if (family.name != "neliroute_info") continue;
+      for (const auto& label : family.metric.at(0).label) {
+        if (label.name == "mode") return label.value;
+      }
+    }
+    return "";
+  };
+  Measured rig(/*watcher=*/true);
+  EXPECT_EQ(mode_of(*rig.metrics), "non_exclusive");
+  auto exclusive = writer(4);
+  exclusive.mode = Mode::exclusive;
+  rig.append(0, exclusive.claim("0"));
+  EXPECT_EQ(mode_of(*rig.metrics), "non_exclusive") << "who only claims may have it wrong";
+  rig.append(0, exclusive.leads(9, "0"));
+  EXPECT_EQ(mode_of(*rig.metrics), "exclusive");
+  Record stranger = exclusive.leads(10, "0");
+  stranger.settings->mode = "made up";
+  rig.append(0, stranger);
+  EXPECT_EQ(mode_of(*rig.metrics), "exclusive") << "of which it makes no label";
+}
+
+TEST(Metrics, are_served_as_text) {
+  Measured rig;
+  Client client(rig);
+  const auto answer = client.get("/metrics");
+  EXPECT_EQ(answer.status, 200u);
+  EXPECT_EQ(answer.field("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_NE(answer.body.find("# TYPE neliroute_view_slots gauge\n"), std::string::npos);
+  EXPECT_NE(answer.body.find(R"(neliroute_process_slots{process="p3",group="group",)"
+                             R"(topic="ledger",lane="0"} 32)"),
+            std::string::npos)
+      << answer.body;
+}
+
+TEST(Metrics, stand_beside_what_else_is_to_be_served) {
+  struct Another : prometheus::Collectable {
+    std::vector<MetricFamily> Collect() const override {
+      MetricFamily family;
+      family.name = "quotes_total";
+      family.type = MetricType::Counter;
+      family.metric.emplace_back();
+      return {family};
+    }
+  };
+  Measured rig;
+  const auto another = std::make_shared<Another>();
+  AdminOptions wanted;
+  wanted.collectables = {another};
+  auto opened = AdminServer::open(rig.io->get_executor(), rig.observable(), wanted);
+  ASSERT_TRUE(opened);
+  rig.server = std::move(*opened);
+  Client client(rig);
+  const std::string text = client.get("/metrics").body;
+  EXPECT_NE(text.find("\nquotes_total 0\n"), std::string::npos);
+  EXPECT_NE(text.find("neliroute_info"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace neliroute

@@ -1,0 +1,60 @@
+#include "tool/admin_port.h"
+
+#include <sys/resource.h>
+
+#include <utility>
+
+#include "router/admin/listen_address.h"
+#include "tool/log.h"
+
+namespace neliroute::tool {
+namespace {
+
+// Event streams are files; the soft limit is for programs that use select(2).
+void raise_file_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+}  // namespace
+
+void add_http_option(CommandLine& line, std::optional<std::string>& http) {
+  line.value("--http", "HOST:PORT", "Serve the slot page, the view and its events, metrics and "
+             "health there; a port alone: for this machine only, 0: any free one",
+             [&http](const std::string& text) -> Result<void> {
+               if (const auto read = admin::parse_listen(text); !read) return read.error();
+               http = text;
+               return {};
+             });
+}
+
+Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,
+                                                   const std::optional<std::string>& http) {
+  if (!http) return std::unique_ptr<AdminPort>();
+  raise_file_limit();
+  AdminOptions options;
+  options.listen = *http;
+  options.log = notice_log();
+  std::unique_ptr<AdminPort> port(new AdminPort);
+  auto server = AdminServer::open(port->io_.get_executor(), observable, std::move(options));
+  if (!server) return Error{server.error().code(), "--http: " + server.error().message()};
+  port->server_ = std::move(*server);
+  port->thread_ = std::thread([raw = port.get()] { raw->io_.run(); });
+  log(Severity::info, "admin port: http://" + port->address() + "/");
+  if (!port->server_->is_local()) {
+    log(Severity::warning, "whoever reaches " + port->address() +
+                               " can read names, endpoints and tags there");
+  }
+  return port;
+}
+
+// Its thread ends when all that was open is closed.
+AdminPort::~AdminPort() {
+  server_.reset();
+  work_.reset();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,45 @@
+// --http: the admin port of `run` and `watch`, on a thread of its own: what its clients ask for
+// holds the protocol up no more than another process would, and a protocol that is held up is told.
+//
+// Threads: one; destroy it before the Router or Watcher, and before their executor.
+// Units: none.   Errors: bad_option, naming the address and what to do.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "neli_core/result.h"
+#include "router/admin/admin_server.h"
+#include "tool/command_line.h"
+
+namespace neliroute::tool {
+
+void add_http_option(CommandLine& line, std::optional<std::string>& http);
+
+class AdminPort {
+ public:
+  /// Null if it is not asked for. Else it is told where it listens, and the process may open as
+  /// many files as the system lets it.
+  [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(
+      const Observable& observable, const std::optional<std::string>& http);
+  /// Closes all connections.
+  ~AdminPort();
+  AdminPort(const AdminPort&) = delete;
+  AdminPort& operator=(const AdminPort&) = delete;
+
+  [[nodiscard]] const std::string& address() const noexcept { return server_->address(); }
+
+ private:
+  AdminPort() : work_(boost::asio::make_work_guard(io_)) {}
+
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::unique_ptr<AdminServer> server_;
+  std::thread thread_;
+};
+
+}  // namespace neliroute::tool

@@ -1,0 +1,57 @@
+// Why a key's route is what it is, step by step: hash, slot, partition, epoch, owner, and which
+// rule of docs/protocol.md gave the verdict.
+//
+// Threads: one (the strand).   Units: LocalTime.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/admin/admin_view.h"
+#include "router/observable.h"
+#include "router/observer.h"
+#include "router/route.h"
+
+namespace neliroute::tool {
+
+/// All that an explanation rests on.
+struct Explained {
+  std::string key;
+  std::string_view hash;      ///< "xxh3"
+  std::string hashed;         ///< the key, or its tag
+  std::uint64_t value = 0;
+  Settings settings;
+  milliseconds lease{0};      ///< how long a watcher believes silence
+  RouteCopy route;
+  ObservedRoute seen;         ///< of the route's partition
+  microseconds silence{0};    ///< since the most silent log answered
+  bool answers = false;       ///< whether every log's leader does
+  LocalTime now;
+};
+
+/// In words.
+[[nodiscard]] std::string reason_of(const Explained& explained);
+/// Lines of at most 80 columns, as far as names allow.
+[[nodiscard]] std::string text_of(const Explained& explained);
+
+/// To be handed to Observable::observe().
+class Explainer : public Observer {
+ public:
+  explicit Explainer(Observable observable);
+  void on_view(const ViewChange& change) override;
+
+  [[nodiscard]] bool told() const noexcept { return told_; }
+  [[nodiscard]] std::string text(const std::string& key, LocalTime now) const;
+  /// What /v1/route answers.
+  [[nodiscard]] std::string json(const std::string& key, LocalTime now) const;
+
+ private:
+  Observable observable_;
+  admin::AdminView view_;
+  std::vector<ObservedRoute> routes_;
+  bool told_ = false;
+};
+
+}  // namespace neliroute::tool

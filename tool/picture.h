@@ -1,0 +1,55 @@
+// Lines of text for a terminal, and in what ink; measured in columns, whatever the script.
+//
+// Nothing rests on colour: an ink only repeats what the text says.
+//
+// Threads: values, any.   Units: columns.   Errors: none; what is no UTF-8 counts a byte a column.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace neliroute::tool {
+
+enum class Ink : std::uint8_t {
+  plain,
+  strong,
+  faint,
+  heading,   ///< what stands above a table
+  selected,  ///< the row that keys act on
+  warning,   ///< what asks for attention: nobody owns it, the ledger is silent
+  owner,     ///< on the colour of an owner; see Span::colour
+};
+
+struct Span {
+  std::string text;
+  Ink ink = Ink::plain;
+  std::size_t colour = 0;
+};
+
+using PictureLine = std::vector<Span>;
+
+struct Picture {
+  std::vector<PictureLine> lines;
+  /// Column in the last line where the next letter goes; none: nobody types.
+  std::optional<std::size_t> cursor;
+};
+
+struct Window {
+  std::size_t columns = 80;
+  std::size_t lines = 24;
+};
+
+/// The columns that a text takes: East Asian wide characters take two, marks upon another none.
+[[nodiscard]] std::size_t columns_of(std::string_view text) noexcept;
+/// Exactly so many columns: filled up with blanks, or cut, which a ~ at its end tells.
+[[nodiscard]] std::string fitted(std::string_view text, std::size_t columns, bool to_the_right);
+/// As much of the line as fits.
+[[nodiscard]] PictureLine cut(PictureLine line, std::size_t columns);
+/// Its letters without ink.
+[[nodiscard]] std::string plain_text(const PictureLine& line);
+
+}  // namespace neliroute::tool

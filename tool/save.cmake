@@ -1,0 +1,10 @@
+# cmake -D OUTPUT=FILE -P save.cmake -- COMMAND...: what the command prints becomes the file.
+set(command)
+foreach(at RANGE ${CMAKE_ARGC})
+  if(found AND DEFINED CMAKE_ARGV${at})
+    list(APPEND command ${CMAKE_ARGV${at}})
+  elseif("${CMAKE_ARGV${at}}" STREQUAL "--")
+    set(found TRUE)
+  endif()
+endforeach()
+execute_process(COMMAND ${command} OUTPUT_FILE ${OUTPUT} COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,90 @@
+// What the screen of `watch` shows: the view, what each owner has, and the last moves. Pure: it is
+// told what observers are told, and how long ago partitions were heard of.
+//
+// A move is an ownership that passed on: from an owner to another one, or to nobody and from there
+// to the next. Those of one moment and direction are one row. An owner that is merely heard of for
+// the first time has not moved, and neither has one that is back after a silence of the ledger.
+//
+// Threads: one.   Units: partitions, slots, LocalTime.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "neli_core/partition_ranges.h"
+#include "router/observer.h"
+#include "slots/slot.h"
+
+namespace neliroute::tool {
+
+struct PartitionRow {
+  ObservedRoute route;
+  std::uint32_t slots = 0;
+  microseconds heard{0};  ///< how long ago the owner was heard of; owned only
+  PeerPtr last_owner;     ///< the one now, or the one before; null: none is known
+  LocalTime lost_at = kLongAgo;  ///< when that one lost it; kLongAgo: it has it, or nobody knows
+};
+
+struct OwnerRow {
+  PeerPtr peer;
+  std::uint32_t partitions = 0;
+  std::uint64_t slots = 0;
+  std::uint32_t draining = 0;  ///< partitions that it hands over
+  std::uint32_t coming = 0;    ///< partitions that it claimed and does not lead yet
+  LocalTime since = kLongAgo;  ///< when it last gained one; kLongAgo: before anybody watched
+  Epoch newest_epoch = kNoEpoch;
+  microseconds heard{0};  ///< of the partition of which that is longest ago
+};
+
+struct MoveRow {
+  LocalTime at;
+  PeerPtr from;
+  PeerPtr to;  ///< null: nobody
+  PartitionRanges partitions;
+  std::uint64_t slots = 0;
+  microseconds unowned{0};  ///< how long nobody led the one that had to wait longest
+};
+
+class WatchModel {
+ public:
+  static constexpr std::size_t kMovesKept = 1000;
+
+  WatchModel(SlotCount slots, std::uint32_t partitions);
+
+  void take(const ViewChange& change);
+  /// heard[p]: how long ago the owner of p was heard of. As many as there are partitions.
+  void hear(const std::vector<microseconds>& heard);
+
+  [[nodiscard]] const std::vector<PartitionRow>& partitions() const noexcept { return rows_; }
+  /// By name, then id: who owns partitions or is about to.
+  [[nodiscard]] const std::vector<OwnerRow>& owners() const;
+  /// The newest first.
+  [[nodiscard]] const std::deque<MoveRow>& moves() const noexcept { return moves_; }
+  [[nodiscard]] SlotCount slots() const noexcept { return slots_; }
+  /// Slots by verdict.
+  [[nodiscard]] std::uint64_t slots_of(Verdict verdict) const;
+  /// Slots that are handed over.
+  [[nodiscard]] std::uint64_t draining_slots() const;
+  /// What each owner would have if all had the same.
+  [[nodiscard]] double fair_slots() const;
+  /// Grows with every change of the above.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+
+ private:
+  void note_move(PartitionRow& row, Partition partition, const ObservedRoute& now, LocalTime at);
+  void add_move(Partition partition, MoveRow move);
+  void sum_up() const;
+
+  SlotCount slots_;
+  std::vector<PartitionRow> rows_;
+  std::deque<MoveRow> moves_;
+  std::uint64_t version_ = 1;
+  // What sum_up() makes of the rows, when somebody asks.
+  mutable std::vector<OwnerRow> owners_;
+  mutable std::uint64_t by_verdict_[4]{};
+  mutable std::uint64_t draining_ = 0;
+  mutable std::uint64_t summed_up_ = 0;  ///< the version that it was made of
+};
+
+}  // namespace neliroute::tool
