@@ -32,7 +32,8 @@ KafkaLedger::Clients::Clients(boost::asio::any_io_executor strand,
       parameters_(std::move(parameters)),
       timer_(strand_),
       wakeup_(std::make_shared<QueueWakeup>(strand_)),
-      log_filter_(parameters_.kafka) {}
+      log_filter_(parameters_.kafka),
+      broker_names_(parameters_.kafka.brokers) {}
 
 KafkaLedger::Clients::~Clients() { release(); }
 
@@ -155,6 +156,7 @@ void KafkaLedger::Clients::on_timer() {
   if (!closing_) {
     check_topic_if_due(now);
     count_partitions_if_due(now);
+    tell_broker_names_if_due(now);
     tail_->rescue_if_due(now);
     if (writer_ && writer_->rescue_if_due(now, heard_)) {
       notice(Severity::warning, "no record was stored for long; a new producer goes on trying");
@@ -163,6 +165,12 @@ void KafkaLedger::Clients::on_timer() {
   }
   on_wake();
   if (!released_) arm_timer();
+}
+
+void KafkaLedger::Clients::tell_broker_names_if_due(LocalTime now) {
+  broker_names_.tell_if_due(ClientKind::tail, tail_->handle(), now);
+  if (writer_) broker_names_.tell_if_due(ClientKind::producer, writer_->handle(), now);
+  if (group_) broker_names_.tell_if_due(ClientKind::group, group_->handle(), now);
 }
 
 // A log that waits is one whose topic may be gone: nothing is read before it is seen to fit.
@@ -228,6 +236,7 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
   // A broker that is away is told by the log; each client would say it again here.
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+    broker_names_.note_all_down(kind, boot_now());
     on_trouble(troubles_, error, "no broker can be reached; still trying");
   } else if (!is_unreachable(error)) {
     on_trouble(troubles_, error, rd_kafka_event_error_string(event));

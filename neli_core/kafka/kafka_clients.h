@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "neli_core/kafka/broker_names.h"
 #include "neli_core/kafka/client_config.h"
 #include "neli_core/kafka/group_member.h"
 #include "neli_core/kafka/kafka_ledger.h"
@@ -46,6 +47,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   [[nodiscard]] ClientSettings settings() const;
   void on_wake();
   void on_timer();
+  void tell_broker_names_if_due(LocalTime now);
   void arm_timer();
   bool serve_once();
   void serve_later();
@@ -69,6 +71,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   EventSink events_;
   NoticeSink notices_;
   LogFilter log_filter_;
+  BrokerNames broker_names_;
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<Tail> tail_;
   std::unique_ptr<TopicCheck> topic_check_;
