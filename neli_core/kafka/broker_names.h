@@ -5,8 +5,9 @@
 // that the same answer may stop again (2.15.1: rd_kafka_rebootstrap_tmr_stop() forgets
 // rk_rebootstrap_in_progress). Such a client knows no broker any more and looks for none: it is
 // out of its group for good, and says nothing. What it did say is that all brokers are down; so a
-// while after the last time that it says this, it is told the names again. Who is on his way back
-// by himself is not harmed: the names he knows count once.
+// while after the last time that it says this, it is told the names again. A client that still
+// looks says it each time that it failed: how long a while is grows beyond that, as it keeps every
+// list that it was told.
 //
 // Threads: the strand.   Units: std::chrono.   Errors: none.
 #pragma once
@@ -19,6 +20,7 @@
 #include <utility>
 
 #include "neli_core/kafka/client_kind.h"
+#include "neli_core/kafka/patience.h"
 #include "neli_core/time.h"
 
 namespace neliroute {
@@ -26,27 +28,40 @@ namespace neliroute {
 class BrokerNames {
  public:
   /// `names`: as in `bootstrap.servers`.
-  explicit BrokerNames(std::string names) : names_(std::move(names)) { due_.fill(kNever); }
+  explicit BrokerNames(std::string names) : names_(std::move(names)) {}
 
-  /// A client said that all brokers are down. In a plain outage it does so many times a second:
-  /// each call postpones, so that its list of names stays short.
+  /// A client said that all brokers are down.
   void note_all_down(ClientKind kind, LocalTime now) {
-    due_[static_cast<std::size_t>(kind)] = later(now, kQuiet);
+    Client& client = clients_[static_cast<std::size_t>(kind)];
+    if (now >= later(client.said, kCalm)) client.patience.reset();
+    client.said = now;
+    client.due = true;
   }
-  /// `handle`: the client of that kind, null if there is none now.
-  void tell_if_due(ClientKind kind, rd_kafka_t* handle, LocalTime now) {
-    LocalTime& due = due_[static_cast<std::size_t>(kind)];
-    if (now < due) return;
-    due = kNever;
-    if (handle != nullptr) rd_kafka_brokers_add(handle, names_.c_str());
+  /// `handle`: the client of that kind, null if there is none now. True: it was told.
+  bool tell_if_due(ClientKind kind, rd_kafka_t* handle, LocalTime now) {
+    Client& client = clients_[static_cast<std::size_t>(kind)];
+    if (!client.due || !client.patience.is_over(now - client.said)) return false;
+    client.due = false;
+    client.patience.grow();
+    if (handle == nullptr) return false;
+    rd_kafka_brokers_add(handle, names_.c_str());
+    return true;
   }
 
   /// Longer than a client needs to end the brokers that it drops.
-  static constexpr milliseconds kQuiet{300};
+  static constexpr milliseconds kFirst{300};
+  /// After so long without a word the next outage begins.
+  static constexpr std::chrono::minutes kCalm{1};
 
  private:
+  struct Client {
+    LocalTime said = kLongAgo;
+    bool due = false;
+    Patience patience{kFirst};
+  };
+
   std::string names_;
-  std::array<LocalTime, kClientKinds> due_;
+  std::array<Client, kClientKinds> clients_;
 };
 
 }  // namespace neliroute

@@ -10,6 +10,8 @@ namespace neliroute {
 namespace {
 
 constexpr LocalTime kLost{milliseconds{1000}};
+constexpr LocalTime kSoon = later(kLost, BrokerNames::kFirst);
+constexpr milliseconds kMoment{100};
 constexpr int kSoonMs = 300;
 constexpr int kLongMs = 30'000;
 
@@ -34,33 +36,63 @@ class BrokerNamesTest : public testing::Test {
 
 TEST_F(BrokerNamesTest, WhoLostAllBrokersFindsThemAgain) {
   BrokerNames names{rig_.address()};
-  names.tell_if_due(ClientKind::group, handle_.get(), kLost);
-  EXPECT_FALSE(finds_the_cluster(kSoonMs)) << "nothing was lost yet";
+  EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), kLost)) << "nothing was lost";
   names.note_all_down(ClientKind::group, kLost);
-  names.tell_if_due(ClientKind::group, handle_.get(), later(kLost, BrokerNames::kQuiet));
+  EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), kSoon));
+  EXPECT_FALSE(finds_the_cluster(kSoonMs)) << "else this proves nothing";
+  EXPECT_TRUE(names.tell_if_due(ClientKind::group, handle_.get(), later(kSoon, kMoment)));
   EXPECT_TRUE(finds_the_cluster(kLongMs));
+  EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), later(kSoon, 2 * kMoment)))
+      << "once is enough";
 }
 
 TEST_F(BrokerNamesTest, EachWordOfItPostpones) {
   BrokerNames names{rig_.address()};
   names.note_all_down(ClientKind::group, kLost);
-  const LocalTime due = later(kLost, BrokerNames::kQuiet);
-  names.note_all_down(ClientKind::group, due);
-  names.tell_if_due(ClientKind::group, handle_.get(), due);
-  EXPECT_FALSE(finds_the_cluster(kSoonMs)) << "it still looks for them itself";
-  names.tell_if_due(ClientKind::group, handle_.get(), later(due, BrokerNames::kQuiet));
-  EXPECT_TRUE(finds_the_cluster(kLongMs));
+  names.note_all_down(ClientKind::group, kSoon);
+  EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), later(kSoon, kMoment)));
+  const LocalTime due = later(kSoon, BrokerNames::kFirst + kMoment);
+  EXPECT_TRUE(names.tell_if_due(ClientKind::group, handle_.get(), due));
 }
 
 TEST_F(BrokerNamesTest, EachClientHasItsOwnTime) {
   BrokerNames names{rig_.address()};
-  const LocalTime due = later(kLost, BrokerNames::kQuiet);
   names.note_all_down(ClientKind::tail, kLost);
-  names.tell_if_due(ClientKind::group, handle_.get(), due);
-  names.tell_if_due(ClientKind::tail, nullptr, due);  // it is being replaced
-  EXPECT_FALSE(finds_the_cluster(kSoonMs));
-  names.tell_if_due(ClientKind::tail, handle_.get(), later(due, BrokerNames::kQuiet));
-  EXPECT_FALSE(finds_the_cluster(kSoonMs)) << "once is enough, its successor knows them";
+  const LocalTime due = later(kSoon, kMoment);
+  EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), due));
+  EXPECT_FALSE(names.tell_if_due(ClientKind::tail, nullptr, due)) << "it is being replaced";
+  EXPECT_FALSE(names.tell_if_due(ClientKind::tail, handle_.get(), later(due, kMoment)))
+      << "its successor knows them";
+}
+
+/// How often a client is told that fails to connect every `pause` for an hour.
+int told_in_an_hour(BrokerNames& names, rd_kafka_t* handle, milliseconds pause) {
+  int told = 0;
+  LocalTime failed = kLost;
+  for (LocalTime now = kLost; now < later(kLost, std::chrono::hours{1}); now = later(now, kMoment)) {
+    if (now >= later(failed, pause)) {
+      failed = now;
+      names.note_all_down(ClientKind::producer, now);
+    }
+    if (names.tell_if_due(ClientKind::producer, handle, now)) ++told;
+  }
+  return told;
+}
+
+TEST_F(BrokerNamesTest, AClientThatGoesOnLookingIsNotToldForEver) {
+  for (const milliseconds pause : {milliseconds{12}, milliseconds{500}, milliseconds{30'000}}) {
+    BrokerNames names{rig_.address()};
+    EXPECT_LE(told_in_an_hour(names, handle_.get(), pause), 8) << pause.count();
+  }
+}
+
+TEST_F(BrokerNamesTest, AfterAMinuteOfCalmTheNextOutageBegins) {
+  BrokerNames names{rig_.address()};
+  told_in_an_hour(names, handle_.get(), milliseconds{30'000});
+  const LocalTime next = later(kLost, std::chrono::hours{2});
+  names.note_all_down(ClientKind::producer, next);
+  EXPECT_TRUE(names.tell_if_due(ClientKind::producer, handle_.get(),
+                                later(next, BrokerNames::kFirst + kMoment)));
 }
 
 }  // namespace
