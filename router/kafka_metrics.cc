@@ -76,6 +76,10 @@ void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, 
       made.gauge("kafka_unsent_records", "Records that the producer holds");
       made.add(static_cast<double>(*told.unsent_records));
     }
+    if (told.unread_records) {
+      made.gauge("kafka_unread_records", "Records at the logs' ends that were not read yet");
+      made.add(static_cast<double>(*told.unread_records));
+    }
     if (told.joined) {
       made.gauge("kafka_group_joined",
                  "1 if the group's coordinator is reached and nothing is asked");

@@ -230,7 +230,9 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   }
   const bool statistics = rd_kafka_event_type(event) == RD_KAFKA_EVENT_STATS;
   if (statistics && parameters_.statistics && !closing_) {
-    parameters_.statistics->note(kind, rd_kafka_event_stats(event), boot_now());
+    parameters_.statistics->note(
+        kind, rd_kafka_event_stats(event), boot_now(),
+        kind == ClientKind::tail ? std::optional{tail_->unread()} : std::nullopt);
   }
   if (rd_kafka_event_type(event) != RD_KAFKA_EVENT_ERROR || closing_) return;
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);

@@ -123,7 +123,8 @@ struct KafkaStatistics::Client {
 KafkaStatistics::KafkaStatistics() : clients_(kClientKinds) {}
 KafkaStatistics::~KafkaStatistics() = default;
 
-void KafkaStatistics::note(ClientKind kind, std::string_view json, LocalTime now) {
+void KafkaStatistics::note(ClientKind kind, std::string_view json, LocalTime now,
+                           std::optional<std::uint64_t> unread_records) {
   boost::system::error_code failed;
   const value parsed = boost::json::parse(without_topics(json), failed);
   const object* all = failed ? nullptr : parsed.if_object();
@@ -139,6 +140,7 @@ void KafkaStatistics::note(ClientKind kind, std::string_view json, LocalTime now
     client.counted.clear();  // a new client, which counts from 0
   }
   if (text_at(*all, "type") == "producer") next.unsent_records = number_at(*all, "msg_cnt");
+  next.unread_records = unread_records;
   next.unserved_events = number_at(*all, "replyq");
   if (const object* group = object_at(*all, "cgrp")) {
     next.joined = text_at(*group, "state") == "up" && text_at(*group, "join_state") == "steady";

@@ -36,6 +36,8 @@ struct ClientStatistics {
   std::uint64_t unserved_events = 0;  ///< that wait for this process
   /// What a producer holds; none: it is none.
   std::optional<std::uint64_t> unsent_records;
+  /// At the logs' ends, that this process has not taken yet; none: it reads none.
+  std::optional<std::uint64_t> unread_records;
   /// Whether it is in the group, its coordinator reached; none: no member.
   std::optional<bool> joined;
   // Of the slowest broker, in the interval; none: nothing was asked.
@@ -50,8 +52,9 @@ class KafkaStatistics {
   KafkaStatistics();
   ~KafkaStatistics();
 
-  /// What a client tells, as JSON, now.
-  void note(ClientKind kind, std::string_view json, LocalTime now);
+  /// What a client tells, as JSON, now; and what its reader knows.
+  void note(ClientKind kind, std::string_view json, LocalTime now,
+            std::optional<std::uint64_t> unread_records = std::nullopt);
   /// None: it has not told anything yet.
   [[nodiscard]] std::optional<ClientStatistics> read(ClientKind kind) const;
 

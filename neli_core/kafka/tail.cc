@@ -247,6 +247,21 @@ void Tail::probed(Log log, std::int64_t end) {
   begin(log, end);
 }
 
+std::uint64_t Tail::unread() const {
+  std::int64_t sum = 0;
+  for (std::size_t log = 0; handle_ && log < logs_.size(); ++log) {
+    const LogTail& t = logs_[log];
+    std::int64_t low = -1;
+    std::int64_t high = -1;
+    const bool told = t.phase == Phase::reading &&
+                      rd_kafka_get_watermark_offsets(handle_.get(), options_.topic.c_str(),
+                                                     static_cast<std::int32_t>(log), &low,
+                                                     &high) == RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (told) sum += std::max<std::int64_t>(high - t.next, 0);
+  }
+  return static_cast<std::uint64_t>(sum);
+}
+
 // Asking for an offset by time is not for every broker, and blocks; records are small, so reading
 // back in growing steps costs little more.
 void Tail::gallop(Log log) {

@@ -74,6 +74,8 @@ class Tail {
   /// A line of the client's log: some tell what nothing else does.
   void on_log_line(std::string_view line);
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
+  /// Records at the logs' ends, as the last answers told them, that were not taken yet.
+  [[nodiscard]] std::uint64_t unread() const;
 
  private:
   enum class Phase { waiting, probing, galloping, dating, reading };

@@ -159,7 +159,7 @@ Observable AdminRig::observable() const {
       R"("rtt":{"cnt":1,"p50":500,"p99":900}}})";
   const auto told = std::make_shared<KafkaStatistics>();
   told->note(ClientKind::tail, R"({"name":"c-1","type":"consumer",)" + broker + "}",
-             boot_now());
+             boot_now(), /*unread_records=*/5);
   if (!options.watcher) {
     told->note(ClientKind::producer,
                R"({"name":"p-1","type":"producer","msg_cnt":3,)" + broker + "}",

@@ -290,6 +290,7 @@ TEST(Metrics, tell_what_librdkafka_tells) {
   EXPECT_EQ(values_of(*rig.metrics, "kafka_brokers_up"),
             (Values{{"producer", 1}, {"tail", 1}, {"group", 1}}));
   EXPECT_EQ(values_of(*rig.metrics, "kafka_unsent_records"), (Values{{"", 3}}));
+  EXPECT_EQ(values_of(*rig.metrics, "kafka_unread_records"), (Values{{"", 5}}));
   EXPECT_EQ(values_of(*rig.metrics, "kafka_group_joined"), (Values{{"", 1}}));
   EXPECT_EQ(values_of(*rig.metrics, "kafka_round_trip_median_seconds").at("tail"), 0.0005);
   EXPECT_EQ(values_of(*rig.metrics, "kafka_round_trip_p99_seconds").at("group"), 0.0009);

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <librdkafka/rdkafka.h>
 
+#include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
 
 #include "neli_core/kafka/client_config.h"
 #include "tests/unit/kafka/ledger_rig.h"
@@ -188,6 +191,46 @@ TEST(KafkaStatisticsTest, EveryClientOfALedgerTells) {
   EXPECT_TRUE(read(ClientKind::producer).unsent_records.has_value());
   EXPECT_FALSE(read(ClientKind::tail).unsent_records.has_value());
   EXPECT_FALSE(read(ClientKind::tail).joined.has_value()) << "it is in no group";
+  EXPECT_TRUE(read(ClientKind::tail).unread_records.has_value());
+  EXPECT_FALSE(read(ClientKind::producer).unread_records.has_value()) << "it reads nothing";
+  rig.close(milliseconds{2000});
+  ASSERT_TRUE(rig.wait([](const Seen& seen) { return seen.closed; }));
+}
+
+TEST(KafkaStatisticsTest, AReaderThatFallsBehindSaysSo) {
+  LedgerRig rig;
+  rig.open_broker();
+  KafkaLedgerParameters parameters = rig.parameters();
+  parameters.kafka.properties["statistics.interval.ms"] = "50";
+  parameters.statistics = std::make_shared<KafkaStatistics>();
+  rig.open(parameters);
+  std::atomic<std::uint64_t> most{0};
+  std::atomic<std::uint64_t> last{0};
+  rig.after_event([&](const Event& event) {
+    if (!std::holds_alternative<Received>(event)) return;
+    std::this_thread::sleep_for(milliseconds{1});  // an application that is slow
+    const auto told = parameters.statistics->read(ClientKind::tail);
+    if (!told) return;
+    last = told->unread_records.value_or(0);
+    most = std::max<std::uint64_t>(most, last);
+  });
+  rig.start_and_read();
+  constexpr std::uint64_t kBurst = 500;
+  std::uint64_t seq = 0;
+  // A burst lasts for ten intervals; another follows where the machine was slower than that.
+  for (int round = 0; round < 20 && most == 0; ++round) {
+    for (std::uint64_t i = 0; i < kBurst; ++i) rig.write(Log{0}, ++seq);
+    ASSERT_TRUE(rig.wait([&](const Seen& seen) { return seen.received[0].size() >= seq; }));
+  }
+  EXPECT_GT(most, 0u);
+  const auto unread = [&] {
+    rig.write(Log{0}, ++seq);
+    EXPECT_TRUE(rig.wait([&](const Seen& seen) { return seen.received[0].size() >= seq; }));
+    return last.load();
+  };
+  for (int more = 0; more < 10'000 && unread() != 0; ++more) {
+  }
+  EXPECT_EQ(last, 0u) << "it has caught up";
   rig.close(milliseconds{2000});
   ASSERT_TRUE(rig.wait([](const Seen& seen) { return seen.closed; }));
 }
