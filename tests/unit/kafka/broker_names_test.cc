@@ -69,7 +69,8 @@ TEST_F(BrokerNamesTest, EachClientHasItsOwnTime) {
 int told_in_an_hour(BrokerNames& names, rd_kafka_t* handle, milliseconds pause) {
   int told = 0;
   LocalTime failed = kLost;
-  for (LocalTime now = kLost; now < later(kLost, std::chrono::hours{1}); now = later(now, kMoment)) {
+  const LocalTime end = later(kLost, std::chrono::hours{1});
+  for (LocalTime now = kLost; now < end; now = later(now, kMoment)) {
     if (now >= later(failed, pause)) {
       failed = now;
       names.note_all_down(ClientKind::producer, now);
