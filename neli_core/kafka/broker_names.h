@@ -30,10 +30,11 @@ class BrokerNames {
   /// `names`: as in `bootstrap.servers`.
   explicit BrokerNames(std::string names) : names_(std::move(names)) {}
 
-  /// A client said that all brokers are down.
-  void note_all_down(ClientKind kind, LocalTime now) {
+  /// A client said that all brokers are down. `answered`: when any client last had an answer; if
+  /// one did since, another outage begins.
+  void note_all_down(ClientKind kind, LocalTime now, LocalTime answered) {
     Client& client = clients_[static_cast<std::size_t>(kind)];
-    if (now >= later(client.said, kCalm)) client.patience.reset();
+    if (answered > client.said && now >= later(client.said, kCalm)) client.patience.reset();
     client.said = now;
     client.due = true;
   }
@@ -50,8 +51,8 @@ class BrokerNames {
 
   /// Longer than a client needs to end the brokers that it drops.
   static constexpr milliseconds kFirst{300};
-  /// After so long without a word the next outage begins.
-  static constexpr std::chrono::minutes kCalm{1};
+  /// Longer than a client pauses that fails while others are answered: that is one outage.
+  static constexpr milliseconds kCalm{1000};
 
  private:
   struct Client {

@@ -238,7 +238,7 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
   // A broker that is away is told by the log; each client would say it again here.
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
-    broker_names_.note_all_down(kind, boot_now());
+    broker_names_.note_all_down(kind, boot_now(), heard_);
     on_trouble(troubles_, error, "no broker can be reached; still trying");
   } else if (!is_unreachable(error)) {
     on_trouble(troubles_, error, rd_kafka_event_error_string(event));

@@ -40,7 +40,7 @@ TEST_F(BrokerNamesTest, WhoLostAllBrokersFindsThemAgain) {
   rig.open_broker();
   BrokerNames names{rig.address()};
   EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), kLost)) << "nothing was lost";
-  names.note_all_down(ClientKind::group, kLost);
+  names.note_all_down(ClientKind::group, kLost, kLongAgo);
   EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), kSoon));
   EXPECT_FALSE(finds_the_cluster(kSoonMs)) << "else this proves nothing";
   EXPECT_TRUE(names.tell_if_due(ClientKind::group, handle_.get(), later(kSoon, kMoment)));
@@ -53,8 +53,8 @@ TEST_F(BrokerNamesTest, WhoLostAllBrokersFindsThemAgain) {
 
 TEST_F(BrokerNamesTest, EachWordOfItPostpones) {
   BrokerNames names{kNobody};
-  names.note_all_down(ClientKind::group, kLost);
-  names.note_all_down(ClientKind::group, kSoon);
+  names.note_all_down(ClientKind::group, kLost, kLongAgo);
+  names.note_all_down(ClientKind::group, kSoon, kLongAgo);
   EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), later(kSoon, kMoment)));
   const LocalTime due = later(kSoon, BrokerNames::kFirst + kMoment);
   EXPECT_TRUE(names.tell_if_due(ClientKind::group, handle_.get(), due));
@@ -62,7 +62,7 @@ TEST_F(BrokerNamesTest, EachWordOfItPostpones) {
 
 TEST_F(BrokerNamesTest, EachClientHasItsOwnTime) {
   BrokerNames names{kNobody};
-  names.note_all_down(ClientKind::tail, kLost);
+  names.note_all_down(ClientKind::tail, kLost, kLongAgo);
   const LocalTime due = later(kSoon, kMoment);
   EXPECT_FALSE(names.tell_if_due(ClientKind::group, handle_.get(), due));
   EXPECT_FALSE(names.tell_if_due(ClientKind::tail, nullptr, due)) << "it is being replaced";
@@ -71,14 +71,15 @@ TEST_F(BrokerNamesTest, EachClientHasItsOwnTime) {
 }
 
 /// How often a client is told that fails to connect every `pause` for an hour.
-int told_in_an_hour(BrokerNames& names, rd_kafka_t* handle, milliseconds pause) {
+int told_in_an_hour(BrokerNames& names, rd_kafka_t* handle, milliseconds pause,
+                    bool others_are_answered) {
   int told = 0;
   LocalTime failed = kLost;
   const LocalTime end = later(kLost, std::chrono::hours{1});
   for (LocalTime now = kLost; now < end; now = later(now, kMoment)) {
     if (now >= later(failed, pause)) {
       failed = now;
-      names.note_all_down(ClientKind::producer, now);
+      names.note_all_down(ClientKind::producer, now, others_are_answered ? now : kLongAgo);
     }
     if (names.tell_if_due(ClientKind::producer, handle, now)) ++told;
   }
@@ -88,17 +89,24 @@ int told_in_an_hour(BrokerNames& names, rd_kafka_t* handle, milliseconds pause) 
 TEST_F(BrokerNamesTest, AClientThatGoesOnLookingIsNotToldForEver) {
   for (const milliseconds pause : {milliseconds{12}, milliseconds{500}, milliseconds{30'000}}) {
     BrokerNames names{kNobody};
-    EXPECT_LE(told_in_an_hour(names, handle_.get(), pause), 8) << pause.count();
+    EXPECT_LE(told_in_an_hour(names, handle_.get(), pause, false), 8) << pause.count();
   }
+  BrokerNames names{kNobody};
+  EXPECT_LE(told_in_an_hour(names, handle_.get(), milliseconds{500}, true), 8)
+      << "only this one is refused";
 }
 
-TEST_F(BrokerNamesTest, AfterAMinuteOfCalmTheNextOutageBegins) {
+TEST_F(BrokerNamesTest, AfterAnAnswerAnotherOutageBegins) {
   BrokerNames names{kNobody};
-  told_in_an_hour(names, handle_.get(), milliseconds{30'000});
+  told_in_an_hour(names, handle_.get(), milliseconds{30'000}, false);
   const LocalTime next = later(kLost, std::chrono::hours{2});
-  names.note_all_down(ClientKind::producer, next);
+  const LocalTime due = later(next, BrokerNames::kFirst + kMoment);
+  names.note_all_down(ClientKind::producer, next, kLongAgo);
+  EXPECT_FALSE(names.tell_if_due(ClientKind::producer, handle_.get(), due)) << "the same outage";
+  const LocalTime other = later(next, BrokerNames::kCalm);
+  names.note_all_down(ClientKind::producer, other, due);
   EXPECT_TRUE(names.tell_if_due(ClientKind::producer, handle_.get(),
-                                later(next, BrokerNames::kFirst + kMoment)));
+                                later(other, BrokerNames::kFirst + kMoment)));
 }
 
 }  // namespace
