@@ -161,12 +161,18 @@ TEST(KafkaStatisticsTest, WhatIsNotAsDocumentedIsPassedOver) {
 
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
 
-TEST(KafkaStatisticsTest, EveryClientOfALedgerTells) {
-  LedgerRig rig;
+/// Of a ledger on the rig's broker whose clients tell every 50 ms.
+KafkaLedgerParameters telling_often(LedgerRig& rig) {
   rig.open_broker();
   KafkaLedgerParameters parameters = rig.parameters();
   parameters.kafka.properties["statistics.interval.ms"] = "50";
   parameters.statistics = std::make_shared<KafkaStatistics>();
+  return parameters;
+}
+
+TEST(KafkaStatisticsTest, EveryClientOfALedgerTells) {
+  LedgerRig rig;
+  const KafkaLedgerParameters parameters = telling_often(rig);
   const auto read = [&](ClientKind kind) {
     return parameters.statistics->read(kind).value_or(ClientStatistics{});
   };
@@ -199,10 +205,7 @@ TEST(KafkaStatisticsTest, EveryClientOfALedgerTells) {
 
 TEST(KafkaStatisticsTest, AReaderThatFallsBehindSaysSo) {
   LedgerRig rig;
-  rig.open_broker();
-  KafkaLedgerParameters parameters = rig.parameters();
-  parameters.kafka.properties["statistics.interval.ms"] = "50";
-  parameters.statistics = std::make_shared<KafkaStatistics>();
+  const KafkaLedgerParameters parameters = telling_often(rig);
   rig.open(parameters);
   std::atomic<std::uint64_t> most{0};
   std::atomic<std::uint64_t> last{0};
