@@ -9,6 +9,7 @@ namespace neliroute {
 namespace {
 
 using rig::kLog;
+using rig::kP0;
 using rig::claim_of;
 using rig::release_of;
 using rig::renewal_of;
