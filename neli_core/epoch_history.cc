@@ -1,6 +1,7 @@
 #include "neli_core/epoch_history.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace neliroute {
 
@@ -13,8 +14,50 @@ const EpochHistory::Known* EpochHistory::find(const Epoch& epoch) const noexcept
 
 bool EpochHistory::claim_was_read(const Epoch& epoch) const noexcept {
   if (newest_ && newest_->epoch == epoch) return true;
-  const Known* known = find(epoch);
-  return known != nullptr && known->claim_read;
+  // One that was folded may be spoken of again, and has a new entry then.
+  if (const Known* known = find(epoch); known != nullptr && known->claim_read) return true;
+  return last_folded_claim_ != kNoEpoch && first_folded_claim_ <= epoch &&
+         epoch <= last_folded_claim_;
+}
+
+// A released epoch stands in nobody's way; else the oldest is the first to be out of it. The newest
+// stays: rule 9 asks how it fares.
+void EpochHistory::make_room() {
+  if (foreign_.size() < kKnownMax) return;
+  const auto goes_before = [this](const Known& a, const Known& b) {
+    const auto rank = [this](const Known& known) {
+      const bool newest = newest_ && newest_->epoch == known.epoch;
+      return std::tuple(newest, known.released_at == kNever, known.epoch);
+    };
+    return rank(a) < rank(b);
+  };
+  const auto oldest = std::min_element(foreign_.begin(), foreign_.end(), goes_before);
+  fold(*oldest);
+  foreign_.erase(oldest);
+}
+
+void EpochHistory::fold(const Known& known) {
+  if (known.claim_read) {
+    const bool none = last_folded_claim_ == kNoEpoch;
+    first_folded_claim_ = none ? known.epoch : std::min(first_folded_claim_, known.epoch);
+    last_folded_claim_ = std::max(last_folded_claim_, known.epoch);
+  }
+  if (known.released_at != kNever) return;
+  if (!folded_) {
+    folded_ = known;
+    folded_->id = kNobody;
+    folded_->claim_read = false;
+    return;
+  }
+  folded_->epoch = std::max(folded_->epoch, known.epoch);
+  folded_->last_read = std::max(folded_->last_read, known.last_read);
+  folded_->over_at = std::max(folded_->over_at, known.over_at);
+  // Broker's time decides only where it can for every one of them.
+  if (folded_->over_stamp && known.over_stamp) {
+    folded_->over_stamp = std::max(*folded_->over_stamp, *known.over_stamp);
+  } else {
+    folded_->over_stamp.reset();
+  }
 }
 
 EpochHistory::Known& EpochHistory::entry(const Epoch& epoch, ProcessId id,
@@ -23,6 +66,7 @@ EpochHistory::Known& EpochHistory::entry(const Epoch& epoch, ProcessId id,
   Known* known = const_cast<Known*>(find(epoch));
   const bool first = known == nullptr;
   if (first) {
+    make_room();
     foreign_.push_back({});
     known = &foreign_.back();
     known->epoch = epoch;
@@ -86,6 +130,8 @@ void EpochHistory::gap() noexcept {
     known.over_stamp.reset();
     known.claim_read = false;
   }
+  if (folded_) folded_->over_stamp.reset();
+  first_folded_claim_ = last_folded_claim_ = kNoEpoch;
 }
 
 void EpochHistory::forget(LocalTime now, const Epoch& keep_above) {
@@ -95,6 +141,8 @@ void EpochHistory::forget(LocalTime now, const Epoch& keep_above) {
     return known.over_at <= now;  // released ones stay until then, to outlive late renewals
   };
   foreign_.erase(std::remove_if(foreign_.begin(), foreign_.end(), gone), foreign_.end());
+  if (folded_ && folded_->over_at <= now) folded_.reset();
+  if (last_folded_claim_ <= keep_above) first_folded_claim_ = last_folded_claim_ = kNoEpoch;
 }
 
 }  // namespace neliroute

@@ -5,9 +5,13 @@
 // Only valid records keep an epoch standing in the way. What was known before a gap keeps
 // standing, judged by local time alone.
 //
+// Where many processes claim within one lease, the oldest epochs are folded into one: the latest
+// time at which any of them is out of the way. So a history costs the same however many claim.
+//
 // Threads: one.   Units: LocalTime, BrokerTime.   Errors: none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,6 +32,9 @@ struct Reading {
 
 class EpochHistory {
  public:
+  /// Foreign epochs that are kept apart from each other.
+  static constexpr std::size_t kKnownMax = 32;
+
   struct Known {
     Epoch epoch;
     ProcessId id = kNobody;
@@ -55,10 +62,14 @@ class EpochHistory {
   [[nodiscard]] const Epoch& greatest() const noexcept { return greatest_; }
   [[nodiscard]] const std::vector<Known>& foreign() const noexcept { return foreign_; }
   [[nodiscard]] const Known* find(const Epoch& epoch) const noexcept;
+  /// What stands in the way of those that were folded, as if one epoch did; null: nothing does.
+  /// A release that comes later does not shorten it: it is safe to wait longer.
+  [[nodiscard]] const Known* folded() const noexcept { return folded_ ? &*folded_ : nullptr; }
 
   [[nodiscard]] bool is_valid(const Epoch& epoch) const noexcept {
     return !newest_ || epoch.offset >= newest_->epoch.offset;
   }
+  /// Of folded claims only the first and the last are kept, so what lies between counts as read.
   [[nodiscard]] bool claim_was_read(const Epoch& epoch) const noexcept;
 
   void own_claim(const Epoch& epoch, ProcessId own);
@@ -75,8 +86,13 @@ class EpochHistory {
 
  private:
   Known& entry(const Epoch& epoch, ProcessId id, const Reading& reading);
+  void make_room();
+  void fold(const Known& known);
 
   std::vector<Known> foreign_;
+  std::optional<Known> folded_;  ///< its epoch is the greatest of them
+  Epoch first_folded_claim_ = kNoEpoch;
+  Epoch last_folded_claim_ = kNoEpoch;  ///< kNoEpoch: none since the tail last started
   std::optional<Newest> newest_;
   Epoch greatest_ = kNoEpoch;
 };

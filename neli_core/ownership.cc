@@ -66,15 +66,17 @@ LocalTime Induction::grace_end(Partition partition) const {
     return later(own.claim_read, with_drift(std::max(wait, milliseconds{0})));
   };
   LocalTime end = kLongAgo;
-  for (const EpochHistory::Known& known : p.history.foreign()) {
-    if (known.released_at != kNever) continue;                                       // (r)
-    if (mutated(known.over_stamp ? Mutation::grace_history : Mutation::grace_read)) continue;
+  const auto wait_for = [&](const EpochHistory::Known& known) {
+    if (known.released_at != kNever) return;                                         // (r)
+    if (mutated(known.over_stamp ? Mutation::grace_history : Mutation::grace_read)) return;
     LocalTime over = known.over_at;                                                  // (a)
     if (own.claim_stamp && known.over_stamp) {
       over = std::min(over, broker_wait(*known.over_stamp));                         // (b)
     }
     end = std::max(end, over);
-  }
+  };
+  for (const EpochHistory::Known& known : p.history.foreign()) wait_for(known);
+  if (const EpochHistory::Known* folded = p.history.folded()) wait_for(*folded);
   if (mutated(Mutation::horizon)) return end;
   // Epochs whose records all lie below the tail's start. Who read no T* there knows only that no
   // lease is longer than the longest that there is.
@@ -144,9 +146,11 @@ void Induction::extend(Partition partition, LocalTime until) {
   evaluate(partition);
 }
 
+// The generation rises only with an epoch that is about to be announced: until readers are given
+// that one, each of their lookups asks for it anew.
 void Induction::set_epoch_lease(Partition partition) {
   PartitionState& p = state(partition);
-  ++p.generation;
+  if (p.own->leading) ++p.generation;
   leases_->set(partition, p.own->leading ? p.own->lease_until : kLongAgo, p.generation);
 }
 

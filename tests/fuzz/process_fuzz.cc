@@ -77,7 +77,7 @@ class Subject {
       case 10:
         return barrier_done();
       case 11:
-        if (bytes_.below(8) != 0) return;
+        if (bytes_.below(8) != 0) return crowd(log);
         return step(CloseRequested{now_ + milliseconds{bytes_.byte() - 100}});
       case 12:
       case 13:
@@ -120,6 +120,18 @@ class Subject {
       event.stamped = BrokerTime{milliseconds{bytes_.wide()}};
     }
     step(event);
+  }
+
+  // More claims than a process keeps apart.
+  void crowd(Log log) {
+    Record claim;
+    claim.type = RecordType::claim;
+    claim.id = ProcessId{1u + bytes_.below(2)};
+    claim.inc = bytes_.flag() ? kBrokerEpochMs : 0;
+    claim.max_inc = claim.inc;
+    claim.parts = parts_of(bytes_.byte());
+    claim.lease = bytes_.flag() ? kLease : kLeaseMax;
+    for (std::uint32_t left = 30 + bytes_.below(8); left > 0; --left) receive(log, claim);
   }
 
   // An own record comes back, perhaps late, perhaps again.

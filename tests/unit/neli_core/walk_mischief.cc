@@ -41,6 +41,9 @@ void Walk::mischief() {
     chance(60) ? move(p, some) : faults(some);
   }
   if (chance(4)) odd_claim();
+  if (chance(1)) {  // more claims than a process keeps apart
+    for (std::size_t i = 0; i < 2 * EpochHistory::kKnownMax; ++i) odd_claim();
+  }
   if (chance(5)) {
     logs_[static_cast<std::size_t>(between(0, std::ssize(logs_) - 1))].skew_ms = between(-20, 20);
   }
