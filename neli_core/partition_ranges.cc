@@ -60,6 +60,10 @@ std::optional<PartitionRanges> PartitionRanges::parse(std::string_view text) {
 void PartitionRanges::normalise() {
   std::sort(ranges_.begin(), ranges_.end(),
             [](const Range& a, const Range& b) { return a.first < b.first; });
+  merge_neighbours();
+}
+
+void PartitionRanges::merge_neighbours() {
   std::vector<Range> merged;
   merged.reserve(ranges_.size());
   for (const Range& range : ranges_) {
@@ -78,10 +82,36 @@ void PartitionRanges::insert(Partition partition) {
     ranges_.push_back({p, p});
   } else if (p == ranges_.back().last + 1) {
     ranges_.back().last = p;
-  } else if (!contains(partition)) {
-    ranges_.push_back({p, p});
-    normalise();
+  } else {
+    insert_between(p);
   }
+}
+
+// Some range ends at or behind `p`.
+void PartitionRanges::insert_between(std::uint32_t p) {
+  const auto at = std::lower_bound(ranges_.begin(), ranges_.end(), p,
+                                   [](const Range& r, std::uint32_t v) { return r.last < v; });
+  if (at->first <= p) return;
+  const bool joins_next = at->first == p + 1;
+  const bool joins_previous = at != ranges_.begin() && std::prev(at)->last + 1 == p;
+  if (joins_next && joins_previous) {
+    std::prev(at)->last = at->last;
+    ranges_.erase(at);
+  } else if (joins_next) {
+    at->first = p;
+  } else if (joins_previous) {
+    std::prev(at)->last = p;
+  } else {
+    ranges_.insert(at, {p, p});
+  }
+}
+
+void PartitionRanges::insert(const PartitionRanges& others) {
+  const auto middle = static_cast<std::ptrdiff_t>(ranges_.size());
+  ranges_.insert(ranges_.end(), others.ranges_.begin(), others.ranges_.end());
+  std::inplace_merge(ranges_.begin(), ranges_.begin() + middle, ranges_.end(),
+                     [](const Range& a, const Range& b) { return a.first < b.first; });
+  merge_neighbours();
 }
 
 bool PartitionRanges::contains(Partition partition) const noexcept {

@@ -33,6 +33,8 @@ class PartitionRanges {
 
   /// Adds one partition; cheapest in ascending order.
   void insert(Partition partition);
+  /// Adds all of them at once.
+  void insert(const PartitionRanges& others);
   [[nodiscard]] bool contains(Partition partition) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return ranges_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept;  ///< partitions, not ranges
@@ -52,6 +54,8 @@ class PartitionRanges {
 
  private:
   void normalise();
+  void merge_neighbours();
+  void insert_between(std::uint32_t p);
   std::vector<Range> ranges_;  // ascending, disjoint, not adjacent
 };
 

@@ -39,4 +39,13 @@ LookupCounters::Counts LookupCounters::total() const noexcept {
   return sums;
 }
 
+std::uint64_t LookupCounters::total_anew() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Block* block = first_.load(std::memory_order_acquire); block != nullptr;
+       block = block->next_) {
+    sum += block->anew_.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
 }  // namespace neliroute

@@ -33,10 +33,15 @@ class LookupCounters {
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 #endif
     }
+    /// One that had to ask for what was published last.
+    void add_anew() noexcept {
+      anew_.store(anew_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
 
    private:
     friend class LookupCounters;
     std::array<std::atomic<std::uint64_t>, 4> counts_{};
+    std::atomic<std::uint64_t> anew_{0};
     std::atomic<bool> taken_{true};
     Block* next_ = nullptr;
   };
@@ -56,6 +61,7 @@ class LookupCounters {
   /// For one thread. Give it back before the counters go.
   [[nodiscard]] Taken take();
   [[nodiscard]] Counts total() const noexcept;
+  [[nodiscard]] std::uint64_t total_anew() const noexcept;
 
  private:
   std::atomic<Block*> first_{nullptr};

@@ -3,15 +3,16 @@
 // A reader takes a reference with one atomic addition: the pointer and the number of references
 // taken share a word, so that nobody can free what a reader is about to take. A value that was
 // replaced, and is read by nobody any more, is freed by the writer at its next publish(), never by
-// a reader: free() may wait.
+// a reader: free() may wait. The writer may take it back instead, to fill it anew.
 //
-// Threads: publish(): one writer. read() and giving a Reading up: any thread, wait-free.
+// Threads: publish(), reclaim(): one writer. read() and giving a Reading up: any thread, wait-free.
 // Units: none.   Errors: none.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,13 @@ class Published {
     retire_current(pack(made.release()));
   }
 
+  /// A value that was replaced and is read by nobody any more; none: there is none, or not yet.
+  [[nodiscard]] std::optional<Value> reclaim() {
+    std::optional<Value> spare;
+    free_retired(&spare);
+    return spare;
+  }
+
   [[nodiscard]] Reading read() noexcept {
     const std::uint64_t word = word_.fetch_add(1, std::memory_order_acq_rel);
     Node* node = node_of(word);
@@ -82,7 +90,7 @@ class Published {
 
   struct Node {
     explicit Node(Value v) : value(std::move(v)) {}
-    const Value value;
+    Value value;  ///< nobody changes it, but for its writer when nobody else has it
     std::atomic<std::int64_t> count{kHeld};
     std::atomic<Node*> next{nullptr};  ///< among the retired
   };
@@ -120,14 +128,16 @@ class Published {
     give_up(node, static_cast<std::int64_t>(taken));
   }
 
-  void free_retired() {
+  void free_retired(std::optional<Value>* spare = nullptr) {
     if (Node* list = retired_.exchange(nullptr, std::memory_order_acq_rel)) {
       chains_.push_back(list);
     }
-    std::erase_if(chains_, [this](Node*& node) {
+    std::erase_if(chains_, [this, spare](Node*& node) {
       while (node) {
         Node* next = node->next.load(std::memory_order_acquire);
         if (next == unlinked()) return false;  // who retired it has not said yet what is behind
+        if (spare && *spare) return false;  // one at a time
+        if (spare) spare->emplace(std::move(node->value));
         delete node;
         node = next;
       }

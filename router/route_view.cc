@@ -9,6 +9,10 @@ namespace {
 
 std::atomic<std::uint64_t> next_view_id{1};
 
+// Beside the newest and what threads keep: one to fill, and one more, since a thread that reads the
+// newest gives up an older one, and will keep that for a while.
+constexpr std::size_t kSparesMax = 2;
+
 }  // namespace
 
 // What keeps the snapshots of a thread's last_ alive.
@@ -48,14 +52,15 @@ RouteView::RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32
       modulo_(leases_->size()),
       log_count_(log_count),
       logs_(std::make_unique<LogTimes[]>(log_count)),
-      pending_{1, std::vector<Entry>(leases_->size()), std::vector<PeerPtr>(2 * leases_->size())},
+      pending_{1, std::vector<Entry>(leases_->size()), std::vector<PeerPtr>(2 * leases_->size()),
+               0},
       published_(std::make_shared<Published<Snapshot>>(pending_)) {}
 
 void RouteView::set_local(Partition partition, const Epoch& epoch, std::uint16_t generation) {
   Entry& entry = pending_.entries[partition.value()];
   entry.local_epoch = epoch;
   entry.local_generation = generation;
-  changed_ = true;
+  note_change(partition);
 }
 
 void RouteView::set_hint(Partition partition, const Hint& hint) {
@@ -68,7 +73,7 @@ void RouteView::set_hint(Partition partition, const Hint& hint) {
   entry.hint_epoch = hint.epoch;
   entry.hint_generation = hint.generation;
   entry.hint_until = hint.owner ? hint.until : hint.unowned_since;
-  changed_ = true;
+  note_change(partition);
 }
 
 void RouteView::set_hint_until(Partition partition, const Hint& hint) {
@@ -99,10 +104,56 @@ bool RouteView::answers(LocalTime now) const noexcept {
   return true;
 }
 
+void RouteView::note_change(Partition partition) {
+  changed_ = true;
+  ++pending_.changes;
+  // Who lags behind by more than all of them is as well copied whole.
+  if (changes_.size() >= 2 * std::size_t{partition_count()}) {
+    changes_.erase(changes_.begin(), changes_.begin() + partition_count());
+  }
+  changes_.push_back(partition);
+}
+
+RouteView::Snapshot RouteView::next_snapshot() {
+  while (spares_.size() < kSparesMax) {
+    auto spare = published_->reclaim();
+    if (!spare) break;
+    spares_.push_back(std::move(*spare));
+  }
+  const auto newest = std::max_element(
+      spares_.begin(), spares_.end(),
+      [](const Snapshot& a, const Snapshot& b) { return a.changes < b.changes; });
+  if (newest == spares_.end()) {
+    ++whole_copies_;
+    return pending_;
+  }
+  Snapshot next = std::exchange(*newest, {});
+  spares_.erase(newest);
+  catch_up(next);
+  return next;
+}
+
+void RouteView::catch_up(Snapshot& snapshot) {
+  const std::uint64_t behind = pending_.changes - snapshot.changes;
+  if (behind > std::min<std::uint64_t>(changes_.size(), partition_count())) {
+    ++whole_copies_;
+    snapshot = pending_;
+    return;
+  }
+  for (std::size_t i = changes_.size() - behind; i < changes_.size(); ++i) {
+    const std::size_t p = changes_[i].value();
+    snapshot.entries[p] = pending_.entries[p];
+    snapshot.peers[2 * p] = pending_.peers[2 * p];
+    snapshot.peers[2 * p + 1] = pending_.peers[2 * p + 1];
+  }
+  snapshot.version = pending_.version;
+  snapshot.changes = pending_.changes;
+}
+
 void RouteView::publish() {
   if (!std::exchange(changed_, false)) return;
   ++pending_.version;
-  published_->publish(pending_);
+  published_->publish(next_snapshot());
   version_.store(pending_.version, std::memory_order_release);
 }
 
@@ -117,6 +168,7 @@ const RouteView::Snapshot& RouteView::refresh() const {
 // Something was published since this thread's last look, or between two reads of this one.
 Route RouteView::route_anew(Slot slot, LocalTime now) const {
   const Snapshot& snapshot = refresh();
+  last_.counts->add_anew();
   return route_in(snapshot, slot, now, *last_.counts);
 }
 

@@ -2,7 +2,9 @@
 //
 // The writer publishes a new immutable snapshot when an owner or an epoch changes; renewals only
 // move atomic deadlines. A reader keeps the snapshot that it used last and compares one version
-// number; std::atomic<std::shared_ptr> would cost 12 ns and a lock.
+// number; std::atomic<std::shared_ptr> would cost 12 ns and a lock. The writer fills a snapshot that
+// nobody reads any more with what changed since, so that publishing costs as much as the change is
+// large, and all of it is copied only where threads keep every older one.
 //
 // Threads: one writer (the strand). route() and owns(): any thread, wait-free; no allocation, but
 // in a thread's first call on a view.
@@ -48,6 +50,10 @@ class RouteView {
   [[nodiscard]] std::vector<RouteCopy> look_at_all(LocalTime now) const;
   /// What route() answered so far.
   [[nodiscard]] LookupCounters::Counts lookups() const noexcept { return lookups_->total(); }
+  /// How many of them were not answered from what their thread had read before.
+  [[nodiscard]] std::uint64_t lookups_anew() const noexcept { return lookups_->total_anew(); }
+  /// How often publish() copied every entry.
+  [[nodiscard]] std::uint64_t whole_copies() const noexcept { return whole_copies_; }
   /// When the most silent log last answered.
   [[nodiscard]] LocalTime oldest_answer() const noexcept;
   /// Whether all of them count as answering.
@@ -87,6 +93,7 @@ class RouteView {
     std::uint64_t version = 1;
     std::vector<Entry> entries;
     std::vector<PeerPtr> peers;  ///< owner and next of each entry, kept alive
+    std::uint64_t changes = 0;   ///< how many of all that were noted it contains
   };
   struct LogTimes {
     std::atomic<LocalTime> answering_until{kLongAgo};
@@ -103,6 +110,9 @@ class RouteView {
   };
   static constinit thread_local Last last_;
 
+  void note_change(Partition partition);
+  [[nodiscard]] Snapshot next_snapshot();
+  void catch_up(Snapshot& snapshot);
   [[nodiscard]] const Snapshot& refresh() const;
   [[nodiscard]] Route route_anew(Slot slot, LocalTime now) const;
   [[nodiscard]] Route route_in(const Snapshot& snapshot, Slot slot, LocalTime now,
@@ -124,6 +134,10 @@ class RouteView {
 
   Snapshot pending_;
   bool changed_ = false;
+  /// Partitions whose entry changed, the newest last; as many as a snapshot may have to catch up.
+  std::vector<Partition> changes_;
+  std::vector<Snapshot> spares_;  ///< that nobody reads, to be filled
+  std::uint64_t whole_copies_ = 0;
   std::atomic<std::uint64_t> version_{1};
   /// Of threads too, which may keep a reading for longer than the view lives.
   const std::shared_ptr<Published<Snapshot>> published_;

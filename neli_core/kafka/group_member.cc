@@ -117,7 +117,7 @@ void GroupMember::announce_next() {
   rd_kafka_event_t* event = rebalances_.front().get();
   const PartitionRanges partitions = ranges_of(rd_kafka_event_topic_partition_list(event));
   if (assigns(event)) {
-    partitions.for_each(kPartitionCountMax, [this](Partition p) { assigned_.insert(p); });
+    assigned_.insert(partitions);
     events_(GroupAssigned{partitions});
     return;
   }

@@ -136,6 +136,30 @@ TEST(PartitionRanges, agree_with_a_set_in_whatever_order_partitions_come) {
   }
 }
 
+TEST(PartitionRanges, join_another_set_as_if_each_were_inserted) {
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 50; ++round) {
+    PartitionRanges sets[2];
+    PartitionRanges both;
+    for (int i = 0; i < 40; ++i) {
+      const Partition p{static_cast<std::uint32_t>(random() % 80)};
+      sets[i % 2].insert(p);
+      both.insert(p);
+    }
+    sets[0].insert(sets[1]);
+    EXPECT_EQ(sets[0], both) << round;
+  }
+}
+
+// None of them sorts or copies what is there: half a minute it would take.
+TEST(PartitionRanges, take_every_other_partition_from_the_last_to_the_first_in_seconds) {
+  const auto before = std::chrono::steady_clock::now();
+  PartitionRanges ranges;
+  for (std::uint32_t p = kPartitionCountMax; p > 0; p -= 2) ranges.insert(Partition{p - 1});
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 15s);
+  EXPECT_EQ(ranges.ranges().size(), kPartitionCountMax / 2);
+}
+
 constexpr ProcessId kOwn{1}, kOther{2};
 const Reading kRead{at(100), 10ms, std::nullopt};
 

@@ -86,6 +86,27 @@ TEST(Engine, a_planned_move_goes_from_local_to_remote_at_once) {
   EXPECT_EQ(rig.route(0).endpoint(), "p2:7000");
 }
 
+// What is only waited for is no news for readers: they go on with what they read last.
+TEST(Engine, a_claim_superseded_within_its_grace_leaves_lookups_fast) {
+  EngineRig rig({Mode::exclusive});
+  rig.start();
+  const std::int64_t claim = rig.append(0, kExclusiveB.claim("0"));
+  rig.append(0, kExclusiveB.leads(claim, "0"));
+  const auto anew = [&] {
+    EXPECT_EQ(rig.verdict(0), rig.engine->view().look(Slot{0}, rig.now).verdict);
+    const std::uint64_t before = rig.engine->view().lookups_anew();
+    for (int i = 0; i < 10; ++i) static_cast<void>(rig.route(0));
+    return rig.engine->view().lookups_anew() - before;
+  };
+  EXPECT_EQ(anew(), 0u);
+  const std::size_t written = rig.ledger->written[0].size();
+  rig.assign("0");
+  ASSERT_GT(rig.ledger->written[0].size(), written) << "its claim is there, and its grace runs";
+  EXPECT_EQ(anew(), 0u) << "within the grace";
+  rig.append(0, Writer{3, "p3", Mode::exclusive}.claim("0"));
+  EXPECT_EQ(anew(), 0u) << "after it was superseded";
+}
+
 TEST(Engine, a_barrier_may_be_completed_on_another_thread) {
   Leading rig({Mode::exclusive});
   rig.keep_tokens = true;

@@ -51,6 +51,24 @@ TEST_F(PublishedTest, WhatNobodyReadsIsFreedAtTheNextPublish) {
   EXPECT_EQ(living_, 2);
 }
 
+TEST_F(PublishedTest, WhatNobodyReadsCanBeReclaimedInsteadAndWhatSomebodyReadsCannot) {
+  Published<Counted> published(value(1));
+  EXPECT_FALSE(published.reclaim()) << "the newest is everybody's";
+  {
+    const auto first = published.read();
+    published.publish(value(2));
+    EXPECT_FALSE(published.reclaim()) << "it is read";
+    EXPECT_EQ(first->first, 1u);
+  }
+  auto spare = published.reclaim();
+  ASSERT_TRUE(spare);
+  EXPECT_EQ(spare->first, 1u);
+  EXPECT_FALSE(published.reclaim()) << "once";
+  spare->first = 3;
+  published.publish(std::move(*spare));
+  EXPECT_EQ(published.read()->first, 3u);
+}
+
 TEST_F(PublishedTest, NothingIsLeftBehind) {
   {
     Published<Counted> published(value(1));

@@ -68,6 +68,47 @@ TEST(RouteView, answers_local_with_epoch_and_time_left) {
   EXPECT_FALSE(v.view.owns(Slot{7}, kNow));
 }
 
+// The work of publishing is that of what changed, whatever M is.
+TEST(RouteView, publishing_one_change_copies_no_other_entry) {
+  auto leases = std::make_shared<LeaseVector>(65'536);
+  RouteView view(Peer{kSelf, {"self", "self:7000", {}}}, leases, 1);
+  view.set_log(Log{0}, LocalTime{20s}, LocalTime{5s});
+  for (std::uint32_t p = 0; p < 10'000; ++p) {
+    leases->set(Partition{p}, kNow + 1s, 1);
+    view.set_local(Partition{p}, epoch(p), 1);
+    view.publish();
+    if (p % 10 == 0) {
+      ASSERT_EQ(view.route(Slot{p}, kNow).epoch, epoch(p));  // this thread keeps what it read
+    }
+  }
+  for (std::uint32_t p = 0; p < 10'000; ++p) {
+    ASSERT_EQ(view.route(Slot{p}, kNow).epoch, epoch(p)) << p;
+  }
+  EXPECT_EQ(view.route(Slot{10'000}, kNow).verdict, Verdict::unowned);
+  // As many as there are snapshots at once: the newest, what this thread reads, and two to fill.
+  EXPECT_LE(view.whole_copies(), 4u);
+}
+
+// What a thread keeps for long is overtaken by more changes than are remembered.
+TEST(RouteView, a_snapshot_that_lags_far_behind_is_filled_anew) {
+  Viewed v;
+  v.lead(0, 1, kNow + 1s, 1);
+  ASSERT_EQ(v.route(0).epoch, epoch(1));  // holds this one
+  for (std::int64_t claim = 2; claim < 100; ++claim) {
+    v.lead(static_cast<std::uint32_t>(claim % 4), claim, kNow + 1s,
+           static_cast<std::uint16_t>(claim));
+  }
+  ASSERT_EQ(v.route(0).epoch, epoch(96));  // and gives it up
+  for (std::int64_t claim = 100; claim < 103; ++claim) {
+    v.lead(static_cast<std::uint32_t>(claim % 4), claim, kNow + 1s,
+           static_cast<std::uint16_t>(claim));
+    for (std::uint32_t p = 0; p < 4; ++p) {
+      const std::int64_t newest = claim - (claim - p) % 4;
+      EXPECT_EQ(v.route(p).epoch, epoch(newest)) << claim << ' ' << p;
+    }
+  }
+}
+
 TEST(RouteView, compares_the_lease_with_now_at_the_time_of_asking) {
   Viewed v;
   v.lead(0, 7, kNow + 160ms, 1);
