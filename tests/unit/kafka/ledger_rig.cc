@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <iostream>
 
 #include "neli_core/kafka/clock.h"
 
@@ -20,6 +21,32 @@ std::string record(std::uint64_t seq, milliseconds lease) {
 }
 
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Seen& seen) {
+  for (const TailStarted& one : seen.started) {
+    out << "\n  log " << one.log.value() << " starts at " << one.start << ", ends at " << one.end;
+  }
+  for (std::size_t log = 0; log < seen.received.size(); ++log) {
+    const auto& records = seen.received[log];
+    out << "\n  log " << log << ": " << records.size() << " records";
+    if (records.empty()) continue;
+    out << ", the last at " << records.back().offset << " with seq " << records.back().seq;
+  }
+  for (const Reread& one : seen.rereads) {
+    out << "\n  question " << one.question << ": offset " << one.offset
+        << (one.found ? " found" : " not found");
+  }
+  for (const GapFound& one : seen.gaps) {
+    out << "\n  gap in log " << one.log.value() << ": " << to_string(one.reason);
+  }
+  out << "\n  acknowledged " << seen.acknowledged.size() << ", failed " << seen.failed.size();
+  for (const PartitionRanges& one : seen.assigned) out << "\n  assigned " << one.to_string();
+  for (const GroupRevoked& one : seen.revoked) {
+    out << "\n  " << (one.lost ? "lost " : "revoked ") << one.partitions.to_string();
+  }
+  for (const Notice& one : seen.notices) out << "\n  said: " << one.text;
+  return out << (seen.closed ? "\n  closed" : "\n  not closed");
+}
 
 LedgerRig::~LedgerRig() {
   destroy();
@@ -75,7 +102,7 @@ void LedgerRig::open(const KafkaLedgerParameters& parameters) {
 
 void LedgerRig::start() {
   on_ledger([this](KafkaLedger& ledger) {
-    ledger.start([this](const Event& event, LocalTime) { note(event); },
+    ledger.start([this](const Event& event, LocalTime now) { note(event, now); },
                  [this](const Notice& notice) {
                    const std::lock_guard lock(mutex_);
                    seen_.notices.push_back(notice);
@@ -132,7 +159,7 @@ void LedgerRig::answer_rebalances() {
   });
 }
 
-void LedgerRig::note(const Event& event) {
+void LedgerRig::note(const Event& event, LocalTime now) {
   EXPECT_FALSE(closing_) << "an event after close(), kind " << event.index();
   {
     const std::lock_guard lock(mutex_);
@@ -151,14 +178,18 @@ void LedgerRig::note(const Event& event) {
       seen_.assigned.push_back(given->partitions);
     }
     if (const auto* revoked = std::get_if<GroupRevoked>(&event)) seen_.revoked.push_back(*revoked);
+    if (const auto* gap = std::get_if<GapFound>(&event)) seen_.gaps.push_back(*gap);
     changed_.notify_all();
   }
   if (after_event_) after_event_(event);
+  if (after_timed_event_) after_timed_event_(event, now);
 }
 
 bool LedgerRig::wait(const std::function<bool(const Seen&)>& condition, milliseconds at_most) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, at_most, [&] { return condition(seen_); });
+  if (changed_.wait_for(lock, at_most, [&] { return condition(seen_); })) return true;
+  std::cerr << "waited for " << at_most.count() << " ms in vain; seen: " << seen_ << std::endl;
+  return false;
 }
 
 Seen LedgerRig::seen() const {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,13 @@ struct Seen {
   std::vector<std::uint64_t> failed;
   std::vector<PartitionRanges> assigned;
   std::vector<GroupRevoked> revoked;
+  std::vector<GapFound> gaps;
   std::vector<Notice> notices;
   bool closed = false;
 };
+
+/// For the message of a test that failed.
+std::ostream& operator<<(std::ostream& out, const Seen& seen);
 
 class LedgerRig {
  public:
@@ -66,6 +71,10 @@ class LedgerRig {
   void on_ledger(const std::function<void(KafkaLedger&)>& work);
   /// Called on the strand after an event was noted. Before start().
   void after_event(std::function<void(const Event&)> work) { after_event_ = std::move(work); }
+  /// The same with the time that the ledger told with it. Before start().
+  void after_timed_event(std::function<void(const Event&, LocalTime)> work) {
+    after_timed_event_ = std::move(work);
+  }
 
   /// Lets every rebalance proceed as soon as it is told. Before start().
   void answer_rebalances();
@@ -77,6 +86,7 @@ class LedgerRig {
   /// And joins, and waits until all is assigned; `finish`: lets it proceed.
   void join_group(bool finish);
 
+  /// False after `at_most`; what was seen until then is printed.
   [[nodiscard]] bool wait(const std::function<bool(const Seen&)>& condition,
                           milliseconds at_most = std::chrono::seconds{20});
   [[nodiscard]] Seen seen() const;
@@ -85,13 +95,14 @@ class LedgerRig {
   void join_thread() { io_.join(); }
 
  private:
-  void note(const Event& event);
+  void note(const Event& event, LocalTime now);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Seen seen_;
   bool closing_ = false;  ///< the strand's
   std::function<void(const Event&)> after_event_;
+  std::function<void(const Event&, LocalTime)> after_timed_event_;
   IoThread broker_io_;
   IoThread io_;
   std::unique_ptr<EmbeddedBroker> broker_;

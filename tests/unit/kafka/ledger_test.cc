@@ -1,6 +1,7 @@
 // What a ledger on Kafka answers, on the embedded broker.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <boost/asio/io_context.hpp>
 #include <future>
@@ -212,15 +213,15 @@ TEST_F(LedgerTest, ATailThatStartsAboveTellsWhenTheLogBegan) {
     return !seen.received[0].empty() && seen.received[0].back() == all.back();
   }));
   const Seen seen = newcomer.seen();
-  for (const TailStarted& started : seen.started) {
-    if (started.log != Log{0}) continue;
-    EXPECT_GT(started.start, 0);
-    EXPECT_FALSE(started.from_beginning);
-    EXPECT_EQ(started.began, all.front().stamped);
-    // From there on every record once, in order, and none from below.
-    EXPECT_EQ(seen.received[0],
-              std::vector<SeenRecord>(all.begin() + started.start, all.end()));
-  }
+  const auto of_log_0 = [](const TailStarted& started) { return started.log == Log{0}; };
+  ASSERT_EQ(std::count_if(seen.started.begin(), seen.started.end(), of_log_0), 1);
+  const auto started = std::find_if(seen.started.begin(), seen.started.end(), of_log_0);
+  EXPECT_GT(started->start, 0);
+  EXPECT_FALSE(started->from_beginning);
+  EXPECT_EQ(started->began, all.front().stamped);
+  // From there on every record once, in order, and none from below.
+  EXPECT_EQ(seen.received[0],
+            std::vector<SeenRecord>(all.begin() + started->start, all.end()));
   newcomer.close(seconds{5});
   EXPECT_TRUE(newcomer.wait([](const Seen& closed) { return closed.closed; }));
 }
@@ -273,7 +274,8 @@ TEST_F(LedgerTest, WhatOnlyTheGroupsClientRefusesIsRefusedAtOnce) {
       << opened.error().message();
 }
 
-TEST_F(LedgerTest, TheMembersAreCountedOrNobodyCanTell) {
+// The mock describes no groups; tests/kafka/life_test.py sees a real broker's count at work.
+TEST_F(LedgerTest, WhereABrokerDescribesNoGroupsTheAnswerIsThatNobodyCanTell) {
   open();
   rig_.join_group(/*finish=*/true);
   std::promise<std::optional<std::size_t>> counted;
@@ -282,8 +284,7 @@ TEST_F(LedgerTest, TheMembersAreCountedOrNobodyCanTell) {
   });
   auto answer = counted.get_future();
   ASSERT_EQ(answer.wait_for(seconds{20}), std::future_status::ready);
-  const auto count = answer.get();
-  EXPECT_TRUE(!count || *count == 1) << *count;
+  EXPECT_EQ(answer.get(), std::nullopt);
 }
 
 }  // namespace

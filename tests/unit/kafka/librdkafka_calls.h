@@ -1,0 +1,36 @@
+// Watches this program's calls of librdkafka, by the linker's --wrap: what a test must know to the
+// instant, and what no broker can be made to answer on demand.
+//
+// Threads: any; the functions run on the calling thread.   Units: offsets.   Errors: none.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace neliroute::librdkafka_calls {
+
+struct Watching {
+  /// Before a queue is polled.
+  std::function<void(rd_kafka_queue_t*)> before_poll;
+  /// After it was polled, with what it gave; null where it was empty.
+  std::function<void(rd_kafka_queue_t*, rd_kafka_event_t*)> after_poll;
+  /// A log's end, by partition and offset, that is about to be read from its event: returns what
+  /// the reader is told instead, or nothing: it is not told.
+  std::function<std::optional<std::int64_t>(std::int32_t, std::int64_t)> end_of_log;
+  /// What is wrong, by an event; returns what the reader is told instead.
+  std::function<rd_kafka_resp_err_t(rd_kafka_resp_err_t)> error;
+};
+
+/// In force while it lives; its end waits for those who are in one of the functions. One at a time.
+class Watch {
+ public:
+  explicit Watch(Watching watching);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+};
+
+}  // namespace neliroute::librdkafka_calls

@@ -1,0 +1,58 @@
+#include "tests/unit/kafka/mock_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/embedded_broker/clients.h"
+
+#if RD_KAFKA_VERSION >= 0x020f0000  // what the mock can be told
+
+namespace neliroute {
+namespace {
+
+constexpr const char* kTopic = "neliroute";
+constexpr std::int32_t kBroker = 1;
+constexpr std::int16_t kConsumerGroupHeartbeat = 68;
+
+}  // namespace
+
+MockCluster::MockCluster(int partitions) : partitions_(partitions) {
+  rd_kafka_conf_t* conf = rd_kafka_conf_new();
+  rd_kafka_conf_set(conf, "log_level", "0", nullptr, 0);
+  handle_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf, nullptr, 0));
+  cluster_.reset(rd_kafka_mock_cluster_new(handle_.get(), 1));
+  rd_kafka_mock_group_initial_rebalance_delay_ms(cluster_.get(), 0);
+  rd_kafka_mock_set_apiversion(cluster_.get(), kConsumerGroupHeartbeat, -1, -1);
+  create_topic();
+}
+
+std::string MockCluster::address() const {
+  return rd_kafka_mock_cluster_bootstraps(cluster_.get());
+}
+
+void MockCluster::create_topic() {
+  EXPECT_EQ(rd_kafka_mock_topic_create(cluster_.get(), kTopic, partitions_, 1),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
+void MockCluster::elect_leader(std::int32_t partition) {
+  EXPECT_EQ(rd_kafka_mock_partition_set_leader(cluster_.get(), kTopic, partition, kBroker),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
+void MockCluster::delete_records(std::int32_t partition, std::int64_t before) {
+  EXPECT_EQ(rd_kafka_mock_partition_delete_records(cluster_.get(), kTopic, partition, before),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
+void MockCluster::recreate_topic() {
+  EXPECT_EQ(rd_kafka_mock_topic_delete(cluster_.get(), kTopic), RD_KAFKA_RESP_ERR_NO_ERROR);
+  create_topic();
+}
+
+void MockCluster::produce(std::int32_t partition, const std::string& value) {
+  neliroute::produce(address(), kTopic, partition, {value});
+}
+
+}  // namespace neliroute
+
+#endif

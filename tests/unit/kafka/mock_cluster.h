@@ -1,0 +1,46 @@
+// librdkafka's mock cluster by itself, with what the embedded broker keeps to itself: leaders'
+// epochs, records that go, topics that are deleted and created again.
+//
+// Threads: any.   Units: offsets.   Errors: they fail the test.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+// After rdkafka.h, which it needs.
+#include <librdkafka/rdkafka_mock.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "neli_core/kafka/rdkafka_ptr.h"
+
+namespace neliroute {
+
+/// One broker with the topic "neliroute".
+class MockCluster {
+ public:
+  explicit MockCluster(int partitions);
+
+  [[nodiscard]] std::string address() const;
+  /// The same broker leads on, as if it had been elected again.
+  void elect_leader(std::int32_t partition);
+  /// The log begins at `before` from now on.
+  void delete_records(std::int32_t partition, std::int64_t before);
+  void recreate_topic();
+  /// From a client of its own; returns when it is stored.
+  void produce(std::int32_t partition, const std::string& value);
+
+ private:
+  struct DestroyCluster {
+    void operator()(rd_kafka_mock_cluster_t* cluster) const noexcept {
+      rd_kafka_mock_cluster_destroy(cluster);
+    }
+  };
+  void create_topic();
+
+  int partitions_;
+  rdkafka::HandlePtr handle_;
+  std::unique_ptr<rd_kafka_mock_cluster_t, DestroyCluster> cluster_;
+};
+
+}  // namespace neliroute
