@@ -1,7 +1,10 @@
 // Many readers and one writer; most of what is checked here is checked by ThreadSanitizer.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -18,6 +21,7 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kPartitions = 8;
 constexpr std::uint32_t kRounds = 30'000;
 constexpr int kReaders = 4;
+constexpr std::uint64_t kSeen = 1000;  // answers of a kind, by which something is proven
 
 // The writer gives partition p in round r to the owner "r" under the epoch r, or leads itself
 // under the epoch r; so whatever a reader sees must agree with itself.
@@ -29,6 +33,18 @@ struct Hammered {
   std::atomic<std::uint64_t> inconsistent{0};
   std::atomic<std::uint64_t> told_before_seen{0};
   std::atomic<int> reading{0};
+  std::atomic<std::uint64_t> seen_remote{0};
+  std::atomic<std::uint64_t> seen_local{0};
+
+  /// Rounds until `enough` says so, and `kRounds` at least. A reader that had no core saw nothing
+  /// yet, so that it proves nothing.
+  void write_until(const std::function<bool()>& enough) {
+    const auto until = std::chrono::steady_clock::now() + 40s;
+    std::uint32_t round = 0;
+    for (; round < kRounds; ++round) write(round);
+    for (; !enough() && std::chrono::steady_clock::now() < until; ++round) write(round);
+    EXPECT_TRUE(enough());
+  }
 
   void write(std::uint32_t round) {
     const Partition p{round % kPartitions};
@@ -60,11 +76,13 @@ struct Hammered {
     if (view.owns(Slot{slot}, LocalTime{10s} + 1h)) ++inconsistent;
     bool fits = true;
     if (route.verdict == Verdict::remote) {
+      ++seen_remote;
       const std::string name =
           "an owner with a long name, of round " + std::to_string(route.epoch.offset);
       fits = route.owner() == name && route.endpoint() == name + ":7000" &&
              route.epoch.offset % kPartitions == slot % kPartitions;
     } else if (route.verdict == Verdict::local) {
+      ++seen_local;
       fits = route.owner() == "self" && route.epoch.offset % 3 == 0 &&
              route.epoch.offset % kPartitions == slot % kPartitions;
     }
@@ -82,7 +100,7 @@ TEST(RouteViewThreads, no_answer_is_torn_and_none_is_older_than_what_the_applica
     });
   }
   while (h.reading < kReaders) std::this_thread::yield();
-  for (std::uint32_t round = 0; round < kRounds; ++round) h.write(round);
+  h.write_until([&h] { return h.seen_remote >= kSeen && h.seen_local >= kSeen; });
   h.done = true;
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(h.inconsistent, 0u);
@@ -93,17 +111,21 @@ TEST(RouteViewThreads, readers_do_not_allocate_while_a_writer_publishes) {
   Hammered h;
   std::atomic<std::uint64_t> allocated{0};
   std::vector<std::thread> readers;
-  for (int i = 0; i < 2; ++i) {
+  std::array<std::atomic<std::uint64_t>, 2> looked_up{};
+  for (std::atomic<std::uint64_t>& lookups : looked_up) {
     readers.emplace_back([&] {
       (void)h.view.route(Slot{0}, LocalTime{10s});
       ++h.reading;
       const std::uint64_t before = testing_allocations::count();
-      for (std::uint32_t slot = 0; !h.done; ++slot) (void)h.view.route(Slot{slot}, LocalTime{10s});
+      for (std::uint32_t slot = 0; !h.done; ++slot) {
+        (void)h.view.route(Slot{slot}, LocalTime{10s});
+        ++lookups;
+      }
       allocated += testing_allocations::count() - before;
     });
   }
   while (h.reading < 2) std::this_thread::yield();
-  for (std::uint32_t round = 0; round < kRounds; ++round) h.write(round);
+  h.write_until([&] { return looked_up[0] >= kSeen && looked_up[1] >= kSeen; });
   h.done = true;
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(allocated, 0u);
