@@ -1,0 +1,43 @@
+#!/usr/bin/python3
+"""Fails if a test program has fewer cases than `least` says, or is not there at all.
+
+    tests/registered/count.py LEAST NAME=PROGRAM...
+"""
+import subprocess
+import sys
+
+
+def least_of(path):
+    """{name: number} of the file."""
+    with open(path, encoding="utf-8") as file:
+        rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    return {name: int(number) for name, number in rows}
+
+
+def cases(program):
+    """How many cases GoogleTest finds in it."""
+    listed = subprocess.run([program, "--gtest_list_tests"], capture_output=True, text=True,
+                            check=True)
+    return sum(line.startswith("  ") for line in listed.stdout.splitlines())
+
+
+def main():
+    """Exit code 0: as many as there must be."""
+    least = least_of(sys.argv[1])
+    programs = dict(one.split("=", 1) for one in sys.argv[2:])
+    bad = [f"{name}: no such program, and it must have {number} cases"
+           for name, number in least.items() if name not in programs]
+    bad += [f"{name} has no number in tests/registered/least" for name in programs
+            if name not in least]
+    for name in sorted(set(least) & set(programs)):
+        found = cases(programs[name])
+        print(f"{name}: {found} cases, at least {least[name]}")
+        if found < least[name]:
+            bad.append(f"{name} has {found} cases, {least[name] - found} fewer than it must: was "
+                       "librdkafka found? Run `scripts/setup --tests` and configure again")
+    print("\n".join(bad))
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
