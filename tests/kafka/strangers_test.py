@@ -191,17 +191,20 @@ class Strangers(case.KafkaCase):
             self.start_rested(fleet, 3)
             fleet.owners[0].kill()
             fleet.rest()
-            began = boot_now()
+            began, ends = boot_now(), admin.end_offsets(topic)[:LOGS]
             for log in range(LOGS):
                 values = [record["value"] for record in admin.read(topic, log)]
                 for start in range(0, len(values), 100):
                     admin.produce(topic, log, *values[start:start + 100])
-            replayed = Epoch(0, max(admin.end_offsets(topic)[:LOGS]))
             wait_until(lambda: self.events_since(fleet, began, "acquired"), 20,
                        "owners claim again above what was replayed")
             fleet.wait_led()
             fleet.rest()
-            self.assertLess(0, replayed.offset)
+            # Each partition's claim was replayed, and ended every epoch of before.
+            for partition, leaders in fleet.leaders().items():
+                self.assertEqual(1, len(leaders), f"partition {partition}: {fleet.describe()}")
+                self.assertGreaterEqual(leaders[0].leading[partition].offset,
+                                        ends[partition % LOGS], f"partition {partition}")
             self.assert_clean(fleet)
 
     def test_forged_settings(self):
