@@ -162,8 +162,20 @@ public final class KafkaAdmin {
   }
 
   private void createTopic(JsonNode ask) throws Exception {
-    NewTopic topic = new NewTopic(text(ask, "topic"), ask.get("partitions").asInt(),
-        (short) ask.path("replication").asInt(1));
+    int partitions = ask.get("partitions").asInt();
+    NewTopic topic;
+    if (ask.hasNonNull("replicas")) {
+      List<Integer> replicas = new ArrayList<>();
+      ask.get("replicas").forEach(node -> replicas.add(node.asInt()));
+      Map<Integer, List<Integer>> assigned = new HashMap<>();
+      for (int i = 0; i < partitions; i++) {
+        assigned.put(i, replicas);
+      }
+      topic = new NewTopic(text(ask, "topic"), assigned);
+    } else {
+      topic = new NewTopic(text(ask, "topic"), partitions,
+          (short) ask.path("replication").asInt(1));
+    }
     admin.createTopics(List.of(topic.configs(map(ask.get("config"))))).all().get();
     awaitTopic(text(ask, "topic"), ask.get("partitions").asInt());
   }

@@ -60,12 +60,15 @@ class KafkaAdmin:
         """Returns when `nodes` brokers accept clients."""
         self.call("wait_ready", timeout=timeout + 15, nodes=nodes, timeout_ms=int(timeout * 1000))
 
-    def create_topic(self, topic, partitions, replication=1, **config):
-        """Creates a topic; config names with `_` for `.`. LogAppendTime unless told otherwise."""
+    def create_topic(self, topic, partitions, replication=1, replicas=None, **config):
+        """Creates a topic; config names with `_` for `.`. LogAppendTime unless told otherwise.
+
+        `replicas`: the brokers that keep each partition, the first leads; chosen by Kafka if None.
+        """
         settings = {"message.timestamp.type": "LogAppendTime"}
         settings.update({key.replace("_", "."): str(value) for key, value in config.items()})
         self.call("create_topic", topic=topic, partitions=partitions, replication=replication,
-                  config=settings)
+                  replicas=replicas, config=settings)
 
     def delete_topic(self, topic):
         """Deletes a topic and returns when brokers no longer know it."""

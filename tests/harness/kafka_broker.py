@@ -4,7 +4,7 @@
         kafka.admin.create_topic("neliroute", 64)
         run(["build/neliroute", "run", "--brokers", kafka.bootstrap, …])
 
-KRaft without ZooKeeper; with `brokers=2`, node 1 is broker and controller, node 2 a broker.
+KRaft without ZooKeeper; the first `controllers` nodes are controllers as well.
 """
 import os
 import random
@@ -39,7 +39,7 @@ def free_ports(count):
 class _Node:
     """One broker process and its files."""
 
-    def __init__(self, folder, node_id, host, port, controller_port, data, env):
+    def __init__(self, folder, node_id, host, port, controller_port, data, env, prefix):
         self.folder = folder / f"node{node_id}"
         self.folder.mkdir()
         self.node_id = node_id
@@ -47,7 +47,8 @@ class _Node:
         self.data = Path(data) if data else self.folder / "data"
         self.env = env and {**os.environ, **env}
         self.port = port
-        self.controller_port = controller_port
+        self.controller_port = controller_port  # None: it is no controller
+        self.prefix = list(prefix)
         self.properties = self.folder / "server.properties"
         self.log_path = self.folder / "broker.log"
         self.child = None
@@ -57,8 +58,8 @@ class _Node:
         """Starts the broker; what it logged in an earlier life is not taken for this one's."""
         with open(self.log_path, "ab") as log:
             self._log_start = log.tell()
-            self.child = children.spawn(command, stdout=log, stderr=subprocess.STDOUT,
-                                        env=self.env)
+            self.child = children.spawn([*self.prefix, *command], stdout=log,
+                                        stderr=subprocess.STDOUT, env=self.env)
 
     def started(self):
         """Whether this life of the broker says it is up.
@@ -76,26 +77,30 @@ class KafkaBroker:
     With `security` (kafka_config.Security) clients come by SASL_SSL and ACLs are in force.
     `keep_logs` is a folder: set `failed = True` and the brokers' logs are copied there on exit.
     `hosts` are the addresses the brokers listen on, one each; `data` and `envs` give a node id's
-    broker a log folder and more environment (a small disk, another clock).
+    broker a log folder and more environment (a small disk, another clock), `prefixes` a command
+    that ends by executing the broker in its own place, as nsenter does.
     """
 
     def __init__(self, version=deps.DEFAULT_VERSION, *, session_ms=500, heartbeat_ms=50,
                  classic_min_session_ms=50, brokers=1, port=None, properties=None, security=None,
-                 keep_logs=None, hosts=(), data=None, envs=None):
+                 keep_logs=None, hosts=(), data=None, envs=None, controllers=1, prefixes=None,
+                 heap="512m"):
         self.version = version
         self.security = security
         self.failed = False
         self._keep_logs = keep_logs
         self._admin = None
         self._admin_log = None
+        self._heap = heap
         self.folder = Path(tempfile.mkdtemp(prefix="neliroute-kafka-"))
-        ports = free_ports(brokers + 1)
-        controller = ports.pop()
+        ports = free_ports(brokers + controllers)
+        controller_ports = [*ports[brokers:], *[None] * (brokers - controllers)]
         if port:
             ports[0] = port
         hosts = hosts or ["127.0.0.1"] * brokers
-        self.nodes = [_Node(self.folder, i + 1, hosts[i], ports[i], controller,
-                            (data or {}).get(i + 1), (envs or {}).get(i + 1))
+        self.nodes = [_Node(self.folder, i + 1, hosts[i], ports[i], controller_ports[i],
+                            (data or {}).get(i + 1), (envs or {}).get(i + 1),
+                            (prefixes or {}).get(i + 1, ()))
                       for i in range(brokers)]
         self.bootstrap = ",".join(f"{node.host}:{node.port}" for node in self.nodes)
         self._cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
@@ -105,7 +110,7 @@ class KafkaBroker:
                                                classic_min_session_ms)
         settings.update(properties or {})
         for node in self.nodes:
-            text = kafka_config.server_properties(node, brokers, settings, security)
+            text = kafka_config.server_properties(node, self.nodes, settings, security)
             node.properties.write_text(text, encoding="utf-8")
             os.chmod(node.properties, 0o600)
 
@@ -122,11 +127,12 @@ class KafkaBroker:
         self.failed = self.failed or (kind is not None and not issubclass(kind, SystemExit))
         self.close()
 
-    def start(self, timeout=60.0):
-        """Starts every node that is not running, and returns when they accept clients."""
+    def start(self, timeout=60.0, only=None):
+        """Starts every node that does not run, or `only` one; returns when they accept clients."""
         self.format()
         for node in self.nodes:
-            self._launch(node)
+            if only in (None, node.node_id):
+                self._launch(node)
         self.wait_ready(timeout)
 
     def format(self):
@@ -158,7 +164,7 @@ class KafkaBroker:
 
     def _launch(self, node):
         if not node.child or node.child.poll() is not None:
-            node.launch([*self._java("512m"), "kafka.Kafka", node.properties])
+            node.launch([*self._java(self._heap), "kafka.Kafka", node.properties])
 
     def wait_ready(self, timeout=60.0):
         """Returns when all brokers are registered and unfenced; fails early if one died."""

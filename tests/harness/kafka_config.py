@@ -23,15 +23,23 @@ def group_settings(version, session_ms, heartbeat_ms, classic_min_session_ms):
     return settings
 
 
-def server_properties(node, brokers, settings, security):
+def _controller_host(nodes, node):
+    """Where the others find a node's controller: alone it has no need of the network."""
+    alone = sum(bool(one.controller_port) for one in nodes) == 1
+    return "127.0.0.1" if alone and not node.prefix else node.host
+
+
+def server_properties(node, nodes, settings, security):
     """The text of one node's server.properties; `settings` win over what stands here."""
-    controller = node.node_id == 1
+    brokers, controller = len(nodes), bool(node.controller_port)
     name = security.listener if security else "PLAINTEXT"
     listeners = f"{name}://{node.host}:{node.port}"
     values = {
         "process.roles": "broker,controller" if controller else "broker",
         "node.id": node.node_id,
-        "controller.quorum.voters": f"1@127.0.0.1:{node.controller_port}",
+        "controller.quorum.voters": ",".join(
+            f"{one.node_id}@{_controller_host(nodes, one)}:{one.controller_port}"
+            for one in nodes if one.controller_port),
         "advertised.listeners": listeners,
         "controller.listener.names": "CONTROLLER",
         "listener.security.protocol.map": f"{name}:{name},CONTROLLER:PLAINTEXT",
@@ -52,7 +60,8 @@ def server_properties(node, brokers, settings, security):
     }
     values["listeners"] = listeners
     if controller:
-        values["listeners"] += f",CONTROLLER://127.0.0.1:{node.controller_port}"
+        values["listeners"] += (f",CONTROLLER://{_controller_host(nodes, node)}:"
+                                f"{node.controller_port}")
     if security:
         values.update(security.server_settings())
     values.update(settings)
