@@ -110,18 +110,14 @@ void Induction::stop(Partition partition, StopReason reason, LocalTime at) {
   ++barrier_count_;
 }
 
-// Gives the epoch up for ever. Its release follows the barrier, if one runs under it.
+// Gives the epoch up for ever.
 void Induction::drop(Partition partition) {
   PartitionState& p = state(partition);
   const Epoch epoch = p.own->epoch;
   p.own.reset();
   --held_count_;
   --log(log_of(partition)).held_count;
-  if (p.barrier && p.barrier->epoch == epoch) {
-    p.barrier->release_after = true;
-  } else {
-    release(partition, epoch);
-  }
+  release(partition, epoch);
 }
 
 void Induction::end(Partition partition, StopReason reason) {
@@ -131,7 +127,14 @@ void Induction::end(Partition partition, StopReason reason) {
   drop(partition);
 }
 
+// Written after the barrier, if one runs under the epoch.
 void Induction::release(Partition partition, const Epoch& epoch) {
+  PartitionState& p = state(partition);
+  // After a gap one's own claims are read once more, also that of an epoch whose barrier runs yet.
+  if (p.barrier && p.barrier->epoch == epoch) {
+    p.barrier->release_after = true;
+    return;
+  }
   log(log_of(partition)).releases.push_back({epoch, partition, 0});
 }
 

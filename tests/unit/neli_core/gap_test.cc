@@ -82,6 +82,26 @@ TEST(Rule11, an_epoch_dropped_by_a_gap_is_dropped_for_ever) {
   }
 }
 
+TEST(Rule11, a_claim_that_is_read_again_is_not_released_before_its_barrier_has_ended) {
+  for (const bool assigned : {true, false}) {
+    Rig rig(exclusive());
+    auto& a = leader_of_0(rig);
+    const Epoch epoch = *a.core.epoch(kP0);
+    a.keep_barriers = true;
+    rig.step(a, TailStarted{kLog, 0, a.next[0]});  // elsewhere than at its next offset
+    ASSERT_FALSE(a.leads(0, rig.now()));
+    if (!assigned) rig.revoke(a, "0");
+    rig.restart_tail(a, kLog, 0);
+    rig.settle();
+    EXPECT_TRUE(a.records(RecordType::release).empty()) << "the application has not finished";
+    rig.step(a, BarrierDone{kP0, epoch});
+    rig.settle();
+    const auto releases = a.records(RecordType::release);
+    ASSERT_FALSE(releases.empty());
+    EXPECT_EQ(releases.front().epochs.front().claim_offset, epoch.offset);
+  }
+}
+
 TEST(Rule11, who_holds_nothing_has_gaps_too) {
   Rig rig(exclusive());
   auto& a = rig.start(1, "a");
