@@ -25,6 +25,7 @@ class BeyondSet {
   [[nodiscard]] bool has(Beyond what) const noexcept {
     return (bits_ >> static_cast<unsigned>(what) & 1U) != 0;
   }
+  [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
   void add(Beyond what) noexcept { bits_ |= 1U << static_cast<unsigned>(what); }
 
  private:

@@ -14,6 +14,7 @@ namespace {
 
 void add(Outcome& sum, const Outcome& one) {
   for (std::size_t i = 0; i < kFaultCount; ++i) sum.faults[i] += one.faults[i];
+  for (std::size_t i = 0; i < kJudgedCount; ++i) sum.judged[i] += one.judged[i];
   sum.events += one.events;
   sum.records += one.records;
   sum.starts += one.starts;
@@ -26,6 +27,34 @@ void add(Outcome& sum, const Outcome& one) {
   sum.unowned += one.unowned;
   sum.longest_unowned = std::max(sum.longest_unowned, one.longest_unowned);
   sum.simulated += one.simulated;
+}
+
+/// From so many on what they judged must be enough.
+constexpr std::uint64_t kEnoughSeeds = 200;
+
+/// A seed, on average: about a third of what there is.
+constexpr std::uint64_t least_of(Judged what) {
+  switch (what) {
+    case Judged::led_seconds:
+      return 150;
+    case Judged::acquisitions:
+      return 30;
+    case Judged::barriers:
+    case Judged::disturbed_gaps:
+      return 5;
+    default:
+      return 1;
+  }
+}
+
+bool is_judged(Judged what, const Request& request) {
+  const bool claimed = request.variation == Variation::claimed;
+  const bool exclusive = request.mode == Mode::exclusive;
+  if (what == Judged::led_seconds || what == Judged::acquisitions) return true;
+  if (what == Judged::planned_gaps || what == Judged::barriers) return claimed && exclusive;
+  if (what == Judged::disturbed_gaps) return true;
+  if (what == Judged::late_writes) return claimed && exclusive;
+  return claimed && what != Judged::unknown_answers;
 }
 
 void line(std::string_view name, std::uint64_t n) {
@@ -45,7 +74,7 @@ bool Campaign::run() {
   for (unsigned j = 0; j < options_.jobs; ++j) threads.emplace_back([this] { work(); });
   for (std::thread& thread : threads) thread.join();
   seconds_ = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
-  return failed_ == 0;
+  return failed_ == 0 && judged_enough();
 }
 
 void Campaign::work() {
@@ -84,6 +113,27 @@ void Campaign::report() {
   if (!options_.quiet) report_counters();
 }
 
+// A simulator that strikes or looks no more would find nothing for ever.
+bool Campaign::judged_enough() const {
+  if (done_ < kEnoughSeeds || options_.request.is_narrowed()) return true;
+  bool enough = true;
+  const auto need = [&](std::string_view what, std::uint64_t n, std::uint64_t least) {
+    if (n >= least) return;
+    enough = false;
+    std::printf("TOO LITTLE: %s: %llu, and not %llu\n", std::string(what).c_str(),
+                static_cast<unsigned long long>(n), static_cast<unsigned long long>(least));
+  };
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (is_possible(fault, request_)) need(to_string(fault), sum_.faults[i], done_ / 50);
+  }
+  for (std::size_t i = 0; i < kJudgedCount; ++i) {
+    const auto what = static_cast<Judged>(i);
+    if (is_judged(what, request_)) need(to_string(what), sum_.judged[i], least_of(what) * done_);
+  }
+  return enough;
+}
+
 void Campaign::report_failure() {
   request_.seed = stop_at_;
   std::printf("BROKEN %s\n  again with: %s\n", broken_.broken.c_str(),
@@ -107,6 +157,10 @@ void Campaign::report_counters() const {
   line("tail gaps", sum_.gaps);
   line("leases lapsed", sum_.lapses);
   line("settings refused", sum_.refusals);
+  std::printf(" judged:\n");
+  for (std::size_t i = 0; i < kJudgedCount; ++i) {
+    line(to_string(static_cast<Judged>(i)), sum_.judged[i]);
+  }
   std::printf(" faults:\n");
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     line(to_string(static_cast<Fault>(i)), sum_.faults[i]);

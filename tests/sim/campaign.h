@@ -26,7 +26,8 @@ class Campaign {
  public:
   Campaign(const CampaignOptions& options, Mode mode);
 
-  /// Whether nothing broke. report() tells more.
+  /// Whether nothing broke, and, in a run of many whole seeds, enough was judged. report() tells
+  /// more.
   bool run();
   void report();
   [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
@@ -38,6 +39,7 @@ class Campaign {
   void work();
   void report_failure();
   void report_counters() const;
+  [[nodiscard]] bool judged_enough() const;
 
   CampaignOptions options_;
   Request request_;

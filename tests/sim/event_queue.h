@@ -35,11 +35,13 @@ enum class Happening : std::uint8_t {
   start_process,
   beat_lands,      ///< `broadcast`: a: partition, b: when its writer gives up
   beat_heard,      ///< a: partition
+  store_lands,     ///< a: index of the write
   // Not of a process:
   fault,           ///< a: kind
   expire_members,
   heal,
   check_alive,
+  look_around,
 };
 
 struct Planned {

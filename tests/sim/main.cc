@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/sim/campaign.h"
+#include "tests/sim/fresh_seeds.h"
 #include "tests/sim/mutants.h"
 #include "tests/sim/plan.h"
 
@@ -15,7 +16,8 @@ namespace {
 
 constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --seeds N            how many seeds (default 1000), each in the given mode
-  --from S             the first one (default 1)
+  --from S             the first one (default 1); `commit`: one that follows from the commit of
+                       the folder --source (default: this one), other ones for every commit
   --jobs J             how many at once (default 1)
   --mode MODE          exclusive, non_exclusive (default: both)
   --variation broadcast  the paper's own protocol instead of claimed
@@ -37,6 +39,8 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
 
 struct Arguments {
   CampaignOptions campaign;
+  bool fresh = false;
+  std::string source = ".";
   std::vector<Mode> modes{Mode::exclusive, Mode::non_exclusive};
   std::string pinned;
   std::string pinned_beyond;
@@ -80,7 +84,10 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
   if (name == "--seeds") {
     campaign.seeds = number_of(value);
   } else if (name == "--from") {
-    campaign.from = number_of(value);
+    arguments.fresh = value == "commit";
+    if (!arguments.fresh) campaign.from = number_of(value);
+  } else if (name == "--source") {
+    arguments.source = value;
   } else if (name == "--jobs") {
     campaign.jobs = std::max(1U, small());
   } else if (name == "--seed") {
@@ -110,11 +117,11 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
   } else if (name == "--partitions") {
     request.partitions = small();
     if (*request.partitions < 1 || *request.partitions > kPartitionsMax) {
-      refuse("1 to 16 partitions");
+      refuse("1 to 64 partitions");
     }
   } else if (name == "--logs") {
     request.logs = small();
-    if (*request.logs < 1 || *request.logs > kLogsMax) refuse("1 to 4 logs");
+    if (*request.logs < 1 || *request.logs > kLogsMax) refuse("1 to 8 logs");
   } else if (name == "--profile") {
     request.profile = parse_profile(value);
     if (!request.profile) refuse("no profile: " + value);
@@ -159,7 +166,13 @@ Arguments read_arguments(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace neliroute::sim;
-  const Arguments arguments = read_arguments(argc, argv);
+  Arguments arguments = read_arguments(argc, argv);
+  if (arguments.fresh) {
+    const FreshSeeds fresh = fresh_seeds(arguments.source);
+    arguments.campaign.from = fresh.first;
+    std::printf("commit %s: --from %llu\n", fresh.commit.empty() ? "none" : fresh.commit.c_str(),
+                static_cast<unsigned long long>(fresh.first));
+  }
   if (!arguments.pinned_beyond.empty()) return check_beyond(arguments.pinned_beyond) ? 0 : 1;
   if (!arguments.pinned.empty()) return check_pinned(arguments.pinned) ? 0 : 1;
   if (arguments.table) return mutation_table(arguments.campaign) ? 0 : 1;

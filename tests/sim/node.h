@@ -9,17 +9,19 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "neli_core/induction.h"
 #include "router/directory.h"
+#include "router/route_view.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/group.h"
 #include "tests/sim/random.h"
 
 namespace neliroute::sim {
 
-inline constexpr std::size_t kLogsMax = 4;
-inline constexpr std::size_t kPartitionsMax = 16;
+inline constexpr std::size_t kLogsMax = 8;
+inline constexpr std::size_t kPartitionsMax = 64;
 inline constexpr std::size_t kCoordinator = kLogsMax;
 
 /// Messages in one direction do not pass before then; they wait.
@@ -39,6 +41,7 @@ struct Reader {
   std::int64_t version = 0;
   std::uint64_t topic = 0;  ///< which incarnation it reads
   Time last_landing = 0;    ///< of what this process wrote to the log
+  Time answered_at = 0;     ///< when the process last heard something of it
 };
 
 /// The group client: rebalance events strictly one after another.
@@ -83,6 +86,8 @@ struct Node {
   std::unique_ptr<Core> core;
   milliseconds lease{0};
   std::optional<Directory> directory;
+  std::unique_ptr<RouteView> view;
+  Time started_at = 0;
   Time clock_offset = 0;
   std::int64_t drift_ppm = 0;
   Time paused_until = 0;
@@ -97,11 +102,14 @@ struct Node {
   Time wall_offset = 0;
   Random random;
   ProcessId id = kNobody;
+  std::vector<ProcessId> ids;  ///< of all its lives
   /// What the lease vector said after the last event.
   std::array<LocalTime, kPartitionsMax> leases{};
   /// The greatest epoch that it acquired, and that its directory knew, since it started.
   std::array<Epoch, kPartitionsMax> acquired{};
   std::array<Epoch, kPartitionsMax> hinted{};
+  /// Since when it does not know who leads; 0: it knows, or nobody does.
+  std::array<Time, kPartitionsMax> unaware_since{};
 
   [[nodiscard]] bool reads(std::uint32_t partition) const {
     return (member.owned >> partition & 1U) != 0;

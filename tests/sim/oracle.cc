@@ -28,21 +28,37 @@ void Oracle::leads(std::uint8_t node, std::uint32_t part, Time until, Time now) 
   const bool begins = until > now;
   if (begins && plan_.exclusive()) {
     for (std::uint8_t other = 0; other < plan_.processes; ++other) {
-      if (other == node || ends[other] <= now) continue;
-      if (mode_[node] == Mode::non_exclusive && mode_[other] == Mode::non_exclusive) continue;
-      broken("two leaders of " + name_of(part) + ": processes " +
-                 std::to_string(other) + " and " + std::to_string(node),
-             now);
+      if (other == node || may_both_lead(node, other)) continue;
+      if (ends[other] > now) {
+        broken("two leaders of " + name_of(part) + ": processes " + std::to_string(other) +
+                   " and " + std::to_string(node),
+               now);
+      } else if (occupied_[part][other] > now) {
+        broken("process " + std::to_string(node) + " leads " + name_of(part) +
+                   " before the barrier of process " + std::to_string(other) + " has ended",
+               now);
+      }
     }
   }
   if (begins && gap_since_[part] != 0) close_gap(part, now);
+  if (begins && ends[node] <= now) since_[part][node] = now;
   ends[node] = begins ? until : std::min(ends[node], now);
   cover(part, now);
+}
+
+bool Oracle::may_both_lead(std::uint8_t node, std::uint8_t other) const {
+  return mode_[node] == Mode::non_exclusive && mode_[other] == Mode::non_exclusive;
+}
+
+void Oracle::occupies(std::uint8_t node, std::uint32_t part, Time until, Time now) {
+  occupied_[part][node] = until;
+  if (until > now) count(Judged::barriers);
 }
 
 void Oracle::died(std::uint8_t node, Time now) {
   leaves(node);
   for (std::uint32_t p = 0; p < parts(); ++p) {
+    occupied_[p][node] = 0;
     if (ends_[p][node] > now) leads(node, p, now, now);
   }
 }
@@ -54,6 +70,7 @@ void Oracle::cover(std::uint32_t part, Time now) {
     until = std::max(until, ends_[part][n]);
   }
   if (until > now) {
+    if (!was_led) covered_since_[part] = now;
     covered_until_[part] = until;
     next_end_ = std::min(next_end_, until);
   } else if (was_led) {
@@ -78,6 +95,7 @@ void Oracle::find_gaps(Time now) {
 
 void Oracle::open_gap(std::uint32_t part, Time start) {
   gap_since_[part] = start;
+  led_ += start - covered_since_[part];
   if (plan_.exclusive()) return;
   // Who was cut off for a moment may need this long to show that it is back.
   const Time grace = plan_.lease();
@@ -115,15 +133,34 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
   gap_since_[part] = 0;
   longest_gap_ = std::max(longest_gap_, now - start);
   if (now > start) ++gaps_;
-  if (plan_.exclusive()) return;
+  const bool planned = wrong_until_ + plan_.settled() < start;
+  count(planned ? Judged::planned_gaps : Judged::disturbed_gaps);
   const Time since = std::max(start, std::min(disturbed_until_, now));
-  const Time allowed = since + plan_.takeover() + further_rebalances(part, since);
+  const Time allowed = since + allowed_gap(part, start, since);
+  if (plan_.broadcast() && plan_.exclusive()) return;
   if (now > allowed) {
     broken(name_of(part) + " was unowned for " +
                clock_text(now - start) + ", " + clock_text(now - allowed) +
                " longer than a take-over takes",
            now);
   }
+}
+
+Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
+  const Time further = further_rebalances(part, since);
+  if (!plan_.exclusive()) return plan_.takeover() + further;
+  const bool planned = wrong_until_ + plan_.settled() < start;
+  return (planned ? plan_.handover() : plan_.takeover() + plan_.grace()) + further;
+}
+
+JudgedCounts Oracle::judged(Time now) {
+  for (std::uint32_t p = 0; p < parts(); ++p) {
+    if (covered_until_[p] != 0) led_ += now - covered_since_[p];
+  }
+  judged_[static_cast<std::size_t>(Judged::led_seconds)] =
+      static_cast<std::uint64_t>(led_ / kSecond);
+  led_ = 0;
+  return judged_;
 }
 
 // With the classic protocol everybody joins anew for each: a take-over that needs two takes twice
@@ -143,7 +180,11 @@ void Oracle::acquired(Node& node, Partition partition, const Epoch& epoch, Time 
   Acquisition& last = last_[node.lane * plan_.partitions + partition.value()];
   const bool again = node.id == last.id;
   if (!again) ++transitions_;
+  count(Judged::acquisitions);
   const Epoch before = std::exchange(last, {epoch, node.id}).epoch;
+  if (!again || epoch != before) {
+    ownership_[node.lane * plan_.partitions + partition.value()][node.index] = ++ownerships_;
+  }
   if (plan_.broadcast()) return;  // an epoch there tells ownerships apart, and is no fence
   Epoch& own = node.acquired[partition.value()];
   if (epoch < own) broken(who + " after its own " + neliroute::to_string(own), now);

@@ -3,11 +3,13 @@
 //
 // A part is one partition of one lane: each lane is judged for itself.
 //
-// Exclusive: never two leaders of a partition; epochs rise from one acquisition to the next.
+// Exclusive: never two leaders of a partition, and nobody leads while the application of who led
+// before has not finished and its lease runs; epochs rise from one acquisition to the next.
 // Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
-// cut off), or its log was; and no longer than a take-over takes, counted from the last disturbance
-// of anything (the classic protocol: and as long again for each further rebalance). Both: a bounded
-// time after everything healed, who should lead does, and goes on.
+// cut off), or its log was. Both: no longer than a take-over takes, counted from the last
+// disturbance of anything (the classic protocol: and as long again for each further rebalance), in
+// exclusive mode and the longest lease where anything was wrong; a bounded time after everything
+// healed, who should lead does, and goes on.
 //
 // Threads: one.   Units: true time.   Errors: broken() says what and when.
 #pragma once
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "neli_core/ids.h"
+#include "tests/sim/judged.h"
 #include "tests/sim/node.h"
 #include "tests/sim/plan.h"
 
@@ -38,7 +41,13 @@ class Oracle {
   /// The process leads the partition from now until then (or not, if that is not after now).
   void leads(std::uint8_t node, std::uint32_t part, Time until, Time now);
   void died(std::uint8_t node, Time now);
-  void starts(std::uint8_t node, Time now) { present_since_[node] = now; }
+  /// Its application has not finished yet; nobody else leads before `until`. 0: it has finished.
+  void occupies(std::uint8_t node, std::uint32_t part, Time until, Time now);
+  void starts(std::uint8_t node, Time now) {
+    present_since_[node] = now;
+    // Without a broker's time it waits for the longest lease from its start on.
+    if (plan_.has(Fault::no_broker_time)) wrong(now);
+  }
   /// As it was told to: a running configuration of the other mode may be what newcomers find.
   void runs_in(std::uint8_t node, Mode mode) { mode_[node] = mode; }
   void leaves(std::uint8_t node) { present_since_[node] = INT64_MAX; }
@@ -49,15 +58,20 @@ class Oracle {
   /// Something is wrong with it until then: what it led may become unowned.
   void disturb_node(std::uint8_t node, Time until) {
     node_until_[node] = std::max(node_until_[node], until);
-    disturb(until);
+    wrong(until);
   }
   void disturb_log(std::uint32_t log, Time until) {
     log_until_[log] = std::max(log_until_[log], until);
-    disturb(until);
+    wrong(until);
   }
   /// It assigns nothing to anybody, or its assignees do not hear of it.
   void disturb_group(Time until) {
     group_until_ = std::max(group_until_, until);
+    wrong(until);
+  }
+  /// No reason for a led partition to become unowned either, and more than a planned move.
+  void wrong(Time until) {
+    wrong_until_ = std::max(wrong_until_, until);
     disturb(until);
   }
   /// No reason for a led partition to become unowned, but for it to stay so for longer.
@@ -71,12 +85,29 @@ class Oracle {
   [[nodiscard]] bool led(std::uint8_t node, std::uint32_t part, Time now) const {
     return ends_[part][node] > now;
   }
+  [[nodiscard]] Time node_disturbed_until(std::uint8_t node) const { return node_until_[node]; }
+  [[nodiscard]] Time log_disturbed_until(std::uint32_t log) const { return log_until_[log]; }
+  /// `now`: it leads; 0: it never did.
+  [[nodiscard]] Time last_led(std::uint8_t node, std::uint32_t part, Time now) const {
+    return std::min(ends_[part][node], now);
+  }
+  /// INT64_MAX: it does not lead.
+  [[nodiscard]] Time led_since(std::uint8_t node, std::uint32_t part, Time now) const {
+    return led(node, part, now) ? since_[part][node] : INT64_MAX / 2;
+  }
+  /// The process's last acquisition of the part, counted among everybody's.
+  [[nodiscard]] std::uint64_t ownership(std::uint32_t part, std::uint8_t node) const {
+    return ownership_[part][node];
+  }
   /// Until when the process, or any log, was disturbed last.
   [[nodiscard]] Time disturbed_until(std::uint8_t node) const;
   /// Acquisitions by another process than the one before.
   [[nodiscard]] std::uint64_t transitions() const noexcept { return transitions_; }
   [[nodiscard]] Time longest_gap() const noexcept { return longest_gap_; }
   [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
+  /// Up to `now`, where the run ends.
+  [[nodiscard]] JudgedCounts judged(Time now);
+  void count(Judged what) noexcept { ++judged_[static_cast<std::size_t>(what)]; }
 
  private:
   struct Acquisition {
@@ -96,9 +127,15 @@ class Oracle {
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
   [[nodiscard]] Time further_rebalances(std::uint32_t part, Time since) const;
   [[nodiscard]] bool somebody_stayed(std::uint32_t part, Time until) const;
+  [[nodiscard]] Time allowed_gap(std::uint32_t part, Time start, Time since) const;
+  [[nodiscard]] bool may_both_lead(std::uint8_t node, std::uint8_t other) const;
 
   const Plan& plan_;
   std::array<std::array<Time, kNodesMax>, kPartsMax> ends_{};
+  std::array<std::array<Time, kNodesMax>, kPartsMax> since_{};
+  std::array<std::array<Time, kNodesMax>, kPartsMax> occupied_{};
+  std::array<std::array<std::uint64_t, kNodesMax>, kPartsMax> ownership_{};
+  std::array<Time, kPartsMax> covered_since_{};
   std::array<Time, kPartsMax> covered_until_{};  ///< 0: not led
   std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
   std::array<Acquisition, kPartsMax> last_{};
@@ -109,11 +146,15 @@ class Oracle {
   std::array<Time, kLogsMax> log_until_{};
   Time group_until_ = 0;
   Time disturbed_until_ = 0;
+  Time wrong_until_ = 0;
   std::array<std::vector<Time>, kLanesMax> rebalances_;
   Time next_end_ = INT64_MAX;
   Time longest_gap_ = 0;
   std::uint64_t gaps_ = 0;
   std::uint64_t transitions_ = 0;
+  std::uint64_t ownerships_ = 0;
+  Time led_ = 0;
+  JudgedCounts judged_{};
   std::string broken_;
 };
 

@@ -113,6 +113,17 @@ Timing timing_for(const Plan& plan) {
 
 }  // namespace
 
+bool is_possible(Fault fault, const Request& request) {
+  if (request.variation == Variation::broadcast) {
+    const bool planned = fault == Fault::cut_coordinator || fault == Fault::group_forgotten;
+    return std::find(std::begin(kOfBroadcast), std::end(kOfBroadcast), fault) !=
+               std::end(kOfBroadcast) ||
+           (planned && request.mode == Mode::non_exclusive);
+  }
+  const bool exclusive = request.mode == Mode::exclusive;
+  return fault != (exclusive ? Fault::truncation : Fault::group_lies);
+}
+
 const char* to_string(Assigning assigning) noexcept {
   switch (assigning) {
     case Assigning::consumer:
@@ -134,6 +145,15 @@ Time Plan::takeover() const {
   // Who was given a partition leads it once it has heard a record.
   const Time heard = broadcast() ? interval() * lanes : 0;
   return session() + 2 * heartbeat() + rebalance() + 4 * latency_max + heard;
+}
+
+// An application takes 10 ms to finish, or is slow, which the oracle is told.
+Time Plan::handover() const {
+  return rebalance() + 2 * heartbeat() + 10 * kMs + 8 * latency_max;
+}
+
+Time Plan::grace() const {
+  return longest_lease() * 1002 / 1000 + clock_error() + 2 * interval() + 10 * kMs;
 }
 
 Time Plan::skew() const {

@@ -34,7 +34,16 @@ struct Request {
   std::optional<Profile> profile;
   std::optional<Time> chaos;             ///< how long things go wrong
   bool trace = false;
+
+  /// Not all that a seed draws happens, or not for as long.
+  [[nodiscard]] bool is_narrowed() const {
+    return !without.empty() || all_faults || processes || partitions || logs || profile || chaos ||
+           !beyond.empty();
+  }
 };
+
+/// Whether some seed has it.
+[[nodiscard]] bool is_possible(Fault fault, const Request& request);
 
 struct Plan {
   Request request;
@@ -84,6 +93,15 @@ struct Plan {
   [[nodiscard]] milliseconds other_lease(Random& random) const;
   /// A crashed owner's partitions are led again by then (non-exclusive mode).
   [[nodiscard]] Time takeover() const;
+  /// In exclusive mode that needs nobody's lease to end where nothing has been wrong for settled():
+  /// the owner's release is read soon.
+  [[nodiscard]] Time handover() const;
+  /// What a record says is known to everybody by then, and so is what its reader does at once.
+  [[nodiscard]] Time known_by() const { return 30 * kMs + 8 * latency_max; }
+  /// And what a successor waits for at most where no release tells it.
+  [[nodiscard]] Time grace() const;
+  /// So long after a fault has ended it still shows in what processes have read.
+  [[nodiscard]] Time settled() const { return 2 * longest_lease() + 8 * latency_max; }
   [[nodiscard]] Time rebalance() const;
 };
 

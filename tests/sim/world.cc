@@ -30,6 +30,8 @@ World::World(const Plan& plan)
   const std::uint64_t seed = plan.request.seed;
   for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) groups_.emplace_back(plan_, lane);
   for (std::size_t i = 0; i < kFaultCount; ++i) chance_[i] = Random(seed, 100 + i);
+  chance_of_looks_ = Random(seed, 5);
+  if (!plan_.broadcast()) plan_at(start_, Happening::look_around);
   Random random(seed, 1);
   const Time apart = plan_.skew();
   broker_skew_ = {-apart, apart, random.between(-apart, apart)};
@@ -46,6 +48,8 @@ World::World(const Plan& plan)
     plan_for(node, start_ + node.random.between(0, 3 * kSecond), Happening::start_process);
   }
   if (plan_.broadcast()) set_wall_clocks();
+  // While the log is younger than the longest lease, nobody knows what an older one told.
+  oracle_.wrong(start_ + 3 * kSecond + plan_.longest_lease());
   chaos_end_ = start_ + plan_.chaos;
   recovered_by_ = chaos_end_ + plan_.recovery;
   end_ = std::max(recovered_by_ + kWatched, start_ + kShortest);
@@ -87,6 +91,7 @@ void World::finish(Outcome& outcome) {
   outcome.broken = oracle_.broken();
   outcome.broken_at = now_ - start_;
   if (!outcome.broken.empty()) tell("BROKEN " + outcome.broken);
+  outcome.judged = oracle_.judged(std::min(now_, end_));
   for (Node& node : nodes_) end_process(node);
   outcome.faults = faults_;
   outcome.events = events_;
@@ -130,6 +135,8 @@ void World::handle(const Planned& event) {
       return heal();
     case Happening::check_alive:
       return check_alive();
+    case Happening::look_around:
+      return look_around();
     case Happening::group_request:
       return request_lands(event);
     default:
@@ -145,6 +152,7 @@ void World::handle_for(Node& node, const Planned& event) {
     return land(node, event.a, node.alive && event.life == node.life);
   }
   if (event.what == Happening::beat_lands) return beat_lands(node, event);
+  if (event.what == Happening::store_lands) return store_lands(node, event);
   if (!node.alive || event.life != node.life) return;
   if (event.what == Happening::reread_lands) return reread_lands(node, event.a);
   if (node.paused_until > now_) {
@@ -169,8 +177,10 @@ void World::handle_for(Node& node, const Planned& event) {
       if (event.a == 0) return step(node, WriteFailed{static_cast<std::uint64_t>(event.b)});
       return step(node, WriteAcknowledged{static_cast<std::uint64_t>(event.b), event.c});
     case Happening::reread_answered:
+      node.readers[rereads_[event.a].log.value()].answered_at = now_;
       return step(node, rereads_[event.a]);
     case Happening::barrier_done:
+      oracle_.occupies(node.index, part_of(node, event.a), 0, now_);
       return step(node, BarrierDone{Partition{event.a}, Epoch{event.b, event.c}});
     case Happening::topic_lost:
       return on_topic_lost(node, event);
@@ -202,6 +212,7 @@ void World::start_process(Node& node) {
   node.alive = true;
   node.closing = false;
   oracle_.starts(node.index, now_);
+  node.started_at = now_;
   node.armed_for = kNever;
   node.paused_until = 0;
   node.readers = {};
@@ -210,6 +221,7 @@ void World::start_process(Node& node) {
   node.leases.fill(kLongAgo);
   node.acquired.fill(kNoEpoch);
   node.hinted.fill(kNoEpoch);
+  node.unaware_since.fill(0);
   CoreOptions core;
   node.id = core.id = ProcessId{node.random.next() << 8 | next_id_++};
   core.mode = plan_.request.mode;
@@ -225,11 +237,14 @@ void World::start_process(Node& node) {
   choose_settings(node, core);
   oracle_.runs_in(node.index, core.mode);
   core.process = {"the same name", "10.0.0.7:8080", {}};  // names are for people: all are equal
+  node.ids.push_back(node.id);
   node.lease = core.lease;
   node.core = make_core(core);
   if (!node.core) return;
   node.directory.emplace(
       DirectoryOptions{plan_.partitions, plan_.logs, Lane{node.lane}, core.mode, core.lease});
+  node.view = std::make_unique<RouteView>(Peer{node.id, core.process}, node.core->leases(),
+                                          plan_.logs);
   tell(node, "starts as " + to_string(node.id));
   const bool reads = !plan_.broadcast() || plan_.hints;
   for (std::uint32_t l = 0; l < plan_.logs && reads; ++l) restart_reader(node, l, 0);
@@ -264,6 +279,7 @@ void World::end_process(Node& node) {
   }
   oracle_.died(node.index, now_);
   if (node.other_settings) mismatched_until_ = now_ + 4 * plan_.longest_lease();
+  node.view.reset();
   node.core.reset();
   node.directory.reset();
 }
@@ -296,7 +312,7 @@ void World::carry_out(Node& node) {
   if (ready.refused) on_refusal(node, *ready.refused);
   watch(node);
   for (const Transition& transition : ready.transitions) note(node, transition);
-  watch_hints(node);
+  publish(node, ready.transitions);
   if (ready.rebalances_done > 0) finish_rebalances(node, ready.rebalances_done);
   if (ready.broadcast) broadcast(node);
   for (Write& write : ready.writes) send(node, write);
@@ -324,11 +340,14 @@ void World::note(Node& node, const Transition& transition) {
     check_harmless(node, p);
     oracle_.acquired(node, p, transition.epoch, now_);
   } else if (transition.kind == TransitionKind::stopped) {
-    node.directory->forget_owner(p, node.id, transition.at);
     Time length = node.random.between(0, 10 * kMs);
     if (happens(Fault::slow_barrier, node.random)) {
       length = until(node.random.between(0, 3 * plan_.lease())) - now_;
       oracle_.disturb(now_ + length);
+    }
+    if (!plan_.broadcast()) {
+      oracle_.occupies(node.index, part_of(node, p.value()),
+                       node.true_time(transition.barrier_deadline), now_);
     }
     plan_for(node, now_ + length, Happening::barrier_done, p.value(), transition.epoch.inc,
              transition.epoch.offset);
@@ -350,8 +369,8 @@ void World::tell_oracle(const Node& node, std::uint32_t p) {
   oracle_.leads(node.index, part_of(node, p), led ? node.true_time(node.leases[p]) : now_, now_);
 }
 
-void World::watch_hints(Node& node) {
-  for (const Partition p : node.directory->take_changed()) {
+void World::watch_hints(Node& node, const std::vector<Partition>& changed) {
+  for (const Partition p : changed) {
     const Hint& hint = node.directory->hint(p);
     Epoch& known = node.hinted[p.value()];
     // A log that lost acknowledged records goes on below them; in one that was made again, who has
@@ -366,7 +385,6 @@ void World::watch_hints(Node& node) {
     }
     if (hint.owner) known = hint.epoch;
   }
-  static_cast<void>(node.directory->take_renewed());
 }
 
 void World::arm(Node& node) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/sim/event_queue.h"
+#include "tests/sim/fenced_store.h"
 #include "tests/sim/group.h"
 #include "tests/sim/node.h"
 #include "tests/sim/oracle.h"
@@ -26,6 +27,7 @@ struct Outcome {
   std::string broken;  ///< empty: nothing
   Time broken_at = 0;
   FaultCounts faults{};
+  JudgedCounts judged{};
   std::uint64_t events = 0;
   std::uint64_t records = 0;
   std::uint64_t starts = 0;
@@ -87,7 +89,7 @@ class World {
   void note(Node& node, const Transition& transition);
   void watch(Node& node);
   void tell_oracle(const Node& node, std::uint32_t p);
-  void watch_hints(Node& node);
+  void watch_hints(Node& node, const std::vector<Partition>& changed);
   void arm(Node& node);
   void finish(Outcome& outcome);
   void note_rebalances();
@@ -144,6 +146,19 @@ class World {
   void check_alive();
   void check_alive(std::uint8_t lane, std::uint32_t partition);
 
+  // world_views.cc: lookups and writes to a store.
+  void publish(Node& node, const std::vector<Transition>& transitions);
+  void look_around();
+  void look(Node& node, std::uint32_t p);
+  void wrong_answer(const Node& node, std::uint32_t p, const std::string& what);
+  [[nodiscard]] bool reads_well(const Node& node, std::uint32_t log) const;
+  void judge_remote(const Node& node, std::uint32_t p, const Route& route);
+  void judge_unowned(Node& node, std::uint32_t p);
+  void judge_unknown(const Node& node, std::uint32_t p);
+  [[nodiscard]] Node* process_of(ProcessId id);
+  void write_to_store(Node& node, std::uint32_t p, const Epoch& epoch);
+  void store_lands(const Node& node, const Planned& event);
+
   // world_broadcast.cc: variation `broadcast`.
   void set_wall_clocks();
   void broadcast(Node& node);
@@ -190,6 +205,9 @@ class World {
   std::vector<GroupRequest> requests_;
   std::vector<GroupReply> replies_;
   std::vector<Addressed> addressed_;
+  FencedStore store_;
+  std::vector<StoreWrite> store_writes_;
+  Random chance_of_looks_;
   std::array<Random, kFaultCount> chance_;
   FaultCounts faults_{};
   Time now_ = 0;

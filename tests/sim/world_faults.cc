@@ -316,8 +316,8 @@ void World::on_topic_lost(Node& node, const Planned& event) {
 // in the log.
 void World::odd_claim(std::uint32_t log, Random& random) {
   if (topic_away_until_ > now_) return;
-  // He claims and never leads: who lapsed meanwhile waits for him (rule 9).
-  oracle_.disturb(now_ + 6 * plan_.interval());
+  // It claims and never leads, nor releases: others wait for it as for one that crashed (rule 9).
+  oracle_.wrong(now_ + 6 * plan_.interval());
   std::int64_t inc = 0;
   for (const Stored& stored : logs_[log].records) {
     const auto* record = stored.value == nullptr ? nullptr : std::get_if<Record>(stored.value);

@@ -147,6 +147,7 @@ void World::fetch(Node& node, std::uint32_t log) {
     return step(node, GapFound{Log{log}, GapReason::out_of_range});
   }
   const bool believed = !plan_.has(Fault::no_broker_time);
+  reader.answered_at = now_;
   while (goes_on() && reader.next < l.end()) {
     const Stored stored = l.records[static_cast<std::size_t>(reader.next)];
     const std::int64_t offset = reader.next++;
@@ -229,6 +230,7 @@ void World::begin_reading(Node& node, const Planned& event) {
     return restart_reader(node, log, 0);
   }
   reader.running = true;
+  reader.answered_at = now_;
   TailStarted started{Log{log}, reader.next, event.c, std::nullopt};
   started.from_beginning = reader.next <= l.low;
   if (l.low == 0 && !started.from_beginning) {

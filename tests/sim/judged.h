@@ -1,0 +1,39 @@
+// How much of each kind was judged: a run that judged nothing proves nothing.
+//
+// Threads: values.   Units: times; led_seconds in seconds.   Errors: none.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace neliroute::sim {
+
+enum class Judged : std::uint8_t {
+  led_seconds,       ///< partition-seconds in which somebody led
+  acquisitions,      ///< epochs compared with the ones before
+  barriers,          ///< that kept a partition occupied when they began
+  planned_gaps,      ///< unowned, and nothing but planned moves before
+  disturbed_gaps,    ///< unowned after a fault
+  local_answers,     ///< lookups, by verdict
+  remote_answers,
+  unowned_answers,
+  unknown_answers,
+  writes_taken,      ///< by the fenced store
+  writes_refused,
+  late_writes,       ///< of an ownership that was over when they came
+};
+inline constexpr std::size_t kJudgedCount = static_cast<std::size_t>(Judged::late_writes) + 1;
+
+using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
+
+[[nodiscard]] constexpr std::string_view to_string(Judged what) noexcept {
+  constexpr std::array<std::string_view, kJudgedCount> kNames{
+      "led_seconds",     "acquisitions",    "barriers",     "planned_gaps",
+      "disturbed_gaps",  "local_answers",   "remote_answers", "unowned_answers",
+      "unknown_answers", "writes_taken",    "writes_refused", "late_writes"};
+  return kNames[static_cast<std::size_t>(what)];
+}
+
+}  // namespace neliroute::sim
