@@ -1,8 +1,9 @@
-"""Two brokers that can be hurt: the second one has a clock of its own and a small disk.
+"""Two or three brokers that can be hurt: the second one has a clock of its own and a small disk.
 
-Both keep every topic, and one in-sync replica suffices to write, so one broker can always go. No
-acknowledged record may be lost with it (docs/protocol.md, assumption 1): before a broker is hurt,
-both hold everything (`whole`).
+All of them keep every topic. Three are what production has: replication 3, two in-sync replicas to
+write, and each a controller. Of two, one is the controller, and one in-sync replica suffices to
+write. So one broker can always go. No acknowledged record may be lost with it (docs/protocol.md,
+assumption 1): before a broker is hurt, all hold everything (`whole`).
 """
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ CLOCK = "chaos-clock"
 SEEN_WITHIN_MS = 20  # a record that took longer to be written shows no skew of this size
 DISK = "4g"  # only what is used of it takes memory
 ALL_LOGS = list(range(LOGS))
+PROBE = "not a record of ours"
 
 
 def faketime():
@@ -32,8 +34,10 @@ def faketime():
 class Cluster:
     """The brokers, where their leaders are, and the second one's clock and disk."""
 
-    def __init__(self, folder, speaks, session_ms, topic, partitions):
+    def __init__(self, folder, speaks, session_ms, topic, partitions, brokers):
         self.topic, self.partitions = topic, partitions
+        self.nodes = range(1, brokers + 1)
+        self.rooms = {node: network.Room(node, folder) for node in self.nodes}
         self._clock = Path(folder) / "clock"
         self._disk = Path(folder) / "disk"
         self._disk.mkdir()
@@ -47,11 +51,29 @@ class Cluster:
                  "FAKETIME_FORCE_MONOTONIC_FIX": "0",
                  "FAKETIME_TIMESTAMP_FILE": str(self._clock), "FAKETIME_CACHE_DURATION": "1"}
         self.kafka = KafkaBroker(
-            speaks.version, session_ms=session_ms, heartbeat_ms=session_ms // 10, brokers=2,
+            speaks.version, session_ms=session_ms, heartbeat_ms=session_ms // 10, brokers=brokers,
+            controllers=brokers if brokers > 2 else 1, heap="256m",
             hosts=network.BROKERS, data={2: self._disk / "data"}, envs={2: clock},
+            prefixes={node: room.prefix() for node, room in self.rooms.items()},
             keep_logs=Path(folder) / "brokers",
             # Leaders move when this run moves them, and never by themselves.
-            properties={"auto.leader.rebalance.enable": "false"})
+            properties={"auto.leader.rebalance.enable": "false",
+                        "min.insync.replicas": self.least_in_sync,
+                        # A cut between brokers ends in a run's time; 30 s is Kafka's default.
+                        "replica.lag.time.max.ms": 5000})
+
+    @property
+    def least_in_sync(self):
+        """How many brokers must have a record before it is acknowledged."""
+        return len(self.nodes) - 1
+
+    def others(self, node):
+        """The brokers beside this one."""
+        return [other for other in self.nodes if other != node]
+
+    def is_only_controller(self, node):
+        """Whether nobody can elect leaders without this broker."""
+        return len(self.nodes) == 2 and node == 1
 
     @property
     def admin(self):
@@ -61,11 +83,12 @@ class Cluster:
     def make_topics(self):
         """The ledger, and a topic to see the second broker's clock by."""
         self.make_ledger()
-        self.admin.create_topic(CLOCK, 1, replication=2)
+        self.admin.create_topic(CLOCK, 1, replication=len(self.nodes))
 
     def make_ledger(self):
-        """Its logs led by both brokers in turn."""
-        self.admin.create_topic(self.topic, self.partitions, replication=2, min_insync_replicas=1)
+        """Its logs led by all brokers in turn."""
+        self.admin.create_topic(self.topic, self.partitions, replication=len(self.nodes),
+                                min_insync_replicas=self.least_in_sync)
 
     def coordinator(self):
         """The broker that coordinates the group."""
@@ -84,20 +107,32 @@ class Cluster:
         self.admin.move_leader(OFFSETS, 0, broker)
 
     def apart(self):
-        """Whether one broker coordinates and the other one leads all logs."""
-        return self.coordinator() not in self.leaders()
+        """Whether one broker coordinates and another one leads all logs."""
+        leaders = set(self.leaders())
+        return len(leaders) == 1 and self.coordinator() not in leaders
 
     def whole(self):
-        """Whether both brokers have everything that was acknowledged."""
+        """Whether all brokers have everything that was acknowledged."""
         try:
-            return all(count == 2 for topic in (self.topic, OFFSETS)
+            return all(count == len(self.nodes) for topic in (self.topic, OFFSETS)
                        for count in self.admin.topic(topic)["in_sync"])
         except AdminError:
             return False
 
     def wait_whole(self, timeout=60):
-        """Until both have everything."""
-        wait_until(self.whole, timeout, "both brokers in sync", poll=0.1)
+        """Until all have everything."""
+        wait_until(self.whole, timeout, "all brokers in sync", poll=0.1)
+
+    def wait_writable(self, timeout=60):
+        """Until a record is acknowledged in each log: brokers that lost each other retry ever more
+        rarely, and who is in sync by the controller's word may not be reached yet."""
+        def written(log):
+            try:
+                return bool(self.admin.produce(self.topic, log, PROBE))
+            except AdminError:
+                return False
+        for log in ALL_LOGS:
+            wait_until(lambda log=log: written(log), timeout, f"log {log} can be written")
 
     def left(self, broker):
         """Whether no log, nor the group, is led by this broker any more."""
@@ -140,6 +175,8 @@ class Cluster:
         """The disk is no more; call it when the brokers have ended."""
         network.run("umount", self._disk)
         self._disk.rmdir()
+        for room in self.rooms.values():
+            room.close()
 
     def fill_disk(self):
         """Not a byte more fits on the second broker's disk."""

@@ -9,6 +9,7 @@ import cluster
 import network
 
 MOST_EXPULSION = 30.0
+LONGEST_CUT = 8.0
 
 
 class Fault:
@@ -105,7 +106,7 @@ class Leave(ProcessFault):
 
 
 class Cut(ProcessFault):
-    """The owner's link to both brokers, in one way or both."""
+    """The owner's link to all brokers, in one way or both."""
     way = "both"
     kind = "cut_both"
     mend = None
@@ -160,7 +161,7 @@ class CutLog(CutCoordinator):
         self.logs = self.world.all_logs()
 
     def broker_cut(self):
-        return 3 - self.world.cluster.coordinator()
+        return self.world.cluster.leaders()[0]
 
 
 class BrokerFault(Fault):
@@ -170,20 +171,20 @@ class BrokerFault(Fault):
 
     def choose(self, seats):
         self.logs = self.world.all_logs()
-        self.node = self.world.random.choice((1, 2))
+        self.node = self.world.random.choice(self.world.cluster.nodes)
         self.detail = {"node": self.node}
 
     def failed_over(self):
-        """Where the controller is left, it finds other leaders: the ledger is back before the
+        """Where a controller is left, it finds other leaders: the ledger is back before the
         broker is."""
-        if self.node != 1:
+        if not self.world.cluster.is_only_controller(self.node):
             wait_until(lambda: self.world.cluster.left(self.node), 60,
                        f"broker {self.node} leads nothing")
             self.world.log.write(what="back", n=self.number)
 
     def end(self):
         self.world.cluster.kafka.start()
-        if self.node == 1:
+        if self.world.cluster.is_only_controller(self.node):
             wait_until(self.led, 60, "every log has a leader")
             self.world.log.write(what="back", n=self.number)
         self.world.cluster.wait_whole()
@@ -194,7 +195,7 @@ class BrokerFault(Fault):
             found = [*self.world.cluster.leaders(), self.world.cluster.coordinator()]
         except AdminError:
             return False
-        return all(leader in (1, 2) for leader in found)
+        return all(leader in self.world.cluster.nodes for leader in found)
 
 
 class BrokerStop(BrokerFault):
@@ -240,8 +241,41 @@ class DiskFull(BrokerFault):
         super().end()
 
 
+class BrokersCut(BrokerFault):
+    """The link between two of three brokers: each still has the third one, and all clients."""
+    kind = "brokers_cut"
+    mend = None
+
+    def peers(self):
+        """Whom this broker does not reach, or is not reached by, any more."""
+        return [self.world.random.choice(self.world.cluster.others(self.node))]
+
+    def begin(self):
+        way, peers = self.world.random.choice(network.WAYS), self.peers()
+        self.detail = {"node": self.node, "way": way, "from": peers}
+        self.mend = self.world.cluster.rooms[self.node].cut(
+            way, [network.BROKERS[peer - 1] for peer in peers])
+
+    def hold(self):
+        """Long enough now and then that the controllers notice: their times are 2 s."""
+        return self.world.magnitude(0.1, LONGEST_CUT)
+
+    def end(self):
+        self.mend()
+        self.world.cluster.wait_writable()
+        self.world.cluster.wait_whole()
+
+
+class BrokerAlone(BrokersCut):
+    """One broker that the clients reach, and no other broker: a leader of the past for a while."""
+    kind = "broker_alone"
+
+    def peers(self):
+        return self.world.cluster.others(self.node)
+
+
 class LeaderChange(Fault):
-    """Some logs go to the other broker, so to or from the one with the other clock."""
+    """Some logs go to another broker, so to or from the one with the other clock."""
     kind = "leader_change"
     broker = True
 
@@ -250,7 +284,8 @@ class LeaderChange(Fault):
         self.logs = sorted(self.world.random.sample(range(cluster.LOGS),
                                                     self.world.random.randint(1, cluster.LOGS)))
         for log in self.logs:
-            self.world.cluster.move_log(log, 3 - leaders[log])
+            others = self.world.cluster.others(leaders[log])
+            self.world.cluster.move_log(log, self.world.random.choice(others))
         self.detail = {"from": leaders, "skew_ms": self.world.cluster.skew_ms}
 
     def hold(self):
@@ -272,12 +307,13 @@ class ClockStep(Fault):
 
 
 class CoordinatorMoved(Fault):
-    """The group gets the other broker as its coordinator."""
+    """The group gets another broker as its coordinator."""
     kind = "coordinator_moved"
     broker = True
 
     def begin(self):
-        broker = 3 - self.world.cluster.coordinator()
+        broker = self.world.random.choice(
+            self.world.cluster.others(self.world.cluster.coordinator()))
         self.detail = {"to": broker}
         self.world.cluster.move_coordinator(broker)
 
@@ -354,4 +390,12 @@ class ForeignConsumer(Fault):
 
 KINDS = {fault.kind: fault for fault in (
     Kill, Pause, Cut, CutIn, CutOut, CutCoordinator, CutLog, BrokerStop, BrokerCrash, DiskFull,
-    LeaderChange, ClockStep, CoordinatorMoved, TopicDeleted, GroupDeleted, ForeignConsumer, Leave)}
+    LeaderChange, ClockStep, CoordinatorMoved, TopicDeleted, GroupDeleted, ForeignConsumer, Leave,
+    BrokersCut, BrokerAlone)}
+
+
+def kinds_of(brokers):
+    """The kinds that a cluster of so many brokers can suffer: of two, neither does without the
+    other, and to cut them apart is to stop both."""
+    between = (BrokersCut.kind, BrokerAlone.kind)
+    return [kind for kind in KINDS if brokers > 2 or kind not in between]

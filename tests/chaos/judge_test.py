@@ -30,7 +30,7 @@ class Forgery:
         self.lives[key] = {"started": 0.0, "ended": ended, "pauses": list(pauses)}
         self.events[key], self.samples[key] = [], []
 
-    def led(self, key, slot, start, stop, epoch, witnessed=True):
+    def led(self, key, slot, start, stop, epoch, witnessed=True, reason="superseded"):
         """What the owner's log, and its witness, say of one ownership."""
         row = {"partition": slot, "lane": 0, "epoch": {"inc": 1, "offset": epoch}}
         sample = {"partition": slot}
@@ -39,7 +39,7 @@ class Forgery:
             self.samples[key].append({**sample, "owns": True, "boot": start, "prev": start})
         if stop is not None:
             self.events[key].append({**row, "event": "stopped", "boot": stop,
-                                     "reason": "superseded"})
+                                     "reason": reason})
             if witnessed:
                 self.samples[key].append({**sample, "owns": False, "boot": stop, "prev": stop})
 
@@ -210,10 +210,25 @@ class JudgeTest(unittest.TestCase):
             self.assertEqual(report["overlaps"] > 0, overlaps > 0, report)
             self.assertEqual(sum(row["overlaps"] for row in report["rows"]), report["overlaps"])
 
-    def test_gaps_are_counted_but_not_judged_in_exclusive_mode(self):
-        report = self.handed_over(0.5, mode="exclusive").judged()
+    def test_a_planned_move_may_take_a_moment_in_exclusive_mode(self):
+        report = self.handed_over(judge.HANDOVER - 0.1, mode="exclusive").judged()
         self.assertEqual(report["findings"], [])
-        self.assertAlmostEqual(max(row["longest_gap"] for row in report["rows"]), 0.5)
+        self.assertAlmostEqual(max(row["longest_gap"] for row in report["rows"]),
+                               judge.HANDOVER - 0.1)
+        self.assertEqual(self.kinds(self.handed_over(judge.HANDOVER + 0.1, mode="exclusive")),
+                         ["unexplained gap by log", "unexplained gap by witness"])
+
+    def test_a_lapse_without_a_fault_is_found_in_exclusive_mode(self):
+        run = self.forge(mode="exclusive")
+        run.led("a", 0, 0.0, 10.0, 1, reason="lapsed")
+        run.led("b", 0, 10.1, None, 2)
+        self.assertEqual(self.kinds(run),
+                         ["unexplained gap by log", "unexplained gap by witness"])
+
+    def test_a_takeover_may_wait_for_the_lease_in_exclusive_mode(self):
+        self.assertEqual(self.kinds(self.killed(TAKEOVER + LEASE - 0.1, mode="exclusive")), [])
+        self.assertEqual(self.kinds(self.killed(TAKEOVER + LEASE + 0.1, mode="exclusive")),
+                         ["too long gap by log", "too long gap by witness"])
 
     def test_the_table_names_what_was_found(self):
         self.assertIn("FOUND unexplained gap", judge.table(self.handed_over(0.5).judged()))

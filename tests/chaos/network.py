@@ -1,4 +1,4 @@
-"""A network of the run's own: a hub with the brokers, a namespace with a link for each owner.
+"""A network of the run's own: a hub, and a namespace with a link for each broker and each owner.
 
 The whole run lives in a network and a mount namespace that nobody else sees, so what it makes
 (bridge, links, rules, small disks) is gone with its last process, whatever ended it, and nothing
@@ -16,7 +16,8 @@ from harness.deps import need
 
 _INSIDE = "NELIROUTE_CHAOS_INSIDE"
 NETWORK = "10.77"
-BROKERS = (f"{NETWORK}.0.1", f"{NETWORK}.0.2")
+BROKERS = (f"{NETWORK}.0.1", f"{NETWORK}.0.2", f"{NETWORK}.0.3")
+ADMIN = f"{NETWORK}.0.254"
 WAYS = ("both", "in", "out")
 
 
@@ -52,8 +53,8 @@ def run(*command, text=None):
     return done.stdout
 
 
-def make_hub(addresses=BROKERS):
-    """The bridge with the brokers' addresses."""
+def make_hub(addresses=(ADMIN,)):
+    """The bridge; these addresses are its own."""
     run("ip", "link", "set", "lo", "up")
     run("ip", "link", "add", "name", "hub", "type", "bridge")
     for address in addresses:
@@ -67,11 +68,11 @@ def _drop(table, device, match):
             f"  type filter hook ingress device {device} priority 0;\n  {match} drop\n }}\n}}\n")
 
 
-class Seat:
-    """A namespace with one link to the hub, for one owner at a time."""
+class Link:
+    """A namespace with one link to the hub."""
 
-    def __init__(self, number, folder, network=NETWORK):
-        self.name = f"seat{number}"
+    def __init__(self, name, address, folder):
+        self.name, self.address = name, address
         self._file = Path(folder) / self.name
         self._file.touch()
         self._cuts = 0
@@ -79,7 +80,7 @@ class Seat:
         run("ip", "link", "add", "name", self.name, "type", "veth",
             "peer", "name", "eth0", "netns", self._file)
         run("ip", "link", "set", self.name, "master", "hub", "up")
-        run(*self.prefix(), "ip", "address", "add", f"{network}.1.{number}/16", "dev", "eth0")
+        run(*self.prefix(), "ip", "address", "add", f"{address}/16", "dev", "eth0")
         for device in ("lo", "eth0"):
             run(*self.prefix(), "ip", "link", "set", device, "up")
 
@@ -93,7 +94,7 @@ class Seat:
         self._file.unlink()
 
     def cut(self, way, addresses=BROKERS):
-        """Cuts the link in one or both ways to these brokers; returns what mends it."""
+        """Cuts the link in one or both ways to these addresses; returns what mends it."""
         self._cuts += 1
         table = f"cut{self._cuts}_{self.name}"
         which = "{ " + ", ".join(addresses) + " }"
@@ -109,3 +110,17 @@ class Seat:
             for where, _ in sides:
                 run(*where, "nft", "delete", "table", "netdev", table)
         return mend
+
+
+class Seat(Link):
+    """For one owner at a time."""
+
+    def __init__(self, number, folder, network=NETWORK):
+        super().__init__(f"seat{number}", f"{network}.1.{number}", folder)
+
+
+class Room(Link):
+    """For a broker."""
+
+    def __init__(self, node, folder):
+        super().__init__(f"broker{node}", BROKERS[node - 1], folder)

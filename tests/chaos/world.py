@@ -129,16 +129,16 @@ class World:
                    poll=0.05)
 
     def rest(self):
-        """Until both brokers have everything and every owner leads what it is assigned."""
+        """Until all brokers have everything and every owner leads what it is assigned."""
         self.cluster.wait_whole()
         return self.fleet.rest(REST_LIMIT)
 
     def arrange_apart(self):
-        """One broker coordinates, the other one leads all logs; moves what it takes."""
+        """One broker coordinates, another one leads all logs; moves what it takes."""
         if self.cluster.apart():
             return
         number, began = self.log.number(), boot_now()
-        broker = 3 - self.cluster.coordinator()
+        broker = self.random.choice(self.cluster.others(self.cluster.coordinator()))
         moved = [log for log, leader in enumerate(self.cluster.leaders()) if leader != broker]
         for log in moved:
             self.cluster.move_log(log, broker)
