@@ -284,9 +284,9 @@ class Report:
             found += overlaps(self.intervals) + overlaps(self.sure)
         return found
 
-    def unled(self, partitions, start, end, allowed=()):
-        """Gaps by log, and by witness where every process had one."""
-        found = gaps(self.intervals, partitions, start, end, allowed)
+    def unled(self, partitions, start, end, allowed=(), lane=0):
+        """Gaps by log, and by witness where every process had one; all processes of one lane."""
+        found = gaps(self.intervals, partitions, start, end, allowed, lane=lane)
         if self.all_witnessed:
             found += gaps(self.possible, partitions, start, end, allowed)
         return found
@@ -295,8 +295,8 @@ class Report:
         """How many times a partition changed its leader, whoever it was before."""
         return len(handovers(self.intervals))
 
-    def worst(self, partitions, start, end):
+    def worst(self, partitions, start, end, lane=0):
         """One line for people: the worst gap and the worst overlap by log."""
-        gap = next(iter(gaps(self.intervals, partitions, start, end)), None)
+        gap = next(iter(gaps(self.intervals, partitions, start, end, lane=lane)), None)
         overlap = next(iter(overlaps(self.intervals)), None)
         return f"worst gap: {gap or 'none'}; worst overlap: {overlap or 'none'}"

@@ -17,9 +17,9 @@ from harness.children import boot_now  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import Fleet, run_tool  # noqa: E402
 
-# A cooperative assignor is free to move a partition or two more than the least; what it moved is
-# printed, and counted as its doing only if the group's own assignment says the same.
-ASSIGNOR_EXCESS = 2
+# By how much Kafka's assignors exceed the least number of moves when one process joins or goes: not
+# at all where they were measured, so not at all here.
+ASSIGNOR_EXCESS = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,10 +32,15 @@ class Protocol:
     options: dict
 
 
+# With sanitizers a process is many times slower: then everything may last so much longer.
+SLOW = 6 if os.environ.get("NELIROUTE_TEST_SLOW") else 1
 PROTOCOLS = {
     # The session is the broker's, which the tool reads.
     "consumer": Protocol("consumer", "4.1.1", 500, 50, {"profile": "fast"}),
     "classic": Protocol("classic", "3.9.1", 3000, 300, {"profile": "fast", "session": "3s"}),
+} if SLOW == 1 else {
+    "consumer": Protocol("consumer", "4.1.1", 3000, 300, {"profile": "balanced"}),
+    "classic": Protocol("classic", "3.9.1", 6000, 600, {"profile": "balanced", "session": "6s"}),
 }
 
 
@@ -140,7 +145,7 @@ class KafkaCase(unittest.TestCase):
         fleet.live()[0].kill()
 
     def assert_moves(self, what, before, after):
-        """Moved == the least possible; a small excess is the assignor's, and is printed whole.
+        """Moved == the least possible, by ASSIGNOR_EXCESS; more is printed whole.
 
         `after` is a rest state, in which logs and group agree: so a partition that moved without
         need was moved by the group's assignor, which is Kafka's or librdkafka's.
@@ -160,13 +165,15 @@ class KafkaCase(unittest.TestCase):
         Ends the fleet. Gaps are looked for in [since, until] if they are given.
         """
         exclusive = fleet.defaults.get("mode") == "exclusive"
+        lane = fleet.defaults.get("lane", 0)
         report = fleet.report()
         found = report.violations(exclusive)
         if since is not None:
             self.note(f"{fleet.group}: {report.transitions()} transitions, "
-                      f"{report.worst(fleet.partitions, since, until)}")
+                      f"{report.worst(fleet.partitions, since, until, lane)}")
             if not exclusive:
-                found += report.unled(fleet.partitions, since, until, fleet.disturbances)
+                found += report.unled(fleet.partitions, since, until, fleet.disturbances,
+                                      lane)
         if fleet.witness:
             for owner in fleet.owners:
                 self.assertTrue(owner.samples.rows, f"the witness of {owner.key} wrote nothing")
