@@ -2,9 +2,9 @@
 //
 // The writer publishes a new immutable snapshot when an owner or an epoch changes; renewals only
 // move atomic deadlines. A reader keeps the snapshot that it used last and compares one version
-// number; std::atomic<std::shared_ptr> would cost 12 ns and a lock. The writer fills a snapshot that
-// nobody reads any more with what changed since, so that publishing costs as much as the change is
-// large, and all of it is copied only where threads keep every older one.
+// number; std::atomic<std::shared_ptr> would cost 12 ns and a lock. To publish, the writer brings a
+// snapshot that nobody reads any more up to date, so that it costs as much as what changed; all of
+// it is copied only where threads keep every older one.
 //
 // Threads: one writer (the strand). route() and owns(): any thread, wait-free; no allocation, but
 // in a thread's first call on a view.

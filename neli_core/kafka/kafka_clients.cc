@@ -260,10 +260,10 @@ void KafkaLedger::Clients::on_written(std::uint64_t seq, rd_kafka_resp_err_t err
 }
 
 // Told once, until something works again. What never worked is not waited for.
-void KafkaLedger::Clients::on_trouble(std::set<std::string>& told, rd_kafka_resp_err_t error,
+void KafkaLedger::Clients::on_trouble(Troubles& told, rd_kafka_resp_err_t error,
                                       std::string text) {
+  if (!told.is_new(error)) return;
   std::string trouble = log_filter_.secrets().without(describe(error, text));
-  if (!told.insert(trouble).second) return;
   const bool of_group = error == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
   const bool of_topic = error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
                         error == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;

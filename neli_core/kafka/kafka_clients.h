@@ -8,7 +8,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
-#include <set>
 #include <optional>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "neli_core/kafka/record_writer.h"
 #include "neli_core/kafka/tail.h"
 #include "neli_core/kafka/topic_check.h"
+#include "neli_core/kafka/troubles.h"
 
 namespace neliroute {
 
@@ -53,7 +53,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void serve_later();
   void on_other(ClientKind kind, const rd_kafka_event_t* event);
   void on_written(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset);
-  void on_trouble(std::set<std::string>& told, rd_kafka_resp_err_t error, std::string text);
+  void on_trouble(Troubles& told, rd_kafka_resp_err_t error, std::string text);
   void forget_members_question();
   void on_members(rd_kafka_event_t* event);
   void check_topic_if_due(LocalTime now);
@@ -86,8 +86,8 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   milliseconds topic_check_pause_{0};
   std::string topic_trouble_;
   /// What was told, of reading and in general, and of writing; until that works again.
-  std::set<std::string> troubles_;
-  std::set<std::string> write_troubles_;
+  Troubles troubles_;
+  Troubles write_troubles_;
   std::function<void(const Error&)> refused_;
   bool ever_stored_ = false;
   bool ever_assigned_ = false;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "neli_core/kafka/troubles.h"
+
 namespace neliroute {
 namespace {
 
@@ -21,6 +23,16 @@ TEST(KafkaErrorTest, SaysWhatAnErrorMeansForATail) {
   EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC), TailFault::missing);
   EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION), TailFault::missing);
   EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED), TailFault::refused);
+}
+
+TEST(KafkaErrorTest, EachKindOfTroubleIsReportedOnceUntilSomethingWorks) {
+  Troubles troubles;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    EXPECT_EQ(troubles.is_new(RD_KAFKA_RESP_ERR__SSL), attempt == 0);
+    EXPECT_EQ(troubles.is_new(RD_KAFKA_RESP_ERR__TIMED_OUT), attempt == 0);
+  }
+  troubles.clear();
+  EXPECT_TRUE(troubles.is_new(RD_KAFKA_RESP_ERR__SSL));
 }
 
 // The numbers that older headers have no names for are the ones meant.
