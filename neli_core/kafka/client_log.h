@@ -2,12 +2,14 @@
 //
 // librdkafka writes some lines while it holds a queue's lock, as when it drops what is left of a
 // partition that is no more. A log that led into that same queue would stop the client for ever.
+// At a debug level there may be a line for each partition of a topic: they are served in portions.
 //
 // Threads: the strand.   Units: none.   Errors: none.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -31,14 +33,28 @@ class ClientLog {
   ClientLog(const ClientLog&) = delete;
   ClientLog& operator=(const ClientLog&) = delete;
 
-  /// Hands on every line there is. False: the handler ended this object, and so perhaps its owner.
-  [[nodiscard]] bool serve(const std::function<void(const rd_kafka_event_t*)>& handler) {
-    while (const auto event = rdkafka::poll(queue_.get())) {
+  using Handler = std::function<void(const rd_kafka_event_t*)>;
+  enum class Served {
+    all,   ///< no line is left
+    some,  ///< perhaps more are left
+    gone,  ///< the handler ended this object, and so perhaps its owner
+  };
+  static constexpr std::size_t kLinesAtOnce = 64;
+
+  /// Hands on at most so many lines.
+  [[nodiscard]] Served serve(const Handler& handler, std::size_t at_most = kLinesAtOnce) {
+    for (std::size_t served = 0; served < at_most; ++served) {
+      const auto event = rdkafka::poll(queue_.get());
+      if (!event) return Served::all;
       const std::weak_ptr<bool> alive = alive_;
       handler(event.get());
-      if (alive.expired()) return false;
+      if (alive.expired()) return Served::gone;
     }
-    return true;
+    return Served::some;
+  }
+  /// Hands on the lines that are there now, and none that comes meanwhile.
+  [[nodiscard]] Served serve_waiting(const Handler& handler) {
+    return serve(handler, rd_kafka_queue_length(queue_.get()));
   }
 
  private:

@@ -70,9 +70,11 @@ Result<void> GroupMember::join() {
 }
 
 bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
-  if (!queue_ || !log_->serve(other)) return false;
+  if (!queue_) return false;
+  const auto lines = log_->serve(other);
+  if (lines == ClientLog::Served::gone) return false;
   auto event = rdkafka::poll(queue_.get());
-  if (!event) return false;
+  if (!event) return lines == ClientLog::Served::some;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH) {
     hear(event.get());
     return true;

@@ -16,6 +16,7 @@ namespace {
 // A queue that woke nobody is looked at all the same: librdkafka wants to be polled.
 constexpr milliseconds kLookAtLeast{250};
 constexpr int kEventsPerTurn = 500;
+constexpr milliseconds kTurnMost{5};
 // librdkafka 2.15.1 aborts the process when a question about a group timed out before its
 // coordinator was found, and it is found then (rd_kafka_admin_coord_response_parse). So it never
 // times out: whoever asks waits as long as he likes, and the client is destroyed before.
@@ -129,7 +130,8 @@ bool KafkaLedger::Clients::serve_once() {
 void KafkaLedger::Clients::on_wake() {
   const auto self = shared_from_this();  // an event may lead to the end of the ledger
   int left = kEventsPerTurn;
-  while (left > 0 && serve_once()) --left;
+  const LocalTime end = later(boot_now(), kTurnMost);
+  while (left > 0 && serve_once()) left = boot_now() < end ? left - 1 : 0;
   if (released_) return;
   advance_close();
   if (left == 0) serve_later();  // others on this executor want their turn

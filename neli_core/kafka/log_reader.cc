@@ -247,7 +247,8 @@ Result<void> BoundedReader::read() {
   LocalTime silent_since = boot_now();
   while (left_ > 0) {
     // Lines are nobody's here: what keeps it from reading is told as an error.
-    static_cast<void>(log_->serve([](const rd_kafka_event_t*) {}));
+    while (log_->serve([](const rd_kafka_event_t*) {}) == ClientLog::Served::some) {
+    }
     const auto event = rdkafka::poll(queue_.get(), kPollMs);
     const bool heard = event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH;
     if (heard) silent_since = boot_now();

@@ -85,9 +85,11 @@ void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error, std::int
 
 bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   for (const auto& [seq, error] : std::exchange(refused_, {})) answer(seq, error);
-  if (!queue_ || !log_->serve(other)) return false;
+  if (!queue_) return false;
+  const auto lines = log_->serve(other);
+  if (lines == ClientLog::Served::gone) return false;
   const auto event = rdkafka::poll(queue_.get());
-  if (!event) return false;
+  if (!event) return lines == ClientLog::Served::some;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DR) {
     while (const auto* message = rd_kafka_event_message_next(event.get())) {
       if (message->_private == nullptr) {

@@ -131,10 +131,12 @@ bool Tail::waits_for_topic() const {
 
 bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   if (!handle_) return false;
+  const auto lines = log_->serve(other);
+  if (lines != ClientLog::Served::all) return lines == ClientLog::Served::some;
   const auto event = rdkafka::poll(queue_.get());
   // After the record was taken, and before it is looked at: that the topic was made again is told
   // by a line that was written before the first record of the new one came.
-  if (!log_->serve(other) || !event) return false;
+  if (log_->serve_waiting(other) == ClientLog::Served::gone || !event) return false;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH) {
     while (const auto* message = rd_kafka_event_message_next(event.get())) {
       const Log log{static_cast<std::uint32_t>(message->partition)};
