@@ -45,6 +45,17 @@ class Life(case.KafkaCase):
             state = self.step(fleet, f"{turn}: a third again", state)
         self.assert_clean(fleet, since, boot_now())
 
+    def test_the_last_one_leaves_at_once(self):
+        """The group tells it that there is nobody to hand over to, so it does not drain in vain."""
+        fleet = self.fleet(PARTITIONS, drain_timeout="30s")
+        self.start_rested(fleet, 1)
+        leaver = fleet.owners[0]
+        began = leaver.leave()
+        self.assertEqual(leaver.wait_exit(60), 0, leaver.error_tail())
+        self.note(f"left after {boot_now() - began:.2f} s")
+        self.assertLess(boot_now() - began, 15)
+        self.assert_clean(fleet)
+
     def test_route_and_watch_say_the_same_as_the_logs(self):
         fleet = self.fleet(PARTITIONS, witness=False)
         state = self.start_rested(fleet, 3)
