@@ -69,7 +69,7 @@ void LogAudit::on_record(const Received& event, const Record& record) {
 // Which log a partition is in follows from the settings. Who merely asks does not change them: it
 // is refused; but once all have stopped, others may start.
 void LogAudit::follow_settings(const Record& record, const Mark& at) {
-  if (!record.settings || record.version != 1) return;
+  if (!record.settings || record.version != kRecordVersion) return;
   if (!settings_) settings_ = record.settings;
   const Settings& now = *record.settings;
   if (record.type == RecordType::renewal && record.leading.empty()) return;
@@ -84,15 +84,18 @@ void LogAudit::follow_settings(const Record& record, const Mark& at) {
   settings_->mode = now.mode;
 }
 
-bool LogAudit::is_here(Partition partition) const noexcept {
-  if (!settings_ || settings_->logs == 0) return true;
-  return partition.value() < settings_->partitions &&
-         log_of(partition, settings_->logs) == log_;
+// Before any settings were read nobody can say which partitions are meant.
+template <class Visitor>
+void LogAudit::for_each_here(const LogParts& parts, Visitor&& visit) const {
+  if (!settings_ || log_.value() >= settings_->logs) return;
+  const std::uint32_t partitions = std::min(settings_->partitions, kPartitionCountMax);
+  parts.for_each({log_, settings_->logs, partitions}, visit);
 }
 
 PartitionRanges LogAudit::partitions_here() const {
   if (!settings_ || log_.value() >= settings_->logs) return {};
-  return PartitionRanges::of_log(log_, settings_->logs, settings_->partitions);
+  return PartitionRanges::of_log(log_, settings_->logs,
+                                 std::min(settings_->partitions, kPartitionCountMax));
 }
 
 WriterAudit& LogAudit::writer_of(const Record& record) {
@@ -135,7 +138,6 @@ void LogAudit::on_claim(const Received& event, const Record& record) {
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   const Mark at{event.offset, event.stamped, record.id, epoch, Says::claims};
   const auto claim = [&](Partition partition) {
-    if (!is_here(partition)) return;
     PartitionAudit& audit = partitions_[partition];
     judge_gap(audit, partition, at);
     for (auto it = audit.epochs.rbegin(); it != audit.epochs.rend(); ++it) {
@@ -146,7 +148,9 @@ void LogAudit::on_claim(const Received& event, const Record& record) {
     EpochAudit& made = insert(audit, epoch, record.id);
     made.claim_seen = made.newest_at_start = true;
     made.claimed = event.stamped;
-    if (record.settings && record.version == 1) made.exclusive = is_exclusive(*record.settings);
+    if (record.settings && record.version == kRecordVersion) {
+      made.exclusive = is_exclusive(*record.settings);
+    }
     made.last_valid = at;
     made.until = made.renewed_until = event.stamped + record.lease.value_or(kLeaseMax);
     if (record.lease) made.stands_until = made.until;
@@ -154,7 +158,7 @@ void LogAudit::on_claim(const Received& event, const Record& record) {
     cover(audit, made.until, at);
   };
   if (record.parts) {
-    record.parts->for_each(kPartitionCountMax, claim);
+    for_each_here(*record.parts, claim);
   } else {
     partitions_here().for_each(kPartitionCountMax, claim);
   }
@@ -168,12 +172,12 @@ void LogAudit::prove_reading(const Record& record, WriterAudit& writer) {
   }
   for (const EpochParts& named : record.epochs) {
     if (named.claim_offset <= writer.read || named.claim_offset < start_) continue;
-    named.parts.for_each(kPartitionCountMax, [&](Partition partition) {
+    for_each_here(named.parts, [&](Partition partition) {
       const auto audit = partitions_.find(partition);
       if (audit == partitions_.end()) return;
       const EpochAudit* epoch = find(audit->second, named.claim_offset);
       const bool own = epoch != nullptr && epoch->claim_seen && epoch->id == record.id &&
-                       epoch->epoch.inc == record.inc;
+                       epoch->epoch == epoch_of(record, named);
       if (!own) return;
       writer.read = named.claim_offset;
       writer.written = std::max(writer.written, epoch->claimed);
@@ -190,13 +194,12 @@ void LogAudit::on_renewal(const Received& event, const Record& record) {
     prove_reading(record, writer);
   }
   for (const EpochParts& named : record.epochs) {
-    said.at.epoch = Epoch{record.inc, named.claim_offset};
-    named.parts.for_each(kPartitionCountMax, [&](Partition partition) {
-      if (!is_here(partition)) return;
+    said.at.epoch = epoch_of(record, named);
+    for_each_here(named.parts, [&](Partition partition) {
       // Another version may say it otherwise.
-      const bool readable = record.version == 1;
-      said.says = readable && record.leading.contains(partition)    ? Says::leads
-                  : readable && record.draining.contains(partition) ? Says::drains
+      const bool readable = record.version == kRecordVersion;
+      said.says = readable && record.leading.contains(partition, settings_->logs) ? Says::leads
+                  : readable && record.draining.contains(partition, settings_->logs) ? Says::drains
                                                                     : Says::looks;
       said.at.says = said.says;
       PartitionAudit& audit = partitions_[partition];
@@ -216,7 +219,7 @@ void LogAudit::renew(PartitionAudit& audit, Partition partition, EpochAudit& epo
                      Statement& said) {
   const Record& record = said.record;
   const BrokerTime until = said.at.stamped + record.lease.value_or(kLeaseMax);
-  if (record.settings && record.version == 1) {
+  if (record.settings && record.version == kRecordVersion) {
     epoch.exclusive = is_exclusive(*record.settings);
   }
   const bool valid = epoch.superseded_at < 0;
@@ -260,10 +263,9 @@ void LogAudit::on_release(const Received& event, const Record& record) {
   WriterAudit& writer = writer_of(record);
   if (!writer.last_seq || record.seq > *writer.last_seq) writer.last_seq = record.seq;
   for (const EpochParts& named : record.epochs) {
-    const Epoch released{record.inc, named.claim_offset};
+    const Epoch released = epoch_of(record, named);
     const Mark at{event.offset, event.stamped, record.id, released, Says::releases};
-    named.parts.for_each(kPartitionCountMax, [&](Partition partition) {
-      if (!is_here(partition)) return;
+    for_each_here(named.parts, [&](Partition partition) {
       PartitionAudit& audit = partitions_[partition];
       EpochAudit* epoch = find(audit, named.claim_offset);
       if (epoch == nullptr && named.claim_offset < start_) {

@@ -125,7 +125,8 @@ class LogAudit {
 
   /// All of which the records stand here, as far as settings were read.
   [[nodiscard]] PartitionRanges partitions_here() const;
-  [[nodiscard]] bool is_here(Partition partition) const noexcept;
+  template <class Visitor>
+  void for_each_here(const LogParts& parts, Visitor&& visit) const;
   [[nodiscard]] EpochAudit* find(PartitionAudit& audit, std::int64_t claim_offset) const;
   EpochAudit& insert(PartitionAudit& audit, const Epoch& epoch, ProcessId id) const;
   [[nodiscard]] bool is_over(const EpochAudit& epoch, BrokerTime at) const;

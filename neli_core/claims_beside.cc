@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "neli_core/epoch_records.h"
+
 namespace neliroute {
 namespace {
 
@@ -111,7 +113,7 @@ void ClaimsBeside::on_claim(const Received& event, const Record& record, LocalTi
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   l.greatest_inc = std::max(l.greatest_inc, epoch.inc);
   if (!record.parts) return;  // of another version; it keeps nobody here from leading
-  record.parts->for_each(options_.settings.partitions, [&](Partition partition) {
+  record.parts->for_each(place(event.log), [&](Partition partition) {
     State& p = state(partition);
     const bool newer = epoch > p.newest;
     note_newest(p, epoch, now);
@@ -136,10 +138,9 @@ void ClaimsBeside::on_claim(const Received& event, const Record& record, LocalTi
 template <class Visitor>
 void ClaimsBeside::for_each_named(const Received& event, const Record& record, Visitor&& visit) {
   for (const EpochParts& named : record.epochs) {
-    const Epoch epoch{record.inc, named.claim_offset};
-    named.parts.for_each(options_.settings.partitions, [&](Partition partition) {
-      const bool here = neliroute::log_of(partition, options_.settings.logs) == event.log;
-      if (here) visit(partition, state(partition), epoch);
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
+      visit(partition, state(partition), epoch);
     });
   }
 }
@@ -148,7 +149,8 @@ void ClaimsBeside::on_renewal(const Received& event, const Record& record, Local
   for_each_named(event, record, [&](Partition partition, State& p, const Epoch& epoch) {
     note_newest(p, epoch, now);
     const bool successor = record.id != options_.id && p.own && epoch > *p.own;
-    if (successor && epoch == p.newest) p.has_successor = record.leading.contains(partition);
+    if (!successor || epoch != p.newest) return;
+    p.has_successor = record.leading.contains(partition, options_.settings.logs);
   });
 }
 
@@ -251,7 +253,7 @@ void ClaimsBeside::write_claim(Log log, const std::vector<Partition>& partitions
                                LocalTime now) {
   Record record = header(RecordType::claim, log);
   record.inc = record.max_inc;
-  record.parts = PartitionRanges::of(partitions);
+  record.parts = LogParts::of(partitions, options_.settings.logs);
   record.seq = next_seq_;
   std::string value = encode_record(record);
   if (value.size() > kRecordBytesMax && partitions.size() > 1) {
@@ -283,40 +285,22 @@ void ClaimsBeside::write_renewals(Log log, Ready& ready) {
 }
 
 void ClaimsBeside::write_epochs(RecordType type, Log log, const EpochsHeld& held, Ready& ready) {
-  std::map<std::int64_t, std::vector<std::pair<std::int64_t, Partition>>> by_inc;
+  std::vector<NamedEpoch> named;
   for (const auto& [epoch, partitions] : held) {
     for (const Partition partition : partitions) {
-      by_inc[epoch.inc].emplace_back(epoch.offset, partition);
+      const bool draining = state(partition).draining;
+      const bool renews = type == RecordType::renewal;
+      named.push_back({partition, epoch, renews && !draining, renews && draining});
     }
   }
-  for (const auto& [inc, named] : by_inc) write_record(type, log, inc, named, ready);
-}
-
-void ClaimsBeside::write_record(RecordType type, Log log, std::int64_t inc,
-                                const std::vector<std::pair<std::int64_t, Partition>>& named,
-                                Ready& ready) {
-  Record record = header(type, log);
-  record.inc = inc;
-  record.seq = next_seq_;
-  std::map<std::int64_t, PartitionRanges> by_claim;
-  for (const auto& [offset, partition] : named) {
-    by_claim[offset].insert(partition);
-    if (type != RecordType::renewal) continue;
-    (state(partition).draining ? record.draining : record.leading).insert(partition);
+  for (EpochRecord& record :
+       epoch_records(header(type, log), named, options_.settings.logs, next_seq_)) {
+    if (type == RecordType::renewal) {
+      on_the_way_[record.seq] = log;
+      ++logs_[log.value()].in_flight;
+    }
+    ready.writes.push_back({log, record.seq, std::move(record.value)});
   }
-  for (auto& [offset, parts] : by_claim) record.epochs.push_back({offset, std::move(parts)});
-  std::string value = encode_record(record);
-  if (value.size() > kRecordBytesMax && named.size() > 1) {
-    const auto middle = named.begin() + static_cast<std::ptrdiff_t>(named.size() / 2);
-    write_record(type, log, inc, {named.begin(), middle}, ready);
-    return write_record(type, log, inc, {middle, named.end()}, ready);
-  }
-  ++next_seq_;
-  if (type == RecordType::renewal) {
-    on_the_way_[record.seq] = log;
-    ++logs_[log.value()].in_flight;
-  }
-  ready.writes.push_back({log, record.seq, std::move(value)});
 }
 
 }  // namespace neliroute

@@ -95,10 +95,11 @@ class ClaimsBeside {
   void write_renewals(Log log, Ready& ready);
   void write_releases(Log log, Ready& ready);
   void write_epochs(RecordType type, Log log, const EpochsHeld& held, Ready& ready);
-  void write_record(RecordType type, Log log, std::int64_t inc,
-                    const std::vector<std::pair<std::int64_t, Partition>>& named, Ready& ready);
   void write_claim(Log log, const std::vector<Partition>& partitions, Ready& ready, LocalTime now);
   [[nodiscard]] Record header(RecordType type, Log log) const;
+  [[nodiscard]] LogPlace place(Log log) const {
+    return {log, options_.settings.logs, options_.settings.partitions};
+  }
   [[nodiscard]] State& state(Partition p) { return partitions_[p.value()]; }
   [[nodiscard]] LogState& log_of(Partition p) {
     return logs_[neliroute::log_of(p, options_.settings.logs).value()];

@@ -153,9 +153,7 @@ class Induction final : public Core {
   void write_renewals(Log log);
   void write_releases(Log log);
   void write_claim(Log log, const std::vector<Partition>& partitions);
-  void write_renewal(Log log, std::int64_t inc, const std::vector<Partition>& partitions);
-  void write_release(Log log, std::int64_t inc, const std::vector<PendingRelease>& releases);
-  void write(Record& record, Outstanding outstanding, std::string value);
+  void write(std::uint64_t seq, Outstanding outstanding, std::string value);
   [[nodiscard]] Record header(RecordType type, Log which) const;
   void finish(std::uint64_t seq, bool stored, std::int64_t offset);
   void give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed);
@@ -166,6 +164,9 @@ class Induction final : public Core {
   [[nodiscard]] const PartitionState& state(Partition p) const { return partitions_[p.value()]; }
   [[nodiscard]] Log log_of(Partition p) const {
     return neliroute::log_of(p, options_.settings.logs);
+  }
+  [[nodiscard]] LogPlace place(Log l) const {
+    return {l, options_.settings.logs, options_.settings.partitions};
   }
   [[nodiscard]] LogState& log(Log l) { return logs_[l.value()]; }
   [[nodiscard]] const LogState& log(Log l) const { return logs_[l.value()]; }

@@ -12,7 +12,7 @@ namespace {
 std::int64_t inc_of_other_lane(const Record& record, const Received& event) {
   if (!names_possible_epochs(record, event.stamped)) return 0;
   // Who knows an inc says so in max_inc, too: this is a stranger's line, and its number anything.
-  if (record.inc > record.max_inc) return 0;
+  if (greatest_named_inc(record) > record.max_inc) return 0;
   const std::int64_t said = greatest_inc_in(record, event.stamped);
   if (record.type != RecordType::claim) return said;
   return std::max(said, claim_epoch(record, event.stamped, event.offset).inc);
@@ -122,7 +122,6 @@ void Induction::on_claim(const Received& event, const Record& record) {
   if (!record.parts) ++counters_.claims_unreadable;
   const Reading reading = reading_of(event, record);
   const auto claim = [&](Partition partition) {
-    if (log_of(partition) != event.log) return;
     if (is_own(record, options_)) {
       on_own_claim(partition, epoch, event, record);
     } else {
@@ -132,7 +131,7 @@ void Induction::on_claim(const Received& event, const Record& record) {
     evaluate(partition);
   };
   if (record.parts) {
-    record.parts->for_each(partition_count(), claim);
+    record.parts->for_each(place(event.log), claim);
   } else {
     for_each_partition_of(event.log, claim);
   }
@@ -208,9 +207,8 @@ void Induction::on_foreign_claim(Partition partition) {
 void Induction::on_renewal(const Received& event, const Record& record) {
   bool unread_claim = false;
   for (const EpochParts& named : record.epochs) {
-    const Epoch epoch{record.inc, named.claim_offset};
-    named.parts.for_each(partition_count(), [&](Partition partition) {
-      if (log_of(partition) != event.log) return;
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
       if (is_own(record, options_)) {
         on_own_renewal(partition, epoch, record);
       } else {
@@ -239,8 +237,9 @@ bool Induction::on_foreign_renewal(Partition partition, const Epoch& epoch,
                                    const Received& event, const Record& record) {
   PartitionState& p = state(partition);
   if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) return true;
-  const bool draining = record.draining.contains(partition);
-  const bool leads = draining || record.leading.contains(partition);
+  const std::uint32_t logs = options_.settings.logs;
+  const bool draining = record.draining.contains(partition, logs);
+  const bool leads = draining || record.leading.contains(partition, logs);
   if (p.history.is_valid(epoch)) {
     p.history.renewal(epoch, record.id, draining, reading_of(event, record));
   } else {
@@ -258,9 +257,8 @@ void Induction::on_release(const Received& event, const Record& record) {
   bool unread_claim = false;
   const Reading reading = reading_of(event, record);
   for (const EpochParts& named : record.epochs) {
-    const Epoch epoch{record.inc, named.claim_offset};
-    named.parts.for_each(partition_count(), [&](Partition partition) {
-      if (log_of(partition) != event.log) return;
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
       PartitionState& p = state(partition);
       if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) {
         unread_claim = true;

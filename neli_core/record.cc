@@ -64,11 +64,10 @@ std::optional<milliseconds> lease_of(const json::value* value) {
   return std::min(milliseconds{*number}, kLeaseMax);
 }
 
-PartitionRanges ranges_of(const json::value* value) {
+std::optional<LogParts> parts_of(const json::value* value) {
   const json::string* text = value == nullptr ? nullptr : value->if_string();
-  if (text == nullptr) return {};
-  return PartitionRanges::parse(std::string_view(text->data(), text->size()))
-      .value_or(PartitionRanges{});
+  if (text == nullptr) return std::nullopt;
+  return LogParts::parse(std::string_view(text->data(), text->size()));
 }
 
 std::optional<RecordType> type_of(const json::value* value) {
@@ -85,14 +84,26 @@ bool names_one_too_often(const std::vector<EpochParts>& epochs) {
   std::vector<std::uint8_t> times(kPartitionCountMax, 0);
   bool too_often = false;
   for (const EpochParts& epoch : epochs) {
-    epoch.parts.for_each(kPartitionCountMax, [&](Partition partition) {
-      if (++times[partition.value()] > kEpochsOfPartitionMax) too_often = true;
+    epoch.parts.for_each_number([&](std::uint32_t number) {
+      if (++times[number] > kEpochsOfPartitionMax) too_often = true;
     });
   }
   return too_often;
 }
 
-std::optional<std::vector<EpochParts>> epochs_of(const json::value* value) {
+// The inc of each claim offset that has another than the record's.
+bool read_incs(const json::value* value, std::string_view key, EpochParts& epoch) {
+  if (value == nullptr) return true;
+  const json::object* incs = value->if_object();
+  if (incs == nullptr) return false;
+  const json::value* named = incs->if_contains(key);
+  if (named == nullptr) return true;
+  epoch.inc = inc_of(named);
+  return epoch.inc.has_value();
+}
+
+std::optional<std::vector<EpochParts>> epochs_of(const json::value* value,
+                                                 const json::value* incs) {
   const json::object* object = value == nullptr ? nullptr : value->if_object();
   if (object == nullptr || object->size() > kEpochsMax) return std::nullopt;
   std::vector<EpochParts> epochs;
@@ -103,13 +114,10 @@ std::optional<std::vector<EpochParts>> epochs_of(const json::value* value) {
     EpochParts epoch;
     const auto [end, error] =
         std::from_chars(key.data(), key.data() + key.size(), epoch.claim_offset);
-    const json::string* text = member.value().if_string();
     const bool padded = key.starts_with('-') || (key.size() > 1 && key.starts_with('0'));
-    if (error != std::errc{} || end != key.data() + key.size() || padded || text == nullptr) {
-      return std::nullopt;
-    }
-    auto parts = PartitionRanges::parse(std::string_view(text->data(), text->size()));
-    if (!parts) return std::nullopt;
+    if (error != std::errc{} || end != key.data() + key.size() || padded) return std::nullopt;
+    auto parts = parts_of(&member.value());
+    if (!parts || !read_incs(incs, key, epoch)) return std::nullopt;
     named += parts->size();
     if (named > kPartitionCountMax) return std::nullopt;
     epoch.parts = std::move(*parts);
@@ -164,22 +172,21 @@ Decoded record_of(const json::object& object) {
   record.lane = Lane{*lane};
   const auto id = id_of(object.if_contains("id"));
   const auto inc = inc_of(object.if_contains("inc"));
-  const json::value* parts = object.if_contains("parts");
+  record.version = integer_of(object.if_contains("v")).value_or(0);
+  const json::value* parts = object.if_contains("lparts");
   if (*type == RecordType::claim) {
     // A claim counts whatever else is wrong with it: somebody may be about to lead on it.
-    const json::string* text = parts == nullptr ? nullptr : parts->if_string();
-    if (text != nullptr) {
-      record.parts = PartitionRanges::parse(std::string_view(text->data(), text->size()));
-    }
+    record.parts = parts_of(parts);
   } else {
-    auto epochs = epochs_of(parts);
-    if (!id || !inc || !epochs) return Ignored::malformed;
-    record.epochs = std::move(*epochs);
+    auto epochs = epochs_of(parts, object.if_contains("incs"));
+    // What version 1 holds is not read, but that somebody of it lives, and with which settings.
+    const bool former = record.version == 1 && parts == nullptr;
+    if (!id || !inc || (!epochs && !former)) return Ignored::malformed;
+    if (epochs) record.epochs = std::move(*epochs);
   }
   record.id = id.value_or(kNobody);
   record.inc = inc.value_or(0);
   record.max_inc = inc_of(object.if_contains("max_inc")).value_or(0);
-  record.version = integer_of(object.if_contains("v")).value_or(0);
   const auto seq = integer_of(object.if_contains("seq")).value_or(0);
   record.seq = static_cast<std::uint64_t>(std::max<std::int64_t>(seq, 0));
   record.lease = lease_of(object.if_contains("lease_ms"));
@@ -187,9 +194,9 @@ Decoded record_of(const json::object& object) {
   record.since = integer_of(object.if_contains("since"));
   record.process = process_of(object);
   record.settings = settings_of(object);
-  if (*type == RecordType::renewal) {
-    record.leading = ranges_of(object.if_contains("leading"));
-    record.draining = ranges_of(object.if_contains("draining"));
+  if (*type == RecordType::renewal && record.version != 1) {
+    record.leading = parts_of(object.if_contains("leading")).value_or(LogParts{});
+    record.draining = parts_of(object.if_contains("draining")).value_or(LogParts{});
   }
   return record;
 }
@@ -268,6 +275,21 @@ class ObjectWriter {
   bool first_ = true;
 };
 
+void write_epochs(ObjectWriter& out, const std::vector<EpochParts>& epochs) {
+  out.begin("lparts");
+  for (const EpochParts& epoch : epochs) {
+    out.text(std::to_string(epoch.claim_offset), epoch.parts.to_string());
+  }
+  out.end();
+  const auto differs = [](const EpochParts& epoch) { return epoch.inc.has_value(); };
+  if (!std::any_of(epochs.begin(), epochs.end(), differs)) return;
+  out.begin("incs");
+  for (const EpochParts& epoch : epochs) {
+    if (epoch.inc) out.number(std::to_string(epoch.claim_offset), *epoch.inc);
+  }
+  out.end();
+}
+
 }  // namespace
 
 std::int64_t inc_limit(BrokerTime stamped) noexcept {
@@ -275,13 +297,21 @@ std::int64_t inc_limit(BrokerTime stamped) noexcept {
   return std::clamp<std::int64_t>(stamp, 0, kIncMax - kIncAhead) + kIncAhead;
 }
 
+std::int64_t greatest_named_inc(const Record& record) noexcept {
+  std::int64_t greatest = record.inc;
+  for (const EpochParts& named : record.epochs) {
+    greatest = std::max(greatest, named.inc.value_or(record.inc));
+  }
+  return greatest;
+}
+
 bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept {
-  return record.type == RecordType::claim || record.inc <= inc_limit(stamped);
+  return record.type == RecordType::claim || greatest_named_inc(record) <= inc_limit(stamped);
 }
 
 std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept {
   std::int64_t greatest = 0;
-  for (const std::int64_t inc : {record.inc, record.max_inc}) {
+  for (const std::int64_t inc : {greatest_named_inc(record), record.max_inc}) {
     if (inc <= inc_limit(stamped)) greatest = std::max(greatest, inc);
   }
   return greatest;
@@ -318,13 +348,9 @@ std::string encode_record(const Record& record) {
   out.number("inc", record.inc);
   if (record.max_inc != 0) out.number("max_inc", record.max_inc);
   if (record.type == RecordType::claim) {
-    if (record.parts) out.text("parts", record.parts->to_string());
+    if (record.parts) out.text("lparts", record.parts->to_string());
   } else {
-    out.begin("parts");
-    for (const EpochParts& epoch : record.epochs) {
-      out.text(std::to_string(epoch.claim_offset), epoch.parts.to_string());
-    }
-    out.end();
+    write_epochs(out, record.epochs);
   }
   if (record.type == RecordType::renewal) {
     out.text("leading", record.leading.to_string());

@@ -2,8 +2,10 @@
 //
 // A claim says "I want these partitions", a renewal "I still hold these epochs", a release "I am
 // done with these". One record may name many partitions and means the same as one record for each
-// of them at the same offset. Unknown fields are ignored. `v, t, lane, id, inc, parts, seq,
-// lease_ms, max_ms` keep their meaning in every later version.
+// of them at the same offset. Unknown fields are ignored. `v, t, lane, id, inc, lparts, incs, seq,
+// lease_ms, max_ms` keep their meaning in every later version. Version 1 had `parts`, whole
+// partition numbers, instead of `lparts`; its readers take a claim of this version for one of
+// every partition, as we do with theirs.
 //
 // Threads: values and pure functions, any.   Units: milliseconds on the wire.
 // Errors: decode() never fails hard: what it cannot use is named by `Ignored`.
@@ -18,13 +20,15 @@
 #include <vector>
 
 #include "neli_core/ids.h"
-#include "neli_core/partition_ranges.h"
+#include "neli_core/log_parts.h"
 #include "neli_core/time.h"
 
 namespace neliroute {
 
 /// A record that we write is never longer; longer lists are split over several records.
 inline constexpr std::size_t kRecordBytesMax = 64 * 1024;
+
+inline constexpr std::int64_t kRecordVersion = 2;
 
 enum class RecordType { claim, renewal, release };
 
@@ -54,13 +58,15 @@ struct ProcessInfo {
 /// The partitions of one claim record, in a renewal or a release.
 struct EpochParts {
   std::int64_t claim_offset = -1;
-  PartitionRanges parts;
+  LogParts parts;
+  /// The inc of its epoch; no value: the record's.
+  std::optional<std::int64_t> inc = std::nullopt;
   friend bool operator==(const EpochParts&, const EpochParts&) = default;
 };
 
 struct Record {
   RecordType type = RecordType::claim;
-  std::int64_t version = 1;
+  std::int64_t version = kRecordVersion;
   Lane lane;
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
@@ -70,12 +76,12 @@ struct Record {
   /// it outlives that owner: a newcomer reads only a little way back.
   std::int64_t max_inc = 0;
   /// Claims: the partitions claimed. No value: unreadable, so every partition of the log.
-  std::optional<PartitionRanges> parts;
-  /// Renewals and releases: which epochs.
+  std::optional<LogParts> parts;
+  /// Renewals and releases: which epochs. None: it holds nothing, and only says that it lives.
   std::vector<EpochParts> epochs;
   /// Renewals: the states of the partitions named; the rest are looking.
-  PartitionRanges leading;
-  PartitionRanges draining;
+  LogParts leading;
+  LogParts draining;
   /// No value: unreadable, so the reader takes the greatest lease it knows of.
   std::optional<milliseconds> lease;
   std::optional<milliseconds> max_lease;
@@ -96,6 +102,11 @@ enum class Ignored {
   malformed,     ///< a renewal or release whose id, epochs or partitions cannot be read
 };
 
+/// The epoch that a renewal or release names there.
+[[nodiscard]] inline Epoch epoch_of(const Record& record, const EpochParts& named) noexcept {
+  return {named.inc.value_or(record.inc), named.claim_offset};
+}
+
 using Decoded = std::variant<Record, Ignored>;
 
 /// What every reader of JSON can represent.
@@ -106,6 +117,8 @@ inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
 /// from, and they grow by one now and then: one that is a lifetime ahead is a mistake, and
 /// believing it would leave no room above it.
 [[nodiscard]] std::int64_t inc_limit(BrokerTime stamped) noexcept;
+/// The greatest inc of those that it names, and its own.
+[[nodiscard]] std::int64_t greatest_named_inc(const Record& record) noexcept;
 /// Whether the epochs that it names can be: a claim's is made where it stands, see claim_epoch().
 [[nodiscard]] bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept;
 /// The greatest inc that it knows of and that can be; 0: none.
@@ -121,7 +134,7 @@ inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
 /// Reads one record value. Bounded in time and memory by the value's length.
 [[nodiscard]] Decoded decode_record(std::string_view value);
 
-/// Writes one; decode_record(encode_record(r)) == r for every record of version 1.
+/// Writes one; decode_record(encode_record(r)) == r for every record of this version.
 [[nodiscard]] std::string encode_record(const Record& record);
 
 }  // namespace neliroute

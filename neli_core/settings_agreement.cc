@@ -16,9 +16,11 @@ void SettingsAgreement::note(const Record& record, milliseconds lease, LocalTime
   if (record.type == RecordType::release && !fresh) return;  // a goodbye proves nobody's life
   Seen& seen = seen_[record.id];
   seen.seniority = {*record.since, record.id};
-  if (seen.settings != *record.settings || seen.lane != record.lane) {
+  const std::int64_t version = std::min(record.version, kRecordVersion);  // a later one is read
+  if (seen.settings != *record.settings || seen.lane != record.lane || seen.version != version) {
     seen.settings = *record.settings;
     seen.lane = record.lane;
+    seen.version = version;
     if (seen.differs) --differing_count_;
     seen.differs = difference(seen).has_value();
     if (seen.differs) ++differing_count_;
@@ -51,6 +53,13 @@ const SettingsAgreement::Seen* SettingsAgreement::senior(bool same_lane, LocalTi
 }
 
 std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
+  if (seen.version < kRecordVersion) {
+    return Error{Errc::settings_conflict,
+                 "the version of records is " + std::to_string(kRecordVersion) + " here, but " +
+                     std::to_string(seen.version) + " in the running group (process " +
+                     seen.name + "); stop all of its processes first, or start the program that "
+                     "they run"};
+  }
   const auto differ = [&](const char* field, const auto& theirs, const auto& mine,
                           const char* option) -> std::optional<Error> {
     if (theirs == mine) return std::nullopt;

@@ -44,6 +44,7 @@ class SettingsAgreement {
     Seniority seniority;
     Lane lane;
     Settings settings;
+    std::int64_t version = kRecordVersion;
     std::string name;
     LocalTime live_until;
     bool fresh = false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "neli_core/epoch_records.h"
 #include "neli_core/induction.h"
 #include "neli_core/mutation.h"
 
@@ -61,15 +62,15 @@ Record Induction::header(RecordType type, Log which) const {
   return record;
 }
 
-void Induction::write(Record& record, Outstanding outstanding, std::string value) {
+void Induction::write(std::uint64_t seq, Outstanding outstanding, std::string value) {
   while (!sent_.empty() && later(sent_.begin()->second, options_.lease) <= now_) {
     sent_.erase(sent_.begin());
   }
-  sent_[record.seq] = now_;
+  sent_[seq] = now_;
   wrote_ = true;
   const Log to = outstanding.log;
-  outstanding_[record.seq] = std::move(outstanding);
-  ready_.writes.push_back({to, record.seq, std::move(value)});
+  outstanding_[seq] = std::move(outstanding);
+  ready_.writes.push_back({to, seq, std::move(value)});
 }
 
 void Induction::write_claims(Log which) {
@@ -86,7 +87,7 @@ void Induction::write_claims(Log which) {
 void Induction::write_claim(Log which, const std::vector<Partition>& partitions) {
   Record record = header(RecordType::claim, which);
   record.inc = log(which).greatest_inc;
-  record.parts = PartitionRanges::of(partitions);
+  record.parts = LogParts::of(partitions, options_.settings.logs);
   record.seq = next_seq_;
   std::string value = encode_record(record);
   if (value.size() > kRecordBytesMax && partitions.size() > 1) {
@@ -107,7 +108,7 @@ void Induction::write_claim(Log which, const std::vector<Partition>& partitions)
   outstanding.log = which;
   outstanding.type = RecordType::claim;
   outstanding.claimed = partitions;
-  write(record, std::move(outstanding), std::move(value));
+  write(record.seq, std::move(outstanding), std::move(value));
 }
 
 void Induction::write_renewals(Log which) {
@@ -117,74 +118,42 @@ void Induction::write_renewals(Log which) {
   if (l.held_count == 0 || l.renewals_in_flight >= in_flight_max) return;
   l.renewal_due = false;
   l.state_changed = false;
-  // One record carries one inc. More than one is rare: after two first claims at once.
-  std::map<std::int64_t, std::vector<Partition>> by_inc;
+  std::vector<NamedEpoch> held;
   for_each_partition_of(which, [&](Partition partition) {
     const PartitionState& p = state(partition);
-    if (mutated(Mutation::silent_drain) && p.own && p.own->draining) return;
-    if (p.own && !p.barrier) by_inc[p.own->epoch.inc].push_back(partition);
+    if (!p.own || p.barrier) return;
+    const OwnEpoch& own = *p.own;
+    if (mutated(Mutation::silent_drain) && own.draining) return;
+    held.push_back({partition, own.epoch, own.leading && !own.draining,
+                    own.leading && own.draining});
   });
-  if (by_inc.empty()) return;
-  for (const auto& [inc, partitions] : by_inc) write_renewal(which, inc, partitions);
+  auto records = epoch_records(header(RecordType::renewal, which), held, options_.settings.logs,
+                               next_seq_);
+  if (records.empty()) return;
+  for (EpochRecord& record : records) {
+    Outstanding outstanding;
+    outstanding.log = which;
+    outstanding.type = RecordType::renewal;
+    outstanding.ends_batch = &record == &records.back();
+    write(record.seq, std::move(outstanding), std::move(record.value));
+  }
   ++l.renewals_in_flight;
-  outstanding_.rbegin()->second.ends_batch = true;
-}
-
-void Induction::write_renewal(Log which, std::int64_t inc,
-                              const std::vector<Partition>& partitions) {
-  Record record = header(RecordType::renewal, which);
-  record.inc = inc;
-  std::map<std::int64_t, PartitionRanges> by_claim;
-  for (const Partition partition : partitions) {
-    const OwnEpoch& own = *state(partition).own;
-    by_claim[own.epoch.offset].insert(partition);
-    if (own.leading) (own.draining ? record.draining : record.leading).insert(partition);
-  }
-  for (auto& [offset, parts] : by_claim) record.epochs.push_back({offset, std::move(parts)});
-  record.seq = next_seq_;
-  std::string value = encode_record(record);
-  if (value.size() > kRecordBytesMax && partitions.size() > 1) {
-    const auto [first, second] = halves_of(partitions);
-    write_renewal(which, inc, first);
-    return write_renewal(which, inc, second);
-  }
-  ++next_seq_;
-  Outstanding outstanding;
-  outstanding.log = which;
-  outstanding.type = RecordType::renewal;
-  write(record, std::move(outstanding), std::move(value));
 }
 
 void Induction::write_releases(Log which) {
   LogState& l = log(which);
-  if (l.releases.empty()) return;
-  std::map<std::int64_t, std::vector<PendingRelease>> by_inc;
-  for (const PendingRelease& r : std::exchange(l.releases, {})) by_inc[r.epoch.inc].push_back(r);
-  for (const auto& [inc, releases] : by_inc) write_release(which, inc, releases);
-}
-
-void Induction::write_release(Log which, std::int64_t inc,
-                              const std::vector<PendingRelease>& releases) {
-  Record record = header(RecordType::release, which);
-  record.inc = inc;
-  std::map<std::int64_t, std::vector<Partition>> by_claim;
-  for (const PendingRelease& r : releases) by_claim[r.epoch.offset].push_back(r.partition);
-  for (const auto& [offset, parts] : by_claim) {
-    record.epochs.push_back({offset, PartitionRanges::of(parts)});
+  const std::vector<PendingRelease> releases = std::exchange(l.releases, {});
+  std::vector<NamedEpoch> named;
+  for (const PendingRelease& r : releases) named.push_back({r.partition, r.epoch});
+  auto records = epoch_records(header(RecordType::release, which), named, options_.settings.logs,
+                               next_seq_);
+  for (EpochRecord& record : records) {
+    Outstanding outstanding;
+    outstanding.log = which;
+    outstanding.type = RecordType::release;
+    for (const std::size_t i : record.named) outstanding.released.push_back(releases[i]);
+    write(record.seq, std::move(outstanding), std::move(record.value));
   }
-  record.seq = next_seq_;
-  std::string value = encode_record(record);
-  if (value.size() > kRecordBytesMax && releases.size() > 1) {
-    const auto [first, second] = halves_of(releases);
-    write_release(which, inc, first);
-    return write_release(which, inc, second);
-  }
-  ++next_seq_;
-  Outstanding outstanding;
-  outstanding.log = which;
-  outstanding.type = RecordType::release;
-  outstanding.released = releases;
-  write(record, std::move(outstanding), std::move(value));
 }
 
 void Induction::on(const WriteAcknowledged& event) { finish(event.seq, true, event.offset); }

@@ -79,7 +79,6 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   const PeerPtr who = peer(record);
   const auto claim = [&](Partition partition) {
-    if (log_of(partition) != event.log) return;
     Hint& hint = hints_[partition.value()];
     forget_doubtful(hint, event.log, now);
     if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
@@ -94,7 +93,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
     note_change(partition);
   };
   if (record.parts) {
-    record.parts->for_each(options_.partitions, claim);
+    record.parts->for_each(place(event.log), claim);
     return;
   }
   for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
@@ -103,7 +102,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
 }
 
 const Settings* settings_in_force(const Record& record) {
-  if (!record.settings || record.version != 1) return nullptr;
+  if (!record.settings || record.version != kRecordVersion) return nullptr;
   if (record.leading.empty() && record.draining.empty()) return nullptr;
   return &*record.settings;
 }
@@ -119,9 +118,9 @@ void Directory::on_renewal(const Received& event, const Record& record, LocalTim
   learn_mode(record);
   const PeerPtr who = peer(record);
   for (const EpochParts& named : record.epochs) {
-    const Epoch epoch{record.inc, named.claim_offset};
-    named.parts.for_each(options_.partitions, [&](Partition partition) {
-      if (log_of(partition) == event.log) renew(partition, epoch, record, who, now);
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
+      renew(partition, epoch, record, who, now);
     });
   }
 }
@@ -131,8 +130,8 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   Hint& hint = hints_[partition.value()];
   forget_doubtful(hint, log_of(partition), now);
   if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
-  const bool draining = record.draining.contains(partition);
-  if (!draining && !record.leading.contains(partition)) {
+  const bool draining = record.draining.contains(partition, options_.logs);
+  if (!draining && !record.leading.contains(partition, options_.logs)) {
     // Holding, but not leading: in grace, or its lease lapsed.
     if (hint.owner && hint.epoch == epoch) lose_owner(partition, now);
     return;
@@ -176,9 +175,8 @@ void Directory::note_move(Hint& hint, LocalTime now) {
 
 void Directory::on_release(const Received& event, const Record& record, LocalTime now) {
   for (const EpochParts& named : record.epochs) {
-    const Epoch epoch{record.inc, named.claim_offset};
-    named.parts.for_each(options_.partitions, [&](Partition partition) {
-      if (log_of(partition) != event.log) return;
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
       Hint& hint = hints_[partition.value()];
       if (hint.moved_at != kLongAgo && hint.before == epoch) {
         overlaps_.push_back(now - std::exchange(hint.moved_at, kLongAgo));

@@ -127,6 +127,9 @@ class Directory {
   void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
   void note_change(Partition partition);
   const PeerPtr& peer(const Record& record);
+  [[nodiscard]] LogPlace place(Log log) const {
+    return {log, options_.logs, options_.partitions};
+  }
   [[nodiscard]] Log log_of(Partition p) const { return neliroute::log_of(p, options_.logs); }
 
   DirectoryOptions options_;

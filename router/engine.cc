@@ -39,7 +39,7 @@ Engine::Engine(EngineParts parts)
       directory_(parts.directory),
       view_(parts.self, core_ ? core_->leases() : leases_of(parts), parts.directory.logs),
       observers_(parts.directory.partitions),
-      meter_(parts.self.id, parts.directory.lane),
+      meter_(parts.self.id, parts.directory.lane, parts.directory.logs),
       agreement_(parts.settings, parts.directory.lane, /*member=*/false),
       settings_(std::move(parts.settings)),
       log_(std::move(parts.log)),

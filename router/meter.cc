@@ -87,10 +87,10 @@ void Meter::hear(const Received& event, const LeaseVector& leases, LocalTime now
   add(own ? Count::records_own : Count::records_other);
   if (record.lane != lane_) return add(Count::ignored_other_lane);
   if (!names_possible_epochs(record, event.stamped)) return add(Count::ignored_impossible_epoch);
-  if (own) hear_own(record, leases, now);
+  if (own) hear_own(event.log, record, leases, now);
 }
 
-void Meter::hear_own(const Record& record, const LeaseVector& leases, LocalTime now) {
+void Meter::hear_own(Log log, const Record& record, const LeaseVector& leases, LocalTime now) {
   if (const auto sent = sent_.find(record.seq); sent != sent_.end()) {
     if (record.type == RecordType::claim) claim_round_trips_.note(now - sent->second);
     if (record.type == RecordType::renewal) renewal_round_trips_.note(now - sent->second);
@@ -102,8 +102,9 @@ void Meter::hear_own(const Record& record, const LeaseVector& leases, LocalTime 
     if (until <= now) return;  // it did not lead, or its lease has lapsed, which is counted
     if (!renewed_ || until < renewed_->second) renewed_.emplace(partition, until);
   };
-  record.leading.for_each(leases.size(), look);
-  record.draining.for_each(leases.size(), look);
+  const LogPlace place{log, logs_, static_cast<std::uint32_t>(leases.size())};
+  record.leading.for_each(place, look);
+  record.draining.for_each(place, look);
 }
 
 void Meter::after(const LeaseVector& leases, const TurnedDown& turned_down, LocalTime now) {

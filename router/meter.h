@@ -53,7 +53,7 @@ enum class Count : std::uint8_t {
 
 class Meter {
  public:
-  Meter(ProcessId self, Lane lane) : self_(self), lane_(lane) {}
+  Meter(ProcessId self, Lane lane, std::uint32_t logs) : self_(self), lane_(lane), logs_(logs) {}
 
   /// Before and after the state machine took the event.
   void before(const Event& event, const LeaseVector& leases, LocalTime now);
@@ -99,11 +99,12 @@ class Meter {
   void hear_group(const GroupRevoked& event, LocalTime now);
   void note_assigned(LocalTime now);
   void hear(const Received& event, const LeaseVector& leases, LocalTime now);
-  void hear_own(const Record& record, const LeaseVector& leases, LocalTime now);
+  void hear_own(Log log, const Record& record, const LeaseVector& leases, LocalTime now);
   void note(const Transition& transition, LocalTime now);
 
   ProcessId self_;
   Lane lane_;
+  std::uint32_t logs_;
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Count::end)> counts_{};
   std::atomic<LocalTime> last_rebalance_{kLongAgo};
   Timings claim_round_trips_;

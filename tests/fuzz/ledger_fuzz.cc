@@ -68,9 +68,9 @@ class World {
       case 5:
         return land(member, static_cast<Fate>(bytes_.below(4)));
       case 6:
-        return step(member, GroupAssigned{parts_of(1 + bytes_.below(3))});
+        return step(member, GroupAssigned{partitions_of(1 + bytes_.below(3))});
       case 7:
-        return step(member, GroupRevoked{parts_of(1 + bytes_.below(3)), bytes_.flag()});
+        return step(member, GroupRevoked{partitions_of(1 + bytes_.below(3)), bytes_.flag()});
       case 8:
         return reread(member);
       case 9:

@@ -23,13 +23,15 @@ std::int64_t offset_of(Bytes& bytes, std::int64_t next) {
 
 }  // namespace
 
-PartitionRanges parts_of(std::uint32_t bits) {
-  PartitionRanges parts;
+PartitionRanges partitions_of(std::uint32_t bits) {
+  PartitionRanges partitions;
   for (std::uint32_t p = 0; p < 8; ++p) {
-    if ((bits >> p & 1) != 0) parts.insert(Partition{p});
+    if ((bits >> p & 1) != 0) partitions.insert(Partition{p});
   }
-  return parts;
+  return partitions;
 }
+
+LogParts parts_of(std::uint32_t bits) { return LogParts::of(partitions_of(bits).to_vector(), 1); }
 
 Decoded forged(Bytes& bytes, const std::vector<ProcessId>& ids, const std::vector<Epoch>& epochs,
                std::int64_t next) {
@@ -53,6 +55,9 @@ Decoded forged(Bytes& bytes, const std::vector<ProcessId>& ids, const std::vecto
   } else {
     for (std::uint32_t i = bytes.below(4); i > 0; --i) {
       record.epochs.push_back({offset_of(bytes, next), parts_of(bytes.byte())});
+      if (bytes.below(4) == 0) {
+        record.epochs.back().inc = std::min(inc_of(bytes), (std::int64_t{1} << 53) - 1);
+      }
     }
   }
   if (record.type == RecordType::renewal) {

@@ -18,8 +18,9 @@ inline constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
   return {"g", 8, partitions, logs, "xxh3", ""};
 }
 
-/// A set of partitions, one bit each.
-[[nodiscard]] PartitionRanges parts_of(std::uint32_t bits);
+/// A set of partitions, one bit each: as the group names them, and by p / L, as records do.
+[[nodiscard]] PartitionRanges partitions_of(std::uint32_t bits);
+[[nodiscard]] LogParts parts_of(std::uint32_t bits);
 
 /// What a stranger writes: under one of these ids, about these epochs, or offsets up to a little
 /// above `next`.

@@ -10,12 +10,12 @@ LOGS = 4
 LEASE = 1000
 
 
-def forged(kind, seq, who, parts, **more):
+def forged(kind, seq, who, lparts, **more):
     """A record as process `who` would write it in exclusive mode."""
-    return {"v": 1, "t": kind, "lane": 0, "id": f"{who:016x}", "seq": seq, "inc": 5, "parts": parts,
-            "lease_ms": LEASE, "max_ms": LEASE, "by": f"forger-{who}", "at": "x:1", "group": "g",
-            "slots": 256, "partitions": 32, "logs": LOGS, "hash": "xxh3", "mode": "exclusive",
-            "tags": {}, **more}
+    return {"v": 2, "t": kind, "lane": 0, "id": f"{who:016x}", "seq": seq, "inc": 5,
+            "lparts": lparts, "lease_ms": LEASE, "max_ms": LEASE, "by": f"forger-{who}",
+            "at": "x:1", "group": "g", "slots": 256, "partitions": 32, "logs": LOGS,
+            "hash": "xxh3", "mode": "exclusive", "tags": {}, **more}
 
 
 class Audit(case.KafkaCase):
@@ -65,8 +65,8 @@ class Audit(case.KafkaCase):
         newer, = produce(topic, 0, forged("claim", 1, 2, "0"))
         early, = produce(topic, 0, forged("renewal", 2, 2, {str(newer): "0"}, leading="0",
                                           draining=""))
-        own, = produce(topic, 0, forged("claim", 3, 1, "4"))
-        both, = produce(topic, 0, forged("renewal", 4, 1, {str(claim): "0", str(own): "4"},
+        own, = produce(topic, 0, forged("claim", 3, 1, "1")  # partition 4)
+        both, = produce(topic, 0, forged("renewal", 4, 1, {str(claim): "0", str(own): "1"},
                                          leading="0", draining=""))
         fallen, = produce(topic, 0, forged("claim", 3, 2, "0", inc=4))
         low, = produce(topic, 0, forged("renewal", 4, 2, {str(fallen): "0"}, leading="0",

@@ -12,21 +12,26 @@ LOGS = 4
 KEYS = [f"key-{i}" for i in range(40)]
 
 
-def newer_claim(parts):
+def lparts_of(partitions):
+    """Partitions of one log, as its records name them."""
+    return ",".join(str(p // LOGS) for p in partitions)
+
+
+def newer_claim(lparts):
     """A claim of a version that nobody here knows: 2 KB, with a mode and fields of its own."""
-    return {"v": 2, "t": "claim", "lane": 0, "id": "feedfacefeedface", "seq": 1, "inc": 0,
-            "parts": parts, "lease_ms": 1000, "max_ms": 1000, "mode": "quorum", "by": "tomorrow",
+    return {"v": 3, "t": "claim", "lane": 0, "id": "feedfacefeedface", "seq": 1, "inc": 0,
+            "lparts": lparts, "lease_ms": 1000, "max_ms": 1000, "mode": "quorum", "by": "tomorrow",
             "at": "127.0.0.1:1", "quorum": {"of": [1, 2, 3], "proof": "x" * 1800}}
 
 
 def garbage():
     """Records that are no claim, by their bytes, their size, their types or their shape."""
     return [b"\xff\xfe\x00garbage", b"", None, "not json", "null", "[]", "7", '"claim"',
-            '{"t":"claim"', "{}", {"t": "renewal"}, {"t": "renewal", "parts": 7, "lane": "x"},
-            {"t": ["claim"]}, {"t": "release", "id": 5, "lane": 0, "parts": {"x": "y"}},
+            '{"t":"claim"', "{}", {"t": "renewal"}, {"t": "renewal", "lparts": 7, "lane": "x"},
+            {"t": ["claim"]}, {"t": "release", "id": 5, "lane": 0, "lparts": {"x": "y"}},
             {"t": "renewal", "lane": 0, "id": "0" * 16, "inc": -1, "seq": 1e99,
-             "parts": {"99999999999999999999": "5-1"}, "lease_ms": "soon"},
-            {"t": "renewal", "lane": 0, "id": "0" * 16, "parts": {"0": "0-4294967295,-1"}},
+             "lparts": {"99999999999999999999": "5-1"}, "lease_ms": "soon"},
+            {"t": "renewal", "lane": 0, "id": "0" * 16, "lparts": {"0": "0-4294967295,-1"}},
             "[" * 20_000, '{"a":' * 10_000, os.urandom(900_000),
             '{"t":"renewal","by":"' + "y" * 900_000 + '"}']
 
@@ -43,7 +48,7 @@ class Strangers(case.KafkaCase):
         wanted = self.log_partitions(fleet, 0)
         before = boot_now()
         topic = fleet.defaults["topic"]
-        claim = newer_claim(",".join(map(str, wanted)))
+        claim = newer_claim(lparts_of(wanted))
         offset, = self.kafka.admin.produce(topic, 0, claim)
         record, = self.kafka.admin.read(topic, 0, offset, most=1)[:1]
         return wanted, before, Epoch(record["timestamp"], offset)
@@ -113,8 +118,8 @@ class Strangers(case.KafkaCase):
         """They may claim everything in their log (rule 2), but only for their lease."""
         fleet = self.fleet(mode="exclusive")
         self.start_rested(fleet, 2)
-        for claim in ({"t": "claim", "lane": 0}, {"t": "claim", "lane": 0, "parts": {"a": 1}},
-                      {"v": "?", "t": "claim", "lane": 0, "id": 7, "parts": "0-", "seq": "x"}):
+        for claim in ({"t": "claim", "lane": 0}, {"t": "claim", "lane": 0, "lparts": {"a": 1}},
+                      {"v": "?", "t": "claim", "lane": 0, "id": 7, "lparts": "0-", "seq": "x"}):
             topic = fleet.defaults["topic"]
             offset, = self.kafka.admin.produce(topic, 0, claim)
             record, = self.kafka.admin.read(topic, 0, offset, most=1)[:1]
@@ -131,11 +136,11 @@ class Strangers(case.KafkaCase):
         """
         admin, topic = self.kafka.admin, fleet.defaults["topic"]
         wanted = self.log_partitions(fleet, 0)
-        ranges = ",".join(map(str, wanted))
-        forged = {"v": 1, "lane": 0, "id": "feedfacefeedface", "lease_ms": 3000, "max_ms": 3000,
+        ranges = lparts_of(wanted)
+        forged = {"v": 2, "lane": 0, "id": "feedfacefeedface", "lease_ms": 3000, "max_ms": 3000,
                   "by": "mallory", "at": "127.0.0.1:666"}
         offset, = admin.produce(topic, 0, {**forged, "t": "claim", "seq": 1, "inc": 0,
-                                           "parts": ranges})
+                                           "lparts": ranges})
         record, = admin.read(topic, 0, offset, most=1)[:1]
         epoch, enough, renewed = Epoch(record["timestamp"], offset), threading.Event(), []
 
@@ -143,7 +148,7 @@ class Strangers(case.KafkaCase):
             while not enough.wait(0.1):
                 renewed.append(boot_now())
                 admin.produce(topic, 0, {**forged, "t": "renewal", "seq": 1 + len(renewed),
-                                         "inc": epoch.inc, "parts": {str(offset): ranges},
+                                         "inc": epoch.inc, "lparts": {str(offset): ranges},
                                          "leading": ranges, "draining": ""})
         renewing = threading.Thread(target=renew)
         renewing.start()
@@ -214,8 +219,8 @@ class Strangers(case.KafkaCase):
         self.start_rested(fleet, 2)
         topic = fleet.defaults["topic"]
         self.kafka.admin.produce(topic, 0, {
-            "v": 1, "t": "renewal", "lane": 0, "id": "feedfacefeedface", "seq": 1, "inc": 1,
-            "parts": {}, "leading": "", "draining": "", "lease_ms": 2000, "max_ms": 2000,
+            "v": 2, "t": "renewal", "lane": 0, "id": "feedfacefeedface", "seq": 1, "inc": 1,
+            "lparts": {}, "leading": "", "draining": "", "lease_ms": 2000, "max_ms": 2000,
             "since": 1, "by": "mallory", "at": "127.0.0.1:666", "group": fleet.group,
             "slots": 9999, "partitions": 32, "logs": LOGS, "hash": "xxh3", "mode": "exclusive"})
         for owner in fleet.owners:

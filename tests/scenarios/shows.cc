@@ -121,7 +121,7 @@ Lines Stage::log(Log log, std::size_t from, bool json) {
     if (json || record == nullptr) {
       line += records[i].value;
     } else {
-      line += record->process.name + ": " + text_of(*record);
+      line += record->process.name + ": " + text_of(*record, place_of(log));
     }
     lines.push_back(line);
   }

@@ -184,7 +184,7 @@ void Stage::on_append(const rig::Process* writer, Log log, std::int64_t offset) 
   }
   Actor* actor = writer ? actor_of(writer) : nullptr;
   const auto* record = std::get_if<Record>(&value);
-  const std::string text = record ? text_of(*record) : "no record of ours";
+  const std::string text = record ? text_of(*record, place_of(log)) : "no record of ours";
   if (record && actor && record->type == RecordType::renewal) {
     if (std::exchange(actor->last_renewal[log], text) == text) return;
   }

@@ -77,6 +77,9 @@ class Stage final : private rig::Onlooker {
   void tell(const std::string& who, const std::string& what);
 
   [[nodiscard]] Actor* find(const std::string& name);
+  [[nodiscard]] LogPlace place_of(Log log) const {
+    return {log, options_.rig.logs, options_.rig.partitions};
+  }
   [[nodiscard]] rig::Rig& rig() { return rig_; }
   [[nodiscard]] const StageOptions& options() const { return options_; }
   [[nodiscard]] bool topic_exists() const { return topic_exists_; }

@@ -5,20 +5,33 @@
 namespace neliroute::scenario {
 namespace {
 
-PartitionRanges looking_of(const Record& renewal) {
-  PartitionRanges looking;
-  for (const EpochParts& named : renewal.epochs) {
-    for (const Partition p : named.parts.to_vector()) {
-      if (!renewal.leading.contains(p) && !renewal.draining.contains(p)) looking.insert(p);
-    }
+PartitionRanges partitions_of(const LogParts& parts, const LogPlace& place) {
+  PartitionRanges partitions;
+  parts.for_each(place, [&](Partition p) { partitions.insert(p); });
+  return partitions;
+}
+
+PartitionRanges all_of(const Record& record, const LogPlace& place) {
+  PartitionRanges all;
+  for (const EpochParts& named : record.epochs) {
+    named.parts.for_each(place, [&](Partition p) { all.insert(p); });
   }
+  return all;
+}
+
+PartitionRanges looking_of(const Record& renewal, const LogPlace& place) {
+  PartitionRanges looking;
+  all_of(renewal, place).for_each(place.partitions, [&](Partition p) {
+    const bool leads = renewal.leading.contains(p, place.logs);
+    if (!leads && !renewal.draining.contains(p, place.logs)) looking.insert(p);
+  });
   return looking;
 }
 
 std::string claims_of(const Record& record) {
   std::string text;
   for (const EpochParts& named : record.epochs) {
-    text += (text.empty() ? "" : ", ") + text_of(Epoch{record.inc, named.claim_offset});
+    text += (text.empty() ? "" : ", ") + text_of(epoch_of(record, named));
   }
   return text;
 }
@@ -54,24 +67,22 @@ std::string text_of(const Epoch& epoch) {
 
 std::string text_of(milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
 
-std::string text_of(const Record& record) {
+std::string text_of(const Record& record, const LogPlace& place) {
   switch (record.type) {
     case RecordType::claim:
-      return "claim " + (record.parts ? record.parts->to_string() : "that nobody can read");
-    case RecordType::release: {
-      PartitionRanges parts;
-      for (const auto& named : record.epochs) {
-        for (const Partition p : named.parts.to_vector()) parts.insert(p);
-      }
-      return "release " + parts.to_string() + " of epoch " + claims_of(record);
-    }
+      return "claim " + (record.parts ? partitions_of(*record.parts, place).to_string()
+                                      : "that nobody can read");
+    case RecordType::release:
+      return "release " + all_of(record, place).to_string() + " of epoch " + claims_of(record);
     case RecordType::renewal:
       break;
   }
   std::string text = "renewal of epoch " + claims_of(record) + ":";
-  const PartitionRanges looking = looking_of(record);
-  if (!record.leading.empty()) text += " leading " + record.leading.to_string();
-  if (!record.draining.empty()) text += " draining " + record.draining.to_string();
+  const PartitionRanges leading = partitions_of(record.leading, place);
+  const PartitionRanges draining = partitions_of(record.draining, place);
+  const PartitionRanges looking = looking_of(record, place);
+  if (!leading.empty()) text += " leading " + leading.to_string();
+  if (!draining.empty()) text += " draining " + draining.to_string();
   if (!looking.empty()) text += " looking " + looking.to_string();
   return text;
 }

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kStoryBeginsAtBroker = 1'700'000'010'000;
 [[nodiscard]] std::string text_of(const Epoch& epoch);
 [[nodiscard]] std::string text_of(milliseconds duration);
 /// What a record says, without its writer: "claim 0-3", "renewal of #0, leading 0-1, looking 2".
-[[nodiscard]] std::string text_of(const Record& record);
+[[nodiscard]] std::string text_of(const Record& record, const LogPlace& place);
 /// One line for all transitions that differ in their partition only.
 [[nodiscard]] std::vector<std::string> lines_of(const std::vector<Transition>& transitions,
                                                 LocalTime now);

@@ -321,11 +321,11 @@ void World::odd_claim(std::uint32_t log, Random& random) {
   std::int64_t inc = 0;
   for (const Stored& stored : logs_[log].records) {
     const auto* record = stored.value == nullptr ? nullptr : std::get_if<Record>(stored.value);
-    if (record != nullptr) inc = std::max({inc, record->inc, record->max_inc});
+    if (record != nullptr) inc = std::max({inc, greatest_named_inc(*record), record->max_inc});
   }
   static constexpr const char* kRests[] = {
-      R"(})", R"(,"v":2,"parts":{"p":[1]},"mode":"odd"})",
-      R"(,"v":2,"id":"00000000000000aa","parts":"0","lease_ms":250})"};
+      R"(})", R"(,"v":3,"lparts":{"p":[1]},"mode":"odd"})",
+      R"(,"v":3,"id":"00000000000000aa","lparts":"0","lease_ms":250})"};
   const std::int64_t lane = random.between(0, plan_.lanes - 1);
   append(log, keep(decode_record(R"({"t":"claim","lane":)" + std::to_string(lane) + R"(,"inc":)" +
                                  std::to_string(inc) + kRests[random.between(0, 2)])));
@@ -335,7 +335,7 @@ void World::noise(std::uint32_t log, Random& random) {
   if (topic_away_until_ > now_) return;
   static constexpr const char* kTexts[] = {
       "", "not JSON", R"({"t":"renewal","lane":0})", R"({"t":"audit","lane":0,"id":"1"})",
-      R"({"v":1,"t":"claim","lane":7,"id":"00000000000000bb","inc":9,"parts":"0-7"})",
+      R"({"v":2,"t":"claim","lane":7,"id":"00000000000000bb","inc":9,"lparts":"0-7"})",
       R"({"t":"claim"})"};
   append(log, keep(decode_record(kTexts[random.between(0, 5)])));
 }

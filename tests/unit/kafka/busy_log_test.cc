@@ -47,7 +47,7 @@ class SteadyWriter {
 
  private:
   void work() {
-    const std::string value = "{\"v\":1,\"t\":\"renewal\"}";
+    const std::string value = "{\"v\":2,\"t\":\"renewal\"}";
     while (!stop_) {
       // A full queue is waited for here: poll() returns when a record was stored.
       const rd_kafka_resp_err_t error = rd_kafka_producev(

@@ -187,7 +187,7 @@ TEST_F(LedgerReadsTest, NoRecordOfARecreatedTopicPassesForOneOfTheOld) {
   while (!held && boot_now() < until) std::this_thread::yield();
   ASSERT_TRUE(held);
   cluster_.recreate_topic();
-  for (int i = 0; i < 4; ++i) cluster_.produce(0, "{\"v\":1,\"t\":\"renewal\"}");
+  for (int i = 0; i < 4; ++i) cluster_.produce(0, "{\"v\":2,\"t\":\"renewal\"}");
   ASSERT_TRUE(rig_.wait(has_gap));
   EXPECT_FALSE(hold);
   EXPECT_EQ(rig_.seen().gaps[0].reason, GapReason::topic_replaced);

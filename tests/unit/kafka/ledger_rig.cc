@@ -14,7 +14,7 @@ std::string record(std::uint64_t seq, milliseconds lease) {
   Record record;
   record.id = LedgerRig::id();
   record.seq = seq;
-  record.parts = PartitionRanges::of({Partition{0}});
+  record.parts = LogParts::of({Partition{0}}, 1);
   record.lease = lease;
   record.max_lease = record.lease;
   return encode_record(record);

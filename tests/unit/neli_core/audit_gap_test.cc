@@ -207,14 +207,38 @@ TEST_F(AuditTest, other_lanes_and_garbage_are_counted_only) {
   EXPECT_EQ(auditor_.totals().ignored, 1U);
 }
 
-TEST_F(AuditTest, a_partition_of_another_log_is_not_this_logs_business) {
-  a_.logs = b_.logs = 2;
-  const auto e = at(0, a_.claim("0-1"));
-  at(1, a_.leads(e, "0-1"));
-  const auto f = at(2, b_.claim("1"));
-  at(3, b_.leads(f, "1"));
+TEST_F(AuditTest, a_partition_that_there_is_not_is_nobodys_business) {
+  a_.logs = b_.logs = 2;  // of 2 partitions: this log has one
+  const auto e = at(0, a_.claim("0,2"));
+  at(1, a_.leads(e, "0,2"));
+  const auto f = at(2, b_.claim("2"));
+  at(3, b_.leads(f, "2"));
   EXPECT_THAT(found_, IsEmpty());
   EXPECT_EQ(auditor_.totals().ownerships, 1U);
+}
+
+TEST_F(AuditTest, who_holds_nothing_and_says_that_it_lives_leaves_no_trace) {
+  const auto e = at(0, a_.claim("0"));
+  at(1, a_.leads(e, "0"));
+  Record empty = b_.looks(0, "");
+  empty.epochs.clear();
+  at(2, empty);
+  at(500, a_.leads(e, "0"));
+  EXPECT_THAT(found_, IsEmpty());
+  EXPECT_EQ(auditor_.totals().ownerships, 1U);
+  EXPECT_EQ(auditor_.totals().ignored, 0U);
+}
+
+TEST_F(AuditTest, partitions_are_those_of_the_log_that_is_read) {
+  a_.logs = b_.logs = 2;
+  a_.partitions = b_.partitions = 8;
+  log_ = Log{1};
+  const auto e = at(0, a_.claim("3"));
+  at(1, a_.leads(e, "3"));
+  const auto f = at(2, b_.claim("3"));
+  at(3, b_.leads(f, "3"));  // within the lease of the first
+  ASSERT_FALSE(found_.empty());
+  EXPECT_EQ(found_.front().partitions.to_string(), "3");
 }
 
 TEST_F(AuditTest, what_another_version_says_of_its_state_is_not_read) {
@@ -222,7 +246,7 @@ TEST_F(AuditTest, what_another_version_says_of_its_state_is_not_read) {
   at(1, a_.leads(e, "0"));
   const auto f = at(2, b_.claim("0"));
   Record newer = b_.leads(f, "0");
-  newer.version = 2;
+  newer.version = kRecordVersion + 1;
   at(3, newer);
   EXPECT_THAT(found_, IsEmpty());
 }

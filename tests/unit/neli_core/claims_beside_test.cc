@@ -105,7 +105,7 @@ TEST(ClaimsBeside, a_claim_that_comes_back_when_it_is_over_is_released) {
   Record claim;
   claim.id = a.core.options().core.id;
   claim.seq = 1;
-  claim.parts = PartitionRanges::parse("0");
+  claim.parts = LogParts::parse("0");
   claim.lease = 2s;
   world.append(kP0, world.broker_now(), encode_record(claim));
   world.pass(1s);
@@ -204,7 +204,7 @@ TEST(ClaimsBeside, after_a_gap_it_claims_anew_and_above_what_it_knew) {
   Record foreign;
   foreign.id = ProcessId{77};
   foreign.inc = inc;
-  foreign.epochs = {{5000, *PartitionRanges::parse("0")}};
+  foreign.epochs = {{5000, *LogParts::parse("0")}};
   foreign.type = RecordType::renewal;
   foreign.lease = 9s;
   anew.append(kP0, anew.broker_now(), encode_record(foreign));
@@ -266,7 +266,7 @@ TEST(ClaimsBeside, who_cannot_read_the_log_joins_after_3_s_all_the_same) {
 
 TEST(ClaimsBeside, the_variation_stands_in_a_record_only_where_it_is_not_claimed) {
   Record record;
-  record.parts = PartitionRanges::parse("0");
+  record.parts = LogParts::parse("0");
   record.settings = options_of().core.settings;
   record.settings->mode = "exclusive";
   EXPECT_EQ(encode_record(record).find("variation"), std::string::npos);

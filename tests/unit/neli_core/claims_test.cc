@@ -176,7 +176,7 @@ TEST_P(OddClaims, rule_2_any_object_that_says_claim_and_this_lane_counts) {
 }
 
 std::string padded_claim(std::size_t bytes) {
-  return R"({"v":2,"t":"claim","lane":0,"parts":"0","mode":"of v2","more":")" +
+  return R"({"v":3,"t":"claim","lane":0,"lparts":"0","mode":"of v3","more":")" +
          std::string(bytes, 'x') + "\"}";
 }
 
@@ -184,24 +184,27 @@ INSTANTIATE_TEST_SUITE_P(
     , OddClaims,
     testing::Values(
         OddClaim{"bare", R"({"t":"claim","lane":0})", true},
-        OddClaim{"v2_of_2_KB_with_unknown_mode", padded_claim(2048), true},
+        OddClaim{"v3_of_2_KB_with_unknown_mode", padded_claim(2048), true},
         OddClaim{"longer_than_64_KiB", padded_claim(70'000), true},
-        OddClaim{"unreadable_partitions", R"({"t":"claim","lane":0,"parts":{"v2":[7]}})", true},
-        OddClaim{"partitions_as_a_number", R"({"t":"claim","lane":0,"parts":0})", true},
-        OddClaim{"partitions_out_of_bounds", R"({"t":"claim","lane":0,"parts":"3-99999"})", true},
-        OddClaim{"id_as_a_number", R"({"t":"claim","lane":0,"parts":"0","id":1})", true},
-        OddClaim{"negative_lease", R"({"t":"claim","lane":0,"parts":"0","lease_ms":-5})", true},
-        OddClaim{"nested", R"({"t":"claim","lane":0,"parts":"0","x":)" + std::string(200, '[') +
-                               std::string(200, ']') + "}", true},
-        OddClaim{"invalid_utf8", "{\"t\":\"claim\",\"lane\":0,\"parts\":\"0\",\"by\":\"\xff\"}",
+        OddClaim{"unreadable_partitions", R"({"t":"claim","lane":0,"lparts":{"v3":[7]}})", true},
+        OddClaim{"partitions_as_a_number", R"({"t":"claim","lane":0,"lparts":0})", true},
+        OddClaim{"partitions_out_of_bounds", R"({"t":"claim","lane":0,"lparts":"3-99999"})", true},
+        OddClaim{"id_as_a_number", R"({"t":"claim","lane":0,"lparts":"0","id":1})", true},
+        OddClaim{"version_1_of_other_partitions", R"({"v":1,"t":"claim","lane":0,"parts":"1"})",
                  true},
-        OddClaim{"readable_partitions_of_others", R"({"t":"claim","lane":0,"parts":"1-3"})", false},
-        OddClaim{"another_lane", R"({"t":"claim","lane":1,"parts":"0"})", false},
-        OddClaim{"no_lane", R"({"t":"claim","parts":"0"})", false},
-        OddClaim{"lane_as_a_string", R"({"t":"claim","lane":"0","parts":"0"})", false},
-        OddClaim{"another_type", R"({"t":"CLAIM","lane":0,"parts":"0"})", false},
+        OddClaim{"negative_lease", R"({"t":"claim","lane":0,"lparts":"0","lease_ms":-5})", true},
+        OddClaim{"nested", R"({"t":"claim","lane":0,"lparts":"0","x":)" + std::string(200, '[') +
+                               std::string(200, ']') + "}", true},
+        OddClaim{"invalid_utf8", "{\"t\":\"claim\",\"lane\":0,\"lparts\":\"0\",\"by\":\"\xff\"}",
+                 true},
+        OddClaim{"readable_partitions_of_others", R"({"t":"claim","lane":0,"lparts":"1-3"})",
+                 false},
+        OddClaim{"another_lane", R"({"t":"claim","lane":1,"lparts":"0"})", false},
+        OddClaim{"no_lane", R"({"t":"claim","lparts":"0"})", false},
+        OddClaim{"lane_as_a_string", R"({"t":"claim","lane":"0","lparts":"0"})", false},
+        OddClaim{"another_type", R"({"t":"CLAIM","lane":0,"lparts":"0"})", false},
         OddClaim{"no_object", R"(["t","claim","lane",0])", false},
-        OddClaim{"no_json", R"({"t":"claim","lane":0,"parts":"0")", false}),
+        OddClaim{"no_json", R"({"t":"claim","lane":0,"lparts":"0")", false}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Rule2, unreadable_partitions_claim_every_partition_of_that_log_only) {
@@ -239,7 +242,7 @@ TEST(Rule2, a_claim_without_id_and_lease_counts_as_nobody_s_with_a_lease_of_T_st
   known.max_lease = 1500ms;
   rig.append(kLog, known);
   rig.run_for(3s);  // the horizon is over
-  rig.append(kLog, R"({"t":"claim","lane":0,"parts":"0"})");
+  rig.append(kLog, R"({"t":"claim","lane":0,"lparts":"0"})");
   rig.settle();
   const LocalTime read = rig.now();
   rig.run_for(10ms);

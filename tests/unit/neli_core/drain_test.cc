@@ -221,7 +221,7 @@ TEST(Rule4, non_exclusive_says_that_it_leads_with_the_new_epoch_before_it_releas
   EXPECT_EQ(releases.back().epochs[0].claim_offset, old.offset);
   const auto renewals = a.records(RecordType::renewal);
   const auto leads = std::find_if(renewals.begin(), renewals.end(), [&](const Record& renewal) {
-    return renewal.epochs[0].claim_offset == now.offset && renewal.leading.contains(kP0);
+    return renewal.epochs[0].claim_offset == now.offset && renewal.leading.contains(kP0, 1);
   });
   ASSERT_NE(leads, renewals.end());
   EXPECT_LT(leads->seq, releases.back().seq);

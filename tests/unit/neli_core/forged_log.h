@@ -18,8 +18,8 @@ namespace neliroute::forged {
 inline constexpr std::int64_t kInc = 1'000;
 inline constexpr std::int64_t kBase = 1'700'000'000'000;
 
-inline PartitionRanges ranges(const std::string& text) {
-  return text.empty() ? PartitionRanges{} : PartitionRanges::parse(text).value();
+inline LogParts ranges(const std::string& text, std::uint32_t logs = 1) {
+  return LogParts::of(PartitionRanges::parse(text).value().to_vector(), logs);
 }
 
 /// One process that writes, honest or not.
@@ -48,15 +48,15 @@ struct Forger {
   }
   Record claim(const std::string& parts) {
     Record record = header(RecordType::claim);
-    record.parts = ranges(parts);
+    record.parts = ranges(parts, logs);
     return record;
   }
   Record renewal(std::int64_t epoch, const std::string& parts, const std::string& leading,
                  const std::string& draining = "") {
     Record record = header(RecordType::renewal);
-    record.epochs = {{epoch, ranges(parts)}};
-    record.leading = ranges(leading);
-    record.draining = ranges(draining);
+    record.epochs = {{epoch, ranges(parts, logs)}};
+    record.leading = ranges(leading, logs);
+    record.draining = ranges(draining, logs);
     return record;
   }
   Record leads(std::int64_t epoch, const std::string& parts) {
@@ -68,7 +68,7 @@ struct Forger {
   Record looks(std::int64_t epoch, const std::string& parts) { return renewal(epoch, parts, ""); }
   Record release(std::int64_t epoch, const std::string& parts) {
     Record record = header(RecordType::release);
-    record.epochs = {{epoch, ranges(parts)}};
+    record.epochs = {{epoch, ranges(parts, logs)}};
     return record;
   }
 };

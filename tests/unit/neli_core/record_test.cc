@@ -20,14 +20,14 @@ Record full_record(RecordType type) {
   record.inc = 1'700'000'000'123;
   record.max_inc = 1'700'000'000'456;
   if (type == RecordType::claim) {
-    record.parts = PartitionRanges::parse("0-9,12");
+    record.parts = LogParts::parse("0-9,12");
   } else {
-    record.epochs = {{0, *PartitionRanges::parse("3")},
-                     {9'000'000'000'000'000'000, *PartitionRanges::parse("0-1,65535")}};
+    record.epochs = {{0, *LogParts::parse("3")},
+                     {9'000'000'000'000'000'000, *LogParts::parse("0-1,65535"), 7}};
   }
   if (type == RecordType::renewal) {
-    record.leading = *PartitionRanges::parse("0-1");
-    record.draining = *PartitionRanges::parse("3");
+    record.leading = *LogParts::parse("0-1");
+    record.draining = *LogParts::parse("3");
   }
   record.lease = 9000ms;
   record.max_lease = 600'000ms;
@@ -67,13 +67,14 @@ TEST(Record, stands_in_the_log_as_documented) {
   record.process = {"a", "a:1", {}};
   EXPECT_EQ(
       encode_record(record),
-      R"({"v":1,"t":"renewal","lane":7,"id":"fedcba9876543210","seq":4711,"inc":1700000000123,)"
-      R"("max_inc":1700000000456,"parts":{"0":"3","9000000000000000000":"0-1,65535"},)"
+      R"({"v":2,"t":"renewal","lane":7,"id":"fedcba9876543210","seq":4711,"inc":1700000000123,)"
+      R"("max_inc":1700000000456,"lparts":{"0":"3","9000000000000000000":"0-1,65535"},)"
+      R"("incs":{"9000000000000000000":7},)"
       R"("leading":"0-1","draining":"3","lease_ms":9000,"max_ms":600000,"since":1700000000001,)"
       R"("by":"a","at":"a:1","group":"g","slots":1024,"partitions":64,"logs":4,"hash":"xxh3",)"
       R"("mode":"exclusive","tags":{}})");
   record = full_record(RecordType::claim);
-  EXPECT_NE(encode_record(record).find(R"("parts":"0-9,12")"), std::string::npos);
+  EXPECT_NE(encode_record(record).find(R"("lparts":"0-9,12")"), std::string::npos);
   EXPECT_EQ(encode_record(record).find("leading"), std::string::npos);
 }
 
@@ -104,24 +105,28 @@ TEST(Record, a_renewal_or_release_that_cannot_be_read_is_malformed) {
     const std::string head = R"({"t":")" + type + R"(","lane":0,)";
     const std::string id = R"("id":"0000000000000001",)";
     const std::vector<std::string> rests = {
-        R"("inc":1,"parts":{})",  // no id
-        R"("id":1,"inc":1,"parts":{})",  // a number
-        R"("id":"1","inc":1,"parts":{})",  // too short
-        R"("id":"000000000000000g","inc":1,"parts":{})",
-        R"("id":"0000000000000000","inc":1,"parts":{})",  // nobody
-        id + R"("parts":{})",  // no inc
-        id + R"("inc":"1","parts":{})",  // a string
-        id + R"("inc":9007199254740992,"parts":{})",  // too great
+        R"("inc":1,"lparts":{})",  // no id
+        R"("id":1,"inc":1,"lparts":{})",  // a number
+        R"("id":"1","inc":1,"lparts":{})",  // too short
+        R"("id":"000000000000000g","inc":1,"lparts":{})",
+        R"("id":"0000000000000000","inc":1,"lparts":{})",  // nobody
+        id + R"("lparts":{})",  // no inc
+        id + R"("inc":"1","lparts":{})",  // a string
+        id + R"("inc":9007199254740992,"lparts":{})",  // too great
         id + R"("inc":1)",  // no partitions
-        id + R"("inc":1,"parts":"0-3")",  // a claim's
-        id + R"("inc":1,"parts":{"-1":"0"})",
-        id + R"("inc":1,"parts":{"01":"0"})",
-        id + R"("inc":1,"parts":{"x":"0"})",
-        id + R"("inc":1,"parts":{"1 ":"0"})",
-        id + R"("inc":1,"parts":{"9223372036854775808":"0"})",
-        id + R"("inc":1,"parts":{"1":0})",
-        id + R"("inc":1,"parts":{"1":"65536"})",
-        id + R"("inc":1,"parts":{"1":"0-65535","2":"0"})",  // more than there are
+        id + R"("inc":1,"lparts":"0-3")",  // a claim's
+        id + R"("inc":1,"lparts":{"-1":"0"})",
+        id + R"("inc":1,"lparts":{"01":"0"})",
+        id + R"("inc":1,"lparts":{"x":"0"})",
+        id + R"("inc":1,"lparts":{"1 ":"0"})",
+        id + R"("inc":1,"lparts":{"9223372036854775808":"0"})",
+        id + R"("inc":1,"lparts":{"1":0})",
+        id + R"("inc":1,"lparts":{"1":"65536"})",
+        id + R"("inc":1,"lparts":{"1":"0-65535","2":"0"})",  // more than there are
+        id + R"("inc":1,"parts":{"1":"0"})",  // version 1, but does not say so
+        id + R"("inc":1,"lparts":{"1":"0"},"incs":[1])",
+        id + R"("inc":1,"lparts":{"1":"0"},"incs":{"1":"2"})",
+        id + R"("inc":1,"lparts":{"1":"0"},"incs":{"1":9007199254740992})",
     };
     for (const std::string& rest : rests) {
       EXPECT_EQ(ignored(head + rest + "}"), Ignored::malformed) << head << rest;
@@ -132,7 +137,7 @@ TEST(Record, a_renewal_or_release_that_cannot_be_read_is_malformed) {
 // What a reader does for one is a search among the others: 50,000 cost it 6 s.
 TEST(Record, a_partition_is_named_under_few_epochs) {
   const auto named_under = [](int epochs, const std::string& parts) {
-    std::string value = R"({"t":"release","lane":0,"id":"0000000000000001","inc":1,"parts":{)";
+    std::string value = R"({"t":"release","lane":0,"id":"0000000000000001","inc":1,"lparts":{)";
     for (int i = 0; i < epochs; ++i) {
       value += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":\"" + parts + "\"";
     }
@@ -145,8 +150,9 @@ TEST(Record, a_partition_is_named_under_few_epochs) {
 
 TEST(Record, a_claim_counts_whatever_else_is_wrong_with_it) {
   const Record record = decoded(
-      R"({"t":"claim","lane":0,"v":"two","id":[],"seq":-1,"inc":1e99,"parts":["0"],"lease_ms":"9",)"
-      R"("max_ms":-1,"since":0.5,"by":7,"at":null,"group":"g","slots":-1,"tags":["a"]})");
+      R"({"t":"claim","lane":0,"v":"two","id":[],"seq":-1,"inc":1e99,"lparts":["0"],)"
+      R"("lease_ms":"9","max_ms":-1,"since":0.5,"by":7,"at":null,"group":"g","slots":-1,)"
+      R"("tags":["a"]})");
   EXPECT_EQ(record.type, RecordType::claim);
   EXPECT_EQ(record.id, kNobody);
   EXPECT_EQ(record.seq, 0u);
@@ -157,6 +163,48 @@ TEST(Record, a_claim_counts_whatever_else_is_wrong_with_it) {
   EXPECT_FALSE(record.since);
   EXPECT_FALSE(record.settings);
   EXPECT_EQ(record.process, ProcessInfo{});
+}
+
+TEST(Record, each_claim_that_is_named_has_its_own_inc_or_the_record_s) {
+  const Record record = decoded(
+      R"({"t":"release","lane":0,"id":"0000000000000001","inc":5,)"
+      R"("lparts":{"10":"0","20":"1"},"incs":{"20":4,"30":9}})");
+  ASSERT_EQ(record.epochs.size(), 2u);
+  EXPECT_EQ(epoch_of(record, record.epochs[0]), (Epoch{5, 10}));
+  EXPECT_EQ(epoch_of(record, record.epochs[1]), (Epoch{4, 20}));
+  EXPECT_EQ(greatest_named_inc(record), 5) << "what is not named counts for nothing";
+}
+
+TEST(Record, an_inc_that_cannot_be_is_none_wherever_it_stands) {
+  Record record = full_record(RecordType::renewal);
+  const BrokerTime stamped{milliseconds{1'700'000'000'000}};
+  EXPECT_TRUE(names_possible_epochs(record, stamped));
+  record.epochs[1].inc = inc_limit(stamped) + 1;
+  EXPECT_FALSE(names_possible_epochs(record, stamped));
+  EXPECT_EQ(greatest_inc_in(record, stamped), record.max_inc);
+}
+
+TEST(Record, a_renewal_that_holds_nothing_is_one) {
+  Record record = full_record(RecordType::renewal);
+  record.epochs.clear();
+  record.leading = record.draining = {};
+  EXPECT_NE(encode_record(record).find(R"("lparts":{},)"), std::string::npos);
+  EXPECT_EQ(decoded(encode_record(record)), record);
+}
+
+TEST(Record, of_version_1_is_read_who_lives_and_with_which_settings) {
+  for (const std::string type : {"renewal", "release"}) {
+    const Record record = decoded(
+        R"({"v":1,"t":")" + type + R"(","lane":0,"id":"0000000000000001","inc":5,"since":7,)"
+        R"("parts":{"1":"0-3"},"leading":"0-3","draining":"","group":"g","slots":1,)"
+        R"("partitions":2,"logs":3,"hash":"h","mode":"m"})");
+    EXPECT_EQ(record.version, 1);
+    EXPECT_TRUE(record.epochs.empty());
+    EXPECT_TRUE(record.leading.empty()) << "in another unit";
+    EXPECT_EQ(record.since, 7);
+    EXPECT_TRUE(record.settings);
+  }
+  EXPECT_FALSE(decoded(R"({"v":1,"t":"claim","lane":0,"parts":"0"})").parts) << "of everything";
 }
 
 TEST(Record, numbers_as_strings_are_not_numbers) {
@@ -177,7 +225,7 @@ TEST(Record, a_lease_above_10_minutes_counts_as_10_minutes) {
 }
 
 TEST(Record, a_claim_longer_than_64_KiB_or_of_deep_nesting_counts) {
-  const std::string head = R"({"t":"claim","lane":3,"parts":"5","more":)";
+  const std::string head = R"({"t":"claim","lane":3,"lparts":"5","more":)";
   EXPECT_EQ(decoded(head + "\"" + std::string(1'000'000, 'x') + "\"}").lane, Lane{3});
   EXPECT_EQ(decoded(head + std::string(250, '[') + std::string(250, ']') + "}").lane, Lane{3});
 }
@@ -189,13 +237,13 @@ TEST(Record, nesting_without_end_is_refused_without_a_stack_overflow) {
 }
 
 TEST(Record, unknown_fields_are_ignored_and_the_last_of_equal_ones_counts) {
-  const auto record = decoded(R"({"t":"claim","lane":0,"parts":"1","lane":2,"new":{"a":[1]}})");
+  const auto record = decoded(R"({"t":"claim","lane":0,"lparts":"1","lane":2,"new":{"a":[1]}})");
   EXPECT_EQ(record.lane, Lane{2});
 }
 
 TEST(Record, states_that_cannot_be_read_are_looking) {
   const Record record = decoded(
-      R"({"t":"renewal","lane":0,"id":"0000000000000001","inc":1,"parts":{"1":"0-3"},)"
+      R"({"t":"renewal","lane":0,"id":"0000000000000001","inc":1,"lparts":{"1":"0-3"},)"
       R"("leading":["0"],"draining":"3-1"})");
   EXPECT_TRUE(record.leading.empty());
   EXPECT_TRUE(record.draining.empty());
@@ -223,7 +271,7 @@ TEST(Record, mutated_records_are_read_without_harm) {
     corpus.push_back(encode_record(full_record(type)));
   }
   const std::string tokens[] = {"\"", "{", "}", "[", "]", ":", ",", "-", "0", "9223372036854775807",
-                                "1e400", "null", "\\u0000", "\xff", "\"parts\":", "65535-65536"};
+                                "1e400", "null", "\\u0000", "\xff", "\"lparts\":", "65535-65536"};
   std::size_t records = 0;
   for (int i = 0; i < 20'000; ++i) {
     std::string text = corpus[draw(corpus.size())];

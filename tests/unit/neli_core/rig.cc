@@ -119,7 +119,7 @@ Record record_of(RecordType type, std::uint64_t id) {
 
 Record claim_of(std::uint64_t id, const std::string& parts, std::int64_t inc) {
   Record record = record_of(RecordType::claim, id);
-  record.parts = PartitionRanges::parse(parts);
+  record.parts = LogParts::parse(parts);
   record.inc = inc;
   return record;
 }
@@ -128,16 +128,16 @@ Record renewal_of(std::uint64_t id, const Epoch& epoch, const std::string& parts
                   const std::string& leading, const std::string& draining) {
   Record record = record_of(RecordType::renewal, id);
   record.inc = epoch.inc;
-  record.epochs = {{epoch.offset, *PartitionRanges::parse(parts)}};
-  record.leading = *PartitionRanges::parse(leading);
-  record.draining = *PartitionRanges::parse(draining);
+  record.epochs = {{epoch.offset, *LogParts::parse(parts)}};
+  record.leading = *LogParts::parse(leading);
+  record.draining = *LogParts::parse(draining);
   return record;
 }
 
 Record release_of(std::uint64_t id, const Epoch& epoch, const std::string& parts) {
   Record record = record_of(RecordType::release, id);
   record.inc = epoch.inc;
-  record.epochs = {{epoch.offset, *PartitionRanges::parse(parts)}};
+  record.epochs = {{epoch.offset, *LogParts::parse(parts)}};
   return record;
 }
 

@@ -53,5 +53,25 @@ TEST(SettingsAgreementTest, who_comes_again_after_it_was_forgotten_counts_again)
       << "it is junior to who came before it";
 }
 
+TEST(SettingsAgreementTest, who_writes_records_of_version_1_differs) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  Record newer = said_by(2, 64);
+  newer.version = kRecordVersion + 1;
+  agreement.note(newer, 1s, kStart, true);
+  EXPECT_FALSE(agreement.conflict(std::nullopt, kStart)) << "it can be read";
+  Record older = said_by(1, 64);
+  older.version = 1;
+  agreement.note(older, 1s, kStart, true);
+  const auto conflict = agreement.conflict(std::nullopt, kStart);
+  ASSERT_TRUE(conflict);
+  EXPECT_EQ(conflict->code(), Errc::settings_conflict);
+  EXPECT_NE(conflict->message().find("version of records is 2 here, but 1 in the running group "
+                                     "(process p1)"),
+            std::string::npos)
+      << conflict->message();
+  agreement.note(said_by(1, 64), 1s, kStart, true);  // the same one, updated
+  EXPECT_FALSE(agreement.conflict(std::nullopt, kStart));
+}
+
 }  // namespace
 }  // namespace neliroute

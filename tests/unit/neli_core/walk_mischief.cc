@@ -139,11 +139,11 @@ void Walk::odd_claim() {
   std::int64_t inc = 0;
   for (const auto& stored : logs_[log].records) {
     const auto* record = std::get_if<Record>(&stored->value);
-    if (record != nullptr) inc = std::max({inc, record->inc, record->max_inc});
+    if (record != nullptr) inc = std::max({inc, greatest_named_inc(*record), record->max_inc});
   }
   static const char* const kRests[] = {
-      R"(})", R"(,"v":2,"parts":{"p":[1]},"mode":"odd"})",
-      R"(,"v":2,"id":"00000000000000aa","parts":"0","lease_ms":250})"};
+      R"(})", R"(,"v":3,"lparts":{"p":[1]},"mode":"odd"})",
+      R"(,"v":3,"id":"00000000000000aa","lparts":"0","lease_ms":250})"};
   append(log, decode_record(R"({"t":"claim","lane":0,"inc":)" + std::to_string(inc) +
                             kRests[between(0, 2)]));
 }

@@ -93,7 +93,7 @@ TEST(Induction, what_is_of_the_other_variation_changes_nothing) {
 }
 
 TEST(Record, an_integer_that_nobody_can_hold_is_unreadable) {
-  const std::string head = R"({"v":1,"t":"renewal","lane":0,"id":"00000000000000ab","parts":{},)";
+  const std::string head = R"({"v":2,"t":"renewal","lane":0,"id":"00000000000000ab","lparts":{},)";
   const auto decoded = [&](const std::string& inc) {
     return decode_record(head + R"("seq":1,"lease_ms":1000,"max_ms":1000,"inc":)" + inc + "}");
   };

@@ -3,8 +3,9 @@
 namespace neliroute::testing_records {
 namespace {
 
-PartitionRanges ranges(const std::string& text) {
-  return text.empty() ? PartitionRanges{} : PartitionRanges::parse(text).value();
+// Of partitions, of which those of the other log than the record's are nobody's concern.
+LogParts ranges(const std::string& text) {
+  return LogParts::of(PartitionRanges::parse(text).value().to_vector(), 2);
 }
 
 }  // namespace
