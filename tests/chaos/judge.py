@@ -187,21 +187,30 @@ class Judge:
                 return until
             until = later
 
-    def is_planned(self, gap):
-        """Whether one gave it up to another one's claim, who waited for no more than the release.
+    def handover_limit(self, gap):
+        """How long a planned move in exclusive mode may leave the partition unowned: one gave it up
+        to another one's claim. Zero: it was none.
 
-        So it is at every planned move in exclusive mode: claim, release, and each is read.
+        A successor that was stopped or cut off reads what others wrote meanwhile when it is back;
+        a lease of somebody who did not release counts from then (rule 6 a).
         """
-        before = [one for one in self.led.get(gap.partition, ())
-                  if abs(one.end - gap.start) <= SAME_INSTANT]
-        return (self.exclusive and gap.seconds <= self.handover
-                and any(one.reason in PLANNED for one in before))
+        near = self.led.get(gap.partition, ())
+        planned = any(one.reason in PLANNED and abs(one.end - gap.start) <= SAME_INSTANT
+                      for one in near)
+        if not (self.exclusive and planned):
+            return 0.0
+        end = gap.start + gap.seconds
+        successors = {one.process for one in near if abs(one.start - end) <= SAME_INSTANT}
+        late = any(successors & set(fault.owners) and fault.begin <= end
+                   and gap.start <= fault.over() + self.lease for fault in self.faults)
+        return self.handover + (self.lease if late else 0.0)
 
     def verdict(self, gap):
         """(what is wrong or "", the faults that explain it, the limit in seconds)."""
         explaining = self.explaining(gap)
         if not explaining:
-            return "" if self.is_planned(gap) else "unexplained", [], self.handover
+            limit = self.handover_limit(gap)
+            return "" if gap.seconds <= limit else "unexplained", [], limit
         limit = self.until(gap, explaining) - gap.start
         return "too long" if gap.seconds > limit else "", explaining, limit
 

@@ -218,6 +218,16 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(self.kinds(self.handed_over(judge.HANDOVER + 0.1, mode="exclusive")),
                          ["unexplained gap by log", "unexplained gap by witness"])
 
+    def test_a_successor_that_was_paused_may_wait_a_lease_longer_in_exclusive_mode(self):
+        limit = judge.HANDOVER + LEASE
+        for gap, kinds in ((limit - 0.1, []),
+                           (limit + 0.1, ["unexplained gap by log", "unexplained gap by witness"])):
+            run = self.handed_over(gap, mode="exclusive")
+            run.owner("b", pauses=[[5.0, 9.0]])
+            run.led("b", 0, 10.0 + gap, None, 2)
+            run.fault("pause", 5.0, 9.0, ["b"])
+            self.assertEqual(self.kinds(run), kinds)
+
     def test_a_lapse_without_a_fault_is_found_in_exclusive_mode(self):
         run = self.forge(mode="exclusive")
         run.led("a", 0, 0.0, 10.0, 1, reason="lapsed")
