@@ -65,7 +65,7 @@ class Audit(case.KafkaCase):
         newer, = produce(topic, 0, forged("claim", 1, 2, "0"))
         early, = produce(topic, 0, forged("renewal", 2, 2, {str(newer): "0"}, leading="0",
                                           draining=""))
-        own, = produce(topic, 0, forged("claim", 3, 1, "1")  # partition 4)
+        own, = produce(topic, 0, forged("claim", 3, 1, "1"))  # partition 4
         both, = produce(topic, 0, forged("renewal", 4, 1, {str(claim): "0", str(own): "1"},
                                          leading="0", draining=""))
         fallen, = produce(topic, 0, forged("claim", 3, 2, "0", inc=4))
