@@ -15,9 +15,10 @@ namespace asio = boost::asio;
 
 // On any thread, as often as you like: no lock, no I/O.
 void serve(const neliroute::Router& router, const std::string& key) {
-  if (const auto lease = router.acquire(router.slot_of(key))) {
-    // Do the work here, and hand lease->epoch to the store, which refuses one that is older.
-    std::cout << key << ": served here, epoch " << to_string(lease->epoch) << std::endl;
+  if (const auto work = router.begin(router.slot_of(key))) {
+    // Do the work here: while `work` lives, who takes the slot over waits for it, at most until the
+    // lease ends. Hand work.epoch() to the store, which refuses one that is older.
+    std::cout << key << ": served here, epoch " << to_string(work.epoch()) << std::endl;
   } else if (const auto route = router.route(key); route.verdict == neliroute::Verdict::remote) {
     std::cout << key << ": ask " << route.endpoint() << std::endl;
   } else {
@@ -40,7 +41,9 @@ int main(int count, char** arguments) {
   }
   neliroute::Router& router = **opened;
   router.on_transition([](const neliroute::Transition& change, neliroute::BarrierToken) {
-    // acquired: load what the partition needs. stopped: finish, then let the token go.
+    // acquired: have what the partition needs loaded, elsewhere: nothing is renewed while a handler
+    // runs, so all calls in one go must take less than an interval. stopped: what was begun is
+    // waited for by itself; who has more to finish keeps the token.
     std::clog << to_string(change.kind) << " partition " << change.partition.value() << '\n';
   });
   int status = 0;

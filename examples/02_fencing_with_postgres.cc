@@ -2,7 +2,7 @@
 //   02_fencing_with_postgres HOST:PORT BROKERS DATABASE [unfenced]
 // Each line on stdin, "KEY AMOUNT", adds to a balance that the key's owner keeps in memory.
 //
-// acquire() tells who owns a key now, not when the write arrives: a process may be stopped in
+// begin() tells who owns a key now, not when the write arrives: a process may be stopped in
 // between and wake up when another has long taken over. So every row keeps the epoch of its last
 // owner, and refuses a lower one in the very statement that writes. Reading must do so too (take),
 // or a late write of the old owner slips in between what the new one read and its own first write.
@@ -65,17 +65,18 @@ class Teller {
   Teller(const neliroute::Router& router, Store& store) : router_(router), store_(store) {}
 
   std::string add(const std::string& key, std::int64_t amount) {
-    const auto lease = router_.acquire(router_.slot_of(key));
-    if (!lease) return "ask " + std::string(router_.route(key).endpoint());
+    // Who takes the key over waits until this is written, but not longer than the lease.
+    const auto work = router_.begin(router_.slot_of(key));
+    if (!work) return "ask " + std::string(router_.route(key).endpoint());
     Balance& known = known_[key];
     // What was read under another epoch may have been changed by others since.
-    if (known.epoch != lease->epoch) {
-      const auto balance = store_.take(key, lease->epoch);
+    if (known.epoch != work.epoch()) {
+      const auto balance = store_.take(key, work.epoch());
       if (!balance) return refused(key);
-      known = {lease->epoch, *balance};
+      known = {work.epoch(), *balance};
     }
     // Whatever happens to this process from here on, the store has the last word.
-    if (!store_.write(key, lease->epoch, known.amount + amount)) return refused(key);
+    if (!store_.write(key, work.epoch(), known.amount + amount)) return refused(key);
     known.amount += amount;
     return "balance " + std::to_string(known.amount);
   }

@@ -29,6 +29,13 @@ std::shared_ptr<LeaseVector> leases_of(const EngineParts& parts) {
                     : std::make_shared<LeaseVector>(parts.directory.partitions);
 }
 
+std::shared_ptr<WorkGate> gate_of(std::shared_ptr<const LeaseVector> leases,
+                                  std::shared_ptr<const std::weak_ptr<Engine>> ended_for) {
+  return WorkGate::make(std::move(leases), [ended_for = std::move(ended_for)] {
+    if (const auto engine = ended_for->lock()) engine->on_work_ended();
+  });
+}
+
 }  // namespace
 
 Engine::Engine(EngineParts parts)
@@ -40,17 +47,26 @@ Engine::Engine(EngineParts parts)
       view_(parts.self, core_ ? core_->leases() : leases_of(parts), parts.directory.logs),
       observers_(parts.directory.partitions),
       meter_(parts.self.id, parts.directory.lane, parts.directory.logs),
+      work_ended_for_(std::make_shared<std::weak_ptr<Engine>>()),
+      gate_(core_ ? gate_of(core_->leases(), work_ended_for_) : nullptr),
+      stopped_(gate_),
       agreement_(parts.settings, parts.directory.lane, /*member=*/false),
       settings_(std::move(parts.settings)),
       log_(std::move(parts.log)),
       clock_(std::move(parts.clock)),
+      handlers_(clock_, parts.interval),
       self_(std::make_shared<const Peer>(std::move(parts.self))),
       log_count_(parts.directory.logs),
       lease_(parts.directory.lease),
       ends_at_start_(parts.directory.logs, 0),
       silences_(parts.directory.logs, Silence::unknown) {}
 
+Engine::~Engine() {
+  if (gate_) gate_->retire();
+}
+
 void Engine::start() {
+  *work_ended_for_ = weak_from_this();
   boost::asio::post(strand_, [self = shared_from_this()] {
     if (self->closed_) return;
     for (std::uint32_t l = 0; l < self->log_count_; ++l) {
@@ -178,10 +194,6 @@ void Engine::tell_silence(LocalTime now) {
   tell_observers(now);
 }
 
-void Engine::tell_change(Partition partition) const {
-  if (on_change_ && !abandoned_) on_change_(partition);
-}
-
 Observers::Seen Engine::look(Partition partition, LocalTime now) const {
   const Hint& hint = directory_.hint(partition);
   const Route route = view_.look(Slot{partition.value()}, now);
@@ -238,6 +250,7 @@ void Engine::carry_out(LocalTime now) {
   publish(ready.transitions);
   tell_observers(now);
   tell(ready.transitions);
+  abandon_work(now);
   if (closed_) return;
   if (ready.rebalances_done > 0) ledger_->finish_rebalances(ready.rebalances_done);
   if (ready.broadcast) ledger_->broadcast();
@@ -250,6 +263,8 @@ void Engine::carry_out(LocalTime now) {
   if (ready.refused) fail(*ready.refused);
   watch_silence(now);
   tell_silence(now);
+  tell_ready(now);
+  end_turn();
   if (ready.closed) {
     close_ledger();
   } else {
@@ -259,6 +274,7 @@ void Engine::carry_out(LocalTime now) {
 
 // Readers see it before the application is told.
 void Engine::publish(const std::vector<Transition>& transitions) {
+  if (gate_) stopped_.publish(transitions);
   for (const Transition& t : transitions) {
     observers_.touch(t.partition);
     if (t.kind == TransitionKind::acquired) {
@@ -289,82 +305,6 @@ void Engine::publish(const std::vector<Transition>& transitions) {
     observers_.touch(p);
     tell_change(p);
   }
-}
-
-void Engine::tell(const std::vector<Transition>& transitions) {
-  for (const Transition& t : transitions) {
-    BarrierToken token;
-    if (t.kind == TransitionKind::stopped) {
-      token = BarrierToken([weak = weak_from_this(), p = t.partition, epoch = t.epoch] {
-        const auto self = weak.lock();
-        if (!self) return;
-        // Never from inside the handler: the state machine is not to be re-entered.
-        boost::asio::post(self->strand_, [self, p, epoch] { self->on_barrier_done({p, epoch}); });
-      });
-    }
-    if (!abandoned_) observers_.tell_transition(t);
-    if (on_transition_ && !abandoned_) on_transition_(t, std::move(token));
-  }
-}
-
-// Partitions stop together, and their barriers end together: their releases share a record.
-void Engine::on_barrier_done(const BarrierDone& done) {
-  barriers_done_.push_back(done);
-  if (barriers_done_.size() > 1) return;
-  boost::asio::post(strand_, [self = shared_from_this()] {
-    const auto all = std::exchange(self->barriers_done_, {});
-    if (self->closed_) return;
-    const LocalTime now = self->no_earlier(self->clock_());
-    self->directory_.tick(now);
-    for (const BarrierDone& one : all) self->step(one, now);
-    self->carry_out(now);
-  });
-}
-
-void Engine::set_transition_handler(TransitionHandler handler) {
-  boost::asio::post(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-    self->on_transition_ = std::move(handler);
-    self->replay_leading();
-  });
-}
-
-// Who asks late hears of what is led already.
-void Engine::replay_leading() {
-  if (!core_ || !on_transition_ || abandoned_) return;
-  const LocalTime now = clock_();
-  for (std::uint32_t i = 0; i < core_->leases()->size(); ++i) {
-    const Partition p{i};
-    const RoleState state = core_->role_state(p);
-    if (state != RoleState::leading && state != RoleState::draining) continue;
-    if (abandoned_ || !on_transition_) return;
-    const Epoch epoch = *core_->epoch(p);
-    on_transition_({TransitionKind::acquired, p, epoch, now, StopReason::none, kNever}, {});
-    if (state == RoleState::draining) {
-      on_transition_({TransitionKind::draining, p, epoch, now, StopReason::none, kNever}, {});
-    }
-  }
-}
-
-void Engine::set_change_handler(ChangeHandler handler) {
-  boost::asio::post(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-    self->on_change_ = std::move(handler);
-  });
-}
-
-void Engine::set_failure_handler(FailureHandler handler) {
-  boost::asio::post(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-    self->on_failure_ = std::move(handler);
-    const bool asked = self->on_failure_ && !self->abandoned_;
-    if (self->failure_ && asked) self->on_failure_(*self->failure_);
-  });
-}
-
-void Engine::fail(const Error& error) {
-  if (failure_) return;
-  failure_ = error;
-  closing_ = true;
-  if (!abandoned_) observers_.tell_failure(error);
-  if (on_failure_ && !abandoned_) on_failure_(error);
 }
 
 void Engine::drain(milliseconds bound, std::function<void()> done) {
@@ -425,6 +365,8 @@ void Engine::close_ledger() {
   const LocalTime now = no_earlier(clock_());
   for (std::uint32_t l = 0; l < log_count_; ++l) directory_.on(GapFound{Log{l}}, now);
   publish({});
+  if (gate_) gate_->close_all();
+  ready_.complete_all(Errc::closed);
   for (std::uint32_t p = 0; p < view_.partition_count(); ++p) observers_.touch(Partition{p});
   tell_observers(now);
   // The timer keeps this object alive, not the ledger, which is a part of it: should the executor
@@ -453,8 +395,8 @@ void Engine::on_timer() {
 
 void Engine::arm() {
   LocalTime next = directory_.next_expiry();
-  next = std::min(next, core_ ? core_->next_deadline() : next_probe_);
-  const bool watched = on_change_ || !observers_.empty();
+  next = std::min({next, core_ ? core_->next_deadline() : next_probe_, stopped_.next_deadline()});
+  const bool watched = on_change_ || !observers_.empty() || ready_.awaited();
   for (std::uint32_t l = 0; watched && l < log_count_; ++l) {
     if (silences_[l] == Silence::unknown) continue;
     next = std::min(next, directory_.answering_until(Log{l}));

@@ -19,10 +19,14 @@
 #include "neli_core/result.h"
 #include "neli_core/settings_agreement.h"
 #include "router/directory.h"
+#include "router/handler_watch.h"
 #include "router/meter.h"
 #include "router/observers.h"
+#include "router/readiness.h"
 #include "router/route_view.h"
+#include "router/stopped_work.h"
 #include "router/transition.h"
+#include "router/work_gate.h"
 
 namespace neliroute {
 
@@ -42,15 +46,28 @@ struct EngineParts {
   std::function<void(const Notice&)> log;
   /// CLOCK_BOOTTIME; an argument so that tests can turn it.
   std::function<LocalTime()> clock;
+  /// How long handlers may hold the strand; zero: for ever.
+  milliseconds interval{0};
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
   explicit Engine(EngineParts parts);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
 
   // Any thread.
+  void on_work_ended();
   [[nodiscard]] const RouteView& view() const noexcept { return view_; }
+  /// Null: a watcher.
+  [[nodiscard]] const std::shared_ptr<WorkGate>& work() const noexcept { return gate_; }
   void start();
+  /// Calls it on the strand once every slot is known, or this process leads all that the group
+  /// assigned to it; with an error when that cannot be any more, or it was cancelled.
+  void when_ready(std::uint64_t id, ReadyHandler handler);
+  void cancel_ready(std::uint64_t id);
+  [[nodiscard]] std::uint64_t next_ready_id() noexcept { return ++ready_ids_; }
   void set_transition_handler(TransitionHandler handler);
   void set_change_handler(ChangeHandler handler);
   void set_failure_handler(FailureHandler handler);
@@ -84,7 +101,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void carry_out(LocalTime now);
   void publish(const std::vector<Transition>& transitions);
   void tell(const std::vector<Transition>& transitions);
-  void on_barrier_done(const BarrierDone& done);
+  void end_barriers();
+  void abandon_work(LocalTime now);
+  void tell_ready(LocalTime now);
+  void end_turn();
   void replay_leading();
   void fail(const Error& error);
   void log(const Notice& notice) const;
@@ -103,11 +123,18 @@ class Engine : public std::enable_shared_from_this<Engine> {
   RouteView view_;
   Observers observers_;
   Meter meter_;
+  /// This, for those who end work.
+  std::shared_ptr<std::weak_ptr<Engine>> work_ended_for_;
+  std::shared_ptr<WorkGate> gate_;
+  StoppedWork stopped_;
+  Readiness ready_;
+  std::atomic<std::uint64_t> ready_ids_ = 0;
   SettingsAgreement agreement_;
   mutable std::mutex settings_mutex_;
   Settings settings_;
   std::function<void(const Notice&)> log_;
   std::function<LocalTime()> clock_;
+  mutable HandlerWatch handlers_;
   TransitionHandler on_transition_;
   ChangeHandler on_change_;
   FailureHandler on_failure_;

@@ -47,6 +47,7 @@ enum class Count : std::uint8_t {
   stopped_gap,
   stopped_conflict,
   barriers_overdue,
+  work_abandoned,
   log_gaps,
   end,
 };
@@ -62,6 +63,8 @@ class Meter {
   void note(const Ready& ready, LocalTime now);
   /// A watcher's tail is restarted.
   void note_log_gap() { add(Count::log_gaps); }
+  /// Guards of work outlived their barrier's deadline.
+  void note_abandoned(std::uint32_t guards) { add(Count::work_abandoned, guards); }
   /// How long partitions had no owner, and two, when they moved.
   void note_gaps(std::span<const microseconds> gaps);
   void note_overlaps(std::span<const microseconds> overlaps);
@@ -84,6 +87,10 @@ class Meter {
   }
   [[nodiscard]] std::uint32_t assigned_partitions() const noexcept {
     return assigned_count_.load(std::memory_order_relaxed);
+  }
+  /// It was assigned some, and leads all of them. The strand.
+  [[nodiscard]] bool leads_all_assigned() const noexcept {
+    return !assigned_.empty() && awaited_.empty();
   }
   /// How long the lease still was when a renewal lengthened it.
   [[nodiscard]] const Timings& lease_margins() const noexcept { return lease_margins_; }

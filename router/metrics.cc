@@ -109,6 +109,8 @@ void add_membership(MetricFamilies& made, const Meter& meter) {
               {"conflict", Count::stopped_conflict}});
   made.counter("barriers_overdue_total", "Barriers that outlasted the lease");
   made.add(static_cast<double>(meter.count(Count::barriers_overdue)));
+  made.counter("work_abandoned_total", "Guards of work that outlived their lease");
+  made.add(static_cast<double>(meter.count(Count::work_abandoned)));
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 #include "router/router.h"
 
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
-#include <boost/asio/prefer.hpp>
 #include <utility>
 
+#include "router/completion.h"
 #include "router/open.h"
 
 namespace neliroute {
@@ -26,6 +23,7 @@ Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor execut
   router->engine_ = std::move(opened->engine);
   router->observable_ = std::move(opened->observable);
   router->view_ = &router->engine_->view();
+  router->gate_ = router->engine_->work().get();
   router->engine_->start();
   return router;
 }
@@ -44,6 +42,10 @@ Result<Lease> Router::acquire(Slot slot, LocalTime now) const {
   return Lease{route.epoch, now + route.valid_for};
 }
 
+Work Router::begin(Slot slot, LocalTime now) const {
+  return gate_->begin(view_->partition_of(slot), now);
+}
+
 std::vector<RouteCopy> Router::view(LocalTime now) const {
   return view_->look_at_all(now);
 }
@@ -58,16 +60,11 @@ void Router::on_failure(std::function<void(const Error&)> handler) {
 
 void Router::drain(milliseconds bound,
                    boost::asio::any_completion_handler<void(boost::system::error_code)> handler) {
-  // std::function wants a copyable target; the handler is called once all the same.
-  auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-  // Where it is to run may be an io_context that has nothing else to do until then.
-  auto executor = boost::asio::prefer(boost::asio::get_associated_executor(*shared),
-                                      boost::asio::execution::outstanding_work.tracked);
-  engine_->drain(bound, [shared, executor = std::move(executor)] {
-    boost::asio::dispatch(executor, [shared] {
-      std::move(*shared)(boost::system::error_code{});
-    });
-  });
+  engine_->drain(bound, [done = completion_of(std::move(handler))] { done({}); });
+}
+
+void Router::ready(boost::asio::any_completion_handler<void(boost::system::error_code)> handler) {
+  wait_until_ready(*engine_, std::move(handler));
 }
 
 }  // namespace neliroute

@@ -5,8 +5,8 @@
 //   if (!router) { std::cerr << router.error().message() << '\n'; return 2; }
 //   io.run();                                    // elsewhere: (*router)->route(key)
 //
-// Threads: route(), owns(), acquire(), slot_of(), view(): any thread, wait-free, no allocation (a
-//   thread's first call and view() apart). Everything else: any thread, carried out on one strand
+// Threads: route(), owns(), acquire(), begin(), slot_of(), view(): any thread, wait-free, no
+//   allocation (a thread's first call and view() apart). Everything else: any thread, carried out on one strand
 //   of the given executor. No thread is started but librdkafka's own and, with the classic group
 //   protocol, one that keeps its heartbeats going.
 // Units: LocalTime is CLOCK_BOOTTIME; the overloads without `now` read it (20 ns).
@@ -31,12 +31,14 @@
 #include "router/options.h"
 #include "router/route.h"
 #include "router/transition.h"
+#include "router/work.h"
 #include "slots/slot_space.h"
 
 namespace neliroute {
 
 class Engine;
 class RouteView;
+class WorkGate;
 
 class Router {
  public:
@@ -67,6 +69,11 @@ class Router {
   [[nodiscard]] Result<Lease> acquire(Slot slot, LocalTime now) const;
   [[nodiscard]] Result<Lease> acquire(Slot slot) const { return acquire(slot, boot_now()); }
 
+  /// Work for a slot: while it lives the partition's barrier does not end (router/work.h). False: not
+  /// the owner. Not counted as a lookup.
+  [[nodiscard]] Work begin(Slot slot, LocalTime now) const;
+  [[nodiscard]] Work begin(Slot slot) const { return begin(slot, boot_now()); }
+
   /// Whether this process leads role j: whoever leads partition j mod M does. A slot is a role that
   /// a key leads to; roles may as well be few and have names of their own, and their number may
   /// change at any time. Any thread.
@@ -85,6 +92,18 @@ class Router {
   void on_transition(TransitionHandler handler);
   /// Called on the strand once, when this process gives up: settings_conflict, barrier_stuck.
   void on_failure(std::function<void(const Error&)> handler);
+
+  /// Completes when every slot is known, or this process leads all that the group gave it. With an error when that cannot be any more:
+  /// closed, or what on_failure() tells. Cancellable: operation_aborted.
+  template <class Token>
+  auto async_ready(Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this](auto handler) {
+          ready(boost::asio::any_completion_handler<void(boost::system::error_code)>(
+              std::move(handler)));
+        },
+        token);
+  }
 
   /// For dashboards, metrics and the admin port, beside the handlers above.
   [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
@@ -109,6 +128,7 @@ class Router {
 
  private:
   Router(SlotSpace space) : space_(space) {}
+  void ready(boost::asio::any_completion_handler<void(boost::system::error_code)> handler);
   void drain(milliseconds bound,
              boost::asio::any_completion_handler<void(boost::system::error_code)> handler);
 
@@ -122,6 +142,7 @@ class Router {
   std::shared_ptr<Engine> engine_;
   std::optional<Observable> observable_;
   const RouteView* view_ = nullptr;
+  WorkGate* gate_ = nullptr;
 };
 
 }  // namespace neliroute

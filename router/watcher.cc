@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "router/completion.h"
 #include "router/open.h"
 
 namespace neliroute {
@@ -37,6 +38,10 @@ void Watcher::on_change(std::function<void(Partition)> handler) {
 
 void Watcher::on_failure(std::function<void(const Error&)> handler) {
   engine_->set_failure_handler(std::move(handler));
+}
+
+void Watcher::ready(boost::asio::any_completion_handler<void(boost::system::error_code)> handler) {
+  wait_until_ready(*engine_, std::move(handler));
 }
 
 void Watcher::close(std::function<void()> done) {

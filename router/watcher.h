@@ -5,7 +5,9 @@
 // Errors: open() returns what is wrong; later failures come to on_failure() and to the log.
 #pragma once
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -48,6 +50,17 @@ class Watcher {
   void on_change(std::function<void(Partition)> handler);
   /// Called on the strand once, if the running group has other slots, partitions, logs or hash.
   void on_failure(std::function<void(const Error&)> handler);
+  /// Completes when every slot is known. With an error when that cannot be any more:
+  /// closed, or what on_failure() tells. Cancellable: operation_aborted.
+  template <class Token>
+  auto async_ready(Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this](auto handler) {
+          ready(boost::asio::any_completion_handler<void(boost::system::error_code)>(
+              std::move(handler)));
+        },
+        token);
+  }
   /// For dashboards, metrics and the admin port, beside the handlers above.
   [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
   /// Closes; `done` is called on the strand.
@@ -58,6 +71,7 @@ class Watcher {
   [[nodiscard]] milliseconds lease() const noexcept { return lease_; }
 
  private:
+  void ready(boost::asio::any_completion_handler<void(boost::system::error_code)> handler);
   Watcher(SlotSpace space) : space_(space) {}
 
   SlotSpace space_;

@@ -6,6 +6,7 @@
 // hash_only    XXH3 of xxHash's own header, inlined: the baseline
 // slot_of      SlotSpace::slot_of, with 16,384 slots; slot_of_any: with 10,000
 // owns         key -> slot -> whether this process leads it
+// work         the same, with a guard that is begun and ended: Router::begin(slot, now)
 // route_*      key -> slot -> Route, as Router::route(key, now) does it
 // batch_*      64 keys at once, a key's share of it
 //
@@ -29,6 +30,7 @@
 
 #include "bench/lookup/ratio_reporter.h"
 #include "router/route_view.h"
+#include "router/work_gate.h"
 #include "slots/slot_space.h"
 
 namespace neliroute::bench {
@@ -49,6 +51,7 @@ class World {
   World(std::uint32_t processes, std::uint32_t partitions, bool local)
       : space_(SlotCount{std::max(kSlots, partitions)}),
         leases_(std::make_shared<LeaseVector>(partitions)),
+        gate_(WorkGate::make(leases_, [] {})),
         view_({kSelf, {"self", "10.0.0.1:7000", {}}}, leases_, 4) {
     for (std::uint32_t i = 0; i < processes; ++i) {
       peers_.push_back(std::make_shared<const Peer>(Peer{
@@ -61,6 +64,7 @@ class World {
       if (local) {
         leases_->set(Partition{p}, kNow + 1h, 1);
         view_.set_local(Partition{p}, Epoch{1, p}, 1);
+        gate_->open(Partition{p}, Epoch{1, p});
       } else {
         move(p);
       }
@@ -76,6 +80,9 @@ class World {
 
   [[nodiscard]] bool owns(std::string_view key) const {
     return view_.owns(space_.slot_of(key), kNow);
+  }
+  [[nodiscard]] Work work(std::string_view key) const {
+    return gate_->begin(view_.partition_of(space_.slot_of(key)), kNow);
   }
   [[nodiscard]] Route route(std::string_view key) const { return route(space_.slot_of(key)); }
   void route(std::span<const std::string_view> keys, std::span<Slot> slots) const {
@@ -107,6 +114,7 @@ class World {
 
   SlotSpace space_;
   std::shared_ptr<LeaseVector> leases_;
+  std::shared_ptr<WorkGate> gate_;
   RouteView view_;
   std::vector<PeerPtr> peers_;
   std::vector<Hint> hints_;
@@ -224,6 +232,10 @@ void add_routes(std::size_t key, const Worlds& worlds, bool with_cold) {
     return [world](std::string_view k) { return world->route(k); };
   };
   add("owns", key, condition, [local](std::string_view k) { return local->owns(k); });
+  add("work", key, condition, [local](std::string_view k) {
+    const Work work = local->work(k);
+    return static_cast<bool>(work);
+  });
   add("route_local", key, condition, route(local));
   add("route_remote", key, condition, route(remote));
   add_batch("batch_route", key, condition,

@@ -105,6 +105,7 @@ EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
                     core.settings,
                     [this](const Notice& notice) { notices.push_back(notice); },
                     [this] { return now; }};
+  parts.interval = core.interval;
   if (options.variation == Variation::broadcast) {
     BroadcastOptions broadcast;
     broadcast.core = std::move(core);

@@ -1,0 +1,23 @@
+// Asio's completion handlers, as the engine calls them. Private.
+//
+// Threads: what completion_of() returns: any, once.   Units: none.   Errors: none.
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/system/error_code.hpp>
+#include <functional>
+
+namespace neliroute {
+
+class Engine;
+
+using CompletionHandler = boost::asio::any_completion_handler<void(boost::system::error_code)>;
+
+/// Dispatches to the handler's own executor, which has work until then.
+[[nodiscard]] std::function<void(boost::system::error_code)> completion_of(
+    CompletionHandler handler);
+
+/// Engine::when_ready(), cancelled by the handler's own slot.
+void wait_until_ready(Engine& engine, CompletionHandler handler);
+
+}  // namespace neliroute
