@@ -20,7 +20,7 @@
 namespace neliroute {
 
 enum class TransitionKind {
-  acquired,         ///< leads from now on; again with a greater epoch: the same ownership goes on
+  acquired,         ///< leads from now on; again without `stopped`: see docs/operating.md, Fencing
   draining,         ///< still leads, until a successor does: prepare long transfers
   stopped,          ///< does not lead any more; finish, then answer with BarrierDone
   barrier_overdue,  ///< the barrier outlasted the lease: a successor may lead from now on

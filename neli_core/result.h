@@ -51,7 +51,7 @@ class [[nodiscard]] Error {
 [[noreturn]] void throw_exception_from_error(const Error& error,
                                              const boost::source_location& location);
 
-/// boost::system::result, but ignoring one does not compile.
+/// boost::system::result, but ignoring one warns, which -Werror makes an error.
 template <class T = void>
 class [[nodiscard]] Result : public boost::system::result<T, Error> {
  public:

@@ -179,11 +179,10 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
                          core.lease};
   if (!watcher) {
     observed.id = core.id;
-    observed.interval = core.interval;
+    observed.interval = parts.interval = core.interval;
     auto made = make_core(options, std::move(core), *facts, *timing);
     if (!made) return made.error();
     parts.core = std::move(*made);
-    parts.interval = *observed.interval;
     opened.leases = parts.core->leases();
   }
   opened.engine = std::make_shared<Engine>(std::move(parts));

@@ -79,7 +79,7 @@ struct RouteCopy {
 /// The right to act for a slot: check it before the act, and hand the epoch to the store.
 struct Lease {
   Epoch epoch;
-  LocalTime until;
+  LocalTime until;  ///< no promise: it may stop and a successor lead before; a Work is (begin())
 };
 
 }  // namespace neliroute

@@ -5,10 +5,10 @@
 //   if (!router) { std::cerr << router.error().message() << '\n'; return 2; }
 //   io.run();                                    // elsewhere: (*router)->route(key)
 //
-// Threads: route(), owns(), acquire(), begin(), slot_of(), view(): any thread, wait-free, no
-//   allocation (a thread's first call and view() apart). Everything else: any thread, carried out on one strand
-//   of the given executor. No thread is started but librdkafka's own and, with the classic group
-//   protocol, one that keeps its heartbeats going.
+// Threads: route(), owns(), acquire(), slot_of(), view(): any thread, wait-free, no allocation (a
+//   thread's first call and view() apart); begin(): the same, but lock-free. Everything else: any
+//   thread, carried out on one strand of the given executor. No thread is started but librdkafka's
+//   own and, with the classic group protocol, one that keeps its heartbeats going.
 // Units: LocalTime is CLOCK_BOOTTIME; the overloads without `now` read it (20 ns).
 // Errors: open() returns what is wrong; later failures come to on_failure() and to the log.
 // Paper: "Protocol definition", "Consistent hashing", "Use in continuously available systems".
@@ -69,8 +69,8 @@ class Router {
   [[nodiscard]] Result<Lease> acquire(Slot slot, LocalTime now) const;
   [[nodiscard]] Result<Lease> acquire(Slot slot) const { return acquire(slot, boot_now()); }
 
-  /// Work for a slot: while it lives the partition's barrier does not end (router/work.h). False: not
-  /// the owner. Not counted as a lookup.
+  /// Work for a slot: while it lives the partition's barrier does not end (router/work.h). False:
+  /// not the owner. Not counted as a lookup.
   [[nodiscard]] Work begin(Slot slot, LocalTime now) const;
   [[nodiscard]] Work begin(Slot slot) const { return begin(slot, boot_now()); }
 
@@ -89,12 +89,15 @@ class Router {
   [[nodiscard]] std::vector<RouteCopy> view(LocalTime now) const;
 
   /// Called on the strand for every change; first for what is led already. Replaces the last.
+  /// Nothing is renewed meanwhile: all calls in one go must take less than an interval, which is
+  /// warned of; load what a partition needs elsewhere.
   void on_transition(TransitionHandler handler);
   /// Called on the strand once, when this process gives up: settings_conflict, barrier_stuck.
   void on_failure(std::function<void(const Error&)> handler);
 
-  /// Completes when every slot is known, or this process leads all that the group gave it. With an error when that cannot be any more:
-  /// closed, or what on_failure() tells. Cancellable: operation_aborted.
+  /// Completes when every slot is known, or this process leads all that the group gave it. With an
+  /// error when that cannot be any more: closed, or what on_failure() tells. Cancellable:
+  /// operation_aborted.
   template <class Token>
   auto async_ready(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(

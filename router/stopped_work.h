@@ -1,5 +1,5 @@
 // The barriers of partitions that stopped: each ends when the application completed its token and
-// the last guard of work is gone, or was abandoned at the barrier's deadline. Private to the engine.
+// the last guard of work is gone, or was abandoned at the barrier's deadline. Private.
 //
 // Threads: one (the strand).   Units: LocalTime.   Errors: none.
 #pragma once

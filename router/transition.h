@@ -1,6 +1,7 @@
 // What an application hears about the partitions it owns, and how it answers.
 //
-// Threads: handlers run on the router's strand; a BarrierToken may be completed on any thread.
+// Threads: handlers run on the router's strand, and must not hold it for an interval, all calls in
+//   one go together: nothing is renewed meanwhile. A BarrierToken: completed on any thread.
 // Units: LocalTime.   Errors: none.
 // goNELI: "Barriers" (LeaderAcquired, LeaderRevoked, LeaderFenced).
 #pragma once

@@ -50,8 +50,8 @@ class Watcher {
   void on_change(std::function<void(Partition)> handler);
   /// Called on the strand once, if the running group has other slots, partitions, logs or hash.
   void on_failure(std::function<void(const Error&)> handler);
-  /// Completes when every slot is known. With an error when that cannot be any more:
-  /// closed, or what on_failure() tells. Cancellable: operation_aborted.
+  /// Completes when every slot is known. With an error when that cannot be any more: closed, or
+  /// what on_failure() tells. Cancellable: operation_aborted.
   template <class Token>
   auto async_ready(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(

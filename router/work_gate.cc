@@ -223,7 +223,8 @@ template <bool kShared>
 }
 
 template <bool kShared>
-inline void WorkGate::finish_in(Counter* counters, Partition partition, std::uint64_t ticket) noexcept {
+inline void WorkGate::finish_in(Counter* counters, Partition partition,
+                                std::uint64_t ticket) noexcept {
   count<kShared>(counters[column_of(ticket)], ~0U);  // E1
   light_fence();
   if (entry(partition).ticket.load(kRead) != ticket) [[unlikely]] {  // E2
