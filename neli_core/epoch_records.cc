@@ -10,13 +10,17 @@ namespace {
 class Packer {
  public:
   Packer(const Record& header, const std::vector<NamedEpoch>& named, std::uint32_t logs,
-         std::uint64_t& next_seq)
-      : header_(header), named_(named), logs_(logs), next_seq_(next_seq) {}
+         std::uint64_t& next_seq, std::size_t bytes_max)
+      : header_(header),
+        named_(named),
+        logs_(logs),
+        next_seq_(next_seq),
+        bytes_max_(bytes_max) {}
 
   void add(const std::vector<std::size_t>& which) {
     Record record = record_of(which);
     std::string value = encode_record(record);
-    if (value.size() > kRecordBytesMax && which.size() > 1) {
+    if (value.size() > bytes_max_ && which.size() > 1) {
       const auto middle = which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2);
       add({which.begin(), middle});
       return add({middle, which.end()});
@@ -53,13 +57,15 @@ class Packer {
   const std::vector<NamedEpoch>& named_;
   std::uint32_t logs_;
   std::uint64_t& next_seq_;
+  std::size_t bytes_max_;
   std::vector<EpochRecord> records_;
 };
 
 }  // namespace
 
 std::vector<EpochRecord> epoch_records(const Record& header, const std::vector<NamedEpoch>& named,
-                                       std::uint32_t logs, std::uint64_t& next_seq) {
+                                       std::uint32_t logs, std::uint64_t& next_seq,
+                                       std::size_t bytes_max) {
   // A record gives a claim offset one inc. Epochs of two topics of one name, the one released and
   // the other held, may have two.
   std::map<std::int64_t, std::vector<std::int64_t>> incs;
@@ -72,7 +78,7 @@ std::vector<EpochRecord> epoch_records(const Record& header, const std::vector<N
     if (nth == records.size()) records.emplace_back();
     records[nth].push_back(i);
   }
-  Packer packer(header, named, logs, next_seq);
+  Packer packer(header, named, logs, next_seq, bytes_max);
   for (const auto& which : records) packer.add(which);
   return packer.take();
 }

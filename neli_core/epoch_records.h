@@ -1,7 +1,7 @@
 // Renewals and releases: how partitions and their epochs are put into as few records as will hold
 // them. Private to the variations, which both write them.
 //
-// Threads: any.   Units: bytes (kRecordBytesMax).   Errors: none.
+// Threads: any.   Units: bytes.   Errors: none.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,7 @@ struct EpochRecord {
 /// `header`: what all of them carry. Takes their seqs from `next_seq`. None of no partitions.
 [[nodiscard]] std::vector<EpochRecord> epoch_records(const Record& header,
                                                      const std::vector<NamedEpoch>& named,
-                                                     std::uint32_t logs, std::uint64_t& next_seq);
+                                                     std::uint32_t logs, std::uint64_t& next_seq,
+                                                     std::size_t bytes_max = kRecordBytesMax);
 
 }  // namespace neliroute

@@ -68,6 +68,8 @@ class Induction final : public Core {
   [[nodiscard]] TurnedDown turned_down() const noexcept override {
     return {counters_.renewals_stale, counters_.releases_refused, 0, 0, 0};
   }
+  /// Records of its own whose times it knows: those that may still extend a lease.
+  [[nodiscard]] std::size_t sent_count() const noexcept { return sent_.size(); }
   /// T*: the greatest of the own lease and of every lease read.
   [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_; }
 

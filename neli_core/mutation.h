@@ -30,6 +30,10 @@ enum class Mutation : std::uint8_t {
   inc_impure,              ///< a first claim's inc is what its reader knows
   not_boottime,            ///< a clock that stands still while the process is stopped
   one_now,                 ///< the time of a record's reading was taken before it was received
+  release_in_barrier,      ///< rule 4: the release does not wait for the barrier
+  no_release,              ///< exclusive: what is over is never released
+  late_again,              ///< rule 1: a claim that is not read back is written again after 20 T
+  old_hint,                ///< hints: a foreign claim leaves the old owner in place
   stop_at_claim,           ///< non-exclusive: rule 4 of exclusive mode
   silent_drain,            ///< non-exclusive: who drains does not renew
   claim_while_draining,    ///< rule 1: who drains and is assigned again claims

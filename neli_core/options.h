@@ -5,6 +5,7 @@
 // Paper: "Protocol definition" (T), "Exclusivity of role assignment" (e).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ struct CoreOptions {
   /// `mode` inside is filled in from the field above.
   Settings settings;
   ProcessInfo process;
+  /// A record that would be longer is split, unless it names one partition only.
+  std::size_t record_bytes_max = kRecordBytesMax;
 
   /// The bounds that the state machine itself rests on. Those between lease and session are
   /// timing.h's, as only who asked the broker knows the session.

@@ -131,7 +131,8 @@ void Induction::end(Partition partition, StopReason reason) {
 void Induction::release(Partition partition, const Epoch& epoch) {
   PartitionState& p = state(partition);
   // After a gap one's own claims are read once more, also that of an epoch whose barrier runs yet.
-  if (p.barrier && p.barrier->epoch == epoch) {
+  const bool runs = p.barrier && !mutated(Mutation::release_in_barrier);
+  if (runs && p.barrier->epoch == epoch) {
     p.barrier->release_after = true;
     return;
   }
@@ -183,7 +184,7 @@ LocalTime Induction::claim_time(Partition partition) const {
   if (!l.caught_up() || l.check_pending) return kNever;
   LocalTime at = kNever;
   if (p.claim) {
-    at = later(p.claim->written, 2 * options_.lease);
+    at = later(p.claim->written, (mutated(Mutation::late_again) ? 20 : 2) * options_.lease);
   } else if (p.claim_due) {
     at = kLongAgo;
   } else if (!p.own || p.own->superseded || p.own->outlived) {

@@ -90,7 +90,7 @@ void Induction::write_claim(Log which, const std::vector<Partition>& partitions)
   record.parts = LogParts::of(partitions, options_.settings.logs);
   record.seq = next_seq_;
   std::string value = encode_record(record);
-  if (value.size() > kRecordBytesMax && partitions.size() > 1) {
+  if (value.size() > options_.record_bytes_max && partitions.size() > 1) {
     const auto [first, second] = halves_of(partitions);
     write_claim(which, first);
     return write_claim(which, second);
@@ -128,7 +128,7 @@ void Induction::write_renewals(Log which) {
                     own.leading && own.draining});
   });
   auto records = epoch_records(header(RecordType::renewal, which), held, options_.settings.logs,
-                               next_seq_);
+                               next_seq_, options_.record_bytes_max);
   if (records.empty()) return;
   for (EpochRecord& record : records) {
     Outstanding outstanding;
@@ -142,11 +142,12 @@ void Induction::write_renewals(Log which) {
 
 void Induction::write_releases(Log which) {
   LogState& l = log(which);
+  if (mutated(Mutation::no_release)) l.releases.clear();
   const std::vector<PendingRelease> releases = std::exchange(l.releases, {});
   std::vector<NamedEpoch> named;
   for (const PendingRelease& r : releases) named.push_back({r.partition, r.epoch});
   auto records = epoch_records(header(RecordType::release, which), named, options_.settings.logs,
-                               next_seq_);
+                               next_seq_, options_.record_bytes_max);
   for (EpochRecord& record : records) {
     Outstanding outstanding;
     outstanding.log = which;

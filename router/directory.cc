@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "neli_core/mutation.h"
+
 namespace neliroute {
 
 Directory::Directory(DirectoryOptions options)
@@ -87,7 +89,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
     hint.next_epoch = epoch;
     if (options_.mode == Mode::exclusive) {
       // Whoever led stops on reading this, known or not.
-      if (hint.owner) lose_owner(partition, now);
+      if (hint.owner && !mutated(Mutation::old_hint)) lose_owner(partition, now);
       if (hint.unowned_since == kLongAgo) hint.unowned_since = now;
     }
     note_change(partition);

@@ -11,7 +11,9 @@ namespace neliroute::sim {
 
 std::string_view to_string(Beyond what) noexcept {
   static constexpr std::array<std::string_view, kBeyondCount> kNames{"expelled_unnoticed",
-                                                                     "clocks", "session", "grace"};
+                                                                     "clocks", "session", "grace",
+                                                                     "broker_clocks",
+                                                                     "lost_records"};
   return kNames[static_cast<std::size_t>(what)];
 }
 

@@ -1,5 +1,6 @@
 // What variation `broadcast` assumes in exclusive mode (docs/protocol.md section 6), and runs in
 // which one of it does not hold. Then there must be two leaders: that is why `claimed` exists.
+// And what `claimed` assumes (section 3): without it only a store that compares epochs is safe.
 //
 // Threads: values.   Units: none.   Errors: false, no value.
 #pragma once
@@ -17,8 +18,11 @@ enum class Beyond : std::uint8_t {
   clocks,              ///< broker and process differ by more than e
   session,             ///< partitions are given away before the session is over
   grace,               ///< the same, of who is cut off from everything: the paper's case
+  // Of `claimed`:
+  broker_clocks,       ///< brokers' clocks differ by ten times clock_error
+  lost_records,        ///< acknowledged records are lost
 };
-inline constexpr std::size_t kBeyondCount = static_cast<std::size_t>(Beyond::grace) + 1;
+inline constexpr std::size_t kBeyondCount = static_cast<std::size_t>(Beyond::lost_records) + 1;
 
 class BeyondSet {
  public:

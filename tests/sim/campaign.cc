@@ -54,7 +54,7 @@ bool is_judged(Judged what, const Request& request) {
   if (what == Judged::planned_gaps || what == Judged::barriers) return claimed && exclusive;
   if (what == Judged::disturbed_gaps) return true;
   if (what == Judged::late_writes) return claimed && exclusive;
-  return claimed && what != Judged::unknown_answers;
+  return claimed && what != Judged::unknown_answers && what != Judged::beyond;
 }
 
 void line(std::string_view name, std::uint64_t n) {

@@ -13,7 +13,8 @@ std::string_view to_string(Fault fault) noexcept {
       "group_lies",     "tail_replaced",     "late_timer",       "slow_barrier",
       "slow_network",   "other_leases",      "drift",            "no_broker_time",
       "wide_skew",      "leader_flip",       "log_as_long",
-      "two_lanes",      "other_settings"};
+      "two_lanes",      "other_settings",    "stopped_in_step",  "fetch_in_parts",
+      "unclean_leader"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

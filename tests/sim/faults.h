@@ -51,8 +51,11 @@ enum class Fault : std::uint8_t {
   log_as_long,        ///< who is not told of a new topic returns when it is as long as the old one
   two_lanes,          ///< a fact: two groups of processes over the same slots, on the same logs
   other_settings,     ///< a process that starts with other settings than the group's
+  stopped_in_step,    ///< a process is stopped between reading its clock and acting on it
+  fetch_in_parts,     ///< what is there is read a few records at a time
+  unclean_leader,     ///< a log's leader dies, and its successor lacks acknowledged records
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::other_settings) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::unclean_leader) + 1;
 /// The kinds that one stream of chance draws; the later ones have another, so that adding one
 /// changes as few runs as possible.
 inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);

@@ -23,8 +23,9 @@ enum class Judged : std::uint8_t {
   writes_taken,      ///< by the fenced store
   writes_refused,
   late_writes,       ///< of an ownership that was over when they came
+  beyond,            ///< what broke where an assumption does not hold
 };
-inline constexpr std::size_t kJudgedCount = static_cast<std::size_t>(Judged::late_writes) + 1;
+inline constexpr std::size_t kJudgedCount = static_cast<std::size_t>(Judged::beyond) + 1;
 
 using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
 
@@ -32,7 +33,8 @@ using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
   constexpr std::array<std::string_view, kJudgedCount> kNames{
       "led_seconds",     "acquisitions",    "barriers",     "planned_gaps",
       "disturbed_gaps",  "local_answers",   "remote_answers", "unowned_answers",
-      "unknown_answers", "writes_taken",    "writes_refused", "late_writes"};
+      "unknown_answers", "writes_taken",    "writes_refused", "late_writes",
+      "beyond"};
   return kNames[static_cast<std::size_t>(what)];
 }
 

@@ -22,7 +22,8 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --mode MODE          exclusive, non_exclusive (default: both)
   --variation broadcast  the paper's own protocol instead of claimed
   --beyond NAME[+NAME]  of its assumptions in exclusive mode, drop expelled_unnoticed, clocks,
-                       session, grace: then there must be two leaders
+                       session, grace: then there must be two leaders; of claimed,
+                       broker_clocks, lost_records: then only the store is judged, and the end
   --seed S             this seed alone
   --trace              tell everything that happens (with --seed)
   --without KIND,...   leave these kinds of fault out

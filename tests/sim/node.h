@@ -76,6 +76,13 @@ struct Membership {
   }
 };
 
+/// A step that a process was stopped in: before it was taken, or before it was carried out.
+struct UnfinishedStep {
+  std::optional<Event> event;
+  LocalTime clock;
+  Ready ready;
+};
+
 struct Node {
   std::uint8_t index = 0;
   std::uint8_t lane = 0;
@@ -91,6 +98,8 @@ struct Node {
   Time clock_offset = 0;
   std::int64_t drift_ppm = 0;
   Time paused_until = 0;
+  Time stop_inside_until = 0;  ///< of the next step
+  std::optional<UnfinishedStep> unfinished;
   LocalTime armed_for = kNever;
   LocalTime last_now;  ///< of the last event
   std::array<Reader, kLogsMax> readers;

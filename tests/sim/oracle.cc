@@ -30,11 +30,11 @@ void Oracle::leads(std::uint8_t node, std::uint32_t part, Time until, Time now) 
     for (std::uint8_t other = 0; other < plan_.processes; ++other) {
       if (other == node || may_both_lead(node, other)) continue;
       if (ends[other] > now) {
-        broken("two leaders of " + name_of(part) + ": processes " + std::to_string(other) +
-                   " and " + std::to_string(node),
-               now);
+        broken_if_assumed("two leaders of " + name_of(part) + ": processes " +
+                              std::to_string(other) + " and " + std::to_string(node),
+                          now);
       } else if (occupied_[part][other] > now) {
-        broken("process " + std::to_string(node) + " leads " + name_of(part) +
+        broken_if_assumed("process " + std::to_string(node) + " leads " + name_of(part) +
                    " before the barrier of process " + std::to_string(other) + " has ended",
                now);
       }
@@ -113,7 +113,7 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
               node_until_[n] + grace >= start;
   }
   if (!excused) {
-    broken(name_of(part) + " becomes unowned, and nothing was wrong",
+    broken_if_assumed(name_of(part) + " becomes unowned, and nothing was wrong",
            start);
   }
 }
@@ -139,7 +139,7 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
   const Time allowed = since + allowed_gap(part, start, since);
   if (plan_.broadcast() && plan_.exclusive()) return;
   if (now > allowed) {
-    broken(name_of(part) + " was unowned for " +
+    broken_if_assumed(name_of(part) + " was unowned for " +
                clock_text(now - start) + ", " + clock_text(now - allowed) +
                " longer than a take-over takes",
            now);
@@ -187,10 +187,10 @@ void Oracle::acquired(Node& node, Partition partition, const Epoch& epoch, Time 
   }
   if (plan_.broadcast()) return;  // an epoch there tells ownerships apart, and is no fence
   Epoch& own = node.acquired[partition.value()];
-  if (epoch < own) broken(who + " after its own " + neliroute::to_string(own), now);
+  if (epoch < own) broken_if_assumed(who + " after its own " + neliroute::to_string(own), now);
   own = epoch;
   if (plan_.exclusive() && (again ? epoch < before : epoch <= before)) {
-    broken(who + " after " + neliroute::to_string(before), now);
+    broken_if_assumed(who + " after " + neliroute::to_string(before), now);
   }
 }
 

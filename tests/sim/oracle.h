@@ -81,6 +81,11 @@ class Oracle {
   void rebalanced(std::size_t lane, Time now) { rebalances_[lane].push_back(now); }
 
   void broken(const std::string& what, Time now);
+  /// What holds only under the assumptions of the protocol: counted where one does not.
+  void broken_if_assumed(const std::string& what, Time now) {
+    if (!plan_.beyond_claimed()) return broken(what, now);
+    count(Judged::beyond);
+  }
   [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
   [[nodiscard]] bool led(std::uint8_t node, std::uint32_t part, Time now) const {
     return ends_[part][node] > now;

@@ -7,9 +7,14 @@
 namespace neliroute::sim {
 namespace {
 
+/// What the arrays of the simulator hold (node.h).
+constexpr std::int64_t kManyPartitions = 64;
+constexpr std::int64_t kManyLogs = 8;
+
 bool is_of_records(Fault fault) {
   return fault <= Fault::write_reordered || fault == Fault::offset_hole ||
-         fault == Fault::late_timer || fault == Fault::slow_barrier;
+         fault == Fault::late_timer || fault == Fault::slow_barrier ||
+         fault == Fault::fetch_in_parts;
 }
 
 bool is_planned_move(Fault fault) {
@@ -28,7 +33,10 @@ std::optional<std::int64_t> chance_of(Fault fault) {
 // What breaks an assumption under which the mode is proven.
 void leave_out_the_impossible(Plan& plan) {
   if (plan.exclusive()) {
-    plan.faults.remove(Fault::truncation);  // docs/protocol.md section 3, assumption 1
+    if (!plan.beyond(Beyond::lost_records)) {
+      plan.faults.remove(Fault::truncation);  // docs/protocol.md section 3, assumption 1
+      plan.faults.remove(Fault::unclean_leader);
+    }
     // Who starts in the new topic cannot read how long the leases in the old one were, nor that
     // its own mode is another.
     if (plan.has(Fault::topic_made_again)) {
@@ -89,6 +97,10 @@ void choose_faults(Plan& plan, Random& random) {
     if (random.percent(60) && !plan.request.all_faults) plan.faults.remove(rare);
   }
   if (plan.request.all_faults) plan.faults.remove(Fault::no_broker_time);
+  if (plan.beyond(Beyond::lost_records)) plan.faults.add(Fault::unclean_leader);
+  if (plan.beyond(Beyond::broker_clocks)) {
+    for (const Fault fault : {Fault::wide_skew, Fault::leader_flip}) plan.faults.add(fault);
+  }
   leave_out_the_impossible(plan);
   if (plan.broadcast()) keep_to_the_assumptions(plan);
   for (std::size_t i = 0; i < kFaultCount; ++i) {
@@ -121,7 +133,8 @@ bool is_possible(Fault fault, const Request& request) {
            (planned && request.mode == Mode::non_exclusive);
   }
   const bool exclusive = request.mode == Mode::exclusive;
-  return fault != (exclusive ? Fault::truncation : Fault::group_lies);
+  if (!exclusive) return fault != Fault::group_lies;
+  return fault != Fault::truncation && fault != Fault::unclean_leader;
 }
 
 const char* to_string(Assigning assigning) noexcept {
@@ -158,6 +171,7 @@ Time Plan::grace() const {
 
 Time Plan::skew() const {
   // A stamp is cut to whole milliseconds: 1 ms of the bound is for that.
+  if (beyond(Beyond::broker_clocks)) return 5 * clock_error();
   if (has(Fault::wide_skew)) return (clock_error() - kMs) / 2;
   return beyond(Beyond::grace) ? 0 : clock_error() / 8;
 }
@@ -188,6 +202,11 @@ Plan make_plan(const Request& request) {
   if (plan.beyond(Beyond::grace)) plan.assigning = Assigning::consumer;
   const bool fast = random.percent(8) && plan.assigning == Assigning::consumer;
   plan.profile = request.profile.value_or(fast ? Profile::fast : Profile::balanced);
+  Random large(request.seed, 8);
+  if (large.percent(8) && request.variation == Variation::claimed) {
+    plan.partitions = static_cast<std::uint32_t>(large.magnitude(9, kManyPartitions));
+    plan.logs = static_cast<std::uint32_t>(large.between(1, kManyLogs));
+  }
   plan.processes = request.processes.value_or(plan.processes);
   plan.partitions = request.partitions.value_or(plan.partitions);
   plan.logs = std::min(request.logs.value_or(plan.logs), plan.partitions);
@@ -203,6 +222,11 @@ Plan make_plan(const Request& request) {
   }
   plan.timing = timing_for(plan);
   plan.hints = Random(request.seed, 3).percent(50);
+  Random sizes(request.seed, 7);
+  // Below what a claim of a few partitions takes.
+  if (sizes.percent(20)) {
+    plan.record_bytes_max = static_cast<std::size_t>(sizes.between(300, 480));
+  }
   plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
   return plan;
 }

@@ -65,11 +65,14 @@ struct Plan {
   Time latency_max = 0;
   std::int64_t end_percent = 0;  ///< how often a reader is told that it read all
   bool hints = false;            ///< `broadcast`: claims travel beside
+  std::size_t record_bytes_max = kRecordBytesMax;
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before
 
   [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }
   [[nodiscard]] bool broadcast() const { return request.variation == Variation::broadcast; }
   [[nodiscard]] bool beyond(Beyond what) const { return request.beyond.has(what); }
+  /// An assumption does not hold: two may lead, and what protects is the store alone.
+  [[nodiscard]] bool beyond_claimed() const { return !broadcast() && !request.beyond.empty(); }
   /// Whether a client whose coordinator has not answered for a session gives up by itself.
   [[nodiscard]] bool notices_expulsion() const {
     return broadcast() && exclusive() && !beyond(Beyond::expelled_unnoticed);

@@ -160,6 +160,8 @@ void World::handle_for(Node& node, const Planned& event) {
     waiting.at = node.paused_until;
     return queue_.put_back(waiting);
   }
+  if (node.unfinished) finish_step(node);
+  if (!node.alive || event.life != node.life) return;
   const bool of_reader = event.what == Happening::fetch || event.what == Happening::tail_probe ||
                          event.what == Happening::tail_begin;
   if (of_reader && node.readers[event.a].version != event.b) return;
@@ -214,7 +216,8 @@ void World::start_process(Node& node) {
   oracle_.starts(node.index, now_);
   node.started_at = now_;
   node.armed_for = kNever;
-  node.paused_until = 0;
+  node.paused_until = node.stop_inside_until = 0;
+  node.unfinished.reset();
   node.readers = {};
   node.member = {};
   node.hearing = {};
@@ -234,6 +237,7 @@ void World::start_process(Node& node) {
   core.believe_broker_time = !plan_.has(Fault::no_broker_time);
   core.lane = Lane{node.lane};
   core.settings = {"g", 64, plan_.partitions, plan_.logs, "xxh3", ""};
+  core.record_bytes_max = plan_.record_bytes_max;
   choose_settings(node, core);
   oracle_.runs_in(node.index, core.mode);
   core.process = {"the same name", "10.0.0.7:8080", {}};  // names are for people: all are equal
@@ -288,6 +292,26 @@ void World::step(Node& node, const Event& event) {
   const bool old_now = mutated(Mutation::one_now) && std::holds_alternative<Received>(event);
   const LocalTime now = old_now ? node.last_now : node.local(now_);
   node.last_now = now;
+  if (stops_inside(node) && node.random.percent(50)) {
+    node.unfinished = {event, now, {}};
+    return pause(node, node.stop_inside_until);
+  }
+  step_at(node, event, now);
+}
+
+bool World::stops_inside(Node& node) {
+  return node.stop_inside_until > now_ && node.paused_until <= now_;
+}
+
+// It wakes where it was stopped, with the time that it had read.
+void World::finish_step(Node& node) {
+  UnfinishedStep rest = std::move(*node.unfinished);
+  node.unfinished.reset();
+  if (rest.event) return step_at(node, *rest.event, rest.clock);
+  act(node, std::move(rest.ready));
+}
+
+void World::step_at(Node& node, const Event& event, LocalTime now) {
   node.directory->tick(now);
   std::visit([&](const auto& e) { node.directory->on(e, now); }, event);
   node.core->step(event, now);
@@ -313,6 +337,15 @@ void World::carry_out(Node& node) {
   watch(node);
   for (const Transition& transition : ready.transitions) note(node, transition);
   publish(node, ready.transitions);
+  if (stops_inside(node) && !ready.writes.empty()) {
+    node.unfinished = {std::nullopt, {}, std::move(ready)};
+    plan_for(node, node.stop_inside_until, Happening::timer);
+    return pause(node, node.stop_inside_until);
+  }
+  act(node, std::move(ready));
+}
+
+void World::act(Node& node, Ready ready) {
   if (ready.rebalances_done > 0) finish_rebalances(node, ready.rebalances_done);
   if (ready.broadcast) broadcast(node);
   for (Write& write : ready.writes) send(node, write);
@@ -375,10 +408,10 @@ void World::watch_hints(Node& node, const std::vector<Partition>& changed) {
     Epoch& known = node.hinted[p.value()];
     // A log that lost acknowledged records goes on below them; in one that was made again, who has
     // not heard of that may still speak of the old one.
-    const bool lost = plan_.has(Fault::truncation) ||
+    const bool lost = loses_records() ||
                       (plan_.has(Fault::topic_made_again) && hint.epoch.inc == known.inc);
     if (hint.owner && hint.epoch < known && !lost) {
-      oracle_.broken("process " + std::to_string(node.index) + " believes " +
+      oracle_.broken_if_assumed("process " + std::to_string(node.index) + " believes " +
                          to_string(hint.epoch) + " of partition " + std::to_string(p.value()) +
                          " after " + to_string(known),
                      now_);

@@ -84,8 +84,12 @@ class World {
   [[nodiscard]] std::unique_ptr<Core> make_core(const CoreOptions& options);
   void end_process(Node& node);
   void step(Node& node, const Event& event);
+  void step_at(Node& node, const Event& event, LocalTime now);
+  [[nodiscard]] bool stops_inside(Node& node);
+  void finish_step(Node& node);
   void on_timer(Node& node);
   void carry_out(Node& node);
+  void act(Node& node, Ready ready);
   void note(Node& node, const Transition& transition);
   void watch(Node& node);
   void tell_oracle(const Node& node, std::uint32_t p);
@@ -139,7 +143,7 @@ class World {
   void on_topic_lost(Node& node, const Planned& event);
   void odd_claim(std::uint32_t log, Random& random);
   void noise(std::uint32_t log, Random& random);
-  void truncate(std::uint32_t log, Random& random);
+  void truncate(std::uint32_t log, Random& random, Time noticed);
   void expire_log(std::uint32_t log);
   void lie(Random& random);
   void heal();
@@ -156,6 +160,7 @@ class World {
   void judge_unowned(Node& node, std::uint32_t p);
   void judge_unknown(const Node& node, std::uint32_t p);
   [[nodiscard]] Node* process_of(ProcessId id);
+  [[nodiscard]] bool loses_records() const;
   void write_to_store(Node& node, std::uint32_t p, const Epoch& epoch);
   void store_lands(const Node& node, const Planned& event);
 

@@ -11,11 +11,13 @@ namespace {
 bool strikes_by_itself(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::retention) ||
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
-         fault == Fault::slow_network || fault == Fault::leader_flip;
+         fault == Fault::slow_network || fault == Fault::leader_flip ||
+         fault == Fault::stopped_in_step || fault == Fault::unclean_leader;
 }
 
 bool is_of_node(Fault fault) {
-  return (fault >= Fault::pause && fault <= Fault::short_leave) || fault == Fault::tail_replaced;
+  return (fault >= Fault::pause && fault <= Fault::short_leave) ||
+         fault == Fault::tail_replaced || fault == Fault::stopped_in_step;
 }
 
 bool is_of_group(Fault fault) {
@@ -89,6 +91,9 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
   switch (fault) {
     case Fault::pause:
       return pause(node, over);
+    case Fault::stopped_in_step:
+      node.stop_inside_until = over;
+      return;
     case Fault::cut_log:
       node.links[log].there_until = node.links[log].back_until = over;
       return;
@@ -156,7 +161,11 @@ void World::strike_log(Fault fault, std::uint32_t log, Random& random) {
     case Fault::topic_made_again:
       return make_topic_again(random);
     case Fault::truncation:
-      return truncate(log, random);
+      return truncate(log, random, now_);
+    case Fault::unclean_leader:
+      l.broker = static_cast<std::size_t>(random.between(0, 2));
+      l.away_until = until(random.magnitude(kMs, 2 * plan_.session()));
+      return truncate(log, random, l.away_until);
     case Fault::other_version:
       return odd_claim(log, random);
     case Fault::noise:
@@ -219,18 +228,19 @@ void World::expire_log(std::uint32_t log) {
   }
 }
 
-// Acknowledged records are lost; who had read them is told, soon or late.
-void World::truncate(std::uint32_t log, Random& random) {
+// Acknowledged records are lost; who had read them is told, soon after `noticed`.
+void World::truncate(std::uint32_t log, Random& random, Time notice) {
   TopicLog& l = logs_[log];
   const std::int64_t end = std::max(l.low, l.end() - random.between(1, 20));
   l.records.resize(static_cast<std::size_t>(end));
-  const Time noticed = until(kSecond);
+  const Time noticed = std::max(notice, until(kSecond));
   oracle_.disturb_log(log, noticed);
   // A claim that its writer had not read is written again after 2 T, where nothing else is.
   oracle_.disturb(now_ + 2 * plan_.longest_lease());
   for (Node& node : nodes_) {
     if (!node.alive || !node.readers[log].running || node.readers[log].next <= end) continue;
-    plan_for(node, now_ + latency(node), Happening::topic_lost, log, node.readers[log].version, 1);
+    plan_for(node, notice + latency(node), Happening::topic_lost, log, node.readers[log].version,
+             1);
   }
 }
 
@@ -346,6 +356,9 @@ void World::heal() {
   oracle_.disturb(now_);
   coordinator_down_until_ = slow_until_ = 0;
   topic_away_until_ = std::min(topic_away_until_, now_);
+  if (plan_.beyond(Beyond::broker_clocks)) {
+    for (Time& skew : broker_skew_) skew /= 16;  // within clock_error again
+  }
   if (plan_.has(Fault::group_lies)) {
     for (Group& group : groups_) group.forget_all();
   }

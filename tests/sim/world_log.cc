@@ -139,7 +139,8 @@ void World::fetch(Node& node, std::uint32_t log) {
   const std::int64_t version = reader.version;
   const std::uint16_t life = node.life;
   const auto goes_on = [&] {
-    return node.alive && node.life == life && reader.version == version;
+    return node.alive && node.life == life && reader.version == version &&
+           node.paused_until <= now_;
   };
   if (reader.next > l.end() || reader.next < l.low) {
     ++reader.version;
@@ -148,11 +149,17 @@ void World::fetch(Node& node, std::uint32_t log) {
   }
   const bool believed = !plan_.has(Fault::no_broker_time);
   reader.answered_at = now_;
-  while (goes_on() && reader.next < l.end()) {
+  std::int64_t most = l.end();
+  if (happens(Fault::fetch_in_parts, node.random)) most = reader.next + node.random.between(1, 4);
+  while (goes_on() && reader.next < std::min(most, l.end())) {
     const Stored stored = l.records[static_cast<std::size_t>(reader.next)];
     const std::int64_t offset = reader.next++;
     if (stored.value == nullptr) continue;
     step(node, Received{Log{log}, offset, stored.stamped, believed, stored.value});
+  }
+  const bool is_read_on = node.alive && node.life == life && reader.version == version;
+  if (is_read_on && reader.next < l.end()) {
+    return schedule_fetch(node, log, std::max(now_, node.paused_until) + latency(node));
   }
   if (!goes_on()) return;
   // The end is told in the end, even if nothing is written any more.

@@ -67,9 +67,9 @@ void World::look(Node& node, std::uint32_t p) {
 }
 
 void World::wrong_answer(const Node& node, std::uint32_t p, const std::string& what) {
-  oracle_.broken("process " + std::to_string(node.index) + " " + what + ": partition " +
-                     std::to_string(p),
-                 now_);
+  oracle_.broken_if_assumed("process " + std::to_string(node.index) + " " + what +
+                                ": partition " + std::to_string(p),
+                            now_);
 }
 
 // Nothing was wrong for so long that all was read that was written, and nothing older is believed.
@@ -129,6 +129,10 @@ void World::judge_unknown(const Node& node, std::uint32_t p) {
   wrong_answer(node, p, "knows nothing of what it reads well");
 }
 
+bool World::loses_records() const {
+  return plan_.has(Fault::truncation) || plan_.has(Fault::unclean_leader);
+}
+
 Node* World::process_of(ProcessId id) {
   for (Node& node : nodes_) {
     if (std::find(node.ids.begin(), node.ids.end(), id) != node.ids.end()) return &node;
@@ -164,8 +168,9 @@ void World::store_lands(const Node& node, const Planned& event) {
   const bool leads = node.life == event.life && oracle_.led(node.index, write.part, now_) &&
                      oracle_.ownership(write.part, node.index) == write.ownership;
   // A log that lost acknowledged records may have lost all that told of the greatest inc.
-  const bool in_the_end = now_ > recovered_by_ && !plan_.has(Fault::truncation);
-  const bool alone = plan_.exclusive() ? !late : in_the_end;
+  const bool in_the_end = now_ > recovered_by_ && !loses_records();
+  const bool one_leads = plan_.exclusive() && !plan_.beyond_claimed();
+  const bool alone = one_leads ? !late : in_the_end;
   if (leads && alone && !taken) {
     oracle_.broken(what + ", who leads, after " +
                        neliroute::to_string(store_.greatest(write.part)),

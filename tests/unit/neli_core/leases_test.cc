@@ -178,6 +178,18 @@ TEST(Rule3, a_release_of_a_claim_never_read_outlives_its_late_renewals) {
   EXPECT_TRUE(a.leads(0, rig.now()));
 }
 
+TEST(Rule3, who_renews_for_long_remembers_only_what_may_still_extend_a_lease) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.run_for(5s);
+  const std::size_t kept = a.core.sent_count();
+  EXPECT_LE(kept, 12u) << "a T of renewals, ten a T, and what a change of state adds";
+  rig.run_for(100s);
+  EXPECT_GT(a.records(RecordType::renewal).size(), 1000u);
+  EXPECT_LE(a.core.sent_count(), 12u);
+}
+
 TEST(Rule5, leads_compares_at_the_time_of_asking) {
   Rig rig;
   auto& a = rig.start(1, "a");
