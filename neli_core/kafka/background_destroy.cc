@@ -47,6 +47,7 @@ void destroy_now(rd_kafka_t* handle) noexcept {
 }  // namespace
 
 void destroy(rd_kafka_t* handle, milliseconds patience) noexcept {
+  if (handle == nullptr) return;
   static const AtExit at_exit;
   under_way().add(1);
   std::promise<void> done;

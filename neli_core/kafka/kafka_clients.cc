@@ -160,8 +160,10 @@ void KafkaLedger::Clients::on_timer() {
     count_partitions_if_due(now);
     tell_broker_names_if_due(now);
     tail_->rescue_if_due(now);
-    if (writer_ && writer_->rescue_if_due(now, heard_)) {
-      notice(Severity::warning, "no record was stored for long; a new producer goes on trying");
+    if (writer_) {
+      if (const auto told = writer_->rescue_if_due(now, heard_)) {
+        notice(told->severity, log_filter_.secrets().without(told->text));
+      }
     }
     if (group_) group_->rejoin_if_due(now);
   }

@@ -33,9 +33,15 @@ RecordWriter::~RecordWriter() {
 Result<void> RecordWriter::open() {
   auto made = make_client(ClientKind::producer, settings_);
   if (!made) return made.error();
+  rdkafka::TopicPtr topic{
+      rd_kafka_topic_new(made->get(), settings_.kafka.topic.c_str(), nullptr)};
+  if (!topic) {
+    return Error{Errc::bad_option,
+                 std::string("no producer: ") + rd_kafka_err2str(rd_kafka_last_error())};
+  }
   handle_ = std::move(*made);
+  topic_ = std::move(topic);
   queue_.reset(rd_kafka_queue_get_main(handle_.get()));
-  topic_.reset(rd_kafka_topic_new(handle_.get(), settings_.kafka.topic.c_str(), nullptr));
   wakeup_.attach(queue_.get());
   log_.emplace(handle_.get(), &wakeup_);
   return {};
@@ -51,10 +57,14 @@ void RecordWriter::warm_up() {
 
 bool RecordWriter::write(const Write& write) {
   outstanding_.insert(write.seq);
+  if (!topic_) {
+    refused_.emplace_back(write.seq, RD_KAFKA_RESP_ERR__STATE);
+    return false;
+  }
   const bool taken =
-      topic_ && rd_kafka_produce(topic_.get(), static_cast<std::int32_t>(write.log.value()),
-                                 RD_KAFKA_MSG_F_COPY, const_cast<char*>(write.value.data()),
-                                 write.value.size(), nullptr, 0, opaque_of(write.seq)) == 0;
+      rd_kafka_produce(topic_.get(), static_cast<std::int32_t>(write.log.value()),
+                       RD_KAFKA_MSG_F_COPY, const_cast<char*>(write.value.data()),
+                       write.value.size(), nullptr, 0, opaque_of(write.seq)) == 0;
   if (!taken) refused_.emplace_back(write.seq, rd_kafka_last_error());
   return taken;
 }
@@ -116,28 +126,46 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
 // rests on idempotence, so a new one goes on; what was on its way counts as not stored.
 void RecordWriter::replace(rd_kafka_resp_err_t error) {
   if (before_) before_();
-  wakeup_.detach(queue_.get());
+  if (queue_) wakeup_.detach(queue_.get());
   log_.reset();
   queue_.reset();
   topic_.reset();
   rdkafka::destroy(handle_.release(), milliseconds{0});  // leases wait for the next one
   broadcast_records_ = 0;
-  // The same settings made a client before. Without one every write fails, and leases end.
-  static_cast<void>(open());
+  // The same settings made a client before, but a thread may not be had just now.
+  if (!open()) opening_since_ = boot_now();
   for (const std::uint64_t seq : std::set<std::uint64_t>(outstanding_)) {
     answer(seq, error);
   }
+  // The new one has its time, from its own first failure on; who writes nothing has no need of
+  // another.
+  failing_since_ = kNever;
 }
 
-bool RecordWriter::rescue_if_due(LocalTime now, LocalTime heard) {
-  if (failing_since_ == kNever) return false;
+std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {
+  if (!open_patience_.is_over(now - opening_since_)) return std::nullopt;
+  if (const auto opened = open(); !opened) {
+    opening_since_ = now;
+    open_patience_.grow();
+    if (std::exchange(open_failure_told_, true)) return std::nullopt;
+    return Notice{Severity::error, "nothing can be written, since there is no new producer (" +
+                                       opened.error().message() + "); still trying"};
+  }
+  open_patience_.reset();
+  if (!std::exchange(open_failure_told_, false)) return std::nullopt;
+  return Notice{Severity::warning, "there is a new producer; writing goes on"};
+}
+
+std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, LocalTime heard) {
+  if (!handle_) return open_again_if_due(now);
+  if (failing_since_ == kNever) return std::nullopt;
   // The brokers are away: once they are back it has its time again.
   if (now - heard > settings_.timing.lease) failing_since_ = now;
-  if (!patience_.is_over(now - failing_since_)) return false;
+  if (!patience_.is_over(now - failing_since_)) return std::nullopt;
   patience_.grow();
-  failing_since_ = now;
   replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
-  return true;
+  return Notice{Severity::warning,
+                "no record was stored for long; a new producer goes on trying"};
 }
 
 bool RecordWriter::idle() const { return !handle_ || rd_kafka_outq_len(handle_.get()) == 0; }

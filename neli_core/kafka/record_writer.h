@@ -45,15 +45,21 @@ class RecordWriter {
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
   /// Replaces the client if for long nothing that was tried was stored, though the logs answered
   /// (the last time at `heard`): librdkafka's idempotent producer was seen to store nothing any
-  /// more after many records in a row had timed out.
-  bool rescue_if_due(LocalTime now, LocalTime heard);
+  /// more after many records in a row had timed out. And makes one where none could be made.
+  /// What an operator should read, if anything.
+  std::optional<Notice> rescue_if_due(LocalTime now, LocalTime heard);
   [[nodiscard]] bool idle() const;
+  /// None while no client can be had.
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
   [[nodiscard]] std::size_t outstanding_count() const { return outstanding_.size(); }
+
+  /// How long the first try to make another client waits; each next one twice as long.
+  static constexpr milliseconds kOpenAgain{200};
 
  private:
   /// What was on its way is answered with this error.
   void replace(rd_kafka_resp_err_t error);
+  std::optional<Notice> open_again_if_due(LocalTime now);
   void note(rd_kafka_resp_err_t error);
   void answer(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset = -1);
 
@@ -71,6 +77,10 @@ class RecordWriter {
   std::function<void()> before_;
   LocalTime failing_since_ = kNever;  ///< nothing was stored since
   Patience patience_;
+  /// Where there is no client: since the last try to make one.
+  LocalTime opening_since_ = kNever;
+  Patience open_patience_{kOpenAgain};
+  bool open_failure_told_ = false;
 };
 
 }  // namespace neliroute

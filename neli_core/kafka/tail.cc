@@ -56,8 +56,11 @@ void Tail::replace_client() {
   release_client();
   if (auto opened = open(); !opened) {
     // The same settings made a client before; rescue_if_due() tries again.
-    return notices_({Severity::error, opened.error().message()});
+    if (std::exchange(open_failure_told_, true)) return;
+    return notices_({Severity::error, "nothing can be read, since there is no new consumer (" +
+                                          opened.error().message() + "); still trying"});
   }
+  open_failure_told_ = false;
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
     const LogTail& t = logs_[l];
     if (t.phase == Phase::reading) {

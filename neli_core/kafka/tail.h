@@ -131,6 +131,7 @@ class Tail {
   std::optional<ClientLog> log_;
   std::vector<LogTail> logs_;
   Patience patience_;  ///< with a log that owes its answer
+  bool open_failure_told_ = false;
   bool replace_soon_ = false;
   std::string topic_id_;  ///< as the clients name it; outlives them
 };

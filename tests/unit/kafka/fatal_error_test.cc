@@ -143,6 +143,80 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
   EXPECT_FALSE(writer.rescue_if_due(in_long(), in_long())) << "it stores again";
 }
 
+// As when no thread can be had: librdkafka makes no client then.
+TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientStoresNothingAndTriesAgainMoreAndMoreRarely) {
+  NotedWriter noted(settings(), *wakeup_);
+  auto& [answers, replaced, writer] = noted;
+  ASSERT_TRUE(writer.open().has_value());
+  writer.warm_up();
+  writer.write({Log{0}, 1, "one"});
+  ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(1); }));
+  options_.properties["no.such.property"] = "1";  // the settings that the writer refers to
+  ASSERT_EQ(rd_kafka_test_fatal_error(writer.handle(),
+                                      RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "a test"),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  ASSERT_TRUE(serve_until(writer, [&] { return replaced > 0; }));
+  EXPECT_EQ(writer.handle(), nullptr);
+  EXPECT_FALSE(writer.write({Log{0}, 2, "two"}));
+  ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(2); }));
+  ASSERT_EQ(answers[2].size(), 1U);
+  EXPECT_NE(answers[2][0], RD_KAFKA_RESP_ERR_NO_ERROR) << "nobody can have stored it";
+
+  LocalTime now = boot_now();
+  EXPECT_FALSE(writer.rescue_if_due(now, now)) << "not at once";
+  const LocalTime end = later(now, seconds{60});
+  std::vector<std::string> told;
+  for (; now < end; now = later(now, RecordWriter::kOpenAgain / 2)) {
+    if (const auto notice = writer.rescue_if_due(now, now)) told.push_back(notice->text);
+  }
+  ASSERT_EQ(told.size(), 1U) << "once";
+  EXPECT_NE(told[0].find("nothing can be written"), std::string::npos) << told[0];
+  EXPECT_EQ(writer.handle(), nullptr);
+
+  options_.properties.clear();
+  const LocalTime mended = now;
+  while (writer.handle() == nullptr && now < later(mended, seconds{120})) {
+    now = later(now, RecordWriter::kOpenAgain);
+    if (const auto notice = writer.rescue_if_due(now, now)) told.push_back(notice->text);
+  }
+  EXPECT_GT(now - mended, seconds{1}) << "the more often it failed, the rarer it is tried";
+  ASSERT_NE(writer.handle(), nullptr);
+  EXPECT_EQ(told.size(), 2U) << "and that it goes on";
+  writer.write({Log{0}, 3, "three"});
+  ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(3); }));
+  EXPECT_EQ(answers[3], std::vector{RD_KAFKA_RESP_ERR_NO_ERROR});
+}
+
+TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientCanBeEnded) {
+  {
+    NotedWriter noted(settings(), *wakeup_);
+    ASSERT_TRUE(noted.writer.open().has_value());
+    options_.properties["no.such.property"] = "1";
+    rd_kafka_test_fatal_error(noted.writer.handle(),
+                              RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "a test");
+    ASSERT_TRUE(serve_until(noted.writer, [&] { return noted.replaced > 0; }));
+    EXPECT_TRUE(noted.writer.idle());
+    noted.writer.broadcast(4);
+  }
+  options_.properties.clear();
+}
+
+// Its last write failed, and then it had nothing more to say: it leads nothing.
+TEST_F(FatalErrorTest, AnIdleWriterIsReplacedOnceAtMost) {
+  timing_.lease = milliseconds{300};
+  NotedWriter noted(settings(), *wakeup_);
+  ASSERT_TRUE(noted.writer.open().has_value());
+  close_broker();
+  noted.writer.write({Log{0}, 1, "one"});
+  ASSERT_TRUE(serve_until(noted.writer, [&] { return noted.answers.contains(1); }));
+  LocalTime now = boot_now();
+  for (int minute = 0; minute < 30; ++minute) {
+    now = later(now, seconds{61});
+    static_cast<void>(noted.writer.rescue_if_due(now, now));
+  }
+  EXPECT_LE(noted.replaced, 1);
+}
+
 TEST_F(FatalErrorTest, AWriterIsNotReplacedWhileTheBrokersAreAway) {
   timing_.lease = milliseconds{300};
   bool failed = false;
