@@ -40,7 +40,8 @@ Result<void> refuse_absurd(const TimingRequest& request) {
                        check("--interval", request.interval, milliseconds{1}),
                        check("--lease", request.lease, milliseconds{1}),
                        check("--clock-error", request.clock_error, milliseconds{0}),
-                       check("--local-clock-error", request.local_clock_error, milliseconds{0})}) {
+                       check("--local-clock-error", request.local_clock_error, milliseconds{0}),
+                       check("--hang-limit", request.hang_limit, milliseconds{1})}) {
     if (!checked) return checked;
   }
   return {};
@@ -80,6 +81,18 @@ Result<milliseconds> session_in_force(const TimingRequest& request, const Sessio
                        text(profile) + ": the classic protocol and this broker allow no other");
   }
   return session;
+}
+
+Result<milliseconds> choose_hang_limit(const TimingRequest& request, GroupProtocol protocol,
+                                       milliseconds session) {
+  const milliseconds least = least_hang_limit(protocol, session);
+  if (request.hang_limit && *request.hang_limit < least) {
+    return bad("--hang-limit " + text(*request.hang_limit) + " is below the " + text(least) +
+               " that a session of " + text(session) + " needs with the " +
+               std::string(to_string(protocol)) +
+               " protocol; raise it or leave it out, or lower the session");
+  }
+  return request.hang_limit.value_or(least);
 }
 
 Result<milliseconds> exclusive_lease_for(const TimingRequest& request, const Timing& timing) {
@@ -203,6 +216,11 @@ ProfileTiming timing_of(Profile profile) noexcept {
   return {milliseconds{2000}, milliseconds{10000}};
 }
 
+milliseconds least_hang_limit(GroupProtocol protocol, milliseconds session) noexcept {
+  return protocol == GroupProtocol::consumer ? std::max(session / 2, milliseconds{1000})
+                                             : std::max(session, kClassicSessionMin);
+}
+
 Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& facts) {
   if (auto sane = refuse_absurd(request); !sane) return sane.error();
   if (auto fits = refuse_others_options(request); !fits) return fits.error();
@@ -211,6 +229,9 @@ Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& f
   if (!session) return session.error();
   timing.session = *session;
   timing.heartbeat = facts.heartbeat.value_or(std::max(timing.session / 10, milliseconds{1}));
+  const auto hang_limit = choose_hang_limit(request, facts.protocol, timing.session);
+  if (!hang_limit) return hang_limit.error();
+  timing.hang_limit = *hang_limit;
   timing.clock_error = request.clock_error.value_or(default_clock_error(timing.session));
   if (request.variation == Variation::broadcast) {
     if (auto chosen = choose_broadcast(request, timing); !chosen) return chosen.error();
@@ -240,6 +261,7 @@ Timing watcher_timing(const TimingRequest& request) {
   facts.protocol = GroupProtocol::consumer;
   TimingRequest defaults = request;
   defaults.session.reset();
+  defaults.hang_limit.reset();
   if (auto timing = derive_timing(defaults, facts)) return *timing;
   defaults.lease.reset();
   defaults.interval.reset();

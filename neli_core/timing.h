@@ -48,6 +48,8 @@ struct TimingRequest {
   std::optional<milliseconds> local_clock_error = std::nullopt;
   /// `broadcast`: how many groups share the topic.
   std::uint32_t groups = 1;
+  /// For handlers that block: see Timing::hang_limit, which this raises.
+  std::optional<milliseconds> hang_limit = std::nullopt;
 };
 
 /// What the broker said; a value that nobody could tell is empty.
@@ -69,6 +71,9 @@ struct Timing {
   milliseconds local_clock_error{0};
   milliseconds session{0};
   milliseconds heartbeat{0};
+  /// A process whose executor is blocked for longer leaves the group: Kafka's
+  /// max.poll.interval.ms. Others own its slots within this, 0.5 s and a session.
+  milliseconds hang_limit{0};
   std::vector<std::string> warnings;
 };
 
@@ -77,6 +82,11 @@ struct Timing {
 
 /// A watcher has no session: it takes the profile's lease.
 [[nodiscard]] Timing watcher_timing(const TimingRequest& request);
+
+/// The smallest hang limit, and the default one. librdkafka looks every 500 ms, and with classic
+/// wants it no shorter than the session; there it leaves by itself, with the consumer protocol the
+/// broker must notice the silence, which takes a session more.
+[[nodiscard]] milliseconds least_hang_limit(GroupProtocol protocol, milliseconds session) noexcept;
 
 /// A classic session below this cannot work with librdkafka: a rejoin may wait 1 s in silence.
 inline constexpr milliseconds kClassicSessionMin{2000};

@@ -102,6 +102,9 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
              into(timing.clock_error, parse_duration));
   line.value("--session", "TIME", "Session of the group member; with the consumer protocol the "
              "broker decides", into(timing.session, positive_duration));
+  line.value("--hang-limit", "TIME", "A process whose executor is blocked for longer leaves the "
+             "group (default, and least: half of the session, 1s at least; with classic all of "
+             "it, 2s at least)", into(timing.hang_limit, positive_duration));
   line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: the lease, "
              "10s at most)", into(options.drain_timeout, parse_duration));
   line.value("--group-protocol", "NAME", "auto, consumer or classic (default auto)",
@@ -194,9 +197,10 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
 void allow_all_settings_in_file(CommandLine& line) {
   line.allow_in_file({"-X", "--allow-uneven", "--brokers", "--clock-error", "--count",
                       "--drain-timeout", "--endpoint", "--events", "--explain", "--group",
-                      "--group-protocol", "--groups", "--hash", "--hash-tags", "--http",
-                      "--interval", "--json", "--keys", "--lane", "--lease", "--local-clock-error",
-                      "--log-level", "--logs", "--mode", "--name", "--no-hints", "--once",
+                      "--group-protocol", "--groups", "--hang-limit", "--hash", "--hash-tags",
+                      "--http", "--interval", "--json", "--keys", "--lane", "--lease",
+                      "--local-clock-error", "--log-level", "--logs", "--mode", "--name",
+                      "--no-hints", "--once",
                       "--partitions", "--port", "--profile", "--roles", "--session", "--since",
                       "--slots", "--stay", "--timeout", "--topic", "--variation"});
 }

@@ -143,6 +143,7 @@ json::object joined_json(const Router& router, const CommonOptions& options,
   row["clock_error_ms"] = timing.clock_error.count();
   row["session_ms"] = timing.session.count();
   row["heartbeat_ms"] = timing.heartbeat.count();
+  row["hang_limit_ms"] = timing.hang_limit.count();
   add_broadcast(row, router, options);
   if (admin) row["http"] = admin->address();
   return row;
@@ -319,7 +320,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
     }
     tally.note(transition);
   });
-  const auto beside = companion ? companion(router) : nullptr;
+  const auto beside = companion ? companion(router, io.get_executor()) : nullptr;
   io.run();
   tally.tell();
   if (owner.failure()) {

@@ -5,6 +5,7 @@
 // Errors: says them on stderr and returns the exit code.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,8 +26,9 @@ struct OwnerOptions {
 
 void add_owner_options(CommandLine& line, OwnerOptions& options);
 
-/// Made when the router is open, destroyed before it is.
-using Companion = std::function<std::shared_ptr<void>(const Router&)>;
+/// Made when the router is open, destroyed before it is; the executor is the router's.
+using Companion =
+    std::function<std::shared_ptr<void>(const Router&, const boost::asio::any_io_executor&)>;
 
 /// Owns slots until SIGTERM or SIGINT, or until the group refuses it. `command` is for messages.
 [[nodiscard]] int run_owner(const std::string& command, const OwnerOptions& options,

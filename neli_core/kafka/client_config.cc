@@ -125,6 +125,10 @@ void set_group(Setter& setter, const ClientSettings& settings) {
   } else {
     setter.set("queued.min.messages", "1");
   }
+  // The library's own threads keep up a membership whose process does nothing any more.
+  setter.set("max.poll.interval.ms",
+             std::max(settings.timing.hang_limit,
+                      least_hang_limit(settings.protocol, settings.timing.session)));
   if (settings.protocol == GroupProtocol::consumer) {
     setter.set("group.protocol", "consumer");
     return;
@@ -132,8 +136,6 @@ void set_group(Setter& setter, const ClientSettings& settings) {
   setter.set(std::string{kStrategy}, std::string{kCooperative});
   setter.set("session.timeout.ms", settings.timing.session);
   setter.set("heartbeat.interval.ms", settings.timing.heartbeat);
-  setter.set("max.poll.interval.ms",
-             std::max<milliseconds>(std::chrono::minutes{5}, settings.timing.session));
 }
 
 int events_of(ClientKind kind) noexcept {
@@ -264,7 +266,8 @@ bool LogFilter::accept(int level, std::string_view facility, std::string_view te
   constexpr int kWarning = 4;
   constexpr int kInfo = 6;
   constexpr std::size_t kRemembered = 32;
-  if (level > kInfo) return false;
+  // A hang comes as an error, too; that one says what to do here.
+  if (level > kInfo || facility == "MAXPOLL") return false;
   std::string line = "librdkafka: " + std::string{facility} + ": " + secrets_.without(text);
   // The same line comes from several clients, with other numbers in it.
   std::string key;

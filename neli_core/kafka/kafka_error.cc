@@ -29,6 +29,10 @@ std::string_view advice(rd_kafka_resp_err_t error) noexcept {
     case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
       return "not stored within a lease: its leader is away or slow, or fewer replicas than "
              "min.insync.replicas are in sync";
+    case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
+      return "a handler held this process's executor for so long, so others take its slots over; "
+             "it joins again now. Work that takes long belongs on another thread; --hang-limit "
+             "allows more";
     case RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED:
       return "raise the broker's group.max.size or group.consumer.max.size";
     case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:

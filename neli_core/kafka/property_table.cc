@@ -23,6 +23,7 @@ constexpr std::array kRefusals = {
     Refusal{"group.instance.id", "static membership is not supported"},
     Refusal{"session.timeout.ms", "use --session"},
     Refusal{"heartbeat.interval.ms", "it follows from --session"},
+    Refusal{"max.poll.interval.ms", "use --hang-limit"},
     Refusal{"message.timeout.ms", "it follows from --lease"},
     Refusal{"delivery.timeout.ms", "it follows from --lease"},
     Refusal{"acks", kFixed},
@@ -79,19 +80,19 @@ constexpr std::array<std::string_view, 18> kProducer = {
     "sticky.partitioning.linger.ms", "transaction.timeout.ms", "enable.random.seed",
     "message.copy.max.bytes"};
 
-constexpr std::array<std::string_view, 24> kConsumer = {
+constexpr std::array<std::string_view, 23> kConsumer = {
     "auto.commit.interval.ms", "check.crcs", "consume.callback.max.messages", "client.rack",
     "coordinator.query.interval.ms", "fetch.error.backoff.ms", "fetch.max.bytes",
     "fetch.message.max.bytes", "fetch.min.bytes", "fetch.queue.backoff.ms", "fetch.wait.max.ms",
     "group.protocol.type", "group.remote.assignor", "max.partition.fetch.bytes",
-    "max.poll.interval.ms", "max.poll.records", "offset.store.method", "offset.store.path",
+    "max.poll.records", "offset.store.method", "offset.store.path",
     "offset.store.sync.interval.ms", "partition.assignment.strategy",
     "queued.max.messages.kbytes", "queued.min.messages", "share.acknowledgement.mode",
     "socket.blocking.max.ms"};
 
-constexpr std::array<std::string_view, 5> kGroup = {
+constexpr std::array<std::string_view, 4> kGroup = {
     "coordinator.query.interval.ms", "group.protocol.type", "group.remote.assignor",
-    "max.poll.interval.ms", "partition.assignment.strategy"};
+    "partition.assignment.strategy"};
 
 bool is_in(std::span<const std::string_view> list, std::string_view property) noexcept {
   return std::find(list.begin(), list.end(), property) != list.end();

@@ -89,6 +89,25 @@ class Pause(ProcessFault):
         self.owner.wake()
 
 
+class Hang(ProcessFault):
+    """A handler blocks the executor; all other threads, librdkafka's heartbeats too, go on."""
+    kind = "hang"
+
+    def choose(self, seats):
+        super().choose(seats)
+        # librdkafka looks every half a second.
+        self.detail = {"noticed_after": self.world.facts["hang_limit_ms"] / 1000 + 0.5}
+
+    def hold(self):
+        return self.world.magnitude(0.05, self.detail["noticed_after"] + 2 * self.world.lease)
+
+    def begin(self):
+        self.owner.hang()
+
+    def end(self):
+        self.owner.go_on()
+
+
 class Leave(ProcessFault):
     """A planned leave, no fault at all; another one sits down later. Never with another fault."""
     kind = "leave"
@@ -389,9 +408,9 @@ class ForeignConsumer(Fault):
 
 
 KINDS = {fault.kind: fault for fault in (
-    Kill, Pause, Cut, CutIn, CutOut, CutCoordinator, CutLog, BrokerStop, BrokerCrash, DiskFull,
-    LeaderChange, ClockStep, CoordinatorMoved, TopicDeleted, GroupDeleted, ForeignConsumer, Leave,
-    BrokersCut, BrokerAlone)}
+    Kill, Pause, Hang, Cut, CutIn, CutOut, CutCoordinator, CutLog, BrokerStop, BrokerCrash,
+    DiskFull, LeaderChange, ClockStep, CoordinatorMoved, TopicDeleted, GroupDeleted,
+    ForeignConsumer, Leave, BrokersCut, BrokerAlone)}
 
 
 def kinds_of(brokers):

@@ -51,6 +51,7 @@ class Rule:
 RULES = {
     "kill": Rule("owner", "begin", 2),
     "pause": Rule("owner", "begin", 2),
+    "hang": Rule("owner", "begin", 2),
     "cut_both": Rule("owner", "begin", 2),
     "cut_in": Rule("owner", "begin", 2),
     "cut_out": Rule("owner", "begin", 2),
@@ -82,6 +83,7 @@ class Fault:
     end: float = math.inf
     back: float = math.inf
     rest: float = math.inf
+    noticed_after: float = 0.0  # how long the group does not notice it at all
 
     @property
     def rule(self):
@@ -95,7 +97,7 @@ class Fault:
     def since(self):
         """From when on a successor can take over."""
         if self.rule.since == "begin":
-            return self.begin
+            return self.begin + self.noticed_after
         return self.over() + (LEADER_SEARCH if self.rule.excuses == "log" else 0.0)
 
     def changes(self):
@@ -109,7 +111,8 @@ def read_faults(rows):
     for row in rows:
         if row["what"] == "begin":
             faults[row["n"]] = Fault(row["n"], row["kind"], row["boot"], row["owners"],
-                                     row["logs"])
+                                     row["logs"],
+                                     noticed_after=row.get("detail", {}).get("noticed_after", 0.0))
         elif row.get("n") in faults:
             setattr(faults[row["n"]], row["what"], row["boot"])
     return sorted(faults.values(), key=lambda fault: fault.begin)

@@ -43,11 +43,11 @@ class Forgery:
             if witnessed:
                 self.samples[key].append({**sample, "owns": False, "boot": stop, "prev": stop})
 
-    def fault(self, kind, begin, end, owners=(), logs=()):
+    def fault(self, kind, begin, end, owners=(), logs=(), **detail):
         """A fault in the script's log."""
         self.faults += 1
         self.script += [{"boot": begin, "what": "begin", "n": self.faults, "kind": kind,
-                         "owners": list(owners), "logs": list(logs)},
+                         "owners": list(owners), "logs": list(logs), "detail": detail},
                         {"boot": end, "what": "end", "n": self.faults}]
 
     def judged(self, over=100.0):
@@ -160,6 +160,17 @@ class JudgeTest(unittest.TestCase):
     def test_a_paused_owner_does_not_lead_whatever_its_lease_says(self):
         self.assertEqual(self.kinds(self.paused(20.0, 10.0 + TAKEOVER - 0.1)), [])
         self.assertIn("too long gap by log", self.kinds(self.paused(20.0, 10.0 + TAKEOVER + 0.1)))
+
+    def test_a_hang_is_noticed_after_the_hang_limit_only(self):
+        """a led on until its lease was over; then nobody led."""
+        for late, found in ((-0.1, []), (0.1, ["too long gap by log"])):
+            run = self.forge()
+            run.owner("a")
+            run.led("a", 0, 0.0, 12.0, 1)
+            run.owner("b")
+            run.led("b", 0, 10.0 + 1.5 + TAKEOVER + late, None, 2)
+            run.fault("hang", 10.0, 30.0, ["a"], noticed_after=1.5)
+            self.assertEqual([kind for kind in self.kinds(run) if kind.endswith("log")], found)
 
     def test_a_cut_of_the_log_counts_from_its_end(self):
         run = self.handed_over(9.0 + TAKEOVER - 0.1, stop=11.0)

@@ -105,7 +105,8 @@ class World:
         row = wait_until(told, 10, "an owner's own words about its times")
         self.facts = {name: row[name] for name in
                       ("mode", "group_protocol", "partitions", "logs", "slots", "session_ms",
-                       "heartbeat_ms", "interval_ms", "lease_ms", "clock_error_ms")}
+                       "heartbeat_ms", "hang_limit_ms", "interval_ms", "lease_ms",
+                       "clock_error_ms")}
         return self.facts
 
     @property

@@ -146,6 +146,7 @@ class Owner:
         self.output = folder / f"{key}.out"
         self.has_witness = "--witness" in command
         self.left = False  # told to leave
+        self.hung = False  # a handler blocks its executor
         self.started = boot_now()
         with open(self.output, "wb") as out, open(self.errors, "wb") as err:
             self.child = children.spawn(command, stdout=out, stderr=err, env=env)
@@ -204,6 +205,19 @@ class Owner:
         self.life.pauses[-1] = (self.life.pauses[-1][0], instant)
         os.kill(self.pid, signal.SIGCONT)
         return instant
+
+    def hang(self):
+        """Blocks its executor (the witness process alone obeys); the rest of it goes on."""
+        self.hung = True
+        instant = boot_now()
+        os.kill(self.pid, signal.SIGUSR1)
+        return instant
+
+    def go_on(self):
+        """Its executor runs again."""
+        self.hung = False
+        os.kill(self.pid, signal.SIGUSR2)
+        return boot_now()
 
     def _state(self):
         stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace")
@@ -283,12 +297,12 @@ class Fleet:
                                      f"{owner.child.returncode}\n{owner.error_tail()}")
 
     def leaders(self):
-        """partition -> the living, unstopped owners that lead it by their own logs."""
+        """partition -> the owners that live, run and do not hang, and lead it by their own logs."""
         self.refresh()
         found = {partition: [] for partition in self.partitions}
         for owner in self.owners:
             paused = owner.life.pauses and owner.life.pauses[-1][1] is None
-            if owner.running() and not paused:
+            if owner.running() and not paused and not owner.hung:
                 for partition in owner.leading:
                     found.setdefault(partition, []).append(owner)
         return found

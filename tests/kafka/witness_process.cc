@@ -10,6 +10,12 @@
 //   `prev`: the instant of the sample before, for which the opposite was the answer.
 // So a yes reaches from its `boot` to the `prev` of the no that ends it, and never further, and who
 // is stopped between the reading of the clock and the call cannot claim an instant after it woke.
+//
+// SIGUSR1 blocks a handler on the router's executor, until SIGUSR2: it hangs, while its other
+// threads, librdkafka's and the witness among them, go on.
+#include <signal.h>
+
+#include <boost/asio/signal_set.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -91,6 +97,36 @@ class Witness {
   std::thread thread_;  // last: it uses all of the above
 };
 
+std::atomic<bool> go_on{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+
+class Blocker {
+ public:
+  explicit Blocker(const boost::asio::any_io_executor& executor) : signals_(executor, SIGUSR1) {
+    struct sigaction action {};
+    action.sa_handler = [](int) { go_on.store(true); };
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGUSR2, &action, nullptr);
+    await();
+  }
+
+ private:
+  void await() {
+    signals_.async_wait([this](const boost::system::error_code& error, int) {
+      if (error) return;
+      while (!go_on.exchange(false)) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      await();
+    });
+  }
+
+  boost::asio::signal_set signals_;
+};
+
+struct Beside {
+  std::unique_ptr<Witness> witness;
+  Blocker blocker;
+};
+
 int witness_main(const std::vector<std::string>& arguments) {
   CommandLine line({"witness", "As `neliroute run`, and watches itself; for the Kafka tests.", "",
                     ""});
@@ -109,9 +145,14 @@ int witness_main(const std::vector<std::string>& arguments) {
     if (!opened) return fail(line.name(), "--witness " + opened.error().message(), kExitUsage);
     file = std::move(*opened);
   }
-  return run_owner(line.name(), options, [&file](const Router& router) -> std::shared_ptr<void> {
-    return file ? std::make_shared<Witness>(router, std::move(file)) : nullptr;
-  });
+  return run_owner(line.name(), options,
+                   [&file](const Router& router, const boost::asio::any_io_executor& executor) {
+                     auto witness =
+                         file ? std::make_unique<Witness>(router, std::move(file)) : nullptr;
+                     return std::shared_ptr<void>(
+                         new Beside{std::move(witness), Blocker(executor)},
+                         [](Beside* beside) { delete beside; });
+                   });
 }
 
 }  // namespace

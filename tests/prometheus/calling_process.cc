@@ -42,7 +42,9 @@ int calling_main(const Arguments& arguments) {
   add_owner_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;
   return run_owner(line.name(), options,
-                   [](const Router& router) { return std::make_shared<Caller>(router); });
+                   [](const Router& router, const boost::asio::any_io_executor&) {
+                     return std::make_shared<Caller>(router);
+                   });
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ class Help(unittest.TestCase):
         text = run_raw("run", "--help").out
         for name in ("brokers topic group slots partitions hash hash-tags allow-uneven lane logs "
                      "mode profile interval lease clock-error session group-protocol timeout "
+                     "hang-limit "
                      "drain-timeout name endpoint events log-level json config").split():
             self.assertRegex(text, rf"\n  --{name} ")
         self.assertIn("\n  -X ", text)
@@ -86,7 +87,7 @@ class WrongUse(unittest.TestCase):
 
     def test_durations(self):
         for option in ("--lease", "--interval", "--session", "--timeout", "--drain-timeout",
-                       "--clock-error"):
+                       "--clock-error", "--hang-limit"):
             self.refused([*RUN, option, "3000"], option, "3000 has no unit", "3000ms")
         for text in ("3x", "s", "", "-3s", "1.5s", "3 s", "99999999999999999999s"):
             self.refused([*RUN, "--lease", text], "--lease", f'"{text}"', "250ms")

@@ -72,8 +72,9 @@ TEST_P(RefusedPropertyTest, IsRefusedUnderTheNameOfATopicsPropertyToo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Fixed, RefusedPropertyTest,
-    testing::Values("session.timeout.ms", "heartbeat.interval.ms", "group.id",
-                    "group.instance.id", "acks", "request.required.acks", "enable.idempotence",
+    testing::Values("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms",
+                    "group.id", "group.instance.id",
+                    "acks", "request.required.acks", "enable.idempotence",
                     "enable.auto.commit", "auto.commit.enable", "transactional.id",
                     "message.timeout.ms", "delivery.timeout.ms", "linger.ms",
                     "queue.buffering.max.ms", "isolation.level", "auto.offset.reset",

@@ -173,7 +173,7 @@ TEST(Timing, absurd_values_are_refused_and_overflow_nothing) {
   for (const milliseconds value : {milliseconds::min(), -1ms, milliseconds::max()}) {
     for (std::optional<milliseconds> TimingRequest::*field :
          {&TimingRequest::session, &TimingRequest::interval, &TimingRequest::lease,
-          &TimingRequest::clock_error}) {
+          &TimingRequest::clock_error, &TimingRequest::hang_limit}) {
       for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {
         TimingRequest r = request(mode, Profile::balanced);
         r.*field = value;
@@ -181,6 +181,35 @@ TEST(Timing, absurd_values_are_refused_and_overflow_nothing) {
       }
     }
   }
+}
+
+TEST(Timing, who_hangs_for_half_a_session_leaves_with_the_consumer_protocol) {
+  const auto of = [](milliseconds session) {
+    return derive_timing(request(Mode::non_exclusive, Profile::fast), consumer(session, {}))
+        ->hang_limit;
+  };
+  EXPECT_EQ(of(3000ms), 1500ms);
+  EXPECT_EQ(of(45'000ms), 22'500ms);
+  EXPECT_EQ(of(500ms), 1000ms) << "librdkafka looks every 500 ms";
+}
+
+TEST(Timing, with_classic_librdkafka_allows_no_hang_limit_below_the_session) {
+  TimingRequest r = request(Mode::non_exclusive, Profile::balanced);
+  EXPECT_EQ(derive_timing(r, classic())->hang_limit, 3000ms);
+  r.session = 2000ms;
+  EXPECT_EQ(derive_timing(r, classic())->hang_limit, 2000ms);
+}
+
+TEST(Timing, the_hang_limit_can_be_raised_but_not_lowered) {
+  TimingRequest r = request(Mode::exclusive, Profile::balanced);
+  r.hang_limit = 60'000ms;
+  EXPECT_EQ(derive_timing(r, consumer(3000ms, {}))->hang_limit, 60'000ms);
+  r.hang_limit = 1500ms;
+  EXPECT_EQ(derive_timing(r, consumer(3000ms, {}))->hang_limit, 1500ms);
+  r.hang_limit = 1499ms;
+  expect_refused(r, consumer(3000ms, {}), {"--hang-limit 1499 ms", "1500 ms", "consumer"});
+  r.hang_limit = 2999ms;
+  expect_refused(r, classic(), {"--hang-limit 2999 ms", "3000 ms", "classic"});
 }
 
 TEST(Timing, a_watcher_takes_the_profile_s_lease) {
