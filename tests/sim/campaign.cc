@@ -32,18 +32,19 @@ void add(Outcome& sum, const Outcome& one) {
 /// From so many on what they judged must be enough.
 constexpr std::uint64_t kEnoughSeeds = 200;
 
-/// A seed, on average: about a third of what there is.
+/// In a hundred seeds: about a third of what there is, in the mode that has least of it.
 constexpr std::uint64_t least_of(Judged what) {
   switch (what) {
     case Judged::led_seconds:
-      return 150;
+      return 15000;
     case Judged::acquisitions:
-      return 30;
+      return 3000;
     case Judged::barriers:
+      return 500;
     case Judged::disturbed_gaps:
-      return 5;
+      return 150;
     default:
-      return 1;
+      return 25;
   }
 }
 
@@ -129,7 +130,7 @@ bool Campaign::judged_enough() const {
   }
   for (std::size_t i = 0; i < kJudgedCount; ++i) {
     const auto what = static_cast<Judged>(i);
-    if (is_judged(what, request_)) need(to_string(what), sum_.judged[i], least_of(what) * done_);
+    if (is_judged(what, request_)) need(to_string(what), sum_.judged[i], least_of(what) * done_ / 100);
   }
   return enough;
 }

@@ -371,7 +371,11 @@ void World::note(Node& node, const Transition& transition) {
   }
   if (transition.kind == TransitionKind::acquired) {
     check_harmless(node, p);
-    oracle_.acquired(node, p, transition.epoch, now_);
+    // Who was stopped with an old time in its hand may tell of a lease that is over: a lapse
+    // follows, and nobody was answered yes.
+    if (plan_.broadcast() || oracle_.led(node.index, part_of(node, p.value()), now_)) {
+      oracle_.acquired(node, p, transition.epoch, now_);
+    }
   } else if (transition.kind == TransitionKind::stopped) {
     Time length = node.random.between(0, 10 * kMs);
     if (happens(Fault::slow_barrier, node.random)) {
