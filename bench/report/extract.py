@@ -124,6 +124,17 @@ def schemes(result):
     return over_baseline(result, "slot_table", 0.1)
 
 
+def large_m(result):
+    """One join of a topic with many partitions: the longest turns of both strands, bytes written."""
+    return [figure for row in result["rows"] for figure in (
+        Figure(f"join at {row['partitions']}, owner's longest turn",
+               row["join_longest_owner_ms"], "ms", floor=5.0),
+        Figure(f"join at {row['partitions']}, newcomer's longest turn",
+               row["join_longest_newcomer_ms"], "ms", floor=5.0),
+        Figure(f"join at {row['partitions']}, written", row["join_bytes"] / 1024, "KiB",
+               floor=1.0))]
+
+
 def failover(result):
     """Kills over the session, gaps of planned moves, moves, use at rest."""
     violations = result["violations"] + result["exclusive_violations"]

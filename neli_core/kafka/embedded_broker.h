@@ -32,7 +32,7 @@ struct EmbeddedBrokerOptions {
 
 class EmbeddedBroker {
  public:
-  static constexpr std::uint32_t kPartitionsMax = 10'000;
+  static constexpr std::uint32_t kPartitionsMax = 65'536;
 
   [[nodiscard]] static Result<std::unique_ptr<EmbeddedBroker>> open(
       const boost::asio::any_io_executor& executor, const EmbeddedBrokerOptions& options);
