@@ -127,6 +127,7 @@ class Broadcast final : public Core {
 
   void on(const Heard& event);
   void on(const PartitionsCounted& event);
+  void on(const EpochRefused&) {}  // its epochs are no fence
   void on(const GroupAssigned& event);
   void on(const GroupRevoked& event);
   void on(const BarrierDone& event);

@@ -101,6 +101,13 @@ struct BarrierDone {
   Epoch epoch;
 };
 
+/// A store that keeps the greatest epoch it has seen refused the one held, for one of this inc: it
+/// was restored, or belongs to more than this topic.
+struct EpochRefused {
+  Partition partition;
+  std::int64_t inc = 0;
+};
+
 /// Leave in an orderly way: hand over, at most until then; then stop. In the past: stop now.
 struct CloseRequested {
   LocalTime until;
@@ -126,7 +133,7 @@ struct PartitionsCounted {
 
 using Event = std::variant<TailStarted, Received, LogPosition, Reread, GapFound,
                            WriteAcknowledged, WriteFailed, GroupAssigned, GroupRevoked,
-                           BarrierDone, CloseRequested, Heard, PartitionsCounted>;
+                           BarrierDone, CloseRequested, EpochRefused, Heard, PartitionsCounted>;
 
 [[nodiscard]] const char* to_string(GapReason reason) noexcept;
 

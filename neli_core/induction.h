@@ -142,6 +142,8 @@ class Induction final : public Core {
   void note_answer(Log log);
   void check_silence(Log log);
 
+  void on(const EpochRefused& event);
+
   // What only variation `broadcast` wants to know.
   void on(const Heard&) {}
   void on(const PartitionsCounted&) {}

@@ -111,6 +111,27 @@ void Induction::write_claim(Log which, const std::vector<Partition>& partitions)
   write(record.seq, std::move(outstanding), std::move(value));
 }
 
+// The next claim outranks what the store has seen. When it is read it ends the epoch held (rule 2),
+// which is led until then: nobody else is to lead, and the application decides what it writes.
+void Induction::on(const EpochRefused& event) {
+  if (event.partition.value() >= partition_count()) return;
+  PartitionState& p = state(event.partition);
+  LogState& l = log(log_of(event.partition));
+  if (!p.own || p.own->epoch.inc > event.inc) return;  // a greater one is held already
+  const std::int64_t wanted = next_inc(event.inc);
+  // Nobody would believe it of a claim; brokers' clocks may step back by less than this.
+  if (wanted > inc_limit(l.last.stamped - kLeaseMax)) {
+    ready_.notices.push_back(
+        {Severity::error, "partition " + std::to_string(event.partition.value()) +
+                              ": a store knows an epoch of inc " + std::to_string(event.inc) +
+                              ", a lifetime ahead of the broker's clock; it is not believed"});
+    return;
+  }
+  if (wanted > l.greatest_inc) l.greatest_inc = wanted;
+  if (!p.claim) p.claim_due = p.assigned;  // one on its way is written again if it falls short
+  evaluate(event.partition);
+}
+
 void Induction::write_renewals(Log which) {
   LogState& l = log(which);
   if (!l.renewal_due && !l.state_changed) return;

@@ -1,0 +1,63 @@
+// A store refused the epoch that is held: the next one outranks what it knows.
+#include <gtest/gtest.h>
+
+#include "tests/unit/neli_core/rig.h"
+
+namespace neliroute {
+namespace {
+
+using rig::Rig;
+using rig::RigOptions;
+using namespace std::chrono_literals;
+
+// A store that was restored, or that knew another topic, has seen greater epochs.
+TEST(Epochs, a_store_s_refusal_raises_inc_and_leaves_no_gap) {
+  for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {
+    RigOptions options;
+    options.mode = mode;
+    Rig rig(options);
+    auto& a = rig.start(1, "a");
+    rig.assign(a, "0-1");
+    ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
+    const Epoch first = *a.core.epoch(Partition{0});
+    const std::int64_t stored = first.inc + 5'000;
+    rig.step(a, EpochRefused{Partition{0}, stored});
+    rig.run_for(200ms);
+    EXPECT_GT(a.core.epoch(Partition{0})->inc, stored);
+    EXPECT_TRUE(a.leads(0, rig.now()));
+    EXPECT_EQ(a.count(TransitionKind::stopped), 0u) << "it led on until its new claim was read";
+    EXPECT_EQ(a.core.epoch(Partition{1}), first) << "nobody refused that one";
+    ASSERT_EQ(a.records(RecordType::release).size(), 1u);
+    const Record release = a.records(RecordType::release)[0];
+    EXPECT_EQ(epoch_of(release, release.epochs[0]), first);
+    // Both are renewed in one record.
+    const Record renewal = a.records(RecordType::renewal).back();
+    ASSERT_EQ(renewal.epochs.size(), 2u);
+    EXPECT_EQ(epoch_of(renewal, renewal.epochs[0]), first);
+    EXPECT_EQ(epoch_of(renewal, renewal.epochs[1]), *a.core.epoch(Partition{0}));
+    const auto claims = a.records(RecordType::claim).size();
+    rig.step(a, EpochRefused{Partition{0}, stored});
+    rig.run_for(200ms);
+    EXPECT_EQ(a.records(RecordType::claim).size(), claims) << "it outranks that already";
+  }
+}
+
+TEST(Epochs, a_store_that_is_a_lifetime_ahead_is_not_believed) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
+  const Epoch first = *a.core.epoch(Partition{0});
+  const auto notices = a.notices.size();
+  rig.step(a, EpochRefused{Partition{0}, kIncMax});
+  rig.step(a, EpochRefused{Partition{0}, first.inc + kIncAhead});
+  rig.run_for(200ms);
+  EXPECT_EQ(a.core.epoch(Partition{0}), first);
+  EXPECT_EQ(a.notices.size(), notices + 2);
+  rig.step(a, EpochRefused{Partition{3}, first.inc + 1});
+  rig.step(a, EpochRefused{Partition{99}, first.inc + 1});
+  EXPECT_EQ(a.records(RecordType::claim).size(), 1u) << "not held, and none at all";
+}
+
+}  // namespace
+}  // namespace neliroute
