@@ -35,6 +35,7 @@ void Induction::tick(LocalTime now) {
   for (std::uint32_t l = 0; l < logs_.size(); ++l) check_silence(Log{l});
   while (deadlines_.earliest() <= now_) evaluate(deadlines_.first());
   check_agreement();
+  follow_doubt();
   advance_subscription();
   advance_closing();
   schedule_renewals();

@@ -129,6 +129,7 @@ class Induction final : public Core {
   void advance_subscription();
   [[nodiscard]] bool history_was_read() const;
   void check_agreement();
+  void follow_doubt();
   void refuse(Error error, LocalTime drain_until);
 
   // tail.cc: how far the logs were read, and gaps (rule 11).
@@ -199,6 +200,8 @@ class Induction final : public Core {
   std::uint64_t next_seq_ = 1;
   std::map<std::uint64_t, LocalTime> sent_;
   std::map<std::uint64_t, Outstanding> outstanding_;
+  /// Until when claims wait, since it is not known who is in force.
+  std::optional<LocalTime> doubt_until_;
   std::optional<std::int64_t> since_;
   bool wrote_ = false;
   bool subscribed_ = false;

@@ -1,5 +1,6 @@
 // Induction: the group's suggestions, one configuration, and leaving (rules 7 and 8).
 #include <algorithm>
+#include <utility>
 
 #include "neli_core/induction.h"
 #include "neli_core/mutation.h"
@@ -128,6 +129,15 @@ void Induction::advance_subscription() {
 bool Induction::history_was_read() const {
   return now_ >= later(*first_now_, kSubscribeAfter) ||
          std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
+}
+
+// Claims that wait for the doubt's end are due when it ends, which may be before it had to.
+void Induction::follow_doubt() {
+  const auto before = std::exchange(doubt_until_, agreement_.undecided_until(now_));
+  if (!before || (doubt_until_ && *doubt_until_ >= *before)) return;
+  for (std::uint32_t p = 0; p < partition_count(); ++p) {
+    if (state(Partition{p}).assigned) evaluate(Partition{p});
+  }
 }
 
 void Induction::check_agreement() {

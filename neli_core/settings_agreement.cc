@@ -21,24 +21,18 @@ void SettingsAgreement::note(const Record& record, milliseconds lease, LocalTime
     seen.settings = *record.settings;
     seen.lane = record.lane;
     seen.version = version;
-    if (seen.differs) --differing_count_;
     seen.differs = difference(seen).has_value();
-    if (seen.differs) ++differing_count_;
   }
   if (seen.name != record.process.name) seen.name = record.process.name;
   seen.live_until = later(read, lease);
+  if (seen.differs) differing_until_ = std::max(differing_until_, seen.live_until);
   seen.fresh = seen.fresh || fresh;
   if (seen_.size() > forget_at_) forget(read);
 }
 
 void SettingsAgreement::forget(LocalTime now) {
   for (auto it = seen_.begin(); it != seen_.end();) {
-    if (it->second.live_until > now) {
-      ++it;
-      continue;
-    }
-    if (it->second.differs) --differing_count_;
-    it = seen_.erase(it);
+    it = it->second.live_until > now ? std::next(it) : seen_.erase(it);
   }
   forget_at_ = std::max<std::size_t>(64, 2 * seen_.size());
 }
@@ -81,7 +75,7 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
 
 std::optional<Error> SettingsAgreement::conflict(const std::optional<Seniority>& own,
                                                  LocalTime now) const {
-  if (differing_count_ == 0) return std::nullopt;
+  if (at_rest(now)) return std::nullopt;
   for (const bool same_lane : {true, false}) {
     const Seen* first = senior(same_lane, now);
     if (first == nullptr || !first->fresh) continue;
@@ -95,7 +89,7 @@ std::optional<Error> SettingsAgreement::conflict(const std::optional<Seniority>&
 // may be of another mode: who takes part meanwhile could lead beside it.
 std::optional<LocalTime> SettingsAgreement::undecided_until(LocalTime now) const {
   std::optional<LocalTime> until;
-  if (differing_count_ == 0) return until;
+  if (at_rest(now)) return until;
   for (const bool same_lane : {true, false}) {
     const Seen* first = senior(same_lane, now);
     if (first == nullptr || first->fresh || !somebody_differs(same_lane, now)) continue;

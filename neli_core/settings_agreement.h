@@ -38,6 +38,8 @@ class SettingsAgreement {
                                               LocalTime now) const;
   /// Somebody has other settings, and until then it is not known whether the senior still lives.
   [[nodiscard]] std::optional<LocalTime> undecided_until(LocalTime now) const;
+  /// Nobody who lives differs, so neither of these searches.
+  [[nodiscard]] bool at_rest(LocalTime now) const noexcept { return now >= differing_until_; }
 
  private:
   struct Seen {
@@ -59,7 +61,7 @@ class SettingsAgreement {
   Lane lane_;
   bool member_;
   std::map<ProcessId, Seen> seen_;
-  std::size_t differing_count_ = 0;  ///< at rest 0, and then nothing is searched
+  LocalTime differing_until_ = kLongAgo;  ///< in the past at rest, and then nothing is searched
   std::size_t forget_at_ = 64;
 };
 

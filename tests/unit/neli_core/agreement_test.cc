@@ -320,6 +320,35 @@ TEST(OneConfiguration, who_joined_without_the_history_waits_until_it_is_known_wh
   }
 }
 
+TEST(OneConfiguration, who_waits_claims_as_soon_as_the_doubt_ends) {
+  Rig rig;
+  const CoreOptions options = rig.core_options(1, "a");
+  Record senior = rig::renewal_of(8, {1, 0}, "0", "0");
+  senior.since = 1;
+  senior.settings = options.settings;
+  senior.settings->mode = "non_exclusive";
+  Record junior = rig::renewal_of(9, {1, 1}, "1", "1");
+  junior.since = 2;
+  junior.settings = senior.settings;
+  junior.settings->slots = 32;
+  const Decoded agrees = senior;
+  const Decoded differs = junior;
+  Induction core = std::move(*Induction::make(options));
+  core.tick(rig.now());
+  const LocalTime joined = later(rig.now(), std::chrono::seconds{3});
+  core.tick(joined);
+  ASSERT_TRUE(core.take_ready().subscribe);
+  core.step(GroupAssigned{*PartitionRanges::parse("0-3")}, joined);
+  core.step(TailStarted{kLog, 0, 2}, joined);
+  core.step(Received{kLog, 0, rig.broker_now(), true, &agrees}, joined);
+  core.step(Received{kLog, 1, rig.broker_now(), true, &differs}, joined);
+  EXPECT_TRUE(core.take_ready().writes.empty()) << "who is in force, if the senior is gone?";
+  core.step(Received{kLog, 2, rig.broker_now(), true, &agrees}, later(joined, 50ms));
+  const Ready ready = core.take_ready();
+  ASSERT_EQ(ready.writes.size(), 1u) << "it lives";
+  EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).parts->to_string(), "0-3");
+}
+
 TEST(OneConfiguration, thousands_of_processes_that_come_and_go_are_forgotten) {
   Rig rig;
   auto& a = rig.start(1, "a");

@@ -53,6 +53,18 @@ TEST(SettingsAgreementTest, who_comes_again_after_it_was_forgotten_counts_again)
       << "it is junior to who came before it";
 }
 
+TEST(SettingsAgreementTest, who_differed_and_is_gone_costs_nothing_any_more) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  EXPECT_TRUE(agreement.at_rest(kStart));
+  agreement.note(said_by(500, 32), 2s, kStart, true);
+  EXPECT_FALSE(agreement.at_rest(kStart + 1s));
+  EXPECT_TRUE(agreement.conflict(std::nullopt, kStart + 1s));
+  EXPECT_TRUE(agreement.at_rest(kStart + 2s)) << "though few others came, and it is not forgotten";
+  EXPECT_FALSE(agreement.conflict(std::nullopt, kStart + 2s));
+  agreement.note(said_by(500, 32), 1s, kStart + 3s, true);
+  EXPECT_TRUE(agreement.conflict(std::nullopt, kStart + 3s)) << "it is back";
+}
+
 TEST(SettingsAgreementTest, who_writes_records_of_version_1_differs) {
   SettingsAgreement agreement(kOwn, Lane{0});
   Record newer = said_by(2, 64);
