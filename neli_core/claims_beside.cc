@@ -23,7 +23,8 @@ ClaimsBeside::ClaimsBeside(const CoreOptions& options, milliseconds beat)
       beat_(beat),
       partitions_(options.settings.partitions),
       logs_(options.settings.logs),
-      agreement_(options.settings, options.lane) {}
+      agreement_(options.settings, options.lane),
+      lease_bound_(options.lease) {}
 
 // --- What the process does -----------------------------------------------------------------------
 
@@ -83,13 +84,19 @@ void ClaimsBeside::on(const Received& event, LocalTime now) {
   l.next = event.offset + 1;
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
+  if (record->lease) lease_bound_ = std::max(lease_bound_, *record->lease);
+  if (record->max_lease) lease_bound_ = std::max(lease_bound_, *record->max_lease);
   if (record->id != options_.id) {
     agreement_.note(*record, record->lease.value_or(options_.lease), now,
                     event.offset >= l.end_at_start);
   } else if (!since_) {
     since_ = event.stamped.time_since_epoch().count();
   }
-  if (record->lane != options_.lane) return;
+  if (record->lane != options_.lane) {
+    l.greatest_inc =
+        std::max(l.greatest_inc, inc_of_other_lane(*record, event.stamped, event.offset));
+    return;
+  }
   if (!names_possible_epochs(*record, event.stamped)) return;
   l.greatest_inc = std::max(l.greatest_inc, greatest_inc_in(*record, event.stamped));
   switch (record->type) {
@@ -217,17 +224,7 @@ void ClaimsBeside::write(Ready& ready, LocalTime now) {
 }
 
 Record ClaimsBeside::header(RecordType type, Log log) const {
-  Record record;
-  record.type = type;
-  record.lane = options_.lane;
-  record.id = options_.id;
-  record.lease = options_.lease;
-  record.max_lease = options_.lease;
-  record.max_inc = logs_[log.value()].greatest_inc;
-  record.since = since_;
-  record.process = options_.process;
-  record.settings = options_.settings;
-  return record;
+  return options_.header(type, lease_bound_, logs_[log.value()].greatest_inc, since_);
 }
 
 void ClaimsBeside::write_claims(Log log, Ready& ready, LocalTime now) {

@@ -115,6 +115,8 @@ class ClaimsBeside {
   std::vector<State> partitions_;
   std::vector<LogState> logs_;
   SettingsAgreement agreement_;
+  /// T*, for the others: processes of `claimed` lanes wait that long for whom they cannot see.
+  milliseconds lease_bound_;
   std::map<std::uint64_t, Log> on_the_way_;  ///< renewals
   std::optional<std::int64_t> since_;
   bool wrote_ = false;

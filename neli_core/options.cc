@@ -17,6 +17,21 @@ std::string_view to_string(Variation variation) noexcept {
   return variation == Variation::broadcast ? "broadcast" : "claimed";
 }
 
+Record CoreOptions::header(RecordType type, milliseconds lease_bound, std::int64_t greatest_inc,
+                           std::optional<std::int64_t> since) const {
+  Record record;
+  record.type = type;
+  record.lane = lane;
+  record.id = id;
+  record.lease = lease;
+  record.max_lease = lease_bound;
+  record.max_inc = greatest_inc;
+  record.since = since;
+  record.process = process;
+  record.settings = settings;
+  return record;
+}
+
 Result<void> CoreOptions::validate() const {
   const Settings& s = settings;
   if (id == kNobody) return bad("id 0 means nobody; draw 64 random bits");

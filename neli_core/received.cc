@@ -7,17 +7,6 @@
 namespace neliroute {
 namespace {
 
-// Incs are one lane's affair, but each lane repeats what the others knew: where everybody of a lane
-// has gone, what they wrote soon lies below what a newcomer reads.
-std::int64_t inc_of_other_lane(const Record& record, const Received& event) {
-  if (!names_possible_epochs(record, event.stamped)) return 0;
-  // Who knows an inc says so in max_inc, too: this is a stranger's line, and its number anything.
-  if (greatest_named_inc(record) > record.max_inc) return 0;
-  const std::int64_t said = greatest_inc_in(record, event.stamped);
-  if (record.type != RecordType::claim) return said;
-  return std::max(said, claim_epoch(record, event.stamped, event.offset).inc);
-}
-
 // Names are for people and may be equal.
 bool is_own(const Record& record, const CoreOptions& self) {
   if (mutated(Mutation::own_by_name)) return record.process.name == self.process.name;
@@ -71,7 +60,8 @@ void Induction::on_record(const Received& event, const Record& record) {
   }
   if (record.lane != options_.lane) {
     ++counters_.records_other_lane;
-    l.greatest_inc = std::max(l.greatest_inc, inc_of_other_lane(record, event));
+    l.greatest_inc =
+        std::max(l.greatest_inc, inc_of_other_lane(record, event.stamped, event.offset));
     return;
   }
   if (!names_possible_epochs(record, event.stamped)) {

@@ -323,6 +323,16 @@ Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset)
   return {said ? record.inc : std::clamp<std::int64_t>(stamp, 0, kIncMax / 2), offset};
 }
 
+std::int64_t inc_of_other_lane(const Record& record, BrokerTime stamped,
+                               std::int64_t offset) noexcept {
+  if (!names_possible_epochs(record, stamped)) return 0;
+  // Who knows an inc says so in max_inc, too: this is a stranger's line, and its number anything.
+  if (greatest_named_inc(record) > record.max_inc) return 0;
+  const std::int64_t said = greatest_inc_in(record, stamped);
+  if (record.type != RecordType::claim) return said;
+  return std::max(said, claim_epoch(record, stamped, offset).inc);
+}
+
 Decoded decode_record(std::string_view value) {
   json::parse_options options;
   options.max_depth = kNestingMax;

@@ -123,6 +123,11 @@ inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
 [[nodiscard]] bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept;
 /// The greatest inc that it knows of and that can be; 0: none.
 [[nodiscard]] std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept;
+/// What another lane's record says of the greatest inc; 0: nothing that is believed. Incs are one
+/// lane's affair, but each lane repeats what the others knew: where everybody of a lane has gone,
+/// what they wrote soon lies below what a newcomer reads.
+[[nodiscard]] std::int64_t inc_of_other_lane(const Record& record, BrokerTime stamped,
+                                             std::int64_t offset) noexcept;
 /// The epoch that a claim makes: a pure function of the record and where it stands.
 [[nodiscard]] Epoch claim_epoch(const Record& record, BrokerTime stamped,
                                 std::int64_t offset) noexcept;

@@ -49,17 +49,7 @@ void Induction::schedule_renewals() {
 }
 
 Record Induction::header(RecordType type, Log which) const {
-  Record record;
-  record.type = type;
-  record.lane = options_.lane;
-  record.id = options_.id;
-  record.lease = options_.lease;
-  record.max_lease = lease_bound_;
-  record.max_inc = log(which).greatest_inc;
-  record.since = since_;
-  record.process = options_.process;
-  record.settings = options_.settings;
-  return record;
+  return options_.header(type, lease_bound_, log(which).greatest_inc, since_);
 }
 
 void Induction::write(std::uint64_t seq, Outstanding outstanding, std::string value) {

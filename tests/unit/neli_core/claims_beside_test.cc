@@ -275,5 +275,35 @@ TEST(ClaimsBeside, the_variation_stands_in_a_record_only_where_it_is_not_claimed
   EXPECT_EQ(std::get<Record>(decode_record(encode_record(record))), record);
 }
 
+// A lane of `claimed` in the same topic relies on every record to repeat what others rely on.
+TEST(ClaimsBeside, records_carry_the_longest_lease_and_the_greatest_inc_of_every_lane) {
+  World world;
+  Process& a = world.add(with_hints());
+  Record other;
+  other.type = RecordType::renewal;
+  other.lane = Lane{1};
+  other.id = ProcessId{77};
+  other.inc = other.max_inc = world.broker_now().time_since_epoch().count() + 5'000;
+  other.lease = 20s;
+  other.max_lease = 60s;
+  world.append(kP0, world.broker_now(), encode_record(other));
+  world.assign(a, "0");
+  world.pass(2s);
+  ASSERT_FALSE(world.beside(RecordType::claim).empty());
+  const Record claim = world.beside(RecordType::claim).back();
+  ASSERT_EQ(claim.id, a.core.options().core.id);
+  EXPECT_EQ(claim.lease, 9s) << "its own";
+  EXPECT_EQ(claim.max_lease, 60s);
+  EXPECT_EQ(claim.max_inc, other.max_inc);
+  const Record renewal = world.beside(RecordType::renewal).back();
+  ASSERT_EQ(renewal.id, a.core.options().core.id);
+  EXPECT_EQ(renewal.max_lease, 60s);
+  EXPECT_EQ(renewal.max_inc, other.max_inc);
+  world.append(kP0, world.broker_now(), R"({"t":"claim","lane":1,"inc":1790000000000})");
+  world.pass(1s);
+  EXPECT_EQ(world.beside(RecordType::renewal).back().max_inc, other.max_inc)
+      << "who says no max_inc is a stranger";
+}
+
 }  // namespace
 }  // namespace neliroute
