@@ -85,6 +85,9 @@ struct WriteFailed {
   std::uint64_t seq = 0;
 };
 
+/// The group counts this process among its members, whether or not it gives it anything. Told where
+/// the group protocol has a use for Ready::expedite.
+struct GroupJoined {};
 /// The group suggests that this process should claim these.
 struct GroupAssigned {
   PartitionRanges partitions;
@@ -132,8 +135,9 @@ struct PartitionsCounted {
 };
 
 using Event = std::variant<TailStarted, Received, LogPosition, Reread, GapFound,
-                           WriteAcknowledged, WriteFailed, GroupAssigned, GroupRevoked,
-                           BarrierDone, CloseRequested, EpochRefused, Heard, PartitionsCounted>;
+                           WriteAcknowledged, WriteFailed, GroupJoined, GroupAssigned,
+                           GroupRevoked, BarrierDone, CloseRequested, EpochRefused, Heard,
+                           PartitionsCounted>;
 
 [[nodiscard]] const char* to_string(GapReason reason) noexcept;
 

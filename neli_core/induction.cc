@@ -20,7 +20,8 @@ Induction::Induction(CoreOptions options)
       logs_(options_.settings.logs),
       deadlines_(options_.settings.partitions),
       agreement_(options_.settings, options_.lane),
-      lease_bound_(options_.lease) {}
+      lease_bound_(options_.lease),
+      pacing_(options_.heartbeat) {}
 
 void Induction::step(const Event& event, LocalTime now) {
   tick(now);
@@ -38,10 +39,12 @@ void Induction::tick(LocalTime now) {
   follow_doubt();
   advance_subscription();
   advance_closing();
+  advance_expedite();
   schedule_renewals();
 }
 
 Ready Induction::take_ready() {
+  write_greeting();
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
     // A successor waits for the release in exclusive mode. Otherwise nobody does, and who released
     // its own older epoch before it said that it leads with the newer one would look unowned.
@@ -63,6 +66,10 @@ LocalTime Induction::next_deadline() const noexcept {
     const LocalTime start = first_now_.value_or(now_);
     const auto undecided = agreement_.undecided_until(now_);
     next = std::min(next, undecided.value_or(later(start, std::chrono::seconds{3})));
+  }
+  next = std::min(next, pacing_.due());
+  if (greeting_due_) {
+    if (const auto undecided = agreement_.undecided_until(now_)) next = std::min(next, *undecided);
   }
   if (closing_ == Closing::awaiting_claims) next = std::min(next, claims_until_);
   if (closing_ == Closing::draining) next = std::min(next, close_until_);

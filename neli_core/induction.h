@@ -19,6 +19,7 @@
 #include "neli_core/core.h"
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
+#include "neli_core/expedite.h"
 #include "neli_core/lease_vector.h"
 #include "neli_core/log_state.h"
 #include "neli_core/options.h"
@@ -132,6 +133,14 @@ class Induction final : public Core {
   void follow_doubt();
   void refuse(Error error, LocalTime drain_until);
 
+  // expediting.cc: learning of an assignment before the next heartbeat.
+  void on(const GroupJoined& event);
+  void write_greeting();
+  void note_member(const Received& event, const Record& record);
+  void set_vacant(Partition partition, bool vacant);
+  [[nodiscard]] bool may_be_reassigned() const;
+  void advance_expedite();
+
   // tail.cc: how far the logs were read, and gaps (rule 11).
   void on(const TailStarted& event);
   void on(const LogPosition& event);
@@ -207,6 +216,14 @@ class Induction final : public Core {
   bool subscribed_ = false;
   std::uint32_t held_count_ = 0;
   std::uint32_t barrier_count_ = 0;
+  std::uint32_t assigned_count_ = 0;
+  std::uint32_t vacant_count_ = 0;
+  ExpeditePacing pacing_;
+  LaneMembers members_;
+  bool joined_ = false;
+  bool joined_once_ = false;
+  bool greeting_due_ = false;
+  bool newcomer_ = false;  ///< it may want what this process has
   bool partitions_added_told_ = false;
   Closing closing_ = Closing::no;
   LocalTime close_until_ = kNever;

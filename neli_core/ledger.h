@@ -46,6 +46,9 @@ class Ledger {
   virtual void reread(const RereadRequest& request) = 0;
   /// Joins the group; GroupAssigned and GroupRevoked follow.
   virtual void subscribe() = 0;
+  /// Has the group told of this process after a random delay of at most `within`, and not only at
+  /// its next heartbeat: what it assigns now is an event soon after.
+  virtual void expedite(milliseconds within) { static_cast<void>(within); }
   /// Lets the oldest `count` assigned or revoked events proceed.
   virtual void finish_rebalances(std::uint32_t count) = 0;
   /// Leaves the group; what it had assigned is not revoked again.

@@ -15,6 +15,7 @@ constexpr std::chrono::seconds kSubscribeAfter{3};
 
 void Induction::on(const GroupAssigned& event) {
   ++ready_.rebalances_done;
+  joined_ = true;
   event.partitions.for_each(kPartitionCountMax, [this](Partition partition) {
     if (partition.value() >= partition_count()) {
       if (partitions_added_told_) return;
@@ -30,6 +31,8 @@ void Induction::on(const GroupAssigned& event) {
     PartitionState& p = state(partition);
     if (closing_ != Closing::no || p.assigned) return;
     p.assigned = true;
+    ++assigned_count_;
+    set_vacant(partition, false);
     if (p.own && p.own->draining && !p.own->superseded &&
         !mutated(Mutation::claim_while_draining)) {
       p.own->draining = false;  // given back before anybody else wanted it: lead on
@@ -44,6 +47,7 @@ void Induction::on(const GroupAssigned& event) {
 
 void Induction::on(const GroupRevoked& event) {
   ++ready_.rebalances_done;  // at once: a barrier never blocks a rebalance
+  newcomer_ = false;         // this is what it was asked for
   event.partitions.for_each(partition_count(), [this](Partition partition) {
     if (state(partition).assigned) revoke(partition);
   });
@@ -52,6 +56,7 @@ void Induction::on(const GroupRevoked& event) {
 void Induction::revoke(Partition partition) {
   PartitionState& p = state(partition);
   p.assigned = false;
+  --assigned_count_;
   p.claim_due = false;
   if (p.own && p.own->leading && mutated(Mutation::stop_when_revoked)) {
     end(partition, StopReason::superseded);

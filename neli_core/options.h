@@ -42,6 +42,9 @@ struct CoreOptions {
   /// Whether the topic is known to stamp LogAppendTime. If not, no broker time is believed and
   /// exclusive mode waits the local graces only.
   bool believe_broker_time = true;
+  /// How often the group tells a member of its assignment, where it can be asked sooner: the
+  /// consumer protocol's heartbeat interval. 0: it cannot.
+  milliseconds heartbeat{0};
   /// `mode` inside is filled in from the field above.
   Settings settings;
   ProcessInfo process;

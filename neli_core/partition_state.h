@@ -65,6 +65,8 @@ struct PartitionState {
   std::optional<ClaimUnderWay> claim;
   /// A claim is due whatever others do: assigned anew, failed, after a gap.
   bool claim_due = false;
+  /// Given up by the newest epoch's owner, and nobody has claimed it since.
+  bool vacant = false;
   bool claim_listed = false;  ///< in LogState::claims_due
   LocalTime last_claim_written = kLongAgo;
   /// Bumped whenever the epoch behind the lease word changes.

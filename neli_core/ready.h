@@ -80,6 +80,9 @@ struct Ready {
   /// The history was read: join the group.
   bool subscribe = false;
   bool leave_group = false;
+  /// The group may have another assignment for this process: have the next heartbeat sent early,
+  /// after a random delay of at most this.
+  std::optional<milliseconds> expedite;
   std::vector<Notice> notices;
   /// Why this process gave up; it drains, leaves and closes by itself.
   std::optional<Error> refused;

@@ -56,7 +56,8 @@ void Induction::on_record(const Received& event, const Record& record) {
     }
   } else {
     ++counters_.records_own;
-    if (!since_) since_ = event.stamped.time_since_epoch().count();
+    // Whoever only joined has not said under which settings it leads.
+    if (!since_ && !is_greeting(record)) since_ = event.stamped.time_since_epoch().count();
   }
   if (record.lane != options_.lane) {
     ++counters_.records_other_lane;
@@ -69,6 +70,7 @@ void Induction::on_record(const Received& event, const Record& record) {
     return;
   }
   l.greatest_inc = std::max(l.greatest_inc, greatest_inc_in(record, event.stamped));
+  if (!own) note_member(event, record);
   switch (record.type) {
     case RecordType::claim:
       return on_claim(event, record);
@@ -112,6 +114,7 @@ void Induction::on_claim(const Received& event, const Record& record) {
   if (!record.parts) ++counters_.claims_unreadable;
   const Reading reading = reading_of(event, record);
   const auto claim = [&](Partition partition) {
+    set_vacant(partition, false);
     if (is_own(record, options_)) {
       on_own_claim(partition, epoch, event, record);
     } else {
@@ -232,6 +235,7 @@ bool Induction::on_foreign_renewal(Partition partition, const Epoch& epoch,
   const bool leads = draining || record.leading.contains(partition, logs);
   if (p.history.is_valid(epoch)) {
     p.history.renewal(epoch, record.id, draining, reading_of(event, record));
+    if (leads) set_vacant(partition, draining && !p.assigned);
   } else {
     ++counters_.renewals_stale;
   }
@@ -254,7 +258,12 @@ void Induction::on_release(const Received& event, const Record& record) {
         unread_claim = true;
         return;
       }
-      if (!p.history.release(epoch, record.id, reading)) ++counters_.releases_refused;
+      const bool newest = p.history.is_valid(epoch);
+      if (!p.history.release(epoch, record.id, reading)) {
+        ++counters_.releases_refused;
+      } else if (newest && !p.assigned) {
+        set_vacant(partition, true);
+      }
       evaluate(partition);
     });
   }

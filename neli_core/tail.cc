@@ -120,6 +120,7 @@ void Induction::give_up(Log which, GapReason reason) {
     PartitionState& p = state(partition);
     if (mutated(Mutation::gap_rule)) return;
     end(partition, StopReason::gap);
+    set_vacant(partition, false);
     p.history.gap();
     p.claim.reset();
     p.claim_due = p.assigned;

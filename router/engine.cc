@@ -259,6 +259,7 @@ void Engine::carry_out(LocalTime now) {
   for (const RereadRequest& request : ready.rereads) ledger_->reread(request);
   if (ready.subscribe) ledger_->subscribe();
   if (ready.leave_group) ledger_->leave_group();
+  if (ready.expedite) ledger_->expedite(*ready.expedite);
   for (const Notice& notice : ready.notices) log(notice);
   if (ready.refused) fail(*ready.refused);
   watch_silence(now);

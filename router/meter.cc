@@ -126,6 +126,7 @@ void Meter::note(const Ready& ready, LocalTime now) {
   }
   for (const Transition& transition : ready.transitions) note(transition, now);
   add(Count::log_gaps, ready.restart_tails.size());
+  if (ready.expedite) add(Count::heartbeats_expedited);
 }
 
 void Meter::note(const Transition& transition, LocalTime now) {

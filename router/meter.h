@@ -40,6 +40,7 @@ enum class Count : std::uint8_t {
   rebalances_assigned,
   rebalances_revoked,
   rebalances_lost,
+  heartbeats_expedited,  ///< the group was asked before its next heartbeat
   acquired,
   stopped_superseded,
   stopped_closed,

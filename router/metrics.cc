@@ -89,6 +89,8 @@ void add_membership(MetricFamilies& made, const Meter& meter) {
              {{"assigned", Count::rebalances_assigned},
               {"revoked", Count::rebalances_revoked},
               {"lost", Count::rebalances_lost}});
+  made.counter("heartbeats_expedited_total", "Group heartbeats that it wanted sent early");
+  made.add(static_cast<double>(meter.count(Count::heartbeats_expedited)));
   made.gauge("last_rebalance_timestamp_seconds", "When the group last assigned or revoked");
   if (const LocalTime at = meter.last_rebalance(); at != kLongAgo) {
     made.add(seconds_of(at.time_since_epoch() + unix_minus_boot_now()));

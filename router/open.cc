@@ -54,6 +54,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   core.interval = timing.interval;
   core.lease = timing.lease;
   core.clock_error = timing.clock_error;
+  if (facts.session.protocol == GroupProtocol::consumer) core.heartbeat = timing.heartbeat;
   core.believe_broker_time = facts.believe_broker_time;
   core.process = options.process;
   core.settings.group = options.kafka.group;

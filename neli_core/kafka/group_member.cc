@@ -53,10 +53,7 @@ Result<void> GroupMember::join() {
   queue_.reset(rd_kafka_queue_get_consumer(handle_.get()));
   wakeup_.attach(queue_.get());
   log_.emplace(handle_.get(), &wakeup_);
-  const rdkafka::TopicPartitionsPtr topics{rd_kafka_topic_partition_list_new(1)};
-  rd_kafka_topic_partition_list_add(topics.get(), settings_.kafka.topic.c_str(),
-                                    RD_KAFKA_PARTITION_UA);
-  const rd_kafka_resp_err_t error = rd_kafka_subscribe(handle_.get(), topics.get());
+  const rd_kafka_resp_err_t error = subscribe();
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     end_membership();
     return Error{Errc::ledger_refused,
@@ -67,6 +64,28 @@ Result<void> GroupMember::join() {
   }
   rejoin_at_ = kNever;
   return {};
+}
+
+rd_kafka_resp_err_t GroupMember::subscribe() {
+  const rdkafka::TopicPartitionsPtr topics{rd_kafka_topic_partition_list_new(1)};
+  rd_kafka_topic_partition_list_add(topics.get(), settings_.kafka.topic.c_str(),
+                                    RD_KAFKA_PARTITION_UA);
+  return rd_kafka_subscribe(handle_.get(), topics.get());
+}
+
+void GroupMember::subscribe_again() {
+  if (!handle_ || leaving_ || settings_.protocol != GroupProtocol::consumer) return;
+  static_cast<void>(subscribe());  // should it fail, the next heartbeat comes as usual
+}
+
+bool GroupMember::is_counted() const {
+#if RD_KAFKA_VERSION >= 0x020c00ff
+  if (!handle_ || leaving_) return false;
+  const rdkafka::GroupMetadataPtr metadata{rd_kafka_consumer_group_metadata(handle_.get())};
+  return metadata && rd_kafka_consumer_group_metadata_generation_id(metadata.get()) > 0;
+#else
+  return false;  // a library without the consumer protocol
+#endif
 }
 
 bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& other) {

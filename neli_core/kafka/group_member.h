@@ -32,6 +32,11 @@ class GroupMember {
   [[nodiscard]] Result<void> open();
   /// Tries again by itself if that fails.
   [[nodiscard]] Result<void> join();
+  /// Subscribes to what it is subscribed to: with the consumer protocol its next heartbeat is sent
+  /// now. No call for the classic one, which would join anew.
+  void subscribe_again();
+  /// Consumer protocol: whether the group has answered that it is a member.
+  [[nodiscard]] bool is_counted() const;
   /// Lets the event handed out last proceed.
   void finish();
   /// Starts leaving; what Kafka takes back meanwhile is let go without a word.
@@ -48,6 +53,7 @@ class GroupMember {
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
 
  private:
+  [[nodiscard]] rd_kafka_resp_err_t subscribe();
   void hear(rd_kafka_event_t* event);
   void let_proceed(rd_kafka_event_t* event);
   void end_membership();

@@ -74,8 +74,16 @@ Result<void> KafkaLedger::Clients::open() {
   group_ = std::make_unique<GroupMember>(settings(), *wakeup_,
                                          [this](const Event& e) {
                                            ever_assigned_ = true;
+                                           const auto* revoked = std::get_if<GroupRevoked>(&e);
+                                           if (revoked && revoked->lost) await_membership();
                                            emit(e);
                                          });
+  if (parameters_.facts.session.protocol == GroupProtocol::consumer) {
+    prompter_ = std::make_shared<GroupPrompter>(strand_, *group_, [this] {
+      ever_assigned_ = true;
+      emit(GroupJoined{});
+    });
+  }
   writer_->before_replacement([this] { forget_members_question(); });
   return group_->open();
 }
@@ -326,6 +334,15 @@ std::unique_ptr<TopicCheck> KafkaLedger::Clients::topic_check() const {
 void KafkaLedger::Clients::subscribe() {
   if (closing_) return;
   if (auto joined = group_->join(); !joined) notice(Severity::error, joined.error().message());
+  await_membership();
+}
+
+void KafkaLedger::Clients::await_membership() {
+  if (prompter_) prompter_->await_membership();
+}
+
+void KafkaLedger::Clients::expedite(milliseconds within) {
+  if (prompter_ && !closing_) prompter_->expedite(within);
 }
 
 void KafkaLedger::Clients::finish_rebalances(std::uint32_t count) {
@@ -338,6 +355,7 @@ void KafkaLedger::Clients::finish_rebalances(std::uint32_t count) {
 }
 
 void KafkaLedger::Clients::leave_group() {
+  if (prompter_) prompter_->stop();
   if (group_) group_->leave();
 }
 
@@ -411,6 +429,7 @@ void KafkaLedger::Clients::release() {
   forget_members_question();
   topic_check_.reset();
   partition_count_.reset();
+  if (prompter_) prompter_->stop();
   group_.reset();
   tail_.reset();
   writer_.reset();

@@ -14,6 +14,7 @@
 #include "neli_core/kafka/broker_names.h"
 #include "neli_core/kafka/client_config.h"
 #include "neli_core/kafka/group_member.h"
+#include "neli_core/kafka/group_prompter.h"
 #include "neli_core/kafka/kafka_ledger.h"
 #include "neli_core/kafka/queue_wakeup.h"
 #include "neli_core/kafka/record_writer.h"
@@ -36,6 +37,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void restart_tail(Log log);
   void reread(const RereadRequest& request);
   void subscribe();
+  void expedite(milliseconds within);
   void finish_rebalances(std::uint32_t count);
   void leave_group();
   void count_members(std::function<void(std::optional<std::size_t>)> answer);
@@ -63,6 +65,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void make_topic_check();
   [[nodiscard]] std::unique_ptr<TopicCheck> topic_check() const;
   void advance_close();
+  void await_membership();
 
   boost::asio::any_io_executor strand_;
   KafkaLedgerParameters parameters_;
@@ -77,6 +80,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   std::unique_ptr<TopicCheck> topic_check_;
   std::unique_ptr<TopicCheck> partition_count_;  ///< `broadcast`: M must not change
   std::unique_ptr<GroupMember> group_;
+  std::shared_ptr<GroupPrompter> prompter_;  ///< consumer protocol
   rdkafka::QueuePtr admin_queue_;
   std::function<void(std::optional<std::size_t>)> members_answer_;
   std::vector<RereadRequest> empty_logs_asked_;

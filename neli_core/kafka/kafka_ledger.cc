@@ -30,6 +30,7 @@ void KafkaLedger::broadcast() { clients_->broadcast(); }
 void KafkaLedger::restart_tail(Log log) { clients_->restart_tail(log); }
 void KafkaLedger::reread(const RereadRequest& request) { clients_->reread(request); }
 void KafkaLedger::subscribe() { clients_->subscribe(); }
+void KafkaLedger::expedite(milliseconds within) { clients_->expedite(within); }
 void KafkaLedger::finish_rebalances(std::uint32_t count) { clients_->finish_rebalances(count); }
 void KafkaLedger::leave_group() { clients_->leave_group(); }
 

@@ -41,6 +41,7 @@ class KafkaLedger : public Ledger {
   void restart_tail(Log log) override;
   void reread(const RereadRequest& request) override;
   void subscribe() override;
+  void expedite(milliseconds within) override;
   void finish_rebalances(std::uint32_t count) override;
   void leave_group() override;
   void count_members(std::function<void(std::optional<std::size_t>)> answer) override;

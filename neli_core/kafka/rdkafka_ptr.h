@@ -45,6 +45,8 @@ using AdminOptionsPtr =
     std::unique_ptr<rd_kafka_AdminOptions_t, Deleter<rd_kafka_AdminOptions_destroy>>;
 using ConfigResourcePtr =
     std::unique_ptr<rd_kafka_ConfigResource_t, Deleter<rd_kafka_ConfigResource_destroy>>;
+using GroupMetadataPtr = std::unique_ptr<rd_kafka_consumer_group_metadata_t,
+                                         Deleter<rd_kafka_consumer_group_metadata_destroy>>;
 using NewTopicPtr = std::unique_ptr<rd_kafka_NewTopic_t, Deleter<rd_kafka_NewTopic_destroy>>;
 
 /// An event, or null when the queue is empty.

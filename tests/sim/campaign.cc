@@ -24,6 +24,7 @@ void add(Outcome& sum, const Outcome& one) {
   sum.refusals += one.refusals;
   sum.expelled += one.expelled;
   sum.rebalances += one.rebalances;
+  sum.expedites += one.expedites;
   sum.unowned += one.unowned;
   sum.longest_unowned = std::max(sum.longest_unowned, one.longest_unowned);
   sum.simulated += one.simulated;
@@ -154,6 +155,7 @@ void Campaign::report_counters() const {
   line("records", sum_.records);
   line("starts", sum_.starts);
   line("rebalances", sum_.rebalances);
+  line("expedites", sum_.expedites);
   line("members expelled", sum_.expelled);
   line("tail gaps", sum_.gaps);
   line("leases lapsed", sum_.lapses);

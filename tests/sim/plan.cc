@@ -117,7 +117,11 @@ Timing timing_for(const Plan& plan) {
   SessionFacts facts;
   facts.protocol = plan.assigning == Assigning::consumer ? GroupProtocol::consumer
                                                          : GroupProtocol::classic;
-  if (plan.assigning == Assigning::consumer) facts.session = timing_of(plan.profile).session;
+  if (plan.assigning == Assigning::consumer) {
+    facts.session = timing_of(plan.profile).session;
+    // Kafka's own is a ninth of its session; a slow one is where expedites matter.
+    if (Random(plan.request.seed, 4).percent(30)) facts.heartbeat = *facts.session / 3;
+  }
   auto timing = derive_timing(request, facts);
   if (!timing) std::abort();
   return *timing;
@@ -227,6 +231,7 @@ Plan make_plan(const Request& request) {
   if (sizes.percent(20)) {
     plan.record_bytes_max = static_cast<std::size_t>(sizes.between(300, 480));
   }
+  plan.expedites = Random(request.seed, 5).percent(85);
   plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
   return plan;
 }

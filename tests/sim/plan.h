@@ -64,6 +64,8 @@ struct Plan {
   Time latency_min = 0;
   Time latency_max = 0;
   std::int64_t end_percent = 0;  ///< how often a reader is told that it read all
+  /// Whether a heartbeat that the core wants early is sent early; it comes at the interval if not.
+  bool expedites = true;
   bool hints = false;            ///< `broadcast`: claims travel beside
   std::size_t record_bytes_max = kRecordBytesMax;
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before

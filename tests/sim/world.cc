@@ -100,6 +100,7 @@ void World::finish(Outcome& outcome) {
   outcome.transitions = oracle_.transitions();
   outcome.gaps = gaps_;
   outcome.lapses = lapses_;
+  outcome.expedites = expedites_;
   outcome.refusals = refusals_;
   for (const Group& group : groups_) {
     outcome.expelled += group.expelled();
@@ -189,6 +190,8 @@ void World::handle_for(Node& node, const Planned& event) {
     case Happening::heartbeat_due:
       if (node.member.beat == event.b) heartbeat(node);
       return;
+    case Happening::expedite_due:
+      return expedite(node);
     case Happening::group_reply:
       return on_reply(node, replies_[event.a]);
     case Happening::announce:
@@ -236,6 +239,7 @@ void World::start_process(Node& node) {
   core.clock_error = plan_.timing.clock_error;
   core.believe_broker_time = !plan_.has(Fault::no_broker_time);
   core.lane = Lane{node.lane};
+  if (plan_.assigning == Assigning::consumer) core.heartbeat = plan_.timing.heartbeat;
   core.settings = {"g", 64, plan_.partitions, plan_.logs, "xxh3", ""};
   core.record_bytes_max = plan_.record_bytes_max;
   choose_settings(node, core);
@@ -353,6 +357,10 @@ void World::act(Node& node, Ready ready) {
   for (const RereadRequest& request : ready.rereads) ask_again(node, request);
   if (ready.subscribe) join_group(node);
   if (ready.leave_group) leave_group(node);
+  if (ready.expedite && plan_.expedites) {
+    plan_for(node, now_ + node.random.between(0, microseconds{*ready.expedite}.count()),
+             Happening::expedite_due);
+  }
   if (plan_.request.trace) {
     for (const Notice& notice : ready.notices) tell(node, notice.text);
   }

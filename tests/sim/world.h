@@ -37,6 +37,7 @@ struct Outcome {
   std::uint64_t refusals = 0;   ///< of settings that are not the group's
   std::uint64_t expelled = 0;
   std::uint64_t rebalances = 0;
+  std::uint64_t expedites = 0;  ///< heartbeats sent early
   std::uint64_t unowned = 0;    ///< times that a led partition had no leader
   Time longest_unowned = 0;
   Time simulated = 0;
@@ -120,6 +121,7 @@ class World {
   void join_group(Node& node);
   void leave_group(Node& node);
   void heartbeat(Node& node);
+  void expedite(Node& node);
   void beat_in(Node& node, Time wait);
   void ask(Node& node, GroupRequest request);
   void request_lands(const Planned& event);
@@ -225,6 +227,7 @@ class World {
   std::uint64_t records_ = 0;
   std::uint64_t starts_ = 0;
   std::uint64_t gaps_ = 0;
+  std::uint64_t expedites_ = 0;
   std::uint64_t lapses_ = 0;
   std::uint64_t refusals_ = 0;
   Time mismatched_until_ = 0;  ///< records of one with other settings may still count

@@ -61,6 +61,14 @@ void World::heartbeat(Node& node) {
   ask(node, {GroupRequest::Kind::heartbeat, m.id, m.owned_soon(), m.membership});
 }
 
+// librdkafka sends none while one is unanswered; one in a rejoin would be another question.
+void World::expedite(Node& node) {
+  const Membership& m = node.member;
+  if (!m.wanted || m.id == 0 || m.asking) return;
+  ++expedites_;
+  heartbeat(node);
+}
+
 void World::ask(Node& node, GroupRequest request) {
   if (!node.member.asking) node.member.asked_first = now_;
   node.member.asking = true;
@@ -116,10 +124,14 @@ void World::on_reply(Node& node, const GroupReply& reply) {
         return announce(node);
       }
       return beat_in(node, node.random.percent(20) ? node.random.between(0, kJoinBackoff) : 0);
-    case GroupReply::Kind::assignment:
+    case GroupReply::Kind::assignment: {
+      const bool joins = m.id == 0 && plan_.assigning == Assigning::consumer;
       m.id = reply.member;
       m.joining = false;
+      if (joins) step(node, GroupJoined{});
+      if (!node.alive || !m.wanted) return;
       return take_assignment(node, reply.assigned);
+    }
   }
 }
 

@@ -237,6 +237,7 @@ void Rig::carry_out(Process& process) {
   for (const RereadRequest& request : ready.rereads) reread(process, request);
   process.subscribed |= ready.subscribe;
   process.left_group |= ready.leave_group;
+  if (ready.expedite) process.expedites.emplace_back(now_, *ready.expedite);
   for (Notice& notice : ready.notices) process.notices.push_back(std::move(notice));
   if (ready.refused) process.refused = ready.refused;
   process.closed |= ready.closed;

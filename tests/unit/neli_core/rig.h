@@ -44,6 +44,8 @@ class Process {
   std::vector<Log> restarts;
   std::optional<Error> refused;
   bool subscribed = false;
+  /// When it wanted to hear from the group early, and the delay that it allowed.
+  std::vector<std::pair<LocalTime, milliseconds>> expedites;
   bool left_group = false;
   bool closed = false;
   std::uint32_t rebalances_done = 0;
