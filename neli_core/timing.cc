@@ -53,10 +53,13 @@ Result<milliseconds> session_in_force(const TimingRequest& request, const Sessio
   if (facts.protocol == GroupProtocol::consumer) {
     const milliseconds session = facts.session.value_or(request.session.value_or(profile));
     if (request.session && *request.session != session) {
+      const std::string what =
+          facts.why_not_set.empty()
+              ? ": set the group's consumer.session.timeout.ms or the broker's "
+                "group.consumer.session.timeout.ms, or leave --session out"
+              : ", and " + facts.why_not_set;
       return bad("--session " + text(*request.session) + " differs from the " + text(session) +
-                 " in force; with the consumer protocol the broker decides: set the group's "
-                 "consumer.session.timeout.ms or the broker's group.consumer.session.timeout.ms, "
-                 "or leave --session out");
+                 " in force; with the consumer protocol the broker decides" + what);
     }
     return session;
   }

@@ -61,6 +61,8 @@ struct SessionFacts {
   /// Classic protocol: the broker's bounds on what a member may ask for.
   std::optional<milliseconds> session_min;
   std::optional<milliseconds> session_max;
+  /// Why the session that was asked for was not set for the group, and what to do.
+  std::string why_not_set = {};
 };
 
 /// All of it, consistent.

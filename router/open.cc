@@ -11,6 +11,7 @@
 #include "neli_core/broadcast.h"
 #include "neli_core/induction.h"
 #include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/group_strategy.h"
 #include "neli_core/kafka/kafka_ledger.h"
 #include "neli_core/kafka/kafka_statistics.h"
 #include "neli_core/kafka/topic_setup.h"
@@ -99,6 +100,22 @@ Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOption
   return std::unique_ptr<Core>(std::make_unique<Broadcast>(std::move(*made)));
 }
 
+// What an operator should know of an owner that starts.
+std::vector<std::string> warnings_of(const RouterOptions& options, const LedgerFacts& facts,
+                                     const Timing& timing) {
+  std::vector<std::string> lines = timing.warnings;
+  if (auto line = long_session_warning(facts.group_session)) lines.push_back(std::move(*line));
+  if (auto line =
+          eager_lease_warning(options.kafka, facts.session.protocol, timing.lease)) {
+    lines.push_back(std::move(*line));
+  }
+  if (options.variation == Variation::broadcast && !facts.believe_broker_time) {
+    lines.emplace_back("variation broadcast: the topic is not known to stamp LogAppendTime, so the "
+                       "clocks of all writers must be right, too");
+  }
+  return lines;
+}
+
 // What the other variation would ignore in silence.
 Result<void> check_variation(const RouterOptions& options) {
   if (options.roles && *options.roles == 0) {
@@ -129,6 +146,7 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   options.kafka.watcher = watcher;
   options.kafka.mode = options.mode;
   options.timing.mode = options.mode;
+  options.kafka.session = options.timing.session;
   options.kafka.variation = options.timing.variation = options.variation;
   if (auto fits = check_variation(options); !watcher && !fits) return fits.error();
   if (!watcher && !options.process.endpoint.empty()) {
@@ -146,13 +164,11 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   Result<Timing> timing = watcher_timing(options.timing);
   if (!watcher) timing = derive_timing(options.timing, facts->session);
   if (!timing) return timing.error();
-  for (const std::string& warning : timing->warnings) log(Severity::warning, warning);
   if (!watcher) {
-    if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
-    if (options.variation == Variation::broadcast && !facts->believe_broker_time) {
-      log(Severity::warning, "variation broadcast: the topic is not known to stamp "
-                             "LogAppendTime, so the clocks of all writers must be right, too");
+    for (const std::string& line : warnings_of(options, *facts, *timing)) {
+      log(Severity::warning, line);
     }
+    if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
   }
   CoreOptions core = core_options(options, *facts, *timing);
   if (auto valid = core.validate(); !valid) return valid.error();

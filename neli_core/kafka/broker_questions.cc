@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kTryMs = 1000;       // one attempt, while there is time for more
 constexpr int kAdminTryMs = 5000;  // a check that takes longer counts as unknown
+// RD_KAFKA_CONFIG_SOURCE_GROUP_CONFIG, which older headers lack.
+constexpr int kOfGroup = 8;
 
 }  // namespace
 
@@ -32,7 +34,8 @@ std::optional<milliseconds> duration_in(const Configs& configs, const char* name
   return milliseconds{*value};
 }
 
-std::optional<Configs> configs_of(rd_kafka_event_t* event, rd_kafka_resp_err_t& error) {
+std::optional<Configs> configs_of(rd_kafka_event_t* event, rd_kafka_resp_err_t& error,
+                                  std::set<std::string>* own) {
   error = rd_kafka_event_error(event);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return std::nullopt;
   std::size_t count = 0;
@@ -45,7 +48,10 @@ std::optional<Configs> configs_of(rd_kafka_event_t* event, rd_kafka_resp_err_t& 
   const auto** entries = rd_kafka_ConfigResource_configs(resources[0], &count);
   for (std::size_t i = 0; i < count; ++i) {
     const char* value = rd_kafka_ConfigEntry_value(entries[i]);
-    if (value != nullptr) configs[rd_kafka_ConfigEntry_name(entries[i])] = value;
+    if (value == nullptr) continue;
+    configs[rd_kafka_ConfigEntry_name(entries[i])] = value;
+    const bool of_group = static_cast<int>(rd_kafka_ConfigEntry_source(entries[i])) == kOfGroup;
+    if (own != nullptr && of_group) own->insert(rd_kafka_ConfigEntry_name(entries[i]));
   }
   return configs;
 }
@@ -114,7 +120,8 @@ rdkafka::AdminOptionsPtr BrokerQuestions::options(rd_kafka_admin_op_t operation)
 
 std::optional<Configs> BrokerQuestions::configs(rd_kafka_ResourceType_t type,
                                                 const std::string& name,
-                                                rd_kafka_resp_err_t& error) {
+                                                rd_kafka_resp_err_t& error,
+                                                std::set<std::string>* own) {
   const rdkafka::ConfigResourcePtr resource{rd_kafka_ConfigResource_new(type, name.c_str())};
   error = RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
   if (!resource) return std::nullopt;
@@ -124,7 +131,61 @@ std::optional<Configs> BrokerQuestions::configs(rd_kafka_ResourceType_t type,
   const auto event = await(RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT);
   error = RD_KAFKA_RESP_ERR__TIMED_OUT;
   if (!event) return std::nullopt;
-  return configs_of(event.get(), error);
+  return configs_of(event.get(), error, own);
+}
+
+// Not asked by name: what librdkafka can describe depends on the kind of group.
+std::optional<bool> BrokerQuestions::group_is_empty(const std::string& group, std::string& why) {
+  const auto with = options(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS);
+  rd_kafka_ListConsumerGroups(handle_.get(), with.get(), queue_.get());
+  const auto event = await(RD_KAFKA_EVENT_LISTCONSUMERGROUPS_RESULT);
+  why = rd_kafka_err2name(RD_KAFKA_RESP_ERR__TIMED_OUT);
+  if (!event) return std::nullopt;
+  why = rd_kafka_err2name(rd_kafka_event_error(event.get()));
+  if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) return std::nullopt;
+  const auto* result = rd_kafka_event_ListConsumerGroups_result(event.get());
+  std::size_t count = 0;
+  const auto** errors = rd_kafka_ListConsumerGroups_result_errors(result, &count);
+  if (count > 0) why = rd_kafka_error_name(errors[0]);
+  if (count > 0) return std::nullopt;  // one broker's groups are missing
+  const auto** groups = rd_kafka_ListConsumerGroups_result_valid(result, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (group != rd_kafka_ConsumerGroupListing_group_id(groups[i])) continue;
+    const auto state = rd_kafka_ConsumerGroupListing_state(groups[i]);
+    return state == RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY ||
+           state == RD_KAFKA_CONSUMER_GROUP_STATE_DEAD;
+  }
+  return true;
+}
+
+std::string BrokerQuestions::set_group_configs(const std::string& group, const Configs& configs) {
+#if RD_KAFKA_VERSION >= 0x020c00ff
+  const rdkafka::ConfigResourcePtr resource{
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_GROUP, group.c_str())};
+  for (const auto& [name, value] : configs) {
+    const rdkafka::ErrorPtr error{rd_kafka_ConfigResource_add_incremental_config(
+        resource.get(), name.c_str(), RD_KAFKA_ALTER_CONFIG_OP_TYPE_SET, value.c_str())};
+    if (error) return rd_kafka_error_string(error.get());
+  }
+  rd_kafka_ConfigResource_t* resources[] = {resource.get()};
+  const auto with = options(RD_KAFKA_ADMIN_OP_INCREMENTALALTERCONFIGS);
+  rd_kafka_IncrementalAlterConfigs(handle_.get(), resources, 1, with.get(), queue_.get());
+  const auto event = await(RD_KAFKA_EVENT_INCREMENTALALTERCONFIGS_RESULT);
+  if (!event) return rd_kafka_err2name(RD_KAFKA_RESP_ERR__TIMED_OUT);
+  const auto whole = rd_kafka_event_error(event.get());
+  if (whole != RD_KAFKA_RESP_ERR_NO_ERROR) return rd_kafka_err2name(whole);
+  std::size_t count = 0;
+  const auto** results = rd_kafka_IncrementalAlterConfigs_result_resources(
+      rd_kafka_event_IncrementalAlterConfigs_result(event.get()), &count);
+  const auto error = count > 0 ? rd_kafka_ConfigResource_error(results[0]) : whole;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
+  const char* text = rd_kafka_ConfigResource_error_string(results[0]);
+  return std::string(rd_kafka_err2name(error)) + (text ? std::string(": ") + text : "");
+#else
+  static_cast<void>(group);
+  static_cast<void>(configs);
+  return "this librdkafka cannot";
+#endif
 }
 
 rd_kafka_resp_err_t BrokerQuestions::create_topic(const std::string& name,

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,7 +25,8 @@ using Configs = std::map<std::string, std::string>;
 [[nodiscard]] std::optional<milliseconds> duration_in(const Configs& configs, const char* name);
 /// The entries of the first resource of a DescribeConfigs result event.
 [[nodiscard]] std::optional<Configs> configs_of(rd_kafka_event_t* event,
-                                                rd_kafka_resp_err_t& error);
+                                                rd_kafka_resp_err_t& error,
+                                                std::set<std::string>* own = nullptr);
 
 struct TopicSeen {
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -40,10 +42,15 @@ class BrokerQuestions {
   /// The topic as a broker sees it; no value: no broker answered by the deadline.
   [[nodiscard]] std::optional<TopicSeen> topic(const std::string& name,
                                                rd_kafka_resp_err_t& error);
-  /// No value: nobody could tell, and `error` says why.
+  /// No value: nobody could tell, and `error` says why. `own`: those that a group has for itself.
   [[nodiscard]] std::optional<Configs> configs(rd_kafka_ResourceType_t type,
                                                const std::string& name,
-                                               rd_kafka_resp_err_t& error);
+                                               rd_kafka_resp_err_t& error,
+                                               std::set<std::string>* own = nullptr);
+  /// Whether a group has no member, or is not there; no value: nobody could tell, `why` says it.
+  [[nodiscard]] std::optional<bool> group_is_empty(const std::string& group, std::string& why);
+  /// Sets these and leaves the others as they are; why not, or nothing: it is done.
+  [[nodiscard]] std::string set_group_configs(const std::string& group, const Configs& configs);
   [[nodiscard]] rd_kafka_resp_err_t create_topic(const std::string& name,
                                                  std::uint32_t partitions,
                                                  const Configs& configs);

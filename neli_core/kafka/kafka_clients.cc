@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/group_strategy.h"
 #include "neli_core/kafka/kafka_error.h"
 #include "neli_core/kafka/kafka_statistics.h"
 
@@ -74,6 +75,7 @@ Result<void> KafkaLedger::Clients::open() {
   group_ = std::make_unique<GroupMember>(settings(), *wakeup_,
                                          [this](const Event& e) {
                                            ever_assigned_ = true;
+                                           inconsistent_since_.reset();
                                            const auto* revoked = std::get_if<GroupRevoked>(&e);
                                            if (revoked && revoked->lost) await_membership();
                                            emit(e);
@@ -248,6 +250,9 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   }
   if (rd_kafka_event_type(event) != RD_KAFKA_EVENT_ERROR || closing_) return;
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
+  if (kind == ClientKind::group && error == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL) {
+    return on_inconsistent_group();
+  }
   // A broker that is away is told by the log; each client would say it again here.
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
     broker_names_.note_all_down(kind, boot_now(), heard_);
@@ -255,6 +260,25 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   } else if (!is_unreachable(error)) {
     on_trouble(troubles_, error, rd_kafka_event_error_string(event));
   }
+}
+
+// librdkafka asks again every two seconds for as long as it lives. Who was a member goes on asking,
+// as others may be changing their assignor one by one; who never was gives up.
+void KafkaLedger::Clients::on_inconsistent_group() {
+  const LocalTime now = boot_now();
+  const std::string text =
+      inconsistent_group(parameters_.kafka, parameters_.facts.session.protocol);
+  const milliseconds bound = inconsistent_group_bound(parameters_.timing);
+  if (!inconsistent_since_) {
+    inconsistent_since_ = now;
+    notice(Severity::error,
+           text + (ever_assigned_ ? "; asking on"
+                                  : "; asking on for " + std::to_string(bound.count()) + " ms"));
+  }
+  if (ever_assigned_ || !refused_ || now < later(*inconsistent_since_, bound)) return;
+  boost::asio::post(strand_, [handler = std::exchange(refused_, nullptr), text] {
+    handler(Error{Errc::ledger_refused, text});
+  });
 }
 
 void KafkaLedger::Clients::on_written(std::uint64_t seq, rd_kafka_resp_err_t error,

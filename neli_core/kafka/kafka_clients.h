@@ -54,6 +54,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   bool serve_once();
   void serve_later();
   void on_other(ClientKind kind, const rd_kafka_event_t* event);
+  void on_inconsistent_group();
   void on_written(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset);
   void on_trouble(Troubles& told, rd_kafka_resp_err_t error, std::string text);
   void forget_members_question();
@@ -95,6 +96,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   std::function<void(const Error&)> refused_;
   bool ever_stored_ = false;
   bool ever_assigned_ = false;
+  std::optional<LocalTime> inconsistent_since_;  ///< the group has refused this process
   std::function<void()> closed_;
   LocalTime close_by_ = kNever;
   bool closing_ = false;

@@ -35,6 +35,8 @@ struct KafkaOptions {
   std::map<std::string, std::string> properties;
   /// How long to wait for a broker's first answer at start.
   milliseconds timeout{10'000};
+  /// What --session asks for: where a group's session can be set, it is (group_session.h).
+  std::optional<milliseconds> session;
   /// A reader that owns nothing: no group, no producer, creates nothing.
   bool watcher = false;
 

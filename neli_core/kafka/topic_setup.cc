@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "neli_core/kafka/broker_questions.h"
@@ -115,6 +116,52 @@ Result<void> check_topic(BrokerQuestions& broker, const KafkaOptions& options,
   return {};
 }
 
+constexpr const char* kSessionConfig = "consumer.session.timeout.ms";
+constexpr const char* kHeartbeatConfig = "consumer.heartbeat.interval.ms";
+
+// Shows the new session before anybody joins with it.
+bool await_session(BrokerQuestions& broker, const std::string& group, milliseconds session) {
+  while (true) {
+    rd_kafka_resp_err_t error{};
+    const auto told = broker.configs(RD_KAFKA_RESOURCE_GROUP, group, error);
+    if (told && duration_in(*told, kSessionConfig) == session) return true;
+    if (broker.over()) return false;
+  }
+}
+
+// Where --session asks for less than is in force, and it is this process's to set.
+void set_session(BrokerQuestions& broker, LedgerFacts& facts) {
+  GroupSession& found = facts.group_session;
+  GroupSessionPlan plan = plan_group_session(found);
+  if (plan.step == GroupSessionPlan::Step::ask_empty) {
+    std::string refusal;
+    found.empty = broker.group_is_empty(found.group, refusal);
+    plan = plan_group_session(found);
+    if (!found.empty) {
+      facts.session.why_not_set = cannot_set(found, "whether it has members: " + refusal);
+      return;
+    }
+  }
+  facts.session.why_not_set = plan.why_not;
+  if (plan.step != GroupSessionPlan::Step::set) return;
+  const std::string refusal =
+      broker.set_group_configs(found.group, {{kSessionConfig, std::to_string(plan.session.count())},
+                                             {kHeartbeatConfig,
+                                              std::to_string(plan.heartbeat.count())}});
+  const bool set = refusal.empty() && await_session(broker, found.group, plan.session);
+  if (!set) {
+    facts.session.why_not_set = cannot_set(found, refusal.empty() ? "it is not seen" : refusal);
+    return;
+  }
+  facts.notices.push_back(
+      {Severity::info, "group " + found.group + " had no session of its own: set " +
+                           kSessionConfig + "=" + std::to_string(plan.session.count()) + " and " +
+                           kHeartbeatConfig + "=" + std::to_string(plan.heartbeat.count()) +
+                           ", which stay until somebody changes them"});
+  facts.session.session = found.session = plan.session;
+  facts.session.heartbeat = plan.heartbeat;
+}
+
 // The consumer protocol's session is the broker's, unless the group has its own.
 void ask_session(BrokerQuestions& broker, const KafkaOptions& options, const Configs& configs,
                  LedgerFacts& facts) {
@@ -126,8 +173,18 @@ void ask_session(BrokerQuestions& broker, const KafkaOptions& options, const Con
   }
   session.session = duration_in(configs, "group.consumer.session.timeout.ms");
   session.heartbeat = duration_in(configs, "group.consumer.heartbeat.interval.ms");
+  GroupSession& found = facts.group_session;
+  found.brokers = options.brokers;
+  found.group = options.group_id();
+  found.session = session.session;
+  found.session_floor = duration_in(configs, "group.consumer.min.session.timeout.ms");
+  found.heartbeat_floor = duration_in(configs, "group.consumer.min.heartbeat.interval.ms");
+  found.classic_floor = duration_in(configs, "group.min.session.timeout.ms");
+  found.wanted = options.session;
   rd_kafka_resp_err_t error{};
-  const auto group = broker.configs(RD_KAFKA_RESOURCE_GROUP, options.group_id(), error);
+  std::set<std::string> own_settings;
+  const auto group =
+      broker.configs(RD_KAFKA_RESOURCE_GROUP, options.group_id(), error, &own_settings);
   if (!group) {
     warn(facts, std::string("the configuration of group ") + options.group_id() +
                     " cannot be read (" + rd_kafka_err2name(error) +
@@ -135,8 +192,12 @@ void ask_session(BrokerQuestions& broker, const KafkaOptions& options, const Con
                     "group");
     return;
   }
-  if (auto own = duration_in(*group, "consumer.session.timeout.ms")) session.session = own;
-  if (auto own = duration_in(*group, "consumer.heartbeat.interval.ms")) session.heartbeat = own;
+  if (auto own = duration_in(*group, kSessionConfig)) session.session = own;
+  if (auto own = duration_in(*group, kHeartbeatConfig)) session.heartbeat = own;
+  found.session = session.session;
+  found.own_settings =
+      own_settings.count(kSessionConfig) + own_settings.count(kHeartbeatConfig) > 0;
+  set_session(broker, facts);
 }
 
 /// What the broker says of itself; nothing if it says nothing, `error` says why.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "neli_core/kafka/group_session.h"
 #include "neli_core/kafka/kafka_options.h"
 #include "neli_core/ledger.h"
 #include "neli_core/ready.h"
@@ -31,6 +32,8 @@ struct LedgerFacts {
   bool created = false;
   /// The broker knows no admin calls at all: librdkafka's mock cluster.
   bool embedded_broker = false;
+  /// Consumer protocol: what its session depends on.
+  GroupSession group_session;
   std::vector<Notice> notices;
 };
 

@@ -1,0 +1,52 @@
+#!/usr/bin/python3
+"""Two members of a classic group that share no assignor: the second is refused in words, and is let
+in once the first has gone."""
+import case
+from harness.children import wait_until
+from harness.process import run_tool
+
+EAGER = "partition.assignment.strategy=range,roundrobin"
+
+
+class Assignors(case.KafkaCase):
+    """goNELI's default assignors beside ours."""
+
+    def shared(self, **options):
+        """What both have in common: the recipe of docs/operating.md."""
+        return {"variation": "broadcast", "mode": "exclusive", "roles": 1,
+                "group_protocol": "classic", "session": "6s", "profile": None, **options}
+
+    def test_who_shares_no_assignor_is_told_which_it_offers(self):
+        fleet = self.fleet(partitions=1, slots=16, witness=False, **self.shared(X=[EAGER]))
+        fleet.start()
+        fleet.wait_led()
+        second = fleet.start(X=None)
+        wait_until(lambda: "INCONSISTENT_GROUP_PROTOCOL" in second.error_tail(), 30.0,
+                   second.error_tail)
+        text = second.error_tail()
+        self.assertIn("partition.assignment.strategy=cooperative-sticky", text)
+        self.assertIn("range,roundrobin", text)
+        self.assertEqual(text.count("INCONSISTENT_GROUP_PROTOCOL"), 1, "told once")
+        self.assertTrue(second.running(), "a member that was killed is in the group for a session")
+        fleet.owners[0].kill()
+        wait_until(lambda: second.refresh() or second.leading, 40.0, second.error_tail)
+
+    def test_it_ends_where_that_member_stays(self):
+        fleet = self.fleet(partitions=1, slots=16, witness=False, **self.shared(X=[EAGER]))
+        fleet.start()
+        fleet.wait_led()
+        wanted = {name: value for name, value in fleet.defaults.items() if name != "X"}
+        done = run_tool("run", limit=90.0, endpoint="127.0.0.1:7999", name="second", **wanted)
+        self.assertEqual(done.code, 3, done)
+        self.assertIn("INCONSISTENT_GROUP_PROTOCOL", done.err)
+        fleet.refresh()
+
+    def test_an_eager_assignor_with_a_short_lease_is_warned_of(self):
+        fleet = self.fleet(partitions=1, slots=16, witness=False,
+                           **self.shared(X=[EAGER], session="3s"))
+        owner = fleet.start()
+        wait_until(lambda: "goNELI" in owner.error_tail(), 30.0, owner.error_tail)
+
+
+if __name__ == "__main__":
+    case.main()
