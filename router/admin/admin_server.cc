@@ -111,7 +111,7 @@ class AdminServer::Impl::Bridge : public Observer {
   explicit Bridge(const std::shared_ptr<Impl>& impl) : strand_(impl->strand_), impl_(impl) {}
 
   void on_view(const ViewChange& change) override {
-    pass([kept = KeptChange{change.version, change.digest,
+    pass([kept = KeptChange{change.version, change.digest, change.at,
                             {change.routes.begin(), change.routes.end()}}](Impl& impl) {
       impl.take(kept);
     });

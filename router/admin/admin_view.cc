@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "router/admin/peer_json.h"
 #include "router/event_line.h"
 #include "router/json_text.h"
 #include "slots/hash_tag.h"
@@ -55,19 +56,6 @@ std::string open_object(LocalTime now, const json::object& row) {
   return text;
 }
 
-json::object json_of(const Peer& peer) {
-  json::object row;
-  put_text(row, "name", peer.info.name);
-  row["id"] = to_string(peer.id);
-  put_text(row, "endpoint", peer.info.endpoint);
-  json::object tags;
-  for (const auto& [name, value] : peer.info.tags) {
-    if (is_utf8(name)) put_text(tags, name, value);
-  }
-  row["tags"] = std::move(tags);
-  return row;
-}
-
 template <class Each>
 void put_list(std::string& out, std::string_view name, const Each& each) {
   out += ",\"";
@@ -81,9 +69,23 @@ void put_list(std::string& out, std::string_view name, const Each& each) {
 
 }  // namespace
 
+json::object json_of(const Peer& peer) {
+  json::object row;
+  put_text(row, "name", peer.info.name);
+  row["id"] = to_string(peer.id);
+  put_text(row, "endpoint", peer.info.endpoint);
+  json::object tags;
+  for (const auto& [name, value] : peer.info.tags) {
+    if (is_utf8(name)) put_text(tags, name, value);
+  }
+  row["tags"] = std::move(tags);
+  return row;
+}
+
 AdminView::AdminView(Observable observable)
     : observable_(std::move(observable)),
       routes_(observable_.facts().settings.partitions),
+      moves_(observable_.facts().settings.partitions),
       is_changed_(routes_.size(), 0) {
   const ObservedFacts& facts = observable_.facts();
   slots_by_verdict_[static_cast<std::size_t>(Verdict::unknown)] = facts.settings.slots;
@@ -96,6 +98,7 @@ void AdminView::take(const KeptChange& change) {
   for (const ChangedRoute& one : change.routes) {
     ObservedRoute& route = routes_[one.partition.value()];
     count(route, one.partition, -1);
+    moves_.note(one.partition, route, one.route, change.at);
     route = one.route;
     count(route, one.partition, 1);
     list(route.owner);

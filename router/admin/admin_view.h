@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "router/admin/move_history.h"
 #include "router/observable.h"
 
 namespace neliroute::admin {
@@ -23,6 +24,7 @@ namespace neliroute::admin {
 struct KeptChange {
   std::uint64_t version = 0;
   std::uint64_t digest = 0;
+  LocalTime at;
   std::vector<ChangedRoute> routes;
 };
 
@@ -43,6 +45,8 @@ class AdminView {
   /// What changed so far has been told.
   void settle();
   [[nodiscard]] std::string age(LocalTime now) const;
+  /// What moved in the last ten minutes, as MoveHistory tells it.
+  [[nodiscard]] std::string moves(LocalTime now) const { return moves_.text(now); }
   [[nodiscard]] std::string processes(LocalTime now) const;
   [[nodiscard]] std::string route(const std::optional<std::string>& key, Slot slot,
                                   LocalTime now) const;
@@ -74,6 +78,7 @@ class AdminView {
 
   Observable observable_;
   std::vector<ObservedRoute> routes_;
+  MoveHistory moves_;
   std::vector<PeerPtr> listed_;
   std::map<ProcessId, int> indices_;
   std::vector<bool> relisted_;  ///< of listed_: not told yet

@@ -116,8 +116,9 @@ Text EventHub::first_events() {
   Text whole = site_.whole(boot_now());
   if (whole != rendered_) {
     rendered_ = std::move(whole);
-    first_ = std::make_shared<const std::string>("retry: 1000\n" +
-                                                 event_text("view", *rendered_));
+    first_ = std::make_shared<const std::string>(
+        "retry: 1000\n" + event_text("view", *rendered_) +
+        event_text("moves", site_.view().moves(boot_now())));
   }
   return first_;
 }

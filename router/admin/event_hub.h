@@ -63,7 +63,7 @@ class EventHub : public std::enable_shared_from_this<EventHub> {
  public:
   EventHub(boost::asio::any_io_executor strand, Site& site, const AdminLimits& limits);
 
-  /// What a stream begins with: the whole view.
+  /// What a stream begins with: the whole view, and what moved lately.
   [[nodiscard]] Text first_events();
   /// Takes the client over; `header` is sent first.
   void join(boost::asio::ip::tcp::socket socket, std::string header, Kept first, Place place);

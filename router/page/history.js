@@ -1,4 +1,5 @@
-// What changed while this page was open: the newest changes of owner, in the order of their times.
+// What changed while this page was open, and in the minutes before, as its process saw it: the
+// newest changes of owner, in the order of their times.
 // A change is from one state of a partition to another; a state is an owner's number, NOBODY or
 // NOT_KNOWN. Times are the page's own clock, in ms.
 

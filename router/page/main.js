@@ -127,6 +127,13 @@ const stream = new Stream("v1/events", {
     showTableSoon();
     showAll(seen, now);
   },
+  moves: (data, now) => {
+    for (const { time, seen } of view.takeMoves(data, now)) {
+      moves.viewChanged(seen, view.settings.at - (now - time) / 1000, time);
+    }
+    showFacts(view, now);
+    strip.repaint();
+  },
   age: (data, now) => view.takeAge(data, now),
   transition: (data) => moves.transition(data),
 }, tick);

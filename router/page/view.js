@@ -94,6 +94,39 @@ export class View {
     return this.#takeRows(view, now, false);
   }
 
+  // What moved before this page knew of anything: told behind the view, of the last minutes. The
+  // moves as takeChanged() returns what it saw, each with its time. A page that has a history of
+  // its own knows it all, and more.
+  takeMoves({ reach_ms: reach, processes, moves }, now) {
+    if (this.history.total > 0) {
+      return [];
+    }
+    const numbers = processes.map((process) => this.#numberOfProcess(process));
+    const stateOf = (index) => numbers[index] ?? index; // nobody and unknown as here
+    const lastOwner = new Map();
+    return moves.map(([ago, from, to, ranges]) => {
+      const time = now - ago;
+      const before = stateOf(from);
+      const after = stateOf(to);
+      const seen = partitionsIn(ranges).map((partition) => {
+        if (!lastOwner.has(partition)) {
+          this.knownFrom[partition] = before === NOT_KNOWN ? time : now - reach;
+        }
+        const last = before >= 0 ? before : lastOwner.get(partition) ?? NOBODY;
+        this.history.add(time, partition, before, after);
+        if (after >= 0 && last >= 0 && last !== after) {
+          this.#countMove(time, this.slotsOf(partition));
+        }
+        lastOwner.set(partition, after >= 0 ? after : last);
+        return { partition, before, after, last, fresh: false };
+      });
+      if (before >= 0) {
+        this.owners[before].ledAt = time;
+      }
+      return { time, seen };
+    });
+  }
+
   takeAge(settings, now) {
     Object.assign(this.settings, settings);
     this.heardAt = now;
@@ -163,7 +196,10 @@ export class View {
 
   // The stream may name an owner again that this page has forgotten.
   #numberOf(index) {
-    const process = this.told[index];
+    return this.#numberOfProcess(this.told[index]);
+  }
+
+  #numberOfProcess(process) {
     if (!this.byId.has(process.id)) {
       const number = this.owners.length;
       this.byId.set(process.id, number);
@@ -244,4 +280,12 @@ export class View {
       next.coming += sign;
     }
   }
+}
+
+// "0-9,12", as the ledger's records write it.
+function partitionsIn(ranges) {
+  return ranges.split(",").flatMap((range) => {
+    const [first, last = first] = range.split("-").map(Number);
+    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  });
 }

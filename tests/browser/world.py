@@ -45,6 +45,7 @@ class World:
         self.silent_since = None
         self.told = self.joined = 0
         self.mute_since = {}
+        self.moves = {"reach_ms": 0, "processes": [], "moves": []}
         for name in names:
             self.join(name)
 
@@ -219,6 +220,7 @@ class World:
             self.told = len(self.processes)
             listener = queue.SimpleQueue()
             listener.put(("view", self.whole()))
+            listener.put(("moves", self.moves))
             self.listeners.append(listener)
             return listener
 

@@ -25,7 +25,7 @@ struct Sized {
 
   /// Partition p is led by owner p % owners.
   void lead(std::uint32_t partitions, std::uint64_t owners, std::int64_t offset) {
-    KeptChange change{1, 2, {}};
+    KeptChange change{1, 2, boot_now(), {}};
     for (std::uint32_t p = 0; p < partitions; ++p) {
       const std::uint64_t id = 1 + p % owners;
       ObservedRoute route;
@@ -78,7 +78,7 @@ TEST(AdminView, quotes_what_processes_call_themselves) {
   route.verdict = Verdict::remote;
   route.owner = std::make_shared<const Peer>(odd);
   route.epoch = {1, 2};
-  small.view.take({1, 2, {{Partition{1}, route}}});
+  small.view.take({1, 2, boot_now(), {{Partition{1}, route}}});
   const std::string text = small.view.changes(boot_now());
   EXPECT_EQ(text.find('\n'), std::string::npos) << "which would end an event's line";
   const auto json = boost::json::parse(text).as_object();
@@ -97,7 +97,7 @@ TEST(AdminView, tells_again_who_says_something_new_of_itself) {
   ObservedRoute route;
   route.verdict = Verdict::remote;
   route.owner = std::make_shared<const Peer>(Peer{ProcessId{2}, {"new name", "b:1", {}}});
-  small.view.take({3, 4, {{Partition{1}, route}}});
+  small.view.take({3, 4, boot_now(), {{Partition{1}, route}}});
   const auto changed = boost::json::parse(small.view.changes(boot_now())).as_object();
   ASSERT_EQ(changed.at("processes").as_array().size(), 1u);
   EXPECT_EQ(changed.at("processes").as_array()[0].as_object().at("index"), 1);

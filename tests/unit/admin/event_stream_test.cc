@@ -54,6 +54,22 @@ TEST(EventStream, tells_the_whole_view_and_then_what_changes) {
   EXPECT_NE(moved.at("digest"), view.at("digest"));
 }
 
+// Whoever listens only now, after an alert say, is told what happened.
+TEST(EventStream, tells_who_comes_later_what_moved_before) {
+  AdminRig rig;
+  rig.append(0, writer(2).leads(9, "0,2"));
+  rig.append(0, writer(4).leads(11, "0,2"));
+  const auto client = listener(rig);
+  EXPECT_EQ(client->event("view").json().at("view").as_array().size(), 4u);
+  const auto told = client->event("moves").json();
+  EXPECT_EQ(told.at("processes").as_array().size(), 2u);
+  ASSERT_EQ(told.at("moves").as_array().size(), 1u);
+  const auto& move = told.at("moves").as_array()[0].as_array();
+  EXPECT_EQ(move[1], 0) << "from p2";
+  EXPECT_EQ(move[2], 1) << "to p4";
+  EXPECT_EQ(move[3], "0,2");
+}
+
 TEST(EventStream, merges_what_changes_in_a_while) {
   AdminRig rig(true, merging(300ms));
   const auto client = listener(rig);

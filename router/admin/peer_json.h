@@ -1,0 +1,15 @@
+// A process as the admin port names it. Private to it.
+//
+// Threads: pure function, any.   Units: none.   Errors: none.
+#pragma once
+
+#include <boost/json/object.hpp>
+
+#include "router/directory.h"
+
+namespace neliroute::admin {
+
+/// {"name":..,"id":..,"endpoint":..,"tags":{..}}, as UTF-8 whatever it calls itself.
+[[nodiscard]] boost::json::object json_of(const Peer& peer);
+
+}  // namespace neliroute::admin
