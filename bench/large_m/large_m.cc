@@ -1,7 +1,7 @@
 // What one join costs where a topic has many partitions: one process leads all of them, another one
 // joins and takes half of them, picked at random. Both are whole engines on KafkaLedgers, on the
-// embedded broker. Only what the group suggests is made up, and comes at once: the embedded broker's
-// group and librdkafka's assignor take minutes for so many partitions, on threads of their own.
+// embedded broker. Only what the group suggests is made up, and comes at once: the broker's group
+// and librdkafka's assignor take minutes for so many partitions, on threads of their own.
 //
 //     large_m [--partitions 1024,10000,65536] [--logs 4] [--json FILE]
 //

@@ -125,7 +125,7 @@ def schemes(result):
 
 
 def large_m(result):
-    """One join of a topic with many partitions: the longest turns of both strands, bytes written."""
+    """One join of a topic with many partitions: longest turns of both strands, bytes."""
     return [figure for row in result["rows"] for figure in (
         Figure(f"join at {row['partitions']}, owner's longest turn",
                row["join_longest_owner_ms"], "ms", floor=5.0),
