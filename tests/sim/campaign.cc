@@ -131,7 +131,8 @@ bool Campaign::judged_enough() const {
   }
   for (std::size_t i = 0; i < kJudgedCount; ++i) {
     const auto what = static_cast<Judged>(i);
-    if (is_judged(what, request_)) need(to_string(what), sum_.judged[i], least_of(what) * done_ / 100);
+    if (!is_judged(what, request_)) continue;
+    need(to_string(what), sum_.judged[i], least_of(what) * done_ / 100);
   }
   return enough;
 }

@@ -293,6 +293,9 @@ void World::end_process(Node& node) {
 }
 
 void World::step(Node& node, const Event& event) {
+  // What strikes at the instant of waking comes behind the step that it was stopped in.
+  if (node.unfinished && node.paused_until <= now_) finish_step(node);
+  if (!node.alive) return;
   const bool old_now = mutated(Mutation::one_now) && std::holds_alternative<Received>(event);
   const LocalTime now = old_now ? node.last_now : node.local(now_);
   node.last_now = now;
