@@ -130,7 +130,7 @@ Explainer::Explainer(Observable observable)
       routes_(observable_.facts().settings.partitions) {}
 
 void Explainer::on_view(const ViewChange& change) {
-  admin::KeptChange kept{change.version, change.digest,
+  admin::KeptChange kept{change.version, change.digest, change.at,
                          {change.routes.begin(), change.routes.end()}};
   for (const ChangedRoute& one : kept.routes) routes_[one.partition.value()] = one.route;
   view_.take(kept);
