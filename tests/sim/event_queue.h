@@ -30,6 +30,7 @@ enum class Happening : std::uint8_t {
   heartbeat_due,   ///< of a member; b: its count
   group_request,   ///< a: index of the message
   group_reply,     ///< a: index of the message
+  group_joined,    ///< it is told that it is a member
   expedite_due,    ///< its heartbeat is sent early
   announce,        ///< a rebalance event is next
   close_now,       ///< whether or not successors lead

@@ -190,6 +190,9 @@ void World::handle_for(Node& node, const Planned& event) {
     case Happening::heartbeat_due:
       if (node.member.beat == event.b) heartbeat(node);
       return;
+    case Happening::group_joined:
+      if (node.member.wanted) step(node, GroupJoined{});
+      return;
     case Happening::expedite_due:
       return expedite(node);
     case Happening::group_reply:

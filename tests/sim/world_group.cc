@@ -128,8 +128,7 @@ void World::on_reply(Node& node, const GroupReply& reply) {
       const bool joins = m.id == 0 && plan_.assigning == Assigning::consumer;
       m.id = reply.member;
       m.joining = false;
-      if (joins) step(node, GroupJoined{});
-      if (!node.alive || !m.wanted) return;
+      if (joins) plan_for(node, now_, Happening::group_joined);
       return take_assignment(node, reply.assigned);
     }
   }

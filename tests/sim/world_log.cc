@@ -59,7 +59,8 @@ void World::send(Node& node, Write& write) {
     copy.copy = copy.answered = true;
     writes_.push_back(copy);
     const Time second = lands + (until(node.random.between(0, lease)) - now_);
-    oracle_.disturb(second);
+    // A newcomer that finds it in the log waits for its lease, however soon it is given anything.
+    oracle_.wrong(second);
     plan_for(node, second, Happening::write_lands,
              static_cast<std::uint32_t>(writes_.size() - 1));
   }

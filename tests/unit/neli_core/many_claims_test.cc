@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using rig::Rig;
 using rig::kLog;
 
-constexpr ProcessId kOther{2};
+constexpr ProcessId kClaimant{2};
 
 double cpu_seconds() {
   timespec used{};
@@ -152,22 +152,22 @@ TEST(ManyClaims, what_is_folded_is_waited_for_at_least_as_long_and_never_beyond_
       }
       if (epochs.empty() || below(10) < 6) {
         epochs.push_back({5, offset++});
-        history.foreign_claim(epochs.back(), kOther, reading);
-        reference.each[epochs.back()].foreign_claim(epochs.back(), kOther, reading);
+        history.foreign_claim(epochs.back(), kClaimant, reading);
+        reference.each[epochs.back()].foreign_claim(epochs.back(), kClaimant, reading);
       } else if (const Epoch epoch = epochs[below(epochs.size())]; below(2) == 0) {
-        static_cast<void>(history.release(epoch, kOther, reading));
-        static_cast<void>(reference.each[epoch].release(epoch, kOther, reading));
+        static_cast<void>(history.release(epoch, kClaimant, reading));
+        static_cast<void>(reference.each[epoch].release(epoch, kClaimant, reading));
       } else if (history.is_valid(epoch)) {
-        history.renewal(epoch, kOther, below(2) == 0, reading);
-        reference.each[epoch].renewal(epoch, kOther, false, reading);
+        history.renewal(epoch, kClaimant, below(2) == 0, reading);
+        reference.each[epoch].renewal(epoch, kClaimant, false, reading);
       }
       if (below(60) == 0) {
         history.gap();
         for (auto& [epoch, one] : reference.each) one.gap();
         epochs.clear();
         epochs.push_back({5, offset++});
-        history.foreign_claim(epochs.back(), kOther, reading);
-        reference.each[epochs.back()].foreign_claim(epochs.back(), kOther, reading);
+        history.foreign_claim(epochs.back(), kClaimant, reading);
+        reference.each[epochs.back()].foreign_claim(epochs.back(), kClaimant, reading);
       }
       reference.longest = std::max(reference.longest, later(now, with_drift(reading.lease)));
       ASSERT_LE(history.foreign().size(), EpochHistory::kKnownMax);
