@@ -410,7 +410,8 @@ void Engine::arm() {
   due_.store(std::min(next, armed_for_), std::memory_order_relaxed);
   if (next >= armed_for_) return;
   armed_for_ = next;
-  timer_.expires_after(std::max(next - clock_(), microseconds{0}));
+  const LocalTime now = clock_();  // what is due at once may be due since kLongAgo
+  timer_.expires_after(next > now ? next - now : microseconds{0});
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();
     if (self && !error) self->on_timer();

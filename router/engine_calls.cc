@@ -68,6 +68,13 @@ void Engine::abandon_work(LocalTime now) {
   end_barriers();
 }
 
+void Engine::refused(Partition partition, std::int64_t inc) {
+  boost::asio::post(strand_, [self = shared_from_this(), partition, inc] {
+    if (self->closed_ || !self->core_) return;
+    self->on_event(EpochRefused{partition, inc}, self->clock_());
+  });
+}
+
 void Engine::when_ready(std::uint64_t id, ReadyHandler handler) {
   boost::asio::post(strand_, [self = shared_from_this(), id, handler = std::move(handler)] {
     if (self->failure_) return handler(self->failure_->code());

@@ -46,6 +46,10 @@ Work Router::begin(Slot slot, LocalTime now) const {
   return gate_->begin(view_->partition_of(slot), now);
 }
 
+void Router::refused(Slot slot, const Epoch& stored) {
+  engine_->refused(view_->partition_of(slot), stored.inc);
+}
+
 std::vector<RouteCopy> Router::view(LocalTime now) const {
   return view_->look_at_all(now);
 }

@@ -74,6 +74,13 @@ class Router {
   [[nodiscard]] Work begin(Slot slot, LocalTime now) const;
   [[nodiscard]] Work begin(Slot slot) const { return begin(slot, boot_now()); }
 
+  /// A store refused this slot's epoch, since it knows a greater one: it was restored, or served
+  /// another topic. The process claims the partition again with an epoch above `stored` and leads
+  /// on meanwhile; write again when acquire() or begin() names a greater epoch. Does nothing where
+  /// this process holds no epoch, or one of a greater inc already. An epoch whose inc is a lifetime
+  /// ahead of the broker's clock is not believed, which the log says. Any thread.
+  void refused(Slot slot, const Epoch& stored);
+
   /// Whether this process leads role j: whoever leads partition j mod M does. A slot is a role that
   /// a key leads to; roles may as well be few and have names of their own, and their number may
   /// change at any time. Any thread.

@@ -62,6 +62,26 @@ TEST(Engine, readers_see_no_before_the_application_hears_that_it_stopped) {
   EXPECT_EQ(rig.verdict(2), Verdict::local);
 }
 
+TEST(Engine, an_epoch_that_a_store_refused_is_claimed_over_and_led_on_meanwhile) {
+  Leading rig;
+  const Epoch held = rig.route(1).epoch;
+  rig.story.clear();
+  rig.engine->refused(Partition{1}, held.inc + 5);
+  rig.poll();
+  // A claim is written at most once an interval.
+  for (int step = 0; step < 40 && rig.route(1).epoch == held; ++step) {
+    rig.pass(50ms, 0);
+    rig.pass(0ms, 1);
+    EXPECT_EQ(rig.verdict(1), Verdict::local);
+  }
+  EXPECT_TRUE(rig.told("write claim"));
+  EXPECT_GT(rig.route(1).epoch.inc, held.inc + 5);
+  rig.story.clear();
+  rig.engine->refused(Partition{1}, held.inc);  // one that is outranked already
+  rig.poll();
+  EXPECT_FALSE(rig.told("write claim"));
+}
+
 TEST(Engine, the_application_hears_draining_before_the_group_goes_on) {
   Leading rig;
   rig.listen();
