@@ -1,16 +1,18 @@
 # One static library a room, all made alike.
 #
-#   neliroute_room(<name> SOURCES ... [HEADERS ...] [PUBLIC ...] [PRIVATE ...] [BUNDLE_RDKAFKA])
+#   neliroute_room(<name> SOURCES ... [HEADERS ...] [PUBLIC ...] [PRIVATE ...] [BUNDLE_RDKAFKA]
+#                  [PRECOMPILED])
 #
 # makes neliroute_<name>, alias neliroute::<name>, with warnings as errors; Install.cmake
 # names those that are installed.
 # HEADERS are those that users include; they are installed, and read the same there as here:
 # #include "slots/slot.h". Private headers need not be listed. PUBLIC and PRIVATE are libraries to
 # link: a new one must be found in Dependencies.cmake and again in neliroute-config.cmake.in.
-# BUNDLE_RDKAFKA puts librdkafka inside, see Rdkafka.cmake.
+# BUNDLE_RDKAFKA puts librdkafka inside, see Rdkafka.cmake. PRECOMPILED is for rooms that use Asio, see
+# Precompiled.cmake.
 
 function(neliroute_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "BUNDLE_RDKAFKA" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 room "BUNDLE_RDKAFKA;PRECOMPILED" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
   if(room_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "neliroute_room(${name}): what is ${room_UNPARSED_ARGUMENTS}?")
   endif()
@@ -28,9 +30,13 @@ function(neliroute_room name)
   endif()
   add_library(neliroute::${name} ALIAS ${target})
   neliroute_warnings(${compiled})
+  if(room_PRECOMPILED)
+    neliroute_precompile(${compiled} rooms)
+  endif()
   # The pure rooms compute, in long random walks too; for the others compiling is what costs.
   if(NELIROUTE_SANITIZE AND name MATCHES "^(slots|placement|neli_core)$")
-    target_compile_options(${compiled} PRIVATE -O1)
+    target_compile_options(${compiled} PRIVATE
+      -O1 $<$<BOOL:${NELIROUTE_FUZZ}>:-fsanitize=fuzzer-no-link>)
   endif()
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE})

@@ -1,6 +1,8 @@
 # NELIROUTE_SANITIZE: what all of the build is instrumented with, tests included.
 set(NELIROUTE_SANITIZE "" CACHE STRING "Sanitizers: empty, address,undefined or thread")
 
+option(NELIROUTE_FUZZ "Build the fuzzers, which need clang" OFF)
+
 if(NELIROUTE_SANITIZE)
   add_compile_options(-fsanitize=${NELIROUTE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${NELIROUTE_SANITIZE})

@@ -103,7 +103,9 @@ class RelayTest : public testing::Test {
 };
 
 TEST_F(RelayTest, CarriesBothWaysAtOnce) {
-  auto [client, server] = pair();
+  auto sockets = pair();
+  tcp::socket& client = sockets.first;
+  tcp::socket& server = sockets.second;
   const std::string requests = pattern(4 * kMegabyte);
   const std::string answers = pattern(3 * kMegabyte + 1);
   std::string requests_read(requests.size(), '\0');

@@ -85,7 +85,8 @@ struct NotedWriter {
 
 TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
   NotedWriter noted(settings(), *wakeup_);
-  auto& [answers, replaced, writer] = noted;
+  auto& answers = noted.answers;
+  RecordWriter& writer = noted.writer;
   ASSERT_TRUE(writer.open().has_value());
   writer.warm_up();
   writer.write({Log{0}, 1, "one"});
@@ -99,8 +100,8 @@ TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
                                       RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "a test"),
             RD_KAFKA_RESP_ERR_NO_ERROR);
   ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(2); }));
-  ASSERT_TRUE(serve_until(writer, [&] { return replaced > 0; }));
-  EXPECT_EQ(replaced, 1);
+  ASSERT_TRUE(serve_until(writer, [&] { return noted.replaced > 0; }));
+  EXPECT_EQ(noted.replaced, 1);
   ASSERT_EQ(answers[2].size(), 1U) << "each record is answered once";
   EXPECT_NE(answers[2][0], RD_KAFKA_RESP_ERR_NO_ERROR);
   EXPECT_EQ(writer.outstanding_count(), 0U);
@@ -115,7 +116,8 @@ TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
 TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
   timing_.lease = milliseconds{300};
   NotedWriter noted(settings(), *wakeup_);
-  auto& [answers, replaced, writer] = noted;
+  auto& answers = noted.answers;
+  RecordWriter& writer = noted.writer;
   ASSERT_TRUE(writer.open().has_value());
   writer.warm_up();
   const auto in_long = [] { return later(boot_now(), seconds{10}); };
@@ -129,7 +131,7 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
   writer.write({Log{0}, 2, "two"});
   EXPECT_FALSE(writer.rescue_if_due(boot_now(), boot_now())) << "not at the first failure";
   EXPECT_TRUE(writer.rescue_if_due(in_long(), in_long()));
-  EXPECT_EQ(replaced, 1);
+  EXPECT_EQ(noted.replaced, 1);
   EXPECT_EQ(answers[2], std::vector{RD_KAFKA_RESP_ERR__PURGE_INFLIGHT});
   EXPECT_FALSE(writer.rescue_if_due(in_long(), in_long())) << "the next one has time, and more";
 

@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "neli_core/kafka/broker_questions.h"
+
 namespace neliroute {
 namespace {
 
@@ -11,7 +13,6 @@ using std::chrono::seconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-using Configs = std::map<std::string, std::string>;
 
 TEST(UnfitTopicTest, ADeletingTopicThatStampsAppendTimeFitsBothModes) {
   const Configs configs{{"cleanup.policy", "delete"},
