@@ -8,11 +8,12 @@
 # HEADERS are those that users include; they are installed, and read the same there as here:
 # #include "slots/slot.h". Private headers need not be listed. PUBLIC and PRIVATE are libraries to
 # link: a new one must be found in Dependencies.cmake and again in neliroute-config.cmake.in.
-# BUNDLE_RDKAFKA puts librdkafka inside, see Rdkafka.cmake. PRECOMPILED is for rooms that use Asio, see
-# Precompiled.cmake.
+# BUNDLE_RDKAFKA puts librdkafka inside, see Rdkafka.cmake. PRECOMPILED is for rooms that use Asio,
+# see Precompiled.cmake.
 
 function(neliroute_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "BUNDLE_RDKAFKA;PRECOMPILED" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 room
+    "BUNDLE_RDKAFKA;PRECOMPILED" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
   if(room_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "neliroute_room(${name}): what is ${room_UNPARSED_ARGUMENTS}?")
   endif()
