@@ -148,7 +148,8 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
 // As when no thread can be had: librdkafka makes no client then.
 TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientStoresNothingAndTriesAgainMoreAndMoreRarely) {
   NotedWriter noted(settings(), *wakeup_);
-  auto& [answers, replaced, writer] = noted;
+  auto& answers = noted.answers;
+  RecordWriter& writer = noted.writer;
   ASSERT_TRUE(writer.open().has_value());
   writer.warm_up();
   writer.write({Log{0}, 1, "one"});
@@ -157,7 +158,7 @@ TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientStoresNothingAndTriesAgainMoreA
   ASSERT_EQ(rd_kafka_test_fatal_error(writer.handle(),
                                       RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "a test"),
             RD_KAFKA_RESP_ERR_NO_ERROR);
-  ASSERT_TRUE(serve_until(writer, [&] { return replaced > 0; }));
+  ASSERT_TRUE(serve_until(writer, [&] { return noted.replaced > 0; }));
   EXPECT_EQ(writer.handle(), nullptr);
   EXPECT_FALSE(writer.write({Log{0}, 2, "two"}));
   ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(2); }));
