@@ -13,7 +13,6 @@ using std::chrono::seconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-
 TEST(UnfitTopicTest, ADeletingTopicThatStampsAppendTimeFitsBothModes) {
   const Configs configs{{"cleanup.policy", "delete"},
                         {"message.timestamp.type", "LogAppendTime"}};
