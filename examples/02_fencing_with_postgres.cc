@@ -7,6 +7,9 @@
 // owner, and refuses a lower one in the very statement that writes. Reading must do so too (take),
 // or a late write of the old owner slips in between what the new one read and its own first write.
 //
+// A store that was restored, or served another topic, may know an epoch that nobody reached yet,
+// and would refuse its rightful owner for ever. That owner says so, and is given a greater one.
+//
 // `unfenced` leaves the comparison out; tests/fencing shows the update that is lost then.
 #include <unistd.h>
 
@@ -39,6 +42,7 @@ class Store {
                         " RETURNING balance");
     connection_.prepare("write", "UPDATE balances AS b SET inc = $2, off = $3, balance = $4"
                         " WHERE key = $1 AND " + newest);
+    connection_.prepare("epoch", "SELECT inc, off FROM balances WHERE key = $1");
   }
 
   /// Reads a balance as its new owner: from now on the row refuses every earlier one.
@@ -56,13 +60,20 @@ class Store {
                .affected_rows() == 1;
   }
 
+  /// That of the last who took the key.
+  neliroute::Epoch epoch_of(const std::string& key) {
+    pqxx::nontransaction statement(connection_);
+    const auto row = statement.exec_prepared1("epoch", key);
+    return {row[0].as<std::int64_t>(), row[1].as<std::int64_t>()};
+  }
+
  private:
   pqxx::connection connection_;
 };
 
 class Teller {
  public:
-  Teller(const neliroute::Router& router, Store& store) : router_(router), store_(store) {}
+  Teller(neliroute::Router& router, Store& store) : router_(router), store_(store) {}
 
   std::string add(const std::string& key, std::int64_t amount) {
     // Who takes the key over waits until this is written, but not longer than the lease.
@@ -72,11 +83,13 @@ class Teller {
     // What was read under another epoch may have been changed by others since.
     if (known.epoch != work.epoch()) {
       const auto balance = store_.take(key, work.epoch());
-      if (!balance) return refused(key);
+      if (!balance) return refused(key, work.epoch());
       known = {work.epoch(), *balance};
     }
     // Whatever happens to this process from here on, the store has the last word.
-    if (!store_.write(key, work.epoch(), known.amount + amount)) return refused(key);
+    if (!store_.write(key, work.epoch(), known.amount + amount)) {
+      return refused(key, work.epoch());
+    }
     known.amount += amount;
     return "balance " + std::to_string(known.amount);
   }
@@ -87,12 +100,19 @@ class Teller {
     std::int64_t amount = 0;
   };
 
-  std::string refused(const std::string& key) {
+  std::string refused(const std::string& key, const neliroute::Epoch& epoch) {
     known_.erase(key);
-    return "refused, somebody newer owns it";
+    const neliroute::Epoch stored = store_.epoch_of(key);
+    // Asked after the store was. Who leads even now has nobody newer behind it (in exclusive mode),
+    // so it is the store that is ahead. Who does not was fenced, as it should be.
+    const auto slot = router_.slot_of(key);
+    const auto lease = router_.acquire(slot);
+    if (!lease || lease->epoch != epoch) return "refused, somebody newer owns it";
+    router_.refused(slot, stored);
+    return "refused, the store knows a greater epoch; ask again soon";
   }
 
-  const neliroute::Router& router_;
+  neliroute::Router& router_;
   Store& store_;
   std::map<std::string, Balance> known_;
 };

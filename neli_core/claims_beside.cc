@@ -24,7 +24,7 @@ ClaimsBeside::ClaimsBeside(const CoreOptions& options, milliseconds beat)
       partitions_(options.settings.partitions),
       logs_(options.settings.logs),
       agreement_(options.settings, options.lane),
-      lease_bound_(options.lease) {}
+      lease_bound_(options) {}
 
 // --- What the process does -----------------------------------------------------------------------
 
@@ -67,7 +67,9 @@ void ClaimsBeside::on(const LogPosition& event, LocalTime) {
 // What was claimed there may be gone: it is claimed anew when the log is read again.
 void ClaimsBeside::on(const GapFound& event, LocalTime) {
   LogState& l = logs_[event.log.value()];
+  lease_bound_.gap(event.log);
   l.started = false;
+  l.read_until.reset();
   l.releases.clear();
   for_each_partition_of(event.log, [this](Partition partition) {
     State& p = state(partition);
@@ -82,10 +84,10 @@ void ClaimsBeside::on(const Received& event, LocalTime now) {
   LogState& l = logs_[event.log.value()];
   if (!l.started || event.offset < l.next) return;
   l.next = event.offset + 1;
+  l.read_until = readable(event.stamped);
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
-  if (record->lease) lease_bound_ = std::max(lease_bound_, *record->lease);
-  if (record->max_lease) lease_bound_ = std::max(lease_bound_, *record->max_lease);
+  lease_bound_.read(event, *record);
   if (record->id != options_.id) {
     agreement_.note(*record, record->lease.value_or(options_.lease), now,
                     event.offset >= l.end_at_start);
@@ -224,7 +226,10 @@ void ClaimsBeside::write(Ready& ready, LocalTime now) {
 }
 
 Record ClaimsBeside::header(RecordType type, Log log) const {
-  return options_.header(type, lease_bound_, logs_[log.value()].greatest_inc, since_);
+  const LogState& l = logs_[log.value()];
+  Record record = options_.header(type, lease_bound_.value(), l.greatest_inc, since_);
+  record.read_until = l.read_until;
+  return record;
 }
 
 void ClaimsBeside::write_claims(Log log, Ready& ready, LocalTime now) {

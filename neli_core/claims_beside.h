@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "neli_core/event.h"
+#include "neli_core/lease_bound.h"
 #include "neli_core/options.h"
 #include "neli_core/ready.h"
 #include "neli_core/settings_agreement.h"
@@ -78,6 +79,7 @@ class ClaimsBeside {
     std::int64_t end_at_start = 0;
     std::int64_t next = 0;
     std::int64_t greatest_inc = 0;  ///< 0: none known
+    std::optional<BrokerTime> read_until;  ///< broker time of the last record that was read
     bool renewal_due = false;
     std::uint32_t in_flight = 0;
     EpochsHeld releases;
@@ -116,7 +118,7 @@ class ClaimsBeside {
   std::vector<LogState> logs_;
   SettingsAgreement agreement_;
   /// T*, for the others: processes of `claimed` lanes wait that long for whom they cannot see.
-  milliseconds lease_bound_;
+  LeaseBound lease_bound_;
   std::map<std::uint64_t, Log> on_the_way_;  ///< renewals
   std::optional<std::int64_t> since_;
   bool wrote_ = false;

@@ -34,9 +34,6 @@ struct TailStarted {
   Log log;
   std::int64_t start = 0;
   std::int64_t end = 0;
-  /// Broker time of the log's very first record, where that is still there and lies below `start`:
-  /// who does not read that far back learns from it which incs are older than the topic.
-  std::optional<BrokerTime> began = std::nullopt;
   /// `start` is the log's first record that is still there: what lies below is past retention.
   bool from_beginning = false;
 };
@@ -114,6 +111,9 @@ struct EpochRefused {
 /// Leave in an orderly way: hand over, at most until then; then stop. In the past: stop now.
 struct CloseRequested {
   LocalTime until;
+  /// How long it may take at most until the releases are known to be stored. A barrier may last
+  /// longer: it has its lease.
+  LocalTime released_by = kNever;
 };
 
 /// Variation `broadcast`: the group's consumer read a record, any record, of a partition that the

@@ -43,7 +43,7 @@ void Induction::write_greeting() {
 }
 
 void Induction::note_member(const Received& event, const Record& record) {
-  const bool known = members_.note(record, record.lease.value_or(lease_bound_), now_);
+  const bool known = members_.note(record, record.lease.value_or(lease_bound()), now_);
   if (event.offset < log(event.log).end_at_start) return;
   const bool first = !known && record.type == RecordType::claim;
   if (!first && !is_greeting(record)) return;

@@ -20,7 +20,7 @@ Induction::Induction(CoreOptions options)
       logs_(options_.settings.logs),
       deadlines_(options_.settings.partitions),
       agreement_(options_.settings, options_.lane),
-      lease_bound_(options_.lease),
+      lease_bound_(options_),
       pacing_(options_.heartbeat) {}
 
 void Induction::step(const Event& event, LocalTime now) {
@@ -73,7 +73,9 @@ LocalTime Induction::next_deadline() const noexcept {
   }
   if (closing_ == Closing::awaiting_claims) next = std::min(next, claims_until_);
   if (closing_ == Closing::draining) next = std::min(next, close_until_);
-  if (closing_ == Closing::stopping) next = std::min(next, closed_at_);
+  if (closing_ == Closing::stopping) {
+    next = std::min(next, barrier_count_ == 0 ? std::min(closed_at_, released_by_) : closed_at_);
+  }
   return next;
 }
 

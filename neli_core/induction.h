@@ -20,6 +20,7 @@
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
 #include "neli_core/expedite.h"
+#include "neli_core/lease_bound.h"
 #include "neli_core/lease_vector.h"
 #include "neli_core/log_state.h"
 #include "neli_core/options.h"
@@ -72,7 +73,7 @@ class Induction final : public Core {
   /// Records of its own whose times it knows: those that may still extend a lease.
   [[nodiscard]] std::size_t sent_count() const noexcept { return sent_.size(); }
   /// T*: the greatest of the own lease and of every lease read.
-  [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_; }
+  [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_.value(); }
 
  private:
   enum class Closing { no, awaiting_claims, draining, stopping, closed };
@@ -114,6 +115,8 @@ class Induction final : public Core {
   void set_epoch_lease(Partition partition);
   [[nodiscard]] bool may_lead(Partition partition) const;
   [[nodiscard]] LocalTime grace_end(Partition partition) const;
+  [[nodiscard]] milliseconds history_bound(const LogState& log) const;
+  [[nodiscard]] LocalTime claim_after_history(Partition partition) const;
   [[nodiscard]] LocalTime claim_again_at(Partition partition) const;
   [[nodiscard]] LocalTime claim_time(Partition partition) const;
   LocalTime run_barrier_clock(Partition partition);
@@ -148,7 +151,6 @@ class Induction final : public Core {
   void on(const GapFound& event);
   void gap(Log log, GapReason reason);
   void give_up(Log log, GapReason reason);
-  void note_beginning(Log log, BrokerTime began);
   void note_answer(Log log);
   void check_silence(Log log);
 
@@ -205,7 +207,7 @@ class Induction final : public Core {
   Ready ready_;
   LocalTime now_ = kLongAgo;
   std::optional<LocalTime> first_now_;
-  milliseconds lease_bound_;
+  LeaseBound lease_bound_;
   std::uint64_t next_seq_ = 1;
   std::map<std::uint64_t, LocalTime> sent_;
   std::map<std::uint64_t, Outstanding> outstanding_;
@@ -229,6 +231,7 @@ class Induction final : public Core {
   LocalTime close_until_ = kNever;
   LocalTime claims_until_ = kNever;
   LocalTime closed_at_ = kNever;  ///< whatever a barrier or the ledger does
+  LocalTime released_by_ = kNever;
   StopReason close_reason_ = StopReason::closed;
 };
 

@@ -53,8 +53,9 @@ class Ledger {
   virtual void finish_rebalances(std::uint32_t count) = 0;
   /// Leaves the group; what it had assigned is not revoked again.
   virtual void leave_group() = 0;
-  /// How many members the group has now; no value where nobody can tell. May answer at once.
-  virtual void count_members(std::function<void(std::optional<std::size_t>)> answer) {
+  /// How many members the group has now besides this process; no value where nobody can tell. May
+  /// answer at once.
+  virtual void count_others(std::function<void(std::optional<std::size_t>)> answer) {
     answer(std::nullopt);
   }
   /// Releases everything, whatever state the ledger is in, and then calls `done`; at the

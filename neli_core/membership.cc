@@ -10,6 +10,8 @@ namespace {
 
 // Who cannot read every log's history joins all the same: the missing logs are claimed later.
 constexpr std::chrono::seconds kSubscribeAfter{3};
+// A ledger that stores anything stores a release by then, however short the bound was.
+constexpr milliseconds kReleaseLeast{500};
 
 }  // namespace
 
@@ -77,6 +79,7 @@ void Induction::on(const CloseRequested& event) {
   }
   close_until_ = std::min(close_until_, std::max(event.until, now_));
   claims_until_ = std::min(claims_until_, close_until_);
+  released_by_ = std::min(released_by_, event.released_by);
 }
 
 void Induction::refuse(Error error, LocalTime drain_until) {
@@ -112,13 +115,15 @@ void Induction::advance_closing() {
   if (closing_ == Closing::draining && (now_ >= close_until_ || held_count_ == 0)) {
     closing_ = Closing::stopping;
     closed_at_ = later(now_, options_.lease);
+    released_by_ = std::max(released_by_, later(now_, kReleaseLeast));
     for (std::uint32_t p = 0; p < partition_count(); ++p) {
       end(Partition{p}, close_reason_);
       evaluate(Partition{p});
     }
   }
+  const bool released = now_ >= released_by_ || !releases_under_way();
   if (closing_ == Closing::stopping &&
-      (now_ >= closed_at_ || (barrier_count_ == 0 && !releases_under_way()))) {
+      (now_ >= closed_at_ || (barrier_count_ == 0 && released))) {
     closing_ = Closing::closed;
     ready_.closed = true;
   }

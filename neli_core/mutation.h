@@ -23,6 +23,8 @@ enum class Mutation : std::uint8_t {
   no_clock_error,          ///< rule 6 (b) without e
   horizon,                 ///< rule 6: what lies below the tail's start is not waited for
   longest_lease,           ///< T* is one's own T
+  lease_bound_early,       ///< T* forgets leases that are in force, and what others tell of them
+  vouches_unread,          ///< a record claims that its writer has read all that is there
   early_release,           ///< the release is written before leading stops
   gap_rule,                ///< rule 11: a gap ends no epoch
   reread,                  ///< rule 11: after a silence the last record is not read again

@@ -78,14 +78,42 @@ LocalTime Induction::grace_end(Partition partition) const {
   for (const EpochHistory::Known& known : p.history.foreign()) wait_for(known);
   if (const EpochHistory::Known* folded = p.history.folded()) wait_for(*folded);
   if (mutated(Mutation::horizon)) return end;
-  // Epochs whose records all lie below the tail's start. Who read no T* there knows only that no
-  // lease is longer than the longest that there is.
-  const milliseconds bound = l.history_bound_known ? lease_bound_ : kLeaseMax;
+  // Epochs whose records all lie below the tail's start.
+  const milliseconds bound = history_bound(l);
   LocalTime horizon = later(l.started_at, with_drift(bound));
   if (own.claim_stamp && l.first_stamp && *l.first_stamp <= *own.claim_stamp) {
     horizon = std::min(horizon, broker_wait(*l.first_stamp + bound));
   }
   return std::max(end, horizon);
+}
+
+// T* of what lies below the tail's start. Who read none there knows only that no lease is longer
+// than the longest that there is.
+milliseconds Induction::history_bound(const LogState& log) const {
+  return log.history_bound_known ? lease_bound() : kLeaseMax;
+}
+
+// Exclusive: who claims makes the leader stop, and so does not while it would have to wait itself
+// for what lies below its tail's start. The leader's records tell the broker's time.
+LocalTime Induction::claim_after_history(Partition partition) const {
+  const LogState& l = log(log_of(partition));
+  if (!exclusive() || mutated(Mutation::no_grace) || mutated(Mutation::horizon)) return kLongAgo;
+  // Whoever lives renews what history alone tells of it soon.
+  const LocalTime renewed = later(l.started_at, 3 * options_.interval);
+  LocalTime led_until = kLongAgo;
+  for (const EpochHistory::Known& known : state(partition).history.foreign()) {
+    if (known.released_at != kNever) continue;
+    const LocalTime over = known.over_stamp ? std::min(known.over_at, renewed) : known.over_at;
+    led_until = std::max(led_until, over);
+  }
+  LocalTime at = std::min(led_until, later(l.started_at, with_drift(history_bound(l))));
+  const auto told = readable(l.last.stamped);
+  if (options_.believe_broker_time && l.first_stamp && told) {
+    const milliseconds bound = history_bound(l) + options_.clock_error;
+    const milliseconds wait = std::clamp(*l.first_stamp + bound - *told, milliseconds{0}, bound);
+    at = std::min(at, later(l.last_answer, with_drift(wait)));
+  }
+  return at;
 }
 
 void Induction::start_or_resume(Partition partition) {
@@ -193,6 +221,7 @@ LocalTime Induction::claim_time(Partition partition) const {
   if (at == kNever) return kNever;
   // Who subscribed before it had read the history is a member, but may have the wrong mode.
   if (const auto undecided = agreement_.undecided_until(now_)) at = std::max(at, *undecided);
+  at = std::max(at, claim_after_history(partition));
   // A broker that refuses at once must not be asked in a loop.
   return p.last_claim_written == kLongAgo
              ? at

@@ -19,8 +19,6 @@ void Induction::on(const Received& event) {
   LogState& l = log(event.log);
   if (!l.started || event.offset < l.next) return;
   const bool was_caught_up = l.caught_up();
-  // Whatever its offset: below it may be offsets that carry no record.
-  if (l.start == 0 && l.last_offset < 0) note_beginning(event.log, event.stamped);
   l.next = event.offset + 1;
   l.last_offset = event.offset;
   l.last = identity_of(*event.value, event.stamped);
@@ -40,10 +38,7 @@ void Induction::on(const Received& event) {
 }
 
 void Induction::on_record(const Received& event, const Record& record) {
-  if (!mutated(Mutation::longest_lease)) {
-    if (record.lease) lease_bound_ = std::max(lease_bound_, *record.lease);
-    if (record.max_lease) lease_bound_ = std::max(lease_bound_, *record.max_lease);
-  }
+  if (!mutated(Mutation::longest_lease)) lease_bound_.read(event, record);
   LogState& l = log(event.log);
   // Not what a newcomer says: it may know no more than this process does.
   if (record.max_lease && event.offset < l.end_at_start) l.history_bound_known = true;
@@ -51,7 +46,7 @@ void Induction::on_record(const Received& event, const Record& record) {
   if (!own) {
     ++counters_.records_foreign;
     if (since_is_possible(record, event)) {
-      agreement_.note(record, record.lease.value_or(lease_bound_), now_,
+      agreement_.note(record, record.lease.value_or(lease_bound()), now_,
                       event.offset >= l.end_at_start);
     }
   } else {
@@ -88,7 +83,7 @@ bool Induction::since_is_possible(const Record& record, const Received& event) c
 }
 
 Reading Induction::reading_of(const Received& event, const Record& record) const {
-  Reading reading{now_, record.lease.value_or(lease_bound_), std::nullopt};
+  Reading reading{now_, record.lease.value_or(lease_bound()), std::nullopt};
   if (options_.believe_broker_time && event.log_append_time &&
       event.offset < log(event.log).end_at_start) {
     reading.history_stamp = event.stamped;

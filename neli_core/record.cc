@@ -191,6 +191,9 @@ Decoded record_of(const json::object& object) {
   record.seq = static_cast<std::uint64_t>(std::max<std::int64_t>(seq, 0));
   record.lease = lease_of(object.if_contains("lease_ms"));
   record.max_lease = lease_of(object.if_contains("max_ms"));
+  if (const auto read = inc_of(object.if_contains("read_ms"))) {
+    record.read_until = BrokerTime{milliseconds{*read}};
+  }
   record.since = integer_of(object.if_contains("since"));
   record.process = process_of(object);
   record.settings = settings_of(object);
@@ -318,9 +321,20 @@ std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept 
 }
 
 Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset) noexcept {
-  const bool said = record.inc != 0 && record.inc <= inc_limit(stamped);
+  const std::int64_t said = record.inc <= inc_limit(stamped) ? record.inc : 0;
   const std::int64_t stamp = stamped.time_since_epoch().count();
-  return {said ? record.inc : std::clamp<std::int64_t>(stamp, 0, kIncMax / 2), offset};
+  // A writer may stamp what it likes. Beyond this no claim that repeats it would be believed.
+  return {std::max(said, std::clamp<std::int64_t>(stamp, 0, kIncAhead)), offset};
+}
+
+BrokerTime history_horizon(const Record* last, BrokerTime end, milliseconds own) noexcept {
+  constexpr BrokerTime kLatest{milliseconds{kIncMax}};
+  end = std::clamp(end, BrokerTime{}, kLatest);
+  const BrokerTime longest = end - kLeaseMax;
+  if (last == nullptr || !last->max_lease || !last->read_until) return longest;
+  const milliseconds bound =
+      std::max({own, *last->max_lease, last->lease.value_or(milliseconds{0})});
+  return std::max(std::clamp(*last->read_until, BrokerTime{}, end) - bound, longest);
 }
 
 std::int64_t inc_of_other_lane(const Record& record, BrokerTime stamped,
@@ -368,6 +382,7 @@ std::string encode_record(const Record& record) {
   }
   if (record.lease) out.number("lease_ms", record.lease->count());
   if (record.max_lease) out.number("max_ms", record.max_lease->count());
+  if (record.read_until) out.number("read_ms", record.read_until->time_since_epoch().count());
   if (record.since) out.number("since", *record.since);
   out.text("by", record.process.name);
   out.text("at", record.process.endpoint);

@@ -70,7 +70,7 @@ struct Record {
   Lane lane;
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
-  /// Incarnation; in a claim 0 stands for the claim record's own broker time.
+  /// Incarnation; of a claim the least that its epoch's may be, see claim_epoch().
   std::int64_t inc = 0;
   /// The greatest inc that the writer knows in this log. What a lone owner knew, others repeat, so
   /// it outlives that owner: a newcomer reads only a little way back.
@@ -85,6 +85,9 @@ struct Record {
   /// No value: unreadable, so the reader takes the greatest lease it knows of.
   std::optional<milliseconds> lease;
   std::optional<milliseconds> max_lease;
+  /// Broker time of the last record that its writer had read of this log: of leases that stand
+  /// behind that one `max_lease` knows nothing. No value: it had read none, or does not say.
+  std::optional<BrokerTime> read_until;
   /// Broker time of the writer's first own record read back; compared to find who came first.
   std::optional<std::int64_t> since;
   ProcessInfo process;
@@ -128,12 +131,25 @@ inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
 /// what they wrote soon lies below what a newcomer reads.
 [[nodiscard]] std::int64_t inc_of_other_lane(const Record& record, BrokerTime stamped,
                                              std::int64_t offset) noexcept;
-/// The epoch that a claim makes: a pure function of the record and where it stands.
+/// The epoch that a claim makes: a pure function of the record and where it stands. Its inc is the
+/// later of the written one and the record's own broker time, so that it outranks what was led
+/// before by whoever is gone, and of whom the claimant read nothing.
 [[nodiscard]] Epoch claim_epoch(const Record& record, BrokerTime stamped,
                                 std::int64_t offset) noexcept;
+/// Nothing that was written before this may still be led by, but for the error of brokers' clocks
+/// (rule 6). `last`: the newest record that says a lease, in a log that ends at `end`; `own`: of
+/// who asks. Null: none says one.
+[[nodiscard]] BrokerTime history_horizon(const Record* last, BrokerTime end,
+                                         milliseconds own) noexcept;
 /// One that outranks `inc`, where there is one: at the limit, the offset decides alone.
 [[nodiscard]] constexpr std::int64_t next_inc(std::int64_t inc) noexcept {
   return inc < kIncMax ? inc + 1 : kIncMax;
+}
+
+/// A stamp as a record may carry it; a writer may stamp what it likes.
+[[nodiscard]] constexpr std::optional<BrokerTime> readable(BrokerTime stamped) noexcept {
+  const std::int64_t stamp = stamped.time_since_epoch().count();
+  return stamp >= 0 && stamp <= kIncMax ? std::optional(stamped) : std::nullopt;
 }
 
 /// Reads one record value. Bounded in time and memory by the value's length.

@@ -18,21 +18,12 @@ void Induction::on(const TailStarted& event) {
   l.end_at_start = event.end;
   l.next = l.start = event.start;
   l.started_at = now_;
-  if (event.began) note_beginning(event.log, *event.began);
   l.first_stamp.reset();
   l.history_bound_known = event.from_beginning || event.start == 0;
   l.last_offset = -1;
   l.check_pending = false;
   note_answer(event.log);
   for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
-}
-
-// An inc from before the log's first record is left over from a topic that is no more.
-void Induction::note_beginning(Log which, BrokerTime began) {
-  // A sender may stamp what it likes; beyond this, no claim of ours would be readable.
-  if (began.time_since_epoch().count() > kIncAhead) return;
-  LogState& l = log(which);
-  l.greatest_inc = std::max(l.greatest_inc, began.time_since_epoch().count());
 }
 
 void Induction::on(const LogPosition& event) {
@@ -108,6 +99,7 @@ void Induction::give_up(Log which, GapReason reason) {
   ready_.notices.push_back(
       {Severity::error, "log " + std::to_string(which.value()) + ": " + to_string(reason) +
                             "; its partitions are given up and claimed again"});
+  lease_bound_.gap(which);
   l.started = false;
   l.check_pending = false;
   l.reread_requested = false;

@@ -49,7 +49,11 @@ void Induction::schedule_renewals() {
 }
 
 Record Induction::header(RecordType type, Log which) const {
-  return options_.header(type, lease_bound_, log(which).greatest_inc, since_);
+  const LogState& l = log(which);
+  Record record = options_.header(type, lease_bound(), l.greatest_inc, since_);
+  if (l.last_offset >= 0) record.read_until = readable(l.last.stamped);
+  if (mutated(Mutation::vouches_unread)) record.read_until = BrokerTime{milliseconds{kIncMax}};
+  return record;
 }
 
 void Induction::write(std::uint64_t seq, Outstanding outstanding, std::string value) {
@@ -102,7 +106,9 @@ void Induction::write_claim(Log which, const std::vector<Partition>& partitions)
 }
 
 // The next claim outranks what the store has seen. When it is read it ends the epoch held (rule 2),
-// which is led until then: nobody else is to lead, and the application decides what it writes.
+// which is led until then: nobody else is to lead, and the application decides what it writes. Who
+// leads no more, or hands over, only knows better what its next claim must outrank: a claim now
+// would take the partition back from its successor.
 void Induction::on(const EpochRefused& event) {
   if (event.partition.value() >= partition_count()) return;
   PartitionState& p = state(event.partition);
@@ -110,7 +116,9 @@ void Induction::on(const EpochRefused& event) {
   if (!p.own || p.own->epoch.inc > event.inc) return;  // a greater one is held already
   const std::int64_t wanted = next_inc(event.inc);
   // Nobody would believe it of a claim; brokers' clocks may step back by less than this.
-  if (wanted > inc_limit(l.last.stamped - kLeaseMax)) {
+  if (wanted > inc_limit(readable(l.last.stamped).value_or(BrokerTime{kLeaseMax}) - kLeaseMax)) {
+    if (event.inc <= p.unbelieved_inc) return;
+    p.unbelieved_inc = event.inc;
     ready_.notices.push_back(
         {Severity::error, "partition " + std::to_string(event.partition.value()) +
                               ": a store knows an epoch of inc " + std::to_string(event.inc) +
@@ -118,6 +126,7 @@ void Induction::on(const EpochRefused& event) {
     return;
   }
   if (wanted > l.greatest_inc) l.greatest_inc = wanted;
+  if (!p.own->leading || p.own->draining || p.own->superseded) return;
   if (!p.claim) p.claim_due = p.assigned;  // one on its way is written again if it falls short
   evaluate(event.partition);
 }

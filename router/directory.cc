@@ -6,10 +6,27 @@
 #include "neli_core/mutation.h"
 
 namespace neliroute {
+namespace {
+
+// A watcher asks each log within half of the owners' lease: a record must not make it do so without
+// a pause. Owners with a shorter lease are asked no more often.
+constexpr milliseconds kWatchedLeaseLeast{100};
+
+// A watcher has no lease of its own that T* could start from.
+LeaseBound lease_bound_of(const DirectoryOptions& options) {
+  CoreOptions made;
+  made.lease = options.watcher ? milliseconds{0} : options.lease;
+  made.clock_error = options.clock_error;
+  made.believe_broker_time = options.believe_broker_time;
+  made.settings.logs = options.logs;
+  return LeaseBound(made);
+}
+
+}  // namespace
 
 Directory::Directory(DirectoryOptions options)
     : options_(options),
-      lease_bound_(options.lease),
+      lease_bound_(lease_bound_of(options)),
       hints_(options.partitions),
       logs_(options.logs),
       expiries_(options.partitions) {}
@@ -21,7 +38,7 @@ LocalTime Directory::answering_until(Log log) const {
 
 LocalTime Directory::history_until(Log log) const {
   const LogView& view = logs_[log.value()];
-  return view.started ? later(view.started_at, lease_bound_) : kNever;
+  return view.started ? later(view.started_at, lease_bound()) : kNever;
 }
 
 void Directory::on(const TailStarted& event, LocalTime now) {
@@ -40,12 +57,13 @@ void Directory::on(const Reread& event, LocalTime now) { answered(event.log, now
 // After a silence, of the log or of this process, what comes first may be long out of date.
 void Directory::answered(Log log, LocalTime now) {
   LogView& view = logs_[log.value()];
-  if (later(view.last_answer, lease_bound_ / 2) < now) view.reading_since = now;
+  if (later(view.last_answer, lease_bound() / 2) < now) view.reading_since = now;
   view.last_answer = now;
 }
 
 void Directory::on(const GapFound& event, LocalTime) {
   logs_[event.log.value()].started = false;
+  lease_bound_.gap(event.log);
   for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
     Hint& hint = hints_[p];
     hint.next.reset();
@@ -63,8 +81,7 @@ void Directory::on(const Received& event, LocalTime now) {
   answered(event.log, now);
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
-  if (record->lease) lease_bound_ = std::max(lease_bound_, *record->lease);
-  if (record->max_lease) lease_bound_ = std::max(lease_bound_, *record->max_lease);
+  lease_bound_.read(event, *record);
   if (record->lane != options_.lane || event.offset < view.end_at_start) return;
   if (!names_possible_epochs(*record, event.stamped)) return;
   switch (record->type) {
@@ -82,6 +99,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   const PeerPtr who = peer(record);
   const auto claim = [&](Partition partition) {
     Hint& hint = hints_[partition.value()];
+    if (epoch <= std::max(hint.epoch, hint.next_epoch)) doubt_outlived(hint, now);
     forget_doubtful(hint, event.log, now);
     if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
     if (hint.owner && hint.owner->id == record.id) return;  // its renewals will say so
@@ -116,8 +134,19 @@ void Directory::learn_mode(const Record& record) {
       theirs->mode == to_string(Mode::exclusive) ? Mode::exclusive : Mode::non_exclusive;
 }
 
+// Of owners whose leases differ the longest counts, until nobody told it for as long.
+void Directory::learn_lease(const Record& record, LocalTime now) {
+  if (!options_.watcher || settings_in_force(record) == nullptr || !record.lease) return;
+  const milliseconds lease = std::max(*record.lease, kWatchedLeaseLeast);
+  const bool told = lease_told_ != kLongAgo && now < later(lease_told_, options_.lease);
+  if (told && lease < options_.lease) return;
+  options_.lease = lease;
+  lease_told_ = now;
+}
+
 void Directory::on_renewal(const Received& event, const Record& record, LocalTime now) {
   learn_mode(record);
+  learn_lease(record, now);
   const PeerPtr who = peer(record);
   for (const EpochParts& named : record.epochs) {
     const Epoch epoch = epoch_of(record, named);
@@ -155,7 +184,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
     hint.next.reset();
     hint.next_epoch = kNoEpoch;
   }
-  hint.lease = record.lease.value_or(lease_bound_);
+  hint.lease = record.lease.value_or(lease_bound());
   hint.until = later(now, hint.lease);
   expiries_.set(partition, hint.until);
   renewed_.push_back(partition);
@@ -208,9 +237,18 @@ void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
 void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
   if (!hint.doubtful || hint.owner) return;
   const LocalTime since = logs_[log.value()].reading_since;
-  if (now < later(since, lease_bound_ + lease_bound_ / 2)) return;
+  if (now < later(since, lease_bound() + lease_bound() / 2)) return;
   hint.doubtful = hint.released = false;
   hint.epoch = hint.next_epoch = kNoEpoch;
+}
+
+// A claim's inc is at least the broker's time, so one that does not outrank the epochs read before
+// says that this time stepped back, and that its writer knows nothing of them: the log has expired
+// since. They were led by nobody for as long as above.
+void Directory::doubt_outlived(Hint& hint, LocalTime now) const {
+  if (hint.owner || hint.unowned_since == kLongAgo) return;
+  if (now < later(hint.unowned_since, lease_bound() + lease_bound() / 2)) return;
+  hint.doubtful = true;
 }
 
 // The epoch stays, so that nothing older is believed later.
@@ -231,6 +269,16 @@ void Directory::tick(LocalTime now) {
     const Partition partition = expiries_.first();
     lose_owner(partition, hints_[partition.value()].until);
   }
+}
+
+bool Directory::others_lead(ProcessId self) const {
+  return std::any_of(hints_.begin(), hints_.end(), [&](const Hint& hint) {
+    return hint.owner && hint.owner->id != self && !hint.draining;
+  });
+}
+
+void Directory::note_all_changed() {
+  for (std::uint32_t p = 0; p < options_.partitions; ++p) note_change(Partition{p});
 }
 
 void Directory::note_change(Partition partition) { changed_.push_back(partition); }

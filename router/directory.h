@@ -8,6 +8,7 @@
 // Units: LocalTime.   Errors: none; a record that makes no sense changes nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
 #include "neli_core/ids.h"
+#include "neli_core/lease_bound.h"
 #include "neli_core/options.h"
 #include "neli_core/record.h"
 #include "neli_core/time.h"
@@ -62,8 +64,11 @@ struct DirectoryOptions {
   std::uint32_t logs = 0;
   Lane lane;
   Mode mode = Mode::non_exclusive;
-  /// The own lease: what T* starts from.
+  /// The own lease: what T* starts from. A watcher's stands in until an owner tells its own.
   milliseconds lease{0};
+  bool watcher = false;
+  milliseconds clock_error{0};
+  bool believe_broker_time = true;
 };
 
 /// What a watcher need not be told: who leads says which rules its lane plays by. Null: it does not
@@ -91,6 +96,12 @@ class Directory {
 
   [[nodiscard]] Lane lane() const noexcept { return options_.lane; }
   [[nodiscard]] const Hint& hint(Partition partition) const { return hints_[partition.value()]; }
+  /// T: how long an answer of a log's leader counts. A watcher's is the owners', as they tell.
+  [[nodiscard]] milliseconds lease() const noexcept { return options_.lease; }
+  /// Whether anybody but this process is known to lead, and does not hand over.
+  [[nodiscard]] bool others_lead(ProcessId self) const;
+  /// Every hint counts as changed.
+  void note_all_changed();
   /// Until when the log's leader counts as answering; kLongAgo before its tail started.
   [[nodiscard]] LocalTime answering_until(Log log) const;
   /// When the log's leader last answered; kLongAgo: never yet.
@@ -117,6 +128,11 @@ class Directory {
   };
   void on_claim(const Received& event, const Record& record, LocalTime now);
   void learn_mode(const Record& record);
+  void learn_lease(const Record& record, LocalTime now);
+  /// T*.
+  [[nodiscard]] milliseconds lease_bound() const noexcept {
+    return std::max(lease_bound_.value(), options_.lease);
+  }
   void on_renewal(const Received& event, const Record& record, LocalTime now);
   void on_release(const Received& event, const Record& record, LocalTime now);
   void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,
@@ -125,6 +141,7 @@ class Directory {
   void answered(Log log, LocalTime now);
   void note_move(Hint& hint, LocalTime now);
   void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
+  void doubt_outlived(Hint& hint, LocalTime now) const;
   void note_change(Partition partition);
   const PeerPtr& peer(const Record& record);
   [[nodiscard]] LogPlace place(Log log) const {
@@ -133,7 +150,8 @@ class Directory {
   [[nodiscard]] Log log_of(Partition p) const { return neliroute::log_of(p, options_.logs); }
 
   DirectoryOptions options_;
-  milliseconds lease_bound_;
+  LeaseBound lease_bound_;
+  LocalTime lease_told_ = kLongAgo;  ///< a watcher: when an owner last told the lease
   std::vector<Hint> hints_;
   std::vector<LogView> logs_;
   DeadlineTree expiries_;

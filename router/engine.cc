@@ -2,8 +2,6 @@
 
 #include <boost/asio/post.hpp>
 #include <algorithm>
-#include <initializer_list>
-#include <tuple>
 #include <utility>
 
 namespace neliroute {
@@ -13,16 +11,25 @@ namespace {
 constexpr milliseconds kDrainMax{std::chrono::hours{24}};
 // A ledger that does not close by then is left to the operating system.
 constexpr milliseconds kCloseBound{3000};
+constexpr milliseconds kCloseLeast{500};
+// What a ledger that does not answer may take of the bound of a planned leave: to wait for the
+// releases, to close, and to end its clients. One that answers takes some milliseconds of it.
+constexpr milliseconds kSilentReserve{2500};
+constexpr milliseconds kSilentClose{2000};
+constexpr milliseconds kSilentEnd{1000};
+// A ledger is silent that answered nothing for three intervals, or for this.
+constexpr milliseconds kSilentLeast{500};
 // One that does not even say so is dropped.
 constexpr milliseconds kCloseGrace{500};
 // How long a planned leave waits to hear how many others there are.
 constexpr milliseconds kCountBound{1000};
-
-template <class Choice>
-bool is_one_of(const std::string& text, std::initializer_list<Choice> choices) {
-  return std::any_of(choices.begin(), choices.end(),
-                     [&](Choice choice) { return text == to_string(choice); });
-}
+// How often it looks whether they are still there, and how often in a row they must not be: a
+// coordinator that has just taken over may not know them yet.
+constexpr milliseconds kCountAgain{200};
+constexpr int kNobodyInARow = 6;
+// An executor that comes to its timer later than this stood still, and has what the ledger told
+// meanwhile yet to serve.
+constexpr milliseconds kTimerLate{100};
 
 std::shared_ptr<LeaseVector> leases_of(const EngineParts& parts) {
   return parts.core ? parts.core->leases()
@@ -41,6 +48,7 @@ std::shared_ptr<WorkGate> gate_of(std::shared_ptr<const LeaseVector> leases,
 Engine::Engine(EngineParts parts)
     : strand_(parts.strand),
       timer_(parts.strand),
+      count_again_(parts.strand),
       ledger_(std::move(parts.ledger)),
       core_(std::move(parts.core)),
       directory_(parts.directory),
@@ -58,6 +66,7 @@ Engine::Engine(EngineParts parts)
       self_(std::make_shared<const Peer>(std::move(parts.self))),
       log_count_(parts.directory.logs),
       lease_(parts.directory.lease),
+      interval_(parts.interval),
       ends_at_start_(parts.directory.logs, 0),
       silences_(parts.directory.logs, Silence::unknown) {}
 
@@ -76,7 +85,7 @@ void Engine::start() {
       const auto engine = weak.lock();
       if (!engine || engine->closed_) return;
       engine->fail(error);
-      if (engine->core_) engine->request_close(milliseconds{0});
+      if (engine->core_) engine->request_close(engine->clock_());
     });
     self->ledger_->start(
         [engine = self.get()](const Event& event, LocalTime now) { engine->on_event(event, now); },
@@ -94,6 +103,7 @@ void Engine::on_event(const Event& event, LocalTime now) {
   feed_directory(event, now);
   step(event, now);
   carry_out(now);
+  if (!closed_) stop_draining_if_silent(now);
 }
 
 void Engine::step(const Event& event, LocalTime now) {
@@ -123,83 +133,12 @@ void Engine::feed_directory(const Event& event, LocalTime now) {
   std::visit([&](const auto& e) { directory_.on(e, now); }, event);
 }
 
-// What the state machine does for an owner: tails are restarted after a gap, and settings that
-// differ from the group's are noticed; a key would be sent to the wrong process.
-void Engine::watch_event(const Event& event, LocalTime now) {
-  if (const auto* gap = std::get_if<GapFound>(&event)) {
-    log({Severity::error, "log " + std::to_string(gap->log.value()) + ": " +
-                              to_string(gap->reason) +
-                              "; its owners are unknown until it is read again"});
-    meter_.note_log_gap();
-    ledger_->restart_tail(gap->log);
-  } else if (const auto* started = std::get_if<TailStarted>(&event)) {
-    ends_at_start_[started->log.value()] = started->end;
-  } else if (const auto* received = std::get_if<Received>(&event)) {
-    const auto* record = std::get_if<Record>(received->value);
-    if (record == nullptr) return;
-    agreement_.note(*record, record->lease.value_or(lease_), now,
-                    received->offset >= ends_at_start_[received->log.value()]);
-    learn(*record);
-    if (auto conflict = agreement_.conflict(std::nullopt, now)) fail(*conflict);
-  }
-}
-
-void Engine::learn(const Record& record) {
-  const Settings* theirs = settings_in_force(record);
-  if (theirs == nullptr || record.lane != directory_.lane()) return;
-  const auto& [mode, variation] = std::tie(theirs->mode, theirs->variation);
-  // This strand alone writes it. What a stranger makes up is told to nobody.
-  if (mode == settings_.mode && variation == settings_.variation) return;
-  if (!is_one_of(mode, {Mode::exclusive, Mode::non_exclusive}) ||
-      !is_one_of(variation, {Variation::claimed, Variation::broadcast})) {
-    return;
-  }
-  const std::lock_guard lock(settings_mutex_);
-  settings_.mode = mode;
-  settings_.variation = variation;
-}
-
-Settings Engine::settings() const {
-  const std::lock_guard lock(settings_mutex_);
-  return settings_;
-}
-
-// A silent log is asked for any sign of life, so that `unowned` can be told from `unknown`.
-void Engine::watch_silence(LocalTime now) {
-  if (core_ || now < next_probe_) return;
-  next_probe_ = later(now, lease_ / 2);
-  for (std::uint32_t l = 0; l < log_count_; ++l) {
-    const LocalTime until = directory_.answering_until(Log{l});
-    // Asked while enough of T is left for the answer: what was read in the last T/4 will do
-    // until the next look.
-    if (until != kLongAgo && until < later(now, lease_ * 3 / 4)) {
-      ledger_->reread({Log{l}, ++question_, -1});
-    }
-  }
-}
-
-// What no record tells: that a log fell silent, or was heard for long enough.
-void Engine::tell_silence(LocalTime now) {
-  for (std::uint32_t l = 0; l < log_count_; ++l) {
-    Silence silence = Silence::unknown;
-    if (now < directory_.answering_until(Log{l})) {
-      silence = now < directory_.history_until(Log{l}) ? Silence::unheard : Silence::unowned;
-    }
-    if (std::exchange(silences_[l], silence) == silence) continue;
-    for (std::uint32_t p = l; p < view_.partition_count(); p += log_count_) {
-      observers_.touch(Partition{p});
-      if (!directory_.hint(Partition{p}).owner) tell_change(Partition{p});
-    }
-  }
-  tell_observers(now);
-}
-
 Observers::Seen Engine::look(Partition partition, LocalTime now) const {
   const Hint& hint = directory_.hint(partition);
   const Route route = view_.look(Slot{partition.value()}, now);
   ObservedRoute seen;
   seen.verdict = route.verdict;
-  seen.next = hint.next;
+  if (!differs_) seen.next = hint.next;
   seen.epoch = route.epoch;
   seen.looking = core_ && !closed_ && core_->role_state(partition) == RoleState::looking;
   if (route.verdict == Verdict::local) {
@@ -207,14 +146,15 @@ Observers::Seen Engine::look(Partition partition, LocalTime now) const {
     // An own claim that its renewals have not confirmed yet is no other process's.
     if (seen.next && seen.next->id == self_->id) seen.next = nullptr;
     seen.draining = core_->role_state(partition) == RoleState::draining;
-    seen.lease = lease_;
+    seen.lease = lease();
   } else if (route.verdict == Verdict::remote) {
     seen.owner = hint.owner;
     seen.draining = hint.draining;
     seen.lease = hint.lease;
   }
+  const bool owned = hint.owner && !differs_;
   return {std::move(seen),
-          hint.owner ? Observers::mark_of(partition, hint.owner->id, hint.epoch) : 0};
+          owned ? Observers::mark_of(partition, hint.owner->id, hint.epoch) : 0};
 }
 
 // Observers are not the application's handlers: they hear of the end, too.
@@ -232,7 +172,7 @@ void Engine::observe(std::weak_ptr<Observer> observer) {
     self->tell_observers(now);
     self->observers_.add(observer, now);
     const auto joined = observer.lock();
-    if (joined && self->failure_) joined->on_failure(*self->failure_);
+    if (joined && self->failure()) joined->on_failure(*self->failure());
     if (!self->closed_) self->arm();
   });
 }
@@ -247,6 +187,7 @@ void Engine::carry_out(LocalTime now) {
   meter_.note(ready, now);
   // A gap that the state machine found by itself is one for hints, too.
   for (const Log log : ready.restart_tails) directory_.on(GapFound{log}, now);
+  if (!core_) compare_settings(now);
   publish(ready.transitions);
   tell_observers(now);
   tell(ready.transitions);
@@ -262,6 +203,7 @@ void Engine::carry_out(LocalTime now) {
   if (ready.expedite) ledger_->expedite(*ready.expedite);
   for (const Notice& notice : ready.notices) log(notice);
   if (ready.refused) fail(*ready.refused);
+  tell_difference();
   watch_silence(now);
   tell_silence(now);
   tell_ready(now);
@@ -289,7 +231,7 @@ void Engine::publish(const std::vector<Transition>& transitions) {
   const std::vector<Partition> renewed = directory_.take_renewed();
   meter_.note_gaps(directory_.take_gaps());
   meter_.note_overlaps(directory_.take_overlaps());
-  for (const Partition p : changed) view_.set_hint(p, directory_.hint(p));
+  for (const Partition p : changed) publish_hint(p);
   view_.publish();
   for (const Partition p : renewed) {
     view_.set_hint_until(p, directory_.hint(p));
@@ -297,7 +239,7 @@ void Engine::publish(const std::vector<Transition>& transitions) {
     if (!observers_.route(p).owner) observers_.touch(p);
   }
   for (std::uint32_t l = 0; l < log_count_; ++l) {
-    view_.set_log(Log{l}, directory_.answering_until(Log{l}), directory_.history_until(Log{l}));
+    view_.set_log(Log{l}, directory_.answering_until(Log{l}), history_until(Log{l}));
     if (const LocalTime at = directory_.last_answer(Log{l}); at != kLongAgo) {
       view_.set_last_answer(Log{l}, at);
     }
@@ -315,9 +257,28 @@ void Engine::drain(milliseconds bound, std::function<void()> done) {
     self->drained_.push_back(std::move(done));
     if (self->closed_) return;
     if (!self->core_) return self->close_ledger();
-    if (self->closing_ || bound.count() <= 0) return self->request_close(bound);
+    const LocalTime now = self->clock_();
+    self->drained_by_ = std::min(self->drained_by_, later(now, bound));
+    self->look_at_drain_ = self->drained_by_ - std::min(kSilentReserve, bound / 2);
+    if (self->closing_ || bound.count() <= 0) return self->request_close(self->drained_by_);
     self->close_unless_alone(bound);
   });
+}
+
+// Nothing can be handed over by a ledger that does not answer, and its end takes time.
+void Engine::stop_draining_if_silent(LocalTime now) {
+  if (now < look_at_drain_) return;
+  if (now > later(look_at_drain_, kTimerLate) && now < drained_by_) {
+    look_at_drain_ = later(now, kTimerLate);
+    return arm();
+  }
+  look_at_drain_ = kNever;
+  const microseconds silence = std::max(3 * interval_, kSilentLeast);
+  for (std::uint32_t l = 0; l < log_count_; ++l) {
+    const LocalTime at = directory_.last_answer(Log{l});
+    if (at != kLongAgo && now - at <= silence) return;
+  }
+  request_close(now);
 }
 
 // Alone, there is nobody to hand over to, and the bound would pass in vain. The group is asked
@@ -328,28 +289,59 @@ void Engine::close_unless_alone(milliseconds bound) {
   patience->expires_after(std::min(bound, kCountBound));
   // The wait owns the timer: an answer that comes when all is over must not touch the executor's.
   patience->async_wait(
-      [weak = weak_from_this(), patience, bound](const boost::system::error_code& error) {
+      [weak = weak_from_this(), patience](const boost::system::error_code& error) {
         const auto self = weak.lock();
-        if (self && !error) self->request_close(bound);
+        if (self && !error) self->leave();
       });
-  ledger_->count_members([weak = weak_from_this(), waiting = std::weak_ptr(patience),
-                          bound](std::optional<std::size_t> members) {
+  ledger_->count_others([weak = weak_from_this(), waiting = std::weak_ptr(patience)](
+                            std::optional<std::size_t> others) {
     const auto self = weak.lock();
     if (!self) return;
-    boost::asio::post(self->strand_, [self, waiting, bound, members] {
+    boost::asio::post(self->strand_, [self, waiting, others] {
       // Over, or about to be: the close was asked for without this answer.
       const auto timer = waiting.lock();
       if (!timer || timer->cancel() == 0) return;
-      self->request_close(members && *members <= 1 ? milliseconds{0} : bound);
+      self->is_alone(others) ? self->request_close(self->clock_()) : self->leave();
     });
   });
 }
 
-void Engine::request_close(milliseconds bound) {
+// Whatever the group says: who leads is there, unless it leaves as well.
+bool Engine::is_alone(std::optional<std::size_t> others) const {
+  return others == std::size_t{0} && !directory_.others_lead(self_->id);
+}
+
+void Engine::leave() {
+  request_close(drained_by_);
+  if (!closed_) close_when_nobody_is_left(0);
+}
+
+// Where all leave at once, each would wait for the others to take over until the bound is over.
+// Who stands by without a partition says nothing in the logs, so the group is asked: left by all,
+// it has no member.
+void Engine::close_when_nobody_is_left(int in_a_row) {
+  if (in_a_row == kNobodyInARow) return request_close(clock_());
+  count_again_.expires_after(kCountAgain);
+  const auto count = [weak = weak_from_this(), in_a_row](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (!self || error || self->closed_) return;
+    self->ledger_->count_others([weak, in_a_row](std::optional<std::size_t> others) {
+      const auto engine = weak.lock();
+      if (!engine) return;
+      boost::asio::post(engine->strand_, [engine, others, in_a_row] {
+        if (engine->closed_) return;
+        engine->close_when_nobody_is_left(engine->is_alone(others) ? in_a_row + 1 : 0);
+      });
+    });
+  };
+  count_again_.async_wait(count);
+}
+
+void Engine::request_close(LocalTime until) {
   if (closed_) return;
   closing_ = true;
-  const LocalTime now = clock_();
-  on_event(CloseRequested{later(now, bound)}, now);
+  const bool bounded = drained_by_ != kNever;
+  on_event(CloseRequested{until, bounded ? drained_by_ - kSilentClose : kNever}, clock_());
 }
 
 void Engine::abandon() {
@@ -372,10 +364,12 @@ void Engine::close_ledger() {
   tell_observers(now);
   // The timer keeps this object alive, not the ledger, which is a part of it: should the executor
   // be destroyed first, both go. And the ledger is not destroyed from inside its own call.
-  timer_.expires_after(kCloseBound + kCloseGrace);
+  const LocalTime wanted = std::min(later(now, kCloseBound), drained_by_ - kSilentEnd);
+  const LocalTime by = std::max(later(now, kCloseLeast), wanted);
+  timer_.expires_after(by - now + kCloseGrace);
   timer_.async_wait(
       [self = shared_from_this()](const boost::system::error_code&) { self->finish_close(); });
-  ledger_->close(later(now, kCloseBound), [weak = weak_from_this()] {
+  ledger_->close(by, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->timer_.cancel();
   });
 }
@@ -392,17 +386,19 @@ void Engine::on_timer() {
   directory_.tick(now);
   if (core_) core_->tick(now);
   carry_out(now);
+  if (!closed_) stop_draining_if_silent(now);
 }
 
 void Engine::arm() {
   LocalTime next = directory_.next_expiry();
-  next = std::min({next, core_ ? core_->next_deadline() : next_probe_, stopped_.next_deadline()});
+  next = std::min({next, core_ ? core_->next_deadline() : next_probe_, stopped_.next_deadline(),
+                   look_at_drain_});
   const bool watched = on_change_ || !observers_.empty() || ready_.awaited();
   for (std::uint32_t l = 0; watched && l < log_count_; ++l) {
     if (silences_[l] == Silence::unknown) continue;
     next = std::min(next, directory_.answering_until(Log{l}));
     if (silences_[l] == Silence::unheard) {
-      next = std::min(next, directory_.history_until(Log{l}));
+      next = std::min(next, history_until(Log{l}));
     }
   }
   // Deadlines mostly move away, with every renewal; a timer that fires early does no harm, and is

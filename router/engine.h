@@ -9,6 +9,7 @@
 #include <boost/asio/strand.hpp>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -78,6 +79,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] bool closed() const noexcept { return closed_; }
   /// The own; a watcher's as far as it has heard which rules the lane plays by.
   [[nodiscard]] Settings settings() const;
+  /// T: the own; a watcher's is the owners', as far as it has heard of them.
+  [[nodiscard]] milliseconds lease() const noexcept {
+    return lease_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] const Meter& meter() const noexcept { return meter_; }
   /// A store refused the epoch held, as it knows one of this inc.
   void refused(Partition partition, std::int64_t inc);
@@ -92,6 +97,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void feed_directory(const Event& event, LocalTime now);
   void watch_event(const Event& event, LocalTime now);
   void learn(const Record& record);
+  void compare_settings(LocalTime now);
+  void tell_difference();
+  void publish_hint(Partition partition);
+  [[nodiscard]] LocalTime history_until(Log log) const;
   void watch_silence(LocalTime now);
   void tell_silence(LocalTime now);
   void tell_change(Partition partition) const;
@@ -109,16 +118,27 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void end_turn();
   void replay_leading();
   void fail(const Error& error);
+  void tell_failure(const Error& error);
+  /// Why it gave up, or, of a watcher, how its settings differ now.
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept {
+    return failure_ ? failure_ : differs_;
+  }
   void log(const Notice& notice) const;
   void close_ledger();
   void finish_close();
   void on_timer();
   void arm();
   void close_unless_alone(milliseconds bound);
-  void request_close(milliseconds bound);
+  void leave();
+  [[nodiscard]] bool is_alone(std::optional<std::size_t> others) const;
+  void close_when_nobody_is_left(int in_a_row);
+  void request_close(LocalTime until);
+  void stop_draining_if_silent(LocalTime now);
+  [[nodiscard]] bool is_news(Partition partition, std::int64_t inc);
 
   Strand strand_;
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer count_again_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Core> core_;
   Directory directory_;
@@ -134,6 +154,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
   SettingsAgreement agreement_;
   mutable std::mutex settings_mutex_;
   Settings settings_;
+  /// The greatest inc that a store told, and when the strand was told of it.
+  struct Refusal {
+    std::int64_t inc = -1;
+    LocalTime told = kLongAgo;
+  };
+  std::mutex refusals_mutex_;
+  std::map<Partition, Refusal> refusals_;
   std::function<void(const Notice&)> log_;
   std::function<LocalTime()> clock_;
   mutable HandlerWatch handlers_;
@@ -141,10 +168,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
   ChangeHandler on_change_;
   FailureHandler on_failure_;
   std::optional<Error> failure_;
+  std::optional<Error> differs_;  ///< a watcher's settings from the owners', at present
+  bool difference_told_ = false;
   std::vector<std::function<void()>> drained_;
   PeerPtr self_;
   std::uint32_t log_count_;
-  milliseconds lease_;
+  std::atomic<milliseconds> lease_;
+  milliseconds interval_;
   std::vector<std::int64_t> ends_at_start_;
   /// What a log says of partitions that nobody leads: it changes by time alone.
   enum class Silence { unknown, unheard, unowned };
@@ -155,6 +185,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::vector<BarrierDone> barriers_done_;
   LocalTime armed_for_ = kNever;
   bool closing_ = false;
+  LocalTime drained_by_ = kNever;      ///< the bound of a planned leave
+  LocalTime look_at_drain_ = kNever;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> abandoned_ = false;
   std::atomic<LocalTime> due_{kNever};

@@ -68,7 +68,20 @@ void Engine::abandon_work(LocalTime now) {
   end_barriers();
 }
 
+// Every write to a store may say so, on many threads, while the executor is busy: it hears of a
+// greater inc at once, and of any after an interval: it may not have led when it heard, or not have
+// believed what another store said.
+bool Engine::is_news(Partition partition, std::int64_t inc) {
+  const LocalTime now = clock_();
+  const std::lock_guard lock(refusals_mutex_);
+  Refusal& last = refusals_[partition];
+  if (inc <= last.inc && now < later(last.told, interval_)) return false;
+  last = {inc, now};
+  return true;
+}
+
 void Engine::refused(Partition partition, std::int64_t inc) {
+  if (closed_ || !is_news(partition, inc)) return;
   boost::asio::post(strand_, [self = shared_from_this(), partition, inc] {
     if (self->closed_ || !self->core_) return;
     self->on_event(EpochRefused{partition, inc}, self->clock_());
@@ -77,7 +90,7 @@ void Engine::refused(Partition partition, std::int64_t inc) {
 
 void Engine::when_ready(std::uint64_t id, ReadyHandler handler) {
   boost::asio::post(strand_, [self = shared_from_this(), id, handler = std::move(handler)] {
-    if (self->failure_) return handler(self->failure_->code());
+    if (const auto& failure = self->failure()) return handler(failure->code());
     if (self->closed_) return handler(Errc::closed);
     self->ready_.add(id, handler);
     self->tell_ready(self->no_earlier(self->clock_()));
@@ -143,7 +156,7 @@ void Engine::set_failure_handler(FailureHandler handler) {
   boost::asio::post(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
     self->on_failure_ = std::move(handler);
     const bool asked = self->on_failure_ && !self->abandoned_;
-    if (self->failure_ && asked) self->on_failure_(*self->failure_);
+    if (self->failure() && asked) self->on_failure_(*self->failure());
   });
 }
 
@@ -151,6 +164,10 @@ void Engine::fail(const Error& error) {
   if (failure_) return;
   failure_ = error;
   closing_ = true;
+  tell_failure(error);
+}
+
+void Engine::tell_failure(const Error& error) {
   if (!abandoned_) observers_.tell_failure(error);
   ready_.complete_all(error.code());
   if (on_failure_ && !abandoned_) {

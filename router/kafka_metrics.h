@@ -10,5 +10,7 @@ namespace neliroute {
 
 /// As of when the clients last told.
 void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, LocalTime now);
+/// A member's only.
+void add_withdrawals(MetricFamilies& made, const KafkaStatistics& statistics);
 
 }  // namespace neliroute

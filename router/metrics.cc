@@ -171,6 +171,10 @@ class Metrics::Seen : public Observer {
     const std::lock_guard lock(mutex_);
     view_.gave_up = true;
   }
+  void on_recovery() override {
+    const std::lock_guard lock(mutex_);
+    view_.gave_up = false;
+  }
 
   View view(const Observable& observable, LocalTime now) {
     View copy;
@@ -327,7 +331,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   made.gauge("partitions", "Partitions of the topic: what is owned and moved");
   made.add(facts.settings.partitions);
   made.gauge("lease_seconds", "T: how long one renewal entitles its sender");
-  made.add(seconds_of(facts.lease));
+  made.add(seconds_of(observable_.lease()));
   const View view = seen_->view(observable_, now);
   if (facts.id) view.add_slots(made);
   view.add_answers(made, observable_, now);
@@ -345,6 +349,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
     made.gauge("interval_seconds", "Time between two renewals");
     made.add(seconds_of(*facts.interval));
     add_membership(made, observable_.meter());
+    if (observable_.statistics()) add_withdrawals(made, *observable_.statistics());
   }
   if (observable_.statistics() != nullptr) add_kafka_metrics(made, *observable_.statistics(), now);
   if (options_.per_slot) {

@@ -21,6 +21,8 @@ Observable::Observable(std::shared_ptr<Engine> engine, ObservedFacts facts,
 
 Settings Observable::settings() const { return engine_->settings(); }
 
+milliseconds Observable::lease() const noexcept { return engine_->lease(); }
+
 RouteCopy Observable::route(Slot slot, LocalTime now) const {
   return engine_->view().look_copy(slot, now);
 }

@@ -32,7 +32,7 @@ struct ObservedFacts {
   Settings settings;
   SlotSpace space;
   std::optional<milliseconds> interval;  ///< none: a watcher
-  milliseconds lease{0};
+  milliseconds lease{0};  ///< a watcher's until it hears of an owner: see Observable::lease()
 };
 
 class Observable {
@@ -44,6 +44,8 @@ class Observable {
   [[nodiscard]] const ObservedFacts& facts() const noexcept { return *facts_; }
   /// As facts() has them; a watcher's mode and variation are those that it has heard of.
   [[nodiscard]] Settings settings() const;
+  /// T: as facts() has it; a watcher's is the owners', as far as it has heard of them.
+  [[nodiscard]] milliseconds lease() const noexcept;
   /// As the Router's, but no call of the application's: what it holds stays valid.
   [[nodiscard]] RouteCopy route(Slot slot, LocalTime now) const;
   /// The same without names: owner_info and next_info are null.

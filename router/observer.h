@@ -57,8 +57,11 @@ class Observer {
   virtual void on_view(const ViewChange& change) = 0;
   /// What the application is told, without its barrier. Never of a watcher.
   virtual void on_transition(const Transition& transition) { static_cast<void>(transition); }
-  /// This process gave up; told once, to who joins later, too.
+  /// This process gave up, or a watcher's settings differ from the owners'; told once, to who
+  /// joins later, too.
   virtual void on_failure(const Error& error) { static_cast<void>(error); }
+  /// A watcher's settings are the owners' again.
+  virtual void on_recovery() {}
 
  protected:
   Observer() = default;

@@ -70,6 +70,10 @@ void Observers::tell_failure(const Error& error) {
   each([&](Observer& observer) { observer.on_failure(error); });
 }
 
+void Observers::tell_recovery() {
+  each([](Observer& observer) { observer.on_recovery(); });
+}
+
 void Observers::add(std::weak_ptr<Observer> observer, LocalTime now) {
   const auto joined = observer.lock();
   if (!joined) return;

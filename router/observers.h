@@ -37,6 +37,7 @@ class Observers {
   }
   void tell_transition(const Transition& transition);
   void tell_failure(const Error& error);
+  void tell_recovery();
   /// Tells it everything as it is.
   void add(std::weak_ptr<Observer> observer, LocalTime now);
 

@@ -181,12 +181,13 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions 
   opened.id = core.id;
   const Strand strand(executor);
   const auto statistics = std::make_shared<KafkaStatistics>();
-  auto ledger = KafkaLedger::open(strand, {options.kafka, *facts, *timing, statistics});
+  auto ledger = KafkaLedger::open(strand, {options.kafka, *facts, *timing, statistics, core.id});
   if (!ledger) return ledger.error();
   EngineParts parts{strand,
                     std::move(*ledger),
                     nullptr,
-                    {facts->partitions, facts->logs, core.lane, core.mode, core.lease},
+                    {facts->partitions, facts->logs, core.lane, core.mode, core.lease, watcher,
+                     core.clock_error, core.believe_broker_time},
                     Peer{core.id, core.process},
                     core.settings,
                     options.log,

@@ -118,8 +118,10 @@ class Router {
   /// For dashboards, metrics and the admin port, beside the handlers above.
   [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
 
-  /// Planned leave: hands over, at most within `bound`, then closes. At once if nobody else is in
-  /// the group. Completes with no error; after it, every answer is unknown.
+  /// Planned leave: hands over and closes within `bound`, whether the brokers answer or not. What
+  /// may take longer: barriers, which have a lease; and brokers that do not answer, 2 s where
+  /// `bound` is short. At once if nobody else is in the group. Completes with no error; after it,
+  /// every answer is unknown.
   template <class Token>
   auto async_drain(milliseconds bound, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(

@@ -14,13 +14,14 @@ Result<std::unique_ptr<Watcher>> Watcher::open(boost::asio::any_io_executor exec
   if (!opened) return opened.error();
   std::unique_ptr<Watcher> watcher(new Watcher(space));
   watcher->settings_ = std::move(opened->settings);
-  watcher->lease_ = opened->timing.lease;
   watcher->engine_ = std::move(opened->engine);
   watcher->observable_ = std::move(opened->observable);
   watcher->view_ = &watcher->engine_->view();
   watcher->engine_->start();
   return watcher;
 }
+
+milliseconds Watcher::lease() const noexcept { return engine_->lease(); }
 
 Watcher::~Watcher() { engine_->abandon(); }
 

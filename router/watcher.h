@@ -28,7 +28,10 @@ class RouteView;
 
 class Watcher {
  public:
-  /// Of the options, mode, group, process and timing (but for the lease) mean nothing here.
+  /// Of the options, mode, group, process and timing mean nothing here: the lease is the owners',
+  /// as their records tell (until one is read, that of `timing` stands in for it). Blocks, at most
+  /// for options.kafka.timeout, until a broker answers and the topic is there, which owners make;
+  /// options.kafka.missing_topic may say to wait for that as long as it takes, or not at all.
   [[nodiscard]] static Result<std::unique_ptr<Watcher>> open(
       boost::asio::any_io_executor executor, RouterOptions options);
   /// As ~Router: on its executor, or after close().
@@ -48,10 +51,12 @@ class Watcher {
 
   /// Called on the strand when what route() answers for a partition changed.
   void on_change(std::function<void(Partition)> handler);
-  /// Called on the strand once, if the running group has other slots, partitions, logs or hash.
+  /// Called on the strand when the running group has other slots, partitions, logs or hash. From
+  /// then on every answer is unknown; once its settings are the ones here again, the owners are
+  /// answered by themselves, and other ones are told again. The log tells both.
   void on_failure(std::function<void(const Error&)> handler);
-  /// Completes when every slot is known. With an error when that cannot be any more: closed, or
-  /// what on_failure() tells. Cancellable: operation_aborted.
+  /// Completes when every slot is known. With an error when that cannot be any more (closed), or
+  /// not while what on_failure() told lasts. Cancellable: operation_aborted.
   template <class Token>
   auto async_ready(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
@@ -67,8 +72,9 @@ class Watcher {
   void close(std::function<void()> done);
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
-  /// T: how long to wait for every live owner to have been heard.
-  [[nodiscard]] milliseconds lease() const noexcept { return lease_; }
+  /// T of the owners, as far as they told it: how long to wait for all of them to be heard. Any
+  /// thread.
+  [[nodiscard]] milliseconds lease() const noexcept;
 
  private:
   void ready(boost::asio::any_completion_handler<void(boost::system::error_code)> handler);
@@ -76,7 +82,6 @@ class Watcher {
 
   SlotSpace space_;
   Settings settings_;
-  milliseconds lease_{0};
   std::shared_ptr<Engine> engine_;
   std::optional<Observable> observable_;
   const RouteView* view_ = nullptr;

@@ -11,8 +11,20 @@ const char* __asan_default_options() { return "detect_stack_use_after_return=1";
 
 const char* __tsan_default_options() { return "halt_on_error=1:second_deadlock_stack=1"; }
 
-// One a line, each under a comment with its reason. There is none.
-const char* __tsan_default_suppressions() { return ""; }
+// One a line, each under a comment with its reason. All are inside of librdkafka 2.15.1.
+const char* __tsan_default_suppressions() {
+  return
+      // Whoever polls looks at a flag of the group without its lock, to have a heartbeat sent; the
+      // flag is set again as long as it stands.
+      "race:rd_kafka_app_polled\n"
+      // Which broker leads a partition, by which epoch, is learnt under a lock and looked at
+      // without it by brokers' threads: when they fail, and when they fetch. A broker refuses a
+      // fetch with an old epoch, and the next one has the new one.
+      "race:rd_kafka_toppar_leader_update\n"
+      // Takes the client's lock while it holds a partition's, which others take the other way
+      // round: a log's leader is asked for again after OffsetForLeaderEpoch has failed.
+      "deadlock:rd_kafka_toppar_handle_OffsetForLeaderEpoch\n";
+}
 
 const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 }

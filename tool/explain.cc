@@ -146,7 +146,7 @@ std::string Explainer::text(const std::string& key, LocalTime now) const {
   e.hashed = scheme.tags == HashTags::on ? hash_tag(key) : std::string_view(key);
   e.value = hash_value(scheme.hash, e.hashed);
   e.settings = facts.settings;
-  e.lease = facts.lease;
+  e.lease = observable_.lease();
   e.route = observable_.route(facts.space.slot_of(key), now);
   e.seen = routes_[e.route.partition.value()];
   e.silence = observable_.age(now);

@@ -88,7 +88,10 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
              "500 ms, 3 s; 2 s, 10 s; default balanced)",
              into(timing.profile, parse_profile_option));
   line.choices({"fast", "balanced", "steady"});
-  line.value("--lease", "TIME", "How long one renewal entitles its sender",
+  line.value("--lease", "TIME",
+             part == Part::owner
+                 ? "How long one renewal entitles its sender"
+                 : "Taken for the owners' lease until one of them tells it",
              into(timing.lease, positive_duration));
   line.value("--timeout", "TIME",
              part == Part::owner
@@ -162,6 +165,14 @@ void add_partitions_option(CommandLine& line, RouterOptions& router, std::string
              into(router.kafka.partitions, number(1, kPartitionCountMax)));
 }
 
+void add_wait_flag(CommandLine& line, CommonOptions& options) {
+  line.heading("Timing");
+  line.flag("--wait", "Wait for the topic as long as it takes an owner to make it, not for "
+            "--timeout only", [&options] {
+    options.router.kafka.missing_topic = MissingTopic::wait_for_ever;
+  });
+}
+
 void add_json_flag(CommandLine& line, bool& json) {
   line.flag("--json", "Print JSON, an object a line", json);
 }
@@ -202,7 +213,7 @@ void allow_all_settings_in_file(CommandLine& line) {
                       "--local-clock-error", "--log-level", "--logs", "--mode", "--name",
                       "--no-hints", "--once",
                       "--partitions", "--port", "--profile", "--roles", "--session", "--since",
-                      "--slots", "--stay", "--timeout", "--topic", "--variation"});
+                      "--slots", "--stay", "--timeout", "--topic", "--variation", "--wait"});
 }
 
 Result<void> CommonOptions::check() const {
@@ -211,10 +222,9 @@ Result<void> CommonOptions::check() const {
   return check_even(router.slots, *router.kafka.partitions, router.allow_uneven);
 }
 
-milliseconds CommonOptions::timeout_or_default() const {
+milliseconds CommonOptions::timeout_or_default(milliseconds lease) const {
   constexpr milliseconds kLeast{10'000};
-  return timeout.value_or(
-      std::max(kLeast, watcher_timing(router.timing).lease + milliseconds{1000}));
+  return timeout.value_or(std::max(kLeast, lease + milliseconds{1000}));
 }
 
 std::string CommonOptions::connecting() const {
@@ -223,7 +233,7 @@ std::string CommonOptions::connecting() const {
 
 RouterOptions CommonOptions::for_open() const {
   RouterOptions made = router;
-  made.kafka.timeout = timeout_or_default();
+  made.kafka.timeout = timeout_or_default(watcher_timing(router.timing).lease);
   made.timing.mode = made.mode;
   made.timing.variation = made.variation;
   made.log = notice_log();

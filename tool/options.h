@@ -25,13 +25,8 @@ struct CommonOptions {
 
   /// What the options say together: whether slots and partitions fit. Call it after parse().
   [[nodiscard]] Result<void> check() const;
-  /// --timeout, or the larger of 10 s and the own lease + 1 s.
-  [[nodiscard]] milliseconds timeout_or_default() const;
-  /// When to answer at the latest, for who began at `began` and was connected at `opened`: only
-  /// what the user chose himself bounds the connecting, too.
-  [[nodiscard]] LocalTime deadline(LocalTime began, LocalTime opened) const {
-    return later(timeout ? began : opened, timeout_or_default());
-  }
+  /// --timeout, or the larger of 10 s and the lease + 1 s.
+  [[nodiscard]] milliseconds timeout_or_default(milliseconds lease) const;
   /// What a Progress says meanwhile.
   [[nodiscard]] std::string connecting() const;
   /// For Router::open() and Watcher::open(): with the timeout and the log filled in.
@@ -47,6 +42,8 @@ void add_slot_options(CommandLine& line, RouterOptions& router);
 void add_partitions_option(CommandLine& line, RouterOptions& router, std::string help);
 /// One settings file serves every subcommand; a name that none of them knows is a mistake.
 void allow_all_settings_in_file(CommandLine& line);
+/// --wait
+void add_wait_flag(CommandLine& line, CommonOptions& options);
 void add_json_flag(CommandLine& line, bool& json);
 void add_log_level(CommandLine& line, LogLevel& level);
 /// --keys FILE

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "tool/commands.h"
@@ -105,7 +106,7 @@ std::vector<Verdict> say_why(Lookup& lookup, const Explainer& explainer,
                              const std::vector<std::string>& keys, bool as_json) {
   // The view comes to it on the strand, which has not run if everything was known at once.
   constexpr milliseconds kSoon{1000};
-  lookup.run_until([&] { return explainer.told(); }, later(boot_now(), kSoon));
+  lookup.run_until_told([&] { return explainer.told(); }, later(boot_now(), kSoon));
   const LocalTime now = boot_now();
   std::vector<Verdict> verdicts;
   for (const std::string& key : keys) {
@@ -126,7 +127,7 @@ int answer(const std::string& command, const RouteOptions& options,
            const std::vector<std::string>& keys) {
   const LocalTime began = boot_now();
   std::optional<Progress> progress(options.common.connecting());
-  const auto lookup = Lookup::open(options.common);
+  const auto lookup = Lookup::open(options.common, began);
   if (!lookup) return fail(command, lookup.error());
   progress->now("hearing of every owner");
   const Watcher& watcher = (*lookup)->watcher();
@@ -137,9 +138,14 @@ int answer(const std::string& command, const RouteOptions& options,
   const auto explainer =
       options.explain ? std::make_shared<Explainer>(watcher.observable()) : nullptr;
   if (explainer) watcher.observable().observe(explainer);
-  (*lookup)->run_until_known(partitions, options.common.deadline(began, boot_now()));
+  (*lookup)->run_until_known([&] {
+    const LocalTime now = boot_now();
+    return std::none_of(partitions.begin(), partitions.end(), [&](Partition p) {
+      return watcher.route(Slot{p.value()}, now).verdict == Verdict::unknown;
+    });
+  });
   progress.reset();
-  if (const auto& failure = (*lookup)->failure()) return fail(command, *failure);
+  if ((*lookup)->failure()) return (*lookup)->fail(command);
   const auto verdicts = explainer ? say_why(**lookup, *explainer, keys, options.common.json)
                                   : say_routes(watcher, options, keys);
   const int code = exit_code_of(verdicts);
@@ -158,6 +164,8 @@ int route_command(const Arguments& arguments) {
   RouteOptions options;
   options.common.log_level = LogLevel::warning;
   add_common_options(line, options.common, Part::reader);
+  add_wait_flag(line, options.common);
+  line.heading("General");
   add_keys_option(line, options.file, "More keys, one a line; - is stdin");
   line.flag("--count", "Print how many keys each owner has, not every key", options.count);
   line.flag("--explain", "Print how each answer comes about: hash, slot, partition, and which rule "

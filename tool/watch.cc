@@ -99,21 +99,13 @@ int follow(const std::string& command, Lookup& lookup, bool as_json) {
   const auto changed = std::make_shared<bool>(true);
   bool read = true;
   lookup.watcher().on_change([changed](Partition) { *changed = true; });
-  // What time alone changes (a silent ledger, an owner never heard of) is no event: look now
-  // and then.
-  constexpr milliseconds kLookAnyway{250};
-  LocalTime next = boot_now();
-  lookup.run_until(
+  lookup.run_until_told(
       [&] {
-        const LocalTime now = boot_now();
-        if (std::exchange(*changed, false) || now >= next) {
-          next = now + kLookAnyway;
-          read = changes.look();
-        }
+        if (std::exchange(*changed, false)) read = changes.look();
         return !read;
       },
       kNever);
-  if (const auto& failure = lookup.failure()) return fail(command, *failure);
+  if (lookup.failure()) return lookup.fail(command);
   return kExitYes;
 }
 
@@ -186,22 +178,20 @@ void say_table(const std::vector<RouteCopy>& view, SlotCount slots, const Ages& 
   }
 }
 
-int once(const std::string& command, Lookup& lookup, bool as_json, LocalTime deadline) {
+int once(const std::string& command, Lookup& lookup, bool as_json) {
   const Settings& settings = lookup.watcher().settings();
   std::vector<RouteCopy> view;
   Ages ages;
   LocalTime now;
-  lookup.run_until(
-      [&] {
-        now = boot_now();
-        view = lookup.watcher().view(now);
-        ages.look(view, now);
-        return std::none_of(view.begin(), view.end(), [](const RouteCopy& route) {
-          return route.verdict == Verdict::unknown;
-        });
-      },
-      deadline);
-  if (const auto& failure = lookup.failure()) return fail(command, *failure);
+  lookup.run_until_known([&] {
+    now = boot_now();
+    view = lookup.watcher().view(now);
+    ages.look(view, now);
+    return std::none_of(view.begin(), view.end(), [](const RouteCopy& route) {
+      return route.verdict == Verdict::unknown;
+    });
+  });
+  if (lookup.failure()) return lookup.fail(command);
   const SlotCount slots{settings.slots};
   std::vector<Verdict> verdicts;
   for (const RouteCopy& route : view) {
@@ -232,6 +222,8 @@ int watch_command(const Arguments& arguments) {
   CommonOptions options;
   bool once_only = false;
   add_common_options(line, options, Part::reader);
+  add_wait_flag(line, options);
+  line.heading("General");
   line.flag("--once", "Print a table of owners and end", once_only);
   std::optional<std::string> http;
   add_http_option(line, http);
@@ -245,11 +237,11 @@ int watch_command(const Arguments& arguments) {
   if (!once_only) end_at_once_on_signals();  // it holds nothing, and to be ended is its plan
   const LocalTime began = boot_now();
   std::optional<Progress> progress(options.connecting());
-  const auto lookup = Lookup::open(options);
+  const auto lookup = Lookup::open(options, began);
   if (!lookup) return fail(line.name(), lookup.error());
   if (once_only) {
     progress->now("hearing of every owner");
-    return once(line.name(), **lookup, options.json, options.deadline(began, boot_now()));
+    return once(line.name(), **lookup, options.json);
   }
   progress.reset();
   const auto admin = AdminPort::open((*lookup)->watcher().observable(), http);

@@ -161,7 +161,8 @@ class Owner {
     EngineParts parts{strand,
                       std::move(counted),
                       std::make_unique<Induction>(must(Induction::make(core))),
-                      {facts.partitions, facts.logs, core.lane, core.mode, core.lease},
+                      {facts.partitions, facts.logs, core.lane, core.mode, core.lease,
+                       /*watcher=*/false, core.clock_error, core.believe_broker_time},
                       Peer{core.id, core.process},
                       core.settings,
                       [](const Notice& notice) {

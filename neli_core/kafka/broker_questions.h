@@ -57,6 +57,8 @@ class BrokerQuestions {
   /// Called once, when the first attempt got no answer and there will be others.
   void on_first_silence(std::function<void(rd_kafka_resp_err_t)> told) { told_ = std::move(told); }
   [[nodiscard]] bool over() const;
+  /// From now on answers are awaited until then.
+  void set_deadline(LocalTime deadline) noexcept { deadline_ = deadline; }
   /// An error that tells more than "no answer": refused credentials, a broken certificate.
   [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
 

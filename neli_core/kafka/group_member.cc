@@ -1,15 +1,19 @@
 #include "neli_core/kafka/group_member.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "neli_core/kafka/clock.h"
+#include "neli_core/kafka/kafka_error.h"
 
 namespace neliroute {
 namespace {
 
 constexpr milliseconds kRejoinAfter{1000};
-constexpr milliseconds kLeaveBound{1000};
+constexpr milliseconds kLeaveBound{300};
+// Who has not left by then, when it is to join again, joins as another member.
+constexpr milliseconds kWithdrawPatience{5000};
 constexpr int kLeavePollMs = 20;
 
 PartitionRanges ranges_of(const rd_kafka_topic_partition_list_t* list) {
@@ -27,10 +31,12 @@ bool assigns(const rd_kafka_event_t* event) {
 
 }  // namespace
 
-GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink events)
+GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink events,
+                         NoticeSink notices)
     : settings_(settings),
       wakeup_(wakeup),
       events_(std::move(events)),
+      notices_(std::move(notices)),
       hears_(settings.kafka.variation == Variation::broadcast),
       cooperative_(is_cooperative(settings.kafka, settings.protocol)) {}
 
@@ -88,6 +94,14 @@ bool GroupMember::is_counted() const {
 #endif
 }
 
+std::string GroupMember::member_id() const {
+  if (!handle_ || leaving_) return left_as_;
+  char* id = rd_kafka_memberid(handle_.get());
+  std::string text = id == nullptr ? "" : id;
+  if (id != nullptr) rd_kafka_mem_free(handle_.get(), id);
+  return text;
+}
+
 bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   if (!queue_) return false;
   const auto lines = log_->serve(other);
@@ -103,12 +117,12 @@ bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& othe
     std::array<char, 512> text{};
     if (!leaving_ && rd_kafka_fatal_error(handle_.get(), text.data(), text.size()) !=
                          RD_KAFKA_RESP_ERR_NO_ERROR) {
-      give_up_after_fatal_error();
+      lose_membership();
     }
     return true;
   }
   if (leaving_) {
-    let_proceed(event.get());
+    static_cast<void>(let_proceed(event.get()));
   } else {
     rebalances_.push_back(std::move(event));
     announce_next();
@@ -133,6 +147,14 @@ void GroupMember::hear(rd_kafka_event_t* event) {
 }
 
 void GroupMember::announce_next() {
+  if (refused_ && !leaving_) {
+    const rd_kafka_resp_err_t error = *std::exchange(refused_, std::nullopt);
+    if (notices_) {
+      notices_({Severity::error, describe(error, "the library refuses what the group assigned; "
+                                                 "joining the group anew")});
+    }
+    return lose_membership();
+  }
   if (announced_ || rebalances_.empty() || leaving_) return;
   announced_ = true;
   rd_kafka_event_t* event = rebalances_.front().get();
@@ -156,34 +178,61 @@ void GroupMember::finish() {
   if (rebalances_.empty()) return;  // it was of a membership that has ended
   const rdkafka::EventPtr event = std::move(rebalances_.front());
   rebalances_.pop_front();
-  let_proceed(event.get());
+  // The library goes on waiting for an answer that it takes, and the group for the library's. What
+  // follows from it is an event, which must not come from inside this call: announce_next().
+  const rd_kafka_resp_err_t error = let_proceed(event.get());
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) refused_ = error;
 }
 
 // The partitions start at the end, so that no committed offset is looked up, and, where they only
 // show what the group suggests, paused, so that nothing is fetched.
-void GroupMember::let_proceed(rd_kafka_event_t* event) {
+rd_kafka_resp_err_t GroupMember::let_proceed(rd_kafka_event_t* event) {
   rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event);
   const bool assign = assigns(event);
   for (int i = 0; assign && i < list->cnt; ++i) list->elems[i].offset = RD_KAFKA_OFFSET_END;
+  rd_kafka_resp_err_t outcome = RD_KAFKA_RESP_ERR_NO_ERROR;
   if (cooperative_) {
     const rdkafka::ErrorPtr error{assign ? rd_kafka_incremental_assign(handle_.get(), list)
                                          : rd_kafka_incremental_unassign(handle_.get(), list)};
+    if (error) outcome = rd_kafka_error_code(error.get());
   } else {
-    rd_kafka_assign(handle_.get(), assign ? list : nullptr);
+    outcome = rd_kafka_assign(handle_.get(), assign ? list : nullptr);
   }
   if (assign && !hears_) rd_kafka_pause_partitions(handle_.get(), list);
+  return outcome;
+}
+
+// Of a membership that ends: what becomes of them is all the same.
+void GroupMember::let_all_proceed() {
+  for (const auto& event : rebalances_) static_cast<void>(let_proceed(event.get()));
+  rebalances_.clear();
+  announced_ = false;
+  refused_.reset();
 }
 
 void GroupMember::leave() {
-  if (leaving_) return;
-  leaving_ = true;
   rejoin_at_ = kNever;
+  withdrawing_ = false;
+  if (leaving_) return;
+  left_as_ = member_id();
+  leaving_ = true;
   pump_.reset();
   if (!handle_) return;
-  for (const auto& event : rebalances_) let_proceed(event.get());
-  rebalances_.clear();
-  announced_ = false;
+  let_all_proceed();
   const rdkafka::ErrorPtr error{rd_kafka_consumer_close_queue(handle_.get(), queue_.get())};
+}
+
+void GroupMember::withdraw(milliseconds pause) {
+  if (leaving_) return;
+  leave();
+  withdrawing_ = true;
+  rejoin_at_ = later(boot_now(), pause);
+  announced_ = true;  // until the core has dealt with it
+  events_(GroupRevoked{std::exchange(assigned_, {}), false});
+}
+
+void GroupMember::join_soon() {
+  if (withdrawing_) rejoin_at_ = std::min(rejoin_at_, boot_now());
 }
 
 bool GroupMember::gone() const { return !handle_ || rd_kafka_consumer_closed(handle_.get()) != 0; }
@@ -192,14 +241,13 @@ void GroupMember::end_membership() {
   pump_.reset();
   announced_ = false;
   if (!handle_) return;
-  // A consumer that waits for the answer to a rebalance does not end.
-  for (const auto& event : rebalances_) let_proceed(event.get());
-  rebalances_.clear();
+  let_all_proceed();  // a consumer that waits for the answer to a rebalance does not end
   if (leaving_) finish_leaving();
   wakeup_.detach(queue_.get());
   log_.reset();
   queue_.reset();
   handle_.reset();
+  left_as_.clear();
 }
 
 // Who is dropped while it leaves still owes the answers without which the consumer does not end.
@@ -208,21 +256,31 @@ void GroupMember::finish_leaving() {
   while (!gone() && boot_now() < until) {
     const auto event = rdkafka::poll(queue_.get(), kLeavePollMs);
     if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) {
-      let_proceed(event.get());
+      static_cast<void>(let_proceed(event.get()));
     }
   }
 }
 
-void GroupMember::give_up_after_fatal_error() {
+void GroupMember::lose_membership() {
   end_membership();
   rejoin_at_ = later(boot_now(), kRejoinAfter);
   announced_ = true;  // until the core has dealt with it
   events_(GroupRevoked{std::exchange(assigned_, {}), true});
 }
 
-void GroupMember::rejoin_if_due(LocalTime now) {
-  if (now < rejoin_at_) return;
-  static_cast<void>(join());  // the first failure was told
+// Who withdrew ends its client once it has left, and joins with another one. A coordinator that
+// does not answer expels the old member.
+void GroupMember::end_withdrawn(LocalTime now) {
+  if (!handle_ || (!gone() && now < later(rejoin_at_, kWithdrawPatience))) return;
+  leaving_ = false;  // nothing is waited for
+  end_membership();
+}
+
+bool GroupMember::rejoin_if_due(LocalTime now) {
+  if (withdrawing_) end_withdrawn(now);
+  if (now < rejoin_at_ || handle_) return false;
+  withdrawing_ = leaving_ = false;
+  return join().has_value();  // the first failure was told
 }
 
 }  // namespace neliroute

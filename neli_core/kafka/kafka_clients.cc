@@ -18,10 +18,6 @@ namespace {
 constexpr milliseconds kLookAtLeast{250};
 constexpr int kEventsPerTurn = 500;
 constexpr milliseconds kTurnMost{5};
-// librdkafka 2.15.1 aborts the process when a question about a group timed out before its
-// coordinator was found, and it is found then (rd_kafka_admin_coord_response_parse). So it never
-// times out: whoever asks waits as long as he likes, and the client is destroyed before.
-constexpr int kAskGroupMs = 3'600'000;
 constexpr milliseconds kTopicCheckFirst{100};
 constexpr milliseconds kTopicCheckLast{1000};
 constexpr milliseconds kCountEvery{1000};
@@ -79,15 +75,43 @@ Result<void> KafkaLedger::Clients::open() {
                                            const auto* revoked = std::get_if<GroupRevoked>(&e);
                                            if (revoked && revoked->lost) await_membership();
                                            emit(e);
-                                         });
+                                         },
+                                         [this](const Notice& n) { notice(n.severity, n.text); });
   if (parameters_.facts.session.protocol == GroupProtocol::consumer) {
     prompter_ = std::make_shared<GroupPrompter>(strand_, *group_, [this] {
       ever_assigned_ = true;
       emit(GroupJoined{});
     });
   }
-  writer_->before_replacement([this] { forget_members_question(); });
+  writer_->before_replacement([this] {
+    forget_others_question();
+    if (withdrawal_) withdrawal_->forget_question();
+  });
+  if (parameters_.self != kNobody && parameters_.kafka.variation == Variation::claimed) {
+    make_withdrawal();
+  }
   return group_->open();
+}
+
+void KafkaLedger::Clients::make_withdrawal() {
+  GroupWithdrawalParts parts;
+  parts.self = parameters_.self;
+  parts.lane = parameters_.kafka.lane;
+  parts.topic = parameters_.kafka.topic;
+  parts.options = {parameters_.facts.partitions, parameters_.facts.logs,
+                   parameters_.timing.lease, parameters_.timing.session};
+  parts.statistics = parameters_.statistics;
+  parts.client = [this] { return writer_->handle(); };
+  parts.count_others = [this](auto answer) {
+    if (!others_question_ || !others_question_->asked()) count_others(std::move(answer));
+  };
+  parts.leave = [this](milliseconds pause) { group_->withdraw(pause); };
+  parts.join = [this] { group_->join_soon(); };
+  parts.notices = [this](const Notice& n) { notice(n.severity, n.text); };
+  withdrawal_ = std::make_unique<GroupWithdrawal>(std::move(parts), *wakeup_);
+  writer_->on_refused(
+      [this](std::optional<Log> log) { withdrawal_->on_write_refused(log, boot_now()); });
+  tail_->on_refused([this](Log log) { withdrawal_->on_read_refused(log); });
 }
 
 void KafkaLedger::Clients::start(EventSink events, NoticeSink notices) {
@@ -102,13 +126,45 @@ void KafkaLedger::Clients::start(EventSink events, NoticeSink notices) {
 
 void KafkaLedger::Clients::emit(const Event& event) {
   const LocalTime now = boot_now();
-  const bool received = std::holds_alternative<Received>(event);
-  if (received) troubles_.clear();  // it reads again
-  if (received || std::holds_alternative<LogPosition>(event) ||
-      std::holds_alternative<Reread>(event) || std::holds_alternative<Heard>(event)) {
-    heard_ = now;
-  }
+  note_heard(event, now);
+  const auto* gap = std::get_if<GapFound>(&event);
+  if (gap && gap->reason == GapReason::topic_replaced && writer_) renew_writer();
+  if (withdrawal_) withdrawal_->note(event, now);
   if (!closing_ && events_) events_(event, now);
+}
+
+// Not from inside the clients' own callbacks.
+void KafkaLedger::Clients::renew_writer() {
+  boost::asio::post(strand_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->closing_) self->writer_->on_topic_replaced();
+  });
+}
+
+void KafkaLedger::Clients::note_heard(const Event& event, LocalTime now) {
+  if (const auto* received = std::get_if<Received>(&event)) {
+    troubles_.clear();  // it reads again
+    heard_[received->log] = now;
+  } else if (const auto* position = std::get_if<LogPosition>(&event)) {
+    heard_[position->log] = now;
+  } else if (const auto* reread = std::get_if<Reread>(&event)) {
+    heard_[reread->log] = now;
+  } else if (const auto* heard = std::get_if<Heard>(&event)) {
+    heard_[Log{heard->partition.value()}] = now;  // of a broadcast: each partition is a log
+  }
+}
+
+// In `broadcast` most partitions that are written to are read by others.
+LocalTime KafkaLedger::Clients::heard(Log log) const {
+  if (parameters_.kafka.variation == Variation::broadcast) return last_heard();
+  const auto found = heard_.find(log);
+  return found == heard_.end() ? kLongAgo : found->second;
+}
+
+LocalTime KafkaLedger::Clients::last_heard() const {
+  LocalTime last = kLongAgo;
+  for (const auto& [log, at] : heard_) last = std::max(last, at);
+  return last;
 }
 
 void KafkaLedger::Clients::notice(Severity severity, std::string text) {
@@ -128,12 +184,8 @@ bool KafkaLedger::Clients::serve_once() {
   if (released_) return false;
   if (topic_check_) any |= topic_check_->serve();
   if (partition_count_) any |= partition_count_->serve();
-  if (admin_queue_) {
-    if (const auto event = rdkafka::poll(admin_queue_.get())) {
-      any = true;
-      on_members(event.get());
-    }
-  }
+  if (withdrawal_) any |= withdrawal_->serve();
+  if (others_question_) any |= others_question_->serve();
   return any && !released_;
 }
 
@@ -171,11 +223,15 @@ void KafkaLedger::Clients::on_timer() {
     tell_broker_names_if_due(now);
     tail_->rescue_if_due(now);
     if (writer_) {
-      if (const auto told = writer_->rescue_if_due(now, heard_)) {
+      if (const auto told = writer_->rescue_if_due(now, [this](Log log) { return heard(log); })) {
         notice(told->severity, log_filter_.secrets().without(told->text));
       }
     }
-    if (group_) group_->rejoin_if_due(now);
+    if (group_ && group_->rejoin_if_due(now)) {
+      await_membership();
+      if (withdrawal_) withdrawal_->on_joined();
+    }
+    if (withdrawal_ && !leaving_) withdrawal_->tick(now);
   }
   on_wake();
   if (!released_) arm_timer();
@@ -255,7 +311,7 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   }
   // A broker that is away is told by the log; each client would say it again here.
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
-    broker_names_.note_all_down(kind, boot_now(), heard_);
+    broker_names_.note_all_down(kind, boot_now(), last_heard());
     on_trouble(troubles_, error, "no broker can be reached; still trying");
   } else if (!is_unreachable(error)) {
     on_trouble(troubles_, error, rd_kafka_event_error_string(event));
@@ -379,47 +435,23 @@ void KafkaLedger::Clients::finish_rebalances(std::uint32_t count) {
 }
 
 void KafkaLedger::Clients::leave_group() {
+  leaving_ = true;
   if (prompter_) prompter_->stop();
   if (group_) group_->leave();
 }
 
-void KafkaLedger::Clients::count_members(
+void KafkaLedger::Clients::count_others(
     std::function<void(std::optional<std::size_t>)> answer) {
   if (!writer_ || closing_ || writer_->handle() == nullptr) return answer(std::nullopt);
-  if (!admin_queue_) {
-    admin_queue_.reset(rd_kafka_queue_new(writer_->handle()));
-    wakeup_->attach(admin_queue_.get());
+  if (!others_question_) {
+    others_question_ = std::make_unique<OthersQuestion>(writer_->handle(), *wakeup_,
+                                                        parameters_.kafka.group_id());
   }
-  members_answer_ = std::move(answer);
-  const std::string group = parameters_.kafka.group_id();
-  const char* groups[] = {group.c_str()};
-  const rdkafka::AdminOptionsPtr options{rd_kafka_AdminOptions_new(
-      writer_->handle(), RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS)};
-  std::array<char, 256> text{};
-  rd_kafka_AdminOptions_set_request_timeout(options.get(), kAskGroupMs, text.data(), text.size());
-  rd_kafka_DescribeConsumerGroups(writer_->handle(), groups, 1, options.get(), admin_queue_.get());
+  others_question_->ask(group_->member_id(), group_->is_leaving(), std::move(answer));
 }
 
-// Its queue belongs to the client that was asked.
-void KafkaLedger::Clients::forget_members_question() {
-  if (admin_queue_) wakeup_->detach(admin_queue_.get());
-  admin_queue_.reset();
-  if (auto answer = std::exchange(members_answer_, nullptr)) answer(std::nullopt);
-}
-
-void KafkaLedger::Clients::on_members(rd_kafka_event_t* event) {
-  std::optional<std::size_t> members;
-  const auto* result = rd_kafka_event_DescribeConsumerGroups_result(event);
-  if (result != nullptr && rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    std::size_t count = 0;
-    const auto** groups = rd_kafka_DescribeConsumerGroups_result_groups(result, &count);
-    if (count == 1 && rd_kafka_ConsumerGroupDescription_error(groups[0]) == nullptr) {
-      // A group of a kind that it was not asked about, a broker describes as one of nobody.
-      const std::size_t n = rd_kafka_ConsumerGroupDescription_member_count(groups[0]);
-      if (n > 0) members = n;
-    }
-  }
-  if (auto answer = std::exchange(members_answer_, nullptr)) answer(members);
+void KafkaLedger::Clients::forget_others_question() {
+  if (const auto question = std::exchange(others_question_, nullptr)) question->give_up();
 }
 
 // In this order: the group is left first, so that others may take over while what was written
@@ -448,12 +480,12 @@ void KafkaLedger::Clients::release() {
   events_ = nullptr;
   notices_ = nullptr;
   timer_.cancel();
-  members_answer_ = nullptr;
   refused_ = nullptr;
-  forget_members_question();
+  others_question_.reset();
   topic_check_.reset();
   partition_count_.reset();
   if (prompter_) prompter_->stop();
+  withdrawal_.reset();
   group_.reset();
   tail_.reset();
   writer_.reset();

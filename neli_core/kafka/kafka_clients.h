@@ -7,6 +7,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,7 +16,9 @@
 #include "neli_core/kafka/client_config.h"
 #include "neli_core/kafka/group_member.h"
 #include "neli_core/kafka/group_prompter.h"
+#include "neli_core/kafka/group_withdrawal.h"
 #include "neli_core/kafka/kafka_ledger.h"
+#include "neli_core/kafka/others_question.h"
 #include "neli_core/kafka/queue_wakeup.h"
 #include "neli_core/kafka/record_writer.h"
 #include "neli_core/kafka/tail.h"
@@ -40,7 +43,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void expedite(milliseconds within);
   void finish_rebalances(std::uint32_t count);
   void leave_group();
-  void count_members(std::function<void(std::optional<std::size_t>)> answer);
+  void count_others(std::function<void(std::optional<std::size_t>)> answer);
   void close(LocalTime deadline, std::function<void()> done);
   /// No event, no notice, no call from now on; everything is destroyed.
   void release();
@@ -57,16 +60,20 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   void on_inconsistent_group();
   void on_written(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset);
   void on_trouble(Troubles& told, rd_kafka_resp_err_t error, std::string text);
-  void forget_members_question();
-  void on_members(rd_kafka_event_t* event);
+  void forget_others_question();
   void check_topic_if_due(LocalTime now);
   void count_partitions_if_due(LocalTime now);
   void emit(const Event& event);
+  void renew_writer();
+  void note_heard(const Event& event, LocalTime now);
+  [[nodiscard]] LocalTime heard(Log log) const;
+  [[nodiscard]] LocalTime last_heard() const;
   void notice(Severity severity, std::string text);
   void make_topic_check();
   [[nodiscard]] std::unique_ptr<TopicCheck> topic_check() const;
   void advance_close();
   void await_membership();
+  void make_withdrawal();
 
   boost::asio::any_io_executor strand_;
   KafkaLedgerParameters parameters_;
@@ -82,12 +89,12 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   std::unique_ptr<TopicCheck> partition_count_;  ///< `broadcast`: M must not change
   std::unique_ptr<GroupMember> group_;
   std::shared_ptr<GroupPrompter> prompter_;  ///< consumer protocol
-  rdkafka::QueuePtr admin_queue_;
-  std::function<void(std::optional<std::size_t>)> members_answer_;
+  std::unique_ptr<GroupWithdrawal> withdrawal_;  ///< `claimed`, where the own id is known
+  std::unique_ptr<OthersQuestion> others_question_;
   std::vector<RereadRequest> empty_logs_asked_;
   LocalTime next_topic_check_ = kLongAgo;
   LocalTime next_count_ = kLongAgo;
-  LocalTime heard_ = kLongAgo;  ///< when a log last answered
+  std::map<Log, LocalTime> heard_;  ///< when a log last answered
   milliseconds topic_check_pause_{0};
   std::string topic_trouble_;
   /// What was told, of reading and in general, and of writing; until that works again.
@@ -100,6 +107,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   std::function<void()> closed_;
   LocalTime close_by_ = kNever;
   bool closing_ = false;
+  bool leaving_ = false;  ///< the group, for good
   bool released_ = false;
 };
 

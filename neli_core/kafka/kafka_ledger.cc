@@ -34,8 +34,8 @@ void KafkaLedger::expedite(milliseconds within) { clients_->expedite(within); }
 void KafkaLedger::finish_rebalances(std::uint32_t count) { clients_->finish_rebalances(count); }
 void KafkaLedger::leave_group() { clients_->leave_group(); }
 
-void KafkaLedger::count_members(std::function<void(std::optional<std::size_t>)> answer) {
-  clients_->count_members(std::move(answer));
+void KafkaLedger::count_others(std::function<void(std::optional<std::size_t>)> answer) {
+  clients_->count_others(std::move(answer));
 }
 
 void KafkaLedger::close(LocalTime deadline, std::function<void()> done) {

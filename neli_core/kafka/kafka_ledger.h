@@ -25,6 +25,9 @@ struct KafkaLedgerParameters {
   Timing timing;
   /// Told what the clients count; null: nobody asks.
   std::shared_ptr<KafkaStatistics> statistics;
+  /// Whose records are this process's own. kNobody: it stays in the group whether or not it can
+  /// lead what it is given (Withdrawal).
+  ProcessId self = kNobody;
 };
 
 class KafkaLedger : public Ledger {
@@ -44,7 +47,7 @@ class KafkaLedger : public Ledger {
   void expedite(milliseconds within) override;
   void finish_rebalances(std::uint32_t count) override;
   void leave_group() override;
-  void count_members(std::function<void(std::optional<std::size_t>)> answer) override;
+  void count_others(std::function<void(std::optional<std::size_t>)> answer) override;
   void close(LocalTime deadline, std::function<void()> done) override;
 
  private:

@@ -16,6 +16,9 @@
 
 namespace neliroute {
 
+/// What a watcher does at start while the topic is missing: its owners make it.
+enum class MissingTopic { fail, wait_for_timeout, wait_for_ever };
+
 struct KafkaOptions {
   std::string brokers = "127.0.0.1:9092";
   std::string topic = "neliroute";
@@ -35,6 +38,7 @@ struct KafkaOptions {
   std::map<std::string, std::string> properties;
   /// How long to wait for a broker's first answer at start.
   milliseconds timeout{10'000};
+  MissingTopic missing_topic = MissingTopic::wait_for_timeout;
   /// What --session asks for: where a group's session can be set, it is (group_session.h).
   std::optional<milliseconds> session;
   /// A reader that owns nothing: no group, no producer, creates nothing.

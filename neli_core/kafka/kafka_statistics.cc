@@ -150,6 +150,15 @@ void KafkaStatistics::note(ClientKind kind, std::string_view json, LocalTime now
   client.told = next;
 }
 
+void KafkaStatistics::note_withdrawal(Obstacle why) noexcept {
+  (why == Obstacle::refused ? refused_ : out_of_reach_).fetch_add(1, std::memory_order_relaxed);
+  withdrawn_ = true;
+}
+
+std::uint64_t KafkaStatistics::withdrawals(Obstacle why) const noexcept {
+  return why == Obstacle::refused ? refused_ : out_of_reach_;
+}
+
 std::optional<ClientStatistics> KafkaStatistics::read(ClientKind kind) const {
   const std::lock_guard lock(mutex_);
   return clients_.at(static_cast<std::size_t>(kind)).told;

@@ -1,4 +1,5 @@
-// What librdkafka's own statistics say of this process's clients, as far as an operator needs it.
+// What librdkafka's own statistics say of this process's clients, as far as an operator needs it;
+// and how often this process left the group by itself.
 //
 // Each client tells them every `statistics.interval.ms` (statistics_interval(); -X sets it, 0:
 // never). Counts only grow, also where librdkafka forgets a broker, gives it another name, or a
@@ -8,6 +9,7 @@
 // Units: std::chrono; bytes.   Errors: none: what is not as librdkafka documents it counts as 0.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -16,6 +18,7 @@
 
 #include "neli_core/kafka/client_kind.h"
 #include "neli_core/time.h"
+#include "neli_core/withdrawal.h"
 
 namespace neliroute {
 
@@ -58,11 +61,22 @@ class KafkaStatistics {
   /// None: it has not told anything yet.
   [[nodiscard]] std::optional<ClientStatistics> read(ClientKind kind) const;
 
+  /// This process left the group, as it could not lead what it was given.
+  void note_withdrawal(Obstacle why) noexcept;
+  /// It joins again.
+  void note_return() noexcept { withdrawn_ = false; }
+  [[nodiscard]] std::uint64_t withdrawals(Obstacle why) const noexcept;
+  /// Out of the group for that reason now.
+  [[nodiscard]] bool withdrawn() const noexcept { return withdrawn_; }
+
  private:
   struct Client;
 
   mutable std::mutex mutex_;
   std::vector<Client> clients_;
+  std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::uint64_t> out_of_reach_ = 0;
+  std::atomic<bool> withdrawn_ = false;
 };
 
 }  // namespace neliroute

@@ -289,6 +289,7 @@ Result<std::vector<LogRead>> read_logs(LogReading wanted,
                                        const std::function<void(const Received&)>& record,
                                        const NoticeSink& notices) {
   wanted.kafka.watcher = true;
+  wanted.kafka.missing_topic = MissingTopic::fail;  // nothing was ever said on it
   const auto facts = prepare_topic(wanted.kafka, notices);
   if (!facts) return facts.error();
   for (const Notice& notice : facts->notices) {

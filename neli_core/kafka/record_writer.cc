@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "neli_core/kafka/clock.h"
@@ -12,7 +13,7 @@ namespace {
 
 // Older libraries delay the first record of a topic by up to a second unless its metadata is there.
 constexpr int kWarmUpMs = 2000;
-constexpr std::uint32_t kBroadcastsInFlightMax = 2;
+constexpr std::uint8_t kBroadcastsInFlightMax = 2;
 
 void* opaque_of(std::uint64_t seq) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(seq));
@@ -23,8 +24,7 @@ void* opaque_of(std::uint64_t seq) {
 RecordWriter::RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer answer)
     : settings_(settings),
       wakeup_(wakeup),
-      answer_(std::move(answer)),
-      patience_(std::max<milliseconds>(Patience::kFirst, 3 * settings_.timing.lease)) {}
+      answer_(std::move(answer)) {}
 
 RecordWriter::~RecordWriter() {
   if (handle_) wakeup_.detach(queue_.get());
@@ -56,7 +56,7 @@ void RecordWriter::warm_up() {
 }
 
 bool RecordWriter::write(const Write& write) {
-  outstanding_.insert(write.seq);
+  outstanding_.emplace(write.seq, write.log);
   if (!topic_) {
     refused_.emplace_back(write.seq, RD_KAFKA_RESP_ERR__STATE);
     return false;
@@ -70,27 +70,40 @@ bool RecordWriter::write(const Write& write) {
 }
 
 void RecordWriter::broadcast(std::uint32_t partition_count) {
-  if (!topic_ || broadcast_records_ > (kBroadcastsInFlightMax - 1) * partition_count) return;
+  if (!topic_) return;
+  broadcasts_.resize(std::max<std::size_t>(broadcasts_.size(), partition_count), 0);
   for (std::uint32_t p = 0; p < partition_count; ++p) {
+    if (broadcasts_[p] == kBroadcastsInFlightMax) continue;
     if (rd_kafka_produce(topic_.get(), static_cast<std::int32_t>(p), 0, nullptr, 0, nullptr, 0,
                          opaque_of(0)) == 0) {
-      ++broadcast_records_;
+      ++broadcasts_[p];
     }
   }
 }
 
-void RecordWriter::note(rd_kafka_resp_err_t error) {
+void RecordWriter::note(Log log, rd_kafka_resp_err_t error) {
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    failing_since_ = kNever;
-    patience_.reset();
-  } else if (failing_since_ == kNever && !is_own_doing(error)) {
-    failing_since_ = boot_now();
+    failing_.erase(log);
+    has_stored_ = true;
+    return;
   }
+  if (is_own_doing(error)) return;
+  const Patience first{std::max<milliseconds>(Patience::kFirst, 3 * settings_.timing.lease)};
+  Failing& failing = failing_.try_emplace(log, Failing{kNever, kLongAgo, first}).first->second;
+  failing.last = boot_now();
+  if (failing.since == kNever) failing.since = failing.last;
+}
+
+void RecordWriter::note_refusal(rd_kafka_resp_err_t error, std::optional<Log> log) const {
+  if (refused_by_broker_ && is_refusal(error)) refused_by_broker_(log);
 }
 
 void RecordWriter::answer(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset) {
-  note(error);
-  if (outstanding_.erase(seq) > 0) answer_(seq, error, offset);
+  const auto awaited = outstanding_.find(seq);
+  if (awaited == outstanding_.end()) return;
+  note(awaited->second, error);
+  outstanding_.erase(awaited);
+  answer_(seq, error, offset);
 }
 
 bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
@@ -102,9 +115,11 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
   if (!event) return lines == ClientLog::Served::some;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DR) {
     while (const auto* message = rd_kafka_event_message_next(event.get())) {
+      const Log log{static_cast<std::uint32_t>(message->partition)};
+      note_refusal(message->err, log);
       if (message->_private == nullptr) {
-        --broadcast_records_;
-        note(message->err);
+        --broadcasts_[log.value()];
+        note(log, message->err);
         answer_(0, message->err, -1);
         continue;
       }
@@ -113,10 +128,15 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
     }
     return true;
   }
+  if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_ERROR) {
+    note_refusal(rd_kafka_event_error(event.get()), std::nullopt);
+  }
   other(event.get());
   std::array<char, 512> text{};
-  if (rd_kafka_fatal_error(handle_.get(), text.data(), text.size()) !=
-      RD_KAFKA_RESP_ERR_NO_ERROR) {
+  const rd_kafka_resp_err_t fatal =
+      rd_kafka_fatal_error(handle_.get(), text.data(), text.size());
+  if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    note_refusal(fatal, std::nullopt);
     replace(RD_KAFKA_RESP_ERR__FATAL);
   }
   return true;
@@ -131,15 +151,20 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   queue_.reset();
   topic_.reset();
   rdkafka::destroy(handle_.release(), milliseconds{0});  // leases wait for the next one
-  broadcast_records_ = 0;
+  broadcasts_.clear();
   // The same settings made a client before, but a thread may not be had just now.
   if (!open()) opening_since_ = boot_now();
-  for (const std::uint64_t seq : std::set<std::uint64_t>(outstanding_)) {
-    answer(seq, error);
-  }
+  const auto outstanding = outstanding_;
+  for (const auto& [seq, log] : outstanding) answer(seq, error);
   // The new one has its time, from its own first failure on; who writes nothing has no need of
   // another.
-  failing_since_ = kNever;
+  for (auto& [log, failing] : failing_) failing.since = kNever;
+  has_stored_ = false;
+}
+
+// What it still has on its way to the old one was seen to keep it from ever storing in the new one.
+void RecordWriter::on_topic_replaced() {
+  if (handle_ && has_stored_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
 }
 
 std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {
@@ -156,16 +181,32 @@ std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {
   return Notice{Severity::warning, "there is a new producer; writing goes on"};
 }
 
-std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, LocalTime heard) {
+bool RecordWriter::awaits(Log log) const {
+  if (log.value() < broadcasts_.size() && broadcasts_[log.value()] > 0) return true;
+  return std::any_of(outstanding_.begin(), outstanding_.end(),
+                     [&](const auto& record) { return record.second == log; });
+}
+
+std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, const HeardOf& heard) {
   if (!handle_) return open_again_if_due(now);
-  if (failing_since_ == kNever) return std::nullopt;
-  // The brokers are away: once they are back it has its time again.
-  if (now - heard > settings_.timing.lease) failing_since_ = now;
-  if (!patience_.is_over(now - failing_since_)) return std::nullopt;
-  patience_.grow();
+  std::optional<Log> stuck;
+  for (auto& [log, failing] : failing_) {
+    // What was given up, or is another's now, needs no client to be stored.
+    const bool tries = awaits(log) || now <= later(failing.last, 2 * settings_.timing.lease);
+    if (!tries) failing.since = kNever;
+    if (failing.since == kNever) continue;
+    // Its broker is away: once it is back the client has its time again. Else an idle log is asked
+    // within T.
+    if (later(heard(log), 2 * settings_.timing.lease) < now) failing.since = now;
+    if (!failing.patience.is_over(now - failing.since)) continue;
+    failing.patience.grow();
+    stuck = log;
+  }
+  if (!stuck) return std::nullopt;
   replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
-  return Notice{Severity::warning,
-                "no record was stored for long; a new producer goes on trying"};
+  return Notice{Severity::warning, "log " + std::to_string(stuck->value()) +
+                                       ": no record was stored for long; a new producer goes on "
+                                       "trying"};
 }
 
 bool RecordWriter::idle() const { return !handle_ || rd_kafka_outq_len(handle_.get()) == 0; }

@@ -102,7 +102,6 @@ void Tail::start(Log log) {
   next.span = kFirstSpan;
   next.refused_told = tail(log).refused_told;
   next.from_end = tail(log).from_end;
-  next.dated = tail(log).dated;
   next.asked_at = boot_now();
   const bool used = std::exchange(tail(log), next).consuming;
   tail(log).consuming = used;
@@ -170,15 +169,16 @@ bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   return true;
 }
 
-// The end of the log, from which the way back is measured, and T* there. A line that is none of
-// our records says nothing of leases: then it is the longest that there may be.
+// How far back reading starts follows from the newest record that says a lease. A line that is none
+// of our records says nothing of leases.
 void Tail::note_last(LogTail& t, const Decoded& value, BrokerTime stamped) {
   if (!t.record_seen) t.last_stamp = stamped;
-  t.record_seen = true;
   const auto* record = std::get_if<Record>(&value);
-  if (record == nullptr || !record->max_lease || t.lease_bound) return;
-  t.lease_bound = std::max({options_.lease, record->lease.value_or(milliseconds{0}),
-                            *record->max_lease});
+  const bool says = record != nullptr && record->max_lease;
+  if (t.record_seen && (t.lease_said || !says)) return;
+  t.record_seen = true;
+  t.lease_said = says;
+  t.horizon = history_horizon(says ? record : nullptr, t.last_stamp, options_.lease);
 }
 
 void Tail::on_record(Log log, const rd_kafka_message_t& message) {
@@ -194,21 +194,13 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
   if (t.phase == Phase::galloping) {
     note_last(t, value, stamped);
     // The horizon of docs/protocol.md rule 6: nothing below may still be led.
-    const milliseconds back = t.lease_bound.value_or(kLeaseMax) + options_.clock_error;
-    const bool far_enough = t.from_beginning || stamped <= t.last_stamp - back;
+    const bool far_enough = t.from_beginning || stamped <= t.horizon - options_.clock_error;
     if (!far_enough) {
       t.span *= kSpanGrowth;
       return gallop(log);
     }
-    // Worth one try: who starts anew because no answer came goes on without the date.
-    if (!t.from_beginning && t.low == 0 && !t.dated) return date(log, message.offset);
     // Offsets without a record may lie before it, and where the log began is where it was made.
     begin(log, t.from_beginning && t.low == 0 ? 0 : message.offset);
-  }
-  // What was fetched before the seek lies above.
-  if (t.phase == Phase::dating && message.offset < t.start) {
-    consume(log, t.start);
-    return begin(log, t.start, stamped);
   }
   if (t.phase != Phase::reading) return;
   if (t.reread && !answer_reread(log, message.offset, &value, stamped)) return;
@@ -228,7 +220,6 @@ void Tail::on_end(Log log, std::int64_t offset) {
     t.span *= kSpanGrowth;
     return gallop(log);
   }
-  if (t.phase == Phase::dating) return begin(log, t.start);  // nothing lies below any more
   if (t.phase != Phase::reading) return;
   if (t.reread && is_doubtful_end(t, offset)) return;
   if (t.reread && !answer_reread(log, offset, nullptr, {})) return;
@@ -285,24 +276,15 @@ void Tail::gallop(Log log) {
   consume(log, t.from_beginning ? beginning : start);
 }
 
-void Tail::date(Log log, std::int64_t start) {
-  LogTail& t = tail(log);
-  t.phase = Phase::dating;
-  t.dated = true;
-  t.start = start;
-  consume(log, t.low);
-}
-
-void Tail::begin(Log log, std::int64_t start, std::optional<BrokerTime> began) {
+void Tail::begin(Log log, std::int64_t start) {
   LogTail& t = tail(log);
   t.phase = Phase::reading;
   t.next = start;
   t.refused_told = false;
   t.asked_at = kNever;
   t.from_end = false;
-  t.dated = false;
   patience_.reset();
-  events_(TailStarted{log, start, t.end, began, t.from_beginning}, boot_now());
+  events_(TailStarted{log, start, t.end, t.from_beginning}, boot_now());
 }
 
 bool Tail::reread(const RereadRequest& request) {
@@ -382,6 +364,7 @@ void Tail::on_error(Log log, rd_kafka_resp_err_t error) {
     case TailFault::missing:
       return gap(log, GapReason::topic_missing);
     case TailFault::refused:
+      if (refused_) refused_(log);
       if (std::exchange(t.refused_told, true)) return;
       notices_({Severity::error, "log " + std::to_string(log.value()) + " cannot be read: " +
                                      describe(error)});

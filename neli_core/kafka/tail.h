@@ -57,6 +57,9 @@ class Tail {
   /// Called before the client is replaced: nothing may refer to it any more.
   void before_replacement(std::function<void()> handler) { before_ = std::move(handler); }
 
+  /// Called when the broker refuses to have a log read for want of a right.
+  void on_refused(std::function<void(Log)> handler) { refused_ = std::move(handler); }
+
   /// Reads the log anew.
   void start(Log log);
   /// Stops reading it; the topic is to be looked at first.
@@ -78,7 +81,7 @@ class Tail {
   [[nodiscard]] std::uint64_t unread() const;
 
  private:
-  enum class Phase { waiting, probing, galloping, dating, reading };
+  enum class Phase { waiting, probing, galloping, reading };
   struct LogTail {
     Phase phase = Phase::waiting;
     bool consuming = false;
@@ -86,13 +89,12 @@ class Tail {
     std::int64_t end = -1;
     bool record_seen = false;
     BrokerTime last_stamp;
-    std::optional<milliseconds> lease_bound;  ///< T*, where a record said it
+    bool lease_said = false;  ///< by a record that was seen
+    BrokerTime horizon;
     std::int64_t span = 0;
     bool from_beginning = false;
     bool from_end = false;  ///< retention took even the last record
     std::int64_t low = -1;  ///< the first offset that is still there; -1: not known
-    std::int64_t start = 0;  ///< dating: where reading is to begin
-    bool dated = false;  ///< tried since it was last read: whatever came of it, not again
     // Reading.
     std::int64_t next = 0;
     std::optional<RereadRequest> reread;
@@ -112,8 +114,7 @@ class Tail {
   void note_last(LogTail& tail, const Decoded& value, BrokerTime stamped);
   void probed(Log log, std::int64_t end);
   void gallop(Log log);
-  void date(Log log, std::int64_t start);
-  void begin(Log log, std::int64_t start, std::optional<BrokerTime> began = std::nullopt);
+  void begin(Log log, std::int64_t start);
   [[nodiscard]] static bool is_doubtful_end(LogTail& tail, std::int64_t offset);
   bool answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped);
   void gap(Log log, GapReason reason);
@@ -121,6 +122,7 @@ class Tail {
 
   ClientFactory make_client_;
   std::function<void()> before_;
+  std::function<void(Log)> refused_;
   rdkafka::HandlePtr handle_;
   QueueWakeup& wakeup_;
   TailOptions options_;

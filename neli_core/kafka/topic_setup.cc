@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "neli_core/kafka/broker_questions.h"
@@ -50,14 +51,41 @@ bool is_missing(const TopicSeen& seen) {
          (seen.error == RD_KAFKA_RESP_ERR_NO_ERROR && seen.partitions == 0);
 }
 
+constexpr milliseconds kTopicPoll{100};
+
+// Who starts everything at once may start watchers before the first owner has made it.
+Result<TopicSeen> await_topic(BrokerQuestions& broker, const KafkaOptions& options,
+                              const NoticeSink& waiting) {
+  const bool for_ever = options.missing_topic == MissingTopic::wait_for_ever;
+  if (options.missing_topic != MissingTopic::fail) {
+    if (waiting) {
+      waiting({Severity::warning,
+               "topic " + options.topic + " is not there yet, and a watcher makes none; waiting " +
+                   (for_ever ? "until an owner makes it"
+                             : "for an owner to make it, at most " +
+                                   std::to_string(options.timeout.count()) + " ms")});
+    }
+    if (for_ever) broker.set_deadline(kNever);
+    while (!broker.over()) {
+      std::this_thread::sleep_for(kTopicPoll);
+      rd_kafka_resp_err_t error{};
+      const auto seen = broker.topic(options.topic, error);
+      if (!seen && broker.over()) break;  // the time was up before the answer came
+      if (!seen) return unreachable(options, broker, error);
+      if (is_missing(*seen)) continue;
+      if (for_ever) broker.set_deadline(later(boot_now(), options.timeout));
+      return *seen;
+    }
+  }
+  return Error{Errc::topic_unfit, "topic " + options.topic +
+                                      " does not exist, and a watcher makes none; start an owner "
+                                      "(neliroute run), name another --topic, or wait longer "
+                                      "(--timeout, --wait)"};
+}
+
 // Somebody else may be making it at the same time: that is as good.
 Result<TopicSeen> create(BrokerQuestions& broker, const KafkaOptions& options,
                          LedgerFacts& facts) {
-  if (options.watcher) {
-    return Error{Errc::topic_unfit, "topic " + options.topic +
-                                        " does not exist, and a watcher makes none; start an "
-                                        "owner (neliroute run), or name another --topic"};
-  }
   rd_kafka_resp_err_t error =
       broker.create_topic(options.topic, options.partitions.value_or(kPartitionsDefault),
                           configs_for_new_topic());
@@ -103,6 +131,7 @@ Result<void> check_topic(BrokerQuestions& broker, const KafkaOptions& options,
   if (auto unfit = unfit_topic(*configs, options.topic, options.mode)) return *unfit;
   const auto stamp = configs->find("message.timestamp.type");
   facts.believe_broker_time = stamp != configs->end() && stamp->second == "LogAppendTime";
+  if (auto warning = stamp_warning(*configs, options.topic)) warn(facts, std::move(*warning));
   facts.retention = duration_in(*configs, "retention.ms");
   if (seen.replication == 1) {
     warn(facts, "topic " + options.topic +
@@ -257,6 +286,15 @@ std::optional<Error> unfit_topic(const Configs& configs, const std::string& topi
   return std::nullopt;
 }
 
+std::optional<std::string> stamp_warning(const Configs& configs, const std::string& topic) {
+  const auto stamp = configs.find("message.timestamp.type");
+  if (stamp == configs.end() || stamp->second == "LogAppendTime") return std::nullopt;
+  return "topic " + topic + " stamps " + stamp->second +
+         ", so epochs follow the clocks of the processes: one whose clock is ahead raises "
+         "everybody's, and the longest lease ever seen counts for good; set "
+         "message.timestamp.type=LogAppendTime";
+}
+
 Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {
   if (!facts.retention || *facts.retention >= 10 * lease) return {};
   return Error{Errc::topic_unfit, "the topic keeps records for " +
@@ -284,13 +322,14 @@ Result<LedgerFacts> prepare_topic(
   if (!seen) return unreachable(options, broker, error);
   LedgerFacts facts;
   if (is_missing(*seen)) {
-    if (before_creation && !options.watcher) {
+    if (!options.watcher && before_creation) {
       auto fits = before_creation(options.partitions.value_or(kPartitionsDefault));
       if (!fits) return fits.error();
     }
-    auto created = create(broker, options, facts);
-    if (!created) return created.error();
-    seen = *created;
+    auto made = options.watcher ? await_topic(broker, options, waiting)
+                                : create(broker, options, facts);
+    if (!made) return made.error();
+    seen = *made;
   }
   if (seen->error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return topic_error(options, "cannot use", seen->error);

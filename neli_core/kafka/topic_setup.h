@@ -37,7 +37,8 @@ struct LedgerFacts {
   std::vector<Notice> notices;
 };
 
-/// `waiting` is told when no broker answers at first, and why it is waited.
+/// `waiting` is told when no broker answers at first, or a watcher's topic is missing, and why it
+/// is waited.
 /// `before_creation` may refuse what the new topic would not fit: nothing is left behind then.
 [[nodiscard]] Result<LedgerFacts> prepare_topic(
     const KafkaOptions& options, const NoticeSink& waiting = {},
@@ -49,5 +50,9 @@ struct LedgerFacts {
 /// Why a topic with this configuration cannot be the ledger; no value: it can.
 [[nodiscard]] std::optional<Error> unfit_topic(const std::map<std::string, std::string>& configs,
                                                const std::string& topic, Mode mode);
+
+/// What follows for epochs where writers stamp their records themselves; no value: the broker does.
+[[nodiscard]] std::optional<std::string> stamp_warning(
+    const std::map<std::string, std::string>& configs, const std::string& topic);
 
 }  // namespace neliroute

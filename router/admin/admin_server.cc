@@ -82,6 +82,7 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
   }
   void take(const Transition& transition);
   void give_up(const Error& error) { site_.view().give_up(error.message()); }
+  void recover() { site_.view().recover(); }
 
  private:
   class Bridge;
@@ -121,6 +122,9 @@ class AdminServer::Impl::Bridge : public Observer {
   }
   void on_failure(const Error& error) override {
     pass([error](Impl& impl) { impl.give_up(error); });
+  }
+  void on_recovery() override {
+    pass([](Impl& impl) { impl.recover(); });
   }
 
  private:

@@ -223,7 +223,7 @@ std::string AdminView::whole(LocalTime now) const {
   row["hash"] = settings.hash;
   put_state(row, now);
   if (facts.interval) row["interval_ms"] = facts.interval->count();
-  row["lease_ms"] = facts.lease.count();
+  row["lease_ms"] = observable_.lease().count();
   std::string text = open_object(now, row);
   put_list(text, "processes", [&] {
     for (const PeerPtr& peer : listed_) text += json::serialize(json_of(*peer)) + ',';

@@ -34,6 +34,7 @@ class AdminView {
 
   void take(const KeptChange& change);
   void give_up(std::string why) { failure_ = std::move(why); }
+  void recover() { failure_.clear(); }
 
   /// {"at":..,"process":..,"view":[..]}: all of it.
   [[nodiscard]] std::string whole(LocalTime now) const;

@@ -10,15 +10,18 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import judge  # noqa: E402
 
-LEASE, TAKEOVER = 3.0, 1.6  # what the facts below make of the rule
-FACTS = {"session_ms": 1000, "heartbeat_ms": 100, "lease_ms": 3000, "logs": 2, "partitions": 2}
+LEASE, TAKEOVER, HANDOVER = 3.0, 1.6, 1.0  # what the facts below make of the rule
+FURTHER = {"consumer": 0.4, "classic": 2.0}
+FACTS = {"session_ms": 1000, "heartbeat_ms": 100, "hang_limit_ms": 2000, "lease_ms": 3000,
+         "logs": 2, "partitions": 2}
 
 
 class Forgery:
     """A run's folder, forged: slot 1 is led by the owner `other` all the time."""
 
-    def __init__(self, folder, mode="non_exclusive", protocol="consumer"):
+    def __init__(self, folder, mode="non_exclusive", protocol="consumer", slow=1):
         self.folder, self.mode, self.protocol = Path(folder), mode, protocol
+        self.slow = slow
         self.script = [{"boot": 0.0, "what": "chaos"}]
         self.lives, self.events, self.samples = {}, {}, {}
         self.faults = 0
@@ -60,6 +63,7 @@ class Forgery:
             self._lines(f"{key}.witness", self.samples[key])
         (self.folder / "run.json").write_text(json.dumps(
             {"mode": self.mode, "protocol": self.protocol, "kafka": "-", "seed": 1,
+             "slow": self.slow,
              "seconds": over, "facts": FACTS, "problem": "", "stalls": [],
              "lives": self.lives}), encoding="utf-8")
         return judge.judge(self.folder)
@@ -198,12 +202,33 @@ class JudgeTest(unittest.TestCase):
         run.script.append({"boot": 11.0, "what": "back", "n": 1})
         self.assertIn("too long gap by log", self.kinds(run))
 
-    def test_a_further_classic_rebalance_takes_three_seconds_more(self):
-        run = self.killed(4.0, protocol="classic")
+    def test_a_further_classic_rebalance_takes_the_hang_limit_more(self):
+        limit = TAKEOVER + FURTHER["classic"]
+        run = self.killed(limit - 0.1, protocol="classic")
         self.assertIn("too long gap by log", self.kinds(run))
         run.owner("c")
-        run.fault("coordinator_moved", 10.5, 10.6)
+        run.fault("coordinator_moved", 10.5, 10.5)
         self.assertEqual(self.kinds(run), [])
+        run = self.killed(limit + 0.1, protocol="classic")
+        run.fault("coordinator_moved", 10.0, 10.0)
+        self.assertIn("too long gap by log", self.kinds(run))
+
+    def test_a_classic_takeover_takes_no_longer_than_another(self):
+        """Its one rebalance is over when the session of who died is."""
+        for gap, kinds in ((TAKEOVER - 0.1, []),
+                           (TAKEOVER + 0.1, ["too long gap by log", "too long gap by witness"])):
+            self.assertEqual(self.kinds(self.killed(gap, protocol="classic")), kinds)
+
+    def test_what_begins_when_it_should_be_over_delays_nobody(self):
+        run = self.killed(TAKEOVER + 0.2)
+        run.owner("c", ended=10.0 + TAKEOVER + 0.1)
+        run.fault("kill", 10.0 + TAKEOVER + 0.1, 30.0, ["c"])
+        self.assertIn("too long gap by log", self.kinds(run))
+
+    def test_a_step_of_a_clock_delays_nobody(self):
+        run = self.killed(TAKEOVER + 0.1)
+        run.fault("clock_step", 11.0, 11.0)
+        self.assertIn("too long gap by log", self.kinds(run))
 
     def test_a_second_fault_may_strike_the_successor(self):
         run = self.killed(2.5)
@@ -221,16 +246,55 @@ class JudgeTest(unittest.TestCase):
             self.assertEqual(report["overlaps"] > 0, overlaps > 0, report)
             self.assertEqual(sum(row["overlaps"] for row in report["rows"]), report["overlaps"])
 
+    def test_with_sanitizers_only_gaps_are_no_findings(self):
+        self.assertEqual(self.kinds(self.handed_over(50.0, slow=6)), [])
+        run = self.forge(mode="exclusive", slow=6)
+        run.led("a", 0, 0.0, 10.001, 1)
+        run.led("b", 0, 10.0, None, 2)
+        self.assertIn("overlap", self.kinds(run))
+
     def test_a_planned_move_may_take_a_moment_in_exclusive_mode(self):
-        report = self.handed_over(judge.HANDOVER - 0.1, mode="exclusive").judged()
+        report = self.handed_over(HANDOVER - 0.1, mode="exclusive").judged()
         self.assertEqual(report["findings"], [])
         self.assertAlmostEqual(max(row["longest_gap"] for row in report["rows"]),
-                               judge.HANDOVER - 0.1)
-        self.assertEqual(self.kinds(self.handed_over(judge.HANDOVER + 0.1, mode="exclusive")),
+                               HANDOVER - 0.1)
+        self.assertEqual(self.kinds(self.handed_over(HANDOVER + 0.1, mode="exclusive")),
                          ["unexplained gap by log", "unexplained gap by witness"])
 
+    def test_a_planned_move_may_wait_for_each_further_rebalance_in_exclusive_mode(self):
+        found = ["unexplained gap by log", "unexplained gap by witness"]
+        for protocol, once in FURTHER.items():
+            alone = 0.2 + once + 0.4  # heartbeats, a rebalance, messages
+            for gap, kinds in ((alone - 0.1, []), (alone + 0.1, found)):
+                run = self.handed_over(gap, mode="exclusive", protocol=protocol)
+                self.assertEqual(self.kinds(run), kinds)
+            for gap, kinds in ((alone + once - 0.1, []), (alone + once + 0.1, found)):
+                run = self.handed_over(gap, mode="exclusive", protocol=protocol)
+                run.owner("c")
+                run.fault("foreign_consumer", 9.9, 10.05)
+                self.assertEqual(self.kinds(run), kinds)
+
+    def test_a_rebalance_long_before_a_planned_move_was_over_by_then(self):
+        """Those count that begin as long before it as one may take, or later."""
+        for protocol, once in FURTHER.items():
+            alone = 0.2 + once + 0.4
+            for before, found in ((alone - 0.1, False), (alone + 0.1, True)):
+                run = self.handed_over(alone + 0.1, mode="exclusive", protocol=protocol)
+                run.owner("c")
+                run.fault("foreign_consumer", 10.0 - before, 10.05)
+                self.assertEqual("unexplained gap by log" in self.kinds(run), found)
+
+    def test_with_sanitizers_messages_may_take_as_much_longer(self):
+        """No gap is a finding then, but the report tells what was allowed."""
+        for slow in (1, 6):
+            for protocol, once in (("consumer", 0.4 * slow), ("classic", FURTHER["classic"])):
+                limits = self.handed_over(0.0, protocol=protocol, slow=slow).judged()["limits"]
+                self.assertAlmostEqual(limits["takeover"], TAKEOVER + 0.4 * (slow - 1))
+                self.assertAlmostEqual(limits["further_rebalance"], once)
+                self.assertAlmostEqual(limits["handover"], 0.2 + once + 0.4 * slow)
+
     def test_a_successor_that_was_paused_may_wait_a_lease_longer_in_exclusive_mode(self):
-        limit = judge.HANDOVER + LEASE
+        limit = HANDOVER + LEASE
         for gap, kinds in ((limit - 0.1, []),
                            (limit + 0.1, ["unexplained gap by log", "unexplained gap by witness"])):
             run = self.handed_over(gap, mode="exclusive")

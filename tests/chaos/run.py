@@ -39,6 +39,7 @@ SESSION_MS = {"consumer": 1000, "classic": 3000}
 THREE_BROKERS_SESSION_MS = 6000
 THREE_BROKERS_LEASE = {"exclusive": "4s"}  # the other mode's is longer than its session
 TWO_AT_ONCE = 0.3
+LEAVE_LIMIT = 60.0
 HERE = Path(__file__).resolve().parent
 
 
@@ -157,7 +158,22 @@ def make_chaos(state, options, folder):
     state.log.write(what="over", problem=problem)
     if problem:
         evidence.keep(state, folder)
+    elif SLOW > 1:
+        problem = leave_all(state)
     return problem
+
+
+def leave_all(state):
+    """Everybody leaves as planned: what a sanitizer tells only of a process that ends in order."""
+    owners = state.fleet.live()
+    for owner in owners:
+        owner.leave()
+    try:
+        codes = {owner.key: owner.wait_exit(LEAVE_LIMIT) for owner in owners}
+    except TimeoutError as error:
+        return str(error)
+    bad = {key: code for key, code in codes.items() if code != 0}
+    return f"who left ended with {bad}" if bad else ""
 
 
 def run(options, folder):

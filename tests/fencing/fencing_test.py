@@ -145,6 +145,26 @@ class Fencing(unittest.TestCase):
         self.assertEqual(second.answer(10), "balance 15")
         self.assertEqual(self.row()[0], sum(first.booked + second.booked))
 
+    def test_a_store_that_is_ahead_heals(self):
+        """Restored from another topic's time, say: nobody's epoch is as great as the row's."""
+        owner = self.start(7001)
+        self.assertEqual(owner.add(5), 5)
+        _, (inc, off) = self.row()
+        ahead = (inc + 1_000_000, off)
+        self.database.query(f"UPDATE balances SET inc = {ahead[0]}")
+        owner.send(1)
+        self.assertEqual(owner.answer(1),
+                         "refused, the store knows a greater epoch; ask again soon")
+        self.assertEqual(self.row(), (5, ahead), "it refused")
+        self.assertEqual(owner.add(1), 6)
+        _, healed = self.row()
+        self.assertGreater(healed, ahead)
+        # And who comes next knows it from the topic.
+        second = self.start(7002)
+        children.end(owner.child)
+        self.assertEqual(second.add(1), 7)
+        self.assertGreater(self.row()[1], healed)
+
     def test_without_the_epoch_an_update_is_lost(self):
         """The same story, and a store that compares nothing."""
         first = self.stopped_owner("unfenced")

@@ -240,30 +240,27 @@ class World {
   }
 
   // T* at the end of a log, as its tail learns it: from the last record that says one.
-  [[nodiscard]] milliseconds lease_bound(std::uint32_t log, milliseconds own) const {
+  [[nodiscard]] BrokerTime horizon(std::uint32_t log, milliseconds own) const {
+    const BrokerTime end = logs_[log].back().stamped;
     for (auto stored = logs_[log].rbegin(); stored != logs_[log].rend(); ++stored) {
       const auto* record = std::get_if<Record>(&stored->value);
-      if (record == nullptr || !record->max_lease) continue;
-      return std::max({own, record->lease.value_or(own), *record->max_lease});
+      if (record != nullptr && record->max_lease) return history_horizon(record, end, own);
     }
-    return kLeaseMax;
+    return history_horizon(nullptr, end, own);
   }
 
   // From the beginning, or as far back as rule 6 asks, at least one record.
   void start_tail(Member& member, std::uint32_t log) {
     std::int64_t from = end(log);
     if (from > 0) {
-      const milliseconds bound = lease_bound(log, member.core->options().lease);
-      const BrokerTime least = logs_[log].back().stamped - bound - kClockError;
+      const BrokerTime least = horizon(log, member.core->options().lease) - kClockError;
       while (from > 0 && logs_[log][static_cast<std::size_t>(from - 1)].stamped >= least) --from;
       from = std::min(from, end(log) - 1);
     }
     if (bytes_.flag() || !believe_broker_time_) from = 0;
     member.reads[log] = true;
     member.next[log] = from;
-    TailStarted event{Log{log}, from, end(log), std::nullopt, from == 0};
-    if (end(log) > 0) event.began = logs_[log].front().stamped;
-    step(member, event);
+    step(member, TailStarted{Log{log}, from, end(log), from == 0});
   }
 
   void read(Member& member, std::uint32_t log, std::uint32_t most) {

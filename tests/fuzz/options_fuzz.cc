@@ -132,11 +132,12 @@ void check_command_line(std::string_view text, const SessionFacts& facts) {
     FUZZ_CHECK(router.slots.value() >= *router.kafka.partitions, "a slot for each");
   }
   FUZZ_CHECK(!router.kafka.topic.empty() && !router.kafka.group.empty(), "not empty");
-  FUZZ_CHECK(options.timeout_or_default().count() > 0, "a bound");
   TimingRequest request = router.timing;
   request.mode = router.mode;
   check_timing(request, facts);
-  FUZZ_CHECK(watcher_timing(request).lease.count() > 0, "a watcher's");
+  const milliseconds lease = watcher_timing(request).lease;
+  FUZZ_CHECK(lease.count() > 0, "a watcher's");
+  FUZZ_CHECK(options.timeout_or_default(lease).count() > 0, "a bound");
   CoreOptions core;
   core.id = ProcessId{1};
   core.mode = router.mode;

@@ -20,7 +20,8 @@ class Subject {
   explicit Subject(Bytes bytes) : bytes_(bytes), options_(options_of(bytes_)),
         core_(*Induction::make(options_)),
         directory_({options_.settings.partitions, options_.settings.logs, options_.lane,
-                    options_.mode, options_.lease}) {
+                    options_.mode, options_.lease, /*watcher=*/false, options_.clock_error,
+                    options_.believe_broker_time}) {
     acquired_.resize(options_.settings.partitions, kNoEpoch);
     leading_.resize(options_.settings.partitions, false);
     next_.resize(options_.settings.logs, 0);
@@ -97,10 +98,9 @@ class Subject {
   std::uint64_t seq() { return bytes_.flag() ? last_seq_ - bytes_.below(8) : bytes_.byte(); }
 
   void start_tail(Log log) {
-    TailStarted event{log, bytes_.below(8), 0, std::nullopt};
+    TailStarted event{log, bytes_.below(8), 0};
     if (bytes_.flag()) event.start = next_[log.value()];
     event.end = event.start + bytes_.below(4);
-    if (bytes_.below(4) == 0) event.began = stamp();
     next_[log.value()] = event.start;
     step(event);
   }

@@ -40,6 +40,8 @@ import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.ElectionNotNeededException;
+import org.apache.kafka.common.errors.PreferredLeaderNotAvailableException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
@@ -165,10 +167,12 @@ public final class KafkaAdmin {
     int partitions = ask.get("partitions").asInt();
     NewTopic topic;
     if (ask.hasNonNull("replicas")) {
-      List<Integer> replicas = new ArrayList<>();
-      ask.get("replicas").forEach(node -> replicas.add(node.asInt()));
+      JsonNode given = ask.get("replicas");
       Map<Integer, List<Integer>> assigned = new HashMap<>();
       for (int i = 0; i < partitions; i++) {
+        List<Integer> replicas = new ArrayList<>();
+        (given.get(0).isArray() ? given.get(i) : given)
+            .forEach(node -> replicas.add(node.asInt()));
         assigned.put(i, replicas);
       }
       topic = new NewTopic(text(ask, "topic"), assigned);
@@ -393,15 +397,26 @@ public final class KafkaAdmin {
         break;
       }
     }
+    // The new leader may not be in sync yet.
+    for (int left = 500;; left--, Thread.sleep(20)) {
+      Throwable failed = electPreferred(where);
+      if (failed == null) {
+        return;
+      }
+      if (left == 0 || !(failed instanceof PreferredLeaderNotAvailableException)) {
+        throw new IllegalStateException(failed);
+      }
+    }
+  }
+
+  /** What kept it from being elected; null: nothing. */
+  private Throwable electPreferred(TopicPartition where) throws Exception {
     try {
-      admin.electLeaders(ElectionType.PREFERRED, Set.of(where)).partitions().get().get(where)
-          .ifPresent(failed -> {
-            if (!failed.getClass().getSimpleName().equals("ElectionNotNeededException")) {
-              throw new IllegalStateException(failed);
-            }
-          });
+      Throwable failed = admin.electLeaders(ElectionType.PREFERRED, Set.of(where)).partitions()
+          .get().get(where).orElse(null);
+      return failed instanceof ElectionNotNeededException ? null : failed;
     } catch (ExecutionException failed) {
-      throw new IllegalStateException(failed.getCause());
+      return failed.getCause();
     }
   }
 }

@@ -43,7 +43,7 @@ def need(tool):
 
 
 @contextlib.contextmanager
-def _made_once(target):
+def made_once(target):
     """Yields a folder to fill, which becomes `target`; None when somebody has made it already.
 
     The lock file is held meanwhile, so the second of two tests waits for the first one's download
@@ -91,7 +91,7 @@ def _pom(dependencies):
 def maven_jars(name, *dependencies):
     """The folder with the jars of these and of all they need, fetched if it is not there yet."""
     target = cache_folder() / name
-    with _made_once(target) as work:
+    with made_once(target) as work:
         if work:
             need("java")
             pom = work / "pom.xml"
@@ -111,7 +111,7 @@ def java_classes(name, jars, *sources):
     """
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     target = cache_folder() / f"{name}-{digest}"
-    with _made_once(target) as work:
+    with made_once(target) as work:
         if work:
             # The compiler's module is in Debian's headless JRE; only its launcher, javac, is
             # not, and with it the meaning of `*` in a class path.

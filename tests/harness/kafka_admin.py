@@ -28,27 +28,28 @@ def _base64(value):
 class KafkaAdmin:
     """Speaks the helper's protocol: a JSON object a line, there and back."""
 
-    def __init__(self, version, bootstrap, log, properties_file=None):
+    def __init__(self, version, bootstrap, log, properties_file, options):
+        """`options` are the JVM's; an archive of classes needs the jars to come first."""
         jars, classes = deps.kafka_jars(version), deps.admin_classes(version)
-        command = [deps.need("java"), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-                   "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp",
-                   f"{classes}:{jars}/*", "KafkaAdmin", bootstrap]
+        command = [deps.need("java"), *options, "-Xmx256m", "-XX:TieredStopAtLevel=1",
+                   "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp",
+                   f"{jars}/*:{classes}", "KafkaAdmin", bootstrap]
         if properties_file:
             command.append(properties_file)
-        self._child = children.spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.child = children.spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=log)
 
     def close(self):
         """Ends the helper."""
-        children.end(self._child, grace=0)
+        children.end(self.child, grace=0)
 
     def call(self, op, timeout=60.0, **arguments):
         """Carries out one operation; an AdminError says what Kafka refused."""
-        self._child.stdin.write(json.dumps({"op": op, **arguments}).encode() + b"\n")
-        self._child.stdin.flush()
-        if not select.select([self._child.stdout], [], [], timeout)[0]:
+        self.child.stdin.write(json.dumps({"op": op, **arguments}).encode() + b"\n")
+        self.child.stdin.flush()
+        if not select.select([self.child.stdout], [], [], timeout)[0]:
             raise TimeoutError(f"admin helper did not answer {op} within {timeout:g} s")
-        line = self._child.stdout.readline()
+        line = self.child.stdout.readline()
         if not line:
             raise RuntimeError(f"admin helper died during {op}: see the broker's log folder")
         answer = json.loads(line)
@@ -64,6 +65,7 @@ class KafkaAdmin:
         """Creates a topic; config names with `_` for `.`. LogAppendTime unless told otherwise.
 
         `replicas`: the brokers that keep each partition, the first leads; chosen by Kafka if None.
+        A list of lists has one for each partition.
         """
         settings = {"message.timestamp.type": "LogAppendTime"}
         settings.update({key.replace("_", "."): str(value) for key, value in config.items()})

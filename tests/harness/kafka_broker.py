@@ -16,7 +16,7 @@ import uuid
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
-from . import children, deps, kafka_config
+from . import children, class_archive, deps, kafka_config
 from .kafka_admin import KafkaAdmin
 
 
@@ -156,11 +156,16 @@ class KafkaBroker:
     def _java(self, heap):
         """C1 only and the serial collector: half the start time, and steady on two busy cores."""
         jars = deps.kafka_jars(self.version)
-        return [deps.need("java"), f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+        return [deps.need("java"), *self._archive_options(), f"-Xmx{heap}",
+                "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
                 "-Dorg.slf4j.simpleLogger.showDateTime=true",
                 "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
                 "-Dorg.slf4j.simpleLogger.showThreadName=false", "-cp", f"{jars}/*"]
+
+    def _archive_options(self):
+        """Made before the first broker of this version on this machine."""
+        return class_archive.use(self.version, lambda file: _Recorder(self.version, file).record())
 
     def _launch(self, node):
         if not node.child or node.child.poll() is not None:
@@ -190,7 +195,8 @@ class KafkaBroker:
             if self.security:
                 properties = self.security.admin_properties(self.folder)
             self._admin_log = open(self.folder / "admin.log", "ab")
-            self._admin = KafkaAdmin(self.version, self.bootstrap, self._admin_log, properties)
+            self._admin = KafkaAdmin(self.version, self.bootstrap, self._admin_log, properties,
+                                     self._archive_options())
         return self._admin
 
     def stop_node(self, node_id, grace=10.0):
@@ -235,3 +241,24 @@ class KafkaBroker:
                 shutil.copy(node.log_path, target / f"broker{node.node_id}.log")
         if (self.folder / "admin.log").exists():
             shutil.copy(self.folder / "admin.log", target)
+
+
+class _Recorder(KafkaBroker):
+    """A broker that writes the archive of its classes when it ends."""
+
+    def __init__(self, version, file):
+        super().__init__(version)
+        self._file = file
+
+    def _archive_options(self):
+        return []
+
+    def _launch(self, node):
+        java, *rest = self._java(self._heap)
+        node.launch([java, f"-XX:ArchiveClassesAtExit={self._file}", "-Xlog:disable", *rest,
+                     "kafka.Kafka", node.properties])
+
+    def record(self):
+        """Starts it and lets it end by itself."""
+        with self:
+            self.stop(grace=60.0)

@@ -8,11 +8,12 @@ from harness.children import wait_until
 
 LOGS = 4
 LEASE = 1000
+INC = 4_000_000_000_000  # later than any clock here, so a claim's inc is the one in it
 
 
 def forged(kind, seq, who, lparts, **more):
     """A record as process `who` would write it in exclusive mode."""
-    return {"v": 2, "t": kind, "lane": 0, "id": f"{who:016x}", "seq": seq, "inc": 5,
+    return {"v": 2, "t": kind, "lane": 0, "id": f"{who:016x}", "seq": seq, "inc": INC,
             "lparts": lparts, "lease_ms": LEASE, "max_ms": LEASE, "by": f"forger-{who}",
             "at": "x:1", "group": "g", "slots": 256, "partitions": 32, "logs": LOGS,
             "hash": "xxh3", "mode": "exclusive", "tags": {}, **more}
@@ -68,9 +69,9 @@ class Audit(case.KafkaCase):
         own, = produce(topic, 0, forged("claim", 3, 1, "1"))  # partition 4
         both, = produce(topic, 0, forged("renewal", 4, 1, {str(claim): "0", str(own): "1"},
                                          leading="0", draining=""))
-        fallen, = produce(topic, 0, forged("claim", 3, 2, "0", inc=4))
+        fallen, = produce(topic, 0, forged("claim", 3, 2, "0", inc=INC - 1))
         low, = produce(topic, 0, forged("renewal", 4, 2, {str(fallen): "0"}, leading="0",
-                                        draining="", inc=4))
+                                        draining="", inc=INC - 1))
         found, _, done = self.audit(topic)
         shown = [(row["finding"], [one["offset"] for one in row["evidence"]]) for row in found]
         self.assertIn(("early_leader", [led, early]), shown, done)

@@ -4,9 +4,11 @@
 Every slot is led again after each; as few as possible moved; and but for the kills, whose
 successors must wait for the session, there is no instant at which anything was led by nobody.
 """
+from pathlib import Path
+
 import case
 from case import boot_now
-from harness import checker
+from harness import checker, class_archive
 
 PARTITIONS = 32
 
@@ -45,6 +47,12 @@ class Life(case.KafkaCase):
             state = self.step(fleet, f"{turn}: a third again", state)
         self.assert_clean(fleet, since, boot_now())
 
+    def test_brokers_start_from_the_archive_of_classes(self):
+        """The JVM says nothing where it cannot use it: all tests would start slowly."""
+        archive = str(class_archive.path(self.kafka.version))
+        for process in (self.kafka.nodes[0].child, self.kafka.admin.child):
+            self.assertIn(archive, Path(f"/proc/{process.pid}/maps").read_text())
+
     def test_the_last_one_leaves_at_once(self):
         """The group tells it that there is nobody to hand over to, so it does not drain in vain."""
         fleet = self.fleet(PARTITIONS, drain_timeout="30s")
@@ -54,6 +62,16 @@ class Life(case.KafkaCase):
         self.assertEqual(leaver.wait_exit(60), 0, leaver.error_tail())
         self.note(f"left after {boot_now() - began:.2f} s")
         self.assertLess(boot_now() - began, 15)
+        self.assert_clean(fleet)
+
+    def test_all_leave_at_once(self):
+        """None waits for what the others, which leave as well, cannot take over."""
+        fleet = self.fleet(PARTITIONS, drain_timeout="10m")
+        self.start_rested(fleet, 3)
+        for owner in fleet.owners:
+            owner.leave()
+        for owner in fleet.owners:
+            self.assertEqual(owner.wait_exit(60), 0, owner.error_tail())
         self.assert_clean(fleet)
 
     def test_route_and_watch_say_the_same_as_the_logs(self):

@@ -10,6 +10,7 @@ from harness.kafka_admin import AdminError
 LOGS = 4
 BURST_MS = 200
 BURST_MOST = 10
+HANG = 60.0  # so much later than announced a leave hangs, however busy the machine is
 
 
 class Outage(case.KafkaCase):
@@ -79,6 +80,26 @@ class Outage(case.KafkaCase):
         self.note(f"log {log}: renewals in the first {BURST_MS} ms by process: {burst}")
         for count in burst.values():
             self.assertLessEqual(count, BURST_MOST, f"a flood in log {log}: {burst}")
+
+    def test_planned_leave_without_a_broker(self):
+        """It ends by itself, though nothing can be handed over or left. How soon is asked where no
+        machine can be slow: tests/unit/router/engine_close_test.cc."""
+        bound = 6.0
+        fleet = self.fleet(drain_timeout=f"{bound:g}s")
+        self.start_rested(fleet, 2)
+        self.kafka.stop(grace=0)
+        self.addCleanup(self.kafka.start)
+        began = {}
+        first, second = fleet.owners
+        began[first] = first.leave()  # with leases that run
+        wait_until(lambda: fleet.refresh() or not second.leading, 30, "leases that have ended")
+        began[second] = second.leave()
+        wait_until(lambda: not any([owner.running() for owner in fleet.owners]), bound + HANG,
+                   lambda: f"both left\n{first.error_tail()}{second.error_tail()}")
+        for owner in fleet.owners:
+            self.assertEqual(owner.wait_exit(), 0, owner.error_tail())
+            self.assertIn("leaving, within 6", owner.error_tail(10_000))
+            self.note(f"{owner.key}: left after {owner.life.ended - began[owner]:.2f} s")
 
     def test_topic_deleted_and_made_again(self):
         """Nobody leads what is gone; when it is back it is led with greater epochs."""

@@ -43,6 +43,11 @@ TEST(LeaderAndFollowers, reads_the_history_before_it_joins_and_claims) {
   EXPECT_TRUE(ready.subscribe);
   EXPECT_TRUE(ready.writes.empty()) << "claims only what the group assigns";
   core.step(GroupAssigned{PartitionRanges::of({kP0})}, scene.now());
+  EXPECT_EQ(core.take_ready().writes.size(), 0u) << "who led may live yet";
+  for (int i = 0; i < 12; ++i) {
+    scene.run(250ms);
+    core.step(LogPosition{Log{0}, end}, scene.now());
+  }
   EXPECT_EQ(core.take_ready().writes.size(), 1u);
 }
 

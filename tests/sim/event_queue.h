@@ -33,6 +33,7 @@ enum class Happening : std::uint8_t {
   group_joined,    ///< it is told that it is a member
   expedite_due,    ///< its heartbeat is sent early
   announce,        ///< a rebalance event is next
+  hang_limit,      ///< its client has waited for it for long enough
   close_now,       ///< whether or not successors lead
   start_process,
   beat_lands,      ///< `broadcast`: a: partition, b: when its writer gives up

@@ -99,6 +99,7 @@ struct Node {
   std::int64_t drift_ppm = 0;
   Time paused_until = 0;
   Time stop_inside_until = 0;  ///< of the next step
+  Time client_until = 0;       ///< while its executor hangs: until when its client runs on
   std::optional<UnfinishedStep> unfinished;
   LocalTime armed_for = kNever;
   LocalTime last_now;  ///< of the last event

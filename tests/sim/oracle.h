@@ -60,6 +60,11 @@ class Oracle {
     node_until_[node] = std::max(node_until_[node], until);
     wrong(until);
   }
+  /// The same, but others must lead what it led as soon as if all were well after `limit`.
+  void hangs(std::uint8_t node, Time until, Time limit) {
+    node_until_[node] = std::max(node_until_[node], until);
+    wrong(limit);
+  }
   void disturb_log(std::uint32_t log, Time until) {
     log_until_[log] = std::max(log_until_[log], until);
     wrong(until);

@@ -53,7 +53,8 @@ constexpr Fault kOfBroadcast[] = {
     Fault::cut_one_way,   Fault::cut_full,          Fault::crash,            Fault::leave,
     Fault::short_leave,   Fault::leader_change,     Fault::broker_clock_step, Fault::reshuffle,
     Fault::coordinator_down, Fault::late_timer,     Fault::slow_barrier,     Fault::slow_network,
-    Fault::drift,         Fault::wide_skew,         Fault::leader_flip,      Fault::two_lanes};
+    Fault::drift,         Fault::wide_skew,         Fault::leader_flip,      Fault::two_lanes,
+    Fault::hang};
 /// Where only the grace is left to protect: nothing else than what is planned goes wrong.
 constexpr Fault kOfGrace[] = {Fault::crash, Fault::leave, Fault::leader_flip, Fault::wide_skew,
                               Fault::drift, Fault::late_timer};

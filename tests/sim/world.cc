@@ -156,11 +156,14 @@ void World::handle_for(Node& node, const Planned& event) {
   if (event.what == Happening::store_lands) return store_lands(node, event);
   if (!node.alive || event.life != node.life) return;
   if (event.what == Happening::reread_lands) return reread_lands(node, event.a);
+  if (event.what == Happening::hang_limit && node.paused_until <= now_) return;
   if (node.paused_until > now_) {
+    if (node.client_until != 0 && client_handles(node, event)) return;
     Planned waiting = event;
     waiting.at = node.paused_until;
     return queue_.put_back(waiting);
   }
+  node.client_until = 0;
   if (node.unfinished) finish_step(node);
   if (!node.alive || event.life != node.life) return;
   const bool of_reader = event.what == Happening::fetch || event.what == Happening::tail_probe ||
@@ -222,7 +225,7 @@ void World::start_process(Node& node) {
   oracle_.starts(node.index, now_);
   node.started_at = now_;
   node.armed_for = kNever;
-  node.paused_until = node.stop_inside_until = 0;
+  node.paused_until = node.stop_inside_until = node.client_until = 0;
   node.unfinished.reset();
   node.readers = {};
   node.member = {};
@@ -252,8 +255,9 @@ void World::start_process(Node& node) {
   node.lease = core.lease;
   node.core = make_core(core);
   if (!node.core) return;
-  node.directory.emplace(
-      DirectoryOptions{plan_.partitions, plan_.logs, Lane{node.lane}, core.mode, core.lease});
+  node.directory.emplace(DirectoryOptions{plan_.partitions, plan_.logs, Lane{node.lane}, core.mode,
+                                          core.lease, /*watcher=*/false, core.clock_error,
+                                          core.believe_broker_time});
   node.view = std::make_unique<RouteView>(Peer{node.id, core.process}, node.core->leases(),
                                           plan_.logs);
   tell(node, "starts as " + to_string(node.id));

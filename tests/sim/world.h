@@ -137,6 +137,8 @@ class World {
   void strike(Fault fault);
   void strike_node(Fault fault, Node& node, Random& random);
   void pause(Node& node, Time over);
+  void hang(Node& node, Time over);
+  [[nodiscard]] bool client_handles(Node& node, const Planned& event);
   void strike_log(Fault fault, std::uint32_t log, Random& random);
   void strike_group(Fault fault, Random& random);
   void make_topic_again(Random& random);

@@ -12,12 +12,14 @@ bool strikes_by_itself(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::retention) ||
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
          fault == Fault::slow_network || fault == Fault::leader_flip ||
-         fault == Fault::stopped_in_step || fault == Fault::unclean_leader;
+         fault == Fault::stopped_in_step || fault == Fault::unclean_leader ||
+         fault == Fault::hang;
 }
 
 bool is_of_node(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::short_leave) ||
-         fault == Fault::tail_replaced || fault == Fault::stopped_in_step;
+         fault == Fault::tail_replaced || fault == Fault::stopped_in_step ||
+         fault == Fault::hang;
 }
 
 bool is_of_group(Fault fault) {
@@ -87,6 +89,11 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     node.links[kCoordinator].back_until = random.percent(50) ? over : now_;
     return oracle_.disturb_group(over);
   }
+  // Who would lead in its place may hang.
+  for (const Node& other : nodes_) {
+    if (other.client_until != 0) oracle_.wrong(other.paused_until);
+  }
+  if (fault == Fault::hang) return hang(node, over);
   if (fault != Fault::leave) oracle_.disturb_node(node.index, over);
   switch (fault) {
     case Fault::pause:
@@ -128,6 +135,50 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     default:
       return;
   }
+}
+
+// Where all others run, somebody else leads soon after the limit, however long it hangs.
+void World::hang(Node& node, Time over) {
+  const Time limit = now_ + plan_.timing.hang_limit.count() * kMs;
+  const bool only_one = std::all_of(nodes_.begin(), nodes_.end(), [&](const Node& other) {
+    return other.index == node.index || other.lane != node.lane ||
+           (other.alive && !other.closing && other.paused_until <= now_);
+  });
+  oracle_.hangs(node.index, over, only_one ? std::min(over, limit) : over);
+  node.paused_until = over;
+  node.client_until = limit;
+  plan_for(node, limit, Happening::hang_limit);
+}
+
+// librdkafka's own threads serve the group, but what an application must hear waits for it.
+bool World::client_handles(Node& node, const Planned& event) {
+  if (event.what == Happening::hang_limit) {
+    // Classic leaves by itself. With the consumer protocol the leave waits, too, and the
+    // coordinator hears no more heartbeats.
+    const bool leaves = plan_.assigning != Assigning::consumer && node.member.id != 0;
+    if (!leaves) return true;
+    ask(node, {GroupRequest::Kind::leave, node.member.id, 0, node.member.membership});
+    node.member.answered = 0;  // it knows that its session is over
+    return true;
+  }
+  if (node.client_until <= now_) return false;
+  if (event.what == Happening::heartbeat_due) {
+    if (node.member.beat == event.b) heartbeat(node);
+    return true;
+  }
+  if (event.what != Happening::group_reply) return false;
+  const GroupReply& reply = replies_[event.a];
+  Membership& m = node.member;
+  if (reply.kind == GroupReply::Kind::nothing) {
+    on_reply(node, reply);
+    return true;
+  }
+  const bool repeated = reply.kind == GroupReply::Kind::assignment && reply.member == m.id &&
+                        plan_.assigning == Assigning::consumer;
+  if (!repeated || reply.membership != m.membership) return false;
+  if (m.asking) m.answered = m.asked_first;
+  m.asking = false;
+  return true;
 }
 
 void World::pause(Node& node, Time over) {

@@ -193,20 +193,16 @@ void World::probe(Node& node, std::uint32_t log) {
   plan_for(node, now_ + latency(node), Happening::tail_begin, log, reader.version, l.end());
 }
 
-// Rule 6: the first offset stamped >= b(last record) - T* - e, at least one record back.
+// Rule 6: the first offset stamped >= the horizon - e, at least one record back.
 std::int64_t World::start_of_reading(Node& node, const TopicLog& log) const {
   if (plan_.has(Fault::no_broker_time)) return log.low;
   std::int64_t last = log.end() - 1;
   while (last >= log.low && log.records[static_cast<std::size_t>(last)].value == nullptr) --last;
   if (last < log.low) return log.low;
   const auto record_at = [&](std::int64_t i) { return log.records[static_cast<std::size_t>(i)]; };
-  milliseconds bound = kLeaseMax;  // unless the last record says T*
-  const auto* record = std::get_if<Record>(record_at(last).value);
-  if (record != nullptr && record->max_lease) {
-    const milliseconds own = node.lease;
-    bound = std::max({own, record->lease.value_or(own), *record->max_lease});
-  }
-  const BrokerTime horizon = record_at(last).stamped - bound - plan_.timing.clock_error;
+  const BrokerTime horizon = history_horizon(std::get_if<Record>(record_at(last).value),
+                                             record_at(last).stamped, node.lease) -
+                             plan_.timing.clock_error;
   if (!plan_.exact_tail) {
     std::int64_t span = kFirstSpan;
     for (;; span *= 8) {
@@ -239,13 +235,7 @@ void World::begin_reading(Node& node, const Planned& event) {
   }
   reader.running = true;
   reader.answered_at = now_;
-  TailStarted started{Log{log}, reader.next, event.c, std::nullopt};
-  started.from_beginning = reader.next <= l.low;
-  if (l.low == 0 && !started.from_beginning) {
-    const auto first = std::find_if(l.records.begin(), l.records.end(),
-                                    [](const Stored& one) { return one.value != nullptr; });
-    if (first != l.records.end()) started.began = first->stamped;
-  }
+  const TailStarted started{Log{log}, reader.next, event.c, reader.next <= l.low};
   if (plan_.request.trace) {
     tell(node, "reads log " + std::to_string(log) + " from " + std::to_string(started.start) +
                    ", it ends at " + std::to_string(started.end));

@@ -167,8 +167,7 @@ void World::store_lands(const Node& node, const Planned& event) {
   }
   const bool leads = node.life == event.life && oracle_.led(node.index, write.part, now_) &&
                      oracle_.ownership(write.part, node.index) == write.ownership;
-  // A log that lost acknowledged records may have lost all that told of the greatest inc.
-  const bool in_the_end = now_ > recovered_by_ && !loses_records();
+  const bool in_the_end = now_ > recovered_by_;
   const bool one_leads = plan_.exclusive() && !plan_.beyond_claimed();
   const bool alone = one_leads ? !late : in_the_end;
   if (leads && alone && !taken) {

@@ -125,6 +125,16 @@ TEST(AdminServer, tells_health_and_readiness) {
   EXPECT_EQ(answer.status, 503u);
   EXPECT_NE(answer.json().at("error").as_string().find("99"), std::string::npos);
   EXPECT_EQ(client.get("/readyz").status, 503u);
+  const auto gave_up = [&] {
+    const std::string text = client.get("/metrics").body;
+    const std::size_t at = text.find("\nneliroute_gave_up{");
+    return at != std::string::npos && text[text.find('\n', at + 1) - 1] == '1';
+  };
+  EXPECT_TRUE(gave_up());
+  rig.append(0, writer(1).leads(20, "0"));  // its settings are the ones here after all
+  EXPECT_EQ(client.get("/healthz").status, 200u);
+  EXPECT_EQ(client.get("/readyz").status, 200u);
+  EXPECT_TRUE(rig.run_until([&] { return !gave_up(); })) << "one text serves for a moment";
 }
 
 TEST(AdminServer, describes_itself) {

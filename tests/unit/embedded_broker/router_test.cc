@@ -5,13 +5,17 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "neli_core/kafka/embedded_broker.h"
 #include "router/router.h"
 #include "router/watcher.h"
+#include "tests/unit/embedded_broker/clients.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000
@@ -128,6 +132,80 @@ TEST_F(RouterOnBroker, AWatcherSeesTheOwner) {
   std::promise<void> closed;
   (*watcher)->close([&] { closed.set_value(); });
   ASSERT_EQ(closed.get_future().wait_for(kPatience), std::future_status::ready);
+}
+
+TEST_F(RouterOnBroker, AWatchersLeaseIsTheOwners) {
+  IoThread io;
+  auto router = leading(io.executor());
+  ASSERT_NE(router, nullptr);
+  RouterOptions other = options();
+  other.timing.profile = Profile::steady;
+  auto watcher = Watcher::open(io.executor(), other);
+  ASSERT_TRUE(watcher.has_value()) << watcher.error().message();
+  ASSERT_NE((*watcher)->lease(), router->timing().lease);
+  std::promise<boost::system::error_code> known;
+  (*watcher)->async_ready([&](auto error) { known.set_value(error); });
+  auto waited = known.get_future();
+  ASSERT_EQ(waited.wait_for(kPatience), std::future_status::ready);
+  EXPECT_FALSE(waited.get());
+  EXPECT_EQ((*watcher)->lease(), router->timing().lease);
+}
+
+// Who makes a topic here is a client that asks for it and may: a producer.
+struct LateTopic {
+  explicit LateTopic(std::string name) : topic(std::move(name)) {}
+  std::function<void(const Notice&)> log() {
+    return [this](const Notice& notice) {
+      if (notice.text.find("topic " + topic + " is not there yet") == 0) waits.set_value();
+    };
+  }
+  std::string topic;
+  std::promise<void> waits;
+};
+
+TEST_F(RouterOnBroker, AWatcherWaitsForItsTopicWithinTheTimeoutOrForEver) {
+  for (const bool for_ever : {false, true}) {
+    IoThread io;
+    LateTopic late(for_ever ? "later" : "soon");
+    RouterOptions wanted = options();
+    wanted.kafka.topic = late.topic;
+    wanted.log = late.log();
+    if (for_ever) {
+      wanted.kafka.missing_topic = MissingTopic::wait_for_ever;
+      wanted.kafka.timeout = 2s;
+    } else {
+      wanted.kafka.timeout = kPatience;
+    }
+    const LocalTime began = boot_now();
+    auto opening =
+        std::async(std::launch::async, [&] { return Watcher::open(io.executor(), wanted); });
+    ASSERT_EQ(late.waits.get_future().wait_for(kPatience), std::future_status::ready);
+    // Until the timeout is over, in which nothing can be waited for but that.
+    if (for_ever) opening.wait_until(std::chrono::steady_clock::now() +
+                                     (later(began, wanted.kafka.timeout + 500ms) - boot_now()));
+    produce(broker_->address(), late.topic, 0, {"made"});
+    auto watcher = opening.get();
+    ASSERT_TRUE(watcher.has_value()) << watcher.error().message();
+    EXPECT_EQ((*watcher)->settings().partitions, 4u);
+  }
+}
+
+TEST_F(RouterOnBroker, AWatcherWhoseTopicNeverComesSaysWhatToDo) {
+  for (const MissingTopic missing : {MissingTopic::fail, MissingTopic::wait_for_timeout}) {
+    IoThread io;
+    RouterOptions wanted = options();
+    wanted.kafka.topic = "never";
+    wanted.kafka.missing_topic = missing;
+    wanted.kafka.timeout = missing == MissingTopic::fail ? milliseconds{kPatience} : 1500ms;
+    auto watcher = Watcher::open(io.executor(), wanted);
+    ASSERT_FALSE(watcher.has_value());
+    EXPECT_EQ(watcher.error().code(), Errc::topic_unfit);
+    for (const char* words : {"topic never does not exist", "start an owner", "--wait"}) {
+      EXPECT_NE(watcher.error().message().find(words), std::string::npos)
+          << watcher.error().message();
+    }
+    EXPECT_EQ(lines_, missing == MissingTopic::fail ? 0 : 1) << "that it waits";
+  }
 }
 
 }  // namespace

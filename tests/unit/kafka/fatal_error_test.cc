@@ -3,14 +3,20 @@
 #include <librdkafka/rdkafka.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <chrono>
+#include <functional>
+#include <future>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "neli_core/kafka/clock.h"
 #include "neli_core/kafka/embedded_broker.h"
 #include "neli_core/kafka/group_member.h"
 #include "neli_core/kafka/record_writer.h"
 #include "tests/unit/embedded_broker/io_thread.h"
+#include "tests/unit/kafka/librdkafka_calls.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
 
@@ -69,6 +75,23 @@ class FatalErrorTest : public testing::Test {
   std::shared_ptr<QueueWakeup> wakeup_ = std::make_shared<QueueWakeup>(io_.get_executor());
 };
 
+/// The broker takes what it is sent, as far as there is room, and answers nothing.
+class Silence {
+ public:
+  explicit Silence(IoThread& broker) {
+    boost::asio::post(broker.executor(), [over = over_.get_future().share()] { over.wait(); });
+  }
+  ~Silence() { over_.set_value(); }
+
+ private:
+  std::promise<void> over_;
+};
+
+/// Every log answered then.
+RecordWriter::HeardOf heard_at(LocalTime at) {
+  return [at](Log) { return at; };
+}
+
 /// A writer, what it answered for each record, and how often its client was replaced.
 struct NotedWriter {
   NotedWriter(const ClientSettings& settings, QueueWakeup& wakeup)
@@ -81,6 +104,24 @@ struct NotedWriter {
   std::map<std::uint64_t, std::vector<rd_kafka_resp_err_t>> answers;
   int replaced = 0;
   RecordWriter writer;
+};
+
+/// A member, and what it was told.
+struct NotedMember {
+  NotedMember(const ClientSettings& settings, QueueWakeup& wakeup)
+      : member(
+            settings, wakeup,
+            [this](const Event& event) {
+              if (const auto* given = std::get_if<GroupAssigned>(&event)) {
+                assigned.push_back(given->partitions.to_string());
+              }
+              if (const auto* taken = std::get_if<GroupRevoked>(&event)) revoked.push_back(*taken);
+            },
+            [this](const Notice& notice) { notices.push_back(notice); }) {}
+  std::vector<std::string> assigned;
+  std::vector<GroupRevoked> revoked;
+  std::vector<Notice> notices;
+  GroupMember member;
 };
 
 TEST_F(FatalErrorTest, AWriterGoesOnWithANewClientAndAnswersForTheOldOne) {
@@ -121,7 +162,7 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
   ASSERT_TRUE(writer.open().has_value());
   writer.warm_up();
   const auto in_long = [] { return later(boot_now(), seconds{10}); };
-  EXPECT_FALSE(writer.rescue_if_due(in_long(), in_long())) << "it tried nothing";
+  EXPECT_FALSE(writer.rescue_if_due(in_long(), heard_at(in_long()))) << "it tried nothing";
 
   const std::uint16_t port = broker_->port();
   close_broker();
@@ -129,11 +170,13 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
   ASSERT_TRUE(serve_until(writer, [&] { return answers.contains(1); }));
   EXPECT_EQ(answers[1], std::vector{RD_KAFKA_RESP_ERR__MSG_TIMED_OUT});
   writer.write({Log{0}, 2, "two"});
-  EXPECT_FALSE(writer.rescue_if_due(boot_now(), boot_now())) << "not at the first failure";
-  EXPECT_TRUE(writer.rescue_if_due(in_long(), in_long()));
+  EXPECT_FALSE(writer.rescue_if_due(boot_now(), heard_at(boot_now())))
+      << "not at the first failure";
+  EXPECT_TRUE(writer.rescue_if_due(in_long(), heard_at(in_long())));
   EXPECT_EQ(noted.replaced, 1);
   EXPECT_EQ(answers[2], std::vector{RD_KAFKA_RESP_ERR__PURGE_INFLIGHT});
-  EXPECT_FALSE(writer.rescue_if_due(in_long(), in_long())) << "the next one has time, and more";
+  EXPECT_FALSE(writer.rescue_if_due(in_long(), heard_at(in_long())))
+      << "the next one has time, and more";
 
   open_broker(port);
   std::uint64_t seq = 2;
@@ -142,7 +185,7 @@ TEST_F(FatalErrorTest, AWriterThatStoresNothingForLongGoesOnWithANewClient) {
     return answers.contains(seq - 1) &&
            answers[seq - 1] == std::vector{RD_KAFKA_RESP_ERR_NO_ERROR};
   }));
-  EXPECT_FALSE(writer.rescue_if_due(in_long(), in_long())) << "it stores again";
+  EXPECT_FALSE(writer.rescue_if_due(in_long(), heard_at(in_long()))) << "it stores again";
 }
 
 // As when no thread can be had: librdkafka makes no client then.
@@ -166,11 +209,11 @@ TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientStoresNothingAndTriesAgainMoreA
   EXPECT_NE(answers[2][0], RD_KAFKA_RESP_ERR_NO_ERROR) << "nobody can have stored it";
 
   LocalTime now = boot_now();
-  EXPECT_FALSE(writer.rescue_if_due(now, now)) << "not at once";
+  EXPECT_FALSE(writer.rescue_if_due(now, heard_at(now))) << "not at once";
   const LocalTime end = later(now, seconds{60});
   std::vector<std::string> told;
   for (; now < end; now = later(now, RecordWriter::kOpenAgain / 2)) {
-    if (const auto notice = writer.rescue_if_due(now, now)) told.push_back(notice->text);
+    if (const auto notice = writer.rescue_if_due(now, heard_at(now))) told.push_back(notice->text);
   }
   ASSERT_EQ(told.size(), 1U) << "once";
   EXPECT_NE(told[0].find("nothing can be written"), std::string::npos) << told[0];
@@ -180,7 +223,7 @@ TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientStoresNothingAndTriesAgainMoreA
   const LocalTime mended = now;
   while (writer.handle() == nullptr && now < later(mended, seconds{120})) {
     now = later(now, RecordWriter::kOpenAgain);
-    if (const auto notice = writer.rescue_if_due(now, now)) told.push_back(notice->text);
+    if (const auto notice = writer.rescue_if_due(now, heard_at(now))) told.push_back(notice->text);
   }
   EXPECT_GT(now - mended, seconds{1}) << "the more often it failed, the rarer it is tried";
   ASSERT_NE(writer.handle(), nullptr);
@@ -215,7 +258,7 @@ TEST_F(FatalErrorTest, AnIdleWriterIsReplacedOnceAtMost) {
   LocalTime now = boot_now();
   for (int minute = 0; minute < 30; ++minute) {
     now = later(now, seconds{61});
-    static_cast<void>(noted.writer.rescue_if_due(now, now));
+    static_cast<void>(noted.writer.rescue_if_due(now, heard_at(now)));
   }
   EXPECT_LE(noted.replaced, 1);
 }
@@ -233,21 +276,20 @@ TEST_F(FatalErrorTest, AWriterIsNotReplacedWhileTheBrokersAreAway) {
   ASSERT_TRUE(serve_until(writer, [&] { return failed; }));
   const LocalTime begin = boot_now();
   const LocalTime back = later(begin, seconds{60});
-  EXPECT_FALSE(writer.rescue_if_due(back, begin)) << "nothing was heard for a minute";
-  EXPECT_FALSE(writer.rescue_if_due(later(back, seconds{4}), later(back, seconds{4})));
-  EXPECT_TRUE(writer.rescue_if_due(later(back, seconds{6}), later(back, seconds{6})));
+  writer.write({Log{0}, 2, "two"});
+  EXPECT_FALSE(writer.rescue_if_due(back, heard_at(begin))) << "nothing was heard for a minute";
+  EXPECT_FALSE(writer.rescue_if_due(later(back, seconds{4}), heard_at(later(back, seconds{4}))));
+  EXPECT_TRUE(writer.rescue_if_due(later(back, seconds{6}), heard_at(later(back, seconds{6}))));
 }
 
 TEST_F(FatalErrorTest, AMemberLosesWhatItHadAndJoinsAgainAfterAPause) {
-  std::vector<GroupAssigned> assigned;
-  std::vector<GroupRevoked> revoked;
-  GroupMember member(settings(), *wakeup_, [&](const Event& event) {
-    if (const auto* given = std::get_if<GroupAssigned>(&event)) assigned.push_back(*given);
-    if (const auto* taken = std::get_if<GroupRevoked>(&event)) revoked.push_back(*taken);
-  });
+  NotedMember noted(settings(), *wakeup_);
+  auto& assigned = noted.assigned;
+  auto& revoked = noted.revoked;
+  GroupMember& member = noted.member;
   ASSERT_TRUE(member.join().has_value());
   ASSERT_TRUE(serve_until(member, [&] { return !assigned.empty(); }));
-  EXPECT_EQ(assigned[0].partitions.to_string(), "0-3");
+  EXPECT_EQ(assigned[0], "0-3");
   member.finish();
 
   ASSERT_EQ(rd_kafka_test_fatal_error(member.handle(), RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID,
@@ -263,8 +305,104 @@ TEST_F(FatalErrorTest, AMemberLosesWhatItHadAndJoinsAgainAfterAPause) {
   EXPECT_TRUE(member.gone()) << "not in a loop";
   member.rejoin_if_due(later(boot_now(), seconds{1}));
   ASSERT_TRUE(serve_until(member, [&] { return assigned.size() > 1; }));
-  EXPECT_EQ(assigned[1].partitions.to_string(), "0-3");
+  EXPECT_EQ(assigned[1], "0-3");
   EXPECT_EQ(revoked.size(), 1U);
+}
+
+// librdkafka and the group would wait for the answer for ever.
+TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
+  int calls = 0;
+  librdkafka_calls::Watching watching;
+  watching.assign = [&] {
+    return ++calls == 1 ? RD_KAFKA_RESP_ERR__STATE : RD_KAFKA_RESP_ERR_NO_ERROR;
+  };
+  const librdkafka_calls::Watch watch(std::move(watching));
+  NotedMember noted(settings(), *wakeup_);
+  auto& assigned = noted.assigned;
+  auto& revoked = noted.revoked;
+  GroupMember& member = noted.member;
+  ASSERT_TRUE(member.join().has_value());
+  ASSERT_TRUE(serve_until(member, [&] { return !assigned.empty(); }));
+  member.finish();
+  EXPECT_TRUE(revoked.empty()) << "never from inside the call that answers an event";
+  member.announce_next();
+  ASSERT_EQ(revoked.size(), 1U);
+  EXPECT_EQ(revoked[0].partitions.to_string(), "0-3");
+  EXPECT_TRUE(revoked[0].lost);
+  ASSERT_EQ(noted.notices.size(), 1U);
+  EXPECT_THAT(noted.notices[0].text, testing::HasSubstr("_STATE"));
+  EXPECT_TRUE(member.gone());
+  member.finish();
+
+  EXPECT_FALSE(member.rejoin_if_due(boot_now())) << "not in a loop";
+  EXPECT_TRUE(member.rejoin_if_due(later(boot_now(), seconds{1})));
+  ASSERT_TRUE(serve_until(member, [&] { return assigned.size() > 1; }));
+  EXPECT_EQ(assigned[1], "0-3");
+  member.finish();
+  member.announce_next();
+  EXPECT_EQ(revoked.size(), 1U);
+  EXPECT_EQ(calls, 2);
+}
+
+// What its other clients saw is no business of the member's: it is told when, and for how long.
+TEST_F(FatalErrorTest, AMemberThatWithdrawsLeavesAndJoinsAgainAfterThePause) {
+  NotedMember noted(settings(), *wakeup_);
+  auto& assigned = noted.assigned;
+  auto& revoked = noted.revoked;
+  GroupMember& member = noted.member;
+  ASSERT_TRUE(member.join().has_value());
+  ASSERT_TRUE(serve_until(member, [&] { return !assigned.empty(); }));
+  member.finish();
+  const LocalTime before = boot_now();
+  member.withdraw(seconds{30});
+  ASSERT_EQ(revoked.size(), 1U);
+  EXPECT_EQ(revoked[0].partitions.to_string(), "0-3");
+  EXPECT_FALSE(revoked[0].lost) << "it hands over";
+  member.finish();
+  ASSERT_TRUE(serve_until(member, [&] { return member.gone(); }));
+  EXPECT_FALSE(member.rejoin_if_due(later(before, seconds{29})));
+  EXPECT_EQ(member.handle(), nullptr) << "nothing of the old one is kept";
+  EXPECT_TRUE(member.rejoin_if_due(later(boot_now(), seconds{30})));
+  ASSERT_TRUE(serve_until(member, [&] { return assigned.size() > 1; }));
+  EXPECT_EQ(assigned[1], "0-3");
+  member.finish();
+
+  member.withdraw(seconds{30});
+  member.leave();  // for good
+  ASSERT_TRUE(serve_until(member, [&] { return member.gone(); }));
+  EXPECT_FALSE(member.rejoin_if_due(later(boot_now(), seconds{60})));
+}
+
+bool holds_nothing(const GroupMember& member) {
+  rd_kafka_topic_partition_list_t* held = nullptr;
+  if (rd_kafka_assignment(member.handle(), &held) != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
+  return rdkafka::TopicPartitionsPtr{held}->cnt == 0;
+}
+
+TEST_F(FatalErrorTest, AMemberThatWithdrawsUnansweredJoinsAgainAsAnotherFiveSecondsAfterThePause) {
+  NotedMember noted(settings(), *wakeup_);
+  GroupMember& member = noted.member;
+  ASSERT_TRUE(member.join().has_value());
+  ASSERT_TRUE(serve_until(member, [&] { return !noted.assigned.empty(); }));
+  member.finish();
+  // The mock names members by their address, which another one may get.
+  const std::string client = rd_kafka_name(member.handle());
+  {
+    const Silence silence(broker_io_);
+    const LocalTime before = boot_now();
+    member.withdraw(seconds{30});
+    const LocalTime after = boot_now();
+    member.finish();
+    ASSERT_TRUE(serve_until(member, [&] { return holds_nothing(member); }));
+    EXPECT_FALSE(member.rejoin_if_due(later(before, seconds{35} - milliseconds{1})));
+    ASSERT_NE(member.handle(), nullptr);
+    EXPECT_FALSE(member.gone()) << "it has not heard that it left";
+    EXPECT_TRUE(member.rejoin_if_due(later(after, seconds{35})));
+  }
+  ASSERT_TRUE(serve_until(member, [&] { return noted.assigned.size() > 1; }));
+  EXPECT_EQ(noted.assigned[1], "0-3");
+  EXPECT_NE(rd_kafka_name(member.handle()), client);
+  EXPECT_EQ(noted.revoked.size(), 1U) << "of another one's end it is told nothing";
 }
 
 }  // namespace

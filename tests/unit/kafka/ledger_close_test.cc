@@ -68,7 +68,7 @@ void bring_beyond_steady(LedgerRig& rig, State state) {
   }
   if (state == State::members_being_counted) {
     rig.on_ledger([](KafkaLedger& ledger) {
-      ledger.count_members([](std::optional<std::size_t>) {});
+      ledger.count_others([](std::optional<std::size_t>) {});
     });
   }
   if (state == State::broker_gone || state == State::broker_gone_with_a_write) rig.close_broker();

@@ -10,13 +10,15 @@
 namespace neliroute {
 namespace {
 
-std::string record(std::uint64_t seq, milliseconds lease) {
+std::string record(std::uint64_t seq, milliseconds lease,
+                   std::optional<BrokerTime> read_until = std::nullopt) {
   Record record;
   record.id = LedgerRig::id();
   record.seq = seq;
   record.parts = LogParts::of({Partition{0}}, 1);
   record.lease = lease;
   record.max_lease = record.lease;
+  record.read_until = read_until.value_or(BrokerTime{milliseconds{kIncMax}});
   return encode_record(record);
 }
 
@@ -136,8 +138,9 @@ void LedgerRig::on_ledger(const std::function<void(KafkaLedger&)>& work) {
   });
 }
 
-void LedgerRig::write(Log log, std::uint64_t seq, milliseconds lease) {
-  on_ledger([&](KafkaLedger& ledger) { ledger.write({log, seq, record(seq, lease)}); });
+void LedgerRig::write(Log log, std::uint64_t seq, milliseconds lease,
+                      std::optional<BrokerTime> read_until) {
+  on_ledger([&](KafkaLedger& ledger) { ledger.write({log, seq, record(seq, lease, read_until)}); });
 }
 
 void LedgerRig::start_and_read() {

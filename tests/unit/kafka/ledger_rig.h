@@ -80,7 +80,9 @@ class LedgerRig {
   void answer_rebalances();
 
   /// A claim that says this lease, and that it knows none longer.
-  void write(Log log, std::uint64_t seq, milliseconds lease = milliseconds{2000});
+  /// `read_until`: of its log, as the record says; no value: all.
+  void write(Log log, std::uint64_t seq, milliseconds lease = milliseconds{2000},
+             std::optional<BrokerTime> read_until = std::nullopt);
   /// Starts, and waits until every log is read.
   void start_and_read();
   /// And joins, and waits until all is assigned; `finish`: lets it proceed.

@@ -189,13 +189,14 @@ TEST_F(LedgerTest, AWatcherStartsAtTheEndAndReadsOn) {
   EXPECT_TRUE(watcher.wait([](const Seen& seen) { return seen.closed; }));
 }
 
-// Rule 6's horizon is far below the log's length here; the first record is read for its date alone.
-TEST_F(LedgerTest, ATailThatStartsAboveTellsWhenTheLogBegan) {
+// Rule 6's horizon is far below the log's length here, also where the log's end was told before its
+// last record, and the way back is longer.
+TEST_F(LedgerTest, ATailStartsNoFurtherBackThanAnybodyMayStillLead) {
   open();
   constexpr milliseconds kLease{20};
   const auto long_enough = [&] {
     const auto records = rig_.seen().received[0];
-    return records.size() > 100 && records.back().stamped - records[50].stamped > 4 * kLease;
+    return records.size() > 200 && records.back().stamped - records[150].stamped > 4 * kLease;
   };
   for (std::uint64_t seq = 1; !long_enough(); ++seq) {
     rig_.write(Log{0}, seq, kLease);
@@ -218,12 +219,23 @@ TEST_F(LedgerTest, ATailThatStartsAboveTellsWhenTheLogBegan) {
   const auto started = std::find_if(seen.started.begin(), seen.started.end(), of_log_0);
   EXPECT_GT(started->start, 0);
   EXPECT_FALSE(started->from_beginning);
-  EXPECT_EQ(started->began, all.front().stamped);
   // From there on every record once, in order, and none from below.
   EXPECT_EQ(seen.received[0],
             std::vector<SeenRecord>(all.begin() + started->start, all.end()));
   newcomer.close(seconds{5});
   EXPECT_TRUE(newcomer.wait([](const Seen& closed) { return closed.closed; }));
+  // The last one now stands at the log's end, but had read no more than the first record.
+  rig_.write(Log{0}, all.size() + 1, kLease, all.front().stamped);
+  ASSERT_TRUE(
+      rig_.wait([&](const Seen& read) { return read.received[0].size() == all.size() + 1; }));
+  LedgerRig next;
+  next.open(parameters);
+  next.start_and_read();
+  EXPECT_TRUE(next.wait([&](const Seen& read) {
+    return read.received[0].size() == all.size() + 1;
+  })) << "it reads all of the log";
+  next.close(seconds{5});
+  EXPECT_TRUE(next.wait([](const Seen& closed) { return closed.closed; }));
 }
 
 TEST_F(LedgerTest, TheGroupAssignsAllToALoneMemberAndIsLeftWithoutAWord) {
@@ -280,7 +292,7 @@ TEST_F(LedgerTest, WhereABrokerDescribesNoGroupsTheAnswerIsThatNobodyCanTell) {
   rig_.join_group(/*finish=*/true);
   std::promise<std::optional<std::size_t>> counted;
   rig_.on_ledger([&](KafkaLedger& ledger) {
-    ledger.count_members([&](std::optional<std::size_t> count) { counted.set_value(count); });
+    ledger.count_others([&](std::optional<std::size_t> count) { counted.set_value(count); });
   });
   auto answer = counted.get_future();
   ASSERT_EQ(answer.wait_for(seconds{20}), std::future_status::ready);

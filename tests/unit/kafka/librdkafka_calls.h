@@ -22,6 +22,8 @@ struct Watching {
   std::function<std::optional<std::int64_t>(std::int32_t, std::int64_t)> end_of_log;
   /// What is wrong, by an event; returns what the reader is told instead.
   std::function<rd_kafka_resp_err_t(rd_kafka_resp_err_t)> error;
+  /// Before partitions are assigned; other than none: they are not, and the caller is told this.
+  std::function<rd_kafka_resp_err_t()> assign;
 };
 
 /// In force while it lives; its end waits for those who are in one of the functions. One at a time.

@@ -15,11 +15,11 @@ constexpr std::int16_t kConsumerGroupHeartbeat = 68;
 
 }  // namespace
 
-MockCluster::MockCluster(int partitions) : partitions_(partitions) {
+MockCluster::MockCluster(int partitions, int brokers) : partitions_(partitions) {
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
   rd_kafka_conf_set(conf, "log_level", "0", nullptr, 0);
   handle_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf, nullptr, 0));
-  cluster_.reset(rd_kafka_mock_cluster_new(handle_.get(), 1));
+  cluster_.reset(rd_kafka_mock_cluster_new(handle_.get(), brokers));
   rd_kafka_mock_group_initial_rebalance_delay_ms(cluster_.get(), 0);
   rd_kafka_mock_set_apiversion(cluster_.get(), kConsumerGroupHeartbeat, -1, -1);
   create_topic();
@@ -32,11 +32,24 @@ std::string MockCluster::address() const {
 void MockCluster::create_topic() {
   EXPECT_EQ(rd_kafka_mock_topic_create(cluster_.get(), kTopic, partitions_, 1),
             RD_KAFKA_RESP_ERR_NO_ERROR);
+  for (int p = 0; p < partitions_; ++p) elect_leader(p);
 }
 
 void MockCluster::elect_leader(std::int32_t partition) {
-  EXPECT_EQ(rd_kafka_mock_partition_set_leader(cluster_.get(), kTopic, partition, kBroker),
+  move_leader(partition, kBroker);
+}
+
+void MockCluster::move_leader(std::int32_t partition, std::int32_t broker) {
+  EXPECT_EQ(rd_kafka_mock_partition_set_leader(cluster_.get(), kTopic, partition, broker),
             RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
+void MockCluster::stop(std::int32_t broker) {
+  EXPECT_EQ(rd_kafka_mock_broker_set_down(cluster_.get(), broker), RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
+void MockCluster::start(std::int32_t broker) {
+  EXPECT_EQ(rd_kafka_mock_broker_set_up(cluster_.get(), broker), RD_KAFKA_RESP_ERR_NO_ERROR);
 }
 
 void MockCluster::delete_records(std::int32_t partition, std::int64_t before) {

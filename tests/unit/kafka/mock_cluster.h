@@ -16,14 +16,18 @@
 
 namespace neliroute {
 
-/// One broker with the topic "neliroute".
+/// Brokers with the topic "neliroute", which the first one leads.
 class MockCluster {
  public:
-  explicit MockCluster(int partitions);
+  explicit MockCluster(int partitions, int brokers = 1);
 
   [[nodiscard]] std::string address() const;
   /// The same broker leads on, as if it had been elected again.
   void elect_leader(std::int32_t partition);
+  /// Another broker leads from now on.
+  void move_leader(std::int32_t partition, std::int32_t broker);
+  void stop(std::int32_t broker);
+  void start(std::int32_t broker);
   /// The log begins at `before` from now on.
   void delete_records(std::int32_t partition, std::int64_t before);
   void recreate_topic();

@@ -37,6 +37,15 @@ TEST(UnfitTopicTest, ACompactedTopicFitsNoMode) {
   }
 }
 
+TEST(StampWarningTest, WhoseWritersStampIsWarnedOf) {
+  EXPECT_FALSE(stamp_warning({}, "shop"));
+  EXPECT_FALSE(stamp_warning({{"message.timestamp.type", "LogAppendTime"}}, "shop"));
+  const auto warning = stamp_warning({{"message.timestamp.type", "CreateTime"}}, "shop");
+  ASSERT_TRUE(warning);
+  EXPECT_THAT(*warning, AllOf(HasSubstr("topic shop"), HasSubstr("CreateTime"),
+                              HasSubstr("message.timestamp.type=LogAppendTime")));
+}
+
 TEST(UnfitTopicTest, CreateTimeFitsTheNonExclusiveModeOnly) {
   const Configs configs{{"message.timestamp.type", "CreateTime"}};
   EXPECT_FALSE(unfit_topic(configs, "shop", Mode::non_exclusive));

@@ -216,17 +216,20 @@ TEST_F(AuditTest, a_smaller_epoch_that_is_not_led_did_not_fall) {
   EXPECT_THAT(found_, IsEmpty());
 }
 
-TEST_F(AuditTest, inc_zero_is_the_claims_own_time) {
-  a_.inc = 0;
-  const auto e = at(0, a_.claim("0"));
-  a_.inc = kBase;
-  at(1, a_.leads(e, "0"));
-  at(2, a_.release(e, "0"));
+TEST_F(AuditTest, a_claims_own_time_is_the_least_inc_of_its_epoch) {
+  for (const std::int64_t said : {std::int64_t{0}, std::int64_t{5}}) {
+    a_.inc = said;
+    const std::int64_t ms = next_;
+    const auto e = at(ms, a_.claim("0"));
+    a_.inc = kBase + ms;
+    at(ms + 1, a_.leads(e, "0"));
+    at(ms + 2, a_.release(e, "0"));
+  }
   EXPECT_THAT(found_, IsEmpty());
-  b_.inc = 5;
-  const auto f = at(3, b_.claim("0"));
-  at(4, b_.leads(f, "0"));
-  EXPECT_THAT(certain(), ElementsAre(FindingKind::epoch_fell));
+  b_.inc = kBase + 2;
+  const auto f = at(9, b_.claim("0"));
+  at(10, b_.leads(f, "0"));
+  EXPECT_THAT(notes(), ElementsAre(FindingKind::false_epoch)) << "its claim's epoch is later";
 }
 
 TEST_F(AuditTest, an_epoch_from_a_former_topic_counts_among_those_that_must_not_fall) {

@@ -203,14 +203,14 @@ TEST(ClaimsBeside, after_a_gap_it_claims_anew_and_above_what_it_knew) {
   anew.assign(b, "0");
   Record foreign;
   foreign.id = ProcessId{77};
-  foreign.inc = inc;
+  foreign.inc = inc + 1'000'000;
   foreign.epochs = {{5000, *LogParts::parse("0")}};
   foreign.type = RecordType::renewal;
   foreign.lease = 9s;
   anew.append(kP0, anew.broker_now(), encode_record(foreign));
   anew.pass(3s);
   const auto renewals = anew.beside(RecordType::renewal);
-  EXPECT_EQ(renewals.back().inc, inc + 1);
+  EXPECT_EQ(renewals.back().inc, foreign.inc + 1);
   EXPECT_EQ(renewals.back().id, b.core.options().core.id);
 }
 

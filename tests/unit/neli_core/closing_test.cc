@@ -153,6 +153,39 @@ TEST(Rule8, a_stuck_barrier_or_a_silent_ledger_delays_the_end_by_T_at_most) {
   }
 }
 
+TEST(Rule8, releases_are_awaited_until_it_says_and_for_half_a_second_at_least) {
+  for (const milliseconds allowed : {0ms, 500ms, 800ms}) {
+    Rig rig;
+    auto& a = rig.start(1, "a");
+    rig.assign(a, "0");
+    rig.run_for(300ms);
+    a.drop_writes = true;
+    const LocalTime asked = rig.now();
+    rig.step(a, CloseRequested{asked, asked + allowed});
+    const LocalTime over = asked + std::max(allowed, 500ms);
+    rig.run_to(over - 1us);
+    EXPECT_FALSE(a.closed);
+    rig.run_to(over);
+    EXPECT_TRUE(a.closed);
+  }
+}
+
+TEST(Rule8, a_barrier_is_awaited_for_longer_than_the_releases) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.run_for(300ms);
+  a.keep_barriers = true;
+  const Epoch epoch = *a.core.epoch(kP0);
+  rig.step(a, CloseRequested{rig.now(), rig.now()});
+  rig.run_for(900ms);
+  EXPECT_FALSE(a.closed);
+  a.drop_writes = true;
+  rig.step(a, BarrierDone{kP0, epoch});
+  EXPECT_EQ(a.records(RecordType::release).size(), 1u) << "written, and not awaited";
+  EXPECT_TRUE(a.closed);
+}
+
 TEST(Rule8, a_release_that_failed_is_written_again_twice_and_no_more) {
   Rig rig;
   auto& a = rig.start(1, "a");

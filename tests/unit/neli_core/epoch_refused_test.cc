@@ -53,10 +53,42 @@ TEST(Epochs, a_store_that_is_a_lifetime_ahead_is_not_believed) {
   rig.step(a, EpochRefused{Partition{0}, first.inc + kIncAhead});
   rig.run_for(200ms);
   EXPECT_EQ(a.core.epoch(Partition{0}), first);
-  EXPECT_EQ(a.notices.size(), notices + 2);
+  EXPECT_EQ(a.notices.size(), notices + 1) << "the second is below what was not believed";
+  rig.step(a, EpochRefused{Partition{0}, kIncMax});
+  EXPECT_EQ(a.notices.size(), notices + 1) << "said once";
   rig.step(a, EpochRefused{Partition{3}, first.inc + 1});
   rig.step(a, EpochRefused{Partition{99}, first.inc + 1});
   EXPECT_EQ(a.records(RecordType::claim).size(), 1u) << "not held, and none at all";
+}
+
+// Who was stopped, or hands over, may meet a store that its successor has written to.
+TEST(Epochs, a_store_s_refusal_takes_nothing_back_from_a_successor) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
+  const Epoch first = *a.core.epoch(Partition{0});
+  rig.append(Log{0}, rig::claim_of(9, "0", first.inc));
+  rig.settle();
+  ASSERT_EQ(a.core.role_state(Partition{0}), RoleState::draining);
+  rig.step(a, EpochRefused{Partition{0}, first.inc + 5});
+  rig.run_for(200ms);
+  EXPECT_EQ(a.records(RecordType::claim).size(), 1u) << "it hands over";
+
+  RigOptions exclusive;
+  exclusive.mode = Mode::exclusive;
+  Rig fenced(exclusive);
+  auto& b = fenced.start(1, "b");
+  fenced.assign(b, "0");
+  ASSERT_TRUE(fenced.run_until([&] { return b.leads(0, fenced.now()); }, 2s));
+  const Epoch held = *b.core.epoch(Partition{0});
+  b.drop_writes = true;
+  ASSERT_TRUE(fenced.run_until([&] { return !b.leads(0, fenced.now()); }, 20s));
+  b.drop_writes = false;
+  const auto claims = b.records(RecordType::claim).size();
+  fenced.step(b, EpochRefused{Partition{0}, held.inc + 5});
+  fenced.settle();
+  EXPECT_EQ(b.records(RecordType::claim).size(), claims) << "its lease has lapsed";
 }
 
 }  // namespace

@@ -24,9 +24,8 @@ TEST(Epoch, of_the_first_claim_is_the_record_s_broker_time_and_offset) {
   rig.append(kLog, "not a record");
   rig.broker_offset += 5s;  // not the stamp of offset 0
   rig.assign(a, "0");
-  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 1'700'000'010'000)
-      << "the log's first record tells the least inc";
-  EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'010'000, 1}));
+  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 0);
+  EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'015'000, 1}));
 }
 
 TEST(Epoch, inc_0_reads_as_the_claim_s_own_broker_time) {
@@ -35,6 +34,18 @@ TEST(Epoch, inc_0_reads_as_the_claim_s_own_broker_time) {
   rig.assign(a, "0");
   EXPECT_EQ(a.records(RecordType::claim)[0].inc, 0);
   EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'010'000, 0}));
+}
+
+TEST(Epoch, one_made_without_knowing_the_greatest_inc_outranks_it_by_its_stamp) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.append(kLog, claim_of(9, "3", 1'500'000'000'000));
+  rig.settle();
+  // Of this one, which the log lost, nobody alive knows; a store does.
+  const Epoch lost{rig.broker_now().time_since_epoch().count(), 4711};
+  rig.run_for(1s);
+  rig.assign(a, "0");
+  EXPECT_GT(a.core.epoch(kP0), lost);
 }
 
 TEST(Epoch, a_claimer_writes_the_greatest_inc_it_knows) {
@@ -86,7 +97,7 @@ TEST(Epoch, an_inc_in_another_lane_that_its_writer_does_not_repeat_is_a_stranger
   rig.append(kLog, line);
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
-  EXPECT_EQ(a.records(RecordType::claim)[0].inc, rig.log(0)[0].stamped.time_since_epoch().count());
+  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 0);
   line.max_inc = line.inc = 1'800'000'000'000;
   rig.append(kLog, line);
   rig.settle();
@@ -151,55 +162,24 @@ TEST(Epoch, one_whose_inc_others_had_outgrown_is_released_and_claimed_anew) {
   }
 }
 
-TEST(Epoch, one_older_than_the_log_s_first_record_is_not_taken) {
+TEST(Epoch, a_claim_that_lands_in_a_topic_made_again_is_of_its_time_there) {
   Rig rig;
-  rig.append(kLog, "of long ago");
-  rig.append(kLog, claim_of(9, "3", 1'600'000'000'000));
+  rig.append(kLog, claim_of(9, "3"));
   auto& a = rig.start(1, "a", 1);
   a.hold = true;
   rig.assign(a, "0");
-  ASSERT_EQ(a.records(RecordType::claim)[0].inc, 1'600'000'000'000);
-  // The topic is made again, and the claim lands in the new one, behind its first record.
+  const auto said = a.records(RecordType::claim)[0].inc;
   rig.log(0).clear();
+  rig.broker_offset += 60s;
   rig.append(kLog, "the first");
   rig.append(kLog, a.written[0].value);
   a.hold = false;
   rig.step(a, GapFound{kLog, GapReason::topic_replaced});
   rig.restart_tail(a, kLog, 0);
   rig.settle();
-  EXPECT_EQ(a.records(RecordType::release)[0].epochs[0].claim_offset, 1);
   EXPECT_TRUE(a.leads(0, rig.now()));
-  EXPECT_EQ(a.core.epoch(kP0)->inc, 1'700'000'010'000);
+  EXPECT_GE(a.core.epoch(kP0)->inc, said + 60'000);
   EXPECT_EQ(a.count(TransitionKind::acquired), 1u);
-}
-
-// Found by the simulator (exclusive, seed 1238): offset 0 carried no record.
-TEST(Epoch, the_first_record_bounds_incs_whatever_its_offset) {
-  for (const std::int64_t start : {0, 1}) {
-    Rig rig;
-    Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
-    const Decoded left_over = claim_of(9, "3", 1'600'000'000'000);
-    core.step(TailStarted{kLog, start, 4}, rig.now());
-    core.step(Received{kLog, 3, BrokerTime{1'700'000'000'000ms}, true, &left_over}, rig.now());
-    core.step(GroupAssigned{*PartitionRanges::parse("0")}, rig.now());
-    const Ready ready = core.take_ready();
-    ASSERT_EQ(ready.writes.size(), 1u);
-    // Who started further on does not know what lies below.
-    EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).inc,
-              start == 0 ? 1'700'000'000'000 : 1'600'000'000'000);
-  }
-}
-
-TEST(Epoch, a_ledger_may_tell_when_a_log_began_to_who_does_not_read_that_far_back) {
-  Rig rig;
-  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
-  const Decoded left_over = claim_of(9, "3", 1'600'000'000'000);
-  core.step(TailStarted{kLog, 50, 51, BrokerTime{1'700'000'000'000ms}}, rig.now());
-  core.step(Received{kLog, 50, rig.broker_now(), true, &left_over}, rig.now());
-  core.step(GroupAssigned{*PartitionRanges::parse("0")}, rig.now());
-  const Ready ready = core.take_ready();
-  ASSERT_EQ(ready.writes.size(), 1u);
-  EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).inc, 1'700'000'000'000);
 }
 
 TEST(Epoch, what_is_claimed_after_a_gap_outranks_what_was_known_before) {
@@ -218,7 +198,7 @@ TEST(Epoch, what_is_claimed_after_a_gap_outranks_what_was_known_before) {
   EXPECT_EQ(a.core.epoch(kP0)->inc, before.inc + 1);
 }
 
-// A duplicate of an early claim, or one that was long on its way.
+// A duplicate of an early claim, or one that was long on its way; the broker's clock is behind.
 TEST(Epoch, an_own_claim_that_would_fall_is_claimed_over_and_costs_no_gap) {
   for (const Mode mode : {Mode::non_exclusive, Mode::exclusive}) {
     RigOptions options;
@@ -229,6 +209,7 @@ TEST(Epoch, an_own_claim_that_would_fall_is_claimed_over_and_costs_no_gap) {
     ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 3s));
     rig.run_for(500ms);
     const Epoch before = *a.core.epoch(kP0);
+    rig.broker_offset -= 10s;
     rig.append(kLog, claim_of(1, "0", before.inc - 1));
     rig.settle();
     EXPECT_TRUE(a.leads(0, rig.now()));
@@ -248,6 +229,7 @@ TEST(Epoch, behind_an_own_claim_that_would_fall_nothing_extends_the_lease) {
   rig.run_for(500ms);
   a.drop_writes = true;
   const LocalTime dropped = rig.now();
+  rig.broker_offset -= 10s;
   rig.append(kLog, claim_of(1, "0", a.core.epoch(kP0)->inc - 1));
   rig.run_for(300ms);
   const auto stale = a.core.counters().renewals_stale;
@@ -260,6 +242,21 @@ TEST(Epoch, behind_an_own_claim_that_would_fall_nothing_extends_the_lease) {
   EXPECT_EQ(a.core.counters().renewals_stale, stale + 1);
   EXPECT_TRUE(a.leads(0, rig.now())) << "what was left of the lease stands";
   EXPECT_FALSE(a.leads(0, later(dropped, rig.options.lease)));
+}
+
+// A writer that stamps in microseconds, where writers stamp.
+TEST(Epoch, a_claim_stamped_in_the_far_future_makes_nobody_claim_for_ever) {
+  RigOptions options;
+  options.believe_broker_time = options.log_append_time = false;
+  Rig rig(options);
+  auto& a = rig.start(1, "a");
+  rig.log(0).push_back({R"({"t":"claim","lane":7})",
+                        BrokerTime{std::chrono::milliseconds{1'763'690'000'000'000}}, false});
+  rig.settle();
+  rig.assign(a, "0");
+  rig.run_for(1s);
+  EXPECT_TRUE(a.leads(0, rig.now()));
+  EXPECT_EQ(a.records(RecordType::claim).size(), 1u);
 }
 
 TEST(Epoch, absurd_incs_are_unreadable_and_overflow_nothing) {
@@ -276,6 +273,7 @@ TEST(Epoch, an_inc_a_lifetime_ahead_is_not_believed) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
+  const Epoch first = *a.core.epoch(kP0);
   const std::int64_t limit = inc_limit(rig.broker_now());
   for (const std::int64_t inc : {limit + 1, kIncMax}) {
     rig.append(kLog, renewal_of(0xff, {inc, 999'999}, "0-3", "0-3"));
@@ -288,6 +286,17 @@ TEST(Epoch, an_inc_a_lifetime_ahead_is_not_believed) {
   rig.settle();
   EXPECT_TRUE(a.core.epoch(kP0)) << "a claim it is all the same: it drains";
   EXPECT_EQ(a.last(TransitionKind::draining, 0)->partition, kP0);
+  ASSERT_TRUE(rig.run_until([&] { return a.core.epoch(kP0)->offset > first.offset; }, 10s));
+  EXPECT_LT(a.core.epoch(kP0)->inc, limit);
+  rig.run_for(3s);
+  EXPECT_TRUE(a.leads(0, rig.now())) << "its own renewals are believed";
+}
+
+TEST(Epoch, an_inc_that_is_not_believed_leaves_the_claims_own_time) {
+  const BrokerTime stamped{std::chrono::milliseconds{1'700'000'000'000}};
+  EXPECT_EQ(claim_epoch(claim_of(9, "0", inc_limit(stamped)), stamped, 3).inc, inc_limit(stamped));
+  EXPECT_EQ(claim_epoch(claim_of(9, "0", inc_limit(stamped) + 1), stamped, 3).inc,
+            1'700'000'000'000);
 }
 
 TEST(Epoch, the_greatest_inc_that_is_believed_leaves_room_above_it) {

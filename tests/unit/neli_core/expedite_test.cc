@@ -49,6 +49,15 @@ TEST(ExpeditePacing, at_once_and_again_after_50_100_and_200_ms) {
       << "each behind the spread of the last";
 }
 
+TEST(ExpeditePacing, each_change_is_asked_about_as_often_as_the_first) {
+  ExpeditePacing pacing(kHeartbeat);
+  const std::vector<std::int64_t> times{0, 51, 152, 353};
+  pacing.begin(rig::at_ms(1000));
+  EXPECT_EQ(asked(pacing, 1000, 5999), times);
+  pacing.begin(rig::at_ms(6000));  // a heartbeat after the last of these
+  EXPECT_EQ(asked(pacing, 6000, 11'000), times);
+}
+
 TEST(ExpeditePacing, nothing_more_once_it_had_its_effect) {
   ExpeditePacing pacing(kHeartbeat);
   pacing.begin(rig::at_ms(1000));
@@ -96,6 +105,22 @@ TEST(ExpeditePacing, no_heartbeat_no_request) {
   ExpeditePacing pacing(0ms);
   pacing.begin(rig::at_ms(1000));
   EXPECT_EQ(pacing.due(), kNever);
+}
+
+// --- The members ---------------------------------------------------------------------------------
+
+TEST(LaneMembers, those_whose_leases_are_over_are_forgotten_and_no_others) {
+  constexpr std::uint32_t kLiving = 100;
+  LaneMembers members;
+  const auto note = [&](std::uint64_t id, milliseconds lease, LocalTime read) {
+    EXPECT_FALSE(members.note(claim_of(id, "0"), lease, read)) << id;
+  };
+  for (std::uint64_t id = 1; id <= kLiving; ++id) note(id, 24h, rig::at_ms(0));
+  for (std::uint64_t id = 1000; id < 3000; ++id) {
+    note(id, 1s, rig::at_ms(static_cast<std::int64_t>(id) * 2000));
+    ASSERT_LE(members.staying(kLongAgo), 2 * (kLiving + 1)) << "at most twice as many as live";
+  }
+  EXPECT_EQ(members.living(rig::at_ms(2999 * 2000)), kLiving + 1);
 }
 
 // --- The rule ------------------------------------------------------------------------------------
@@ -223,15 +248,27 @@ TEST(Expedite, a_newcomers_first_claim_is_a_reason_and_its_second_is_none) {
   EXPECT_EQ(a.expedites.size(), before);
 }
 
+// It joined after that, and was told what there was.
 TEST(Expedite, what_lay_in_the_log_before_is_no_reason) {
-  Rig rig;
-  const Epoch epoch = rig.append_claim(kLog, claim_of(7, "2-3"));
-  rig.append(kLog, renewal_of(7, epoch, "2-3", "", "2-3"));
-  Process& a = start(rig, 1, "a");
-  rig.step(a, GroupJoined{});
-  rig.settle();
-  rig.run_for(100ms);
-  EXPECT_TRUE(a.expedites.empty()) << "it joined after that, and was told what there was";
+  for (const char* given : {"", "0-3"}) {
+    Rig rig;
+    Process& a = start(rig, 1, "a");
+    rig.step(a, GapFound{kLog, GapReason::restarted});  // so that it joins before it reads
+    a.hold = true;
+    Epoch epoch = rig.append_claim(kLog, claim_of(7, "2-3"));
+    rig.append(kLog, renewal_of(7, epoch, "2-3", "", "2-3"));  // gives it up
+    epoch = rig.append_claim(kLog, claim_of(8, "1"));          // a newcomer
+    rig.restart_tail(a, kLog, 0);
+    rig.step(a, GroupJoined{});
+    if (*given) rig.step(a, GroupAssigned{*PartitionRanges::parse(given)});
+    rig.release_hold(a);
+    rig.run_for(100ms);
+    EXPECT_TRUE(a.expedites.empty()) << "given " << given;
+    rig.append(kLog, renewal_of(8, epoch, "1", "", "1"));
+    rig.append_claim(kLog, claim_of(9, "0"));
+    rig.settle();
+    EXPECT_EQ(a.expedites.size(), 1u) << "given " << given << ": what comes now is one";
+  }
 }
 
 TEST(Expedite, not_without_the_consumer_protocol_nor_before_joining_nor_while_leaving) {

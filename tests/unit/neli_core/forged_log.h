@@ -15,8 +15,9 @@
 
 namespace neliroute::forged {
 
-inline constexpr std::int64_t kInc = 1'000;
 inline constexpr std::int64_t kBase = 1'700'000'000'000;
+/// Later than every record's time, so that a claim's inc is what it says.
+inline constexpr std::int64_t kInc = kBase + 1'000'000'000;
 
 inline LogParts ranges(const std::string& text, std::uint32_t logs = 1) {
   return LogParts::of(PartitionRanges::parse(text).value().to_vector(), logs);

@@ -138,7 +138,7 @@ TEST(Rule6, nothing_lies_below_the_beginning_of_a_log) {
   rig.run_for(1100ms);
   Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
   core.tick(rig.now());
-  core.step(TailStarted{kLog, 1, 1, std::nullopt, /*from_beginning=*/true}, rig.now());
+  core.step(TailStarted{kLog, 1, 1, /*from_beginning=*/true}, rig.now());
   core.step(GroupAssigned{*PartitionRanges::parse("0")}, rig.now());
   const Ready ready = core.take_ready();
   ASSERT_EQ(ready.writes.size(), 1u);
@@ -348,6 +348,59 @@ TEST(Valid, what_was_known_before_a_gap_keeps_standing_in_the_way) {
   rig.assign(a, "0");
   EXPECT_GT(read + 2502501us, l0 + kLeaseAndDrift);
   expect_leads_from(rig, a, std::max(read, l0) + 2502501us);  // T* is 2500 ms now, from L0 on
+}
+
+// Found by the simulator (exclusive, seed 1936): a newcomer that had read of a longer lease than
+// all others knew of stopped the owner for seconds.
+TEST(Rule6, who_must_wait_for_what_lies_below_its_tail_s_start_lets_the_owner_lead_on) {
+  for (const bool broker_time : {true, false}) {
+    RigOptions options = exclusive();
+    options.believe_broker_time = broker_time;
+    Rig rig(options);
+    auto& a = rig.start(1, "a");
+    rig.assign(a, "0");
+    rig.run_for(3s);
+    auto& b = rig.start(2, "b", std::ssize(rig.log(0)) - 1);
+    const LocalTime l0 = rig.now();
+    rig.assign(b, "0");
+    rig.run_for(500ms);
+    EXPECT_TRUE(a.leads(0, rig.now()));
+    EXPECT_EQ(b.records(RecordType::claim).size(), 0u);
+    ASSERT_TRUE(rig.run_until([&] { return b.leads(0, rig.now()); }, 5s));
+    const LocalTime acquired = b.last(TransitionKind::acquired, 0)->at;
+    EXPECT_LT(acquired - a.last(TransitionKind::stopped, 0)->at, 5ms);
+    EXPECT_LE(acquired, l0 + kLeaseAndDrift + 5ms) << "no later than if it had claimed at once";
+  }
+}
+
+// Who read of the dead alone waits for no renewal of theirs for longer than the living would take.
+TEST(Rule6, who_comes_alone_to_a_young_log_claims_after_three_intervals) {
+  Rig rig(exclusive());
+  rig.append(kLog, claim_of(9, "0"));
+  rig.run_for(1h);
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 350ms));
+}
+
+TEST(Rule6, who_must_wait_claims_at_once_where_nobody_leads) {
+  Rig rig(exclusive());
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0,2");
+  rig.run_for(3s);
+  rig.append(kLog, release_of(1, *a.core.epoch(kP0), "0"));
+  const LocalTime died = rig.now();
+  a.drop_writes = true;
+  auto& b = rig.start(2, "b", std::ssize(rig.log(0)) - 2);
+  Record junk = claim_of(9, "1");
+  junk.max_lease = 60s;
+  rig.append(kLog, junk);
+  rig.assign(b, "0,2");
+  rig.settle();
+  ASSERT_EQ(b.records(RecordType::claim).size(), 1u);
+  EXPECT_EQ(b.records(RecordType::claim)[0].parts->to_string(), "0") << "2 may be led yet";
+  ASSERT_TRUE(rig.run_until([&] { return b.records(RecordType::claim).size() == 2; }, 5s));
+  EXPECT_GE(rig.now() - died, 300ms) << "three intervals, in which the living would have renewed";
 }
 
 TEST(Rule6, non_exclusive_mode_waits_for_nobody) {

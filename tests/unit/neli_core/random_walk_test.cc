@@ -1,9 +1,5 @@
 // Random walks, thousands of them. A failure prints its seed; NELIROUTE_WALK_SEED=N runs that one
 // alone and tells what happened, NELIROUTE_WALK_SEEDS=N runs N of each kind.
-//
-// Known: about one exclusive walk in 50,000 acquires a smaller epoch than an owner before. It takes
-// first claims with different incs, that everybody who knows the greater one is gone, and that all
-// a newcomer reads within T* + e of the log's end was written by who had not read it yet.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

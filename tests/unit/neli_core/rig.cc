@@ -146,8 +146,7 @@ std::int64_t Rig::append(Log log, const Record& record) {
 }
 
 Epoch Rig::append_claim(Log log, const Record& record) {
-  const std::int64_t inc =
-      record.inc != 0 ? record.inc : broker_now().time_since_epoch().count();
+  const std::int64_t inc = std::max(record.inc, broker_now().time_since_epoch().count());
   return {inc, append(log, record)};
 }
 

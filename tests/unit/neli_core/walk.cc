@@ -127,6 +127,7 @@ void Walk::note(const NodePtr& node, const Transition& transition) {
   tell(node, p, std::string(to_string(transition.kind)) + " " + to_string(transition.epoch) + " " +
                     to_string(transition.reason));
   if (transition.kind == TransitionKind::stopped) {
+    node->holds.erase(p);
     const BarrierDone done{transition.partition, transition.epoch};
     const Time length = healed_ || options_.calm || !chance(15) ? between(0, 10 * kMs)
                                                                 : between(0, 3 * kLease);
@@ -137,7 +138,13 @@ void Walk::note(const NodePtr& node, const Transition& transition) {
   if (transition.epoch < own) broken("a process acquired a smaller epoch than before");
   const bool again = transition.epoch == own;
   own = transition.epoch;
+  const bool went_on = !node->holds.insert(p).second;
+  const std::uint64_t holder = std::exchange(last_holder_[p], node->id);
   if (options_.mode != Mode::exclusive) return;
+  if (went_on && holder != node->id) {
+    broken("partition " + std::to_string(p) + " acquired again without having been stopped, though "
+           "another held it in between");
+  }
   Epoch& last = last_acquired_.try_emplace(p, kNoEpoch).first->second;
   if (again ? transition.epoch < last : transition.epoch <= last) {
     broken("partition " + std::to_string(p) + " acquired with " + to_string(transition.epoch) +
@@ -223,16 +230,7 @@ void Walk::fetch(const NodePtr& node, std::uint32_t log) {
   if (tail.version == version) schedule_fetch(node, log, 70 * kMs);  // and again if nothing comes
 }
 
-// T*, as the last record says it; the longest lease that there is, where none does.
-milliseconds Walk::lease_bound_at(const std::vector<std::shared_ptr<const Stored>>& records,
-                                  const Node& node) {
-  const auto* last = records.empty() ? nullptr : std::get_if<Record>(&records.back()->value);
-  if (last == nullptr || !last->max_lease) return kLeaseMax;
-  const milliseconds said = std::max(*last->max_lease, last->lease.value_or(milliseconds{0}));
-  return std::max(node.core->options().lease, said);
-}
-
-// Section 3, rule 6: an owner's tail starts T* + e before the last record, at least one back.
+// Rule 6: an owner's tail starts at the horizon - e, at least one record back.
 void Walk::restart_tail(const NodePtr& node, std::uint32_t log) {
   Tail& tail = node->tails[log];
   tail.running = false;
@@ -243,11 +241,14 @@ void Walk::restart_tail(const NodePtr& node, std::uint32_t log) {
     const auto& records = logs_[log].records;
     const auto end = static_cast<std::int64_t>(records.size());
     std::int64_t start = believe_broker_time_ ? std::max<std::int64_t>(end - 1, 0) : 0;
-    const auto back = lease_bound_at(records, *node) + milliseconds{kClockErrorMs};
+    const auto* last = records.empty() ? nullptr : std::get_if<Record>(&records.back()->value);
+    const BrokerTime end_stamp = records.empty() ? BrokerTime{} : records.back()->stamped;
+    const BrokerTime from = history_horizon(last, end_stamp, node->core->options().lease) -
+                            milliseconds{kClockErrorMs};
     const auto stamp_of = [&](std::int64_t i) {
       return records[static_cast<std::size_t>(i)]->stamped;
     };
-    while (start > 0 && stamp_of(end - 1) - stamp_of(start - 1) <= back) --start;
+    while (start > 0 && stamp_of(start - 1) >= from) --start;
     const std::uint64_t topic = topic_;
     for_node(now_ + latency(), node, [this, node, log, version, start, end, topic] {
       Tail& u = node->tails[log];
@@ -257,9 +258,7 @@ void Walk::restart_tail(const NodePtr& node, std::uint32_t log) {
       u.topic = topic;
       u.running = true;
       u.fetch_at = 0;
-      const auto& first = logs_[log].records;
-      const auto began = first.empty() ? std::nullopt : std::optional(first[0]->stamped);
-      step(node, TailStarted{Log{log}, start, end, began});
+      step(node, TailStarted{Log{log}, start, end});
       schedule_fetch(node, log, latency());
     });
   });

@@ -82,6 +82,7 @@ class Walk {
     std::vector<Tail> tails;
     std::set<std::uint32_t> assigned;  ///< what the group has told it, or is telling it
     std::map<std::uint32_t, Epoch> acquired;
+    std::set<std::uint32_t> holds;  ///< acquired, and not stopped since
   };
   using NodePtr = std::shared_ptr<Node>;
   struct Planned {
@@ -114,8 +115,6 @@ class Walk {
   void append(std::uint32_t log, const Decoded& value);
   void schedule_fetch(const NodePtr& node, std::uint32_t log, Time wait);
   void fetch(const NodePtr& node, std::uint32_t log);
-  static milliseconds lease_bound_at(const std::vector<std::shared_ptr<const Stored>>& records,
-                                     const Node& node);
   void restart_tail(const NodePtr& node, std::uint32_t log);
   void reread(const NodePtr& node, const RereadRequest& request);
 
@@ -154,6 +153,7 @@ class Walk {
   Time latency_max_ = 20'000;
   std::vector<bool> led_;             ///< calm: once led, always led
   std::map<std::uint32_t, Epoch> last_acquired_;
+  std::map<std::uint32_t, std::uint64_t> last_holder_;
   std::uint64_t events_ = 0;
   std::string broken_;
 };

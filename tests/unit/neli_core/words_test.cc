@@ -66,12 +66,12 @@ class LeastLedger : public Ledger {
   void close(LocalTime, std::function<void()> done) override { done(); }
 };
 
-TEST(LeastLedgerTest, who_cannot_count_members_says_so_and_broadcasts_to_nobody) {
+TEST(LeastLedgerTest, who_cannot_count_others_says_so_and_broadcasts_to_nobody) {
   LeastLedger ledger;
   bool answered = false;
-  ledger.count_members([&](std::optional<std::size_t> members) {
+  ledger.count_others([&](std::optional<std::size_t> others) {
     answered = true;
-    EXPECT_FALSE(members);
+    EXPECT_FALSE(others);
   });
   EXPECT_TRUE(answered);
   ledger.on_refused([](const Error&) { FAIL() << "nobody refuses"; });

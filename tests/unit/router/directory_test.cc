@@ -13,9 +13,6 @@ namespace {
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-constexpr Partition kZero{0};
-constexpr Log kLog{0};
-
 // A directory of four partitions on two logs, whose tail started at offset 10 and time 10 s.
 class Told {
  public:
@@ -24,11 +21,15 @@ class Told {
     for (std::uint32_t l = 0; l < 2; ++l) directory.on(TailStarted{Log{l}, 0, 10}, now);
   }
 
+  // Before kInc, so that it is a claim's own inc that counts.
+  static BrokerTime stamp_of(std::int64_t offset) {
+    return BrokerTime{milliseconds{kInc - 1000 + offset}};
+  }
   // Appended at this offset, and read now.
   void read(std::int64_t offset, const Record& record, Log log = kLog) {
     const Decoded value = record;
     directory.tick(now);
-    directory.on(Received{log, offset, BrokerTime{milliseconds{kInc + offset}}, true, &value}, now);
+    directory.on(Received{log, offset, stamp_of(offset), true, &value}, now);
   }
   void wait(milliseconds time) {
     now += time;
@@ -304,7 +305,7 @@ TEST(Directory, reads_an_inc_of_zero_as_the_claims_own_broker_time) {
   Record claim = kB.claim("0");
   claim.inc = 0;
   told.read(11, claim);
-  EXPECT_EQ(told.hint().next_epoch, (Epoch{kInc + 11, 11}));
+  EXPECT_EQ(told.hint().next_epoch, (Epoch{Told::stamp_of(11).time_since_epoch().count(), 11}));
 }
 
 TEST(Directory, an_owner_whose_lease_lapsed_says_looking_and_is_not_hinted_any_more) {
@@ -411,6 +412,7 @@ TEST(Directory, a_claim_whose_partitions_cannot_be_read_claims_every_partition_o
   Record unreadable;
   unreadable.type = RecordType::claim;
   unreadable.version = 9;
+  unreadable.inc = kInc;
   told.read(11, unreadable);
   EXPECT_EQ(told.owner(Partition{0}), "");
   EXPECT_EQ(told.owner(Partition{2}), "");

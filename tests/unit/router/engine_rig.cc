@@ -72,9 +72,9 @@ class FakeLedger : public Ledger {
     note("finish_rebalances " + std::to_string(count));
   }
   void leave_group() override { note("leave_group"); }
-  void count_members(std::function<void(std::optional<std::size_t>)> answer) override {
-    note("count_members");
-    if (state_->answers_count) return answer(state_->members);
+  void count_others(std::function<void(std::optional<std::size_t>)> answer) override {
+    note("count_others");
+    if (state_->answers_count) return answer(state_->others);
     state_->count_answer = std::move(answer);
   }
   void close(LocalTime deadline, std::function<void()> done) override {
@@ -100,7 +100,8 @@ EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
   EngineParts parts{strand,
                     std::make_unique<FakeLedger>(*this, strand),
                     nullptr,
-                    {4, 2, core.lane, core.mode, core.lease},
+                    {4, 2, core.lane, core.mode, core.lease, options.watcher,
+                     core.clock_error, core.believe_broker_time},
                     Peer{core.id, core.process},
                     core.settings,
                     [this](const Notice& notice) { notices.push_back(notice); },
@@ -129,7 +130,7 @@ void EngineRig::start() {
   engine->start();
   poll();
   for (std::uint32_t l = 0; l < 2; ++l) {
-    event(TailStarted{Log{l}, 10, 10, std::nullopt, /*from_beginning=*/true});
+    event(TailStarted{Log{l}, 10, 10, /*from_beginning=*/true});
   }
 }
 

@@ -28,7 +28,7 @@ struct LedgerState {
   std::vector<std::string> written[2];  ///< per log, by offset
   bool hold_writes = false;             ///< stored, but neither acknowledged nor read back
   bool answers_count = true;
-  std::size_t members = 2;
+  std::optional<std::size_t> others = 1;
   std::function<void(std::optional<std::size_t>)> count_answer;
   bool answers_close = true;
   std::function<void()> close_done;

@@ -33,9 +33,9 @@ TEST(Engine, joins_the_group_when_the_history_was_read) {
   rig.engine->start();
   rig.poll();
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
-  rig.event(TailStarted{Log{0}, 10, 10, std::nullopt, /*from_beginning=*/true});
+  rig.event(TailStarted{Log{0}, 10, 10, /*from_beginning=*/true});
   EXPECT_FALSE(rig.told("subscribe"));
-  rig.event(TailStarted{Log{1}, 10, 10, std::nullopt, /*from_beginning=*/true});
+  rig.event(TailStarted{Log{1}, 10, 10, /*from_beginning=*/true});
   EXPECT_TRUE(rig.told("subscribe"));
 }
 
@@ -82,6 +82,35 @@ TEST(Engine, an_epoch_that_a_store_refused_is_claimed_over_and_led_on_meanwhile)
   EXPECT_FALSE(rig.told("write claim"));
 }
 
+// Every call to a store may be refused, on many threads, while the executor is busy.
+TEST(Engine, of_many_refusals_by_a_store_few_wait_for_the_executor) {
+  Leading rig;
+  const Epoch held = rig.route(1).epoch;
+  const auto waiting = [&] {
+    std::size_t handlers = 0;
+    while (rig.io->poll_one() > 0) ++handlers;
+    return handlers;
+  };
+  rig.poll();
+  for (int i = 0; i < 100'000; ++i) rig.engine->refused(Partition{1}, held.inc + 5);
+  EXPECT_LE(waiting(), 5u);
+  for (int i = 0; i < 1000; ++i) rig.engine->refused(Partition{1}, held.inc + 4);
+  EXPECT_LE(waiting(), 5u) << "known already";
+  rig.engine->refused(Partition{1}, std::int64_t{1} << 60);  // by a store that is broken
+  EXPECT_GE(waiting(), 1u);
+  rig.now += 100ms;
+  rig.engine->refused(Partition{1}, held.inc + 5);
+  EXPECT_GE(waiting(), 1u) << "by another one, which is not";
+  rig.engine->refused(Partition{1}, held.inc + 6);
+  rig.engine->refused(Partition{0}, held.inc + 1);
+  EXPECT_GE(waiting(), 2u) << "greater, and another partition";
+  for (int beat = 0; beat < 10; ++beat) {
+    rig.now += 100ms;  // an interval: it may have been lost on who did not lead then
+    rig.engine->refused(Partition{1}, held.inc + 6);
+    EXPECT_GE(waiting(), 1u);
+  }
+}
+
 TEST(Engine, the_application_hears_draining_before_the_group_goes_on) {
   Leading rig;
   rig.listen();
@@ -110,6 +139,8 @@ TEST(Engine, a_planned_move_goes_from_local_to_remote_at_once) {
 TEST(Engine, a_claim_superseded_within_its_grace_leaves_lookups_fast) {
   EngineRig rig({Mode::exclusive});
   rig.start();
+  // T*: nothing below the tail's start is led any more.
+  for (int i = 0; i < 3; ++i) rig.pass(400ms, 0);
   const std::int64_t claim = rig.append(0, kExclusiveB.claim("0"));
   rig.append(0, kExclusiveB.leads(claim, "0"));
   const auto anew = [&] {

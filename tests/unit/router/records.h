@@ -13,6 +13,8 @@ namespace neliroute::testing_records {
 
 inline constexpr std::int64_t kInc = 1'700'000'000'000;
 inline constexpr milliseconds kLease{1000};
+inline constexpr Partition kZero{0};
+inline constexpr Log kLog{0};
 
 inline LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
 inline Epoch epoch(std::int64_t offset) { return {kInc, offset}; }

@@ -1,10 +1,14 @@
 // The engine of a process that owns nothing.
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "router/engine.h"
 #include "tests/unit/router/engine_rig.h"
@@ -17,7 +21,10 @@ using namespace testing_records;
 using namespace std::chrono_literals;
 
 struct Watching : EngineRig {
-  Watching() : EngineRig({Mode::non_exclusive, /*watcher=*/true}) { start(); }
+  explicit Watching(milliseconds lease = kLease)
+      : EngineRig({Mode::non_exclusive, /*watcher=*/true, lease}) {
+    start();
+  }
   std::int64_t next(std::uint32_t log) const {
     return static_cast<std::int64_t>(ledger->written[log].size());
   }
@@ -137,21 +144,167 @@ TEST(WatcherEngine, does_not_ask_a_log_whose_tail_has_not_started) {
                            [](const RereadRequest& r) { return r.log == Log{0}; }));
 }
 
-TEST(WatcherEngine, hears_of_settings_that_would_send_keys_to_the_wrong_process_once) {
-  Watching rig;
+// Owners' settings, and what a watcher with other ones says and answers.
+struct Differing : Watching {
+  struct Witness : Observer {
+    void on_view(const ViewChange& change) override {
+      for (const ChangedRoute& one : change.routes) {
+        seen[one.partition.value()] = one.route.verdict;
+        next[one.partition.value()] = one.route.next ? one.route.next->info.name : "nobody";
+      }
+    }
+    void on_failure(const Error&) override { failing = true; }
+    void on_recovery() override { failing = false; }
+    std::map<std::uint32_t, Verdict> seen;
+    std::map<std::uint32_t, std::string> next;
+    bool failing = false;
+  };
+  Differing() {
+    engine->set_failure_handler([this](const Error& error) {
+      heard.push_back(error.message());
+      EXPECT_EQ(verdict(0), Verdict::unknown) << "readers see it before it is told";
+    });
+    engine->set_change_handler([this](Partition p) { changed.insert(p.value()); });
+    engine->observe(witness);
+    poll();
+  }
+  /// Who came first, with other slots.
+  void first_comes() {
+    Record other = Writer{1}.leads(9, "2");
+    other.settings->slots = 32;
+    append(0, other);
+  }
   std::vector<std::string> heard;
-  rig.engine->set_failure_handler([&](const Error& error) { heard.push_back(error.message()); });
-  rig.poll();
+  std::set<std::uint32_t> changed;
+  std::shared_ptr<Witness> witness = std::make_shared<Witness>();
+};
+
+TEST(WatcherEngine, a_watcher_may_stand_by_with_any_group_and_mode) {
+  Differing rig;
   Record other = kB.leads(9, "0");
   other.settings->group = "another";
   other.settings->mode = "exclusive";
   rig.append(0, other);
-  EXPECT_TRUE(heard.empty()) << "a watcher may stand by with any group and mode";
-  other.settings->hash = "murmur2";
-  rig.append(0, other);
-  rig.append(0, other);
-  ASSERT_EQ(heard.size(), 1u);
-  EXPECT_NE(heard[0].find("--hash"), std::string::npos) << heard[0];
+  EXPECT_TRUE(rig.heard.empty());
+  EXPECT_EQ(rig.route(0).owner(), "p2");
+}
+
+TEST(WatcherEngine, with_settings_that_differ_it_says_so_and_names_nobody) {
+  Differing rig;
+  rig.append(0, kB.leads(9, "0"));
+  rig.append(1, kB.claim("1"));
+  ASSERT_EQ(rig.route(0).owner(), "p2");
+  ASSERT_EQ(rig.route(1).next_owner(), "p2");
+  ASSERT_EQ(rig.witness->next[1], "p2");
+  rig.changed.clear();
+  rig.first_comes();
+  for (std::uint32_t p = 0; p < 4; ++p) {
+    EXPECT_EQ(rig.verdict(p), Verdict::unknown);
+    EXPECT_EQ(rig.route(p).next_owner(), "");
+    EXPECT_EQ(rig.witness->seen[p], Verdict::unknown);
+    EXPECT_EQ(rig.witness->next[p], "nobody");
+  }
+  EXPECT_TRUE(rig.changed.contains(0));
+  EXPECT_TRUE(rig.witness->failing);
+  ASSERT_EQ(rig.heard.size(), 1u);
+  ASSERT_EQ(rig.notices.size(), 1u) << "who has no on_failure() must be told, too";
+  EXPECT_EQ(rig.notices[0].severity, Severity::error);
+  for (const char* words : {"slots is 64 here, but 32", "--slots 32", "unknown"}) {
+    EXPECT_NE(rig.notices[0].text.find(words), std::string::npos) << rig.notices[0].text;
+  }
+  std::optional<boost::system::error_code> ready;
+  rig.engine->when_ready(1, [&](boost::system::error_code error) { ready = error; });
+  rig.poll();
+  EXPECT_EQ(ready, make_error_code(Errc::settings_conflict));
+  rig.pass(500ms, 0);
+  rig.first_comes();
+  rig.append(0, kB.leads(9, "0"));
+  EXPECT_EQ(rig.verdict(0), Verdict::unknown);
+  EXPECT_EQ(rig.verdict(3), Verdict::unknown);
+  EXPECT_EQ(rig.heard.size(), 1u);
+  EXPECT_EQ(rig.notices.size(), 1u) << "it is told once";
+}
+
+TEST(WatcherEngine, it_answers_again_by_itself_when_settings_agree) {
+  Differing rig;
+  rig.first_comes();
+  rig.pass(999ms, 0);
+  rig.append(0, kB.leads(9, "0"));
+  EXPECT_EQ(rig.verdict(0), Verdict::unknown) << "who came first may live yet";
+  rig.changed.clear();
+  rig.pass(1ms, 0);
+  EXPECT_EQ(rig.route(0).owner(), "p2");
+  EXPECT_EQ(rig.verdict(2), Verdict::unowned);
+  EXPECT_EQ(rig.witness->seen[0], Verdict::remote);
+  EXPECT_TRUE(rig.changed.contains(0));
+  EXPECT_FALSE(rig.witness->failing);
+  ASSERT_EQ(rig.notices.size(), 2u);
+  EXPECT_EQ(rig.notices[1].severity, Severity::info);
+  std::optional<boost::system::error_code> ready;
+  rig.engine->when_ready(1, [&](boost::system::error_code error) { ready = error; });
+  rig.poll();
+  EXPECT_FALSE(ready) << "log 1 has not been heard for long enough";
+  rig.pass(0ms, 1);
+  EXPECT_EQ(ready, boost::system::error_code{});
+  rig.first_comes();
+  EXPECT_EQ(rig.verdict(0), Verdict::unknown);
+  EXPECT_EQ(rig.heard.size(), 2u);
+}
+
+TEST(WatcherEngine, takes_the_lease_from_the_owners) {
+  Watching rig(9s);
+  EXPECT_EQ(rig.engine->lease(), 9s) << "until one of them tells it";
+  rig.pass(1s, 0);
+  rig.ledger->rereads.clear();
+  rig.append(0, Writer{2, "p2", Mode::non_exclusive, 400ms}.leads(9, "0"));
+  EXPECT_EQ(rig.engine->lease(), 400ms);
+  EXPECT_EQ(rig.verdict(2), Verdict::unowned) << "followed for longer than that";
+  ASSERT_EQ(rig.ledger->rereads.size(), 1u) << "and is asked by the new measure";
+  EXPECT_EQ(rig.ledger->rereads[0].log, Log{1});
+  rig.now += 399ms;
+  EXPECT_EQ(rig.verdict(2), Verdict::unowned);
+  rig.now += 1ms;
+  EXPECT_EQ(rig.verdict(2), Verdict::unknown) << "no answer for T";
+}
+
+// A record that is wrong, or made up.
+TEST(WatcherEngine, a_lease_of_a_millisecond_makes_it_ask_no_more_often_than_one_of_100) {
+  Watching rig;
+  rig.append(0, Writer{2, "p2", Mode::non_exclusive, 1ms}.leads(9, "0"));
+  EXPECT_EQ(rig.engine->lease(), 100ms);
+  rig.ledger->rereads.clear();
+  for (int ms = 0; ms < 1000; ++ms) rig.pass(1ms, 0);
+  EXPECT_LE(rig.ledger->rereads.size(), 2u * 1000 / 50);
+  EXPECT_GT(rig.ledger->rereads.size(), 0u);
+}
+
+TEST(WatcherEngine, waits_for_the_longest_lease_that_owners_know_of) {
+  Watching rig(9s);
+  Record record = Writer{2, "p2", Mode::non_exclusive, 400ms}.leads(9, "0");
+  record.max_lease = 2s;
+  rig.append(0, record);
+  rig.pass(1999ms, 0);
+  EXPECT_EQ(rig.verdict(2), Verdict::unknown);
+  rig.pass(1ms, 0);
+  EXPECT_EQ(rig.verdict(2), Verdict::unowned);
+}
+
+TEST(WatcherEngine, of_owners_leases_the_longest_counts_while_it_is_told) {
+  Watching rig;
+  const Writer shorter{2, "p2", Mode::non_exclusive, 400ms};
+  const Writer longer{3, "p3", Mode::non_exclusive, 3s};
+  rig.append(0, shorter.leads(9, "0"));
+  rig.append(0, longer.leads(9, "2"));
+  EXPECT_EQ(rig.engine->lease(), 3s);
+  rig.pass(2999ms, 0);
+  rig.append(0, shorter.leads(9, "0"));
+  EXPECT_EQ(rig.engine->lease(), 3s);
+  rig.pass(1ms, 0);
+  rig.append(0, shorter.claim("1"));
+  rig.append(0, shorter.looks(9, "0"));
+  EXPECT_EQ(rig.engine->lease(), 3s) << "who does not lead yet may have it wrong";
+  rig.append(0, shorter.leads(9, "0"));
+  EXPECT_EQ(rig.engine->lease(), 400ms);
 }
 
 TEST(WatcherEngine, closes_and_is_let_go) {

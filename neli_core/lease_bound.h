@@ -1,0 +1,58 @@
+// T*: the longest lease by which anybody may still be leading (rule 6).
+//
+// A newcomer reads only the end of a log, and does not see who was given a long lease before that.
+// So every record carries what its writer knows (`max_ms`), and who starts believes it. Who has
+// read a log for that long, without a gap, has read of every lease that is still in force, and
+// believes `lease_ms` alone: or else one long lease, once, would be handed on for ever. That long
+// is told by the stamps in the log, so who lags behind, or was stopped, forgets nothing too early.
+//
+// Threads: one (inside Induction or ClaimsBeside).   Units: milliseconds, BrokerTime.
+// Errors: none. It only ever errs upwards.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "neli_core/event.h"
+#include "neli_core/ids.h"
+#include "neli_core/options.h"
+#include "neli_core/record.h"
+#include "neli_core/time.h"
+
+namespace neliroute {
+
+class LeaseBound {
+ public:
+  explicit LeaseBound(const CoreOptions& options);
+
+  /// The next record of its log, of whichever lane.
+  void read(const Received& event, const Record& record);
+  /// What is read of this log from here on does not follow on what was read.
+  void gap(Log log);
+  /// Never below the own lease.
+  [[nodiscard]] milliseconds value() const noexcept { return value_; }
+
+ private:
+  struct InForce {
+    milliseconds lease{0};
+    BrokerTime until;
+  };
+  struct LogLeases {
+    milliseconds told{0};             ///< by `max_ms`, or known before a gap
+    std::optional<BrokerTime> since;  ///< of the first record that was read
+    bool read_for_long = false;       ///< so what others tell is known better here
+    std::vector<InForce> in_force;    ///< the longer a lease, the sooner it is over
+
+    [[nodiscard]] milliseconds bound() const noexcept;
+    void add(const InForce& added);
+  };
+  void read_stamped(LogLeases& l, const Record& record, BrokerTime stamped) const;
+
+  milliseconds own_;
+  milliseconds clock_error_;
+  bool believe_broker_time_;
+  std::vector<LogLeases> logs_;
+  milliseconds value_;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,116 @@
+"""What a process holds on to, sampled at rest, and whether that grows.
+
+Memory is judged by the slope of a line fitted by Theil and Sen (the median of the slopes of all
+pairs of samples): up to 29 % of the samples may be off by any amount, and what all of them are off
+by at random cancels out. An allocator also takes and returns memory in steps, and one of 0.5 MiB
+does not make an hour's line too steep; in a shorter run no growth below NOISE is a finding.
+Descriptors and threads: librdkafka keeps a connection and a thread more for each client now and
+then, for as long as nothing happens, so three samples of a process at rest differ by up to six and
+three. What is leaked is there in all of them: the lowest but one of the last samples must not be
+above that of the first ones after the warm-up. A sample in three has the lowest number.
+"""
+import dataclasses
+import os
+import statistics
+from pathlib import Path
+
+from .children import boot_now, wait_until
+
+MIB = 1 << 20
+MOST_AN_HOUR = 1 * MIB
+NOISE = MIB // 4  # two of the 128 KiB from which on glibc returns a heap's end
+GROUP = 20  # samples at least, of which two have the lowest number but for one time in a hundred
+LEAST_SAMPLES = 2 * GROUP
+WARM_UP = 0.25  # of the whole time
+SAME_READINGS = 4
+COUNTS = ("descriptors", "threads")
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """A process at one instant; `at` is CLOCK_BOOTTIME in seconds, `memory` in bytes."""
+    at: float
+    memory: int
+    descriptors: int
+    threads: int
+
+
+def take(pid):
+    """A sample now. Memory is anonymous memory, in swap too: all that can be leaked.
+
+    smaps_rollup walks the page tables; what /proc/PID/status says is kept by CPU, and rounded.
+    """
+    kib = 0
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]:
+        name, value = line.split()[:2]
+        kib += int(value) if name in ("Anonymous:", "Swap:") else 0
+    return Sample(boot_now(), 1024 * kib, len(os.listdir(f"/proc/{pid}/fd")),
+                  len(os.listdir(f"/proc/{pid}/task")))
+
+
+def take_settled(pid, timeout=20.0):
+    """A sample of a process whose descriptors and threads stand still.
+
+    A connection that was closed, and a thread that has ended, are gone a moment later.
+    """
+    seen = []
+
+    def settled():
+        seen.append(take(pid))
+        last = [[getattr(one, name) for name in COUNTS] for one in seen[-SAME_READINGS:]]
+        return len(last) == SAME_READINGS and all(one == last[0] for one in last)
+    wait_until(settled, timeout, lambda: f"process {pid} standing still: {seen[-8:]}", poll=0.15)
+    return seen[-1]
+
+
+def slope(points):
+    """Of (x, y): the median of the slopes of all pairs."""
+    return statistics.median((y - before_y) / (x - before_x)
+                             for i, (x, y) in enumerate(points)
+                             for before_x, before_y in points[:i] if x > before_x)
+
+
+def after_warm_up(samples):
+    """Those that are judged."""
+    begin = samples[0].at + WARM_UP * (samples[-1].at - samples[0].at)
+    return [one for one in samples if one.at >= begin]
+
+
+def memory_an_hour(samples):
+    """By how many bytes an hour memory grows after the warm-up."""
+    return 3600 * slope([(one.at, one.memory) for one in after_warm_up(samples)])
+
+
+def judge(name, samples):
+    """What grows, a text each."""
+    judged = after_warm_up(samples) if samples else []
+    if len(judged) < LEAST_SAMPLES:
+        return [f"{name}: {len(judged)} samples after the warm-up, {LEAST_SAMPLES} are needed"]
+    found = []
+    group = max(GROUP, len(judged) // 6)
+
+    def ends(what):
+        return [sorted(getattr(one, what) for one in part)
+                for part in (judged[:group], judged[-group:])]
+    an_hour = memory_an_hour(samples)
+    seconds = judged[-1].at - judged[0].at
+    first, last = map(statistics.median, ends("memory"))
+    if an_hour > MOST_AN_HOUR and last - first > NOISE:
+        found.append(f"{name}: memory grows by {an_hour / MIB:.2f} MiB an hour, at most "
+                     f"{MOST_AN_HOUR / MIB:g} may be; seen for {seconds:.0f} s")
+    for what in COUNTS:
+        first, last = (values[1] for values in ends(what))
+        if last > first:
+            found.append(f"{name}: {what} grew from {first:g} to {last:g} in {seconds:.0f} s")
+    return found
+
+
+def describe(name, samples):
+    """A line for people."""
+    judged = after_warm_up(samples)
+    first, last = judged[0], judged[-1]
+    counts = ", ".join(f"{what} {min(seen)} to {max(seen)}" for what in COUNTS
+                       for seen in [[getattr(one, what) for one in judged]])
+    return (f"{name}: {samples[0].memory / MIB:.2f} MiB at first, {first.memory / MIB:.2f} after "
+            f"the warm-up, {last.memory / MIB:.2f} at last, {memory_an_hour(samples) / MIB:+.2f} "
+            f"an hour; {counts}; {len(judged)} samples")

@@ -1,0 +1,140 @@
+// What becomes of what a directory knows as the log's time passes: T* falls, and epochs that nobody
+// can lead by are forgotten.
+#include <gtest/gtest.h>
+
+#include "router/directory.h"
+#include "tests/unit/router/records.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_records;
+using namespace std::chrono_literals;
+
+// One partition, one log, whose broker's clock goes with the reader's.
+struct Timed {
+  explicit Timed(Mode mode = Mode::non_exclusive)
+      : directory({1, 1, Lane{0}, mode, kLease}) {
+    directory.on(TailStarted{kLog, 0, 0}, now);
+  }
+  void read(const Record& record) {
+    const Decoded value = record;
+    directory.tick(now);
+    directory.on(Received{kLog, offset++, broker, true, &value}, now);
+  }
+  // The log's leader answers all the while.
+  void wait(milliseconds time) {
+    for (; time > 0ms; time -= 50ms) {
+      now += std::min(time, 50ms);
+      broker += std::min(time, 50ms);
+      directory.tick(now);
+      directory.on(LogPosition{kLog, offset}, now);
+    }
+  }
+  [[nodiscard]] std::string owner() const {
+    const Hint& hint = directory.hint(kZero);
+    return hint.owner ? hint.owner->info.name : "";
+  }
+
+  LocalTime now = at_ms(10'000);
+  BrokerTime broker{milliseconds{kInc + 10'000}};
+  std::int64_t offset = 0;
+  Directory directory;
+};
+
+// As the record of a process that claimed at `inc`.
+Record claims(const Writer& writer, std::int64_t inc) {
+  Record record = writer.claim("0");
+  record.inc = inc;
+  return record;
+}
+
+Record leads(const Writer& writer, std::int64_t inc, std::int64_t claim) {
+  Record record = writer.leads(claim, "0");
+  record.inc = inc;
+  return record;
+}
+
+TEST(DirectoryTime, waits_for_a_long_lease_that_was_told_once_no_longer_than_for_its_end) {
+  Timed timed;
+  timed.read(Writer{9, "long", Mode::non_exclusive, 5s}.claim("0"));
+  const LocalTime started = at_ms(10'000);
+  EXPECT_EQ(timed.directory.history_until(kLog), started + 5s);
+  timed.wait(5s);
+  timed.read(kB.claim("0"));
+  EXPECT_EQ(timed.directory.history_until(kLog), started + 5s);
+  timed.wait(50ms);
+  timed.read(kB.claim("0"));
+  EXPECT_EQ(timed.directory.history_until(kLog), started + kLease);
+}
+
+TEST(DirectoryTime, after_a_gap_a_long_lease_that_was_known_counts_until_its_end_is_read_again) {
+  Timed timed;
+  timed.read(Writer{9, "long", Mode::non_exclusive, 5s}.claim("0"));
+  timed.wait(4s);
+  timed.directory.on(GapFound{kLog, GapReason::changed}, timed.now);
+  timed.directory.on(TailStarted{kLog, timed.offset, timed.offset}, timed.now);
+  timed.wait(2s);
+  timed.read(kB.claim("0"));
+  EXPECT_EQ(timed.directory.history_until(kLog), at_ms(14'000) + 5s);
+  timed.wait(3050ms);
+  timed.read(kB.claim("0"));
+  timed.wait(3050ms);
+  timed.read(kB.claim("0"));
+  EXPECT_EQ(timed.directory.history_until(kLog), at_ms(14'000) + kLease);
+}
+
+// The topic's records expired while nobody led, and the broker's clock stepped back: who starts
+// then knows nothing of a greater epoch, and a watcher that has read on since does.
+class Outgrown : public testing::TestWithParam<Mode> {
+ protected:
+  Outgrown() {
+    timed.read(leads(Writer{1, "p1", GetParam()}, kLater, -1));
+    EXPECT_EQ(timed.owner(), "p1");
+    timed.broker = BrokerTime{milliseconds{kInc}};
+  }
+  void goes_on() {
+    const std::int64_t inc = timed.broker.time_since_epoch().count();
+    timed.read(claims(newcomer, inc));
+    timed.read(leads(newcomer, inc, timed.offset - 1));
+  }
+  static constexpr std::int64_t kLater = kInc + 9'000;
+  const Writer newcomer{2, "p2", GetParam()};
+  Timed timed{GetParam()};
+};
+
+TEST_P(Outgrown, epochs_are_forgotten_once_nobody_can_lead_by_them) {
+  timed.wait(kLease + kLease * 3 / 2);
+  EXPECT_EQ(timed.owner(), "");
+  goes_on();
+  EXPECT_EQ(timed.owner(), "p2");
+}
+
+TEST_P(Outgrown, epochs_hold_until_then) {
+  timed.wait(kLease + kLease * 3 / 2 - 50ms);
+  goes_on();
+  EXPECT_EQ(timed.owner(), "");
+}
+
+TEST_P(Outgrown, epochs_hold_after_a_silence) {
+  timed.wait(kLease + kLease * 3 / 2 - 50ms);
+  timed.now += 10s;
+  goes_on();
+  EXPECT_EQ(timed.owner(), "") << "it may have been written long ago";
+}
+
+// A process that was stopped may still send what it had written before.
+TEST_P(Outgrown, a_renewal_alone_makes_nothing_forgotten) {
+  timed.wait(10 * kLease);
+  timed.read(leads(newcomer, kInc, 0));
+  EXPECT_EQ(timed.owner(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(DirectoryTime, Outgrown,
+                         testing::Values(Mode::non_exclusive, Mode::exclusive),
+                         [](const auto& mode) { return std::string(to_string(mode.param)) ==
+                                                               "exclusive" ? "exclusive"
+                                                                           : "non_exclusive"; });
+
+}  // namespace
+}  // namespace neliroute
