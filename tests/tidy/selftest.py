@@ -173,14 +173,37 @@ class Commands(unittest.TestCase):
         self.assertIn("slots/b.cc:2: impure: slots has threads or locks: std::mutex\n", bad.stdout)
 
     def test_headers(self):
-        good = self.tidy("headers", self.root)
+        build = ["--build", self.root / "build/headers"]
+        good = self.tidy("headers", self.root, *build)
         self.assertEqual((good.returncode, good.stdout), (0, "tidy: 1 headers, 0 findings\n"))
         self.write("slots/b.h", "#pragma once\nstd::string g();\n")
-        bad = self.tidy("headers", self.root)
+        bad = self.tidy("headers", self.root, *build)
         self.assertEqual(bad.returncode, 1)
         self.assertIn("slots/b.h:1: header: does not compile alone\n", bad.stdout)
-        excused = self.tidy("headers", self.root, "--", "-include", "string")
+        excused = self.tidy("headers", self.root, *build, "--", "-include", "string")
         self.assertEqual(excused.returncode, 0)
+
+    def test_a_header_is_given_only_what_it_includes(self):
+        self.write("slots/all.h", "#pragma once\n#include <functional>\n#include <string>\n"
+                   "#include <vector>\n")
+        self.write("slots/by_way.h", '#pragma once\n#include "slots/all.h"\n'
+                   "std::vector<std::string> g();\n")
+        build = ["--build", self.root / "build/headers"]
+        good = self.tidy("headers", self.root, *build)
+        self.assertEqual((good.returncode, good.stdout), (0, "tidy: 3 headers, 0 findings\n"))
+        self.write("slots/a.h", "#pragma once\n#include <string>\nstd::function<void()> f();\n")
+        bad = self.tidy("headers", self.root, *build)
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("slots/a.h:1: header: does not compile alone\n", bad.stdout)
+
+    def test_what_a_header_includes_by_way_of_others(self):
+        files = {path: tidy.File(path, text) for path, text in {
+            "slots/a.h": '#include "slots/b.h"\n#include <string>\n',
+            "slots/b.h": '#include "slots/a.h"\n#include <vector>\n// #include <map>\n'}.items()}
+        found = tidy.foreign_includes(files, "slots/a.h", set())
+        self.assertEqual(found, {"string", "vector"})
+        self.assertEqual(tidy.DEAR[tidy.dear_part(found)], ("string",))
+        self.assertIsNone(tidy.dear_part({"vector"}))
 
 
 if __name__ == "__main__":
