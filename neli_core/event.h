@@ -101,11 +101,11 @@ struct BarrierDone {
   Epoch epoch;
 };
 
-/// A store that keeps the greatest epoch it has seen refused the one held, for one of this inc: it
-/// was restored, or belongs to more than this topic.
+/// A store that keeps the greatest epoch it has seen refused a lower one. Where that was the one
+/// held, it was restored, or belongs to more than this topic, or the log lost what it had heard.
 struct EpochRefused {
   Partition partition;
-  std::int64_t inc = 0;
+  Epoch stored;
 };
 
 /// Leave in an orderly way: hand over, at most until then; then stop. In the past: stop now.

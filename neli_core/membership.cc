@@ -38,6 +38,7 @@ void Induction::on(const GroupAssigned& event) {
     if (p.own && p.own->draining && !p.own->superseded &&
         !mutated(Mutation::claim_while_draining)) {
       p.own->draining = false;  // given back before anybody else wanted it: lead on
+      p.claim_due = p.own->refused;
       if (p.own->leading) announce(TransitionKind::acquired, partition, p.own->epoch, now_);
       note_state_change(partition);
     } else {

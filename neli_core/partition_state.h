@@ -27,6 +27,8 @@ struct OwnEpoch {
   /// An own claim that could not be taken was read behind it: what is left of the lease stands,
   /// and nothing makes it longer until the next claim is read.
   bool outlived = false;
+  /// A store knows a greater one, so it is claimed over.
+  bool refused = false;
   /// leads() answers yes until lease_until.
   bool leading = false;
   /// Handing over: revoked, or superseded in non-exclusive mode.

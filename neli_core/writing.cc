@@ -113,19 +113,21 @@ void Induction::on(const EpochRefused& event) {
   if (event.partition.value() >= partition_count()) return;
   PartitionState& p = state(event.partition);
   LogState& l = log(log_of(event.partition));
-  if (!p.own || p.own->epoch.inc > event.inc) return;  // a greater one is held already
-  const std::int64_t wanted = next_inc(event.inc);
+  if (!p.own || p.own->epoch >= event.stored) return;  // it refused an older one
+  const std::int64_t inc = event.stored.inc;
+  const std::int64_t wanted = next_inc(inc);
   // Nobody would believe it of a claim; brokers' clocks may step back by less than this.
   if (wanted > inc_limit(readable(l.last.stamped).value_or(BrokerTime{kLeaseMax}) - kLeaseMax)) {
-    if (event.inc <= p.unbelieved_inc) return;
-    p.unbelieved_inc = event.inc;
+    if (inc <= p.unbelieved_inc) return;
+    p.unbelieved_inc = inc;
     ready_.notices.push_back(
         {Severity::error, "partition " + std::to_string(event.partition.value()) +
-                              ": a store knows an epoch of inc " + std::to_string(event.inc) +
+                              ": a store knows an epoch of inc " + std::to_string(inc) +
                               ", a lifetime ahead of the broker's clock; it is not believed"});
     return;
   }
   if (wanted > l.greatest_inc) l.greatest_inc = wanted;
+  p.own->refused = true;
   if (!p.own->leading || p.own->draining || p.own->superseded) return;
   if (!p.claim) p.claim_due = p.assigned;  // one on its way is written again if it falls short
   evaluate(event.partition);

@@ -85,7 +85,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   }
   [[nodiscard]] const Meter& meter() const noexcept { return meter_; }
   /// A store refused the epoch held, as it knows one of this inc.
-  void refused(Partition partition, std::int64_t inc);
+  void refused(Partition partition, const Epoch& stored);
   /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
   void drain(milliseconds bound, std::function<void()> done);
   /// Closes without handing over. No call of a handler begins from now on, but for those of

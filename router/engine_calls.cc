@@ -80,11 +80,11 @@ bool Engine::is_news(Partition partition, std::int64_t inc) {
   return true;
 }
 
-void Engine::refused(Partition partition, std::int64_t inc) {
-  if (closed_ || !is_news(partition, inc)) return;
-  boost::asio::post(strand_, [self = shared_from_this(), partition, inc] {
+void Engine::refused(Partition partition, const Epoch& stored) {
+  if (closed_ || !is_news(partition, stored.inc)) return;
+  boost::asio::post(strand_, [self = shared_from_this(), partition, stored] {
     if (self->closed_ || !self->core_) return;
-    self->on_event(EpochRefused{partition, inc}, self->clock_());
+    self->on_event(EpochRefused{partition, stored}, self->clock_());
   });
 }
 

@@ -47,7 +47,7 @@ Work Router::begin(Slot slot, LocalTime now) const {
 }
 
 void Router::refused(Slot slot, const Epoch& stored) {
-  engine_->refused(view_->partition_of(slot), stored.inc);
+  engine_->refused(view_->partition_of(slot), stored);
 }
 
 std::vector<RouteCopy> Router::view(LocalTime now) const {

@@ -39,6 +39,7 @@ enum class Happening : std::uint8_t {
   beat_lands,      ///< `broadcast`: a: partition, b: when its writer gives up
   beat_heard,      ///< a: partition
   store_lands,     ///< a: index of the write
+  store_refused,   ///< a: index of the write, b and c: the epoch that the store knows
   // Not of a process:
   fault,           ///< a: kind
   expire_members,

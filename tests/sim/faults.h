@@ -55,8 +55,9 @@ enum class Fault : std::uint8_t {
   fetch_in_parts,     ///< what is there is read a few records at a time
   unclean_leader,     ///< a log's leader dies, and its successor lacks acknowledged records
   hang,               ///< a process's executor is stuck, and its client goes on with heartbeats
+  store_ahead,        ///< the fenced store knows a greater epoch than anybody was given
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::hang) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::store_ahead) + 1;
 /// The kinds that one stream of chance draws; the later ones have another, so that adding one
 /// changes as few runs as possible.
 inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);

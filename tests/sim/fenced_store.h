@@ -34,6 +34,8 @@ class FencedStore {
   [[nodiscard]] bool is_late(const StoreWrite& write) const {
     return write.ownership < cells_[write.part].newest;
   }
+  /// It was restored, or serves another topic, too: it knows an epoch that nobody here was given.
+  void raise(std::uint32_t part, std::int64_t incs) { cells_[part].greatest.inc += incs; }
   [[nodiscard]] const Epoch& greatest(std::uint32_t part) const { return cells_[part].greatest; }
 
  private:

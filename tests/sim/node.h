@@ -118,6 +118,9 @@ struct Node {
   /// The greatest epoch that it acquired, and that its directory knew, since it started.
   std::array<Epoch, kPartitionsMax> acquired{};
   std::array<Epoch, kPartitionsMax> hinted{};
+  /// Of which acquisition it last heard that the store refuses it, and when.
+  std::array<std::uint64_t, kPartitionsMax> refused_ownership{};
+  std::array<Time, kPartitionsMax> refused_at{};
   /// Since when it does not know who leads; 0: it knows, or nobody does.
   std::array<Time, kPartitionsMax> unaware_since{};
 

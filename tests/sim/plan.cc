@@ -38,8 +38,9 @@ void leave_out_the_impossible(Plan& plan) {
       plan.faults.remove(Fault::unclean_leader);
     }
     // Who starts in the new topic cannot read how long the leases in the old one were, nor that
-    // its own mode is another.
+    // its own mode is another, nor that a store had asked for incs ahead of the brokers' time.
     if (plan.has(Fault::topic_made_again)) {
+      plan.faults.remove(Fault::store_ahead);
       plan.faults.remove(Fault::other_leases);
       plan.faults.remove(Fault::other_settings);
     }

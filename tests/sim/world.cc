@@ -188,6 +188,8 @@ void World::handle_for(Node& node, const Planned& event) {
     case Happening::barrier_done:
       oracle_.occupies(node.index, part_of(node, event.a), 0, now_);
       return step(node, BarrierDone{Partition{event.a}, Epoch{event.b, event.c}});
+    case Happening::store_refused:
+      return on_store_refused(node, event);
     case Happening::topic_lost:
       return on_topic_lost(node, event);
     case Happening::heartbeat_due:
@@ -234,6 +236,7 @@ void World::start_process(Node& node) {
   node.acquired.fill(kNoEpoch);
   node.hinted.fill(kNoEpoch);
   node.unaware_since.fill(0);
+  node.refused_ownership.fill(0);
   CoreOptions core;
   node.id = core.id = ProcessId{node.random.next() << 8 | next_id_++};
   core.mode = plan_.request.mode;
@@ -389,6 +392,7 @@ void World::note(Node& node, const Transition& transition) {
   }
   if (transition.kind == TransitionKind::acquired) {
     check_harmless(node, p);
+    node.refused_ownership[p.value()] = 0;  // perhaps given back, with the same epoch
     // Who was stopped with an old time in its hand may tell of a lease that is over: a lapse
     // follows, and nobody was answered yes.
     if (plan_.broadcast() || oracle_.led(node.index, part_of(node, p.value()), now_)) {

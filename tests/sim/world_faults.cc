@@ -12,8 +12,7 @@ bool strikes_by_itself(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::retention) ||
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
          fault == Fault::slow_network || fault == Fault::leader_flip ||
-         fault == Fault::stopped_in_step || fault == Fault::unclean_leader ||
-         fault == Fault::hang;
+         fault == Fault::stopped_in_step || fault >= Fault::unclean_leader;
 }
 
 bool is_of_node(Fault fault) {
@@ -68,7 +67,9 @@ void World::strike(Fault fault) {
     tell("fault " + std::string(to_string(fault)));
     const auto log = static_cast<std::uint32_t>(
         random.between(0, static_cast<std::int64_t>(logs_.size()) - 1));
-    if (is_of_group(fault)) {
+    if (fault == Fault::store_ahead) {
+      raise_store(random);
+    } else if (is_of_group(fault)) {
       strike_group(fault, random);
     } else {
       strike_log(fault, log, random);

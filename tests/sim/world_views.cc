@@ -170,11 +170,45 @@ void World::store_lands(const Node& node, const Planned& event) {
   const bool in_the_end = now_ > recovered_by_;
   const bool one_leads = plan_.exclusive() && !plan_.beyond_claimed();
   const bool alone = one_leads ? !late : in_the_end;
-  if (leads && alone && !taken) {
+  if (!taken && node.life == event.life) {
+    plan_for(node, now_ + plan_.latency_max, Happening::store_refused, event.a,
+             store_.greatest(write.part).inc, store_.greatest(write.part).offset);
+  }
+  if (leads && alone && !taken && !may_be_refused(node, write)) {
     oracle_.broken(what + ", who leads, after " +
                        neliroute::to_string(store_.greatest(write.part)),
                    now_);
   }
+}
+
+// Its threads tell it, as `Router::refused()` has them do.
+void World::on_store_refused(Node& node, const Planned& event) {
+  const StoreWrite& write = store_writes_[event.a];
+  const std::uint32_t p = write.part % plan_.partitions;
+  tell(node, "p" + std::to_string(p) + " is refused " + neliroute::to_string(write.epoch) +
+                 ", after " + neliroute::to_string(Epoch{event.b, event.c}));
+  if (node.refused_ownership[p] != write.ownership) {
+    node.refused_ownership[p] = write.ownership;
+    node.refused_at[p] = now_;
+  }
+  step(node, EpochRefused{Partition{p}, Epoch{event.b, event.c}});
+}
+
+// A store may know what nobody here does; who was told so leads by a greater epoch soon, or hands
+// over to one who does.
+bool World::may_be_refused(const Node& node, const StoreWrite& write) const {
+  const std::uint32_t p = write.part % plan_.partitions;
+  if (node.refused_ownership[p] != write.ownership) return true;
+  if (node.core->role_state(Partition{p}) == RoleState::draining) return true;
+  const Time since = std::max(node.refused_at[p], oracle_.disturbed_until(node.index));
+  return now_ <= since + plan_.interval() + plan_.known_by();
+}
+
+void World::raise_store(Random& random) {
+  const auto part = static_cast<std::uint32_t>(
+      random.between(0, plan_.lanes * plan_.partitions - 1));
+  const std::int64_t incs = random.magnitude(1, 1'000'000'000);
+  if (store_.greatest(part) != kNoEpoch) store_.raise(part, incs);
 }
 
 }  // namespace neliroute::sim

@@ -21,7 +21,7 @@ TEST(Epochs, a_store_s_refusal_raises_inc_and_leaves_no_gap) {
     ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
     const Epoch first = *a.core.epoch(Partition{0});
     const std::int64_t stored = first.inc + 5'000;
-    rig.step(a, EpochRefused{Partition{0}, stored});
+    rig.step(a, EpochRefused{Partition{0}, Epoch{stored, 0}});
     rig.run_for(200ms);
     EXPECT_GT(a.core.epoch(Partition{0})->inc, stored);
     EXPECT_TRUE(a.leads(0, rig.now()));
@@ -36,10 +36,27 @@ TEST(Epochs, a_store_s_refusal_raises_inc_and_leaves_no_gap) {
     EXPECT_EQ(epoch_of(renewal, renewal.epochs[0]), first);
     EXPECT_EQ(epoch_of(renewal, renewal.epochs[1]), *a.core.epoch(Partition{0}));
     const auto claims = a.records(RecordType::claim).size();
-    rig.step(a, EpochRefused{Partition{0}, stored});
+    rig.step(a, EpochRefused{Partition{0}, Epoch{stored, 0}});
     rig.run_for(200ms);
     EXPECT_EQ(a.records(RecordType::claim).size(), claims) << "it outranks that already";
   }
+}
+
+// A write of an earlier ownership that came late is refused for the successor's epoch.
+TEST(Epochs, a_store_s_refusal_of_an_older_one_costs_no_claim) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
+  const Epoch held = *a.core.epoch(Partition{0});
+  for (const Epoch& stored : {held, Epoch{held.inc, held.offset - 1}, Epoch{held.inc - 1, 99}}) {
+    rig.step(a, EpochRefused{Partition{0}, stored});
+    rig.run_for(200ms);
+    EXPECT_EQ(a.records(RecordType::claim).size(), 1u);
+  }
+  rig.step(a, EpochRefused{Partition{0}, Epoch{held.inc, held.offset + 1}});
+  rig.run_for(200ms);
+  EXPECT_EQ(a.records(RecordType::claim).size(), 2u) << "of the same inc, and greater";
 }
 
 TEST(Epochs, a_store_that_is_a_lifetime_ahead_is_not_believed) {
@@ -49,15 +66,15 @@ TEST(Epochs, a_store_that_is_a_lifetime_ahead_is_not_believed) {
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
   const Epoch first = *a.core.epoch(Partition{0});
   const auto notices = a.notices.size();
-  rig.step(a, EpochRefused{Partition{0}, kIncMax});
-  rig.step(a, EpochRefused{Partition{0}, first.inc + kIncAhead});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{kIncMax, 0}});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{first.inc + kIncAhead, 0}});
   rig.run_for(200ms);
   EXPECT_EQ(a.core.epoch(Partition{0}), first);
   EXPECT_EQ(a.notices.size(), notices + 1) << "the second is below what was not believed";
-  rig.step(a, EpochRefused{Partition{0}, kIncMax});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{kIncMax, 0}});
   EXPECT_EQ(a.notices.size(), notices + 1) << "said once";
-  rig.step(a, EpochRefused{Partition{3}, first.inc + 1});
-  rig.step(a, EpochRefused{Partition{99}, first.inc + 1});
+  rig.step(a, EpochRefused{Partition{3}, Epoch{first.inc + 1, 0}});
+  rig.step(a, EpochRefused{Partition{99}, Epoch{first.inc + 1, 0}});
   EXPECT_EQ(a.records(RecordType::claim).size(), 1u) << "not held, and none at all";
 }
 
@@ -71,9 +88,24 @@ TEST(Epochs, a_store_s_refusal_takes_nothing_back_from_a_successor) {
   rig.append(Log{0}, rig::claim_of(9, "0", first.inc));
   rig.settle();
   ASSERT_EQ(a.core.role_state(Partition{0}), RoleState::draining);
-  rig.step(a, EpochRefused{Partition{0}, first.inc + 5});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{first.inc + 5, 0}});
   rig.run_for(200ms);
   EXPECT_EQ(a.records(RecordType::claim).size(), 1u) << "it hands over";
+
+  // It is given back before anybody has claimed it: now it may.
+  Rig given_back;
+  auto& c = given_back.start(1, "c");
+  given_back.assign(c, "0");
+  ASSERT_TRUE(given_back.run_until([&] { return c.leads(0, given_back.now()); }, 2s));
+  const Epoch kept = *c.core.epoch(Partition{0});
+  given_back.revoke(c, "0");
+  given_back.step(c, EpochRefused{Partition{0}, Epoch{kept.inc + 5, 0}});
+  given_back.run_for(200ms);
+  EXPECT_EQ(c.records(RecordType::claim).size(), 1u);
+  given_back.assign(c, "0");
+  given_back.run_for(200ms);
+  EXPECT_GT(c.core.epoch(Partition{0})->inc, kept.inc + 5);
+  EXPECT_EQ(c.count(TransitionKind::stopped), 0u);
 
   RigOptions exclusive;
   exclusive.mode = Mode::exclusive;
@@ -86,7 +118,7 @@ TEST(Epochs, a_store_s_refusal_takes_nothing_back_from_a_successor) {
   ASSERT_TRUE(fenced.run_until([&] { return !b.leads(0, fenced.now()); }, 20s));
   b.drop_writes = false;
   const auto claims = b.records(RecordType::claim).size();
-  fenced.step(b, EpochRefused{Partition{0}, held.inc + 5});
+  fenced.step(b, EpochRefused{Partition{0}, Epoch{held.inc + 5, 0}});
   fenced.settle();
   EXPECT_EQ(b.records(RecordType::claim).size(), claims) << "its lease has lapsed";
 }

@@ -66,7 +66,7 @@ TEST(Engine, an_epoch_that_a_store_refused_is_claimed_over_and_led_on_meanwhile)
   Leading rig;
   const Epoch held = rig.route(1).epoch;
   rig.story.clear();
-  rig.engine->refused(Partition{1}, held.inc + 5);
+  rig.engine->refused(Partition{1}, {held.inc + 5, 0});
   rig.poll();
   // A claim is written at most once an interval.
   for (int step = 0; step < 40 && rig.route(1).epoch == held; ++step) {
@@ -77,7 +77,7 @@ TEST(Engine, an_epoch_that_a_store_refused_is_claimed_over_and_led_on_meanwhile)
   EXPECT_TRUE(rig.told("write claim"));
   EXPECT_GT(rig.route(1).epoch.inc, held.inc + 5);
   rig.story.clear();
-  rig.engine->refused(Partition{1}, held.inc);  // one that is outranked already
+  rig.engine->refused(Partition{1}, {held.inc, 0});  // one that is outranked already
   rig.poll();
   EXPECT_FALSE(rig.told("write claim"));
 }
@@ -92,21 +92,21 @@ TEST(Engine, of_many_refusals_by_a_store_few_wait_for_the_executor) {
     return handlers;
   };
   rig.poll();
-  for (int i = 0; i < 100'000; ++i) rig.engine->refused(Partition{1}, held.inc + 5);
+  for (int i = 0; i < 100'000; ++i) rig.engine->refused(Partition{1}, {held.inc + 5, 0});
   EXPECT_LE(waiting(), 5u);
-  for (int i = 0; i < 1000; ++i) rig.engine->refused(Partition{1}, held.inc + 4);
+  for (int i = 0; i < 1000; ++i) rig.engine->refused(Partition{1}, {held.inc + 4, 0});
   EXPECT_LE(waiting(), 5u) << "known already";
-  rig.engine->refused(Partition{1}, std::int64_t{1} << 60);  // by a store that is broken
+  rig.engine->refused(Partition{1}, {std::int64_t{1} << 60, 0});  // by a store that is broken
   EXPECT_GE(waiting(), 1u);
   rig.now += 100ms;
-  rig.engine->refused(Partition{1}, held.inc + 5);
+  rig.engine->refused(Partition{1}, {held.inc + 5, 0});
   EXPECT_GE(waiting(), 1u) << "by another one, which is not";
-  rig.engine->refused(Partition{1}, held.inc + 6);
-  rig.engine->refused(Partition{0}, held.inc + 1);
+  rig.engine->refused(Partition{1}, {held.inc + 6, 0});
+  rig.engine->refused(Partition{0}, {held.inc + 1, 0});
   EXPECT_GE(waiting(), 2u) << "greater, and another partition";
   for (int beat = 0; beat < 10; ++beat) {
     rig.now += 100ms;  // an interval: it may have been lost on who did not lead then
-    rig.engine->refused(Partition{1}, held.inc + 6);
+    rig.engine->refused(Partition{1}, {held.inc + 6, 0});
     EXPECT_GE(waiting(), 1u);
   }
 }
