@@ -16,18 +16,28 @@ std::string strategies(const KafkaOptions& options) {
 
 }  // namespace
 
-std::string inconsistent_group(const KafkaOptions& options, GroupProtocol protocol) {
+bool is_inconsistent_group(rd_kafka_resp_err_t error) noexcept {
+  return error == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL ||
+         error == RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND;
+}
+
+std::string inconsistent_group(const KafkaOptions& options, GroupProtocol protocol,
+                               rd_kafka_resp_err_t error) {
+  const std::string code = rd_kafka_err2name(error);
   std::string text = "group " + options.group_id() + " has a member that ";
   if (protocol == GroupProtocol::consumer) {
     return text +
-           "speaks another group protocol than consumer (INCONSISTENT_GROUP_PROTOCOL); give all "
-           "processes the same --group-protocol, and each application its own --group";
+           "speaks another group protocol than consumer (" +
+           code +
+           "); give all processes the same --group-protocol (one that may not read the broker's "
+           "configuration takes classic by itself), and each application its own --group";
   }
   return text +
          "shares no assignor with this process, which offers partition.assignment.strategy=" +
          strategies(options) +
-         ", or speaks another group protocol than classic (INCONSISTENT_GROUP_PROTOCOL); give all "
-         "members the same -X partition.assignment.strategy (goNELI's and librdkafka's default is "
+         ", or speaks another group protocol than classic (" +
+         code +
+         "); give all members the same -X partition.assignment.strategy (goNELI's and librdkafka's default is "
          "range,roundrobin, ours cooperative-sticky) and --group-protocol, and each application "
          "its own --group";
 }

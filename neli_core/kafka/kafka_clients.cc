@@ -68,15 +68,9 @@ Result<void> KafkaLedger::Clients::open() {
       });
   if (auto opened = writer_->open(); !opened) return opened.error();
   writer_->warm_up();
-  group_ = std::make_unique<GroupMember>(settings(), *wakeup_,
-                                         [this](const Event& e) {
-                                           ever_assigned_ = true;
-                                           inconsistent_since_.reset();
-                                           const auto* revoked = std::get_if<GroupRevoked>(&e);
-                                           if (revoked && revoked->lost) await_membership();
-                                           emit(e);
-                                         },
-                                         [this](const Notice& n) { notice(n.severity, n.text); });
+  group_ = std::make_unique<GroupMember>(
+      settings(), *wakeup_, [this](const Event& e) { on_group_event(e); },
+      [this](const Notice& n) { notice(n.severity, n.text); });
   if (parameters_.facts.session.protocol == GroupProtocol::consumer) {
     prompter_ = std::make_shared<GroupPrompter>(strand_, *group_, [this] {
       ever_assigned_ = true;
@@ -306,8 +300,8 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   }
   if (rd_kafka_event_type(event) != RD_KAFKA_EVENT_ERROR || closing_) return;
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
-  if (kind == ClientKind::group && error == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL) {
-    return on_inconsistent_group();
+  if (kind == ClientKind::group && is_inconsistent_group(error)) {
+    return on_inconsistent_group(error);
   }
   // A broker that is away is told by the log; each client would say it again here.
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
@@ -318,12 +312,23 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   }
 }
 
+void KafkaLedger::Clients::on_group_event(const Event& event) {
+  const auto* revoked = std::get_if<GroupRevoked>(&event);
+  if (revoked && revoked->lost) {
+    await_membership();
+  } else {
+    ever_assigned_ = true;
+    inconsistent_since_.reset();
+  }
+  emit(event);
+}
+
 // librdkafka asks again every two seconds for as long as it lives. Who was a member goes on asking,
 // as others may be changing their assignor one by one; who never was gives up.
-void KafkaLedger::Clients::on_inconsistent_group() {
+void KafkaLedger::Clients::on_inconsistent_group(rd_kafka_resp_err_t error) {
   const LocalTime now = boot_now();
   const std::string text =
-      inconsistent_group(parameters_.kafka, parameters_.facts.session.protocol);
+      inconsistent_group(parameters_.kafka, parameters_.facts.session.protocol, error);
   const milliseconds bound = inconsistent_group_bound(parameters_.timing);
   if (!inconsistent_since_) {
     inconsistent_since_ = now;

@@ -57,7 +57,8 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   bool serve_once();
   void serve_later();
   void on_other(ClientKind kind, const rd_kafka_event_t* event);
-  void on_inconsistent_group();
+  void on_group_event(const Event& event);
+  void on_inconsistent_group(rd_kafka_resp_err_t error);
   void on_written(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset);
   void on_trouble(Troubles& told, rd_kafka_resp_err_t error, std::string text);
   void forget_others_question();

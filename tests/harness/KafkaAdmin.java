@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +38,7 @@ import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
@@ -116,7 +118,7 @@ public final class KafkaAdmin {
       case "delete_records" -> deleteRecords(ask);
       case "describe_group" -> describeGroup(ask, answer);
       case "delete_group" -> admin.deleteConsumerGroups(List.of(text(ask, "group"))).all().get();
-      case "add_acls" -> admin.createAcls(acls(ask)).all().get();
+      case "add_acls" -> addAcls(ask);
       case "delete_acls" -> deleteAcls(ask);
       case "join_group" -> joinGroup(ask);
       case "leave_group" -> leaveGroup();
@@ -343,8 +345,25 @@ public final class KafkaAdmin {
     return bindings;
   }
 
+  private void addAcls(JsonNode ask) throws Exception {
+    admin.createAcls(acls(ask)).all().get();
+    awaitAcls(ask, true);
+  }
+
   private void deleteAcls(JsonNode ask) throws Exception {
     admin.deleteAcls(acls(ask).stream().map(AclBinding::toFilter).toList()).all().get();
+    awaitAcls(ask, false);
+  }
+
+  /** The controller has taken them; the broker hears of that a moment later. */
+  private void awaitAcls(JsonNode ask, boolean there) throws Exception {
+    for (int i = 0; i < 500; i++, Thread.sleep(20)) {
+      Collection<AclBinding> known = admin.describeAcls(AclBindingFilter.ANY).values().get();
+      if (acls(ask).stream().allMatch(one -> known.contains(one) == there)) {
+        return;
+      }
+    }
+    throw new IllegalStateException("the broker does not hear of the ACLs");
   }
 
   /** A consumer that knows nothing of neliroute: assigned partitions, it never claims them. */
