@@ -19,7 +19,9 @@ except ImportError as error:
 @contextlib.contextmanager
 def launched():
     """A browser that asks nobody but the pages it is given."""
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments = ["--js-flags=--expose-gc"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=deps.need("chromium"), args=arguments)
