@@ -24,6 +24,19 @@ LeaseBound lease_bound_of(const DirectoryOptions& options) {
 
 }  // namespace
 
+DirectoryOptions directory_options(const CoreOptions& core, bool watcher) {
+  DirectoryOptions made;
+  made.partitions = core.settings.partitions;
+  made.logs = core.settings.logs;
+  made.lane = core.lane;
+  made.mode = core.mode;
+  made.lease = core.lease;
+  made.watcher = watcher;
+  made.clock_error = core.clock_error;
+  made.believe_broker_time = core.believe_broker_time;
+  return made;
+}
+
 Directory::Directory(DirectoryOptions options)
     : options_(options),
       lease_bound_(lease_bound_of(options)),

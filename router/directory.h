@@ -71,6 +71,9 @@ struct DirectoryOptions {
   bool believe_broker_time = true;
 };
 
+/// Of a process with these options.
+[[nodiscard]] DirectoryOptions directory_options(const CoreOptions& core, bool watcher = false);
+
 /// What a watcher need not be told: who leads says which rules its lane plays by. Null: it does not
 /// lead. Who only claims may have them wrong, and will refuse.
 [[nodiscard]] const Settings* settings_in_force(const Record& record);

@@ -161,8 +161,7 @@ class Owner {
     EngineParts parts{strand,
                       std::move(counted),
                       std::make_unique<Induction>(must(Induction::make(core))),
-                      {facts.partitions, facts.logs, core.lane, core.mode, core.lease,
-                       /*watcher=*/false, core.clock_error, core.believe_broker_time},
+                      directory_options(core),
                       Peer{core.id, core.process},
                       core.settings,
                       [](const Notice& notice) {

@@ -27,19 +27,17 @@ std::string inconsistent_group(const KafkaOptions& options, GroupProtocol protoc
   std::string text = "group " + options.group_id() + " has a member that ";
   if (protocol == GroupProtocol::consumer) {
     return text +
-           "speaks another group protocol than consumer (" +
-           code +
+           "speaks another group protocol than consumer (" + code +
            "); give all processes the same --group-protocol (one that may not read the broker's "
            "configuration takes classic by itself), and each application its own --group";
   }
   return text +
          "shares no assignor with this process, which offers partition.assignment.strategy=" +
          strategies(options) +
-         ", or speaks another group protocol than classic (" +
-         code +
-         "); give all members the same -X partition.assignment.strategy (goNELI's and librdkafka's default is "
-         "range,roundrobin, ours cooperative-sticky) and --group-protocol, and each application "
-         "its own --group";
+         ", or speaks another group protocol than classic (" + code +
+         "); give all members the same -X partition.assignment.strategy (goNELI's and librdkafka's "
+         "default is range,roundrobin, ours cooperative-sticky) and --group-protocol, and each "
+         "application its own --group";
 }
 
 milliseconds inconsistent_group_bound(const Timing& timing) noexcept {

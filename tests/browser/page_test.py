@@ -3,28 +3,10 @@
 import binascii
 import unittest
 
-from page_case import PageCase
+from page_case import ROWS_MADE, TURNED_CLOCK, PageCase
 from browser import scenarios
 from browser.world import World
 from harness.children import wait_until
-
-# The page's clock, to be turned on.
-TURNED_CLOCK = """
-  window.turned = 0;
-  const now = performance.now.bind(performance);
-  performance.now = () => now() + turned;
-"""
-
-# Every row that the page makes, for as long as somebody holds on to it.
-ROWS_MADE = """
-  window.rowsMade = [];
-  const create = Document.prototype.createElement;
-  Document.prototype.createElement = function(tag, ...rest) {
-    const node = create.call(this, tag, ...rest);
-    if (tag === 'tr') rowsMade.push(new WeakRef(node));
-    return node;
-  };
-"""
 
 
 class Shown(PageCase):

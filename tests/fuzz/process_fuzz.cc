@@ -19,9 +19,7 @@ class Subject {
  public:
   explicit Subject(Bytes bytes) : bytes_(bytes), options_(options_of(bytes_)),
         core_(*Induction::make(options_)),
-        directory_({options_.settings.partitions, options_.settings.logs, options_.lane,
-                    options_.mode, options_.lease, /*watcher=*/false, options_.clock_error,
-                    options_.believe_broker_time}) {
+        directory_(directory_options(options_)) {
     acquired_.resize(options_.settings.partitions, kNoEpoch);
     leading_.resize(options_.settings.partitions, false);
     next_.resize(options_.settings.logs, 0);

@@ -17,6 +17,7 @@
 #include "neli_core/kafka/record_writer.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 #include "tests/unit/kafka/librdkafka_calls.h"
+#include "tests/unit/kafka/serve_until.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
 
@@ -53,18 +54,9 @@ class FatalErrorTest : public testing::Test {
   [[nodiscard]] ClientSettings settings() const {
     return {options_, timing_, GroupProtocol::classic, true};
   }
-  /// Serves the client until the condition holds.
   template <class Client>
   bool serve_until(Client& client, const std::function<bool()>& condition) {
-    const LocalTime deadline = later(boot_now(), seconds{30});
-    while (!condition()) {
-      if (boot_now() >= deadline) return false;
-      while (client.serve([](const rd_kafka_event_t*) {})) {
-      }
-      io_.restart();
-      io_.run_one_for(milliseconds{20});
-    }
-    return true;
+    return neliroute::serve_until(client, io_, condition);
   }
 
   IoThread broker_io_;

@@ -8,6 +8,7 @@
 #include "neli_core/kafka/clock.h"
 #include "neli_core/kafka/record_writer.h"
 #include "tests/unit/kafka/mock_cluster.h"
+#include "tests/unit/kafka/serve_until.h"
 
 #if RD_KAFKA_VERSION >= 0x020f0000  // the mock's
 
@@ -44,15 +45,7 @@ class StuckLogTest : public testing::Test {
     return answers_[seq];
   }
   bool serve_until(const std::function<bool()>& condition) {
-    const LocalTime deadline = later(boot_now(), seconds{30});
-    while (!condition()) {
-      if (boot_now() >= deadline) return false;
-      while (writer_.serve([](const rd_kafka_event_t*) {})) {
-      }
-      io_.restart();
-      io_.run_one_for(milliseconds{20});
-    }
-    return true;
+    return neliroute::serve_until(writer_, io_, condition);
   }
   /// It goes on trying.
   void try_again(Log log) { writer_.write({log, ++seq_, "a record"}); }
