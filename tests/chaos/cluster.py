@@ -94,6 +94,17 @@ class Cluster:
         """The broker that coordinates the group."""
         return self.admin.topic(OFFSETS)["leaders"][0]
 
+    def coordinates(self, group):
+        """Whether there is a coordinator; who asks for the first time has one made."""
+        try:
+            self.admin.group(group)
+        except AdminError:
+            pass  # there is no such group yet
+        try:
+            return self.coordinator() > 0
+        except AdminError:
+            return False
+
     def leaders(self):
         """The broker that leads each log."""
         return self.admin.topic(self.topic)["leaders"][:LOGS]

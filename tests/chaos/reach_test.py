@@ -47,6 +47,10 @@ class Reach(unittest.TestCase):
         cls.kafka.admin.create_topic(
             TOPIC, PARTITIONS, min_insync_replicas=1,
             replicas=[[ALONE]] + [[2 + p % 2] for p in range(1, PARTITIONS)])
+        # Before anybody joins: who had not heard of a move yet would lose the coordinator as well.
+        wait_until(lambda: cls.cluster.coordinates(TOPIC), 60, "a coordinator")
+        if cls.cluster.coordinator() == ALONE:
+            cls.cluster.move_coordinator(2)
         cls.fleet = cls.enterClassContext(world.ChaosFleet(
             cls.kafka, cls.folder, topic=TOPIC, partitions=PARTITIONS, slots=PARTITIONS,
             mode="exclusive", profile="balanced"))
@@ -58,8 +62,7 @@ class Reach(unittest.TestCase):
         cls.fleet.rest()
 
     def setUp(self):
-        if self.cluster.coordinator() == ALONE:
-            self.cluster.move_coordinator(2)
+        self.assertNotEqual(self.cluster.coordinator(), ALONE)
         self.fleet.rest()
 
     def withdrawals(self, number):
