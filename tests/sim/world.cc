@@ -432,11 +432,7 @@ void World::watch_hints(Node& node, const std::vector<Partition>& changed) {
   for (const Partition p : changed) {
     const Hint& hint = node.directory->hint(p);
     Epoch& known = node.hinted[p.value()];
-    // A log that lost acknowledged records goes on below them; in one that was made again, who has
-    // not heard of that may still speak of the old one.
-    const bool lost = loses_records() ||
-                      (plan_.has(Fault::topic_made_again) && hint.epoch.inc == known.inc);
-    if (hint.owner && hint.epoch < known && !lost) {
+    if (hint.owner && hint.epoch < known && !may_fall(hint, known)) {
       oracle_.broken_if_assumed("process " + std::to_string(node.index) + " believes " +
                          to_string(hint.epoch) + " of partition " + std::to_string(p.value()) +
                          " after " + to_string(known),
@@ -444,6 +440,18 @@ void World::watch_hints(Node& node, const std::vector<Partition>& changed) {
     }
     if (hint.owner) known = hint.epoch;
   }
+}
+
+// A log that lost acknowledged records goes on below them. Where the topic was made again, who has
+// not heard of that may still speak of the old one, and nobody may know what a store had asked for.
+bool World::may_fall(const Hint& hint, const Epoch& known) {
+  if (loses_records()) return true;
+  if (!plan_.has(Fault::topic_made_again)) return false;
+  const Node* owner = process_of(hint.owner->id);
+  const bool old_word = owner != nullptr &&
+                        oracle_.node_disturbed_until(owner->index) >= topic_made_at_ &&
+                        topic_made_at_ != 0;
+  return hint.epoch.inc == known.inc || plan_.has(Fault::store_ahead) || old_word;
 }
 
 void World::arm(Node& node) {

@@ -95,6 +95,7 @@ class World {
   void watch(Node& node);
   void tell_oracle(const Node& node, std::uint32_t p);
   void watch_hints(Node& node, const std::vector<Partition>& changed);
+  [[nodiscard]] bool may_fall(const Hint& hint, const Epoch& known);
   void arm(Node& node);
   void finish(Outcome& outcome);
   void note_rebalances();
@@ -208,6 +209,7 @@ class World {
   std::vector<std::vector<BrokerTime>> beats_;  ///< by partition: stamps by offset
   std::array<Time, 3> broker_skew_{};
   std::uint64_t topic_ = 1;
+  Time topic_made_at_ = 0;  ///< the last time that it was made again
   Time topic_away_until_ = 0;
   Time coordinator_down_until_ = 0;
   Time slow_until_ = 0;

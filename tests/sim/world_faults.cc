@@ -300,6 +300,7 @@ void World::truncate(std::uint32_t log, Random& random, Time notice) {
 // without being told, if that has got as long.
 void World::make_topic_again(Random& random) {
   ++topic_;
+  topic_made_at_ = now_;
   // It takes longer than brokers' clocks differ: no stamp falls.
   const Time least = 2 * plan_.clock_error();
   topic_away_until_ = now_ + least + random.magnitude(kMs, 2 * kSecond);
