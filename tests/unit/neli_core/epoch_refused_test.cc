@@ -123,5 +123,38 @@ TEST(Epochs, a_store_s_refusal_takes_nothing_back_from_a_successor) {
   EXPECT_EQ(b.records(RecordType::claim).size(), claims) << "its lease has lapsed";
 }
 
+// Partitions share their log's inc, and another store may know less.
+TEST(Epochs, a_store_that_knows_less_than_the_log_lowers_no_inc) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0-1");
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(1, rig.now()); }, 2s));
+  const std::int64_t inc = a.core.epoch(Partition{0})->inc;
+  rig.step(a, EpochRefused{Partition{0}, Epoch{inc + 5'000, 0}});
+  rig.run_for(200ms);
+  rig.step(a, EpochRefused{Partition{1}, Epoch{inc + 10, 0}});
+  rig.run_for(200ms);
+  EXPECT_GT(a.core.epoch(Partition{1})->inc, inc + 5'000);
+  EXPECT_EQ(a.records(RecordType::claim).size(), 3u);
+}
+
+// Where the broker's clock steps back, a claim just below the limit would be believed no more.
+TEST(Epochs, a_store_s_inc_leaves_room_for_a_clock_that_steps_back) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
+  const Epoch first = *a.core.epoch(Partition{0});
+  const std::int64_t limit = first.inc + kIncAhead;
+  const auto notices = a.notices.size();
+  rig.step(a, EpochRefused{Partition{0}, Epoch{limit - kLeaseMax.count() / 2, 0}});
+  rig.run_for(200ms);
+  EXPECT_EQ(a.core.epoch(Partition{0}), first);
+  EXPECT_EQ(a.notices.size(), notices + 1);
+  rig.step(a, EpochRefused{Partition{0}, Epoch{limit - 2 * kLeaseMax.count(), 0}});
+  rig.run_for(200ms);
+  EXPECT_GT(a.core.epoch(Partition{0})->inc, limit - 2 * kLeaseMax.count());
+}
+
 }  // namespace
 }  // namespace neliroute

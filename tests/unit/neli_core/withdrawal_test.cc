@@ -304,5 +304,102 @@ TEST_F(WithdrawalTest, WhatItHandsOverWhileItIsAwayIsNoSignOfBeingWell) {
   EXPECT_GE(pauses.back(), 30s);
 }
 
+// Claims are written again within 2 T only.
+TEST_F(WithdrawalTest, ARefusalCountsUntilTheNextOneMayHaveCome) {
+  random = kMost;
+  withdrawal.write_refused(kBad, now);
+  EXPECT_LE(stay(), 2 * bound);
+  EXPECT_EQ(step.leave->obstacle, Obstacle::refused);
+}
+
+TEST_F(WithdrawalTest, WhoWasThereWhenItWasMendedDoesNotCountLater) {
+  refuse();
+  while (others_asked == 0) pass();
+  facts = [this] { withdrawal.own_record(kBad, now); };
+  pass_for(1min);
+  others = 0;
+  refuse();
+  pass_for(10min);
+  EXPECT_EQ(left, 0) << "it is alone now";
+  EXPECT_EQ(told_alone, 1);
+  facts = [this] { withdrawal.own_record(kBad, now); };
+  pass_for(1min);
+  refuse();
+  pass_for(1min);
+  EXPECT_EQ(told_alone, 2) << "once each time";
+}
+
+// A group may give partition after partition.
+TEST_F(WithdrawalTest, WhatIsGivenToItLaterMakesItStayNoLonger) {
+  withdrawal.revoked(*PartitionRanges::parse("2-3"));
+  refuse();
+  pass_for(bound - 2s);
+  withdrawal.assigned(*PartitionRanges::parse("2-3"), now);
+  EXPECT_LE(stay(), 2500ms);
+}
+
+TEST_F(WithdrawalTest, ItWaitsHalfTheBoundLongerAtMost) {
+  refuse();
+  random = kMost;
+  EXPECT_LE(stay(), bound + bound / 2 + 300ms);
+}
+
+// Ten seconds: Kafka names a dead broker for up to nine.
+TEST_F(WithdrawalTest, ALeaderHasTenSecondsHoweverShortTheBoundIs) {
+  leaders = {{1, 2}};
+  EXPECT_GE(stay(), 13s);
+}
+
+TEST_F(WithdrawalTest, ALeaderHasTheBoundWhereThatIsLonger) {
+  withdrawal = Withdrawal{{4, 2, 3000ms, 45s}};
+  join();
+  leaders = {{1, 2}};
+  facts = [this] { withdrawal.answered(kBad, now); };
+  pass_for(40s);
+  facts = nullptr;
+  EXPECT_GE(stay(), 45s);
+}
+
+TEST_F(WithdrawalTest, WellForLessThanTheBoundIsNotWell) {
+  refuse();
+  stay();
+  now += pauses.back();
+  join();
+  facts = [this] { withdrawal.own_record(kBad, now); };
+  pass_for(bound - 1s);
+  refuse();
+  stay();
+  EXPECT_GE(pauses.back(), 2s);
+}
+
+TEST_F(WithdrawalTest, WhatItCouldNotLeadBeforeIsNoTimeInWhichItWasWell) {
+  for (int i = 0; i < 6; ++i) {
+    refuse();
+    stay();
+    now += pauses.back();
+    join();
+  }
+  EXPECT_GE(pauses.back(), 30s);
+  others = 0;
+  refuse();
+  pass_for(10min);  // alone it stays
+  facts = [this] { withdrawal.own_record(kBad, now); };
+  pass();
+  others = 2;
+  refuse();
+  stay();
+  EXPECT_GE(pauses.back(), 60s);
+}
+
+TEST_F(WithdrawalTest, WhatWasRefusedBeforeIsNoneOfWhatIsGivenToItAnew) {
+  for (const bool reads : {false, true}) {
+    reads ? withdrawal.read_refused(kBad) : withdrawal.write_refused(kBad, now);
+    withdrawal.revoked(*PartitionRanges::parse("1,3"));
+    withdrawal.assigned(*PartitionRanges::parse("1,3"), now);
+    pass_for(10min);
+    EXPECT_EQ(left, 0);
+  }
+}
+
 }  // namespace
 }  // namespace neliroute

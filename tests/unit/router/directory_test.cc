@@ -179,6 +179,16 @@ TEST(Directory, a_watcher_learns_the_mode_from_who_leads) {
   EXPECT_EQ(told.owner(), "");
 }
 
+TEST(Directory, who_leads_with_records_of_a_later_version_tells_no_settings) {
+  Told told(Mode::non_exclusive);
+  Record later = kExclusiveA.leads(5, "0");
+  later.version = kRecordVersion + 1;
+  told.read(10, later);
+  told.read(11, kB.claim("0"));
+  EXPECT_EQ(told.owner(), "p1");
+  EXPECT_EQ(settings_in_force(later), nullptr);
+}
+
 TEST(Directory, who_claims_with_another_mode_changes_nothing) {
   Told told(Mode::non_exclusive);
   told.read(10, kA.leads(5, "0"));

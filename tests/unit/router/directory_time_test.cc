@@ -31,6 +31,11 @@ struct Timed {
       directory.on(LogPosition{kLog, offset}, now);
     }
   }
+  // The tail starts again at once, behind all that was read.
+  void gap(GapReason reason) {
+    directory.on(GapFound{kLog, reason}, now);
+    directory.on(TailStarted{kLog, offset, offset}, now);
+  }
   [[nodiscard]] std::string owner() const {
     const Hint& hint = directory.hint(kZero);
     return hint.owner ? hint.owner->info.name : "";
@@ -84,6 +89,50 @@ TEST(DirectoryTime, after_a_gap_a_long_lease_that_was_known_counts_until_its_end
   EXPECT_EQ(timed.directory.history_until(kLog), at_ms(14'000) + kLease);
 }
 
+TEST(DirectoryTime, who_leads_again_after_a_release_is_believed_for_as_long_as_it_renews) {
+  Timed timed;
+  timed.read(leads(Writer{1}, kInc, 0));
+  timed.read(Writer{1}.release(0, "0"));
+  EXPECT_EQ(timed.owner(), "");
+  timed.read(Writer{1}.claim("0"));
+  for (int renewals = 0; renewals < 3; ++renewals) {
+    timed.read(leads(Writer{1}, kInc + 10'000, 2));
+    timed.wait(kLease - 50ms);
+    EXPECT_EQ(timed.owner(), "p1");
+  }
+}
+
+// Nothing could ever outrank it.
+TEST(DirectoryTime, an_inc_a_lifetime_ahead_is_not_believed) {
+  Timed timed;
+  timed.read(leads(kB, kIncMax, 0));
+  EXPECT_EQ(timed.owner(), "");
+  timed.read(leads(Writer{1}, kInc, 0));
+  EXPECT_EQ(timed.owner(), "p1");
+}
+
+// The log lost the claim, which its owner has never read.
+TEST(DirectoryTime, a_claim_that_was_read_before_a_gap_keeps_nobody_out_behind_it) {
+  Timed timed(Mode::exclusive);
+  const Record owner = leads(Writer{1, "p1", Mode::exclusive}, kInc, 0);
+  timed.read(owner);
+  timed.read(kExclusiveB.claim("0"));
+  EXPECT_EQ(timed.owner(), "");
+  timed.gap(GapReason::truncated);
+  timed.read(owner);
+  EXPECT_EQ(timed.owner(), "p1");
+}
+
+TEST(DirectoryTime, a_silence_of_more_than_half_a_lease_makes_nothing_forgotten) {
+  Timed timed;
+  timed.read(leads(Writer{1}, kInc, 16));
+  timed.gap(GapReason::restarted);
+  timed.wait(kLease);
+  timed.now += kLease * 6 / 10;
+  timed.read(leads(Writer{3}, kInc, 12));
+  EXPECT_EQ(timed.owner(), "");
+}
+
 // The topic's records expired while nobody led, and the broker's clock stepped back: who starts
 // then knows nothing of a greater epoch, and a watcher that has read on since does.
 class Outgrown : public testing::TestWithParam<Mode> {
@@ -128,6 +177,21 @@ TEST_P(Outgrown, a_renewal_alone_makes_nothing_forgotten) {
   timed.wait(10 * kLease);
   timed.read(leads(newcomer, kInc, 0));
   EXPECT_EQ(timed.owner(), "");
+}
+
+// A claim whose writer never led outranks newcomers no longer than an owner's.
+TEST_P(Outgrown, a_claim_is_forgotten_too_once_nobody_can_lead_by_it) {
+  for (const std::int64_t led : {kInc, kLater}) {
+    timed = Timed{GetParam()};
+    timed.read(leads(Writer{1, "p1", GetParam()}, led, -1));
+    timed.read(claims(Writer{3, "p3", GetParam()}, kLater));
+    timed.broker = BrokerTime{milliseconds{kInc}};
+    timed.wait(kLease + kLease * 3 / 2);
+    EXPECT_EQ(timed.owner(), "");
+    goes_on();
+    EXPECT_EQ(timed.owner(), "p2");
+    EXPECT_EQ(timed.directory.hint(kZero).next, nullptr);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(DirectoryTime, Outgrown,

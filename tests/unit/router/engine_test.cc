@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "tests/unit/router/allocations.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute {
@@ -109,6 +110,31 @@ TEST(Engine, of_many_refusals_by_a_store_few_wait_for_the_executor) {
     rig.engine->refused(Partition{1}, {held.inc + 6, 0});
     EXPECT_GE(waiting(), 1u);
   }
+}
+
+// One run of the strand takes whatever waits for it, so it is what is posted that is looked at.
+TEST(Engine, of_refusals_by_a_store_only_news_is_posted) {
+  Leading rig;
+  const std::int64_t inc = rig.route(1).epoch.inc;
+  const auto posted = [&](std::uint32_t partition, std::int64_t stored) {
+    const std::uint64_t before = testing_allocations::count();
+    rig.engine->refused(Partition{partition}, {stored, 0});
+    return testing_allocations::count() > before;
+  };
+  EXPECT_TRUE(posted(1, inc + 5));
+  EXPECT_FALSE(posted(1, inc + 5));
+  EXPECT_FALSE(posted(1, inc + 4));
+  EXPECT_TRUE(posted(1, inc + 6)) << "greater";
+  EXPECT_TRUE(posted(0, inc + 1)) << "another partition";
+  EXPECT_FALSE(posted(1, inc + 6));
+  EXPECT_TRUE(posted(1, std::int64_t{1} << 60)) << "by a store that is broken";
+  rig.now += 99ms;
+  EXPECT_FALSE(posted(1, inc + 6));
+  rig.now += 1ms;
+  EXPECT_TRUE(posted(1, inc + 6)) << "an interval later, by one that is not";
+  EXPECT_TRUE(posted(1, inc + 7)) << "and greater than that";
+  EXPECT_FALSE(posted(1, inc + 7));
+  rig.poll();
 }
 
 TEST(Engine, the_application_hears_draining_before_the_group_goes_on) {
