@@ -89,7 +89,7 @@ void Broadcast::tick(LocalTime now) {
   now_ = now;
   if (!first_now_) first_now_ = now;
   while (deadlines_.earliest() <= now_) evaluate(deadlines_.first());
-  if (beside_ && closing_ == Closing::no) {
+  if (beside_ && close_reason_ != StopReason::conflict && closing_ < Closing::stopping) {
     if (auto error = beside_->conflict(now_)) refuse(std::move(*error), now_);
   }
   advance_subscription();
@@ -397,9 +397,11 @@ void Broadcast::advance_closing() {
 }
 
 void Broadcast::refuse(Error error, LocalTime drain_until) {
-  if (closing_ != Closing::no) return;
+  const bool conflict = error.code() == Errc::settings_conflict;
+  // Who leaves hands over, but not by rules that are not the group's.
+  if (closing_ != Closing::no && !conflict) return;
   ready_.notices.push_back({Severity::error, error.message()});
-  if (error.code() == Errc::settings_conflict) close_reason_ = StopReason::conflict;
+  if (conflict) close_reason_ = StopReason::conflict;
   ready_.refused = std::move(error);
   on(CloseRequested{drain_until});
 }

@@ -84,9 +84,11 @@ void Induction::on(const CloseRequested& event) {
 }
 
 void Induction::refuse(Error error, LocalTime drain_until) {
-  if (closing_ != Closing::no) return;
+  const bool conflict = error.code() == Errc::settings_conflict;
+  // Who leaves hands over, but not by rules that are not the group's.
+  if (closing_ != Closing::no && !conflict) return;
   ready_.notices.push_back({Severity::error, error.message()});
-  if (error.code() == Errc::settings_conflict) close_reason_ = StopReason::conflict;
+  if (conflict) close_reason_ = StopReason::conflict;
   ready_.refused = std::move(error);
   on(CloseRequested{drain_until});
 }
@@ -152,8 +154,9 @@ void Induction::follow_doubt() {
 }
 
 void Induction::check_agreement() {
+  if (close_reason_ == StopReason::conflict || closing_ >= Closing::stopping) return;
   // One log may tell of a newcomer before another tells of those who came first.
-  if (closing_ != Closing::no || !history_was_read()) return;
+  if (!history_was_read()) return;
   std::optional<SettingsAgreement::Seniority> own;
   if (since_) own = SettingsAgreement::Seniority{*since_, options_.id};
   if (wrote_ && !since_) return;  // somebody must be first, and it is not known who

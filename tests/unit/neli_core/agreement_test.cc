@@ -193,6 +193,31 @@ TEST(OneConfiguration, who_differs_stops_runs_its_barrier_releases_and_leaves) {
   EXPECT_TRUE(a.closed);
 }
 
+// It leads on while it hands over, by the rules of its mode, which are not the senior's.
+TEST(OneConfiguration, who_differs_and_is_leaving_hands_over_no_longer) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.run_for(500ms);
+  rig.step(a, CloseRequested{kNever});
+  rig.settle();
+  ASSERT_TRUE(a.leads(0, rig.now())) << "it drains";
+  Record senior = rig::renewal_of(9, {1, 0}, "3");
+  senior.since = 1;
+  senior.settings = {"group", 16, 4, 1, "xxh3", "exclusive"};
+  rig.append(kLog, senior);
+  rig.settle();
+  EXPECT_FALSE(a.leads(0, rig.now()));
+  EXPECT_EQ(a.last(TransitionKind::stopped, 0)->reason, StopReason::conflict);
+  ASSERT_TRUE(a.refused);
+  EXPECT_EQ(a.refused->code(), Errc::settings_conflict);
+  const auto notices = a.notices.size();
+  rig.append(kLog, senior);
+  rig.settle();
+  EXPECT_EQ(a.notices.size(), notices) << "told once";
+  EXPECT_TRUE(a.closed);
+}
+
 TEST(OneConfiguration, a_record_without_since_or_settings_is_compared_with_nobody) {
   Rig rig;
   auto& a = rig.start(1, "a");
