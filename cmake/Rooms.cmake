@@ -6,7 +6,8 @@
 # makes neliroute_<name>, alias neliroute::<name>, with warnings as errors; Install.cmake
 # names those that are installed.
 # HEADERS are those that users include; they are installed, and read the same there as here:
-# #include "slots/slot.h". Private headers need not be listed. PUBLIC and PRIVATE are libraries to
+# #include "router/router.h". What every room shares stands in include/. Private headers need not be
+# listed. PUBLIC and PRIVATE are libraries to
 # link: a new one must be found in Dependencies.cmake and again in neliroute-config.cmake.in.
 # BUNDLE_RDKAFKA puts librdkafka inside, see Rdkafka.cmake. PRECOMPILED is for rooms that use Asio,
 # see Precompiled.cmake.
@@ -35,7 +36,7 @@ function(neliroute_room name)
     neliroute_precompile(${compiled} rooms)
   endif()
   # The pure rooms compute, in long random walks too; for the others compiling is what costs.
-  if(NELIROUTE_SANITIZE AND name MATCHES "^(slots|placement|neli_core)$")
+  if(NELIROUTE_SANITIZE AND name MATCHES "^(slots|placement|neli_core|audit)$")
     target_compile_options(${compiled} PRIVATE
       -O1 $<$<BOOL:${NELIROUTE_FUZZ}>:-fsanitize=fuzzer-no-link>)
   endif()

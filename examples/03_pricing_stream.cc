@@ -18,8 +18,8 @@
 #include <random>
 #include <sstream>
 
-#include "neli_core/kafka/topic_setup.h"
-#include "router/admin/admin_server.h"
+#include "admin/admin_server.h"
+#include "kafka/topic/topic_setup.h"
 #include "router/router.h"
 
 using Clock = std::chrono::steady_clock;

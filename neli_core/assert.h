@@ -2,7 +2,7 @@
 //
 // A broken invariant means that nothing this process says about ownership can be believed any
 // more, so it says which one broke and aborts; a supervisor restarts it with a new id, and the
-// protocol treats that as a crash. Errors that the world can cause are values (result.h).
+// protocol treats that as a crash. Errors that the world can cause are values (neliroute/error.h).
 //
 // Threads: any.   Units: none.   Errors: aborts.
 #pragma once

@@ -10,14 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 
 #include "neli_core/event.h"
-#include "neli_core/ids.h"
 #include "neli_core/lease_vector.h"
 #include "neli_core/partition_state.h"
 #include "neli_core/ready.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <vector>
-
-#include "neli_core/ids.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

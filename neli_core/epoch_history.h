@@ -13,11 +13,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <vector>
-
-#include "neli_core/ids.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

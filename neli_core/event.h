@@ -7,14 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <string>
 #include <variant>
 
-#include "neli_core/ids.h"
-#include "neli_core/partition_ranges.h"
-#include "neli_core/record.h"
-#include "neli_core/time.h"
+#include "neli_core/record/partition_ranges.h"
+#include "neli_core/record/record.h"
 
 namespace neliroute {
 

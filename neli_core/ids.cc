@@ -1,4 +1,4 @@
-#include "neli_core/ids.h"
+#include <neliroute/ids.h>
 
 #include <array>
 #include <cstdio>

@@ -10,14 +10,14 @@
 // Errors: none. It only ever errs upwards.
 #pragma once
 
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <vector>
 
 #include "neli_core/event.h"
-#include "neli_core/ids.h"
 #include "neli_core/options.h"
-#include "neli_core/record.h"
-#include "neli_core/time.h"
+#include "neli_core/record/record.h"
 
 namespace neliroute {
 

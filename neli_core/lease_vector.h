@@ -12,10 +12,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 
 #include "neli_core/assert.h"
-#include "neli_core/ids.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

@@ -9,12 +9,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <neliroute/error.h>
+#include <neliroute/time.h>
 #include <optional>
 
 #include "neli_core/event.h"
 #include "neli_core/ready.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

@@ -36,6 +36,7 @@ enum class Mutation : std::uint8_t {
   no_release,              ///< exclusive: what is over is never released
   late_again,              ///< rule 1: a claim that is not read back is written again after 20 T
   old_hint,                ///< hints: a foreign claim leaves the old owner in place
+  never_withdraws,         ///< who cannot lead what it was given stays in the group
   stop_at_claim,           ///< non-exclusive: rule 4 of exclusive mode
   silent_drain,            ///< non-exclusive: who drains does not renew
   claim_while_draining,    ///< rule 1: who drains and is assigned again claims

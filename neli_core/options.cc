@@ -5,7 +5,7 @@
 namespace neliroute {
 namespace {
 
-Error bad(std::string text) { return {Errc::bad_option, std::move(text)}; }
+Error unfit(std::string text) { return {Errc::bad_option, std::move(text)}; }
 
 }  // namespace
 
@@ -34,40 +34,40 @@ Record CoreOptions::header(RecordType type, milliseconds lease_bound, std::int64
 
 Result<void> CoreOptions::validate() const {
   const Settings& s = settings;
-  if (id == kNobody) return bad("id 0 means nobody; draw 64 random bits");
-  if (s.group.empty()) return bad("group must not be empty");
-  if (s.hash.empty()) return bad("hash must not be empty; it is xxh3, crc16 or murmur2");
-  if (s.slots == 0) return bad("slots 0: expected at least 1");
+  if (id == kNobody) return unfit("id 0 means nobody; draw 64 random bits");
+  if (s.group.empty()) return unfit("group must not be empty");
+  if (s.hash.empty()) return unfit("hash must not be empty; it is xxh3, crc16 or murmur2");
+  if (s.slots == 0) return unfit("slots 0: expected at least 1");
   if (s.partitions == 0 || s.partitions > kPartitionCountMax) {
-    return bad("partitions " + std::to_string(s.partitions) + ": expected 1 to " +
-               std::to_string(kPartitionCountMax));
+    return unfit("partitions " + std::to_string(s.partitions) + ": expected 1 to " +
+                 std::to_string(kPartitionCountMax));
   }
   if (s.slots < s.partitions) {
-    return bad("slots " + std::to_string(s.slots) + " are fewer than partitions " +
-               std::to_string(s.partitions) + "; raise --slots or lower --partitions");
+    return unfit("slots " + std::to_string(s.slots) + " are fewer than partitions " +
+                 std::to_string(s.partitions) + "; raise --slots or lower --partitions");
   }
   if (s.logs == 0 || s.logs > s.partitions || s.logs > kLogCountMax) {
-    return bad("logs " + std::to_string(s.logs) + ": expected 1 to " +
-               std::to_string(std::min(s.partitions, kLogCountMax)) +
-               ", as each log is a partition of the topic");
+    return unfit("logs " + std::to_string(s.logs) + ": expected 1 to " +
+                 std::to_string(std::min(s.partitions, kLogCountMax)) +
+                 ", as each log is a partition of the topic");
   }
   if (lane.value() > kLaneMax) {
-    return bad("lane " + std::to_string(lane.value()) + ": expected 0 to " +
-               std::to_string(kLaneMax));
+    return unfit("lane " + std::to_string(lane.value()) + ": expected 0 to " +
+                 std::to_string(kLaneMax));
   }
-  if (interval.count() <= 0) return bad("interval must be above 0 ms");
+  if (interval.count() <= 0) return unfit("interval must be above 0 ms");
   if (lease > kLeaseMax) {
-    return bad("lease " + std::to_string(lease.count()) + " ms is above the limit of " +
-               std::to_string(kLeaseMax.count()) + " ms; lower --lease");
+    return unfit("lease " + std::to_string(lease.count()) + " ms is above the limit of " +
+                 std::to_string(kLeaseMax.count()) + " ms; lower --lease");
   }
   if (interval > lease / 3) {
-    return bad("3 x interval of " + std::to_string(interval.count()) +
-               " ms is above the lease of " + std::to_string(lease.count()) +
-               " ms; lower --interval or raise --lease");
+    return unfit("3 x interval of " + std::to_string(interval.count()) +
+                 " ms is above the lease of " + std::to_string(lease.count()) +
+                 " ms; lower --interval or raise --lease");
   }
   if (clock_error.count() < 0 || clock_error > kLeaseMax) {
-    return bad("clock_error " + std::to_string(clock_error.count()) + " ms: expected 0 to " +
-               std::to_string(kLeaseMax.count()) + " ms");
+    return unfit("clock_error " + std::to_string(clock_error.count()) + " ms: expected 0 to " +
+                 std::to_string(kLeaseMax.count()) + " ms");
   }
   Record largest;
   largest.settings = settings;
@@ -75,9 +75,9 @@ Result<void> CoreOptions::validate() const {
   const std::size_t bytes = encode_record(largest).size();
   // Half is left for the partitions; who cannot fit them there writes several records.
   if (bytes > kRecordBytesMax / 2) {
-    return bad("name, endpoint, group and tags take " + std::to_string(bytes) +
-               " bytes in a record, the limit is " + std::to_string(kRecordBytesMax / 2) +
-               "; shorten them");
+    return unfit("name, endpoint, group and tags take " + std::to_string(bytes) +
+                 " bytes in a record, the limit is " + std::to_string(kRecordBytesMax / 2) +
+                 "; shorten them");
   }
   return {};
 }

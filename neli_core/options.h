@@ -7,29 +7,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <neliroute/error.h>
+#include <neliroute/ids.h>
+#include <neliroute/process.h>
+#include <neliroute/settings.h>
+#include <neliroute/time.h>
 #include <string>
 #include <string_view>
 
-#include "neli_core/ids.h"
-#include "neli_core/record.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
+#include "neli_core/record/record.h"
 
 namespace neliroute {
-
-enum class Mode {
-  non_exclusive,  ///< at least one leader: overlaps during a move rather than gaps
-  exclusive,      ///< at most one leader: gaps during a move rather than overlaps
-};
-
-[[nodiscard]] std::string_view to_string(Mode mode) noexcept;
-
-enum class Variation {
-  claimed,    ///< the order of claims in a log decides: Induction
-  broadcast,  ///< the NELI paper's own: everybody writes to all partitions: Broadcast
-};
-
-[[nodiscard]] std::string_view to_string(Variation variation) noexcept;
 
 struct CoreOptions {
   /// 64 random bits, drawn anew at every start. Never kNobody.

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <neliroute/error.h>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <string>
 
 #include "neli_core/epoch_history.h"
-#include "neli_core/ids.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

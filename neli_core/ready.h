@@ -8,40 +8,18 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/error.h>
+#include <neliroute/ids.h>
+#include <neliroute/notice.h>
+#include <neliroute/time.h>
+#include <neliroute/transition.h>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "neli_core/ids.h"
-#include "neli_core/record.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
+#include "neli_core/record/record.h"
 
 namespace neliroute {
-
-enum class TransitionKind {
-  acquired,         ///< leads from now on; again without `stopped`: see docs/operating.md, Fencing
-  draining,         ///< still leads, until a successor does: prepare long transfers
-  stopped,          ///< does not lead any more; finish, then answer with BarrierDone
-  barrier_overdue,  ///< the barrier outlasted the lease: a successor may lead from now on
-  released,         ///< the release was acknowledged
-};
-
-enum class StopReason { none, superseded, closed, lapsed, gap, conflict };
-
-/// One change of a partition, at the instant at which the answer of leads() changed.
-struct Transition {
-  TransitionKind kind = TransitionKind::acquired;
-  Partition partition;
-  Epoch epoch;
-  LocalTime at;
-  StopReason reason = StopReason::none;
-  /// stopped: the end of the lease; nobody else leads before it in exclusive mode.
-  LocalTime barrier_deadline = kNever;
-};
-
-[[nodiscard]] const char* to_string(TransitionKind kind) noexcept;
-[[nodiscard]] const char* to_string(StopReason reason) noexcept;
 
 /// A record to append to a log. Was `sent` when the Ready was taken: hand it over soon.
 struct Write {
@@ -56,14 +34,6 @@ struct RereadRequest {
   /// Comes back in the answer: one that was asked before a long silence proves nothing after it.
   std::uint64_t question = 0;
   std::int64_t offset = -1;
-};
-
-enum class Severity { info, warning, error };
-
-/// Something an operator should read.
-struct Notice {
-  Severity severity = Severity::info;
-  std::string text;
 };
 
 struct Ready {

@@ -11,11 +11,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <neliroute/error.h>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 
-#include "neli_core/ids.h"
 #include "neli_core/lease_vector.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

@@ -6,12 +6,12 @@
 
 #include <cstdint>
 #include <map>
+#include <neliroute/error.h>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 
-#include "neli_core/ids.h"
-#include "neli_core/record.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
+#include "neli_core/record/record.h"
 
 namespace neliroute {
 

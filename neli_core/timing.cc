@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "neli_core/broadcast.h"
-
 namespace neliroute {
 namespace {
 
@@ -183,6 +181,32 @@ Result<void> choose_broadcast(const TimingRequest& request, Timing& timing) {
 }
 
 }  // namespace
+
+Result<void> check_broadcast_timing(Mode mode, milliseconds lease, milliseconds session,
+                                    milliseconds local_clock_error, milliseconds interval,
+                                    std::uint32_t groups) {
+  if (groups == 0) return bad("groups 0: expected at least 1, the number that share the topic");
+  if (local_clock_error.count() < 0 || local_clock_error > kLeaseMax) {
+    return bad("local clock error " + text(local_clock_error) + ": expected 0 ms to " +
+               text(kLeaseMax));
+  }
+  if (mode == Mode::exclusive && lease + local_clock_error >= session) {
+    return bad("exclusive broadcast needs lease + local clock error < session, but " +
+               text(lease) + " + " + text(local_clock_error) + " >= " + text(session) +
+               "; lower --lease or --local-clock-error, or raise the session");
+  }
+  if (mode == Mode::non_exclusive && lease <= session) {
+    return bad("non-exclusive broadcast needs lease > session, but " + text(lease) + " <= " +
+               text(session) + "; raise --lease or lower the session");
+  }
+  const milliseconds beat = interval * groups;
+  if (beat.count() <= 0 || beat > lease / 3) {
+    return bad("3 x interval x groups must not exceed the lease, but 3 x " + text(interval) +
+               " x " + std::to_string(groups) + " = " + text(3 * beat) + " > " + text(lease) +
+               "; lower --interval or raise --lease");
+  }
+  return {};
+}
 
 std::string_view to_string(GroupProtocol protocol) noexcept {
   return protocol == GroupProtocol::classic ? "classic" : "consumer";

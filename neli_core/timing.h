@@ -9,14 +9,14 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/error.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "neli_core/options.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 
@@ -92,5 +92,12 @@ struct Timing {
 
 /// A classic session below this cannot work with librdkafka: a rejoin may wait 1 s in silence.
 inline constexpr milliseconds kClassicSessionMin{2000};
+
+/// The paper's inequalities, for variation `broadcast`. Non-exclusive: T > session. Exclusive:
+/// T + e < session. Both: 3 broadcasts fit into T, so that one that is lost or late costs nothing.
+[[nodiscard]] Result<void> check_broadcast_timing(Mode mode, milliseconds lease,
+                                                  milliseconds session,
+                                                  milliseconds local_clock_error,
+                                                  milliseconds interval, std::uint32_t groups);
 
 }  // namespace neliroute

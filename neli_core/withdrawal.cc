@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "neli_core/mutation.h"
+
 namespace neliroute {
 namespace {
 
@@ -144,7 +146,7 @@ Withdrawal::Step Withdrawal::step(LocalTime now, std::uint32_t random) {
 
 void Withdrawal::decide(Step& step, Leave why, LocalTime now, std::uint32_t random) {
   const auto others = std::exchange(others_, std::nullopt);
-  if (others && *others > 0) {
+  if (others && *others > 0 && !mutated(Mutation::never_withdraws)) {
     step.leave = leave(std::move(why), now, random);
     return;
   }

@@ -14,12 +14,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <vector>
 
-#include "neli_core/ids.h"
-#include "neli_core/partition_ranges.h"
-#include "neli_core/time.h"
+#include "neli_core/record/partition_ranges.h"
 
 namespace neliroute {
 

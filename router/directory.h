@@ -12,16 +12,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <utility>
 #include <vector>
 
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
-#include "neli_core/ids.h"
 #include "neli_core/lease_bound.h"
 #include "neli_core/options.h"
-#include "neli_core/record.h"
-#include "neli_core/time.h"
+#include "neli_core/record/record.h"
 
 namespace neliroute {
 

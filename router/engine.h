@@ -4,20 +4,21 @@
 // Threads: everything on the strand but what says otherwise.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <neliroute/error.h>
+#include <neliroute/transition.h>
 #include <optional>
 #include <vector>
 
 #include "neli_core/core.h"
 #include "neli_core/ledger.h"
-#include "neli_core/result.h"
 #include "neli_core/settings_agreement.h"
 #include "router/directory.h"
 #include "router/handler_watch.h"
@@ -26,7 +27,6 @@
 #include "router/readiness.h"
 #include "router/route_view.h"
 #include "router/stopped_work.h"
-#include "router/transition.h"
 #include "router/work_gate.h"
 
 namespace neliroute {

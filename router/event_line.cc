@@ -3,8 +3,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
+#include <neliroute/clock.h>
 
-#include "neli_core/kafka/clock.h"
 #include "router/json_text.h"
 
 namespace neliroute {

@@ -6,12 +6,12 @@
 // Errors: none.
 #pragma once
 
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <string>
 
-#include "neli_core/ids.h"
 #include "neli_core/options.h"
 #include "neli_core/ready.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

@@ -8,13 +8,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "neli_core/ids.h"
 #include "neli_core/ready.h"
-#include "neli_core/time.h"
 
 namespace neliroute {
 

@@ -4,10 +4,9 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <neliroute/ids.h>
 #include <string>
 #include <string_view>
-
-#include "neli_core/ids.h"
 
 namespace neliroute {
 

@@ -7,16 +7,18 @@
 #pragma once
 
 #include <memory>
+#include <neliroute/ids.h>
+#include <neliroute/process.h>
+#include <neliroute/settings.h>
+#include <neliroute/slot_space.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <string>
 
-#include "neli_core/record.h"
-#include "neli_core/time.h"
 #include "router/lookup_counters.h"
 #include "router/meter.h"
 #include "router/observer.h"
 #include "router/route.h"
-#include "slots/slot_space.h"
 
 namespace neliroute {
 

@@ -9,11 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/error.h>
+#include <neliroute/time.h>
 #include <span>
 
 #include "neli_core/ready.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
 #include "router/directory.h"
 #include "router/route.h"
 

@@ -5,16 +5,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <neliroute/clock.h>
 #include <random>
 #include <utility>
 
-#include "neli_core/broadcast.h"
-#include "neli_core/induction.h"
-#include "neli_core/kafka/clock.h"
-#include "neli_core/kafka/group_strategy.h"
-#include "neli_core/kafka/kafka_ledger.h"
-#include "neli_core/kafka/kafka_statistics.h"
-#include "neli_core/kafka/topic_setup.h"
+#include "kafka/client/kafka_statistics.h"
+#include "kafka/group/group_strategy.h"
+#include "kafka/kafka_ledger.h"
+#include "kafka/topic/topic_setup.h"
+#include "neli_core/broadcast/broadcast.h"
+#include "neli_core/claimed/induction.h"
 #include "slots/partition.h"
 
 namespace neliroute {

@@ -5,9 +5,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
+#include <neliroute/error.h>
 #include <optional>
 
-#include "neli_core/result.h"
 #include "neli_core/timing.h"
 #include "router/engine.h"
 #include "router/observable.h"

@@ -6,18 +6,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <neliroute/error.h>
+#include <neliroute/slot.h>
+#include <neliroute/slot_space.h>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "neli_core/kafka/kafka_options.h"
+#include "kafka/kafka_options.h"
 #include "neli_core/options.h"
 #include "neli_core/ready.h"
-#include "neli_core/record.h"
-#include "neli_core/result.h"
+#include "neli_core/record/record.h"
 #include "neli_core/timing.h"
-#include "slots/slot.h"
-#include "slots/slot_space.h"
 
 namespace neliroute {
 

@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <neliroute/ids.h>
 #include <utility>
-
-#include "neli_core/ids.h"
 
 namespace neliroute {
 

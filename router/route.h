@@ -5,14 +5,13 @@
 // Paper: "Consistent hashing".
 #pragma once
 
+#include <neliroute/ids.h>
+#include <neliroute/process.h>
+#include <neliroute/slot.h>
+#include <neliroute/time.h>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "neli_core/ids.h"
-#include "neli_core/record.h"
-#include "neli_core/time.h"
-#include "slots/slot.h"
 
 namespace neliroute {
 

@@ -41,6 +41,7 @@ struct RouteView::ThreadCache {
   }
 };
 
+[[gnu::tls_model("initial-exec")]]
 constinit thread_local RouteView::Last RouteView::last_{0, 0, nullptr, nullptr};
 thread_local std::list<RouteView::ThreadCache::Kept> RouteView::ThreadCache::kept;
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <neliroute/detail/fast_mod.h>
 #include <vector>
 
 #include "neli_core/lease_vector.h"
@@ -21,7 +22,6 @@
 #include "router/lookup_counters.h"
 #include "router/published.h"
 #include "router/route.h"
-#include "slots/fast_mod.h"
 
 namespace neliroute {
 
@@ -101,14 +101,15 @@ class RouteView {
     std::atomic<LocalTime> last_answer{kLongAgo};
   };
   struct ThreadCache;
-  /// What this thread read last; trivial, so that reading it costs no check for its construction.
+  /// What this thread read last; trivial, so that reading it costs no check for its construction,
+  /// and found without a call of the loader, for which all registers would be saved.
   struct Last {
     std::uint64_t view_id;
     std::uint64_t version;
     const Entry* entries;
     LookupCounters::Block* counts;
   };
-  static constinit thread_local Last last_;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Last last_;
 
   void note_change(Partition partition);
   [[nodiscard]] Snapshot next_snapshot();

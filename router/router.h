@@ -19,20 +19,20 @@
 #include <boost/asio/async_result.hpp>
 #include <functional>
 #include <memory>
+#include <neliroute/clock.h>
+#include <neliroute/error.h>
+#include <neliroute/slot_space.h>
+#include <neliroute/transition.h>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "neli_core/kafka/clock.h"
-#include "neli_core/result.h"
 #include "neli_core/roles.h"
 #include "neli_core/timing.h"
 #include "router/observable.h"
 #include "router/options.h"
 #include "router/route.h"
-#include "router/transition.h"
 #include "router/work.h"
-#include "slots/slot_space.h"
 
 namespace neliroute {
 

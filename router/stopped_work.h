@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <neliroute/time.h>
 #include <utility>
 #include <vector>
 
 #include "neli_core/event.h"
 #include "neli_core/ready.h"
-#include "neli_core/time.h"
 #include "router/work_gate.h"
 
 namespace neliroute {

@@ -9,8 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-
-#include "neli_core/time.h"
+#include <neliroute/time.h>
 
 namespace neliroute {
 

@@ -10,16 +10,16 @@
 #include <boost/asio/async_result.hpp>
 #include <functional>
 #include <memory>
+#include <neliroute/clock.h>
+#include <neliroute/error.h>
+#include <neliroute/slot_space.h>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "neli_core/kafka/clock.h"
-#include "neli_core/result.h"
 #include "router/observable.h"
 #include "router/options.h"
 #include "router/route.h"
-#include "slots/slot_space.h"
 
 namespace neliroute {
 

@@ -15,10 +15,9 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/ids.h>
 #include <stop_token>
 #include <utility>
-
-#include "neli_core/ids.h"
 
 namespace neliroute {
 

@@ -61,6 +61,9 @@ struct WorkGate::ThreadCache {
   }
 };
 
+// Found without a call of the loader, for which all registers would be saved. A plugin takes these
+// 16 bytes of the thousand or so that are kept for what is loaded late.
+[[gnu::tls_model("initial-exec")]]
 constinit thread_local WorkGate::Last WorkGate::last_{nullptr, nullptr};
 constinit thread_local bool WorkGate::thread_ends_ = false;
 
@@ -117,7 +120,7 @@ WorkGate::~WorkGate() {
   }
 }
 
-void WorkGate::light_fence() const noexcept {
+[[gnu::always_inline]] inline void WorkGate::light_fence() const noexcept {
 #ifndef NELIROUTE_TSAN
   if (fences_ == WorkFences::full) [[unlikely]] {
     std::atomic_thread_fence(std::memory_order_seq_cst);

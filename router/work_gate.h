@@ -58,12 +58,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <stop_token>
 #include <vector>
 
-#include "neli_core/ids.h"
 #include "neli_core/lease_vector.h"
-#include "neli_core/time.h"
 #include "router/work.h"
 
 namespace neliroute {

@@ -1,4 +1,4 @@
-#include "slots/check.h"
+#include <neliroute/detail/check.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,11 +1,10 @@
-#include "slots/hash.h"
+#include <neliroute/hash.h>
 
 #include <xxhash.h>
 
 #include <array>
 #include <cstddef>
-
-#include "slots/check.h"
+#include <neliroute/detail/check.h>
 
 namespace neliroute {
 namespace {

@@ -1,4 +1,4 @@
-#include "slots/hash_tag.h"
+#include <neliroute/hash_tag.h>
 
 #include <cstddef>
 

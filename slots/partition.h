@@ -10,9 +10,8 @@
 #pragma once
 
 #include <cstdint>
-
-#include "slots/check.h"
-#include "slots/slot.h"
+#include <neliroute/detail/check.h>
+#include <neliroute/slot.h>
 
 namespace neliroute {
 

@@ -1,9 +1,8 @@
-#include "slots/slot_space.h"
+#include <neliroute/slot_space.h>
 
 #include <cstddef>
+#include <neliroute/detail/check.h>
 #include <type_traits>
-
-#include "slots/check.h"
 
 namespace neliroute {
 namespace {

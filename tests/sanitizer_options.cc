@@ -21,6 +21,11 @@ const char* __tsan_default_suppressions() {
       // without it by brokers' threads: when they fail, and when they fetch. A broker refuses a
       // fetch with an old epoch, and the next one has the new one.
       "race:rd_kafka_toppar_leader_update\n"
+      // So is a topic's id, when the topic was recreated. A broker refuses a fetch with an old id,
+      // or with half of one, and the next one has the new one.
+      // Both ends are named, as where the writer was is not always remembered.
+      "race:rd_kafka_topic_metadata_update\n"
+      "race:can_use_topic_ids\n"
       // Takes the client's lock while it holds a partition's, which others take the other way
       // round: a log's leader is asked for again after OffsetForLeaderEpoch has failed.
       "deadlock:rd_kafka_toppar_handle_OffsetForLeaderEpoch\n";

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "router/admin/listen_address.h"
+#include "admin/listen_address.h"
 #include "tool/log.h"
 
 namespace neliroute::tool {
@@ -28,6 +28,14 @@ void add_http_option(CommandLine& line, std::optional<std::string>& http) {
                http = text;
                return {};
              });
+}
+
+Result<void> AdminPort::check(const std::optional<std::string>& http) {
+  if (!http) return {};
+  boost::asio::io_context io;
+  const auto listened = admin::listen_at(io.get_executor(), *http);
+  if (listened) return {};
+  return Error{listened.error().code(), "--http: " + listened.error().message()};
 }
 
 Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,

@@ -8,12 +8,12 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <memory>
+#include <neliroute/error.h>
 #include <optional>
 #include <string>
 #include <thread>
 
-#include "neli_core/result.h"
-#include "router/admin/admin_server.h"
+#include "admin/admin_server.h"
 #include "tool/command_line.h"
 
 namespace neliroute::tool {
@@ -22,6 +22,8 @@ void add_http_option(CommandLine& line, std::optional<std::string>& http);
 
 class AdminPort {
  public:
+  /// Whether it could listen there now: what is wrong is told before a broker is waited for.
+  [[nodiscard]] static Result<void> check(const std::optional<std::string>& http);
   /// Null if it is not asked for. Else it is told where it listens, and the process may open as
   /// many files as the system lets it.
   [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(

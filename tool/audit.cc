@@ -6,8 +6,8 @@
 #include <csignal>
 #include <utility>
 
-#include "neli_core/audit.h"
-#include "neli_core/kafka/log_reader.h"
+#include "audit/audit.h"
+#include "kafka/tail/log_reader.h"
 #include "tool/audit_text.h"
 #include "tool/commands.h"
 #include "tool/options.h"

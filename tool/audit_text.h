@@ -6,8 +6,8 @@
 #include <boost/json/object.hpp>
 #include <string>
 
-#include "neli_core/audit.h"
-#include "neli_core/kafka/log_reader.h"
+#include "audit/audit.h"
+#include "kafka/tail/log_reader.h"
 
 namespace neliroute::tool {
 

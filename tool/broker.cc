@@ -1,5 +1,5 @@
 // neliroute broker: the embedded broker, for trying things without Kafka.
-#include "neli_core/kafka/embedded_broker.h"
+#include "embedded_broker/embedded_broker.h"
 
 #include <fmt/format.h>
 

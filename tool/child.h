@@ -7,13 +7,12 @@
 #include <sys/types.h>
 
 #include <map>
+#include <neliroute/error.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "neli_core/result.h"
-#include "neli_core/time.h"
 
 namespace neliroute::tool {
 

@@ -15,12 +15,11 @@
 
 #include <functional>
 #include <memory>
+#include <neliroute/error.h>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "neli_core/result.h"
 
 namespace neliroute::tool {
 

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <neliroute/error.h>
+#include <neliroute/slot.h>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "neli_core/result.h"
-#include "slots/slot.h"
 #include "tool/child.h"
 
 namespace neliroute::tool {

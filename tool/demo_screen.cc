@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "neli_core/kafka/kafka_options.h"
+#include "kafka/kafka_options.h"
 #include "tool/output.h"
 #include "tool/values.h"
 

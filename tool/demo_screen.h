@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <map>
+#include <neliroute/time.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "neli_core/time.h"
 #include "router/route.h"
 #include "tool/demo_cast.h"
 #include "tool/placement.h"

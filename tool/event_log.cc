@@ -11,9 +11,9 @@
 #include <chrono>
 #include <climits>
 #include <cstring>
+#include <neliroute/clock.h>
 #include <utility>
 
-#include "neli_core/kafka/clock.h"
 #include "tool/log.h"
 #include "tool/output.h"
 #include "tool/progress.h"

@@ -12,10 +12,10 @@
 
 #include <deque>
 #include <memory>
+#include <neliroute/error.h>
 #include <string>
 #include <string_view>
 
-#include "neli_core/result.h"
 #include "router/event_line.h"
 
 namespace neliroute::tool {

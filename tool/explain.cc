@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <neliroute/hash_tag.h>
+#include <neliroute/slot_space.h>
 #include <utility>
 
-#include "slots/hash_tag.h"
-#include "slots/slot_space.h"
 #include "tool/output.h"
 #include "tool/values.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "router/admin/admin_view.h"
+#include "admin/admin_view.h"
 #include "router/observable.h"
 #include "router/observer.h"
 #include "router/route.h"

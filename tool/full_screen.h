@@ -9,9 +9,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <neliroute/error.h>
 #include <optional>
 
-#include "neli_core/result.h"
 #include "tool/picture.h"
 
 namespace neliroute::tool {

@@ -3,11 +3,10 @@
 // Threads: one.   Units: none.   Errors: bad_option, naming the file and what to do.
 #pragma once
 
+#include <neliroute/error.h>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "neli_core/result.h"
 
 namespace neliroute::tool {
 

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <functional>
+#include <neliroute/error.h>
 #include <string_view>
 
 #include "neli_core/ready.h"
-#include "neli_core/result.h"
 
 namespace neliroute::tool {
 

@@ -3,10 +3,10 @@
 // Threads: one.   Units: std::chrono.   Errors: bad_option, naming the option and what to do.
 #pragma once
 
+#include <neliroute/error.h>
 #include <optional>
 #include <string>
 
-#include "neli_core/result.h"
 #include "router/options.h"
 #include "tool/command_line.h"
 #include "tool/log.h"

@@ -8,11 +8,11 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <neliroute/error.h>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "neli_core/result.h"
 #include "router/json_text.h"
 #include "router/route.h"
 

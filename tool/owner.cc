@@ -281,6 +281,9 @@ int run_owner(const std::string& command, const OwnerOptions& options,
                 "--endpoint 10.0.0.7:8080", kExitUsage);
   }
   if (const auto checked = common.check(); !checked) return fail(command, checked.error());
+  if (const auto free = AdminPort::check(options.http); !free) {
+    return fail(command, free.error());
+  }
   start_log(common.log_level);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not take an owner with it
   end_at_once_on_signals();  // until the router is open

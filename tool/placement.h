@@ -4,14 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/slot.h>
+#include <neliroute/time.h>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "neli_core/partition_ranges.h"
-#include "neli_core/time.h"
+#include "neli_core/record/partition_ranges.h"
 #include "router/route.h"
-#include "slots/slot.h"
 
 namespace neliroute::tool {
 

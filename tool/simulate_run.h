@@ -5,15 +5,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <neliroute/error.h>
+#include <neliroute/slot.h>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "neli_core/result.h"
-#include "slots/placement/catalog.h"
-#include "slots/placement/simulation.h"
-#include "slots/placement/trace.h"
-#include "slots/slot.h"
+#include "placement/catalog.h"
+#include "placement/simulation.h"
+#include "placement/trace.h"
 
 namespace neliroute::tool {
 

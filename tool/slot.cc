@@ -1,8 +1,9 @@
 // neliroute slot: which slot keys belong to. Asks nobody.
 #include <fmt/format.h>
 
+#include <neliroute/slot_space.h>
+
 #include "slots/partition.h"
-#include "slots/slot_space.h"
 #include "tool/commands.h"
 #include "tool/keys.h"
 #include "tool/options.h"

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <optional>
 
-#include "neli_core/kafka/kafka_options.h"
+#include "kafka/kafka_options.h"
 #include "slots/partition.h"
 #include "tool/output.h"
 

@@ -5,16 +5,16 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/error.h>
+#include <neliroute/hash.h>
+#include <neliroute/slot.h>
+#include <neliroute/time.h>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "neli_core/options.h"
-#include "neli_core/result.h"
-#include "neli_core/time.h"
 #include "neli_core/timing.h"
-#include "slots/hash.h"
-#include "slots/slot.h"
 
 namespace neliroute::tool {
 

@@ -232,6 +232,7 @@ int watch_command(const Arguments& arguments) {
     return fail(line.name(), "--http serves until it is told to stop, and --once ends: leave one "
                              "of them out", kExitUsage);
   }
+  if (const auto free = AdminPort::check(http); !free) return fail(line.name(), free.error());
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
   if (!once_only) end_at_once_on_signals();  // it holds nothing, and to be ended is its plan

@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <neliroute/slot.h>
 #include <vector>
 
-#include "neli_core/partition_ranges.h"
+#include "neli_core/record/partition_ranges.h"
 #include "router/observer.h"
-#include "slots/slot.h"
 
 namespace neliroute::tool {
 

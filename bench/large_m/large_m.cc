@@ -24,6 +24,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <neliroute/clock.h>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -31,12 +32,11 @@
 #include <thread>
 #include <vector>
 
-#include "neli_core/induction.h"
-#include "neli_core/kafka/clock.h"
-#include "neli_core/kafka/embedded_broker.h"
-#include "neli_core/kafka/kafka_ledger.h"
-#include "neli_core/kafka/kafka_statistics.h"
-#include "neli_core/kafka/topic_setup.h"
+#include "embedded_broker/embedded_broker.h"
+#include "kafka/client/kafka_statistics.h"
+#include "kafka/kafka_ledger.h"
+#include "kafka/topic/topic_setup.h"
+#include "neli_core/claimed/induction.h"
 #include "router/engine.h"
 
 namespace neliroute {

@@ -22,6 +22,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <neliroute/slot_space.h>
 #include <random>
 #include <span>
 #include <string>
@@ -31,7 +32,6 @@
 #include "bench/lookup/ratio_reporter.h"
 #include "router/route_view.h"
 #include "router/work_gate.h"
-#include "slots/slot_space.h"
 
 namespace neliroute::bench {
 namespace {

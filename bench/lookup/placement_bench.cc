@@ -1,5 +1,5 @@
 // What it costs to find the owner of a hashed key without a table of slots: the algorithms of
-// slots/placement/, and the shape that cluster clients use, beside the table that neliroute keeps.
+// placement/, and the shape that cluster clients use, beside the table that neliroute keeps.
 //
 //   placement_bench --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
 //
@@ -13,17 +13,17 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <neliroute/detail/fast_mod.h>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "slots/fast_mod.h"
-#include "slots/placement/anchor.h"
-#include "slots/placement/dx.h"
-#include "slots/placement/jump.h"
-#include "slots/placement/memento.h"
-#include "slots/placement/mix.h"
-#include "slots/placement/ring.h"
+#include "placement/hash/anchor.h"
+#include "placement/hash/dx.h"
+#include "placement/hash/jump.h"
+#include "placement/hash/memento.h"
+#include "placement/hash/mix.h"
+#include "placement/hash/ring.h"
 
 namespace neliroute::placement {
 namespace {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes the pictures of the slot page that the docs show.
 
-  pictures.py PAGE_FOLDER OUT [NAME...]   PAGE_FOLDER: build/router/page; OUT: docs/pictures
+  pictures.py PAGE_FOLDER OUT [NAME...]   PAGE_FOLDER: build/admin/page; OUT: docs/pictures
 """
 import argparse
 import sys

@@ -2,7 +2,7 @@
 
   server.py PAGE_FOLDER [--scenario NAME] [--port PORT]   for whoever works on the page
 
-PAGE_FOLDER holds slot_page.html and slot_page.csp, as the build makes them: build/router/page.
+PAGE_FOLDER holds slot_page.html and slot_page.csp, as the build makes them: build/admin/page.
 """
 import argparse
 import contextlib
@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from browser import scenarios  # noqa: E402
 
-SOURCES = Path(__file__).resolve().parents[2] / "router" / "page"
+SOURCES = Path(__file__).resolve().parents[2] / "admin" / "page"
 AGE_EVERY_S = 1.0
 
 

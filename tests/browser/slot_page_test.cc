@@ -1,4 +1,4 @@
-#include "router/page/slot_page.h"
+#include "admin/page/slot_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -17,9 +17,8 @@ import sys
 from typing import Iterable, NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# In this order: a file belongs to the first room that its path begins with.
-ROOMS = ("slots/", "neli_core/kafka/", "neli_core/")
-BOUND = ("slots/", "neli_core/")
+ROOMS = ("slots/", "placement/", "neli_core/", "audit/", "kafka/", "embedded_broker/")
+BOUND = ("slots/", "placement/", "neli_core/", "audit/")
 # path of the file from the root -> line -> how often it ran
 Counts = dict[str, dict[int, int]]
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "neli_core/induction.h"
+#include "neli_core/claimed/induction.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "neli_core/induction.h"
+#include "neli_core/claimed/induction.h"
 #include "router/directory.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"

@@ -1,6 +1,6 @@
 // The record parser: any bytes. What it accepts is within its limits, and stays itself when it is
 // written and read again.
-#include "neli_core/record.h"
+#include "neli_core/record/record.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // What a client sends to the admin port: any bytes. What is read stays within the bytes that came,
 // and however they come in pieces, they mean the same.
-#include "router/admin/request.h"
+#include "admin/request.h"
 
 #include <algorithm>
 

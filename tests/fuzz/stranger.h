@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "neli_core/record.h"
+#include "neli_core/record/record.h"
 #include "tests/fuzz/bytes.h"
 
 namespace neliroute::fuzz {

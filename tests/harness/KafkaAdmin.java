@@ -18,7 +18,9 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -186,22 +188,33 @@ public final class KafkaAdmin {
     awaitTopic(text(ask, "topic"), ask.get("partitions").asInt());
   }
 
+  /** Whether it holds within ten seconds or so. */
+  private static boolean soon(Callable<Boolean> holds) throws Exception {
+    for (int i = 0; i < 500; i++, Thread.sleep(20)) {
+      if (holds.call()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Creation is answered by the controller, before the brokers know of it. */
   private void awaitTopic(String topic, int partitions) throws Exception {
-    for (int i = 0; i < 500; i++, Thread.sleep(20)) {
+    boolean there = soon(() -> {
       try {
         var seen = describe(topic).partitions();
-        if (seen.size() == partitions
-            && seen.stream().allMatch(p -> p.leader() != null && !p.leader().isEmpty())) {
-          return;
-        }
+        return seen.size() == partitions
+            && seen.stream().allMatch(p -> p.leader() != null && !p.leader().isEmpty());
       } catch (ExecutionException unknown) {
         if (!(unknown.getCause() instanceof UnknownTopicOrPartitionException)) {
           throw unknown;
         }
+        return false;
       }
+    });
+    if (!there) {
+      throw new IllegalStateException("topic " + topic + " did not appear");
     }
-    throw new IllegalStateException("topic " + topic + " did not appear");
   }
 
   private TopicDescription describe(String topic) throws Exception {
@@ -210,17 +223,20 @@ public final class KafkaAdmin {
 
   private void deleteTopic(JsonNode ask) throws Exception {
     admin.deleteTopics(List.of(text(ask, "topic"))).all().get();
-    for (int i = 0; i < 500; i++, Thread.sleep(20)) {
+    boolean away = soon(() -> {
       try {
         describe(text(ask, "topic"));
+        return false;
       } catch (ExecutionException gone) {
         if (gone.getCause() instanceof UnknownTopicOrPartitionException) {
-          return;
+          return true;
         }
         throw gone;
       }
+    });
+    if (!away) {
+      throw new IllegalStateException("topic is still there");
     }
-    throw new IllegalStateException("topic is still there");
   }
 
   private void describeTopic(JsonNode ask, ObjectNode answer) throws Exception {
@@ -357,13 +373,14 @@ public final class KafkaAdmin {
 
   /** The controller has taken them; the broker hears of that a moment later. */
   private void awaitAcls(JsonNode ask, boolean there) throws Exception {
-    for (int i = 0; i < 500; i++, Thread.sleep(20)) {
+    List<AclBinding> wanted = acls(ask);
+    boolean heard = soon(() -> {
       Collection<AclBinding> known = admin.describeAcls(AclBindingFilter.ANY).values().get();
-      if (acls(ask).stream().allMatch(one -> known.contains(one) == there)) {
-        return;
-      }
+      return wanted.stream().allMatch(one -> known.contains(one) == there);
+    });
+    if (!heard) {
+      throw new IllegalStateException("the broker does not hear of the ACLs");
     }
-    throw new IllegalStateException("the broker does not hear of the ACLs");
   }
 
   /** A consumer that knows nothing of neliroute: assigned partitions, it never claims them. */
@@ -411,20 +428,15 @@ public final class KafkaAdmin {
     });
     admin.alterPartitionReassignments(
         Map.of(where, Optional.of(new NewPartitionReassignment(replicas)))).all().get();
-    for (int i = 0; i < 500; i++, Thread.sleep(20)) {
-      if (admin.listPartitionReassignments(Set.of(where)).reassignments().get().isEmpty()) {
-        break;
-      }
-    }
+    soon(() -> admin.listPartitionReassignments(Set.of(where)).reassignments().get().isEmpty());
     // The new leader may not be in sync yet.
-    for (int left = 500;; left--, Thread.sleep(20)) {
-      Throwable failed = electPreferred(where);
-      if (failed == null) {
-        return;
-      }
-      if (left == 0 || !(failed instanceof PreferredLeaderNotAvailableException)) {
-        throw new IllegalStateException(failed);
-      }
+    AtomicReference<Throwable> failed = new AtomicReference<>();
+    soon(() -> {
+      failed.set(electPreferred(where));
+      return !(failed.get() instanceof PreferredLeaderNotAvailableException);
+    });
+    if (failed.get() != null) {
+      throw new IllegalStateException(failed.get());
     }
   }
 

@@ -15,18 +15,18 @@
 // threads, librdkafka's and the witness among them, go on.
 #include <signal.h>
 
-#include <boost/asio/signal_set.hpp>
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/signal_set.hpp>
 #include <chrono>
 #include <memory>
+#include <neliroute/clock.h>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "neli_core/kafka/clock.h"
 #include "tool/event_log.h"
 #include "tool/output.h"
 #include "tool/owner.h"

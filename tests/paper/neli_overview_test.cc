@@ -2,9 +2,9 @@
 // and practical implications. One test for each sentence that states a behaviour of ours.
 #include <gtest/gtest.h>
 
+#include <neliroute/slot_space.h>
 #include <set>
 
-#include "slots/slot_space.h"
 #include "tests/paper/scene.h"
 
 namespace neliroute::paper {

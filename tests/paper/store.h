@@ -3,10 +3,9 @@
 // Threads: one.   Units: none.   Errors: a refused write answers false and changes nothing.
 #pragma once
 
+#include <neliroute/ids.h>
 #include <string>
 #include <utility>
-
-#include "neli_core/ids.h"
 
 namespace neliroute::paper {
 

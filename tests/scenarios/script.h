@@ -14,11 +14,10 @@
 #pragma once
 
 #include <functional>
+#include <neliroute/error.h>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "neli_core/result.h"
 
 namespace neliroute::scenario {
 

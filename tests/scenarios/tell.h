@@ -6,12 +6,12 @@
 // Threads: pure functions, any.   Units: milliseconds in text.   Errors: none.
 #pragma once
 
+#include <neliroute/time.h>
 #include <string>
 #include <vector>
 
-#include "neli_core/record.h"
+#include "neli_core/record/record.h"
 #include "neli_core/ready.h"
-#include "neli_core/time.h"
 
 namespace neliroute::scenario {
 

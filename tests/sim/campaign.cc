@@ -23,6 +23,7 @@ void add(Outcome& sum, const Outcome& one) {
   sum.lapses += one.lapses;
   sum.refusals += one.refusals;
   sum.expelled += one.expelled;
+  sum.withdrawals += one.withdrawals;
   sum.rebalances += one.rebalances;
   sum.expedites += one.expedites;
   sum.unowned += one.unowned;
@@ -86,7 +87,9 @@ void Campaign::work() {
     Request request = request_;
     request.seed = options_.from + i;
     if (!options_.keep_going && stop_at_ < request.seed) return;
-    World world(make_plan(request));
+    const Plan plan = make_plan(request);
+    if (!plan.faults.has_all(options_.with)) continue;
+    World world(plan);
     const Outcome outcome = world.run();
     const std::lock_guard lock(mutex_);
     add(sum_, outcome);
@@ -118,6 +121,7 @@ void Campaign::report() {
 // A simulator that strikes or looks no more would find nothing for ever.
 bool Campaign::judged_enough() const {
   if (done_ < kEnoughSeeds || options_.request.is_narrowed()) return true;
+  if (!options_.with.empty()) return true;
   bool enough = true;
   const auto need = [&](std::string_view what, std::uint64_t n, std::uint64_t least) {
     if (n >= least) return;
@@ -158,6 +162,7 @@ void Campaign::report_counters() const {
   line("rebalances", sum_.rebalances);
   line("expedites", sum_.expedites);
   line("members expelled", sum_.expelled);
+  line("withdrawals", sum_.withdrawals);
   line("tail gaps", sum_.gaps);
   line("leases lapsed", sum_.lapses);
   line("settings refused", sum_.refusals);

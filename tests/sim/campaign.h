@@ -20,6 +20,7 @@ struct CampaignOptions {
   bool minimise = true;
   bool keep_going = false;  ///< past the first failing seed; each is named
   bool quiet = false;       ///< no counters
+  FaultSet with;            ///< only seeds that draw all of these
 };
 
 class Campaign {

@@ -40,6 +40,11 @@ enum class Happening : std::uint8_t {
   beat_heard,      ///< a: partition
   store_lands,     ///< a: index of the write
   store_refused,   ///< a: index of the write, b and c: the epoch that the store knows
+  withdrawal_due,  ///< it looks whether it can lead what it was given
+  write_forbidden, ///< a: log, b: seq
+  leaders_told,    ///< whom the cluster names
+  others_told,     ///< a: how many, b: when it asked, by its clock
+  join_again,      ///< b: the count of its heartbeats when it left
   // Not of a process:
   fault,           ///< a: kind
   expire_members,

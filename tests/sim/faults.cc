@@ -14,7 +14,8 @@ std::string_view to_string(Fault fault) noexcept {
       "slow_network",   "other_leases",      "drift",            "no_broker_time",
       "wide_skew",      "leader_flip",       "log_as_long",
       "two_lanes",      "other_settings",    "stopped_in_step",  "fetch_in_parts",
-      "unclean_leader", "hang",              "store_ahead"};
+      "unclean_leader", "hang",              "store_ahead",
+      "forbidden",      "out_of_reach"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

@@ -56,8 +56,10 @@ enum class Fault : std::uint8_t {
   unclean_leader,     ///< a log's leader dies, and its successor lacks acknowledged records
   hang,               ///< a process's executor is stuck, and its client goes on with heartbeats
   store_ahead,        ///< the fenced store knows a greater epoch than anybody was given
+  forbidden,          ///< a log's broker refuses what a process writes, for long
+  out_of_reach,       ///< a log's leader, for one process alone, and for long
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::store_ahead) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::out_of_reach) + 1;
 /// The kinds that one stream of chance draws; the later ones have another, so that adding one
 /// changes as few runs as possible.
 inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);
@@ -69,6 +71,9 @@ class FaultSet {
   [[nodiscard]] bool has(Fault fault) const noexcept { return (bits_ & bit(fault)) != 0; }
   void add(Fault fault) noexcept { bits_ |= bit(fault); }
   void remove(Fault fault) noexcept { bits_ &= ~bit(fault); }
+  [[nodiscard]] bool has_all(FaultSet others) const noexcept {
+    return (others.bits_ & ~bits_) == 0;
+  }
   [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
 
  private:

@@ -6,8 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <neliroute/ids.h>
 
-#include "neli_core/ids.h"
 #include "tests/sim/oracle.h"
 
 namespace neliroute::sim {

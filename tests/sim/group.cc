@@ -224,4 +224,10 @@ bool Group::assignee(std::uint32_t partition, std::uint8_t& node, std::uint16_t&
   return false;
 }
 
+std::uint32_t Group::others(std::uint8_t node) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(members_.begin(), members_.end(),
+                    [node](const Member& member) { return member.node != node; }));
+}
+
 }  // namespace neliroute::sim

@@ -66,6 +66,8 @@ class Group {
   /// Who should lead a partition, as far as the group goes; false: nobody.
   [[nodiscard]] bool assignee(std::uint32_t partition, std::uint8_t& node,
                               std::uint16_t& life) const;
+  /// Members beside the ones that this process was and is.
+  [[nodiscard]] std::uint32_t others(std::uint8_t node) const;
   [[nodiscard]] std::uint64_t expelled() const noexcept { return expelled_; }
   [[nodiscard]] std::uint64_t rebalances() const noexcept { return rebalances_; }
 

@@ -27,6 +27,7 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --seed S             this seed alone
   --trace              tell everything that happens (with --seed)
   --without KIND,...   leave these kinds of fault out
+  --with KIND,...      of these seeds only those that draw all of these kinds
   --all-faults         every kind that the mode allows, instead of what the seed draws
   --processes N  --partitions N  --logs N  --profile fast|balanced|steady  --chaos MSms
   --no-minimise        report a failing seed as it is
@@ -112,6 +113,8 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
     arguments.pinned = value;
   } else if (name == "--without") {
     request.without = faults_of(value);
+  } else if (name == "--with") {
+    campaign.with = faults_of(value);
   } else if (name == "--processes") {
     request.processes = small();
     if (*request.processes < 1 || *request.processes > kNodesMax) refuse("1 to 16 processes");

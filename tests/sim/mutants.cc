@@ -28,7 +28,8 @@ constexpr std::array<std::string_view, kMutationCount> kNames{
     "gap_rule",       "reread",
     "inc_plus_one",   "inc_impure",         "not_boottime",      "one_now",
     "release_in_barrier", "no_release",    "late_again",        "old_hint",
-    "stop_at_claim",  "silent_drain",       "claim_while_draining", "claim_gives_up",
+    "never_withdraws", "stop_at_claim",
+    "silent_drain",       "claim_while_draining", "claim_gives_up",
     "waits_for_drainer", "stop_when_revoked"};
 
 /// Clauses that are redundant alone are broken together.

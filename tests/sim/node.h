@@ -11,7 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "neli_core/induction.h"
+#include "neli_core/claimed/induction.h"
+#include "neli_core/withdrawal.h"
 #include "router/directory.h"
 #include "router/route_view.h"
 #include "tests/sim/event_queue.h"
@@ -105,6 +106,9 @@ struct Node {
   LocalTime last_now;  ///< of the last event
   std::array<Reader, kLogsMax> readers;
   std::array<Link, kLogsMax + 1> links;
+  std::array<Time, kLogsMax> forbidden_until{};  ///< what it writes there is refused
+  Time unable_until = 0;       ///< a log is forbidden, or its leader out of reach
+  std::optional<Withdrawal> withdrawal;  ///< where a run has such faults
   Membership member;
   /// `broadcast`: what it hears next of each partition, and whether that is under way.
   std::array<std::int64_t, kPartitionsMax> heard{};

@@ -16,10 +16,10 @@
 
 #include <array>
 #include <cstdint>
+#include <neliroute/ids.h>
 #include <string>
 #include <vector>
 
-#include "neli_core/ids.h"
 #include "tests/sim/judged.h"
 #include "tests/sim/node.h"
 #include "tests/sim/plan.h"

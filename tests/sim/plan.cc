@@ -27,6 +27,7 @@ bool is_planned_move(Fault fault) {
 std::optional<std::int64_t> chance_of(Fault fault) {
   if (fault == Fault::two_lanes) return 15;
   if (fault == Fault::other_settings) return 10;
+  if (fault >= Fault::forbidden) return 10;
   return std::nullopt;
 }
 
@@ -82,6 +83,16 @@ void keep_to_the_assumptions(Plan& plan) {
   }
 }
 
+// Others must lead in place of who cannot: that is judged where nothing else is wrong meanwhile.
+void leave_the_unable_alone(Plan& plan) {
+  plan.faults = {};
+  plan.only_unable = true;
+  for (const Fault fault : {Fault::forbidden, Fault::out_of_reach}) {
+    plan.faults.add(fault);
+    plan.rates[static_cast<std::size_t>(fault)] = 40 * kSecond;
+  }
+}
+
 void choose_faults(Plan& plan, Random& random) {
   const bool calm = random.percent(12);
   const std::int64_t percent = random.percent(30) ? 15 : 50;
@@ -99,6 +110,8 @@ void choose_faults(Plan& plan, Random& random) {
     if (random.percent(60) && !plan.request.all_faults) plan.faults.remove(rare);
   }
   if (plan.request.all_faults) plan.faults.remove(Fault::no_broker_time);
+  const bool whole = !plan.broadcast() && !plan.request.all_faults;
+  if (whole && Random(plan.request.seed, 9).percent(4)) leave_the_unable_alone(plan);
   if (plan.beyond(Beyond::lost_records)) plan.faults.add(Fault::unclean_leader);
   if (plan.beyond(Beyond::broker_clocks)) {
     for (const Fault fault : {Fault::wide_skew, Fault::leader_flip}) plan.faults.add(fault);

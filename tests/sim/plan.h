@@ -68,6 +68,7 @@ struct Plan {
   bool expedites = true;
   bool hints = false;            ///< `broadcast`: claims travel beside
   std::size_t record_bytes_max = kRecordBytesMax;
+  bool only_unable = false;      ///< forbidden, or out of reach, for long, and nothing else
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before
 
   [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }

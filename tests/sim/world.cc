@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "neli_core/broadcast.h"
+#include "neli_core/broadcast/broadcast.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute::sim {
@@ -102,6 +102,7 @@ void World::finish(Outcome& outcome) {
   outcome.lapses = lapses_;
   outcome.expedites = expedites_;
   outcome.refusals = refusals_;
+  outcome.withdrawals = withdrawals_;
   for (const Group& group : groups_) {
     outcome.expelled += group.expelled();
     outcome.rebalances += group.rebalances();
@@ -209,7 +210,7 @@ void World::handle_for(Node& node, const Planned& event) {
     case Happening::close_now:
       return step(node, CloseRequested{node.local(now_)});
     default:
-      return;
+      return handle_of_withdrawal(node, event);
   }
 }
 
@@ -264,6 +265,7 @@ void World::start_process(Node& node) {
   node.view = std::make_unique<RouteView>(Peer{node.id, core.process}, node.core->leases(),
                                           plan_.logs);
   tell(node, "starts as " + to_string(node.id));
+  start_withdrawal(node);
   const bool reads = !plan_.broadcast() || plan_.hints;
   for (std::uint32_t l = 0; l < plan_.logs && reads; ++l) restart_reader(node, l, 0);
   on_timer(node);
@@ -329,6 +331,7 @@ void World::finish_step(Node& node) {
 }
 
 void World::step_at(Node& node, const Event& event, LocalTime now) {
+  note_for_withdrawal(node, event);
   node.directory->tick(now);
   std::visit([&](const auto& e) { node.directory->on(e, now); }, event);
   node.core->step(event, now);

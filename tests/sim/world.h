@@ -35,6 +35,7 @@ struct Outcome {
   std::uint64_t gaps = 0;       ///< of the tail, noticed by processes
   std::uint64_t lapses = 0;
   std::uint64_t refusals = 0;   ///< of settings that are not the group's
+  std::uint64_t withdrawals = 0;  ///< for a while, of who could not lead
   std::uint64_t expelled = 0;
   std::uint64_t rebalances = 0;
   std::uint64_t expedites = 0;  ///< heartbeats sent early
@@ -121,6 +122,7 @@ class World {
   // world_group.cc: the group's clients.
   void join_group(Node& node);
   void leave_group(Node& node);
+  void withdraw(Node& node, const Withdrawal::Leave& why);
   void heartbeat(Node& node);
   void expedite(Node& node);
   void beat_in(Node& node, Time wait);
@@ -182,9 +184,26 @@ class World {
   [[nodiscard]] bool notices_expulsion(Node& node);
   void forget_while_cut_off(Random& random);
 
+  // world_withdrawal.cc: who cannot lead what the group gives it.
+  void start_withdrawal(Node& node);
+  void handle_of_withdrawal(Node& node, const Planned& event);
+  void forbid(Fault fault, Node& node, Random& random);
+  void still_unable();
+  [[nodiscard]] bool anybody_unable() const;
+  void note_for_withdrawal(Node& node, const Event& event);
+  void look_whether_able(Node& node);
+  void join_again(Node& node);
+  void tell_leaders(Node& node);
+  void count_others(Node& node);
+  void write_forbidden(Node& node, const Planned& event);
+  [[nodiscard]] bool reaches_anybody(const Node& node) const;
+  [[nodiscard]] Time withdrawn_by(Fault fault) const;
+
   // world_settings.cc: who starts with other settings than the group's.
   void choose_settings(Node& node, CoreOptions& core);
   void on_refusal(Node& node, const Error& error);
+  /// Somebody there has other settings than the others.
+  [[nodiscard]] bool is_mixed(std::uint8_t lane) const;
   void check_harmless(const Node& node, Partition partition);
   bool happens(Fault fault, Random& random);
   void count(Fault fault) { ++faults_[static_cast<std::size_t>(fault)]; }
@@ -237,6 +256,7 @@ class World {
   std::uint64_t expedites_ = 0;
   std::uint64_t lapses_ = 0;
   std::uint64_t refusals_ = 0;
+  std::uint64_t withdrawals_ = 0;
   Time mismatched_until_ = 0;  ///< records of one with other settings may still count
 };
 

@@ -6,7 +6,7 @@
 // client, see notices_expulsion().
 #include <algorithm>
 
-#include "neli_core/broadcast.h"
+#include "neli_core/broadcast/broadcast.h"
 #include "tests/sim/world.h"
 
 namespace neliroute::sim {

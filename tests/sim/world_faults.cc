@@ -18,7 +18,7 @@ bool strikes_by_itself(Fault fault) {
 bool is_of_node(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::short_leave) ||
          fault == Fault::tail_replaced || fault == Fault::stopped_in_step ||
-         fault == Fault::hang;
+         fault == Fault::hang || fault >= Fault::forbidden;
 }
 
 bool is_of_group(Fault fault) {
@@ -55,8 +55,11 @@ Node* World::some_node(Random& random) {
 
 void World::strike(Fault fault) {
   if (!chaos()) return;
+  if (!plan_.only_unable) still_unable();
   Random& random = chance_[static_cast<std::size_t>(fault)];
-  if (is_of_node(fault)) {
+  if (plan_.only_unable && anybody_unable()) {
+    // One after the other: else nobody could say who has to lead by when.
+  } else if (is_of_node(fault)) {
     if (Node* node = some_node(random)) {
       count(fault);
       tell(*node, "fault " + std::string(to_string(fault)));
@@ -95,6 +98,7 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     if (other.client_until != 0) oracle_.wrong(other.paused_until);
   }
   if (fault == Fault::hang) return hang(node, over);
+  if (fault >= Fault::forbidden) return forbid(fault, node, random);
   if (fault != Fault::leave) oracle_.disturb_node(node.index, over);
   switch (fault) {
     case Fault::pause:
@@ -145,7 +149,10 @@ void World::hang(Node& node, Time over) {
     return other.index == node.index || other.lane != node.lane ||
            (other.alive && !other.closing && other.paused_until <= now_);
   });
-  oracle_.hangs(node.index, over, only_one ? std::min(over, limit) : over);
+  const Time replaced = only_one ? std::min(over, limit) : over;
+  oracle_.hangs(node.index, over, replaced);
+  // The group may choose it meanwhile, and who led drains for no longer than T.
+  if (plan_.broadcast()) oracle_.disturb_group(replaced);
   node.paused_until = over;
   node.client_until = limit;
   plan_for(node, limit, Happening::hang_limit);
@@ -418,6 +425,8 @@ void World::heal() {
   for (Node& node : nodes_) {
     for (Link& link : node.links) link = {std::min(link.there_until, now_),
                                           std::min(link.back_until, now_)};
+    node.forbidden_until.fill(0);
+    node.unable_until = 0;
     if (node.other_settings) {
       oracle_.disturb_node(node.index, now_);
       end_process(node);
@@ -427,6 +436,7 @@ void World::heal() {
       continue;
     }
     try_logs_again(node);
+    if (node.withdrawal && node.withdrawal->away()) join_again(node);
     if (node.closing) {
       // All of them may be leaving: then nobody takes over.
       oracle_.disturb_node(node.index, now_);

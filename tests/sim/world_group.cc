@@ -38,6 +38,24 @@ void World::leave_group(Node& node) {
   m.id = 0;
 }
 
+// The client leaves at once; the core hears that all was taken.
+void World::withdraw(Node& node, const Withdrawal::Leave& why) {
+  tell(node, "leaves for " + std::to_string(why.pause.count()) + " ms: " +
+                 neliroute::to_string(why.obstacle));
+  ++withdrawals_;
+  oracle_.disturb(now_);
+  Membership& m = node.member;
+  const PartitionBits owned = m.owned;
+  leave_group(node);
+  ++m.membership;
+  m.joining = m.join_wanted = m.asking = false;
+  plan_for(node, now_ + microseconds{why.pause}.count(), Happening::join_again, 0, m.beat);
+  if (owned == 0) return;
+  m.announced = true;
+  m.pending.push_back({false, false, owned});
+  step(node, GroupRevoked{ranges_of(owned), false});
+}
+
 void World::beat_in(Node& node, Time wait) {
   plan_for(node, now_ + wait, Happening::heartbeat_due, 0, ++node.member.beat);
 }

@@ -33,6 +33,10 @@ void World::send(Node& node, Write& write) {
   way.value = keep(decode_record(write.value));
   way.give_up_at = now_ + lease;
   way.topic = topic_;
+  if (node.forbidden_until[l] > now_) {
+    return plan_for(node, now_ + 2 * latency(node), Happening::write_forbidden, l,
+                    static_cast<std::int64_t>(way.seq));
+  }
   Time lands = std::max(now_ + latency(node), reader.last_landing + 1);
   if (happens(Fault::write_lost, node.random)) {
     const Time told = until(node.random.between(0, lease));

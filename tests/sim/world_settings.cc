@@ -30,6 +30,12 @@ void World::choose_settings(Node& node, CoreOptions& core) {
 
 // Where everybody else was away for long enough, who came with other settings is the running
 // configuration, and those who return refuse: that is the rule. Nobody refuses otherwise.
+bool World::is_mixed(std::uint8_t lane) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [lane](const Node& node) {
+    return node.alive && node.lane == lane && node.other_settings;
+  });
+}
+
 void World::on_refusal(Node& node, const Error& error) {
   if (error.code() == Errc::barrier_stuck) {
     return oracle_.disturb_node(node.index, now_ + plan_.lease());  // as it should; it leaves

@@ -197,9 +197,10 @@ void World::on_store_refused(Node& node, const Planned& event) {
 }
 
 // A store may know what nobody here does; who was told so leads by a greater epoch soon, or hands
-// over to one who does.
+// over to one who does; but who doubts whose settings are the group's claims nothing meanwhile.
 bool World::may_be_refused(const Node& node, const StoreWrite& write) const {
   const std::uint32_t p = write.part % plan_.partitions;
+  if (now_ < mismatched_until_ || is_mixed(node.lane)) return true;
   if (node.refused_ownership[p] != write.ownership) return true;
   if (node.core->role_state(Partition{p}) == RoleState::draining) return true;
   const Time since = std::max(node.refused_at[p], oracle_.disturbed_until(node.index));

@@ -137,10 +137,11 @@ class AdminPort(unittest.TestCase):
             done = run_raw("run", "--endpoint", "h:1", "--http", address)
             self.assertEqual(done.code, 2, done)
             self.assertIn("give HOST:PORT", done.err)
-        done = run_raw("watch", "--brokers", self.settings["brokers"], "--topic", "t", "--slots",
-                       SLOTS, "--http", self.ports["a"])
-        self.assertEqual(done.code, 2, done)
-        self.assertIn("cannot listen at", done.err)
+        nobody = ("--brokers", "127.0.0.1:1", "--timeout", "20s")  # it is told before he is asked
+        for command in (("watch",), ("run", "--endpoint", "h:1")):
+            done = run_raw(*command, *nobody, "--http", self.ports["a"])
+            self.assertEqual(done.code, 2, done)
+            self.assertIn("cannot listen at", done.err)
         done = run_raw("watch", "--once", "--http", "0")
         self.assertEqual(done.code, 2, done)
 

@@ -1,6 +1,5 @@
 #include <iostream>
-
-#include "slots/slot_space.h"
+#include <neliroute/slot_space.h>
 
 int main() {
   const neliroute::SlotSpace slots{neliroute::SlotCount{1024}};

@@ -5,10 +5,10 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/json/parse.hpp>
+#include <neliroute/clock.h>
 #include <utility>
 
-#include "neli_core/kafka/clock.h"
-#include "neli_core/kafka/kafka_statistics.h"
+#include "kafka/client/kafka_statistics.h"
 
 namespace neliroute::testing_admin {
 

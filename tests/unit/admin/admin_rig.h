@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "router/admin/admin_server.h"
+#include "admin/admin_server.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute::testing_admin {

@@ -1,5 +1,5 @@
 // The admin port as its clients see it: answers, refusals, bounds.
-#include "router/admin/admin_server.h"
+#include "admin/admin_server.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "router/page/slot_page.h"
+#include "admin/page/slot_page.h"
 #include "tests/unit/admin/admin_rig.h"
 
 namespace neliroute {

@@ -1,13 +1,13 @@
 // The view's JSON: how long it is, and what strangers write into it.
-#include "router/admin/admin_view.h"
+#include "admin/admin_view.h"
 
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
 #include <memory>
+#include <neliroute/clock.h>
 #include <string>
 
-#include "neli_core/kafka/clock.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute::admin {

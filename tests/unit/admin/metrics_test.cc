@@ -1,5 +1,5 @@
 // Metrics: that they are those of docs/metrics.md, and that their numbers add up.
-#include "router/metrics.h"
+#include "metrics/metrics.h"
 
 #include <gtest/gtest.h>
 

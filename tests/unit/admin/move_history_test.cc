@@ -1,5 +1,5 @@
 // What the admin port remembers of moves: which, for how long, how many.
-#include "router/admin/move_history.h"
+#include "admin/move_history.h"
 
 #include <gtest/gtest.h>
 

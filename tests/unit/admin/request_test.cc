@@ -1,11 +1,11 @@
 // Requests and addresses, as bytes and texts.
-#include "router/admin/request.h"
+#include "admin/request.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "router/admin/listen_address.h"
+#include "admin/listen_address.h"
 
 namespace neliroute::admin {
 namespace {

@@ -1,5 +1,5 @@
 // Moves, by cause and against the least possible.
-#include "router/slot_moves.h"
+#include "metrics/slot_moves.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "neli_core/kafka/embedded_broker.h"
+#include "embedded_broker/embedded_broker.h"
 
 #include <gmock/gmock.h>
 #include <librdkafka/rdkafka.h>

@@ -1,4 +1,4 @@
-#include "neli_core/kafka/relay.h"
+#include "kafka/relay.h"
 
 #include <gmock/gmock.h>
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "neli_core/kafka/embedded_broker.h"
+#include "embedded_broker/embedded_broker.h"
 #include "router/router.h"
 #include "router/watcher.h"
 #include "tests/unit/embedded_broker/clients.h"

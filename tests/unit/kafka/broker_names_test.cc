@@ -1,9 +1,9 @@
 // A client that lost all its brokers is told their names again; one that did not is left alone.
-#include "neli_core/kafka/broker_names.h"
+#include "kafka/client/broker_names.h"
 
 #include <gtest/gtest.h>
 
-#include "neli_core/kafka/rdkafka_ptr.h"
+#include "kafka/client/rdkafka_ptr.h"
 #include "tests/unit/kafka/ledger_rig.h"
 
 namespace neliroute {

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "neli_core/kafka/log_reader.h"
-#include "neli_core/kafka/rdkafka_ptr.h"
-#include "neli_core/record.h"
+#include "kafka/client/rdkafka_ptr.h"
+#include "kafka/tail/log_reader.h"
+#include "neli_core/record/record.h"
 #include "tests/unit/kafka/ledger_rig.h"
 #include "tests/unit/kafka/librdkafka_calls.h"
 

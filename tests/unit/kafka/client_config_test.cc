@@ -1,4 +1,4 @@
-#include "neli_core/kafka/client_config.h"
+#include "kafka/client/client_config.h"
 
 #include <gmock/gmock.h>
 
@@ -101,6 +101,29 @@ TEST(ClientConfigTest, AnUnknownPropertyIsRefusedByName) {
 TEST(ClientConfigTest, AValueThatLibrdkafkaRefusesIsToldWithTheProperty) {
   EXPECT_THAT(refusal(check_properties(with("metadata.max.age.ms", "soon"))),
               HasSubstr("-X metadata.max.age.ms"));
+}
+
+class FilePropertyTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(FilePropertyTest, OneThatCannotBeReadIsToldWithItsNameAndWhy) {
+  EXPECT_THAT(refusal(check_properties(with(GetParam(), "/nowhere/key.pem"))),
+              AllOf(HasSubstr(std::string("-X ") + GetParam()), HasSubstr("/nowhere/key.pem"),
+                    HasSubstr("No such file"), HasSubstr("may read")));
+  EXPECT_EQ(refusal(check_properties(with(GetParam(), "/dev/null"))), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ssl, FilePropertyTest,
+    testing::Values("ssl.ca.location", "ssl.certificate.location", "ssl.crl.location",
+                    "ssl.key.location", "ssl.keystore.location"),
+    [](const auto& tested) {
+      std::string name = tested.param;
+      for (char& c : name) c = c == '.' ? '_' : c;
+      return name;
+    });
+
+TEST(ClientConfigTest, ThatTheLibraryLooksForCertificatesIsNoFile) {
+  EXPECT_EQ(refusal(check_properties(with("ssl.ca.location", "probe"))), "");
 }
 
 TEST(ClientConfigTest, AnAssignorGoesWithTheClassicProtocolOnly) {

@@ -1,5 +1,5 @@
 // The lines of a client's log come in portions: others want their turn, too.
-#include "neli_core/kafka/client_log.h"
+#include "kafka/client/client_log.h"
 
 #include <gtest/gtest.h>
 

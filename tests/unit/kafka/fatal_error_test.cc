@@ -8,13 +8,13 @@
 #include <functional>
 #include <future>
 #include <map>
+#include <neliroute/clock.h>
 #include <string>
 #include <vector>
 
-#include "neli_core/kafka/clock.h"
-#include "neli_core/kafka/embedded_broker.h"
-#include "neli_core/kafka/group_member.h"
-#include "neli_core/kafka/record_writer.h"
+#include "embedded_broker/embedded_broker.h"
+#include "kafka/group/group_member.h"
+#include "kafka/record_writer.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 #include "tests/unit/kafka/librdkafka_calls.h"
 #include "tests/unit/kafka/serve_until.h"

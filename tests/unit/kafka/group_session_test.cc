@@ -1,5 +1,5 @@
 // What a process does about its group's session, by what it was asked for and what it found.
-#include "neli_core/kafka/group_session.h"
+#include "kafka/group/group_session.h"
 
 #include <gtest/gtest.h>
 

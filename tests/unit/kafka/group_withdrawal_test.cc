@@ -1,16 +1,15 @@
 // What a ledger hears, and what of it makes the process leave the group for a while.
-#include "neli_core/kafka/group_withdrawal.h"
+#include "kafka/group/group_withdrawal.h"
 
 #include <gmock/gmock.h>
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <neliroute/clock.h>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "neli_core/kafka/clock.h"
 
 namespace neliroute {
 namespace {

@@ -1,8 +1,8 @@
-#include "neli_core/kafka/kafka_error.h"
+#include "kafka/client/kafka_error.h"
 
 #include <gmock/gmock.h>
 
-#include "neli_core/kafka/troubles.h"
+#include "kafka/troubles.h"
 
 namespace neliroute {
 namespace {

@@ -1,5 +1,5 @@
 // What is kept of what librdkafka tells of its clients: made up, and of the embedded broker.
-#include "neli_core/kafka/kafka_statistics.h"
+#include "kafka/client/kafka_statistics.h"
 
 #include <gmock/gmock.h>
 #include <librdkafka/rdkafka.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "neli_core/kafka/client_config.h"
+#include "kafka/client/client_config.h"
 #include "tests/unit/kafka/ledger_rig.h"
 
 namespace neliroute {

@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <neliroute/clock.h>
 
-#include "neli_core/kafka/clock.h"
-#include "neli_core/kafka/record_writer.h"
+#include "kafka/record_writer.h"
 #include "tests/unit/kafka/ledger_rig.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <neliroute/clock.h>
 
-#include "neli_core/kafka/clock.h"
 #include "tests/unit/kafka/ledger_rig.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <neliroute/clock.h>
 #include <optional>
 #include <set>
 #include <thread>
 
-#include "neli_core/kafka/clock.h"
 #include "tests/unit/kafka/ledger_rig.h"
 #include "tests/unit/kafka/librdkafka_calls.h"
 #include "tests/unit/kafka/mock_cluster.h"

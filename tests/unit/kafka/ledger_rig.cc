@@ -4,8 +4,7 @@
 
 #include <chrono>
 #include <iostream>
-
-#include "neli_core/kafka/clock.h"
+#include <neliroute/clock.h>
 
 namespace neliroute {
 namespace {
@@ -189,10 +188,14 @@ void LedgerRig::note(const Event& event, LocalTime now) {
 }
 
 bool LedgerRig::wait(const std::function<bool(const Seen&)>& condition, milliseconds at_most) {
-  std::unique_lock lock(mutex_);
-  if (changed_.wait_for(lock, at_most, [&] { return condition(seen_); })) return true;
-  std::cerr << "waited for " << at_most.count() << " ms in vain; seen: " << seen_ << std::endl;
+  if (!never(condition, at_most)) return true;
+  std::cerr << "waited for " << at_most.count() << " ms in vain; seen: " << seen() << std::endl;
   return false;
+}
+
+bool LedgerRig::never(const std::function<bool(const Seen&)>& condition, milliseconds during) {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, during, [&] { return condition(seen_); });
 }
 
 Seen LedgerRig::seen() const {

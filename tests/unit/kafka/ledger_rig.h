@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/kafka/embedded_broker.h"
-#include "neli_core/kafka/kafka_ledger.h"
+#include "embedded_broker/embedded_broker.h"
+#include "kafka/kafka_ledger.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 
 namespace neliroute {
@@ -91,6 +91,8 @@ class LedgerRig {
   /// False after `at_most`; what was seen until then is printed.
   [[nodiscard]] bool wait(const std::function<bool(const Seen&)>& condition,
                           milliseconds at_most = std::chrono::seconds{20});
+  /// Whether it does not come to hold meanwhile.
+  [[nodiscard]] bool never(const std::function<bool(const Seen&)>& condition, milliseconds during);
   [[nodiscard]] Seen seen() const;
   [[nodiscard]] static ProcessId id() { return ProcessId{7}; }
   /// Returns when nothing is left on the ledger's thread: hangs if it left anything behind.

@@ -1,5 +1,5 @@
 // Reading a topic to its end: all of it, a part of it, none of it.
-#include "neli_core/kafka/log_reader.h"
+#include "kafka/tail/log_reader.h"
 
 #include <gtest/gtest.h>
 

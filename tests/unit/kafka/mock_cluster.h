@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "neli_core/kafka/rdkafka_ptr.h"
+#include "kafka/client/rdkafka_ptr.h"
 
 namespace neliroute {
 

@@ -7,8 +7,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
-
-#include "neli_core/kafka/clock.h"
+#include <neliroute/clock.h>
 
 namespace neliroute {
 

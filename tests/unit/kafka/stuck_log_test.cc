@@ -4,9 +4,9 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <map>
+#include <neliroute/clock.h>
 
-#include "neli_core/kafka/clock.h"
-#include "neli_core/kafka/record_writer.h"
+#include "kafka/record_writer.h"
 #include "tests/unit/kafka/mock_cluster.h"
 #include "tests/unit/kafka/serve_until.h"
 

@@ -1,5 +1,5 @@
 // What the log of a client tells its tail.
-#include "neli_core/kafka/tail.h"
+#include "kafka/tail/tail.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "neli_core/kafka/broker_questions.h"
-#include "neli_core/kafka/topic_setup.h"
+#include "kafka/topic/broker_questions.h"
+#include "kafka/topic/topic_setup.h"
 #include "tests/unit/kafka/ledger_rig.h"
 
 namespace neliroute {

@@ -1,5 +1,5 @@
 // What a topic that was away is said to be: there, not there, or nobody says anything.
-#include "neli_core/kafka/topic_check.h"
+#include "kafka/topic/topic_check.h"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 
-#include "neli_core/kafka/client_config.h"
-#include "neli_core/kafka/embedded_broker.h"
+#include "embedded_broker/embedded_broker.h"
+#include "kafka/client/client_config.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 
 namespace neliroute {

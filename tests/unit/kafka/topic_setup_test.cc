@@ -1,10 +1,10 @@
-#include "neli_core/kafka/topic_setup.h"
+#include "kafka/topic/topic_setup.h"
 
 #include <gmock/gmock.h>
 
 #include <chrono>
 
-#include "neli_core/kafka/broker_questions.h"
+#include "kafka/topic/broker_questions.h"
 
 namespace neliroute {
 namespace {

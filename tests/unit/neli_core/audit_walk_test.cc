@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "neli_core/audit.h"
+#include "audit/audit.h"
 #include "tests/unit/neli_core/walk.h"
 
 namespace neliroute::walk {

@@ -28,6 +28,12 @@ BroadcastOptions options_of(Mode mode, std::uint32_t partitions) {
   return options;
 }
 
+BroadcastOptions with_hints(Mode mode) {
+  BroadcastOptions options = options_of(mode);
+  options.hints = true;
+  return options;
+}
+
 std::size_t Process::count(TransitionKind kind) const {
   return static_cast<std::size_t>(
       std::count_if(transitions.begin(), transitions.end(),

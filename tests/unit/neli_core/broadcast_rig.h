@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/broadcast.h"
+#include "neli_core/broadcast/broadcast.h"
 #include "neli_core/roles.h"
 
 namespace neliroute::broadcast_rig {
@@ -18,6 +18,9 @@ inline constexpr Partition kP0{0};
 /// Non-exclusive: session 3 s, T 9 s. Exclusive: session 3 s, T 2 s, e 100 ms. Interval 500 ms.
 [[nodiscard]] BroadcastOptions options_of(Mode mode = Mode::non_exclusive,
                                           std::uint32_t partitions = 4);
+
+/// The same, and claims travel beside.
+[[nodiscard]] BroadcastOptions with_hints(Mode mode = Mode::non_exclusive);
 
 struct Process {
   Process(Broadcast made, milliseconds wall) : core(std::move(made)), wall_error(wall) {}

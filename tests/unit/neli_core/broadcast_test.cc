@@ -1,5 +1,5 @@
 // Variation `broadcast`: what docs/protocol.md section 6 and the paper say of it, by the sentence.
-#include "neli_core/broadcast.h"
+#include "neli_core/broadcast/broadcast.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

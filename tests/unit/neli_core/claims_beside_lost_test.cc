@@ -4,23 +4,17 @@
 
 #include <vector>
 
-#include "neli_core/claims_beside.h"
+#include "neli_core/broadcast/claims_beside.h"
 #include "tests/unit/neli_core/broadcast_rig.h"
 
 namespace neliroute {
 namespace {
 
 using broadcast_rig::kP0;
-using broadcast_rig::options_of;
 using broadcast_rig::Process;
+using broadcast_rig::with_hints;
 using broadcast_rig::World;
 using namespace std::chrono_literals;
-
-BroadcastOptions hinted() {
-  BroadcastOptions options = options_of();
-  options.hints = true;
-  return options;
-}
 
 /// Writes at every beat, and hears what the test says.
 struct Alone {
@@ -41,7 +35,7 @@ struct Alone {
   }
   LocalTime now = LocalTime{} + 100s;
   std::int64_t offset = 0;
-  ClaimsBeside beside{hinted().core, 500ms};
+  ClaimsBeside beside{with_hints().core, 500ms};
 };
 
 // A ledger that is away for long is not met by a flood of stale ones when it is back.
@@ -67,7 +61,7 @@ TEST(ClaimsBeside, renewals_are_written_while_three_are_on_their_way_at_most) {
 
 TEST(ClaimsBeside, who_could_not_write_for_long_is_found_again) {
   World world;
-  Process& a = world.add(hinted());
+  Process& a = world.add(with_hints());
   world.assign(a, "0");
   world.pass(1s);
   a.fail_writes = true;
@@ -80,7 +74,7 @@ TEST(ClaimsBeside, who_could_not_write_for_long_is_found_again) {
 
 TEST(ClaimsBeside, a_claim_that_came_back_is_not_written_again) {
   World world;
-  Process& a = world.add(hinted());
+  Process& a = world.add(with_hints());
   world.assign(a, "0");
   world.pass(60s);
   EXPECT_EQ(world.beside(RecordType::claim).size(), 1u);
@@ -88,7 +82,7 @@ TEST(ClaimsBeside, a_claim_that_came_back_is_not_written_again) {
 
 TEST(ClaimsBeside, after_a_gap_it_claims_anew_once_the_log_is_read) {
   World world;
-  Process& a = world.add(hinted());
+  Process& a = world.add(with_hints());
   world.assign(a, "0");
   world.pass(1s);
   world.step(a, GapFound{Log{0}, GapReason::truncated});
@@ -112,20 +106,26 @@ TEST(ClaimsBeside, a_log_may_be_read_to_its_end_without_a_record) {
   EXPECT_EQ(alone.write().size(), 1u);
 }
 
-// The running configuration is that of the living process whose first record is the oldest.
-TEST(ClaimsBeside, who_came_first_stays_and_who_came_later_refuses) {
-  World world;
-  Process& a = world.add(hinted());
-  world.assign(a, "0");
-  world.pass(1s);
-  const auto since = world.beside(RecordType::renewal).back().since;
-  ASSERT_TRUE(since);
+/// What somebody with more slots than this process says.
+Record of_other_settings(const Process& process) {
   Record other;
   other.type = RecordType::renewal;
   other.id = ProcessId{77};
   other.lease = 9s;
-  other.settings = a.core.options().core.settings;
+  other.settings = process.core.options().core.settings;
   other.settings->slots = 128;
+  return other;
+}
+
+// The running configuration is that of the living process whose first record is the oldest.
+TEST(ClaimsBeside, who_came_first_stays_and_who_came_later_refuses) {
+  World world;
+  Process& a = world.add(with_hints());
+  world.assign(a, "0");
+  world.pass(1s);
+  const auto since = world.beside(RecordType::renewal).back().since;
+  ASSERT_TRUE(since);
+  Record other = of_other_settings(a);
   other.since = *since + 1;
   world.pass(5s);
   EXPECT_EQ(world.beside(RecordType::renewal).back().since, since);
@@ -142,15 +142,10 @@ TEST(ClaimsBeside, settings_of_who_is_gone_make_nobody_refuse) {
   for (const bool lives : {false, true}) {
     World world;
     Process& a = world.add();  // the topic is there
-    Record other;
-    other.type = RecordType::renewal;
-    other.id = ProcessId{77};
-    other.lease = 9s;
-    other.settings = a.core.options().core.settings;
-    other.settings->slots = 128;
+    Record other = of_other_settings(a);
     other.since = world.broker_now().time_since_epoch().count();
     world.append(kP0, world.broker_now(), encode_record(other));
-    Process& b = world.add(hinted());
+    Process& b = world.add(with_hints());
     world.pass(8999ms);
     EXPECT_FALSE(b.refused) << "it lay in the log";
     EXPECT_FALSE(b.subscribed) << "nobody knows whether it lives";
@@ -173,8 +168,8 @@ struct HandedOver {
     EXPECT_TRUE(world.leads(b));
   }
   World world;
-  Process& a = world.add(hinted());
-  Process& b = world.add(hinted());
+  Process& a = world.add(with_hints());
+  Process& b = world.add(with_hints());
 };
 
 TEST(ClaimsBeside, one_that_has_released_is_no_successor) {
@@ -206,7 +201,7 @@ TEST(ClaimsBeside, who_gets_a_partition_back_from_one_that_died_claims_anew_afte
 // A newcomer's tail starts so far before it: docs/protocol.md, T*.
 TEST(ClaimsBeside, records_say_how_far_their_writer_has_read) {
   World world;
-  Process& a = world.add(hinted());
+  Process& a = world.add(with_hints());
   world.assign(a, "0");
   world.pass(10s);
   const auto read_until = world.beside(RecordType::renewal).back().read_until;
@@ -218,7 +213,7 @@ TEST(ClaimsBeside, records_say_how_far_their_writer_has_read) {
 
 TEST(ClaimsBeside, an_inc_a_lifetime_ahead_is_not_believed) {
   World world;
-  Process& a = world.add(hinted());
+  Process& a = world.add(with_hints());
   Record absurd;
   absurd.type = RecordType::renewal;
   absurd.id = ProcessId{77};

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "neli_core/claims_beside.h"
+#include "neli_core/broadcast/claims_beside.h"
 #include "tests/unit/neli_core/broadcast_rig.h"
 
 namespace neliroute {

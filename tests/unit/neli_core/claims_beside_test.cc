@@ -1,5 +1,5 @@
 // Claims that travel beside the records of `broadcast`: found by others, needed by nobody.
-#include "neli_core/claims_beside.h"
+#include "neli_core/broadcast/claims_beside.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,15 +12,10 @@ namespace {
 using broadcast_rig::kP0;
 using broadcast_rig::options_of;
 using broadcast_rig::Process;
+using broadcast_rig::with_hints;
 using broadcast_rig::World;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
-
-BroadcastOptions with_hints(Mode mode = Mode::non_exclusive) {
-  BroadcastOptions options = options_of(mode);
-  options.hints = true;
-  return options;
-}
 
 TEST(ClaimsBeside, who_leads_claims_and_then_renews_at_every_beat) {
   World world;

@@ -1,5 +1,5 @@
 // Renewals and releases: what they name, in which unit, and with which inc.
-#include "neli_core/epoch_records.h"
+#include "neli_core/record/epoch_records.h"
 
 #include <gtest/gtest.h>
 

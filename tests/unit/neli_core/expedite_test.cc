@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "neli_core/audit.h"
+#include "audit/audit.h"
 #include "tests/unit/neli_core/rig.h"
 
 namespace neliroute {

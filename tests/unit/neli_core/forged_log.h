@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/audit.h"
+#include "audit/audit.h"
 #include "neli_core/options.h"
 
 namespace neliroute::forged {

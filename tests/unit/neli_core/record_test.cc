@@ -1,5 +1,5 @@
 // The records' JSON form: what is written is read again, and what cannot be read has a name.
-#include "neli_core/record.h"
+#include "neli_core/record/record.h"
 
 #include <gtest/gtest.h>
 

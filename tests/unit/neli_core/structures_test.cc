@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <map>
+#include <neliroute/error.h>
 #include <random>
 #include <set>
 #include <thread>
@@ -11,9 +12,8 @@
 #include "neli_core/deadline_tree.h"
 #include "neli_core/epoch_history.h"
 #include "neli_core/lease_vector.h"
-#include "neli_core/partition_ranges.h"
 #include "neli_core/ready.h"
-#include "neli_core/result.h"
+#include "neli_core/record/partition_ranges.h"
 
 namespace neliroute {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "neli_core/induction.h"
+#include "neli_core/claimed/induction.h"
 
 namespace neliroute {
 namespace {

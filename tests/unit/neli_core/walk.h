@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/induction.h"
+#include "neli_core/claimed/induction.h"
 
 namespace neliroute {
 class Auditor;

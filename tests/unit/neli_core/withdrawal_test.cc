@@ -56,6 +56,15 @@ class WithdrawalTest : public testing::Test {
   void refuse() {
     facts = [this] { withdrawal.write_refused(kBad, now); };
   }
+  /// It is refused until it leaves, and joins again after the pause.
+  void leave_and_return(int times = 1) {
+    for (int i = 0; i < times; ++i) {
+      refuse();
+      stay();
+      now += pauses.back();
+      join();
+    }
+  }
 
   const milliseconds bound{6000};  // 2 T
   Withdrawal withdrawal{{4, 2, 3000ms, 5000ms}};
@@ -252,12 +261,7 @@ TEST_F(WithdrawalTest, PausesGrowFromASecondToTenMinutesAndAreDrawn) {
   for (const std::uint32_t drawn : {0U, kMost}) {
     random = drawn;
     pauses.clear();
-    for (int i = 0; i < 12; ++i) {
-      refuse();
-      stay();
-      now += pauses.back();
-      join();
-    }
+    leave_and_return(12);
     const bool low = drawn == 0;
     EXPECT_GE(pauses[0], low ? 1s : 1900ms);
     EXPECT_LE(pauses[0], 2s);
@@ -272,12 +276,7 @@ TEST_F(WithdrawalTest, PausesGrowFromASecondToTenMinutesAndAreDrawn) {
 }
 
 TEST_F(WithdrawalTest, PausesBeginAnewOnceItWasWellForAsLongAsItWasAway) {
-  for (int i = 0; i < 6; ++i) {
-    refuse();
-    stay();
-    now += pauses.back();
-    join();
-  }
+  leave_and_return(6);
   EXPECT_GE(pauses.back(), 30s);
   facts = [this] { withdrawal.own_record(kBad, now); };
   pass_for(pauses.back() - 2s);
@@ -361,10 +360,7 @@ TEST_F(WithdrawalTest, ALeaderHasTheBoundWhereThatIsLonger) {
 }
 
 TEST_F(WithdrawalTest, WellForLessThanTheBoundIsNotWell) {
-  refuse();
-  stay();
-  now += pauses.back();
-  join();
+  leave_and_return();
   facts = [this] { withdrawal.own_record(kBad, now); };
   pass_for(bound - 1s);
   refuse();
@@ -373,12 +369,7 @@ TEST_F(WithdrawalTest, WellForLessThanTheBoundIsNotWell) {
 }
 
 TEST_F(WithdrawalTest, WhatItCouldNotLeadBeforeIsNoTimeInWhichItWasWell) {
-  for (int i = 0; i < 6; ++i) {
-    refuse();
-    stay();
-    now += pauses.back();
-    join();
-  }
+  leave_and_return(6);
   EXPECT_GE(pauses.back(), 30s);
   others = 0;
   refuse();

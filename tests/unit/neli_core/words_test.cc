@@ -4,9 +4,9 @@
 
 #include <boost/system/system_error.hpp>
 
-#include "neli_core/audit.h"
+#include "audit/audit.h"
 #include "neli_core/ledger.h"
-#include "neli_core/record.h"
+#include "neli_core/record/record.h"
 #include "neli_core/roles.h"
 #include "tests/unit/neli_core/rig.h"
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "neli_core/broadcast.h"
-#include "neli_core/induction.h"
+#include "neli_core/broadcast/broadcast.h"
+#include "neli_core/claimed/induction.h"
 
 namespace neliroute::testing_engine {
 

@@ -1,6 +1,6 @@
-#include "slots/fast_mod.h"
-
 #include <gtest/gtest.h>
+
+#include <neliroute/detail/fast_mod.h>
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "slots/hash_tag.h"
-
 #include <gtest/gtest.h>
+
+#include <neliroute/hash_tag.h>
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
-#include "slots/hash.h"
-
 #include <gtest/gtest.h>
+
+#include <neliroute/hash.h>
 
 #include <bit>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "slots/slot_space.h"
-
 #include <gtest/gtest.h>
+
+#include <neliroute/slot_space.h>
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
-#include "slots/slot.h"
-
 #include <gtest/gtest.h>
+
+#include <neliroute/slot.h>
 
 #include <cstdint>
 #include <limits>

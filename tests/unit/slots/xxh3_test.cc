@@ -1,7 +1,7 @@
-#include "slots/xxh3.h"
-
 #include <gtest/gtest.h>
 #include <xxhash.h>
+
+#include <neliroute/detail/xxh3.h>
 
 #include <cstddef>
 #include <cstdint>

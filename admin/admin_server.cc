@@ -1,0 +1,233 @@
+#include "admin/admin_server.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "admin/answer_budget.h"
+#include "admin/connection.h"
+#include "admin/event_hub.h"
+#include "admin/listen_address.h"
+#include "admin/site.h"
+#include "router/event_line.h"
+
+namespace neliroute {
+namespace {
+
+namespace asio = boost::asio;
+using admin::Connection;
+using admin::KeptChange;
+using admin::Place;
+using asio::ip::tcp;
+
+// Connections that are told that there are too many, at once; further ones are just closed.
+constexpr std::size_t kRefusedMax = 64;
+// After a failure to accept, most likely for want of files.
+constexpr milliseconds kAcceptPause{100};
+
+/// The rest of the files are the ledger's and the application's.
+std::size_t connections_of(const AdminLimits& limits) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits.connections;
+  return std::min<std::size_t>(limits.connections, std::max<rlim_t>(files.rlim_cur / 2, 1));
+}
+
+/// Counts one more until it is given back.
+Place place(const std::shared_ptr<std::size_t>& count) {
+  ++*count;
+  return {count.get(), [count](std::size_t*) { --*count; }};
+}
+
+bool is_for_here(const tcp::acceptor& acceptor) {
+  boost::system::error_code error;
+  return acceptor.local_endpoint(error).address().is_loopback();
+}
+
+}  // namespace
+
+/// Everything on its strand.
+class AdminServer::Impl : public admin::Service, public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(asio::any_io_executor strand, tcp::acceptor acceptor, Observable observable,
+       AdminOptions options)
+      : strand_(strand),
+        acceptor_(std::move(acceptor)),
+        again_(strand),
+        options_(std::move(options)),
+        most_(connections_of(options_.limits)),
+        site_(observable, {observable, {options_.per_slot_metrics}, options_.collectables},
+              is_for_here(acceptor_) ? options_.listen : ""),
+        budget_(options_.limits.answer_bytes),
+        hub_(std::make_shared<admin::EventHub>(strand, site_, options_.limits)) {}
+
+  admin::Site& site() override { return site_; }
+  admin::EventHub& hub() override { return *hub_; }
+  [[nodiscard]] const AdminLimits& limits() const override { return options_.limits; }
+  admin::AnswerBudget& budget() override { return budget_; }
+  void left(Connection& connection) override { connections_.erase(&connection); }
+
+  void start();
+  void close();
+  [[nodiscard]] const asio::any_io_executor& strand() const noexcept { return strand_; }
+  void take(const KeptChange& change) {
+    site_.view().take(change);
+    hub_->changed();
+  }
+  void take(const Transition& transition);
+  void give_up(const Error& error) { site_.view().give_up(error.message()); }
+  void recover() { site_.view().recover(); }
+
+ private:
+  class Bridge;
+  void accept();
+  void on_accept(const boost::system::error_code& error, tcp::socket socket);
+  void admit(tcp::socket socket);
+
+  asio::any_io_executor strand_;
+  tcp::acceptor acceptor_;
+  asio::steady_timer again_;
+  AdminOptions options_;
+  std::size_t most_;
+  admin::Site site_;
+  admin::AnswerBudget budget_;
+  std::shared_ptr<admin::EventHub> hub_;
+  std::shared_ptr<Observer> bridge_;
+  std::unordered_set<Connection*> connections_;
+  std::shared_ptr<std::size_t> open_ = std::make_shared<std::size_t>(0);
+  std::shared_ptr<std::size_t> refused_ = std::make_shared<std::size_t>(0);
+  bool accept_failed_ = false;
+  bool closed_ = false;
+};
+
+/// From the router's strand to the server's.
+class AdminServer::Impl::Bridge : public Observer {
+ public:
+  explicit Bridge(const std::shared_ptr<Impl>& impl) : strand_(impl->strand_), impl_(impl) {}
+
+  void on_view(const ViewChange& change) override {
+    pass([kept = KeptChange{change.version, change.digest, change.at,
+                            {change.routes.begin(), change.routes.end()}}](Impl& impl) {
+      impl.take(kept);
+    });
+  }
+  void on_transition(const Transition& transition) override {
+    pass([transition](Impl& impl) { impl.take(transition); });
+  }
+  void on_failure(const Error& error) override {
+    pass([error](Impl& impl) { impl.give_up(error); });
+  }
+  void on_recovery() override {
+    pass([](Impl& impl) { impl.recover(); });
+  }
+
+ private:
+  template <class Call>
+  void pass(Call call) {
+    asio::post(strand_, [weak = impl_, call = std::move(call)] {
+      if (const auto impl = weak.lock()) call(*impl);
+    });
+  }
+
+  asio::any_io_executor strand_;
+  std::weak_ptr<Impl> impl_;
+};
+
+void AdminServer::Impl::start() {
+  bridge_ = std::make_shared<Bridge>(shared_from_this());
+  site_.view().observable().observe(bridge_);
+  asio::post(strand_, [self = shared_from_this()] { self->accept(); });
+}
+
+void AdminServer::Impl::close() {
+  closed_ = true;
+  bridge_.reset();
+  again_.cancel();
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  hub_->close();
+  std::vector<std::shared_ptr<Connection>> open;
+  for (Connection* one : connections_) open.push_back(one->shared_from_this());
+  for (const auto& connection : open) connection->close();
+}
+
+void AdminServer::Impl::take(const Transition& transition) {
+  const ObservedFacts& facts = site_.view().observable().facts();
+  if (!facts.id) return;
+  const Mode mode = facts.settings.mode == to_string(Mode::exclusive) ? Mode::exclusive
+                                                                      : Mode::non_exclusive;
+  std::string line = event_line({facts.process.name, *facts.id, facts.lane, mode}, transition,
+                                unix_minus_boot_now());
+  if (!line.empty()) hub_->transition(std::move(line));
+}
+
+void AdminServer::Impl::accept() {
+  if (closed_) return;
+  acceptor_.async_accept(strand_, [self = shared_from_this()](
+                                      const boost::system::error_code& error, tcp::socket socket) {
+    self->on_accept(error, std::move(socket));
+  });
+}
+
+void AdminServer::Impl::on_accept(const boost::system::error_code& error, tcp::socket socket) {
+  if (closed_) return;
+  if (!error) {
+    accept_failed_ = false;
+    admit(std::move(socket));
+    return accept();
+  }
+  if (!std::exchange(accept_failed_, true) && options_.log) {
+    options_.log({Severity::warning, "the admin port cannot accept connections: " +
+                                         error.message() + "; it tries again"});
+  }
+  again_.expires_after(kAcceptPause);
+  again_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+    if (!cancelled) self->accept();
+  });
+}
+
+void AdminServer::Impl::admit(tcp::socket socket) {
+  const bool full = *open_ >= most_;
+  if (full && *refused_ >= kRefusedMax) return;
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  if (options_.limits.send_buffer > 0) {
+    socket.set_option(asio::socket_base::send_buffer_size(options_.limits.send_buffer), ignored);
+  }
+  const auto connection = std::make_shared<Connection>(std::move(socket), shared_from_this(),
+                                                       place(full ? refused_ : open_));
+  connections_.insert(connection.get());
+  full ? connection->start_refused() : connection->start();
+}
+
+Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor executor,
+                                                       Observable observable,
+                                                       AdminOptions options) {
+  const asio::any_io_executor strand = asio::make_strand(executor);
+  auto acceptor = admin::listen_at(strand, options.listen);
+  if (!acceptor) return acceptor.error();
+  boost::system::error_code ignored;
+  const tcp::endpoint bound = acceptor->local_endpoint(ignored);
+  std::unique_ptr<AdminServer> server(new AdminServer);
+  const std::string host = bound.address().to_string();
+  server->address_ = (bound.address().is_v6() ? "[" + host + "]" : host) + ":" +
+                     std::to_string(bound.port());
+  server->local_ = is_for_here(*acceptor);
+  server->impl_ = std::make_shared<Impl>(strand, std::move(*acceptor), std::move(observable),
+                                         std::move(options));
+  server->impl_->start();
+  return server;
+}
+
+AdminServer::~AdminServer() {
+  if (!impl_) return;
+  asio::post(impl_->strand(), [impl = impl_] { impl->close(); });
+}
+
+}  // namespace neliroute

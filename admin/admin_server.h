@@ -1,0 +1,96 @@
+// The admin port: HTTP for operators, dashboards and Prometheus. It only answers questions.
+//
+//   auto admin = neliroute::AdminServer::open(io.get_executor(), router->observable(), {});
+//   if (!admin) { std::cerr << admin.error().message() << '\n'; return 2; }
+//   std::cout << "http://" << (*admin)->address() << '\n';
+//
+// openapi.json describes what it serves. Everything a client may cost is bounded: AdminLimits.
+//
+// Threads: all of it on one strand of the given executor; open() and the destructor on any thread.
+// An executor with a thread of its own keeps what clients ask for from delaying the protocol; it
+// must outlive whatever the router's executor is running when the server is destroyed.
+// Units: std::chrono, bytes.
+// Errors: open() returns bad_option for an address that cannot be, or cannot be listened at.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <neliroute/error.h>
+#include <neliroute/time.h>
+#include <string>
+#include <vector>
+
+#include "neli_core/ready.h"
+#include "router/observable.h"
+
+namespace prometheus {
+class Collectable;
+}  // namespace prometheus
+
+namespace neliroute {
+
+struct AdminLimits {
+  /// Further ones are asked at once what they want: health is told, all else answered 503. At most
+  /// half of the files the process may open.
+  std::size_t connections = 2048;
+  /// From connecting, or from a request's first byte, to the end of its header.
+  milliseconds header{10'000};
+  /// Between two requests of a connection.
+  milliseconds idle{60'000};
+  /// Until an answer is taken, or any of what waits for a stream's client.
+  milliseconds write{30'000};
+  /// Between two events that tell of changes; what changes meanwhile is merged.
+  milliseconds merge{100};
+  /// Between two events where nothing changes.
+  milliseconds age{1'000};
+  /// What is kept for a stream whose client reads slowly, and at least two whole views; then it is
+  /// closed.
+  std::size_t stream_bytes = std::size_t{1} << 20;
+  /// Of all answers that clients have asked for and not taken yet; one more is a 503.
+  std::size_t answer_bytes = std::size_t{256} << 20;
+  /// SO_SNDBUF of a connection, of which Linux takes twice as much; 0: the system's, which grows to
+  /// megabytes for each client that does not read.
+  int send_buffer = 64 << 10;
+};
+
+struct AdminOptions {
+  /// HOST:PORT, :PORT or PORT; without a host, and by default, this machine alone can reach it.
+  /// Port 0: any free one, see address().
+  std::string listen = "127.0.0.1:0";
+  AdminLimits limits;
+  /// Served at /metrics beside neliroute's own: a registry of the application, for instance.
+  std::vector<std::weak_ptr<prometheus::Collectable>> collectables;
+  /// A series for each slot, too: see docs/metrics.md.
+  bool per_slot_metrics = false;
+  /// Where log lines go; called on the strand. Default: nowhere.
+  std::function<void(const Notice&)> log;
+};
+
+class AdminServer {
+ public:
+  /// Listens from now on, and answers as soon as the executor runs. A host that is a name is
+  /// looked up, blocking.
+  [[nodiscard]] static Result<std::unique_ptr<AdminServer>> open(
+      boost::asio::any_io_executor executor, Observable observable, AdminOptions options);
+  /// Closes all connections, as soon as the executor runs.
+  ~AdminServer();
+  AdminServer(const AdminServer&) = delete;
+  AdminServer& operator=(const AdminServer&) = delete;
+
+  /// HOST:PORT where it listens, with the port that was chosen.
+  [[nodiscard]] const std::string& address() const noexcept { return address_; }
+  /// Whether only this machine can reach it.
+  [[nodiscard]] bool is_local() const noexcept { return local_; }
+
+ private:
+  class Impl;
+  AdminServer() = default;
+
+  std::string address_;
+  bool local_ = true;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,206 @@
+#include "admin/event_hub.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <neliroute/clock.h>
+#include <utility>
+
+namespace neliroute::admin {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Of what a client of a stream says nothing is read but that it has gone.
+constexpr std::size_t kReceivedMax = 64 * 1024;
+constexpr std::size_t kTransitionBytesMax = std::size_t{1} << 20;
+
+std::string event_text(std::string_view event, std::string_view data) {
+  std::string text = "event: ";
+  text += event;
+  text += "\ndata: ";
+  text += data;
+  text += "\n\n";
+  return text;
+}
+
+}  // namespace
+
+void EventStream::start() {
+  boost::system::error_code ignored;
+  socket_.non_blocking(true, ignored);
+  progress_ = steady_clock::now();
+  watch();
+}
+
+void EventStream::send(Kept kept, std::size_t limit) {
+  if (closed()) return;
+  if (queue_.empty()) progress_ = steady_clock::now();
+  queued_ += kept.text->size();
+  queue_.push_back(std::move(kept));
+  if (!waiting_) pump();
+  if (queued_ > limit) close();
+}
+
+// Written at once where the socket takes it, which is nearly always: no handler, no allocation.
+void EventStream::pump() {
+  while (!queue_.empty()) {
+    const std::string& text = *queue_.front().text;
+    boost::system::error_code error;
+    const std::size_t sent = socket_.write_some(
+        boost::asio::buffer(text.data() + begun_, text.size() - begun_), error);
+    if (error == boost::asio::error::would_block || error == boost::asio::error::try_again) {
+      waiting_ = true;
+      socket_.async_wait(boost::asio::ip::tcp::socket::wait_write,
+                         [self = shared_from_this()](const boost::system::error_code& failed) {
+                           self->waiting_ = false;
+                           if (!failed && !self->closed()) self->pump();
+                         });
+      return;
+    }
+    if (error) return close();
+    progress_ = steady_clock::now();
+    begun_ += sent;
+    queued_ -= sent;
+    if (begun_ < text.size()) continue;
+    queue_.pop_front();
+    begun_ = 0;
+  }
+}
+
+void EventStream::watch() {
+  socket_.async_read_some(
+      boost::asio::buffer(ignored_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t read) {
+        if (self->closed()) return;
+        self->received_ += read;
+        if (error || self->received_ > kReceivedMax) return self->close();
+        self->watch();
+      });
+}
+
+void EventStream::close_if_stalled_since(steady_clock::time_point time) {
+  if (!queue_.empty() && progress_ < time) close();
+}
+
+void EventStream::close() {
+  if (closed()) return;
+  place_.reset();
+  queue_.clear();
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
+EventHub::EventHub(boost::asio::any_io_executor strand, Site& site, const AdminLimits& limits)
+    : site_(site),
+      limits_(limits),
+      flush_timer_(strand),
+      age_timer_(strand),
+      limit_(limits.stream_bytes) {}
+
+void EventHub::join(boost::asio::ip::tcp::socket socket, std::string header, Kept first,
+                    Place place) {
+  if (closed_) return;
+  auto stream = std::make_shared<EventStream>(std::move(socket), std::move(place));
+  stream->start();
+  limit_ = std::max(limits_.stream_bytes, 2 * first.text->size());
+  stream->send({std::make_shared<const std::string>(std::move(header)), nullptr}, limit_);
+  stream->send(std::move(first), limit_);
+  if (stream->closed()) return;
+  streams_.push_back(std::move(stream));
+  if (!ageing_) await_age();
+}
+
+// Many come at once after a server was restarted: they share one text.
+Text EventHub::first_events() {
+  Text whole = site_.whole(boot_now());
+  if (whole != rendered_) {
+    rendered_ = std::move(whole);
+    first_ = std::make_shared<const std::string>(
+        "retry: 1000\n" + event_text("view", *rendered_) +
+        event_text("moves", site_.view().moves(boot_now())));
+  }
+  return first_;
+}
+
+void EventHub::changed() {
+  if (!anybody()) return site_.view().settle();  // who comes is told everything
+  flush_soon();
+}
+
+void EventHub::transition(std::string line) {
+  if (!anybody()) return;
+  if (transitions_.size() > kTransitionBytesMax) {
+    ++transitions_dropped_;
+    return;
+  }
+  transitions_ += event_text("transition", line);
+  flush_soon();
+}
+
+void EventHub::flush_soon() {
+  if (closed_ || std::exchange(flushing_, true)) return;
+  flush_timer_.expires_at(std::max(last_flush_ + limits_.merge, steady_clock::now()));
+  flush_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (self && !error) self->flush();
+  });
+}
+
+// May have been on its way when the server, and its site with it, went.
+void EventHub::flush() {
+  if (closed_) return;
+  flushing_ = false;
+  last_flush_ = steady_clock::now();
+  std::string text = std::exchange(transitions_, {});
+  if (const std::size_t dropped = std::exchange(transitions_dropped_, 0)) {
+    text += ": " + std::to_string(dropped) + " transitions too many at once are left out\n\n";
+  }
+  AdminView& view = site_.view();
+  const LocalTime now = boot_now();
+  if (view.renumbered()) {
+    text += event_text("view", *site_.whole(now));
+  } else if (view.has_changed()) {
+    text += event_text("changed", view.changes(now));
+  }
+  view.settle();
+  if (!text.empty()) broadcast(std::move(text));
+}
+
+void EventHub::await_age() {
+  ageing_ = !closed_ && anybody();
+  if (!ageing_) return;
+  const auto now = steady_clock::now();
+  const auto due = last_sent_ + limits_.age;
+  age_timer_.expires_at(due > now ? due : now + limits_.age);
+  age_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (!self || error || self->closed_) return;
+    const auto woken = steady_clock::now();
+    if (woken >= self->last_sent_ + self->limits_.age) {
+      self->broadcast(event_text("age", self->site_.view().age(boot_now())));
+    }
+    const auto stalled = woken - self->limits_.write;
+    for (const auto& stream : self->streams_) stream->close_if_stalled_since(stalled);
+    self->await_age();
+  });
+}
+
+void EventHub::broadcast(std::string text) {
+  last_sent_ = steady_clock::now();
+  const auto shared = std::make_shared<const std::string>(std::move(text));
+  // A whole view may be told here, too, of more processes than there were when anybody came.
+  limit_ = std::max(limit_, 2 * shared->size());
+  std::erase_if(streams_, [&](const std::shared_ptr<EventStream>& stream) {
+    stream->send({shared, nullptr}, limit_);
+    return stream->closed();
+  });
+}
+
+void EventHub::close() {
+  closed_ = true;
+  flush_timer_.cancel();
+  age_timer_.cancel();
+  for (const auto& stream : std::exchange(streams_, {})) stream->close();
+}
+
+}  // namespace neliroute::admin

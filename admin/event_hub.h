@@ -1,0 +1,100 @@
+// /v1/events: everything that changes, to everybody who listens. Private to the admin port.
+//
+// Each event is rendered once and shared by all clients. Who reads too slowly is closed, and gets a
+// whole view when it comes back.
+//
+// Threads: one (the server's strand).   Units: bytes, std::chrono.   Errors: none; a stream closes.
+#pragma once
+
+#include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "admin/admin_server.h"
+#include "admin/site.h"
+
+namespace neliroute::admin {
+
+/// A place among the connections that there may be; given back when the last copy goes.
+using Place = std::shared_ptr<void>;
+
+/// A text, and what counts it for as long as it is kept, if anything does.
+struct Kept {
+  Text text;
+  std::shared_ptr<const void> held;
+};
+
+/// One client of the hub.
+class EventStream : public std::enable_shared_from_this<EventStream> {
+ public:
+  EventStream(boost::asio::ip::tcp::socket socket, Place place)
+      : socket_(std::move(socket)), place_(std::move(place)) {}
+
+  void start();
+  /// Keeps at most `limit` bytes that the client has not taken; more, and it closes.
+  void send(Kept text, std::size_t limit);
+  /// Closes if the client takes nothing of what has waited for it since that time.
+  void close_if_stalled_since(std::chrono::steady_clock::time_point time);
+  void close();
+  [[nodiscard]] bool closed() const noexcept { return !place_; }
+
+ private:
+  void pump();
+  void watch();
+
+  boost::asio::ip::tcp::socket socket_;
+  Place place_;
+  std::deque<Kept> queue_;
+  std::size_t begun_ = 0;   ///< bytes of the first text that are sent
+  std::size_t queued_ = 0;  ///< bytes of all, less those
+  std::size_t received_ = 0;
+  std::chrono::steady_clock::time_point progress_;
+  bool waiting_ = false;
+  std::array<char, 128> ignored_{};
+};
+
+class EventHub : public std::enable_shared_from_this<EventHub> {
+ public:
+  EventHub(boost::asio::any_io_executor strand, Site& site, const AdminLimits& limits);
+
+  /// What a stream begins with: the whole view, and what moved lately.
+  [[nodiscard]] Text first_events();
+  /// Takes the client over; `header` is sent first.
+  void join(boost::asio::ip::tcp::socket socket, std::string header, Kept first, Place place);
+  /// The view has changed.
+  void changed();
+  void transition(std::string line);
+  /// Closes all streams. No event is sent any more.
+  void close();
+
+ private:
+  [[nodiscard]] bool anybody() const noexcept { return !streams_.empty(); }
+  void flush_soon();
+  void flush();
+  void await_age();
+  void broadcast(std::string text);
+
+  Site& site_;
+  AdminLimits limits_;
+  boost::asio::steady_timer flush_timer_;
+  boost::asio::steady_timer age_timer_;
+  std::vector<std::shared_ptr<EventStream>> streams_;
+  std::string transitions_;  ///< not sent yet
+  std::size_t transitions_dropped_ = 0;
+  Text rendered_;  ///< what first_ was made from
+  Text first_;
+  std::size_t limit_;
+  std::chrono::steady_clock::time_point last_flush_;
+  std::chrono::steady_clock::time_point last_sent_;
+  bool flushing_ = false;
+  bool ageing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace neliroute::admin

@@ -1,0 +1,36 @@
+// Where the admin port listens: from text to an address. Private to the admin port.
+//
+// Threads: any.   Units: none.
+// Errors: bad_option, naming the text, what was expected and what to do.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
+#include <neliroute/error.h>
+#include <string>
+#include <string_view>
+
+namespace neliroute::admin {
+
+struct ListenText {
+  std::string host;  ///< without brackets; "127.0.0.1" where none was given
+  std::uint16_t port = 0;
+};
+
+/// HOST:PORT, [IPV6]:PORT, :PORT or PORT.
+[[nodiscard]] Result<ListenText> parse_listen(std::string_view text);
+
+/// Whether a request's field Host (HOST or HOST:PORT) names this machine from within: an address,
+/// `localhost` or *.localhost, or the name that was given to listen at. Another name can be a
+/// stranger's, made to lead here (DNS rebinding), so that a web page of his could read what only
+/// this machine may.
+[[nodiscard]] bool is_local_name(std::string_view host, std::string_view listen);
+
+/// Names are looked up, blocking; of several addresses the first is taken.
+[[nodiscard]] Result<boost::asio::ip::tcp::endpoint> resolve_listen(std::string_view text);
+
+/// Listens there from now on.
+[[nodiscard]] Result<boost::asio::ip::tcp::acceptor> listen_at(
+    const boost::asio::any_io_executor& executor, std::string_view text);
+
+}  // namespace neliroute::admin

@@ -1,0 +1,116 @@
+#include "admin/site.h"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <exception>
+#include <utility>
+
+#include "admin/embedded.h"
+#include "admin/listen_address.h"
+#include "admin/page/slot_page.h"
+
+namespace neliroute::admin {
+namespace {
+
+Text text_of(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+Answer json_answer(std::string body, unsigned status = 200) {
+  return {status, "application/json", text_of(std::move(body)), {}, false};
+}
+
+Answer not_found(std::string_view path) {
+  return answer_of({404, "there is no " + std::string(path.substr(0, 80)) +
+                             " here; see /openapi.json for what there is"});
+}
+
+}  // namespace
+
+Answer answer_of(const Refusal& refusal) {
+  // The path may be quoted in it, and a path is bytes.
+  std::string error = refusal.error;
+  for (char& c : error) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  }
+  Answer answer = json_answer(boost::json::serialize(boost::json::object{{"error", error}}),
+                              refusal.status);
+  if (refusal.status == 405) answer.more = "Allow: GET, HEAD\r\n";
+  if (refusal.status == 503) answer.more = "Retry-After: 1\r\n";
+  return answer;
+}
+
+std::string header_of(const Answer& answer, bool keep_alive) {
+  std::string text = "HTTP/1.1 " + std::to_string(answer.status) + ' ';
+  text += reason_of(answer.status);
+  text += "\r\nContent-Type: ";
+  text += answer.type;
+  text += "\r\n";
+  if (answer.body) text += "Content-Length: " + std::to_string(answer.body->size()) + "\r\n";
+  text += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+  text += answer.more;
+  text += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
+  return text;
+}
+
+Site::Site(Observable observable, Exposition metrics, std::string only_at)
+    : view_(std::move(observable)),
+      metrics_(std::move(metrics)),
+      only_at_(std::move(only_at)),
+      openapi_(text_of(std::string(openapi_json()))),
+      page_(text_of(std::string(slot_page()))),
+      page_policy_("Content-Security-Policy: " + std::string(slot_page_policy()) + "\r\n") {}
+
+// A question must not end the process that it asks, which may own something.
+Answer Site::answer(const Request& request, LocalTime now) {
+  try {
+    return find(request, now);
+  } catch (const std::exception& error) {
+    return answer_of({500, "this could not be answered: " + std::string(error.what())});
+  }
+}
+
+Answer Site::find(const Request& request, LocalTime now) {
+  if (!only_at_.empty() && !is_probe(request) && !request.host.empty() &&
+      !is_local_name(request.host, only_at_)) {
+    return answer_of({421, "the field Host names another machine, and this port is for this one "
+                           "alone; ask for 127.0.0.1 or localhost, or let your proxy send that"});
+  }
+  const std::string& path = request.path;
+  if (path == "/v1/route") return route(request, now);
+  if (path == "/v1/slots") return {200, "application/json", whole(now), {}, false};
+  if (path == "/v1/processes") {
+    return {200, "application/json",
+            processes_.get(now, view_.version(), [&] { return view_.processes(now); }), {}, false};
+  }
+  if (path == "/v1/events") return {200, "text/event-stream", nullptr, {}, true};
+  if (path == "/healthz") return health(now);
+  if (path == "/readyz") {
+    return json_answer(view_.readiness(now), view_.ready(now) ? 200 : 503);
+  }
+  if (path == "/metrics") {
+    return {200, "text/plain; version=0.0.4; charset=utf-8",
+            exposed_.get(now, 0, [&] { return metrics_.text(); }), {}, false};
+  }
+  if (path == "/openapi.json") return {200, "application/json", openapi_, {}, false};
+  if (path == "/") return {200, "text/html; charset=utf-8", page_, page_policy_, false};
+  return not_found(path);
+}
+
+Answer Site::route(const Request& request, LocalTime now) const {
+  const auto question =
+      read_route_question(request.query, view_.observable().facts().settings.slots);
+  if (const auto* refusal = std::get_if<Refusal>(&question)) return answer_of(*refusal);
+  const auto& asked = std::get<RouteQuestion>(question);
+  return json_answer(view_.route(asked.key, Slot{asked.slot}, now));
+}
+
+Answer Site::health(LocalTime now) const {
+  const std::string trouble = view_.trouble(now);
+  if (!trouble.empty()) return answer_of({503, trouble});
+  return json_answer(R"({"status":"ok"})");
+}
+
+Text Site::whole(LocalTime now) {
+  return whole_.get(now, view_.version(), [&] { return view_.whole(now); });
+}
+
+}  // namespace neliroute::admin

@@ -1,0 +1,80 @@
+// What the admin port answers to which request.
+//
+// Threads: one (the server's strand).   Units: in the JSON's names.
+// Errors: answers with a status of 400 and above, and {"error":..}.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "admin/admin_view.h"
+#include "admin/exposition.h"
+#include "admin/request.h"
+
+namespace neliroute::admin {
+
+using Text = std::shared_ptr<const std::string>;
+
+struct Answer {
+  unsigned status = 200;
+  std::string_view type = "application/json";
+  Text body;
+  std::string more;     ///< further lines of the header, each with its end
+  bool events = false;  ///< not this answer, but the stream of events
+};
+
+[[nodiscard]] Answer answer_of(const Refusal& refusal);
+
+/// All lines of an answer's header. `keep_alive`: the connection takes another request.
+[[nodiscard]] std::string header_of(const Answer& answer, bool keep_alive);
+
+/// A rendering that all who ask within a moment share, so that asking often costs little.
+class Shared {
+ public:
+  /// `version`: what else must be the same.
+  template <class Render>
+  const Text& get(LocalTime now, std::uint64_t version, const Render& render) {
+    if (!text_ || version != version_ || now >= at_ + kFresh) {
+      text_ = std::make_shared<const std::string>(render());
+      at_ = now;
+      version_ = version;
+    }
+    return text_;
+  }
+
+ private:
+  static constexpr milliseconds kFresh{100};
+
+  Text text_;
+  LocalTime at_ = kLongAgo;
+  std::uint64_t version_ = 0;
+};
+
+class Site {
+ public:
+  /// `only_at`: what is listened at, if this machine alone may ask; else empty.
+  Site(Observable observable, Exposition metrics, std::string only_at);
+
+  [[nodiscard]] Answer answer(const Request& request, LocalTime now);
+  /// The whole view, as rendered for somebody else if that was a moment ago.
+  [[nodiscard]] Text whole(LocalTime now);
+  [[nodiscard]] AdminView& view() noexcept { return view_; }
+
+ private:
+  [[nodiscard]] Answer find(const Request& request, LocalTime now);
+  [[nodiscard]] Answer route(const Request& request, LocalTime now) const;
+  [[nodiscard]] Answer health(LocalTime now) const;
+
+  AdminView view_;
+  Exposition metrics_;
+  std::string only_at_;
+  Text openapi_;
+  Text page_;
+  std::string page_policy_;  ///< a line of the header
+  Shared whole_;
+  Shared processes_;
+  Shared exposed_;
+};
+
+}  // namespace neliroute::admin

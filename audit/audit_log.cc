@@ -1,0 +1,331 @@
+// LogAudit: what each record adds to what is known. audit_rules.cc judges it.
+#include "audit/audit_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "audit/audit_statement.h"
+#include "neli_core/options.h"
+
+namespace neliroute {
+namespace {
+
+bool is_exclusive(const Settings& settings) {
+  return settings.mode == to_string(Mode::exclusive);
+}
+
+}  // namespace
+
+LogAudit::LogAudit(Log log, const AuditOptions& options, AuditTotals& totals,
+                   const Auditor::Sink& sink)
+    : log_(log), options_(options), totals_(totals), sink_(sink) {}
+
+void LogAudit::on(const Received& event) {
+  if (event.offset < next_) return;
+  const bool hole = next_ >= 0 && event.offset != next_;
+  next_ = event.offset + 1;
+  last_stamp_ = event.stamped;
+  timed_ = timed_ && event.log_append_time;
+  totals_.broker_time = totals_.broker_time && event.log_append_time;
+  if (hole) forget(FindingKind::hole, Mark{event.offset, event.stamped});
+  if (start_ < 0) {
+    start_ = event.offset;
+    first_stamp_ = event.stamped;
+  }
+  const auto* record = std::get_if<Record>(event.value);
+  if (record == nullptr) {
+    ++totals_.ignored;
+  } else if (record->lane != options_.lane) {
+    ++totals_.other_lanes;
+  } else if (!names_possible_epochs(*record, event.stamped)) {
+    ++totals_.ignored;  // nobody believes its inc
+  } else {
+    ++totals_.records;
+    on_record(event, *record);
+  }
+  flush();
+}
+
+void LogAudit::on_record(const Received& event, const Record& record) {
+  lease_bound_ = std::max({lease_bound_, record.lease.value_or(milliseconds{0}),
+                           record.max_lease.value_or(milliseconds{0})});
+  if (record.id != kNobody) totals_.processes.insert(record.id);
+  follow_settings(record, Mark{event.offset, event.stamped, record.id});
+  switch (record.type) {
+    case RecordType::claim:
+      on_claim(event, record);
+      break;
+    case RecordType::renewal:
+      on_renewal(event, record);
+      break;
+    case RecordType::release:
+      on_release(event, record);
+      break;
+  }
+  const bool leads = record.type == RecordType::renewal && !record.leading.empty();
+  if (leads) alive_ = Mark{event.offset, event.stamped, record.id, kNoEpoch, Says::leads};
+}
+
+// Which log a partition is in follows from the settings. Who merely asks does not change them: it
+// is refused; but once all have stopped, others may start.
+void LogAudit::follow_settings(const Record& record, const Mark& at) {
+  if (!record.settings || record.version != kRecordVersion) return;
+  if (!settings_) settings_ = record.settings;
+  const Settings& now = *record.settings;
+  if (record.type == RecordType::renewal && record.leading.empty()) return;
+  if (record.type == RecordType::release) return;
+  const bool moved = now.logs != settings_->logs || now.partitions != settings_->partitions;
+  if (moved || now.slots != settings_->slots) {
+    settings_ = now;
+    forget(FindingKind::settings, at);
+    start_ = at.offset;
+    first_stamp_ = at.stamped;
+  }
+  settings_->mode = now.mode;
+}
+
+// Before any settings were read nobody can say which partitions are meant.
+template <class Visitor>
+void LogAudit::for_each_here(const LogParts& parts, Visitor&& visit) const {
+  if (!settings_ || log_.value() >= settings_->logs) return;
+  const std::uint32_t partitions = std::min(settings_->partitions, kPartitionCountMax);
+  parts.for_each({log_, settings_->logs, partitions}, visit);
+}
+
+PartitionRanges LogAudit::partitions_here() const {
+  if (!settings_ || log_.value() >= settings_->logs) return {};
+  return PartitionRanges::of_log(log_, settings_->logs,
+                                 std::min(settings_->partitions, kPartitionCountMax));
+}
+
+WriterAudit& LogAudit::writer_of(const Record& record) {
+  WriterAudit& writer = writers_[record.id];
+  if (!record.process.name.empty()) writer.name = record.process.name;
+  return writer;
+}
+
+EpochAudit* LogAudit::find(PartitionAudit& audit, std::int64_t claim_offset) const {
+  for (auto it = audit.epochs.rbegin(); it != audit.epochs.rend(); ++it) {
+    if (it->epoch.offset == claim_offset) return &*it;
+    if (it->epoch.offset < claim_offset) break;
+  }
+  return nullptr;
+}
+
+EpochAudit& LogAudit::insert(PartitionAudit& audit, const Epoch& epoch, ProcessId id) const {
+  const auto behind = std::find_if(
+      audit.epochs.begin(), audit.epochs.end(),
+      [&](const EpochAudit& known) { return known.epoch.offset > epoch.offset; });
+  EpochAudit added;
+  added.epoch = epoch;
+  added.id = id;
+  // What its records below the start may have extended it to.
+  if (epoch.offset < start_) added.until = added.renewed_until = horizon();
+  if (behind != audit.epochs.end()) {
+    // Claims that were read, the earliest first, stand behind what lies below the start.
+    const auto claim = std::find_if(behind, audit.epochs.end(),
+                                    [](const EpochAudit& known) { return known.claim_seen; });
+    if (claim != audit.epochs.end()) {
+      added.superseded_at = claim->epoch.offset;
+      added.superseded_by = claim->id;
+    }
+  }
+  return *audit.epochs.insert(behind, std::move(added));
+}
+
+void LogAudit::on_claim(const Received& event, const Record& record) {
+  writer_of(record);
+  const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
+  const Mark at{event.offset, event.stamped, record.id, epoch, Says::claims};
+  const auto claim = [&](Partition partition) {
+    PartitionAudit& audit = partitions_[partition];
+    judge_gap(audit, partition, at);
+    for (auto it = audit.epochs.rbegin(); it != audit.epochs.rend(); ++it) {
+      if (it->superseded_at >= 0) continue;
+      it->superseded_at = event.offset;
+      it->superseded_by = record.id;
+    }
+    EpochAudit& made = insert(audit, epoch, record.id);
+    made.claim_seen = made.newest_at_start = true;
+    made.claimed = event.stamped;
+    if (record.settings && record.version == kRecordVersion) {
+      made.exclusive = is_exclusive(*record.settings);
+    }
+    made.last_valid = at;
+    made.until = made.renewed_until = event.stamped + record.lease.value_or(kLeaseMax);
+    if (record.lease) made.stands_until = made.until;
+    if (!record.lease) made.unreadable_lease = event.stamped;
+    cover(audit, made.until, at);
+  };
+  if (record.parts) {
+    for_each_here(*record.parts, claim);
+  } else {
+    partitions_here().for_each(kPartitionCountMax, claim);
+  }
+}
+
+// A process names an own epoch once it has read its claim, and so all that lies before it.
+void LogAudit::prove_reading(const Record& record, WriterAudit& writer) {
+  // One from the future is not believed, as everywhere.
+  if (record.since && BrokerTime{milliseconds{*record.since}} <= last_stamp_) {
+    writer.written = std::max(writer.written, BrokerTime{milliseconds{*record.since}});
+  }
+  for (const EpochParts& named : record.epochs) {
+    if (named.claim_offset <= writer.read || named.claim_offset < start_) continue;
+    for_each_here(named.parts, [&](Partition partition) {
+      const auto audit = partitions_.find(partition);
+      if (audit == partitions_.end()) return;
+      const EpochAudit* epoch = find(audit->second, named.claim_offset);
+      const bool own = epoch != nullptr && epoch->claim_seen && epoch->id == record.id &&
+                       epoch->epoch == epoch_of(record, named);
+      if (!own) return;
+      writer.read = named.claim_offset;
+      writer.written = std::max(writer.written, epoch->claimed);
+    });
+  }
+}
+
+void LogAudit::on_renewal(const Received& event, const Record& record) {
+  WriterAudit& writer = writer_of(record);
+  Statement said{record, writer, {event.offset, event.stamped, record.id}};
+  said.in_order = !writer.last_seq || record.seq > *writer.last_seq;
+  if (said.in_order) {
+    writer.last_seq = record.seq;
+    prove_reading(record, writer);
+  }
+  for (const EpochParts& named : record.epochs) {
+    said.at.epoch = epoch_of(record, named);
+    for_each_here(named.parts, [&](Partition partition) {
+      // Another version may say it otherwise.
+      const bool readable = record.version == kRecordVersion;
+      said.says = readable && record.leading.contains(partition, settings_->logs) ? Says::leads
+                  : readable && record.draining.contains(partition, settings_->logs) ? Says::drains
+                                                                    : Says::looks;
+      said.at.says = said.says;
+      PartitionAudit& audit = partitions_[partition];
+      EpochAudit* epoch = find(audit, named.claim_offset);
+      const bool own =
+          epoch != nullptr && epoch->id == record.id && epoch->epoch == said.at.epoch;
+      if (own || (epoch == nullptr && named.claim_offset < start_)) {
+        if (epoch == nullptr) epoch = &insert(audit, said.at.epoch, record.id);
+        return renew(audit, partition, *epoch, said);
+      }
+      false_epoch(audit, partition, epoch, said);
+    });
+  }
+}
+
+void LogAudit::renew(PartitionAudit& audit, Partition partition, EpochAudit& epoch,
+                     Statement& said) {
+  const Record& record = said.record;
+  const BrokerTime until = said.at.stamped + record.lease.value_or(kLeaseMax);
+  if (record.settings && record.version == kRecordVersion) {
+    epoch.exclusive = is_exclusive(*record.settings);
+  }
+  const bool valid = epoch.superseded_at < 0;
+  if (!epoch.released && (valid || !epoch.exclusive.value_or(false))) {
+    judge_gap(audit, partition, said.at);
+    cover(audit, until, said.at);
+  }
+  if (valid) {
+    epoch.last_valid = said.at;
+    epoch.until = std::max(epoch.until, until);
+    if (record.lease) epoch.stands_until = std::max(epoch.stands_until, until);
+    if (!record.lease) epoch.unreadable_lease = said.at.stamped;
+  }
+  epoch.renewed_until = std::max(epoch.renewed_until, until);
+  if (!said.in_order) return;
+  BrokerTime& sixth_before = epoch.recent[epoch.renewals % epoch.recent.size()];
+  const bool full = epoch.renewals++ >= epoch.recent.size();
+  if (full && said.leads()) said.writer.written = std::max(said.writer.written, sixth_before);
+  sixth_before = said.at.stamped;
+  said.read = said.writer.read;
+  said.written = said.writer.written;
+  if (epoch.released && record.seq > epoch.release_seq && !epoch.resumed_told) {
+    epoch.resumed_told = true;
+    add(FindingKind::resumed, true, partition, {evidence(*epoch.released), evidence(said.at)});
+  }
+  if (!said.leads()) return;
+  // A newer claim below the start would have ended its lease by then.
+  if (valid && timed_ && epoch.exclusive.value_or(false) &&
+      said.written > horizon() + margin()) {
+    epoch.newest_at_start = true;
+  }
+  if (!epoch.led) {
+    epoch.led = said.at;
+    ++totals_.ownerships;
+    judge_first(audit, partition, epoch, said);
+  }
+  judge_late(audit, partition, epoch, said);
+}
+
+void LogAudit::on_release(const Received& event, const Record& record) {
+  WriterAudit& writer = writer_of(record);
+  if (!writer.last_seq || record.seq > *writer.last_seq) writer.last_seq = record.seq;
+  for (const EpochParts& named : record.epochs) {
+    const Epoch released = epoch_of(record, named);
+    const Mark at{event.offset, event.stamped, record.id, released, Says::releases};
+    for_each_here(named.parts, [&](Partition partition) {
+      PartitionAudit& audit = partitions_[partition];
+      EpochAudit* epoch = find(audit, named.claim_offset);
+      if (epoch == nullptr && named.claim_offset < start_) {
+        epoch = &insert(audit, released, record.id);
+      }
+      // It counts from the epoch's own id only.
+      if (epoch == nullptr || epoch->id != record.id || epoch->epoch != released) return;
+      if (epoch->released) return;
+      epoch->released = at;
+      epoch->release_seq = record.seq;
+      vacate(audit, at);
+    });
+  }
+}
+
+void LogAudit::cover(PartitionAudit& audit, BrokerTime until, const Mark& by) {
+  audit.vacated_at = -1;
+  if (audit.covered_until && *audit.covered_until >= until) return;
+  audit.covered_until = until;
+  audit.covered_by = by;
+}
+
+bool LogAudit::is_over(const EpochAudit& epoch, BrokerTime at) const {
+  if (epoch.released) return true;
+  const BrokerTime until = epoch.exclusive.value_or(false) ? epoch.until : epoch.renewed_until;
+  return timed_ && until + margin() < at;
+}
+
+// Whether this release leaves nobody who may lead: also nobody whose records lie below the start.
+void LogAudit::vacate(PartitionAudit& audit, const Mark& release) {
+  const bool nobody_below = start_ == 0 || (timed_ && horizon() + margin() < release.stamped);
+  const bool all_over =
+      std::all_of(audit.epochs.begin(), audit.epochs.end(), [&](const EpochAudit& epoch) {
+        return is_over(epoch, release.stamped);
+      });
+  if (!nobody_below || !all_over) return;
+  audit.vacated_at = release.offset;
+  audit.covered_until = release.stamped;
+  audit.covered_by = release;
+}
+
+// What was known does not bear on what follows.
+void LogAudit::forget(FindingKind why, const Mark& at) {
+  partitions_.clear();
+  writers_.clear();
+  start_ = -1;
+  alive_ = Mark{};
+  Finding finding;
+  finding.kind = why;
+  finding.certain = false;
+  finding.log = log_;
+  finding.evidence = {evidence(at)};
+  pending_.push_back(std::move(finding));
+}
+
+void LogAudit::finish() {
+  partitions_here().for_each(kPartitionCountMax, [&](Partition partition) {
+    judge_gap(partitions_[partition], partition, std::nullopt);
+  });
+  flush();
+}
+
+}  // namespace neliroute

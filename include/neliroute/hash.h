@@ -1,0 +1,44 @@
+// Hash: which function turns the bytes of a key into a number, and the functions themselves.
+//
+// These numbers are a promise on the wire: every process, in every version and language, must
+// compute the same slot for a key. The golden vectors in tests/unit/slots/hash_test.cc hold them
+// still. None of them is keyed: whoever may choose keys can aim them at one slot.
+//
+// Threads: any.   Units: bytes.   Errors: an unknown name is nothing.
+// Paper: "Consistent hashing" ("the hash of a given key").
+#pragma once
+
+#include <cstdint>
+#include <neliroute/detail/xxh3.h>
+#include <optional>
+#include <string_view>
+
+namespace neliroute {
+
+enum class Hash : std::uint8_t {
+  xxh3,     ///< XXH3_64bits, seed 0: the default, and the only one with good bits at any size
+  crc16,    ///< Redis Cluster's. It has 65536 values: with more slots, the rest get no key
+  murmur2,  ///< Kafka's default partitioner's, so slots can match a topic's partitions
+};
+
+/// "xxh3", "crc16" or "murmur2".
+[[nodiscard]] std::string_view to_string(Hash hash) noexcept;
+[[nodiscard]] std::optional<Hash> parse_hash(std::string_view name) noexcept;
+
+/// CRC16 of Redis Cluster: XMODEM, polynomial 0x1021, initial value 0, nothing reflected.
+[[nodiscard]] std::uint16_t crc16(std::string_view bytes) noexcept;
+
+/// Kafka's org.apache.kafka.common.utils.Utils.murmur2, bit for bit; Java's int is the same 32
+/// bits, read as signed. It is not the 64-bit MurmurHash2 and not Guava's Murmur3.
+[[nodiscard]] std::uint32_t murmur2(std::string_view bytes) noexcept;
+
+/// How many slots can get a key at all.
+[[nodiscard]] constexpr std::uint64_t slots_reached(Hash hash) noexcept {
+  return hash == Hash::crc16 ? 65'536 : hash == Hash::murmur2 ? 0x8000'0000 : UINT64_MAX;
+}
+
+/// The number whose remainder is the slot. For murmur2 the sign bit is cleared first, as Kafka's
+/// toPositive does; the other two are taken as they are.
+[[nodiscard]] std::uint64_t hash_value(Hash hash, std::string_view bytes) noexcept;
+
+}  // namespace neliroute

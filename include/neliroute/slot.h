@@ -1,0 +1,68 @@
+// Slot and SlotCount: the numbers that keys are mapped to, as types of their own.
+//
+// A slot is a role j of the protocol. Slots, partitions and counts are all small integers; they
+// convert explicitly only, both ways, so that mixing them up does not compile.
+//
+// Threads: values, any.   Units: slots.   Errors: a count that cannot be aborts; SlotCount::make
+// is for counts that come from outside.
+// Paper: "Consistent hashing" (a fixed number of notional hash slots).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <neliroute/detail/check.h>
+#include <optional>
+
+namespace neliroute {
+
+/// Far above any useful number (Redis Cluster has 16384), and low enough that a table with an
+/// entry for every slot stays cheap.
+inline constexpr std::uint32_t kSlotCountMax = std::uint32_t{1} << 20;
+
+/// One slot, 0..S-1. Which S is meant is for the SlotSpace to know.
+class Slot {
+ public:
+  constexpr Slot() noexcept = default;
+  constexpr explicit Slot(std::uint32_t value) noexcept : value_(value) {}
+
+  [[nodiscard]] constexpr std::uint32_t value() const noexcept { return value_; }
+  [[nodiscard]] friend constexpr auto operator<=>(Slot, Slot) noexcept = default;
+
+ private:
+  std::uint32_t value_ = 0;
+};
+
+/// How many slots there are: S, 1..kSlotCountMax. It has no default: every process of a group
+/// must agree on it, so somebody has to have chosen it.
+class SlotCount {
+ public:
+  constexpr explicit SlotCount(std::uint32_t value) noexcept : value_(value) {
+    detail::slots_check(value >= 1, "a slot count must be at least 1");
+    detail::slots_check(value <= kSlotCountMax, "a slot count must be at most 1048576");
+  }
+
+  /// Nothing unless 1 <= value <= kSlotCountMax.
+  [[nodiscard]] static constexpr std::optional<SlotCount> make(std::uint64_t value) noexcept {
+    if (value < 1 || value > kSlotCountMax) {
+      return std::nullopt;
+    }
+    return SlotCount{static_cast<std::uint32_t>(value)};
+  }
+
+  [[nodiscard]] constexpr std::uint32_t value() const noexcept { return value_; }
+  [[nodiscard]] constexpr bool contains(Slot slot) const noexcept { return slot.value() < value_; }
+  [[nodiscard]] friend constexpr auto operator<=>(SlotCount, SlotCount) noexcept = default;
+
+ private:
+  std::uint32_t value_;
+};
+
+}  // namespace neliroute
+
+template <>
+struct std::hash<neliroute::Slot> {
+  std::size_t operator()(neliroute::Slot slot) const noexcept {
+    return std::hash<std::uint32_t>{}(slot.value());
+  }
+};

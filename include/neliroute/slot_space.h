@@ -1,0 +1,78 @@
+// SlotSpace: key -> slot, for a fixed number of slots and a fixed way to hash.
+//
+// slot = hash(key) % slots, exactly: not a multiply-and-shift, which would use other bits and
+// give other slots. All processes of a group must have equal slot spaces; the number of slots
+// never changes while a group runs, and that is why so little moves when processes come and go.
+//
+// Where the number of slots is a power of two the slot is the low bits of the hash, so all keys
+// of one slot share them: hash again (or use the high half) for a table inside a slot.
+//
+// Threads: immutable, any.   Units: slots.   Errors: an unknown name is nothing.
+// Paper: "Consistent hashing" ("the hash of a given key, modulo the number of hash slots").
+#pragma once
+
+#include <cstdint>
+#include <neliroute/detail/fast_mod.h>
+#include <neliroute/hash.h>
+#include <neliroute/hash_tag.h>
+#include <neliroute/slot.h>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace neliroute {
+
+/// What is hashed, and how. With the slot count, everything that slots depend on.
+struct HashScheme {
+  Hash hash = Hash::xxh3;
+  HashTags tags = HashTags::off;
+
+  [[nodiscard]] friend constexpr bool operator==(HashScheme, HashScheme) noexcept = default;
+};
+
+/// The name on the wire: "xxh3", "crc16" or "murmur2", with "+tags" appended when tags are on.
+[[nodiscard]] std::string_view to_string(HashScheme scheme) noexcept;
+[[nodiscard]] std::optional<HashScheme> parse_hash_scheme(std::string_view name) noexcept;
+
+class SlotSpace {
+ public:
+  constexpr explicit SlotSpace(SlotCount count, HashScheme scheme = HashScheme{}) noexcept
+      : modulo_(count.value()), scheme_(scheme), inlined_(scheme == HashScheme{}) {}
+
+  /// The slot of a key. A key is bytes: it may be empty, hold zeros, or not be UTF-8.
+  [[nodiscard]] Slot slot_of(std::string_view key) const noexcept {
+    // The default scheme is inlined, and costs no call.
+    if (inlined_) [[likely]] {
+      return slot_of_hash(xxh3(key));
+    }
+    return slot_of_scheme(key);
+  }
+
+  /// slots[i] = slot_of(keys[i]). Both must have the same length, or it aborts. One hash does not
+  /// wait for another, so a batch takes less time than as many dependent look-ups.
+  void slot_of(std::span<const std::string_view> keys, std::span<Slot> slots) const noexcept;
+
+  [[nodiscard]] constexpr SlotCount count() const noexcept {
+    return SlotCount{static_cast<std::uint32_t>(modulo_.divisor())};
+  }
+  [[nodiscard]] constexpr HashScheme scheme() const noexcept { return scheme_; }
+
+  [[nodiscard]] friend constexpr bool operator==(SlotSpace left, SlotSpace right) noexcept {
+    return left.count() == right.count() && left.scheme_ == right.scheme_;
+  }
+
+ private:
+  [[nodiscard]] constexpr Slot slot_of_hash(std::uint64_t hash) const noexcept {
+    return Slot{static_cast<std::uint32_t>(modulo_(hash))};
+  }
+
+  /// Any scheme, not inlined.
+  [[nodiscard]] Slot slot_of_scheme(std::string_view key) const noexcept;
+
+  FastMod modulo_;
+  HashScheme scheme_;
+  // scheme_ is the default, in one comparison: two would show beside a hash of 2 ns.
+  bool inlined_;
+};
+
+}  // namespace neliroute

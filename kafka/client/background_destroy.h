@@ -1,0 +1,23 @@
+// Ends a client without waiting for what may take long.
+//
+// rd_kafka_destroy() joins the client's threads, and one of them may be stuck in a name lookup for
+// many seconds; purging a producer waits for them, too.
+//
+// Threads: any.   Units: std::chrono.   Errors: none.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <neliroute/time.h>
+
+namespace neliroute::rdkafka {
+
+/// Mostly a client ends within this, and then nothing of it is left when its owner is gone.
+inline constexpr milliseconds kDestroyPatience{250};
+
+/// On a thread of its own, and waits for it at most so long. What the producer still holds is
+/// purged. None: nothing to do. The group is not left by it: who wants that closes the consumer
+/// first.
+void destroy(rd_kafka_t* handle, milliseconds patience) noexcept;
+
+}  // namespace neliroute::rdkafka

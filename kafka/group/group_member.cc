@@ -1,0 +1,286 @@
+#include "kafka/group/group_member.h"
+
+#include <algorithm>
+#include <array>
+#include <neliroute/clock.h>
+#include <utility>
+
+#include "kafka/client/kafka_error.h"
+
+namespace neliroute {
+namespace {
+
+constexpr milliseconds kRejoinAfter{1000};
+constexpr milliseconds kLeaveBound{300};
+// Who has not left by then, when it is to join again, joins as another member.
+constexpr milliseconds kWithdrawPatience{5000};
+constexpr int kLeavePollMs = 20;
+
+PartitionRanges ranges_of(const rd_kafka_topic_partition_list_t* list) {
+  std::vector<Partition> partitions;
+  for (int i = 0; i < list->cnt; ++i) {
+    partitions.push_back(Partition{static_cast<std::uint32_t>(list->elems[i].partition)});
+  }
+  return PartitionRanges::of(partitions);
+}
+
+bool assigns(const rd_kafka_event_t* event) {
+  return rd_kafka_event_error(const_cast<rd_kafka_event_t*>(event)) ==
+         RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+}
+
+}  // namespace
+
+GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink events,
+                         NoticeSink notices)
+    : settings_(settings),
+      wakeup_(wakeup),
+      events_(std::move(events)),
+      notices_(std::move(notices)),
+      hears_(settings.kafka.variation == Variation::broadcast),
+      cooperative_(is_cooperative(settings.kafka, settings.protocol)) {}
+
+GroupMember::~GroupMember() { end_membership(); }
+
+Result<void> GroupMember::open() {
+  auto made = make_client(ClientKind::group, settings_);
+  if (!made) return made.error();
+  opened_ = std::move(*made);
+  return {};
+}
+
+Result<void> GroupMember::join() {
+  rejoin_at_ = later(boot_now(), kRejoinAfter);  // should it fail
+  if (!opened_) {
+    if (auto made = open(); !made) return made;
+  }
+  handle_ = std::move(opened_);
+  rd_kafka_poll_set_consumer(handle_.get());
+  queue_.reset(rd_kafka_queue_get_consumer(handle_.get()));
+  wakeup_.attach(queue_.get());
+  log_.emplace(handle_.get(), &wakeup_);
+  const rd_kafka_resp_err_t error = subscribe();
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    end_membership();
+    return Error{Errc::ledger_refused,
+                 std::string("cannot join the group: ") + rd_kafka_err2str(error)};
+  }
+  if (settings_.protocol == GroupProtocol::classic) {
+    pump_ = std::make_unique<HeartbeatPump>(handle_.get(), settings_.timing.heartbeat);
+  }
+  rejoin_at_ = kNever;
+  return {};
+}
+
+rd_kafka_resp_err_t GroupMember::subscribe() {
+  const rdkafka::TopicPartitionsPtr topics{rd_kafka_topic_partition_list_new(1)};
+  rd_kafka_topic_partition_list_add(topics.get(), settings_.kafka.topic.c_str(),
+                                    RD_KAFKA_PARTITION_UA);
+  return rd_kafka_subscribe(handle_.get(), topics.get());
+}
+
+void GroupMember::subscribe_again() {
+  if (!handle_ || leaving_ || settings_.protocol != GroupProtocol::consumer) return;
+  static_cast<void>(subscribe());  // should it fail, the next heartbeat comes as usual
+}
+
+bool GroupMember::is_counted() const {
+#if RD_KAFKA_VERSION >= 0x020c00ff
+  if (!handle_ || leaving_) return false;
+  const rdkafka::GroupMetadataPtr metadata{rd_kafka_consumer_group_metadata(handle_.get())};
+  return metadata && rd_kafka_consumer_group_metadata_generation_id(metadata.get()) > 0;
+#else
+  return false;  // a library without the consumer protocol
+#endif
+}
+
+std::string GroupMember::member_id() const {
+  if (!handle_ || leaving_) return left_as_;
+  char* id = rd_kafka_memberid(handle_.get());
+  std::string text = id == nullptr ? "" : id;
+  if (id != nullptr) rd_kafka_mem_free(handle_.get(), id);
+  return text;
+}
+
+bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
+  if (!queue_) return false;
+  const auto lines = log_->serve(other);
+  if (lines == ClientLog::Served::gone) return false;
+  auto event = rdkafka::poll(queue_.get());
+  if (!event) return lines == ClientLog::Served::some;
+  if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH) {
+    hear(event.get());
+    return true;
+  }
+  if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_REBALANCE) {
+    other(event.get());
+    std::array<char, 512> text{};
+    if (!leaving_ && rd_kafka_fatal_error(handle_.get(), text.data(), text.size()) !=
+                         RD_KAFKA_RESP_ERR_NO_ERROR) {
+      lose_membership();
+    }
+    return true;
+  }
+  if (leaving_) {
+    static_cast<void>(let_proceed(event.get()));
+  } else {
+    rebalances_.push_back(std::move(event));
+    announce_next();
+  }
+  return true;
+}
+
+// Both clocks are read for every record: the one behind a long queue is older than the first.
+void GroupMember::hear(rd_kafka_event_t* event) {
+  while (const auto* message = rd_kafka_event_message_next(event)) {
+    if (!hears_ || leaving_ || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+    Heard heard;
+    heard.partition = Partition{static_cast<std::uint32_t>(message->partition)};
+    heard.offset = message->offset;
+    rd_kafka_timestamp_type_t type{};
+    heard.stamped = BrokerTime{milliseconds{rd_kafka_message_timestamp(message, &type)}};
+    heard.log_append_time = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
+    heard.read = boot_now();
+    heard.wall = wall_now();
+    events_(heard);
+  }
+}
+
+void GroupMember::announce_next() {
+  if (refused_ && !leaving_) {
+    const rd_kafka_resp_err_t error = *std::exchange(refused_, std::nullopt);
+    if (notices_) {
+      notices_({Severity::error, describe(error, "the library refuses what the group assigned; "
+                                                 "joining the group anew")});
+    }
+    return lose_membership();
+  }
+  if (announced_ || rebalances_.empty() || leaving_) return;
+  announced_ = true;
+  rd_kafka_event_t* event = rebalances_.front().get();
+  const PartitionRanges partitions = ranges_of(rd_kafka_event_topic_partition_list(event));
+  if (assigns(event)) {
+    assigned_.insert(partitions);
+    events_(GroupAssigned{partitions});
+    return;
+  }
+  std::vector<Partition> left;
+  assigned_.for_each(kPartitionCountMax, [&](Partition p) {
+    if (!partitions.contains(p)) left.push_back(p);
+  });
+  assigned_ = PartitionRanges::of(left);
+  events_(GroupRevoked{partitions, rd_kafka_assignment_lost(handle_.get()) != 0});
+}
+
+void GroupMember::finish() {
+  if (!announced_) return;
+  announced_ = false;
+  if (rebalances_.empty()) return;  // it was of a membership that has ended
+  const rdkafka::EventPtr event = std::move(rebalances_.front());
+  rebalances_.pop_front();
+  // The library goes on waiting for an answer that it takes, and the group for the library's. What
+  // follows from it is an event, which must not come from inside this call: announce_next().
+  const rd_kafka_resp_err_t error = let_proceed(event.get());
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) refused_ = error;
+}
+
+// The partitions start at the end, so that no committed offset is looked up, and, where they only
+// show what the group suggests, paused, so that nothing is fetched.
+rd_kafka_resp_err_t GroupMember::let_proceed(rd_kafka_event_t* event) {
+  rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event);
+  const bool assign = assigns(event);
+  for (int i = 0; assign && i < list->cnt; ++i) list->elems[i].offset = RD_KAFKA_OFFSET_END;
+  rd_kafka_resp_err_t outcome = RD_KAFKA_RESP_ERR_NO_ERROR;
+  if (cooperative_) {
+    const rdkafka::ErrorPtr error{assign ? rd_kafka_incremental_assign(handle_.get(), list)
+                                         : rd_kafka_incremental_unassign(handle_.get(), list)};
+    if (error) outcome = rd_kafka_error_code(error.get());
+  } else {
+    outcome = rd_kafka_assign(handle_.get(), assign ? list : nullptr);
+  }
+  if (assign && !hears_) rd_kafka_pause_partitions(handle_.get(), list);
+  return outcome;
+}
+
+// Of a membership that ends: what becomes of them is all the same.
+void GroupMember::let_all_proceed() {
+  for (const auto& event : rebalances_) static_cast<void>(let_proceed(event.get()));
+  rebalances_.clear();
+  announced_ = false;
+  refused_.reset();
+}
+
+void GroupMember::leave() {
+  rejoin_at_ = kNever;
+  withdrawing_ = false;
+  if (leaving_) return;
+  left_as_ = member_id();
+  leaving_ = true;
+  pump_.reset();
+  if (!handle_) return;
+  let_all_proceed();
+  const rdkafka::ErrorPtr error{rd_kafka_consumer_close_queue(handle_.get(), queue_.get())};
+}
+
+void GroupMember::withdraw(milliseconds pause) {
+  if (leaving_) return;
+  leave();
+  withdrawing_ = true;
+  rejoin_at_ = later(boot_now(), pause);
+  announced_ = true;  // until the core has dealt with it
+  events_(GroupRevoked{std::exchange(assigned_, {}), false});
+}
+
+void GroupMember::join_soon() {
+  if (withdrawing_) rejoin_at_ = std::min(rejoin_at_, boot_now());
+}
+
+bool GroupMember::gone() const { return !handle_ || rd_kafka_consumer_closed(handle_.get()) != 0; }
+
+void GroupMember::end_membership() {
+  pump_.reset();
+  announced_ = false;
+  if (!handle_) return;
+  let_all_proceed();  // a consumer that waits for the answer to a rebalance does not end
+  if (leaving_) finish_leaving();
+  wakeup_.detach(queue_.get());
+  log_.reset();
+  queue_.reset();
+  handle_.reset();
+  left_as_.clear();
+}
+
+// Who is dropped while it leaves still owes the answers without which the consumer does not end.
+void GroupMember::finish_leaving() {
+  const LocalTime until = later(boot_now(), kLeaveBound);
+  while (!gone() && boot_now() < until) {
+    const auto event = rdkafka::poll(queue_.get(), kLeavePollMs);
+    if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) {
+      static_cast<void>(let_proceed(event.get()));
+    }
+  }
+}
+
+void GroupMember::lose_membership() {
+  end_membership();
+  rejoin_at_ = later(boot_now(), kRejoinAfter);
+  announced_ = true;  // until the core has dealt with it
+  events_(GroupRevoked{std::exchange(assigned_, {}), true});
+}
+
+// Who withdrew ends its client once it has left, and joins with another one. A coordinator that
+// does not answer expels the old member.
+void GroupMember::end_withdrawn(LocalTime now) {
+  if (!handle_ || (!gone() && now < later(rejoin_at_, kWithdrawPatience))) return;
+  leaving_ = false;  // nothing is waited for
+  end_membership();
+}
+
+bool GroupMember::rejoin_if_due(LocalTime now) {
+  if (withdrawing_) end_withdrawn(now);
+  if (now < rejoin_at_ || handle_) return false;
+  withdrawing_ = leaving_ = false;
+  return join().has_value();  // the first failure was told
+}
+
+}  // namespace neliroute

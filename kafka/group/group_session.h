@@ -1,0 +1,55 @@
+// The session of a group with the consumer protocol: whether this process may set the one it was
+// asked for, and what to say where it is long and cannot be.
+//
+// Threads: pure functions, any.   Units: std::chrono.   Errors: none; texts say what to do.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "kafka/kafka_options.h"
+#include "neli_core/timing.h"
+
+namespace neliroute {
+
+/// What was asked for, and what was found.
+struct GroupSession {
+  std::string brokers;
+  std::string group;
+  /// --session; no value: whatever is in force will do.
+  std::optional<milliseconds> wanted;
+  /// In force; no value: nobody could tell.
+  std::optional<milliseconds> session;
+  /// The broker's floors for what a group may set for itself. Both are static.
+  std::optional<milliseconds> session_floor;
+  std::optional<milliseconds> heartbeat_floor;
+  /// Of a session with the classic protocol.
+  std::optional<milliseconds> classic_floor;
+  /// Somebody has set the group's session or heartbeat.
+  bool own_settings = false;
+  /// Nobody is a member; no value: nobody could tell, or nobody has asked yet.
+  std::optional<bool> empty;
+};
+
+struct GroupSessionPlan {
+  enum class Step {
+    leave,      ///< nothing to do, or nothing that this process may do: `why_not` says what
+    ask_empty,  ///< all depends on whether the group has members
+    set,
+  };
+  Step step = Step::leave;
+  milliseconds session{0};
+  milliseconds heartbeat{0};
+  std::string why_not;
+};
+
+[[nodiscard]] GroupSessionPlan plan_group_session(const GroupSession& found);
+
+/// The same where the broker refused to set it.
+[[nodiscard]] std::string cannot_set(const GroupSession& found, const std::string& refusal);
+
+/// One line for whoever did not ask for a session and gets one that an owner's slots are unowned
+/// for after a kill; no value: it is short enough to go without saying.
+[[nodiscard]] std::optional<std::string> long_session_warning(const GroupSession& found);
+
+}  // namespace neliroute

@@ -1,0 +1,65 @@
+// How to reach the ledger on Kafka: what the user says of it.
+//
+// Threads: values, any.   Units: std::chrono.   Errors: see topic_setup.h and client_config.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <neliroute/ids.h>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "neli_core/options.h"
+#include "neli_core/timing.h"
+
+namespace neliroute {
+
+/// What a watcher does at start while the topic is missing: its owners make it.
+enum class MissingTopic { fail, wait_for_timeout, wait_for_ever };
+
+struct KafkaOptions {
+  std::string brokers = "127.0.0.1:9092";
+  std::string topic = "neliroute";
+  /// G; the Kafka group is G in lane 0 and G.lane-N else (group_id()).
+  std::string group = "neliroute";
+  Lane lane;
+  Mode mode = Mode::non_exclusive;
+  /// `broadcast`: the group's member reads its partitions, and records go to all of them.
+  Variation variation = Variation::claimed;
+  /// No value: an existing topic's, or kPartitionsDefault for a new one.
+  std::optional<std::uint32_t> partitions;
+  /// No value: min(4, partitions).
+  std::optional<std::uint32_t> logs;
+  /// No value: `consumer` where library and broker have it, else `classic`.
+  std::optional<GroupProtocol> protocol;
+  /// Any librdkafka property that has no option of its own (client_config.h says which).
+  std::map<std::string, std::string> properties;
+  /// How long to wait for a broker's first answer at start.
+  milliseconds timeout{10'000};
+  MissingTopic missing_topic = MissingTopic::wait_for_timeout;
+  /// What --session asks for: where a group's session can be set, it is (group_session.h).
+  std::optional<milliseconds> session;
+  /// A reader that owns nothing: no group, no producer, creates nothing.
+  bool watcher = false;
+
+  [[nodiscard]] std::string group_id() const {
+    return lane.value() == 0 ? group : group + ".lane-" + std::to_string(lane.value());
+  }
+};
+
+/// Kafka's own bound: it makes folders of them.
+inline constexpr std::size_t kTopicNameMax = 249;
+/// Whether Kafka takes it: 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', but not . or .. alone.
+[[nodiscard]] constexpr bool is_topic_name(std::string_view name) noexcept {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.size() <= kTopicNameMax && name != "." && name != ".." &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+inline constexpr std::uint32_t kPartitionsDefault = 64;
+inline constexpr std::uint32_t kLogsDefault = 4;
+
+}  // namespace neliroute

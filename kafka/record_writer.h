@@ -1,0 +1,105 @@
+// Appends records to logs: the one producer.
+//
+// Threads: the strand.   Units: none.
+// Errors: every record is answered once, stored or not; never from inside write().
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kafka/client/client_config.h"
+#include "kafka/client/client_log.h"
+#include "kafka/client/queue_wakeup.h"
+#include "kafka/client/rdkafka_ptr.h"
+#include "kafka/patience.h"
+#include "neli_core/ready.h"
+
+namespace neliroute {
+
+class RecordWriter {
+ public:
+  /// `error`: none if it was stored, at `offset` if that is not negative. Seq 0: a record of a
+  /// broadcast; only the trouble is of use.
+  using Answer =
+      std::function<void(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset)>;
+
+  RecordWriter(ClientSettings settings, QueueWakeup& wakeup, Answer answer);
+  ~RecordWriter();
+
+  [[nodiscard]] Result<void> open();
+  /// Called before a client is replaced: nothing of it may be used any more.
+  void before_replacement(std::function<void()> handler) { before_ = std::move(handler); }
+  /// Called when the broker refuses a record for want of a right; none: it refuses all of them.
+  void on_refused(std::function<void(std::optional<Log>)> handler) {
+    refused_by_broker_ = std::move(handler);
+  }
+  /// Blocks for at most 2 s; at the start only.
+  void warm_up();
+  /// False: refused at once; serve() will answer it.
+  bool write(const Write& write);
+  /// Appends a record without key and value to each of so many partitions, but for those to which
+  /// two earlier ones are on their way: a broker that was away is not met by a flood of old ones.
+  void broadcast(std::uint32_t partition_count);
+  /// Takes what came off the producer's queue; false: nothing was left.
+  bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
+  /// When a log last answered a reader.
+  using HeardOf = std::function<LocalTime(Log)>;
+  /// Replaces the client if for long nothing was stored of what a log was to store, though it
+  /// answered: librdkafka's idempotent producer was seen to store nothing any more, in some logs or
+  /// in all, after many records in a row had timed out. And makes one where none could be made.
+  /// What an operator should read, if anything.
+  std::optional<Notice> rescue_if_due(LocalTime now, const HeardOf& heard);
+  /// The topic was made again: the client that knows the old one goes, unless it has not stored
+  /// anything yet.
+  void on_topic_replaced();
+  [[nodiscard]] bool idle() const;
+  /// None while no client can be had.
+  [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
+  [[nodiscard]] std::size_t outstanding_count() const { return outstanding_.size(); }
+
+  /// How long the first try to make another client waits; each next one twice as long.
+  static constexpr milliseconds kOpenAgain{200};
+
+ private:
+  /// What was on its way is answered with this error.
+  void replace(rd_kafka_resp_err_t error);
+  std::optional<Notice> open_again_if_due(LocalTime now);
+  [[nodiscard]] bool awaits(Log log) const;
+  void note(Log log, rd_kafka_resp_err_t error);
+  void note_refusal(rd_kafka_resp_err_t error, std::optional<Log> log) const;
+  void answer(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset = -1);
+  /// A log that stored nothing of what was tried.
+  struct Failing {
+    LocalTime since = kNever;  ///< by this client
+    LocalTime last = kLongAgo;
+    Patience patience;
+  };
+
+  ClientSettings settings_;
+  QueueWakeup& wakeup_;
+  Answer answer_;
+  rdkafka::HandlePtr handle_;
+  rdkafka::TopicPtr topic_;
+  rdkafka::QueuePtr queue_;
+  std::optional<ClientLog> log_;
+  std::map<std::uint64_t, Log> outstanding_;  ///< by seq
+  std::vector<std::uint8_t> broadcasts_;  ///< on their way to each partition
+  /// Refused at once; answered by the next serve().
+  std::vector<std::pair<std::uint64_t, rd_kafka_resp_err_t>> refused_;
+  std::function<void()> before_;
+  std::function<void(std::optional<Log>)> refused_by_broker_;
+  std::map<Log, Failing> failing_;
+  bool has_stored_ = false;  ///< by this client
+  /// Where there is no client: since the last try to make one.
+  LocalTime opening_since_ = kNever;
+  Patience open_patience_{kOpenAgain};
+  bool open_failure_told_ = false;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,141 @@
+// Reads the logs, in no group: READ and DESCRIBE on the topic are all it needs.
+//
+// A log is read in phases. Probing: its last record, which tells its end. Galloping: back from the
+// end until the first record read is old enough that nothing below it can matter (an owner; a
+// watcher starts at the end). Dating: the log's very first record, if it is still there, whose
+// stamp tells when the topic was made. Reading: every record becomes an event.
+//
+// A log is moved about by seeking, which blocks nothing. Where that is not enough, after an error
+// or where the end must be told again, the client is replaced: stopping a log can block for ever
+// when its broker goes away at that moment, and was seen to.
+//
+// Threads: the strand.   Units: offsets, std::chrono.
+// Errors: a gap is an event; a log that cannot be read is tried again, and said so once.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kafka/client/client_log.h"
+#include "kafka/client/queue_wakeup.h"
+#include "kafka/client/rdkafka_ptr.h"
+#include "kafka/patience.h"
+#include "neli_core/event.h"
+#include "neli_core/ledger.h"
+#include "neli_core/ready.h"
+
+namespace neliroute {
+
+struct TailOptions {
+  std::string topic;
+  std::uint32_t log_count = 0;
+  milliseconds lease{0};
+  milliseconds clock_error{0};
+  bool believe_broker_time = false;
+  bool watcher = false;
+};
+
+/// The id that the topic has now, if this line of librdkafka's log tells it. The library says so at
+/// its debug level only, and goes on reading the new topic at the old offset.
+[[nodiscard]] std::string_view topic_id_in(std::string_view line, std::string_view topic) noexcept;
+
+class Tail {
+ public:
+  using ClientFactory = std::function<Result<rdkafka::HandlePtr>()>;
+
+  Tail(ClientFactory make_client, QueueWakeup& wakeup, TailOptions options, EventSink events,
+       NoticeSink notices);
+  ~Tail();
+
+  [[nodiscard]] Result<void> open();
+  /// Called before the client is replaced: nothing may refer to it any more.
+  void before_replacement(std::function<void()> handler) { before_ = std::move(handler); }
+
+  /// Called when the broker refuses to have a log read for want of a right.
+  void on_refused(std::function<void(Log)> handler) { refused_ = std::move(handler); }
+
+  /// Reads the log anew.
+  void start(Log log);
+  /// Stops reading it; the topic is to be looked at first.
+  void wait(Log log);
+  /// Reads those anew that wait: the topic is there, and fits.
+  void start_waiting();
+  /// Logs that wait for the topic to be there again.
+  [[nodiscard]] bool waits_for_topic() const;
+  /// False: there is no record to read again, so the log's leader must be asked otherwise.
+  bool reread(const RereadRequest& request);
+  /// Replaces the client if a log owes its answer for too long.
+  void rescue_if_due(LocalTime now);
+  /// Takes what came off the queues; false: nothing was left.
+  bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
+  /// A line of the client's log: some tell what nothing else does.
+  void on_log_line(std::string_view line);
+  [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
+  /// Records at the logs' ends, as the last answers told them, that were not taken yet.
+  [[nodiscard]] std::uint64_t unread() const;
+
+ private:
+  enum class Phase { waiting, probing, galloping, reading };
+  struct LogTail {
+    Phase phase = Phase::waiting;
+    bool consuming = false;
+    // Probing and galloping.
+    std::int64_t end = -1;
+    bool record_seen = false;
+    BrokerTime last_stamp;
+    bool lease_said = false;  ///< by a record that was seen
+    BrokerTime horizon;
+    std::int64_t span = 0;
+    bool from_beginning = false;
+    bool from_end = false;  ///< retention took even the last record
+    std::int64_t low = -1;  ///< the first offset that is still there; -1: not known
+    // Reading.
+    std::int64_t next = 0;
+    std::optional<RereadRequest> reread;
+    std::int64_t doubted_end = -1;  ///< where the log seemed to end at once when it was asked
+    bool refused_told = false;
+    /// Since when an answer is owed; kNever: none is.
+    LocalTime asked_at = kNever;
+  };
+
+  void release_client();
+  void replace_client();
+  void topic_replaced();
+  void consume(Log log, std::int64_t offset);
+  void on_record(Log log, const rd_kafka_message_t& message);
+  void on_end(Log log, std::int64_t offset);
+  void on_error(Log log, rd_kafka_resp_err_t error);
+  void note_last(LogTail& tail, const Decoded& value, BrokerTime stamped);
+  void probed(Log log, std::int64_t end);
+  void gallop(Log log);
+  void begin(Log log, std::int64_t start);
+  [[nodiscard]] static bool is_doubtful_end(LogTail& tail, std::int64_t offset);
+  bool answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped);
+  void gap(Log log, GapReason reason);
+  [[nodiscard]] LogTail& tail(Log log) { return logs_[log.value()]; }
+
+  ClientFactory make_client_;
+  std::function<void()> before_;
+  std::function<void(Log)> refused_;
+  rdkafka::HandlePtr handle_;
+  QueueWakeup& wakeup_;
+  TailOptions options_;
+  EventSink events_;
+  NoticeSink notices_;
+  rdkafka::TopicPtr topic_;
+  rdkafka::QueuePtr queue_;
+  std::optional<ClientLog> log_;
+  std::vector<LogTail> logs_;
+  Patience patience_;  ///< with a log that owes its answer
+  bool open_failure_told_ = false;
+  bool replace_soon_ = false;
+  std::string topic_id_;  ///< as the clients name it; outlives them
+};
+
+}  // namespace neliroute

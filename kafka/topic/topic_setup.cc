@@ -1,0 +1,353 @@
+#include "kafka/topic/topic_setup.h"
+
+#include <librdkafka/rdkafka.h>
+
+#include <algorithm>
+#include <neliroute/clock.h>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "kafka/client/client_config.h"
+#include "kafka/client/kafka_error.h"
+#include "kafka/topic/broker_questions.h"
+
+namespace neliroute {
+namespace {
+
+constexpr int kFirstWithConsumerProtocol = 0x020c0000;
+
+void warn(LedgerFacts& facts, std::string text) {
+  facts.notices.push_back({Severity::warning, std::move(text)});
+}
+
+Configs configs_for_new_topic() {
+  return {{"cleanup.policy", "delete"},
+          {"message.timestamp.type", "LogAppendTime"},
+          {"retention.ms", "86400000"},
+          {"segment.ms", "3600000"},
+          {"segment.bytes", "16777216"}};
+}
+
+Error unreachable(const KafkaOptions& options, const BrokerQuestions& broker,
+                  rd_kafka_resp_err_t error) {
+  if (!broker.refusal().empty()) {
+    return {Errc::ledger_refused, options.brokers + " refuses: " + broker.refusal()};
+  }
+  return {Errc::ledger_unreachable,
+          "no broker answered at " + options.brokers + " within " +
+              std::to_string(options.timeout.count()) + " ms (" + rd_kafka_err2str(error) +
+              "); check --brokers, and that Kafka runs there"};
+}
+
+Error topic_error(const KafkaOptions& options, const char* what, rd_kafka_resp_err_t error) {
+  return {is_refusal(error) ? Errc::ledger_refused : Errc::ledger_unreachable,
+          std::string(what) + " topic " + options.topic + ": " + describe(error)};
+}
+
+bool is_missing(const TopicSeen& seen) {
+  return seen.error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+         (seen.error == RD_KAFKA_RESP_ERR_NO_ERROR && seen.partitions == 0);
+}
+
+constexpr milliseconds kTopicPoll{100};
+
+// Who starts everything at once may start watchers before the first owner has made it.
+Result<TopicSeen> await_topic(BrokerQuestions& broker, const KafkaOptions& options,
+                              const NoticeSink& waiting) {
+  const bool for_ever = options.missing_topic == MissingTopic::wait_for_ever;
+  if (options.missing_topic != MissingTopic::fail) {
+    if (waiting) {
+      waiting({Severity::warning,
+               "topic " + options.topic + " is not there yet, and a watcher makes none; waiting " +
+                   (for_ever ? "until an owner makes it"
+                             : "for an owner to make it, at most " +
+                                   std::to_string(options.timeout.count()) + " ms")});
+    }
+    if (for_ever) broker.set_deadline(kNever);
+    while (!broker.over()) {
+      std::this_thread::sleep_for(kTopicPoll);
+      rd_kafka_resp_err_t error{};
+      const auto seen = broker.topic(options.topic, error);
+      if (!seen && broker.over()) break;  // the time was up before the answer came
+      if (!seen) return unreachable(options, broker, error);
+      if (is_missing(*seen)) continue;
+      if (for_ever) broker.set_deadline(later(boot_now(), options.timeout));
+      return *seen;
+    }
+  }
+  return Error{Errc::topic_unfit, "topic " + options.topic +
+                                      " does not exist, and a watcher makes none; start an owner "
+                                      "(neliroute run), name another --topic, or wait longer "
+                                      "(--timeout, --wait)"};
+}
+
+// Somebody else may be making it at the same time: that is as good.
+Result<TopicSeen> create(BrokerQuestions& broker, const KafkaOptions& options,
+                         LedgerFacts& facts) {
+  rd_kafka_resp_err_t error =
+      broker.create_topic(options.topic, options.partitions.value_or(kPartitionsDefault),
+                          configs_for_new_topic());
+  facts.created = error == RD_KAFKA_RESP_ERR_NO_ERROR;
+  if (!facts.created && error != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
+    return topic_error(options, "cannot create", error);
+  }
+  while (true) {
+    const auto seen = broker.topic(options.topic, error);
+    if (!seen) return unreachable(options, broker, error);
+    if (!is_missing(*seen)) return *seen;
+    if (broker.over()) return topic_error(options, "no broker shows the new", seen->error);
+  }
+}
+
+Result<void> check_partitions(const KafkaOptions& options, LedgerFacts& facts) {
+  if (options.partitions && *options.partitions != facts.partitions) {
+    return Error{Errc::bad_option, "--partitions " + std::to_string(*options.partitions) +
+                                       ", but topic " + options.topic + " has " +
+                                       std::to_string(facts.partitions) +
+                                       "; leave --partitions out, or use another --topic"};
+  }
+  facts.logs = options.logs.value_or(std::min(kLogsDefault, facts.partitions));
+  return {};
+}
+
+Result<void> check_topic(BrokerQuestions& broker, const KafkaOptions& options,
+                         const TopicSeen& seen, LedgerFacts& facts) {
+  if (facts.embedded_broker) {
+    warn(facts, "this broker cannot tell its configuration: the topic's is not checked, the "
+                "classic group protocol is used, and no broker time is believed");
+    return {};
+  }
+  rd_kafka_resp_err_t error{};
+  const auto configs = broker.configs(RD_KAFKA_RESOURCE_TOPIC, options.topic, error);
+  if (!configs) {
+    warn(facts, "the configuration of topic " + options.topic + " cannot be read (" +
+                    rd_kafka_err2name(error) +
+                    "), so it is not checked and its broker time is not believed; grant "
+                    "DESCRIBE_CONFIGS on the topic");
+    return {};
+  }
+  if (auto unfit = unfit_topic(*configs, options.topic, options.mode)) return *unfit;
+  const auto stamp = configs->find("message.timestamp.type");
+  facts.believe_broker_time = stamp != configs->end() && stamp->second == "LogAppendTime";
+  if (auto warning = stamp_warning(*configs, options.topic)) warn(facts, std::move(*warning));
+  facts.retention = duration_in(*configs, "retention.ms");
+  if (seen.replication == 1) {
+    warn(facts, "topic " + options.topic +
+                    " has replication factor 1: a lost broker loses records, and safety with "
+                    "them");
+  } else if (number_in(*configs, "min.insync.replicas").value_or(2) < 2) {
+    warn(facts, "topic " + options.topic +
+                    " has min.insync.replicas 1: a lost broker may lose records, and safety with "
+                    "them");
+  }
+  return {};
+}
+
+constexpr const char* kSessionConfig = "consumer.session.timeout.ms";
+constexpr const char* kHeartbeatConfig = "consumer.heartbeat.interval.ms";
+
+// Shows the new session before anybody joins with it.
+bool await_session(BrokerQuestions& broker, const std::string& group, milliseconds session) {
+  while (true) {
+    rd_kafka_resp_err_t error{};
+    const auto told = broker.configs(RD_KAFKA_RESOURCE_GROUP, group, error);
+    if (told && duration_in(*told, kSessionConfig) == session) return true;
+    if (broker.over()) return false;
+  }
+}
+
+// Where --session asks for less than is in force, and it is this process's to set.
+void set_session(BrokerQuestions& broker, LedgerFacts& facts) {
+  GroupSession& found = facts.group_session;
+  GroupSessionPlan plan = plan_group_session(found);
+  if (plan.step == GroupSessionPlan::Step::ask_empty) {
+    std::string refusal;
+    found.empty = broker.group_is_empty(found.group, refusal);
+    plan = plan_group_session(found);
+    if (!found.empty) {
+      facts.session.why_not_set = cannot_set(found, "whether it has members: " + refusal);
+      return;
+    }
+  }
+  facts.session.why_not_set = plan.why_not;
+  if (plan.step != GroupSessionPlan::Step::set) return;
+  const std::string refusal =
+      broker.set_group_configs(found.group, {{kSessionConfig, std::to_string(plan.session.count())},
+                                             {kHeartbeatConfig,
+                                              std::to_string(plan.heartbeat.count())}});
+  const bool set = refusal.empty() && await_session(broker, found.group, plan.session);
+  if (!set) {
+    facts.session.why_not_set = cannot_set(found, refusal.empty() ? "it is not seen" : refusal);
+    return;
+  }
+  facts.notices.push_back(
+      {Severity::info, "group " + found.group + " had no session of its own: set " +
+                           kSessionConfig + "=" + std::to_string(plan.session.count()) + " and " +
+                           kHeartbeatConfig + "=" + std::to_string(plan.heartbeat.count()) +
+                           ", which stay until somebody changes them"});
+  facts.session.session = found.session = plan.session;
+  facts.session.heartbeat = plan.heartbeat;
+}
+
+// The consumer protocol's session is the broker's, unless the group has its own.
+void ask_session(BrokerQuestions& broker, const KafkaOptions& options, const Configs& configs,
+                 LedgerFacts& facts) {
+  SessionFacts& session = facts.session;
+  if (session.protocol == GroupProtocol::classic) {
+    session.session_min = duration_in(configs, "group.min.session.timeout.ms");
+    session.session_max = duration_in(configs, "group.max.session.timeout.ms");
+    return;
+  }
+  session.session = duration_in(configs, "group.consumer.session.timeout.ms");
+  session.heartbeat = duration_in(configs, "group.consumer.heartbeat.interval.ms");
+  GroupSession& found = facts.group_session;
+  found.brokers = options.brokers;
+  found.group = options.group_id();
+  found.session = session.session;
+  found.session_floor = duration_in(configs, "group.consumer.min.session.timeout.ms");
+  found.heartbeat_floor = duration_in(configs, "group.consumer.min.heartbeat.interval.ms");
+  found.classic_floor = duration_in(configs, "group.min.session.timeout.ms");
+  found.wanted = options.session;
+  rd_kafka_resp_err_t error{};
+  std::set<std::string> own_settings;
+  const auto group =
+      broker.configs(RD_KAFKA_RESOURCE_GROUP, options.group_id(), error, &own_settings);
+  if (!group) {
+    warn(facts, std::string("the configuration of group ") + options.group_id() +
+                    " cannot be read (" + rd_kafka_err2name(error) +
+                    "), so the broker's session is taken for it; grant DESCRIBE_CONFIGS on the "
+                    "group");
+    return;
+  }
+  if (auto own = duration_in(*group, kSessionConfig)) session.session = own;
+  if (auto own = duration_in(*group, kHeartbeatConfig)) session.heartbeat = own;
+  found.session = session.session;
+  found.own_settings =
+      own_settings.count(kSessionConfig) + own_settings.count(kHeartbeatConfig) > 0;
+  set_session(broker, facts);
+}
+
+/// What the broker says of itself; nothing if it says nothing, `error` says why.
+struct BrokerConfigs {
+  std::optional<Configs> configs;
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+};
+
+Result<void> choose_protocol(BrokerQuestions& broker, const KafkaOptions& options,
+                             const BrokerConfigs& told, LedgerFacts& facts) {
+  const bool library = rd_kafka_version() >= kFirstWithConsumerProtocol;
+  if (options.protocol == GroupProtocol::consumer && !library) {
+    return Error{Errc::bad_option, std::string("--group-protocol consumer needs librdkafka 2.12 "
+                                               "or later, this is ") +
+                                       rd_kafka_version_str() + "; use classic"};
+  }
+  const std::optional<Configs>& configs = told.configs;
+  bool offered = false;
+  if (configs) {
+    const auto protocols = configs->find("group.coordinator.rebalance.protocols");
+    offered = protocols != configs->end() &&
+              protocols->second.find("consumer") != std::string::npos;
+    if (options.protocol == GroupProtocol::consumer && !offered) {
+      return Error{Errc::bad_option,
+                   "--group-protocol consumer, but this broker does not have it (Kafka 4.0 and "
+                   "later do, where group.coordinator.rebalance.protocols names it); use classic"};
+    }
+  } else if (!facts.embedded_broker) {
+    warn(facts, std::string("the broker's configuration cannot be read (") +
+                    rd_kafka_err2name(told.error) +
+                    "), so the classic group protocol is used unless --group-protocol says "
+                    "otherwise; grant DESCRIBE_CONFIGS on the cluster");
+  }
+  const GroupProtocol best =
+      library && offered ? GroupProtocol::consumer : GroupProtocol::classic;
+  facts.session.protocol = options.protocol.value_or(best);
+  ask_session(broker, options, configs.value_or(Configs{}), facts);
+  return check_properties_of(options, facts.session.protocol);
+}
+
+}  // namespace
+
+std::optional<Error> unfit_topic(const Configs& configs, const std::string& topic, Mode mode) {
+  const auto policy = configs.find("cleanup.policy");
+  if (policy != configs.end() && policy->second.find("compact") != std::string::npos) {
+    return Error{Errc::topic_unfit, "topic " + topic + " is compacted (cleanup.policy=" +
+                                        policy->second +
+                                        "), which drops records that the protocol needs; set it "
+                                        "to delete, or use another --topic"};
+  }
+  const auto stamp = configs.find("message.timestamp.type");
+  if (mode == Mode::exclusive && stamp != configs.end() && stamp->second != "LogAppendTime") {
+    return Error{Errc::topic_unfit, "topic " + topic + " stamps " + stamp->second +
+                                        ", but exclusive mode needs "
+                                        "message.timestamp.type=LogAppendTime; alter the topic"};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> stamp_warning(const Configs& configs, const std::string& topic) {
+  const auto stamp = configs.find("message.timestamp.type");
+  if (stamp == configs.end() || stamp->second == "LogAppendTime") return std::nullopt;
+  return "topic " + topic + " stamps " + stamp->second +
+         ", so epochs follow the clocks of the processes: one whose clock is ahead raises "
+         "everybody's, and the longest lease ever seen counts for good; set "
+         "message.timestamp.type=LogAppendTime";
+}
+
+Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {
+  if (!facts.retention || *facts.retention >= 10 * lease) return {};
+  return Error{Errc::topic_unfit, "the topic keeps records for " +
+                                      std::to_string(facts.retention->count()) +
+                                      " ms (retention.ms), less than 10 x the lease of " +
+                                      std::to_string(lease.count()) +
+                                      " ms; raise retention.ms, or lower --lease"};
+}
+
+Result<LedgerFacts> prepare_topic(
+    const KafkaOptions& options, const NoticeSink& waiting,
+    const std::function<Result<void>(std::uint32_t partitions)>& before_creation) {
+  if (auto allowed = check_properties(options); !allowed) return allowed.error();
+  auto handle = make_client(ClientKind::admin, {options, Timing{}, GroupProtocol::classic, false});
+  if (!handle) return handle.error();
+  BrokerQuestions broker(std::move(*handle), later(boot_now(), options.timeout));
+  broker.on_first_silence([&](rd_kafka_resp_err_t error) {
+    if (!waiting) return;
+    waiting({Severity::warning, "no broker answers at " + options.brokers + " yet (" +
+                                    rd_kafka_err2str(error) + "); waiting, at most " +
+                                    std::to_string(options.timeout.count()) + " ms"});
+  });
+  rd_kafka_resp_err_t error{};
+  auto seen = broker.topic(options.topic, error);
+  if (!seen) return unreachable(options, broker, error);
+  LedgerFacts facts;
+  if (is_missing(*seen)) {
+    if (!options.watcher && before_creation) {
+      auto fits = before_creation(options.partitions.value_or(kPartitionsDefault));
+      if (!fits) return fits.error();
+    }
+    auto made = options.watcher ? await_topic(broker, options, waiting)
+                                : create(broker, options, facts);
+    if (!made) return made.error();
+    seen = *made;
+  }
+  if (seen->error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return topic_error(options, "cannot use", seen->error);
+  }
+  facts.partitions = seen->partitions;
+  if (auto fits = check_partitions(options, facts); !fits) return fits.error();
+  BrokerConfigs told;
+  told.configs =
+      broker.configs(RD_KAFKA_RESOURCE_BROKER, std::to_string(seen->broker_id), told.error);
+  // Asked first: it says at once that it does not know the question. Asked about a topic, which is
+  // the controller's business, librdkafka waits for a controller that it does not have.
+  facts.embedded_broker = told.error == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
+  if (options.watcher) return facts;
+  if (auto fits = check_topic(broker, options, *seen, facts); !fits) return fits.error();
+  if (auto chosen = choose_protocol(broker, options, told, facts); !chosen) {
+    return chosen.error();
+  }
+  return facts;
+}
+
+}  // namespace neliroute

@@ -1,0 +1,58 @@
+// What must be known of the topic, the broker and the group before a process takes part; makes the
+// topic if it is missing.
+//
+// Threads: blocking, any one; at start only.   Units: std::chrono.
+// Errors: ledger_unreachable (no broker answered in time), ledger_refused, topic_unfit,
+// bad_option; each says what to do.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <neliroute/error.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kafka/group/group_session.h"
+#include "kafka/kafka_options.h"
+#include "neli_core/ledger.h"
+#include "neli_core/ready.h"
+#include "neli_core/timing.h"
+
+namespace neliroute {
+
+struct LedgerFacts {
+  std::uint32_t partitions = 0;
+  std::uint32_t logs = 0;
+  /// The topic was asked, and stamps LogAppendTime.
+  bool believe_broker_time = false;
+  SessionFacts session;
+  /// How long the topic keeps records; no value: for ever, or nobody could tell.
+  std::optional<milliseconds> retention;
+  bool created = false;
+  /// The broker knows no admin calls at all: librdkafka's mock cluster.
+  bool embedded_broker = false;
+  /// Consumer protocol: what its session depends on.
+  GroupSession group_session;
+  std::vector<Notice> notices;
+};
+
+/// `waiting` is told when no broker answers at first, or a watcher's topic is missing, and why it
+/// is waited.
+/// `before_creation` may refuse what the new topic would not fit: nothing is left behind then.
+[[nodiscard]] Result<LedgerFacts> prepare_topic(
+    const KafkaOptions& options, const NoticeSink& waiting = {},
+    const std::function<Result<void>(std::uint32_t partitions)>& before_creation = {});
+
+/// Refuses a topic that keeps less than 10 x T.
+[[nodiscard]] Result<void> check_retention(const LedgerFacts& facts, milliseconds lease);
+
+/// Why a topic with this configuration cannot be the ledger; no value: it can.
+[[nodiscard]] std::optional<Error> unfit_topic(const std::map<std::string, std::string>& configs,
+                                               const std::string& topic, Mode mode);
+
+/// What follows for epochs where writers stamp their records themselves; no value: the broker does.
+[[nodiscard]] std::optional<std::string> stamp_warning(
+    const std::map<std::string, std::string>& configs, const std::string& topic);
+
+}  // namespace neliroute

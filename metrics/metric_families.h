@@ -1,0 +1,45 @@
+// Families of metrics in the making, in the words of prometheus-cpp. Private.
+//
+// Threads: one.   Units: seconds.   Errors: none.
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <neliroute/time.h>
+#include <string>
+#include <vector>
+
+#include "router/timings.h"
+
+namespace neliroute {
+
+[[nodiscard]] double seconds_of(microseconds duration);
+
+/// Prometheus takes UTF-8 only.
+[[nodiscard]] std::string label_text(const std::string& text);
+
+using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
+
+/// begin(), counter(), gauge() or histogram() a family, then add() its series; every one of them
+/// has the common labels, too.
+class MetricFamilies {
+ public:
+  explicit MetricFamilies(MetricLabels common) : common_(std::move(common)) {}
+
+  void counter(const char* name, const char* help);
+  void gauge(const char* name, const char* help);
+  void histogram(const char* name, const char* help, const Timings& timings);
+  void add(double value, MetricLabels labels = {});
+  /// Of a process that may be another one: its label, label_text() of its name, is for the own.
+  void add_of(const std::string& process, double value);
+  [[nodiscard]] std::vector<prometheus::MetricFamily> take() { return std::move(made_); }
+
+ private:
+  void begin(const char* name, prometheus::MetricType type, const char* help);
+  void add_to(MetricLabels all, double value, MetricLabels labels);
+
+  MetricLabels common_;
+  std::vector<prometheus::MetricFamily> made_;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,365 @@
+#include "metrics/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <neliroute/clock.h>
+#include <string>
+#include <utility>
+
+#include "metrics/kafka_metrics.h"
+#include "metrics/metric_families.h"
+#include "metrics/slot_moves.h"
+#include "router/event_line.h"
+#include "slots/partition.h"
+
+namespace neliroute {
+namespace {
+
+using prometheus::MetricFamily;
+
+// A double holds that much of a digest exactly.
+constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 48) - 1;
+
+// Between the steps of one rebalance partitions drain, or are claimed, and so are not at rest.
+constexpr milliseconds kRestLeast{1000};
+
+constexpr std::array kVerdicts{Verdict::local, Verdict::remote, Verdict::unowned,
+                               Verdict::unknown};
+
+std::size_t index_of(Verdict verdict) { return static_cast<std::size_t>(verdict); }
+
+struct Named {
+  const char* name;
+  Count count;
+};
+
+void add_counts(MetricFamilies& made, const Meter& meter, const char* label,
+                std::initializer_list<Named> all) {
+  for (const Named& one : all) {
+    made.add(static_cast<double>(meter.count(one.count)), {{label, one.name}});
+  }
+}
+
+void add_handovers(MetricFamilies& made, const Meter& meter) {
+  made.histogram("handover_gap_seconds",
+                 "How long a partition had no owner when it came to one; 0: it moved without a gap",
+                 meter.gaps());
+  made.histogram("handover_overlap_seconds",
+                 "From hearing of a new owner to hearing the release of the one before",
+                 meter.overlaps());
+}
+
+void add_records(MetricFamilies& made, const Meter& meter) {
+  made.counter("records_total", "Records of the protocol that were read");
+  add_counts(made, meter, "writer",
+             {{"own", Count::records_own}, {"other", Count::records_other}});
+  made.counter("records_ignored_total", "Records that were read and mean nothing, or no more");
+  add_counts(made, meter, "reason",
+             {{"not_json", Count::ignored_not_json},
+              {"unknown_type", Count::ignored_unknown_type},
+              {"no_lane", Count::ignored_no_lane},
+              {"malformed", Count::ignored_malformed},
+              {"other_lane", Count::ignored_other_lane},
+              {"impossible_epoch", Count::ignored_impossible_epoch},
+              {"stale", Count::ignored_stale},
+              {"refused_release", Count::ignored_refused_release},
+              {"ahead", Count::ignored_ahead},
+              {"not_stamped", Count::ignored_not_stamped},
+              {"unassigned", Count::ignored_unassigned}});
+  made.counter("log_gaps_total", "Logs that had to be read anew: truncated, made again, lost");
+  made.add(static_cast<double>(meter.count(Count::log_gaps)));
+}
+
+/// What only a member of the group has.
+void add_membership(MetricFamilies& made, const Meter& meter) {
+  made.histogram("claim_round_trip_seconds", "From handing a claim over to reading it back",
+                 meter.claim_round_trips());
+  made.histogram("renewal_round_trip_seconds", "From handing a renewal over to reading it back",
+                 meter.renewal_round_trips());
+  made.histogram("lease_margin_seconds", "What was left of the lease when a renewal lengthened it",
+                 meter.lease_margins());
+  made.counter("writes_total", "Records that were written");
+  add_counts(made, meter, "result",
+             {{"stored", Count::writes_stored}, {"failed", Count::writes_failed}});
+  made.counter("rebalances_total", "What the group told this process");
+  add_counts(made, meter, "kind",
+             {{"assigned", Count::rebalances_assigned},
+              {"revoked", Count::rebalances_revoked},
+              {"lost", Count::rebalances_lost}});
+  made.counter("heartbeats_expedited_total", "Group heartbeats that it wanted sent early");
+  made.add(static_cast<double>(meter.count(Count::heartbeats_expedited)));
+  made.gauge("last_rebalance_timestamp_seconds", "When the group last assigned or revoked");
+  if (const LocalTime at = meter.last_rebalance(); at != kLongAgo) {
+    made.add(seconds_of(at.time_since_epoch() + unix_minus_boot_now()));
+  }
+  made.histogram("rebalance_duration_seconds",
+                 "From hearing what the group assigned to leading the last of it",
+                 meter.rebalance_durations());
+  made.gauge("assigned_partitions", "Partitions that the group assigned to this process");
+  made.add(meter.assigned_partitions());
+  made.counter("acquisitions_total", "Partitions that this process began to lead");
+  made.add(static_cast<double>(meter.count(Count::acquired)));
+  made.counter("stops_total", "Partitions that it stopped to lead");
+  add_counts(made, meter, "reason",
+             {{"superseded", Count::stopped_superseded},
+              {"closed", Count::stopped_closed},
+              {"lapsed", Count::stopped_lapsed},
+              {"gap", Count::stopped_gap},
+              {"conflict", Count::stopped_conflict}});
+  made.counter("barriers_overdue_total", "Barriers that outlasted the lease");
+  made.add(static_cast<double>(meter.count(Count::barriers_overdue)));
+  made.counter("work_abandoned_total", "Guards of work that outlived their lease");
+  made.add(static_cast<double>(meter.count(Count::work_abandoned)));
+}
+
+}  // namespace
+
+/// The view at one moment, for a scrape to go through at its leisure.
+struct Metrics::View {
+  std::vector<ObservedRoute> routes;
+  std::vector<Verdict> verdicts;  ///< what a lookup answers, which time alone can change
+  MoveCounts moves;
+  double unowned_slot_seconds = 0;
+  std::uint64_t version = 0;
+  std::uint64_t digest = 0;
+  bool gave_up = false;
+  std::uint32_t slots = 0;
+
+  [[nodiscard]] double slots_on(std::size_t partition) const {
+    return slots_on_partition(static_cast<std::uint32_t>(partition), SlotCount{slots},
+                              static_cast<std::uint32_t>(routes.size()));
+  }
+  void add_slots(MetricFamilies& made) const;
+  void add_answers(MetricFamilies& made, const Observable& observable, LocalTime now) const;
+  void add_owners(MetricFamilies& made, const Observable& observable, LocalTime now) const;
+  void add_moves(MetricFamilies& made) const;
+};
+
+/// The view as the strand tells it, which must not wait for a scrape for long.
+class Metrics::Seen : public Observer {
+ public:
+  Seen(const ObservedFacts& facts, LocalTime now)
+      : facts_(facts),
+        moves_(SlotCount{facts.settings.slots}, facts.settings.partitions,
+               std::max(kRestLeast, facts.lease / 2)),
+        unowned_(facts.settings.partitions, false),
+        counted_(now) {
+    view_.slots = facts.settings.slots;
+    view_.routes.resize(facts.settings.partitions);
+  }
+
+  void on_view(const ViewChange& change) override {
+    const std::lock_guard lock(mutex_);
+    pass(change.at);
+    view_.version = change.version;
+    view_.digest = change.digest;
+    for (const ChangedRoute& one : change.routes) {
+      const std::uint32_t p = one.partition.value();
+      const bool unowned = one.route.verdict == Verdict::unowned;
+      if (unowned != unowned_[p]) unowned_slots_ += (unowned ? 1 : -1) * view_.slots_on(p);
+      unowned_[p] = unowned;
+      view_.routes[p] = one.route;
+      const bool at_rest = one.route.owner && !one.route.next && !one.route.draining;
+      moves_.note(one.partition, one.route.owner ? one.route.owner->id : kNobody, at_rest,
+                  change.at);
+    }
+  }
+  void on_failure(const Error&) override {
+    const std::lock_guard lock(mutex_);
+    view_.gave_up = true;
+  }
+  void on_recovery() override {
+    const std::lock_guard lock(mutex_);
+    view_.gave_up = false;
+  }
+
+  View view(const Observable& observable, LocalTime now) {
+    View copy;
+    {
+      const std::lock_guard lock(mutex_);
+      pass(now);
+      copy = view_;
+      copy.moves = moves_.counts();
+    }
+    copy.verdicts.reserve(copy.routes.size());
+    for (std::uint32_t p = 0; p < copy.routes.size(); ++p) {
+      copy.verdicts.push_back(observable.look(Slot{p}, now).verdict);
+    }
+    return copy;
+  }
+
+ private:
+  /// Time passed, with the view as it was.
+  void pass(LocalTime now) {
+    view_.unowned_slot_seconds +=
+        unowned_slots_ * seconds_of(std::max(now - counted_, microseconds{0}));
+    counted_ = std::max(now, counted_);
+    moves_.tick(now);
+  }
+
+  const ObservedFacts facts_;
+  std::mutex mutex_;
+  View view_;  ///< without verdicts and moves
+  SlotMoves moves_;
+  std::vector<bool> unowned_;
+  double unowned_slots_ = 0;
+  LocalTime counted_;
+};
+
+void Metrics::View::add_answers(MetricFamilies& made, const Observable& observable,
+                                LocalTime now) const {
+  std::array<double, kVerdicts.size()> answers{};
+  for (std::size_t p = 0; p < verdicts.size(); ++p) {
+    answers[index_of(verdicts[p])] += slots_on(p);
+  }
+  made.gauge("view_slots", "Slots by what a lookup answers here");
+  for (const Verdict verdict : kVerdicts) {
+    made.add(answers[index_of(verdict)], {{"state", std::string(to_string(verdict))}});
+  }
+  made.gauge("view_age_seconds", "How long ago the most silent log's leader last answered");
+  made.add(seconds_of(observable.age(now)));
+  made.gauge("view_digest", "Of all owners and epochs: equal where views agree");
+  made.add(static_cast<double>(digest & kDigestMask));
+  made.counter("view_changes_total", "Changes of the view");
+  made.add(static_cast<double>(version));
+  made.gauge("ready", "1 if no slot is unknown and the process is at work");
+  const bool all_known = answers[index_of(Verdict::unknown)] == 0;
+  made.add(all_known && !gave_up && observable.at_work(now) ? 1 : 0);
+  made.gauge("ledger_answering", "1 if every log's leader answered within the lease");
+  made.add(observable.ledger_answers(now) ? 1 : 0);
+  made.gauge("gave_up", "1 if this process refused, or its barrier was stuck");
+  made.add(gave_up ? 1 : 0);
+  made.counter("unowned_slot_seconds_total", "Slots that nobody led, times how long");
+  made.add(unowned_slot_seconds);
+}
+
+/// This process's own.
+void Metrics::View::add_slots(MetricFamilies& made) const {
+  double owned = 0;
+  double looking = 0;
+  double draining = 0;
+  for (std::size_t p = 0; p < routes.size(); ++p) {
+    if (verdicts[p] != Verdict::local) {
+      looking += routes[p].looking ? slots_on(p) : 0;
+    } else {
+      (routes[p].draining ? draining : owned) += slots_on(p);
+    }
+  }
+  made.gauge("slots", "This process's own slots, by the state of their role");
+  made.add(owned, {{"state", "owned"}});
+  made.add(looking, {{"state", "looking"}});
+  made.add(draining, {{"state", "draining"}});
+}
+
+void Metrics::View::add_owners(MetricFamilies& made, const Observable& observable,
+                               LocalTime now) const {
+  struct Holding {
+    std::string name;
+    double slots = 0;
+    double staying = 0;
+  };
+  std::map<ProcessId, Holding> holdings;
+  microseconds oldest{0};
+  for (std::size_t p = 0; p < routes.size(); ++p) {
+    const ObservedRoute& route = routes[p];
+    if (route.next) holdings[route.next->id].name = route.next->info.name;
+    if (!route.owner) continue;
+    Holding& one = holdings[route.owner->id];
+    one.name = route.owner->info.name;
+    one.slots += slots_on(p);
+    one.staying += route.draining ? 0 : slots_on(p);
+    const Route look = observable.look(Slot{static_cast<std::uint32_t>(p)}, now);
+    oldest = std::max(oldest, route.lease - std::min<microseconds>(look.valid_for, route.lease));
+  }
+  double owning = 0;
+  double draining = 0;
+  double coming = 0;
+  std::map<std::string, double> by_name;  // names may collide
+  for (const auto& [id, one] : holdings) {
+    (one.slots == 0 ? coming : one.staying == 0 ? draining : owning) += 1;
+    if (one.slots > 0) by_name[label_text(one.name)] += one.slots;
+  }
+  made.gauge("process_slots", "Slots that a process leads, as this view has it");
+  for (const auto& [name, count] : by_name) made.add_of(name, count);
+  made.gauge("processes", "Processes that lead slots, only hand over, or only claim");
+  made.add(owning, {{"state", "owning"}});
+  made.add(draining, {{"state", "draining"}});
+  made.add(coming, {{"state", "coming"}});
+  made.gauge("oldest_renewal_age_seconds",
+             "How long ago the owner was heard of that was heard of least lately");
+  made.add(seconds_of(oldest));
+}
+
+void Metrics::View::add_moves(MetricFamilies& made) const {
+  made.counter("slots_moved_total", "Slots that went from one owner to another");
+  made.add(static_cast<double>(moves.join), {{"cause", "join"}});
+  made.add(static_cast<double>(moves.leave), {{"cause", "leave"}});
+  made.add(static_cast<double>(moves.balance), {{"cause", "balance"}});
+  made.counter("excess_moves_total", "Slots moved beyond the least that would have done");
+  made.add(static_cast<double>(moves.excess));
+}
+
+std::shared_ptr<Metrics> Metrics::make(Observable observable, MetricsOptions options) {
+  std::shared_ptr<Metrics> made(new Metrics(std::move(observable), options));
+  made->observable_.observe(made->seen_);
+  return made;
+}
+
+Metrics::Metrics(Observable observable, MetricsOptions options)
+    : observable_(std::move(observable)),
+      options_(options),
+      seen_(std::make_shared<Seen>(observable_.facts(), boot_now())) {}
+
+std::vector<MetricFamily> Metrics::Collect() const {
+  const ObservedFacts& facts = observable_.facts();
+  const Settings settings = observable_.settings();
+  const LocalTime now = boot_now();
+  MetricFamilies made({{"process", label_text(facts.process.name)},
+                 {"group", label_text(facts.settings.group)},
+                 {"topic", facts.topic},
+                 {"lane", std::to_string(facts.lane.value())}});
+  made.gauge("info", "1; what never changes while a process runs");
+  made.add(1, {{"id", facts.id ? to_string(*facts.id) : ""},
+               {"mode", settings.mode},
+               {"variation", settings.variation},
+               {"hash", facts.settings.hash},
+               {"slots", std::to_string(facts.settings.slots)},
+               {"partitions", std::to_string(facts.settings.partitions)}});
+  made.gauge("partitions", "Partitions of the topic: what is owned and moved");
+  made.add(facts.settings.partitions);
+  made.gauge("lease_seconds", "T: how long one renewal entitles its sender");
+  made.add(seconds_of(observable_.lease()));
+  const View view = seen_->view(observable_, now);
+  if (facts.id) view.add_slots(made);
+  view.add_answers(made, observable_, now);
+  view.add_owners(made, observable_, now);
+  view.add_moves(made);
+  add_handovers(made, observable_.meter());
+  made.counter("lookups_total", "Lookups by what they answered");
+  const auto lookups = observable_.lookups();
+  for (const Verdict verdict : kVerdicts) {
+    made.add(static_cast<double>(lookups[index_of(verdict)]),
+             {{"verdict", std::string(to_string(verdict))}});
+  }
+  add_records(made, observable_.meter());
+  if (facts.interval) {
+    made.gauge("interval_seconds", "Time between two renewals");
+    made.add(seconds_of(*facts.interval));
+    add_membership(made, observable_.meter());
+    if (observable_.statistics()) add_withdrawals(made, *observable_.statistics());
+  }
+  if (observable_.statistics() != nullptr) add_kafka_metrics(made, *observable_.statistics(), now);
+  if (options_.per_slot) {
+    made.gauge("slot_led", "1 if this process leads the slot");
+    for (std::uint32_t slot = 0; slot < facts.settings.slots; ++slot) {
+      const bool led = observable_.look(Slot{slot}, now).verdict == Verdict::local;
+      made.add(led ? 1 : 0, {{"slot", std::to_string(slot)}});
+    }
+  }
+  return made.take();
+}
+
+}  // namespace neliroute

@@ -1,0 +1,308 @@
+#include "neli_core/broadcast/claims_beside.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "neli_core/record/epoch_records.h"
+
+namespace neliroute {
+namespace {
+
+// Renewals of a log that may be on their way at once.
+constexpr std::uint32_t kHintsInFlightMax = 3;
+// Beats of silence after which the writer of a newer claim counts as gone.
+constexpr int kSilentBeats = 3;
+// What part of a beat a claim waits for others to come with it.
+constexpr int kClaimsABeat = 10;
+
+}  // namespace
+
+ClaimsBeside::ClaimsBeside(const CoreOptions& options, milliseconds beat)
+    : options_(options),
+      beat_(beat),
+      partitions_(options.settings.partitions),
+      logs_(options.settings.logs),
+      agreement_(options.settings, options.lane),
+      lease_bound_(options) {}
+
+// --- What the process does -----------------------------------------------------------------------
+
+void ClaimsBeside::lead(Partition partition, LocalTime now) {
+  claims_at_ = std::min(claims_at_, later(now, beat_ / kClaimsABeat));
+  State& p = state(partition);
+  p.leading = p.claim_due = true;
+  p.draining = p.has_successor = false;
+}
+
+void ClaimsBeside::drain(Partition partition, bool draining) {
+  state(partition).draining = draining;
+  log_of(partition).renewal_due = true;
+}
+
+// A claim on its way is released when it is read back.
+void ClaimsBeside::stop(Partition partition) {
+  State& p = state(partition);
+  p.leading = p.draining = p.claim_due = false;
+  p.claim_seq = 0;
+  if (const auto own = std::exchange(p.own, std::nullopt)) {
+    log_of(partition).releases[*own].push_back(partition);
+  }
+}
+
+// --- What it hears -------------------------------------------------------------------------------
+
+void ClaimsBeside::on(const TailStarted& event, LocalTime) {
+  LogState& l = logs_[event.log.value()];
+  l.started = true;
+  l.end_at_start = event.end;
+  l.next = event.start;
+}
+
+void ClaimsBeside::on(const LogPosition& event, LocalTime) {
+  LogState& l = logs_[event.log.value()];
+  if (l.started) l.next = std::max(l.next, event.next);
+}
+
+// What was claimed there may be gone: it is claimed anew when the log is read again.
+void ClaimsBeside::on(const GapFound& event, LocalTime) {
+  LogState& l = logs_[event.log.value()];
+  lease_bound_.gap(event.log);
+  l.started = false;
+  l.read_until.reset();
+  l.releases.clear();
+  for_each_partition_of(event.log, [this](Partition partition) {
+    State& p = state(partition);
+    p.own.reset();
+    p.claim_seq = 0;
+    p.claim_due = p.leading;
+    p.has_successor = false;
+  });
+}
+
+void ClaimsBeside::on(const Received& event, LocalTime now) {
+  LogState& l = logs_[event.log.value()];
+  if (!l.started || event.offset < l.next) return;
+  l.next = event.offset + 1;
+  l.read_until = readable(event.stamped);
+  const auto* record = std::get_if<Record>(event.value);
+  if (record == nullptr) return;
+  lease_bound_.read(event, *record);
+  if (record->id != options_.id) {
+    agreement_.note(*record, record->lease.value_or(options_.lease), now,
+                    event.offset >= l.end_at_start);
+  } else if (!since_) {
+    since_ = event.stamped.time_since_epoch().count();
+  }
+  if (record->lane != options_.lane) {
+    l.greatest_inc =
+        std::max(l.greatest_inc, inc_of_other_lane(*record, event.stamped, event.offset));
+    return;
+  }
+  if (!names_possible_epochs(*record, event.stamped)) return;
+  l.greatest_inc = std::max(l.greatest_inc, greatest_inc_in(*record, event.stamped));
+  switch (record->type) {
+    case RecordType::claim:
+      return on_claim(event, *record, now);
+    case RecordType::renewal:
+      return on_renewal(event, *record, now);
+    case RecordType::release:
+      return on_release(event, *record);
+  }
+}
+
+void ClaimsBeside::note_newest(State& p, const Epoch& epoch, LocalTime now) {
+  if (epoch < p.newest) return;
+  p.newest = epoch;
+  p.newest_until = later(now, kSilentBeats * beat_);
+}
+
+void ClaimsBeside::on_claim(const Received& event, const Record& record, LocalTime now) {
+  LogState& l = logs_[event.log.value()];
+  const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
+  l.greatest_inc = std::max(l.greatest_inc, epoch.inc);
+  if (!record.parts) return;  // of another version; it keeps nobody here from leading
+  record.parts->for_each(place(event.log), [&](Partition partition) {
+    State& p = state(partition);
+    const bool newer = epoch > p.newest;
+    note_newest(p, epoch, now);
+    if (record.id != options_.id) return;
+    const bool awaited = p.leading && p.claim_seq == record.seq;
+    if (awaited) p.claim_seq = 0;
+    if (awaited && newer) {
+      p.own = epoch;
+      p.has_successor = false;
+      l.renewal_due = true;  // by it others learn who leads
+      return;
+    }
+    // The topic was made again: above what is remembered of the old one, others believe it.
+    if (awaited) {
+      p.claim_due = true;
+      l.greatest_inc = std::max(l.greatest_inc, next_inc(p.newest.inc));
+    }
+    l.releases[epoch].push_back(partition);
+  });
+}
+
+template <class Visitor>
+void ClaimsBeside::for_each_named(const Received& event, const Record& record, Visitor&& visit) {
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
+      visit(partition, state(partition), epoch);
+    });
+  }
+}
+
+void ClaimsBeside::on_renewal(const Received& event, const Record& record, LocalTime now) {
+  for_each_named(event, record, [&](Partition partition, State& p, const Epoch& epoch) {
+    note_newest(p, epoch, now);
+    const bool successor = record.id != options_.id && p.own && epoch > *p.own;
+    if (!successor || epoch != p.newest) return;
+    p.has_successor = record.leading.contains(partition, options_.settings.logs);
+  });
+}
+
+void ClaimsBeside::on_release(const Received& event, const Record& record) {
+  for_each_named(event, record, [](Partition, State& p, const Epoch& epoch) {
+    if (epoch == p.newest) p.newest_until = kLongAgo;
+  });
+}
+
+// Others believe the newest claim only. Who leads on behind one whose writer is gone, since the
+// partition came back to it, must claim anew to be found.
+bool ClaimsBeside::claims_again(const State& p, LocalTime now) const {
+  return p.leading && !p.draining && p.own && *p.own < p.newest && now >= p.newest_until;
+}
+
+void ClaimsBeside::on(const WriteAcknowledged& event, LocalTime) {
+  const auto renewal = on_the_way_.find(event.seq);
+  if (renewal == on_the_way_.end()) return;
+  --logs_[renewal->second.value()].in_flight;
+  on_the_way_.erase(renewal);
+}
+
+void ClaimsBeside::on(const WriteFailed& event, LocalTime now) {
+  on(WriteAcknowledged{event.seq}, now);
+  for (State& p : partitions_) {
+    if (p.claim_seq != event.seq) continue;
+    p.claim_seq = 0;
+    p.claim_due = p.leading;
+  }
+}
+
+bool ClaimsBeside::history_was_read() const {
+  return std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
+}
+
+// Not one that drains, was released or has gone silent: a partition may come back to this process.
+bool ClaimsBeside::has_successor(Partition partition, LocalTime now) const {
+  const State& p = partitions_[partition.value()];
+  return p.has_successor && now < p.newest_until;
+}
+
+std::optional<Error> ClaimsBeside::conflict(LocalTime now) const {
+  if (!history_was_read() || (wrote_ && !since_)) return std::nullopt;
+  std::optional<SettingsAgreement::Seniority> own;
+  if (since_) own = SettingsAgreement::Seniority{*since_, options_.id};
+  return agreement_.conflict(own, now);
+}
+
+// --- What is written -----------------------------------------------------------------------------
+
+void ClaimsBeside::write(Ready& ready, LocalTime now) {
+  const bool beat = now >= next_beat_;
+  const bool claims = beat || now >= claims_at_;
+  if (beat) next_beat_ = later(now, beat_);
+  if (claims) claims_at_ = kNever;
+  for (std::uint32_t i = 0; i < logs_.size(); ++i) {
+    LogState& l = logs_[i];
+    if (beat) l.renewal_due = true;
+    if (!l.caught_up()) continue;
+    write_epochs(RecordType::release, Log{i}, std::exchange(l.releases, {}), ready);
+    if (claims) write_claims(Log{i}, ready, now);
+    write_renewals(Log{i}, ready);
+  }
+}
+
+Record ClaimsBeside::header(RecordType type, Log log) const {
+  const LogState& l = logs_[log.value()];
+  Record record = options_.header(type, lease_bound_.value(), l.greatest_inc, since_);
+  record.read_until = l.read_until;
+  return record;
+}
+
+void ClaimsBeside::write_claims(Log log, Ready& ready, LocalTime now) {
+  std::vector<Partition> due;
+  for_each_partition_of(log, [&](Partition partition) {
+    State& p = state(partition);
+    if (p.claim_seq != 0 && now >= later(p.claim_written, 2 * options_.lease)) {
+      p.claim_seq = 0;  // not read back: lost
+      p.claim_due = p.leading;
+    }
+    if (claims_again(p, now)) {
+      p.claim_due = true;
+      p.own.reset();  // a newer claim stands behind it: no release is needed
+    }
+    // A broker that refuses at once must not be asked in a loop.
+    const bool waits = p.claim_written != kLongAgo && now < later(p.claim_written, beat_);
+    if (p.claim_due && !waits) due.push_back(partition);
+  });
+  if (!due.empty()) write_claim(log, due, ready, now);
+}
+
+void ClaimsBeside::write_claim(Log log, const std::vector<Partition>& partitions, Ready& ready,
+                               LocalTime now) {
+  Record record = header(RecordType::claim, log);
+  record.inc = record.max_inc;
+  record.parts = LogParts::of(partitions, options_.settings.logs);
+  record.seq = next_seq_;
+  std::string value = encode_record(record);
+  if (value.size() > kRecordBytesMax && partitions.size() > 1) {
+    const auto middle = partitions.begin() + static_cast<std::ptrdiff_t>(partitions.size() / 2);
+    write_claim(log, {partitions.begin(), middle}, ready, now);
+    return write_claim(log, {middle, partitions.end()}, ready, now);
+  }
+  for (const Partition partition : partitions) {
+    State& p = state(partition);
+    p.claim_due = false;
+    p.claim_seq = record.seq;
+    p.claim_written = now;
+  }
+  ++next_seq_;
+  wrote_ = true;
+  ready.writes.push_back({log, record.seq, std::move(value)});
+}
+
+void ClaimsBeside::write_renewals(Log log, Ready& ready) {
+  LogState& l = logs_[log.value()];
+  if (!l.renewal_due || l.in_flight >= kHintsInFlightMax) return;
+  l.renewal_due = false;
+  EpochsHeld held;
+  for_each_partition_of(log, [&](Partition partition) {
+    const State& p = state(partition);
+    if (p.own) held[*p.own].push_back(partition);
+  });
+  write_epochs(RecordType::renewal, log, held, ready);
+}
+
+void ClaimsBeside::write_epochs(RecordType type, Log log, const EpochsHeld& held, Ready& ready) {
+  std::vector<NamedEpoch> named;
+  for (const auto& [epoch, partitions] : held) {
+    for (const Partition partition : partitions) {
+      const bool draining = state(partition).draining;
+      const bool renews = type == RecordType::renewal;
+      named.push_back({partition, epoch, renews && !draining, renews && draining});
+    }
+  }
+  for (EpochRecord& record :
+       epoch_records(header(type, log), named, options_.settings.logs, next_seq_)) {
+    if (type == RecordType::renewal) {
+      on_the_way_[record.seq] = log;
+      ++logs_[log.value()].in_flight;
+    }
+    ready.writes.push_back({log, record.seq, std::move(record.value)});
+  }
+}
+
+}  // namespace neliroute

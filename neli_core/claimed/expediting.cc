@@ -1,0 +1,86 @@
+// Induction: learning of an assignment before the next heartbeat ("Expedite" of docs/protocol.md).
+#include <algorithm>
+#include <utility>
+
+#include "neli_core/claimed/induction.h"
+
+namespace neliroute {
+
+// Who has joined an existing group gets nothing before the others give something up, which they
+// learn at their next heartbeat only. So it tells them.
+void Induction::on(const GroupJoined&) {
+  if (closing_ != Closing::no) return;
+  joined_ = true;
+  // A first claim says it as well. Who joins again is known, so a claim of it says nothing new.
+  greeting_due_ = std::exchange(joined_once_, true) || assigned_count_ == 0;
+}
+
+void Induction::write_greeting() {
+  if (!greeting_due_) return;
+  if (closing_ != Closing::no) {
+    greeting_due_ = false;
+    return;
+  }
+  const Log first{0};
+  const LogState& l = log(first);
+  // A process whose settings may not be the group's says nothing.
+  if (!history_was_read() || !l.caught_up() || l.check_pending ||
+      agreement_.undecided_until(now_)) {
+    return;
+  }
+  greeting_due_ = false;
+  Record record = header(RecordType::renewal, first);
+  record.inc = l.greatest_inc;
+  record.seq = next_seq_++;
+  Outstanding outstanding;
+  outstanding.log = first;
+  outstanding.type = RecordType::renewal;
+  // It does not make its writer anybody's senior: what it is told later, it would not repeat.
+  const bool wrote = wrote_;
+  std::string value = encode_record(record);
+  write(record.seq, std::move(outstanding), std::move(value));
+  wrote_ = wrote;
+}
+
+void Induction::note_member(const Received& event, const Record& record) {
+  const bool known = members_.note(record, record.lease.value_or(lease_bound()), now_);
+  if (event.offset < log(event.log).end_at_start) return;
+  const bool first = !known && record.type == RecordType::claim;
+  if (!first && !is_greeting(record)) return;
+  newcomer_ = true;
+  pacing_.begin(now_);
+}
+
+// Given up by the newest epoch's owner, and claimed by nobody yet.
+void Induction::set_vacant(Partition partition, bool vacant) {
+  PartitionState& p = state(partition);
+  if (p.vacant == vacant) return;
+  p.vacant = vacant;
+  vacant ? ++vacant_count_ : --vacant_count_;
+  if (vacant && log(log_of(partition)).caught_up()) pacing_.begin(now_);
+}
+
+// Every doubt counts for asking: the answer costs one small request.
+bool Induction::may_be_reassigned() const {
+  const std::uint32_t count = partition_count();
+  if (newcomer_ && assigned_count_ > count / (members_.living(now_) + 1)) return true;
+  if (vacant_count_ == 0) return false;
+  // Whoever renews does so each interval. All of a group may have the same settings, or not.
+  const LocalTime since = now_ - std::min<microseconds>(3 * options_.interval, options_.lease);
+  const std::uint32_t members = members_.staying(since) + 1;
+  return assigned_count_ < (count + members - 1) / members;
+}
+
+void Induction::advance_expedite() {
+  if (now_ < pacing_.due()) return;
+  if (!joined_ || closing_ != Closing::no || !may_be_reassigned()) {
+    newcomer_ = false;
+    return pacing_.end();
+  }
+  // A millisecond each, so that the answers to all do not come due at once.
+  const milliseconds spread{members_.living(now_) + 1};
+  if (pacing_.take(now_, spread)) ready_.expedite = spread;
+  if (pacing_.due() == kNever) newcomer_ = false;
+}
+
+}  // namespace neliroute

@@ -1,0 +1,104 @@
+#include "neli_core/claimed/induction.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "neli_core/assert.h"
+
+namespace neliroute {
+
+Result<Induction> Induction::make(CoreOptions options) {
+  options.settings.mode = to_string(options.mode);
+  if (auto valid = options.validate(); !valid) return valid.error();
+  return Induction(std::move(options));
+}
+
+Induction::Induction(CoreOptions options)
+    : options_(std::move(options)),
+      leases_(std::make_shared<LeaseVector>(options_.settings.partitions)),
+      partitions_(options_.settings.partitions),
+      logs_(options_.settings.logs),
+      deadlines_(options_.settings.partitions),
+      agreement_(options_.settings, options_.lane),
+      lease_bound_(options_),
+      pacing_(options_.heartbeat) {}
+
+void Induction::step(const Event& event, LocalTime now) {
+  tick(now);
+  std::visit([this](const auto& e) { on(e); }, event);
+  tick(now);
+}
+
+void Induction::tick(LocalTime now) {
+  NELIROUTE_ASSERT(now >= now_, "time must not run backwards");
+  now_ = now;
+  if (!first_now_) first_now_ = now;
+  for (std::uint32_t l = 0; l < logs_.size(); ++l) check_silence(Log{l});
+  while (deadlines_.earliest() <= now_) evaluate(deadlines_.first());
+  check_agreement();
+  follow_doubt();
+  advance_subscription();
+  advance_closing();
+  advance_expedite();
+  schedule_renewals();
+}
+
+Ready Induction::take_ready() {
+  write_greeting();
+  for (std::uint32_t l = 0; l < logs_.size(); ++l) {
+    // A successor waits for the release in exclusive mode. Otherwise nobody does, and who released
+    // its own older epoch before it said that it leads with the newer one would look unowned.
+    if (exclusive()) write_releases(Log{l});
+    write_claims(Log{l});
+    write_renewals(Log{l});
+    write_releases(Log{l});
+  }
+  return std::exchange(ready_, Ready{});
+}
+
+LocalTime Induction::next_deadline() const noexcept {
+  LocalTime next = deadlines_.earliest();
+  for (const LogState& l : logs_) {
+    if (l.started) next = std::min(next, l.reread_at);
+    if (!l.renewal_due) next = std::min(next, l.next_renewal);
+  }
+  if (!subscribed_ && closing_ == Closing::no) {
+    const LocalTime start = first_now_.value_or(now_);
+    const auto undecided = agreement_.undecided_until(now_);
+    next = std::min(next, undecided.value_or(later(start, std::chrono::seconds{3})));
+  }
+  next = std::min(next, pacing_.due());
+  if (greeting_due_) {
+    if (const auto undecided = agreement_.undecided_until(now_)) next = std::min(next, *undecided);
+  }
+  if (closing_ == Closing::awaiting_claims) next = std::min(next, claims_until_);
+  if (closing_ == Closing::draining) next = std::min(next, close_until_);
+  if (closing_ == Closing::stopping) {
+    next = std::min(next, barrier_count_ == 0 ? std::min(closed_at_, released_by_) : closed_at_);
+  }
+  return next;
+}
+
+RoleState Induction::role_state(Partition partition) const noexcept {
+  const PartitionState& p = state(partition);
+  if (p.own && p.own->leading && p.own->lease_until > now_) {
+    return p.own->draining ? RoleState::draining : RoleState::leading;
+  }
+  return p.assigned || p.own ? RoleState::looking : RoleState::following;
+}
+
+std::optional<Epoch> Induction::epoch(Partition partition) const noexcept {
+  const PartitionState& p = state(partition);
+  return p.own ? std::optional(p.own->epoch) : std::nullopt;
+}
+
+std::uint16_t Induction::generation(Partition partition) const noexcept {
+  return state(partition).generation;
+}
+
+void Induction::announce(TransitionKind kind, Partition partition, const Epoch& epoch,
+                         LocalTime at, StopReason reason, LocalTime barrier_deadline) {
+  ready_.transitions.push_back({kind, partition, epoch, at, reason, barrier_deadline});
+}
+
+}  // namespace neliroute

@@ -1,0 +1,238 @@
+// The NELI protocol, variation `claimed`, as a pure state machine: one process's part in it.
+//
+// No clock, I/O, thread or random number inside: events come in through step() with the time at
+// which they were noticed, what must be done comes out of take_ready(). The simulator and
+// production run this very class. docs/protocol.md states the rules that the comments number.
+//
+// Threads: one caller; leases() may be read by any thread.
+// Units: std::chrono.
+// Errors: make() refuses bad options; later ones are in Ready::refused and Ready::notices.
+// Paper: "Protocol definition", "Exclusivity of role assignment"; goNELI's fast NELI.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <neliroute/error.h>
+#include <optional>
+#include <vector>
+
+#include "neli_core/claimed/expedite.h"
+#include "neli_core/claimed/log_state.h"
+#include "neli_core/core.h"
+#include "neli_core/deadline_tree.h"
+#include "neli_core/event.h"
+#include "neli_core/lease_bound.h"
+#include "neli_core/lease_vector.h"
+#include "neli_core/options.h"
+#include "neli_core/partition_state.h"
+#include "neli_core/ready.h"
+#include "neli_core/settings_agreement.h"
+
+namespace neliroute {
+
+/// Counters of what the protocol met; exported elsewhere.
+struct InductionCounters {
+  std::uint64_t records_own = 0;
+  std::uint64_t records_foreign = 0;
+  std::uint64_t records_other_lane = 0;
+  std::uint64_t records_ignored = 0;
+  std::uint64_t renewals_stale = 0;
+  std::uint64_t releases_refused = 0;
+  std::uint64_t claims_unreadable = 0;
+  std::uint64_t gaps = 0;
+  std::uint64_t lapses = 0;
+};
+
+class Induction final : public Core {
+ public:
+  [[nodiscard]] static Result<Induction> make(CoreOptions options);
+  Induction(Induction&&) noexcept = default;
+  Induction& operator=(Induction&&) noexcept = default;
+
+  void step(const Event& event, LocalTime now) override;
+  void tick(LocalTime now) override;
+  [[nodiscard]] Ready take_ready() override;
+  [[nodiscard]] LocalTime next_deadline() const noexcept override;
+
+  [[nodiscard]] const std::shared_ptr<LeaseVector>& leases() const noexcept override {
+    return leases_;
+  }
+
+  [[nodiscard]] const CoreOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const InductionCounters& counters() const noexcept { return counters_; }
+  [[nodiscard]] RoleState role_state(Partition partition) const noexcept override;
+  [[nodiscard]] std::optional<Epoch> epoch(Partition partition) const noexcept override;
+  [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override;
+  /// Partitions led or held, and partitions that the group assigned.
+  [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
+  [[nodiscard]] bool closed() const noexcept override { return closing_ == Closing::closed; }
+  [[nodiscard]] TurnedDown turned_down() const noexcept override {
+    return {counters_.renewals_stale, counters_.releases_refused, 0, 0, 0};
+  }
+  /// Records of its own whose times it knows: those that may still extend a lease.
+  [[nodiscard]] std::size_t sent_count() const noexcept { return sent_.size(); }
+  /// T*: the greatest of the own lease and of every lease read.
+  [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_.value(); }
+
+ private:
+  enum class Closing { no, awaiting_claims, draining, stopping, closed };
+  struct Outstanding {
+    Log log;
+    RecordType type = RecordType::claim;
+    /// The last record of a batch of renewals; the batch is what the limit of two counts.
+    bool ends_batch = false;
+    std::vector<Partition> claimed;
+    std::vector<PendingRelease> released;
+  };
+
+  explicit Induction(CoreOptions options);
+
+  // received.cc: what records mean (rules 1 to 4, 9 to 11).
+  void on(const Received& event);
+  void on_record(const Received& event, const Record& record);
+  void on_claim(const Received& event, const Record& record);
+  void on_own_claim(Partition partition, const Epoch& epoch, const Received& event,
+                    const Record& record);
+  void on_foreign_claim(Partition partition);
+  void on_renewal(const Received& event, const Record& record);
+  void on_own_renewal(Partition partition, const Epoch& epoch, const Record& record);
+  bool on_foreign_renewal(Partition partition, const Epoch& epoch, const Received& event,
+                          const Record& record);
+  void on_release(const Received& event, const Record& record);
+  [[nodiscard]] bool since_is_possible(const Record& record, const Received& event) const;
+  [[nodiscard]] Reading reading_of(const Received& event, const Record& record) const;
+  [[nodiscard]] LocalTime sent_plus_lease(std::uint64_t seq) const;
+
+  // ownership.cc: leading, stopping, graces, barriers (rules 4 to 7, 9, 10).
+  void evaluate(Partition partition);
+  void start_or_resume(Partition partition);
+  void stop(Partition partition, StopReason reason, LocalTime at);
+  void drop(Partition partition);
+  void end(Partition partition, StopReason reason);
+  void release(Partition partition, const Epoch& epoch);
+  void extend(Partition partition, LocalTime until);
+  void set_epoch_lease(Partition partition);
+  [[nodiscard]] bool may_lead(Partition partition) const;
+  [[nodiscard]] LocalTime grace_end(Partition partition) const;
+  [[nodiscard]] milliseconds history_bound(const LogState& log) const;
+  [[nodiscard]] LocalTime claim_after_history(Partition partition) const;
+  [[nodiscard]] LocalTime claim_again_at(Partition partition) const;
+  [[nodiscard]] LocalTime claim_time(Partition partition) const;
+  LocalTime run_barrier_clock(Partition partition);
+  void on(const BarrierDone& event);
+  void announce(TransitionKind kind, Partition partition, const Epoch& epoch, LocalTime at,
+                StopReason reason = StopReason::none, LocalTime barrier_deadline = kNever);
+
+  // membership.cc: the group, closing, one configuration (rules 7 and 8).
+  void on(const GroupAssigned& event);
+  void on(const GroupRevoked& event);
+  void on(const CloseRequested& event);
+  void revoke(Partition partition);
+  void advance_closing();
+  void advance_subscription();
+  [[nodiscard]] bool history_was_read() const;
+  void check_agreement();
+  void follow_doubt();
+  void refuse(Error error, LocalTime drain_until);
+
+  // expediting.cc: learning of an assignment before the next heartbeat.
+  void on(const GroupJoined& event);
+  void write_greeting();
+  void note_member(const Received& event, const Record& record);
+  void set_vacant(Partition partition, bool vacant);
+  [[nodiscard]] bool may_be_reassigned() const;
+  void advance_expedite();
+
+  // tail.cc: how far the logs were read, and gaps (rule 11).
+  void on(const TailStarted& event);
+  void on(const LogPosition& event);
+  void on(const Reread& event);
+  void on(const GapFound& event);
+  void gap(Log log, GapReason reason);
+  void give_up(Log log, GapReason reason);
+  void note_answer(Log log);
+  void check_silence(Log log);
+
+  void on(const EpochRefused& event);
+
+  // What only variation `broadcast` wants to know.
+  void on(const Heard&) {}
+  void on(const PartitionsCounted&) {}
+
+  // writing.cc: claims, renewals, releases; what became of them (rules 1 and 3).
+  void on(const WriteAcknowledged& event);
+  void on(const WriteFailed& event);
+  [[nodiscard]] LocalTime next_beat() const;
+  void schedule_renewals();
+  void write_claims(Log log);
+  void write_renewals(Log log);
+  void write_releases(Log log);
+  void write_claim(Log log, const std::vector<Partition>& partitions);
+  void write(std::uint64_t seq, Outstanding outstanding, std::string value);
+  [[nodiscard]] Record header(RecordType type, Log which) const;
+  void finish(std::uint64_t seq, bool stored, std::int64_t offset);
+  void give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed);
+  void give_up_lost_claims(Log which);
+  void note_state_change(Partition partition);
+
+  [[nodiscard]] PartitionState& state(Partition p) { return partitions_[p.value()]; }
+  [[nodiscard]] const PartitionState& state(Partition p) const { return partitions_[p.value()]; }
+  [[nodiscard]] Log log_of(Partition p) const {
+    return neliroute::log_of(p, options_.settings.logs);
+  }
+  [[nodiscard]] LogPlace place(Log l) const {
+    return {l, options_.settings.logs, options_.settings.partitions};
+  }
+  [[nodiscard]] LogState& log(Log l) { return logs_[l.value()]; }
+  [[nodiscard]] const LogState& log(Log l) const { return logs_[l.value()]; }
+  [[nodiscard]] bool exclusive() const { return options_.mode == Mode::exclusive; }
+  [[nodiscard]] std::uint32_t partition_count() const { return options_.settings.partitions; }
+  [[nodiscard]] bool claims_under_way() const;
+  [[nodiscard]] bool releases_under_way() const;
+  template <class Visitor>
+  void for_each_partition_of(Log l, Visitor&& visit) {
+    for (std::uint32_t p = l.value(); p < partition_count(); p += options_.settings.logs) {
+      visit(Partition{p});
+    }
+  }
+
+  CoreOptions options_;
+  std::shared_ptr<LeaseVector> leases_;
+  std::vector<PartitionState> partitions_;
+  std::vector<LogState> logs_;
+  DeadlineTree deadlines_;
+  SettingsAgreement agreement_;
+  InductionCounters counters_;
+  Ready ready_;
+  LocalTime now_ = kLongAgo;
+  std::optional<LocalTime> first_now_;
+  LeaseBound lease_bound_;
+  std::uint64_t next_seq_ = 1;
+  std::map<std::uint64_t, LocalTime> sent_;
+  std::map<std::uint64_t, Outstanding> outstanding_;
+  /// Until when claims wait, since it is not known who is in force.
+  std::optional<LocalTime> doubt_until_;
+  std::optional<std::int64_t> since_;
+  bool wrote_ = false;
+  bool subscribed_ = false;
+  std::uint32_t held_count_ = 0;
+  std::uint32_t barrier_count_ = 0;
+  std::uint32_t assigned_count_ = 0;
+  std::uint32_t vacant_count_ = 0;
+  ExpeditePacing pacing_;
+  LaneMembers members_;
+  bool joined_ = false;
+  bool joined_once_ = false;
+  bool greeting_due_ = false;
+  bool newcomer_ = false;  ///< it may want what this process has
+  bool partitions_added_told_ = false;
+  Closing closing_ = Closing::no;
+  LocalTime close_until_ = kNever;
+  LocalTime claims_until_ = kNever;
+  LocalTime closed_at_ = kNever;  ///< whatever a barrier or the ledger does
+  LocalTime released_by_ = kNever;
+  StopReason close_reason_ = StopReason::closed;
+};
+
+}  // namespace neliroute

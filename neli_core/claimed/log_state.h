@@ -1,0 +1,71 @@
+// Everything the state machine knows about one log: how far its tail has read, whether that can
+// still be vouched for, and what is on its way to it.
+//
+// Threads: one (inside Induction).   Units: offsets, LocalTime.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
+#include <optional>
+#include <vector>
+
+#include "neli_core/event.h"
+#include "neli_core/record/record.h"
+
+namespace neliroute {
+
+/// An epoch that was dropped; others wait for it until they read so.
+struct PendingRelease {
+  Epoch epoch;
+  Partition partition;
+  std::uint32_t attempts = 0;
+};
+
+/// A claim that the log's leader stored, and that was not read there yet.
+struct StoredClaim {
+  std::uint64_t seq = 0;
+  std::vector<Partition> partitions;
+};
+
+struct LogState {
+  // The tail.
+  bool started = false;
+  std::int64_t end_at_start = 0;  ///< end offset of L0
+  std::int64_t next = 0;
+  std::int64_t start = 0;  ///< where it last started
+  LocalTime started_at = kLongAgo;  ///< L0
+  /// The first record read with a believed stamp: the horizon of what may lie below.
+  std::optional<BrokerTime> first_stamp;
+  /// T* of what lies below the tail's start is known: its history says it, or nothing lies there.
+  bool history_bound_known = false;
+  std::int64_t last_offset = -1;  ///< -1: no record was read since the tail started
+  RecordIdentity last;
+
+  // Whether the log is still the one that was read.
+  LocalTime last_answer = kLongAgo;
+  /// No own record extends a lease, and no claim is written, until the last record is seen again.
+  bool check_pending = false;
+  bool reread_requested = false;
+  std::uint64_t question = 0;
+  LocalTime reread_at = kLongAgo;
+  std::int64_t reread_offset = -1;  ///< while a check is pending: the last before the silence
+  RecordIdentity reread_expected;
+
+  // What is written.
+  std::int64_t greatest_inc = 0;  ///< 0: none known
+  LocalTime next_renewal = kNever;
+  bool renewal_due = false;    ///< the periodic one
+  bool state_changed = false;  ///< one at once, apart from the periodic one
+  std::uint32_t renewals_in_flight = 0;
+  std::uint32_t held_count = 0;  ///< own epochs here
+  /// Partitions whose claim may be due; claim_time() decides when the record is made.
+  std::vector<Partition> claims_due;
+  std::map<std::int64_t, StoredClaim> stored_claims;  ///< by offset
+  std::vector<PendingRelease> releases;
+
+  [[nodiscard]] bool caught_up() const noexcept { return started && next >= end_at_start; }
+};
+
+}  // namespace neliroute

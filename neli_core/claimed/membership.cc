@@ -1,0 +1,166 @@
+// Induction: the group's suggestions, one configuration, and leaving (rules 7 and 8).
+#include <algorithm>
+#include <utility>
+
+#include "neli_core/claimed/induction.h"
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+namespace {
+
+// Who cannot read every log's history joins all the same: the missing logs are claimed later.
+constexpr std::chrono::seconds kSubscribeAfter{3};
+// A ledger that stores anything stores a release by then, however short the bound was.
+constexpr milliseconds kReleaseLeast{500};
+
+}  // namespace
+
+void Induction::on(const GroupAssigned& event) {
+  ++ready_.rebalances_done;
+  joined_ = true;
+  event.partitions.for_each(kPartitionCountMax, [this](Partition partition) {
+    if (partition.value() >= partition_count()) {
+      if (partitions_added_told_) return;
+      partitions_added_told_ = true;
+      ready_.notices.push_back(
+          {Severity::error, "the group assigned partition " + std::to_string(partition.value()) +
+                                ", but this process runs with " +
+                                std::to_string(partition_count()) +
+                                " partitions: the topic has grown. Nobody owns the new ones; stop "
+                                "all processes and start them with the new number"});
+      return;
+    }
+    PartitionState& p = state(partition);
+    if (closing_ != Closing::no || p.assigned) return;
+    p.assigned = true;
+    ++assigned_count_;
+    set_vacant(partition, false);
+    if (p.own && p.own->draining && !p.own->superseded &&
+        !mutated(Mutation::claim_while_draining)) {
+      p.own->draining = false;  // given back before anybody else wanted it: lead on
+      p.claim_due = p.own->refused;
+      if (p.own->leading) announce(TransitionKind::acquired, partition, p.own->epoch, now_);
+      note_state_change(partition);
+    } else {
+      p.claim_due = true;
+    }
+    evaluate(partition);
+  });
+}
+
+void Induction::on(const GroupRevoked& event) {
+  ++ready_.rebalances_done;  // at once: a barrier never blocks a rebalance
+  newcomer_ = false;         // this is what it was asked for
+  event.partitions.for_each(partition_count(), [this](Partition partition) {
+    if (state(partition).assigned) revoke(partition);
+  });
+}
+
+void Induction::revoke(Partition partition) {
+  PartitionState& p = state(partition);
+  p.assigned = false;
+  --assigned_count_;
+  p.claim_due = false;
+  if (p.own && p.own->leading && mutated(Mutation::stop_when_revoked)) {
+    end(partition, StopReason::superseded);
+  } else if (p.own && !p.own->leading) {
+    drop(partition);
+  } else if (p.own && !p.own->draining) {
+    p.own->draining = true;
+    announce(TransitionKind::draining, partition, p.own->epoch, now_);
+    note_state_change(partition);
+  }
+  evaluate(partition);
+}
+
+void Induction::on(const CloseRequested& event) {
+  if (closing_ == Closing::no) {
+    closing_ = Closing::awaiting_claims;
+    claims_until_ = std::min(later(now_, options_.lease), std::max(event.until, now_));
+  }
+  close_until_ = std::min(close_until_, std::max(event.until, now_));
+  claims_until_ = std::min(claims_until_, close_until_);
+  released_by_ = std::min(released_by_, event.released_by);
+}
+
+void Induction::refuse(Error error, LocalTime drain_until) {
+  const bool conflict = error.code() == Errc::settings_conflict;
+  // Who leaves hands over, but not by rules that are not the group's.
+  if (closing_ != Closing::no && !conflict) return;
+  ready_.notices.push_back({Severity::error, error.message()});
+  if (conflict) close_reason_ = StopReason::conflict;
+  ready_.refused = std::move(error);
+  on(CloseRequested{drain_until});
+}
+
+bool Induction::claims_under_way() const {
+  return std::any_of(partitions_.begin(), partitions_.end(),
+                     [](const PartitionState& p) { return p.claim.has_value(); });
+}
+
+bool Induction::releases_under_way() const {
+  const auto waiting = [](const LogState& l) { return !l.releases.empty(); };
+  const auto sent = [](const auto& entry) { return entry.second.type == RecordType::release; };
+  return std::any_of(logs_.begin(), logs_.end(), waiting) ||
+         std::any_of(outstanding_.begin(), outstanding_.end(), sent);
+}
+
+// Rule 8: leave the group, drain until successors lead or the bound is over, then stop.
+void Induction::advance_closing() {
+  if (closing_ == Closing::awaiting_claims && (now_ >= claims_until_ || !claims_under_way())) {
+    closing_ = Closing::draining;
+    ready_.leave_group = subscribed_;
+    subscribed_ = true;  // and never again
+    for (std::uint32_t p = 0; p < partition_count(); ++p) {
+      if (state(Partition{p}).assigned) revoke(Partition{p});
+    }
+  }
+  if (closing_ == Closing::draining && (now_ >= close_until_ || held_count_ == 0)) {
+    closing_ = Closing::stopping;
+    closed_at_ = later(now_, options_.lease);
+    released_by_ = std::max(released_by_, later(now_, kReleaseLeast));
+    for (std::uint32_t p = 0; p < partition_count(); ++p) {
+      end(Partition{p}, close_reason_);
+      evaluate(Partition{p});
+    }
+  }
+  const bool released = now_ >= released_by_ || !releases_under_way();
+  if (closing_ == Closing::stopping &&
+      (now_ >= closed_at_ || (barrier_count_ == 0 && released))) {
+    closing_ = Closing::closed;
+    ready_.closed = true;
+  }
+}
+
+void Induction::advance_subscription() {
+  if (subscribed_ || closing_ != Closing::no) return;
+  if (!history_was_read() || agreement_.undecided_until(now_)) return;
+  subscribed_ = true;
+  ready_.subscribe = true;
+}
+
+bool Induction::history_was_read() const {
+  return now_ >= later(*first_now_, kSubscribeAfter) ||
+         std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
+}
+
+// Claims that wait for the doubt's end are due when it ends, which may be before it had to.
+void Induction::follow_doubt() {
+  const auto before = std::exchange(doubt_until_, agreement_.undecided_until(now_));
+  if (!before || (doubt_until_ && *doubt_until_ >= *before)) return;
+  for (std::uint32_t p = 0; p < partition_count(); ++p) {
+    if (state(Partition{p}).assigned) evaluate(Partition{p});
+  }
+}
+
+void Induction::check_agreement() {
+  if (close_reason_ == StopReason::conflict || closing_ >= Closing::stopping) return;
+  // One log may tell of a newcomer before another tells of those who came first.
+  if (!history_was_read()) return;
+  std::optional<SettingsAgreement::Seniority> own;
+  if (since_) own = SettingsAgreement::Seniority{*since_, options_.id};
+  if (wrote_ && !since_) return;  // somebody must be first, and it is not known who
+  if (auto error = agreement_.conflict(own, now_)) refuse(std::move(*error), now_);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,260 @@
+// Induction: leading and stopping, graces and barriers (rules 4 to 7, 9 and 10).
+#include <algorithm>
+#include <limits>
+
+#include "neli_core/assert.h"
+#include "neli_core/claimed/induction.h"
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+namespace {
+
+constexpr Epoch kEveryEpoch{std::numeric_limits<std::int64_t>::max(),
+                            std::numeric_limits<std::int64_t>::max()};
+
+}  // namespace
+
+// Applies every rule of one partition that depends on time, and sets its next deadline.
+void Induction::evaluate(Partition partition) {
+  PartitionState& p = state(partition);
+  LocalTime next = kNever;
+  if (p.own && p.own->leading && now_ >= p.own->lease_until) {
+    ++counters_.lapses;
+    const bool over = p.own->superseded;
+    stop(partition, StopReason::lapsed, p.own->lease_until);
+    over ? drop(partition) : note_state_change(partition);
+  }
+  if (p.barrier) next = std::min(next, run_barrier_clock(partition));
+  if (p.own && !p.own->leading && may_lead(partition)) {
+    const LocalTime grace = grace_end(partition);
+    if (grace <= now_) {
+      start_or_resume(partition);
+    } else {
+      next = std::min(next, grace);
+    }
+  }
+  if (p.own && p.own->leading) next = std::min(next, p.own->lease_until);
+  const LocalTime claim = claim_time(partition);
+  if (claim > now_) {
+    next = std::min(next, claim);
+  } else if (!p.claim_listed) {
+    p.claim_listed = true;  // take_ready() writes it
+    log(log_of(partition)).claims_due.push_back(partition);
+  }
+  p.history.forget(now_, p.own ? p.own->epoch : kEveryEpoch);
+  deadlines_.set(partition, next);
+}
+
+bool Induction::may_lead(Partition partition) const {
+  const PartitionState& p = state(partition);
+  // Before `since` is known, nobody can tell which of two configurations came first.
+  const bool newest = !p.own->superseded && !p.own->outlived;
+  return since_ && newest && !p.barrier && now_ < p.own->lease_until &&
+         (p.assigned || p.own->draining);
+}
+
+// Rule 6. Non-exclusive mode waits for nobody.
+LocalTime Induction::grace_end(Partition partition) const {
+  if (!exclusive() || mutated(Mutation::no_grace)) return kLongAgo;
+  const PartitionState& p = state(partition);
+  const LogState& l = log(log_of(partition));
+  const OwnEpoch& own = *p.own;
+  const auto broker_wait = [&](BrokerTime over) -> LocalTime {
+    const milliseconds e = mutated(Mutation::no_clock_error) ? milliseconds{0}
+                                                             : options_.clock_error;
+    const milliseconds wait = over + e - *own.claim_stamp;
+    return later(own.claim_read, with_drift(std::max(wait, milliseconds{0})));
+  };
+  LocalTime end = kLongAgo;
+  const auto wait_for = [&](const EpochHistory::Known& known) {
+    if (known.released_at != kNever) return;                                         // (r)
+    if (mutated(known.over_stamp ? Mutation::grace_history : Mutation::grace_read)) return;
+    LocalTime over = known.over_at;                                                  // (a)
+    if (own.claim_stamp && known.over_stamp) {
+      over = std::min(over, broker_wait(*known.over_stamp));                         // (b)
+    }
+    end = std::max(end, over);
+  };
+  for (const EpochHistory::Known& known : p.history.foreign()) wait_for(known);
+  if (const EpochHistory::Known* folded = p.history.folded()) wait_for(*folded);
+  if (mutated(Mutation::horizon)) return end;
+  // Epochs whose records all lie below the tail's start.
+  const milliseconds bound = history_bound(l);
+  LocalTime horizon = later(l.started_at, with_drift(bound));
+  if (own.claim_stamp && l.first_stamp && *l.first_stamp <= *own.claim_stamp) {
+    horizon = std::min(horizon, broker_wait(*l.first_stamp + bound));
+  }
+  return std::max(end, horizon);
+}
+
+// T* of what lies below the tail's start. Who read none there knows only that no lease is longer
+// than the longest that there is.
+milliseconds Induction::history_bound(const LogState& log) const {
+  return log.history_bound_known ? lease_bound() : kLeaseMax;
+}
+
+// Exclusive: who claims makes the leader stop, and so does not while it would have to wait itself
+// for what lies below its tail's start. The leader's records tell the broker's time.
+LocalTime Induction::claim_after_history(Partition partition) const {
+  const LogState& l = log(log_of(partition));
+  if (!exclusive() || mutated(Mutation::no_grace) || mutated(Mutation::horizon)) return kLongAgo;
+  // Whoever lives renews what history alone tells of it soon.
+  const LocalTime renewed = later(l.started_at, 3 * options_.interval);
+  LocalTime led_until = kLongAgo;
+  for (const EpochHistory::Known& known : state(partition).history.foreign()) {
+    if (known.released_at != kNever) continue;
+    const LocalTime over = known.over_stamp ? std::min(known.over_at, renewed) : known.over_at;
+    led_until = std::max(led_until, over);
+  }
+  LocalTime at = std::min(led_until, later(l.started_at, with_drift(history_bound(l))));
+  const auto told = readable(l.last.stamped);
+  if (options_.believe_broker_time && l.first_stamp && told) {
+    const milliseconds bound = history_bound(l) + options_.clock_error;
+    const milliseconds wait = std::clamp(*l.first_stamp + bound - *told, milliseconds{0}, bound);
+    at = std::min(at, later(l.last_answer, with_drift(wait)));
+  }
+  return at;
+}
+
+void Induction::start_or_resume(Partition partition) {
+  PartitionState& p = state(partition);
+  p.own->leading = true;
+  set_epoch_lease(partition);
+  announce(TransitionKind::acquired, partition, p.own->epoch, now_);
+  if (p.own->draining) announce(TransitionKind::draining, partition, p.own->epoch, now_);
+  note_state_change(partition);
+}
+
+// From here on the answer is no; the application hears of it and has a barrier to answer.
+void Induction::stop(Partition partition, StopReason reason, LocalTime at) {
+  PartitionState& p = state(partition);
+  NELIROUTE_ASSERT(!p.barrier, "nobody leads while an older barrier still runs");
+  p.own->leading = false;
+  leases_->set(partition, kLongAgo, p.generation);
+  announce(TransitionKind::stopped, partition, p.own->epoch, std::min(at, now_), reason,
+           p.own->lease_until);
+  // Who lapsed hears of the deadline and that it is over in one; it need not be told again.
+  p.barrier = Barrier{p.own->epoch, p.own->lease_until, now_, now_ >= p.own->lease_until, false};
+  ++barrier_count_;
+}
+
+// Gives the epoch up for ever.
+void Induction::drop(Partition partition) {
+  PartitionState& p = state(partition);
+  const Epoch epoch = p.own->epoch;
+  p.own.reset();
+  --held_count_;
+  --log(log_of(partition)).held_count;
+  release(partition, epoch);
+}
+
+void Induction::end(Partition partition, StopReason reason) {
+  PartitionState& p = state(partition);
+  if (!p.own) return;
+  if (p.own->leading) stop(partition, reason, std::min(now_, p.own->lease_until));
+  drop(partition);
+}
+
+// Written after the barrier, if one runs under the epoch.
+void Induction::release(Partition partition, const Epoch& epoch) {
+  PartitionState& p = state(partition);
+  // After a gap one's own claims are read once more, also that of an epoch whose barrier runs yet.
+  const bool runs = p.barrier && !mutated(Mutation::release_in_barrier);
+  if (runs && p.barrier->epoch == epoch) {
+    p.barrier->release_after = true;
+    return;
+  }
+  log(log_of(partition)).releases.push_back({epoch, partition, 0});
+}
+
+void Induction::extend(Partition partition, LocalTime until) {
+  PartitionState& p = state(partition);
+  if (until <= p.own->lease_until) return;
+  // A lease that has ended is a lapse first, even if the news of its extension comes with it.
+  if (p.own->leading && now_ >= p.own->lease_until) evaluate(partition);
+  if (!p.own) return;
+  p.own->lease_until = until;
+  if (p.own->leading) leases_->set(partition, until, p.generation);
+  evaluate(partition);
+}
+
+// The generation rises only with an epoch that is about to be announced: until readers are given
+// that one, each of their lookups asks for it anew.
+void Induction::set_epoch_lease(Partition partition) {
+  PartitionState& p = state(partition);
+  if (p.own->leading) ++p.generation;
+  leases_->set(partition, p.own->leading ? p.own->lease_until : kLongAgo, p.generation);
+}
+
+// Rule 9: when an assignee whose claim was superseded claims again.
+LocalTime Induction::claim_again_at(Partition partition) const {
+  const PartitionState& p = state(partition);
+  const auto& newest = p.history.newest();
+  if (!newest || newest->id == options_.id) return kLongAgo;
+  const EpochHistory::Known* known = p.history.find(newest->epoch);
+  if (known == nullptr) return kLongAgo;
+  LocalTime at = std::min(known->released_at, known->over_at);
+  if (mutated(Mutation::waits_for_drainer)) return at;
+  if (known->draining_since != kNever) {
+    at = std::min(at, later(known->draining_since, 2 * options_.interval));
+  }
+  if (!exclusive()) at = std::min(at, later(known->last_read, 3 * options_.interval));
+  // The group's new assignee comes first: it held nothing, and need not wait.
+  if (newest->previous_id != options_.id) at = later(at, 2 * options_.interval);
+  return at;
+}
+
+// When a claim may be written; kNever if none is wanted, or something else must happen first.
+LocalTime Induction::claim_time(Partition partition) const {
+  const PartitionState& p = state(partition);
+  const LogState& l = log(log_of(partition));
+  if (!p.assigned || closing_ != Closing::no || p.barrier) return kNever;
+  if (!l.caught_up() || l.check_pending) return kNever;
+  LocalTime at = kNever;
+  if (p.claim) {
+    at = later(p.claim->written, (mutated(Mutation::late_again) ? 20 : 2) * options_.lease);
+  } else if (p.claim_due) {
+    at = kLongAgo;
+  } else if (!p.own || p.own->superseded || p.own->outlived) {
+    at = claim_again_at(partition);
+  }
+  if (at == kNever) return kNever;
+  // Who subscribed before it had read the history is a member, but may have the wrong mode.
+  if (const auto undecided = agreement_.undecided_until(now_)) at = std::max(at, *undecided);
+  at = std::max(at, claim_after_history(partition));
+  // A broker that refuses at once must not be asked in a loop.
+  return p.last_claim_written == kLongAgo
+             ? at
+             : std::max(at, later(p.last_claim_written, options_.interval));
+}
+
+// Tells a barrier that it outlasted its lease, and gives up on one that outlasts it by T while
+// the partition waits for this process.
+LocalTime Induction::run_barrier_clock(Partition partition) {
+  PartitionState& p = state(partition);
+  if (!p.barrier->overdue_told) {
+    if (now_ < p.barrier->deadline) return p.barrier->deadline;
+    p.barrier->overdue_told = true;
+    announce(TransitionKind::barrier_overdue, partition, p.barrier->epoch, now_);
+  }
+  const LocalTime stuck_at = p.barrier->stuck_at(options_.lease);
+  if (now_ < stuck_at) return stuck_at;
+  if (p.assigned && closing_ == Closing::no) {
+    refuse(Barrier::stuck(partition, options_.lease), later(now_, options_.lease));
+  }
+  return kNever;
+}
+
+void Induction::on(const BarrierDone& event) {
+  PartitionState& p = state(event.partition);
+  if (!p.barrier || p.barrier->epoch != event.epoch) return;
+  const bool release_after = p.barrier->release_after;
+  p.barrier.reset();
+  --barrier_count_;
+  if (release_after) release(event.partition, event.epoch);
+  // It was in no renewal while the barrier ran. Thousands that end one by one share one.
+  if (p.own && barrier_count_ == 0) note_state_change(event.partition);
+  evaluate(event.partition);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,268 @@
+// Induction: what the records that were read mean (rules 1 to 4, 6, 10 and 11).
+#include <algorithm>
+
+#include "neli_core/claimed/induction.h"
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+namespace {
+
+// Names are for people and may be equal.
+bool is_own(const Record& record, const CoreOptions& self) {
+  if (mutated(Mutation::own_by_name)) return record.process.name == self.process.name;
+  return record.id == self.id;
+}
+
+}  // namespace
+
+void Induction::on(const Received& event) {
+  LogState& l = log(event.log);
+  if (!l.started || event.offset < l.next) return;
+  const bool was_caught_up = l.caught_up();
+  l.next = event.offset + 1;
+  l.last_offset = event.offset;
+  l.last = identity_of(*event.value, event.stamped);
+  if (!l.check_pending) note_answer(event.log);
+  if (!l.first_stamp && options_.believe_broker_time && event.log_append_time) {
+    l.first_stamp = event.stamped;
+  }
+  if (const auto* record = std::get_if<Record>(event.value)) {
+    on_record(event, *record);
+  } else {
+    ++counters_.records_ignored;
+  }
+  give_up_lost_claims(event.log);
+  if (!was_caught_up && l.caught_up()) {
+    for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
+  }
+}
+
+void Induction::on_record(const Received& event, const Record& record) {
+  if (!mutated(Mutation::longest_lease)) lease_bound_.read(event, record);
+  LogState& l = log(event.log);
+  // Not what a newcomer says: it may know no more than this process does.
+  if (record.max_lease && event.offset < l.end_at_start) l.history_bound_known = true;
+  const bool own = is_own(record, options_);
+  if (!own) {
+    ++counters_.records_foreign;
+    if (since_is_possible(record, event)) {
+      agreement_.note(record, record.lease.value_or(lease_bound()), now_,
+                      event.offset >= l.end_at_start);
+    }
+  } else {
+    ++counters_.records_own;
+    // Whoever only joined has not said under which settings it leads.
+    if (!since_ && !is_greeting(record)) since_ = event.stamped.time_since_epoch().count();
+  }
+  if (record.lane != options_.lane) {
+    ++counters_.records_other_lane;
+    l.greatest_inc =
+        std::max(l.greatest_inc, inc_of_other_lane(record, event.stamped, event.offset));
+    return;
+  }
+  if (!names_possible_epochs(record, event.stamped)) {
+    ++counters_.records_ignored;
+    return;
+  }
+  l.greatest_inc = std::max(l.greatest_inc, greatest_inc_in(record, event.stamped));
+  if (!own) note_member(event, record);
+  switch (record.type) {
+    case RecordType::claim:
+      return on_claim(event, record);
+    case RecordType::renewal:
+      return on_renewal(event, record);
+    case RecordType::release:
+      return on_release(event, record);
+  }
+}
+
+// Of who came first the settings are the group's, so a date from the future is not believed.
+bool Induction::since_is_possible(const Record& record, const Received& event) const {
+  if (!record.since || !event.log_append_time || !options_.believe_broker_time) return true;
+  return BrokerTime{milliseconds{*record.since}} <= event.stamped + options_.clock_error;
+}
+
+Reading Induction::reading_of(const Received& event, const Record& record) const {
+  Reading reading{now_, record.lease.value_or(lease_bound()), std::nullopt};
+  if (options_.believe_broker_time && event.log_append_time &&
+      event.offset < log(event.log).end_at_start) {
+    reading.history_stamp = event.stamped;
+  }
+  return reading;
+}
+
+// The lease that an own record entitles to; long over if nobody knows when it was sent.
+LocalTime Induction::sent_plus_lease(std::uint64_t seq) const {
+  if (mutated(Mutation::lease_from_read)) return later(now_, options_.lease);
+  const auto sent = sent_.find(seq);
+  return sent == sent_.end() ? kLongAgo : later(sent->second, options_.lease);
+}
+
+void Induction::on_claim(const Received& event, const Record& record) {
+  LogState& l = log(event.log);
+  if (mutated(Mutation::unreadable_ignored) && !record.parts) return;
+  Epoch epoch = claim_epoch(record, event.stamped, event.offset);
+  if (mutated(Mutation::inc_impure) && record.inc == 0 && l.greatest_inc != 0) {
+    epoch.inc = l.greatest_inc;
+  }
+  l.greatest_inc = std::max(l.greatest_inc, epoch.inc);
+  if (!record.parts) ++counters_.claims_unreadable;
+  const Reading reading = reading_of(event, record);
+  const auto claim = [&](Partition partition) {
+    set_vacant(partition, false);
+    if (is_own(record, options_)) {
+      on_own_claim(partition, epoch, event, record);
+    } else {
+      state(partition).history.foreign_claim(epoch, record.id, reading);
+      on_foreign_claim(partition);
+    }
+    evaluate(partition);
+  };
+  if (record.parts) {
+    record.parts->for_each(place(event.log), claim);
+  } else {
+    for_each_partition_of(event.log, claim);
+  }
+}
+
+void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Received& event,
+                             const Record& record) {
+  PartitionState& p = state(partition);
+  LogState& l = log(event.log);
+  if (p.claim && p.claim->seq <= record.seq) p.claim.reset();
+  const Epoch greatest = p.history.greatest();
+  p.history.own_claim(epoch, options_.id);
+  // Whose epoch has the greatest inc is not known, and may lie below the tail's start.
+  const bool falls = epoch <= greatest || epoch.inc < l.greatest_inc;
+  if (falls && !mutated(Mutation::inc_plus_one)) {
+    // The topic was made again, or it comes late and knew less; an epoch must never fall.
+    if (epoch <= greatest) l.greatest_inc = std::max(l.greatest_inc, next_inc(greatest.inc));
+    release(partition, epoch);
+    if (p.own) p.own->outlived = true;
+    p.claim_due = p.assigned;
+    p.last_claim_written = kLongAgo;  // the broker took it, so the next one need not wait
+    return;
+  }
+  // Rule 2: wanted no more. Rule 8: nor by who is leaving. (What is held unassigned drains.)
+  if (!p.own && (!p.assigned || closing_ != Closing::no)) return release(partition, epoch);
+  const bool draining = p.own && p.own->draining;
+  if (mutated(Mutation::newest_own_claim) && p.own && !p.own->superseded) return;
+  OwnEpoch next;
+  next.epoch = epoch;
+  next.lease_until = l.check_pending ? kLongAgo : sent_plus_lease(record.seq);
+  next.claim_read = now_;
+  if (options_.believe_broker_time && event.log_append_time) next.claim_stamp = event.stamped;
+  next.draining = draining && !p.assigned;
+  // Who drains leads on to the end of its lease; where only one may lead it stopped already.
+  if (p.own && (!p.own->superseded || !exclusive())) {
+    next.lease_until = std::max(next.lease_until, p.own->lease_until);
+  }
+  if (p.own) {
+    next.leading = p.own->leading && now_ < next.lease_until;
+    if (p.own->leading && !next.leading) stop(partition, StopReason::lapsed, now_);
+    drop(partition);
+  }
+  p.own = next;
+  p.claim_due = false;
+  ++held_count_;
+  ++l.held_count;
+  set_epoch_lease(partition);
+  if (next.leading) announce(TransitionKind::acquired, partition, epoch, now_);
+  if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch, now_);
+  // Who only waits yet has nothing to say that the claim did not, but where the claim was so long
+  // on its way (a new producer's first record is) that its lease would not last to the next beat.
+  const bool short_lived = next.lease_until < later(now_, options_.lease / 2);
+  if (next.leading || short_lived) note_state_change(partition);
+}
+
+// Rule 4: the newest claim ends every earlier epoch. Exclusive mode stops at once; non-exclusive
+// mode goes on until its successor leads, so that a planned move has no unowned moment.
+void Induction::on_foreign_claim(Partition partition) {
+  PartitionState& p = state(partition);
+  if (!p.own || p.own->superseded) return;
+  p.own->superseded = true;
+  if (mutated(Mutation::early_release) && exclusive()) return release(partition, p.own->epoch);
+  if (mutated(Mutation::superseded)) return;
+  if (exclusive() || !p.own->leading || mutated(Mutation::stop_at_claim)) {
+    end(partition, StopReason::superseded);
+  } else if (!p.own->draining) {
+    p.own->draining = true;
+    announce(TransitionKind::draining, partition, p.own->epoch, now_);
+    note_state_change(partition);
+  }
+}
+
+void Induction::on_renewal(const Received& event, const Record& record) {
+  bool unread_claim = false;
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
+      if (is_own(record, options_)) {
+        on_own_renewal(partition, epoch, record);
+      } else {
+        unread_claim |= on_foreign_renewal(partition, epoch, event, record);
+      }
+    });
+  }
+  if (unread_claim) gap(event.log, GapReason::unread_claim);
+}
+
+void Induction::on_own_renewal(Partition partition, const Epoch& epoch, const Record& record) {
+  PartitionState& p = state(partition);
+  const bool ended = p.own && (p.own->superseded || p.own->outlived);
+  const bool current = p.own && (mutated(Mutation::stale) ||
+                                 (p.own->epoch == epoch &&
+                                  (!ended || (!exclusive() && p.own->draining))));
+  if (!current) {
+    ++counters_.renewals_stale;
+  } else if (!log(log_of(partition)).check_pending) {
+    extend(partition, sent_plus_lease(record.seq));
+  }
+}
+
+// Returns whether it proves that a claim was missed.
+bool Induction::on_foreign_renewal(Partition partition, const Epoch& epoch,
+                                   const Received& event, const Record& record) {
+  PartitionState& p = state(partition);
+  if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) return true;
+  const std::uint32_t logs = options_.settings.logs;
+  const bool draining = record.draining.contains(partition, logs);
+  const bool leads = draining || record.leading.contains(partition, logs);
+  if (p.history.is_valid(epoch)) {
+    p.history.renewal(epoch, record.id, draining, reading_of(event, record));
+    if (leads) set_vacant(partition, draining && !p.assigned);
+  } else {
+    ++counters_.renewals_stale;
+  }
+  if (leads && !exclusive() && p.own && p.own->superseded && epoch > p.own->epoch) {
+    end(partition, StopReason::superseded);  // the successor leads: the drain is over
+  }
+  evaluate(partition);
+  return false;
+}
+
+void Induction::on_release(const Received& event, const Record& record) {
+  if (is_own(record, options_)) return;
+  bool unread_claim = false;
+  const Reading reading = reading_of(event, record);
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
+      PartitionState& p = state(partition);
+      if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) {
+        unread_claim = true;
+        return;
+      }
+      const bool newest = p.history.is_valid(epoch);
+      if (!p.history.release(epoch, record.id, reading)) {
+        ++counters_.releases_refused;
+      } else if (newest && !p.assigned) {
+        set_vacant(partition, true);
+      }
+      evaluate(partition);
+    });
+  }
+  if (unread_claim) gap(event.log, GapReason::unread_claim);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,123 @@
+// Induction: how far the logs were read, and whether that still holds (rule 11).
+#include <algorithm>
+#include <utility>
+
+#include "neli_core/assert.h"
+#include "neli_core/claimed/induction.h"
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+
+void Induction::on(const TailStarted& event) {
+  NELIROUTE_ASSERT(event.log.value() < logs_.size(), "a tail of a log that is none of ours");
+  LogState& l = log(event.log);
+  // Whatever restarted a tail that ran: elsewhere than at its next offset it is a gap.
+  if (l.started && event.start == l.next) return;
+  if (l.started) give_up(event.log, GapReason::restarted);
+  l.started = true;
+  l.end_at_start = event.end;
+  l.next = l.start = event.start;
+  l.started_at = now_;
+  l.first_stamp.reset();
+  l.history_bound_known = event.from_beginning || event.start == 0;
+  l.last_offset = -1;
+  l.check_pending = false;
+  note_answer(event.log);
+  for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
+}
+
+void Induction::on(const LogPosition& event) {
+  LogState& l = log(event.log);
+  if (!l.started) return;
+  const bool was_caught_up = l.caught_up();
+  if (event.next > l.next) l.next = event.next;
+  // It ended later once: this is another log, or less of it.
+  if (!l.caught_up()) return gap(event.log, GapReason::truncated);
+  if (!l.check_pending) note_answer(event.log);
+  give_up_lost_claims(event.log);
+  if (was_caught_up) return;
+  for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
+}
+
+void Induction::note_answer(Log which) {
+  LogState& l = log(which);
+  l.last_answer = now_;
+  l.reread_requested = false;
+  l.reread_at = later(now_, options_.lease / 2);
+}
+
+// Asks for the last record again after T/2 without an answer, and believes nothing after T: the
+// log may have been truncated, or made again, while this process could not look. A process that
+// was stopped finds itself here before it handles its backlog.
+void Induction::check_silence(Log which) {
+  LogState& l = log(which);
+  if (!l.started) return;
+  const bool silent = now_ - l.last_answer > options_.lease && !mutated(Mutation::reread);
+  if (!l.check_pending && silent) {
+    l.check_pending = true;
+    l.reread_requested = false;  // an answer to the old question proves nothing about now
+    // What is received from here on may be of another log, and must not vouch for itself.
+    l.reread_offset = l.last_offset;
+    l.reread_expected = l.last;
+  }
+  if (l.reread_requested && now_ >= l.reread_at) l.reread_requested = false;
+  if (l.reread_requested || (now_ < l.reread_at && !l.check_pending)) return;
+  if (!l.check_pending) {
+    l.reread_offset = l.last_offset;
+    l.reread_expected = l.last;
+  }
+  l.reread_requested = true;
+  // An answer counts for T: a ledger that needs longer than T/2 for it must not be asked for ever.
+  l.reread_at = later(now_, l.check_pending ? options_.lease : options_.lease / 2);
+  ready_.rereads.push_back({which, ++l.question, l.reread_offset});
+}
+
+void Induction::on(const Reread& event) {
+  LogState& l = log(event.log);
+  if (!l.started || !l.reread_requested || event.question != l.question) return;
+  // Where nothing was read there is nothing to see again, so nobody knows what was missed.
+  const bool unknown = l.reread_offset < 0 && l.check_pending;
+  const bool changed = l.reread_offset >= 0 && event.found != l.reread_expected;
+  if ((unknown || changed) && !mutated(Mutation::reread)) {
+    return gap(event.log, GapReason::changed);
+  }
+  const bool was_pending = std::exchange(l.check_pending, false);
+  note_answer(event.log);
+  if (was_pending) for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
+}
+
+void Induction::on(const GapFound& event) { gap(event.log, event.reason); }
+
+void Induction::gap(Log which, GapReason reason) {
+  give_up(which, reason);
+  ready_.restart_tails.push_back(which);
+}
+
+void Induction::give_up(Log which, GapReason reason) {
+  LogState& l = log(which);
+  ++counters_.gaps;
+  ready_.notices.push_back(
+      {Severity::error, "log " + std::to_string(which.value()) + ": " + to_string(reason) +
+                            "; its partitions are given up and claimed again"});
+  lease_bound_.gap(which);
+  l.started = false;
+  l.check_pending = false;
+  l.reread_requested = false;
+  l.reread_at = kNever;
+  l.stored_claims.clear();
+  // If it was made again, what this process claims must outrank what it knew in the old one, and
+  // what others acquired there later.
+  if (l.greatest_inc != 0) l.greatest_inc = next_inc(l.greatest_inc);
+  for_each_partition_of(which, [this](Partition partition) {
+    PartitionState& p = state(partition);
+    if (mutated(Mutation::gap_rule)) return;
+    end(partition, StopReason::gap);
+    set_vacant(partition, false);
+    p.history.gap();
+    p.claim.reset();
+    p.claim_due = p.assigned;
+    evaluate(partition);
+  });
+}
+
+}  // namespace neliroute

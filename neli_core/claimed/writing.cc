@@ -1,0 +1,234 @@
+// Induction: writing claims, renewals and releases, and what became of them (rules 1 and 3).
+#include <algorithm>
+#include <utility>
+
+#include "neli_core/claimed/induction.h"
+#include "neli_core/mutation.h"
+#include "neli_core/record/epoch_records.h"
+
+namespace neliroute {
+namespace {
+
+// Renewals that may be on their way at once, and one more for a change of state; a ledger that is
+// away for long is not met by a flood of stale ones when it is back.
+constexpr std::uint32_t kRenewalsInFlightMax = 2;
+constexpr std::uint32_t kReleaseAttemptsMax = 3;
+
+template <class T>
+std::pair<std::vector<T>, std::vector<T>> halves_of(const std::vector<T>& all) {
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  return {std::vector<T>(all.begin(), middle), std::vector<T>(middle, all.end())};
+}
+
+}  // namespace
+
+void Induction::note_state_change(Partition partition) {
+  log(log_of(partition)).state_changed = true;
+}
+
+// All logs are renewed at the same instants, so that a broker has one reason to wake its readers
+// where it would have had as many as there are logs.
+LocalTime Induction::next_beat() const {
+  const microseconds interval = options_.interval;
+  return later(*first_now_, ((now_ - *first_now_) / interval + 1) * interval);
+}
+
+void Induction::schedule_renewals() {
+  for (LogState& l : logs_) {
+    if (l.held_count == 0) {
+      l.next_renewal = kNever;
+      l.renewal_due = false;
+      l.state_changed = false;
+    } else if (l.next_renewal == kNever) {
+      l.next_renewal = next_beat();
+    } else if (now_ >= l.next_renewal) {
+      l.renewal_due = true;
+      l.next_renewal = next_beat();
+    }
+  }
+}
+
+Record Induction::header(RecordType type, Log which) const {
+  const LogState& l = log(which);
+  Record record = options_.header(type, lease_bound(), l.greatest_inc, since_);
+  if (l.last_offset >= 0) record.read_until = readable(l.last.stamped);
+  if (mutated(Mutation::vouches_unread)) record.read_until = BrokerTime{milliseconds{kIncMax}};
+  return record;
+}
+
+void Induction::write(std::uint64_t seq, Outstanding outstanding, std::string value) {
+  while (!sent_.empty() && later(sent_.begin()->second, options_.lease) <= now_) {
+    sent_.erase(sent_.begin());
+  }
+  sent_[seq] = now_;
+  wrote_ = true;
+  const Log to = outstanding.log;
+  outstanding_[seq] = std::move(outstanding);
+  ready_.writes.push_back({to, seq, std::move(value)});
+}
+
+void Induction::write_claims(Log which) {
+  LogState& l = log(which);
+  if (l.claims_due.empty()) return;
+  std::vector<Partition> due;
+  for (const Partition partition : std::exchange(l.claims_due, {})) {
+    state(partition).claim_listed = false;
+    if (claim_time(partition) <= now_) due.push_back(partition);
+  }
+  if (!due.empty()) write_claim(which, due);
+}
+
+void Induction::write_claim(Log which, const std::vector<Partition>& partitions) {
+  Record record = header(RecordType::claim, which);
+  record.inc = log(which).greatest_inc;
+  record.parts = LogParts::of(partitions, options_.settings.logs);
+  record.seq = next_seq_;
+  std::string value = encode_record(record);
+  if (value.size() > options_.record_bytes_max && partitions.size() > 1) {
+    const auto [first, second] = halves_of(partitions);
+    write_claim(which, first);
+    return write_claim(which, second);
+  }
+  ++next_seq_;
+  for (const Partition partition : partitions) {
+    PartitionState& p = state(partition);
+    if (mutated(Mutation::claim_gives_up)) end(partition, StopReason::superseded);
+    p.claim = ClaimUnderWay{record.seq, now_};
+    p.claim_due = false;
+    p.last_claim_written = now_;
+    evaluate(partition);
+  }
+  Outstanding outstanding;
+  outstanding.log = which;
+  outstanding.type = RecordType::claim;
+  outstanding.claimed = partitions;
+  write(record.seq, std::move(outstanding), std::move(value));
+}
+
+// The next claim outranks what the store has seen. When it is read it ends the epoch held (rule 2),
+// which is led until then: nobody else is to lead, and the application decides what it writes. Who
+// leads no more, or hands over, only knows better what its next claim must outrank: a claim now
+// would take the partition back from its successor.
+void Induction::on(const EpochRefused& event) {
+  if (event.partition.value() >= partition_count()) return;
+  PartitionState& p = state(event.partition);
+  LogState& l = log(log_of(event.partition));
+  if (!p.own || p.own->epoch >= event.stored) return;  // it refused an older one
+  const std::int64_t inc = event.stored.inc;
+  const std::int64_t wanted = next_inc(inc);
+  // Nobody would believe it of a claim; brokers' clocks may step back by less than this.
+  if (wanted > inc_limit(readable(l.last.stamped).value_or(BrokerTime{kLeaseMax}) - kLeaseMax)) {
+    if (inc <= p.unbelieved_inc) return;
+    p.unbelieved_inc = inc;
+    ready_.notices.push_back(
+        {Severity::error, "partition " + std::to_string(event.partition.value()) +
+                              ": a store knows an epoch of inc " + std::to_string(inc) +
+                              ", a lifetime ahead of the broker's clock; it is not believed"});
+    return;
+  }
+  if (wanted > l.greatest_inc) l.greatest_inc = wanted;
+  p.own->refused = true;
+  if (!p.own->leading || p.own->draining || p.own->superseded) return;
+  if (!p.claim) p.claim_due = p.assigned;  // one on its way is written again if it falls short
+  evaluate(event.partition);
+}
+
+void Induction::write_renewals(Log which) {
+  LogState& l = log(which);
+  if (!l.renewal_due && !l.state_changed) return;
+  const std::uint32_t in_flight_max = kRenewalsInFlightMax + (l.state_changed ? 1 : 0);
+  if (l.held_count == 0 || l.renewals_in_flight >= in_flight_max) return;
+  l.renewal_due = false;
+  l.state_changed = false;
+  std::vector<NamedEpoch> held;
+  for_each_partition_of(which, [&](Partition partition) {
+    const PartitionState& p = state(partition);
+    if (!p.own || p.barrier) return;
+    const OwnEpoch& own = *p.own;
+    if (mutated(Mutation::silent_drain) && own.draining) return;
+    held.push_back({partition, own.epoch, own.leading && !own.draining,
+                    own.leading && own.draining});
+  });
+  auto records = epoch_records(header(RecordType::renewal, which), held, options_.settings.logs,
+                               next_seq_, options_.record_bytes_max);
+  if (records.empty()) return;
+  for (EpochRecord& record : records) {
+    Outstanding outstanding;
+    outstanding.log = which;
+    outstanding.type = RecordType::renewal;
+    outstanding.ends_batch = &record == &records.back();
+    write(record.seq, std::move(outstanding), std::move(record.value));
+  }
+  ++l.renewals_in_flight;
+}
+
+void Induction::write_releases(Log which) {
+  LogState& l = log(which);
+  if (mutated(Mutation::no_release)) l.releases.clear();
+  const std::vector<PendingRelease> releases = std::exchange(l.releases, {});
+  std::vector<NamedEpoch> named;
+  for (const PendingRelease& r : releases) named.push_back({r.partition, r.epoch});
+  auto records = epoch_records(header(RecordType::release, which), named, options_.settings.logs,
+                               next_seq_, options_.record_bytes_max);
+  for (EpochRecord& record : records) {
+    Outstanding outstanding;
+    outstanding.log = which;
+    outstanding.type = RecordType::release;
+    for (const std::size_t i : record.named) outstanding.released.push_back(releases[i]);
+    write(record.seq, std::move(outstanding), std::move(record.value));
+  }
+}
+
+void Induction::on(const WriteAcknowledged& event) { finish(event.seq, true, event.offset); }
+void Induction::on(const WriteFailed& event) { finish(event.seq, false, -1); }
+
+void Induction::finish(std::uint64_t seq, bool stored, std::int64_t offset) {
+  const auto found = outstanding_.find(seq);
+  if (found == outstanding_.end()) return;
+  const Outstanding outstanding = std::move(found->second);
+  outstanding_.erase(found);
+  LogState& l = log(outstanding.log);
+  if (outstanding.ends_batch) --l.renewals_in_flight;
+  if (mutated(Mutation::no_read_back) && stored && outstanding.type == RecordType::renewal) {
+    for_each_partition_of(outstanding.log, [&](Partition partition) {
+      if (state(partition).own) extend(partition, sent_plus_lease(seq));
+    });
+  }
+  if (!stored) {
+    give_up_claim(seq, outstanding.claimed);
+  } else if (offset >= 0 && !outstanding.claimed.empty()) {
+    l.stored_claims[offset] = StoredClaim{seq, outstanding.claimed};
+    give_up_lost_claims(outstanding.log);
+  }
+  for (PendingRelease release : outstanding.released) {
+    if (stored) {
+      announce(TransitionKind::released, release.partition, release.epoch, now_);
+    } else if (++release.attempts < kReleaseAttemptsMax) {
+      l.releases.push_back(release);
+    }
+  }
+}
+
+// What is known not to be in the log need not be awaited for 2 T.
+void Induction::give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed) {
+  for (const Partition partition : claimed) {
+    PartitionState& p = state(partition);
+    if (!p.claim || p.claim->seq != seq) continue;
+    p.claim.reset();
+    p.claim_due = p.assigned;
+    evaluate(partition);
+  }
+}
+
+// The tail has passed where the claim was stored, and something else stands there: the log lost
+// what it had acknowledged, but nothing yet that this process had read.
+void Induction::give_up_lost_claims(Log which) {
+  LogState& l = log(which);
+  while (!l.stored_claims.empty() && l.stored_claims.begin()->first < l.next) {
+    const StoredClaim lost = std::move(l.stored_claims.begin()->second);
+    l.stored_claims.erase(l.stored_claims.begin());
+    give_up_claim(lost.seq, lost.partitions);
+  }
+}
+
+}  // namespace neliroute

@@ -1,0 +1,406 @@
+#include "neli_core/record/record.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+namespace neliroute {
+namespace {
+
+namespace json = boost::json;
+
+// Deep enough for whatever a later version may nest in a claim, which counts all the same.
+constexpr std::uint32_t kNestingMax = 256;
+constexpr std::size_t kEpochsMax = kPartitionCountMax;
+// A partition has one epoch, or a few that are released at once. Each costs its reader a search
+// among the others: a record that named one 50,000 times kept every process busy for 6 s.
+constexpr std::size_t kEpochsOfPartitionMax = 8;
+
+std::optional<std::int64_t> integer_of(const json::value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* number = value->if_int64()) return *number;
+  if (const auto* number = value->if_uint64()) {
+    if (*number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return static_cast<std::int64_t>(*number);
+    }
+  }
+  return std::nullopt;
+}
+
+// Milliseconds since 1970, and no more than every reader of JSON can represent.
+std::optional<std::int64_t> inc_of(const json::value* value) {
+  const auto number = integer_of(value);
+  return number && *number <= kIncMax ? number : std::nullopt;
+}
+
+std::optional<std::uint32_t> small_of(const json::value* value) {
+  const auto number = integer_of(value);
+  if (!number || *number < 0 || *number > std::numeric_limits<std::uint32_t>::max()) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint32_t>(*number);
+}
+
+std::string text_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  return text == nullptr ? std::string{} : std::string(text->begin(), text->end());
+}
+
+std::optional<ProcessId> id_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  if (text == nullptr || text->size() != 16) return std::nullopt;
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), id, 16);
+  if (error != std::errc{} || end != text->data() + text->size() || id == 0) return std::nullopt;
+  return ProcessId{id};
+}
+
+std::optional<milliseconds> lease_of(const json::value* value) {
+  const auto number = integer_of(value);
+  if (!number || *number <= 0) return std::nullopt;
+  return std::min(milliseconds{*number}, kLeaseMax);
+}
+
+std::optional<LogParts> parts_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  if (text == nullptr) return std::nullopt;
+  return LogParts::parse(std::string_view(text->data(), text->size()));
+}
+
+std::optional<RecordType> type_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  if (text == nullptr) return std::nullopt;
+  if (*text == "claim") return RecordType::claim;
+  if (*text == "renewal") return RecordType::renewal;
+  if (*text == "release") return RecordType::release;
+  return std::nullopt;
+}
+
+bool names_one_too_often(const std::vector<EpochParts>& epochs) {
+  if (epochs.size() <= kEpochsOfPartitionMax) return false;
+  std::vector<std::uint8_t> times(kPartitionCountMax, 0);
+  bool too_often = false;
+  for (const EpochParts& epoch : epochs) {
+    epoch.parts.for_each_number([&](std::uint32_t number) {
+      if (++times[number] > kEpochsOfPartitionMax) too_often = true;
+    });
+  }
+  return too_often;
+}
+
+// The inc of each claim offset that has another than the record's.
+bool read_incs(const json::value* value, std::string_view key, EpochParts& epoch) {
+  if (value == nullptr) return true;
+  const json::object* incs = value->if_object();
+  if (incs == nullptr) return false;
+  const json::value* named = incs->if_contains(key);
+  if (named == nullptr) return true;
+  epoch.inc = inc_of(named);
+  return epoch.inc.has_value();
+}
+
+std::optional<std::vector<EpochParts>> epochs_of(const json::value* value,
+                                                 const json::value* incs) {
+  const json::object* object = value == nullptr ? nullptr : value->if_object();
+  if (object == nullptr || object->size() > kEpochsMax) return std::nullopt;
+  std::vector<EpochParts> epochs;
+  epochs.reserve(object->size());
+  std::size_t named = 0;
+  for (const auto& member : *object) {
+    const std::string_view key(member.key().data(), member.key().size());
+    EpochParts epoch;
+    const auto [end, error] =
+        std::from_chars(key.data(), key.data() + key.size(), epoch.claim_offset);
+    const bool padded = key.starts_with('-') || (key.size() > 1 && key.starts_with('0'));
+    if (error != std::errc{} || end != key.data() + key.size() || padded) return std::nullopt;
+    auto parts = parts_of(&member.value());
+    if (!parts || !read_incs(incs, key, epoch)) return std::nullopt;
+    named += parts->size();
+    if (named > kPartitionCountMax) return std::nullopt;
+    epoch.parts = std::move(*parts);
+    epochs.push_back(std::move(epoch));
+  }
+  if (names_one_too_often(epochs)) return std::nullopt;
+  return epochs;
+}
+
+std::optional<Settings> settings_of(const json::object& object) {
+  const auto slots = small_of(object.if_contains("slots"));
+  const auto partitions = small_of(object.if_contains("partitions"));
+  const auto logs = small_of(object.if_contains("logs"));
+  Settings settings;
+  settings.group = text_of(object.if_contains("group"));
+  settings.hash = text_of(object.if_contains("hash"));
+  settings.mode = text_of(object.if_contains("mode"));
+  if (const json::value* named = object.if_contains("variation")) {
+    settings.variation = text_of(named);
+  }
+  if (!slots || !partitions || !logs || settings.group.empty() || settings.hash.empty() ||
+      settings.mode.empty()) {
+    return std::nullopt;
+  }
+  settings.slots = *slots;
+  settings.partitions = *partitions;
+  settings.logs = *logs;
+  return settings;
+}
+
+ProcessInfo process_of(const json::object& object) {
+  ProcessInfo process;
+  process.name = text_of(object.if_contains("by"));
+  process.endpoint = text_of(object.if_contains("at"));
+  const json::value* tags = object.if_contains("tags");
+  if (tags != nullptr && tags->is_object()) {
+    for (const auto& tag : tags->get_object()) {
+      process.tags.emplace_back(std::string(tag.key().data(), tag.key().size()),
+                                text_of(&tag.value()));
+    }
+  }
+  return process;
+}
+
+Decoded record_of(const json::object& object) {
+  const auto type = type_of(object.if_contains("t"));
+  if (!type) return Ignored::unknown_type;
+  const auto lane = small_of(object.if_contains("lane"));
+  if (!lane) return Ignored::no_lane;
+  Record record;
+  record.type = *type;
+  record.lane = Lane{*lane};
+  const auto id = id_of(object.if_contains("id"));
+  const auto inc = inc_of(object.if_contains("inc"));
+  record.version = integer_of(object.if_contains("v")).value_or(0);
+  const json::value* parts = object.if_contains("lparts");
+  if (*type == RecordType::claim) {
+    // A claim counts whatever else is wrong with it: somebody may be about to lead on it.
+    record.parts = parts_of(parts);
+  } else {
+    auto epochs = epochs_of(parts, object.if_contains("incs"));
+    // What version 1 holds is not read, but that somebody of it lives, and with which settings.
+    const bool former = record.version == 1 && parts == nullptr;
+    if (!id || !inc || (!epochs && !former)) return Ignored::malformed;
+    if (epochs) record.epochs = std::move(*epochs);
+  }
+  record.id = id.value_or(kNobody);
+  record.inc = inc.value_or(0);
+  record.max_inc = inc_of(object.if_contains("max_inc")).value_or(0);
+  const auto seq = integer_of(object.if_contains("seq")).value_or(0);
+  record.seq = static_cast<std::uint64_t>(std::max<std::int64_t>(seq, 0));
+  record.lease = lease_of(object.if_contains("lease_ms"));
+  record.max_lease = lease_of(object.if_contains("max_ms"));
+  if (const auto read = inc_of(object.if_contains("read_ms"))) {
+    record.read_until = BrokerTime{milliseconds{*read}};
+  }
+  record.since = integer_of(object.if_contains("since"));
+  record.process = process_of(object);
+  record.settings = settings_of(object);
+  if (*type == RecordType::renewal && record.version != 1) {
+    record.leading = parts_of(object.if_contains("leading")).value_or(LogParts{});
+    record.draining = parts_of(object.if_contains("draining")).value_or(LogParts{});
+  }
+  return record;
+}
+
+const char* name_of(RecordType type) {
+  switch (type) {
+    case RecordType::claim:
+      return "claim";
+    case RecordType::renewal:
+      return "renewal";
+    case RecordType::release:
+      return "release";
+  }
+  return "";
+}
+
+// Writes members straight into the text: a tree of values would cost ten times as much.
+class ObjectWriter {
+ public:
+  ObjectWriter() { text_.reserve(kUsualBytes); }
+
+  template <class Integer>
+  void number(std::string_view key, Integer value) {
+    name(key);
+    std::array<char, 24> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    text_.append(digits.data(), end);
+  }
+  void text(std::string_view key, std::string_view value) {
+    name(key);
+    quote(value);
+  }
+  void begin(std::string_view key) {
+    name(key);
+    text_ += '{';
+    first_ = true;
+  }
+  void end() {
+    text_ += '}';
+    first_ = false;
+  }
+  [[nodiscard]] std::string take() {
+    text_ += '}';
+    return std::move(text_);
+  }
+
+ private:
+  static constexpr std::size_t kUsualBytes = 512;
+
+  void name(std::string_view key) {
+    if (!first_) text_ += ',';
+    first_ = false;
+    quote(key);
+    text_ += ':';
+  }
+  // Bytes that are not UTF-8 stand as they are: names come from command lines.
+  void quote(std::string_view value) {
+    text_ += '"';
+    for (const char c : value) {
+      if (c == '"' || c == '\\') {
+        text_ += '\\';
+        text_ += c;
+      } else if (static_cast<unsigned char>(c) < 0x20) {
+        static constexpr std::string_view kHex = "0123456789abcdef";
+        text_ += "\\u00";
+        text_ += kHex[static_cast<unsigned char>(c) >> 4];
+        text_ += kHex[static_cast<unsigned char>(c) & 15];
+      } else {
+        text_ += c;
+      }
+    }
+    text_ += '"';
+  }
+
+  std::string text_ = "{";
+  bool first_ = true;
+};
+
+void write_epochs(ObjectWriter& out, const std::vector<EpochParts>& epochs) {
+  out.begin("lparts");
+  for (const EpochParts& epoch : epochs) {
+    out.text(std::to_string(epoch.claim_offset), epoch.parts.to_string());
+  }
+  out.end();
+  const auto differs = [](const EpochParts& epoch) { return epoch.inc.has_value(); };
+  if (!std::any_of(epochs.begin(), epochs.end(), differs)) return;
+  out.begin("incs");
+  for (const EpochParts& epoch : epochs) {
+    if (epoch.inc) out.number(std::to_string(epoch.claim_offset), *epoch.inc);
+  }
+  out.end();
+}
+
+}  // namespace
+
+std::int64_t inc_limit(BrokerTime stamped) noexcept {
+  const std::int64_t stamp = stamped.time_since_epoch().count();
+  return std::clamp<std::int64_t>(stamp, 0, kIncMax - kIncAhead) + kIncAhead;
+}
+
+std::int64_t greatest_named_inc(const Record& record) noexcept {
+  std::int64_t greatest = record.inc;
+  for (const EpochParts& named : record.epochs) {
+    greatest = std::max(greatest, named.inc.value_or(record.inc));
+  }
+  return greatest;
+}
+
+bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept {
+  return record.type == RecordType::claim || greatest_named_inc(record) <= inc_limit(stamped);
+}
+
+std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept {
+  std::int64_t greatest = 0;
+  for (const std::int64_t inc : {greatest_named_inc(record), record.max_inc}) {
+    if (inc <= inc_limit(stamped)) greatest = std::max(greatest, inc);
+  }
+  return greatest;
+}
+
+Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset) noexcept {
+  const std::int64_t said = record.inc <= inc_limit(stamped) ? record.inc : 0;
+  const std::int64_t stamp = stamped.time_since_epoch().count();
+  // A writer may stamp what it likes. Beyond this no claim that repeats it would be believed.
+  return {std::max(said, std::clamp<std::int64_t>(stamp, 0, kIncAhead)), offset};
+}
+
+BrokerTime history_horizon(const Record* last, BrokerTime end, milliseconds own) noexcept {
+  constexpr BrokerTime kLatest{milliseconds{kIncMax}};
+  end = std::clamp(end, BrokerTime{}, kLatest);
+  const BrokerTime longest = end - kLeaseMax;
+  if (last == nullptr || !last->max_lease || !last->read_until) return longest;
+  const milliseconds bound =
+      std::max({own, *last->max_lease, last->lease.value_or(milliseconds{0})});
+  return std::max(std::clamp(*last->read_until, BrokerTime{}, end) - bound, longest);
+}
+
+std::int64_t inc_of_other_lane(const Record& record, BrokerTime stamped,
+                               std::int64_t offset) noexcept {
+  if (!names_possible_epochs(record, stamped)) return 0;
+  // Who knows an inc says so in max_inc, too: this is a stranger's line, and its number anything.
+  if (greatest_named_inc(record) > record.max_inc) return 0;
+  const std::int64_t said = greatest_inc_in(record, stamped);
+  if (record.type != RecordType::claim) return said;
+  return std::max(said, claim_epoch(record, stamped, offset).inc);
+}
+
+Decoded decode_record(std::string_view value) {
+  json::parse_options options;
+  options.max_depth = kNestingMax;
+  options.allow_invalid_utf8 = true;  // names come from command lines and may be any bytes
+  boost::system::error_code error;
+  // One record is read at a time and by every process: most fit here, without an allocation.
+  std::array<unsigned char, 8192> memory;
+  json::monotonic_resource arena(memory.data(), memory.size());
+  const json::value parsed =
+      json::parse(json::string_view(value.data(), value.size()), error, &arena, options);
+  const json::object* object = error ? nullptr : parsed.if_object();
+  if (object == nullptr) return Ignored::not_json;
+  return record_of(*object);
+}
+
+std::string encode_record(const Record& record) {
+  ObjectWriter out;
+  out.number("v", record.version);
+  out.text("t", name_of(record.type));
+  out.number("lane", record.lane.value());
+  out.text("id", to_string(record.id));
+  out.number("seq", record.seq);
+  out.number("inc", record.inc);
+  if (record.max_inc != 0) out.number("max_inc", record.max_inc);
+  if (record.type == RecordType::claim) {
+    if (record.parts) out.text("lparts", record.parts->to_string());
+  } else {
+    write_epochs(out, record.epochs);
+  }
+  if (record.type == RecordType::renewal) {
+    out.text("leading", record.leading.to_string());
+    out.text("draining", record.draining.to_string());
+  }
+  if (record.lease) out.number("lease_ms", record.lease->count());
+  if (record.max_lease) out.number("max_ms", record.max_lease->count());
+  if (record.read_until) out.number("read_ms", record.read_until->time_since_epoch().count());
+  if (record.since) out.number("since", *record.since);
+  out.text("by", record.process.name);
+  out.text("at", record.process.endpoint);
+  if (record.settings) {
+    out.text("group", record.settings->group);
+    out.number("slots", record.settings->slots);
+    out.number("partitions", record.settings->partitions);
+    out.number("logs", record.settings->logs);
+    out.text("hash", record.settings->hash);
+    out.text("mode", record.settings->mode);
+    if (record.settings->variation != Settings{}.variation) {
+      out.text("variation", record.settings->variation);
+    }
+  }
+  out.begin("tags");
+  for (const auto& [key, text] : record.process.tags) out.text(key, text);
+  out.end();
+  return out.take();
+}
+
+}  // namespace neliroute

@@ -1,0 +1,139 @@
+// The three records of the protocol, as they stand in a log, and their JSON form.
+//
+// A claim says "I want these partitions", a renewal "I still hold these epochs", a release "I am
+// done with these". One record may name many partitions and means the same as one record for each
+// of them at the same offset. Unknown fields are ignored. `v, t, lane, id, inc, lparts, incs, seq,
+// lease_ms, max_ms` keep their meaning in every later version. Version 1 had `parts`, whole
+// partition numbers, instead of `lparts`; its readers take a claim of this version for one of
+// every partition, as we do with theirs.
+//
+// Threads: values and pure functions, any.   Units: milliseconds on the wire.
+// Errors: decode() never fails hard: what it cannot use is named by `Ignored`.
+#pragma once
+
+#include <cstdint>
+#include <neliroute/ids.h>
+#include <neliroute/process.h>
+#include <neliroute/settings.h>
+#include <neliroute/time.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "neli_core/record/log_parts.h"
+
+namespace neliroute {
+
+/// A record that we write is never longer; longer lists are split over several records.
+inline constexpr std::size_t kRecordBytesMax = 64 * 1024;
+
+inline constexpr std::int64_t kRecordVersion = 2;
+
+enum class RecordType { claim, renewal, release };
+
+/// The partitions of one claim record, in a renewal or a release.
+struct EpochParts {
+  std::int64_t claim_offset = -1;
+  LogParts parts;
+  /// The inc of its epoch; no value: the record's.
+  std::optional<std::int64_t> inc = std::nullopt;
+  friend bool operator==(const EpochParts&, const EpochParts&) = default;
+};
+
+struct Record {
+  RecordType type = RecordType::claim;
+  std::int64_t version = kRecordVersion;
+  Lane lane;
+  ProcessId id = kNobody;
+  std::uint64_t seq = 0;
+  /// Incarnation; of a claim the least that its epoch's may be, see claim_epoch().
+  std::int64_t inc = 0;
+  /// The greatest inc that the writer knows in this log. What a lone owner knew, others repeat, so
+  /// it outlives that owner: a newcomer reads only a little way back.
+  std::int64_t max_inc = 0;
+  /// Claims: the partitions claimed. No value: unreadable, so every partition of the log.
+  std::optional<LogParts> parts;
+  /// Renewals and releases: which epochs. None: it holds nothing, and only says that it lives.
+  std::vector<EpochParts> epochs;
+  /// Renewals: the states of the partitions named; the rest are looking.
+  LogParts leading;
+  LogParts draining;
+  /// No value: unreadable, so the reader takes the greatest lease it knows of.
+  std::optional<milliseconds> lease;
+  std::optional<milliseconds> max_lease;
+  /// Broker time of the last record that its writer had read of this log: of leases that stand
+  /// behind that one `max_lease` knows nothing. No value: it had read none, or does not say.
+  std::optional<BrokerTime> read_until;
+  /// Broker time of the writer's first own record read back; compared to find who came first.
+  std::optional<std::int64_t> since;
+  ProcessInfo process;
+  /// No value: the record does not carry all of them (another version).
+  std::optional<Settings> settings;
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+/// Why a record on the topic means nothing to us. Counted, never an error.
+enum class Ignored {
+  not_json,      ///< not a JSON object
+  unknown_type,  ///< an object, but `t` is none of ours
+  no_lane,       ///< no lane can be read, so it is not this lane's
+  malformed,     ///< a renewal or release whose id, epochs or partitions cannot be read
+};
+
+/// The epoch that a renewal or release names there.
+[[nodiscard]] inline Epoch epoch_of(const Record& record, const EpochParts& named) noexcept {
+  return {named.inc.value_or(record.inc), named.claim_offset};
+}
+
+using Decoded = std::variant<Record, Ignored>;
+
+/// What every reader of JSON can represent.
+inline constexpr std::int64_t kIncMax = (std::int64_t{1} << 53) - 1;
+/// 139 years of milliseconds.
+inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
+/// The greatest inc that a record of this broker time may name. Broker times are where incs come
+/// from, and they grow by one now and then: one that is a lifetime ahead is a mistake, and
+/// believing it would leave no room above it.
+[[nodiscard]] std::int64_t inc_limit(BrokerTime stamped) noexcept;
+/// The greatest inc of those that it names, and its own.
+[[nodiscard]] std::int64_t greatest_named_inc(const Record& record) noexcept;
+/// Whether the epochs that it names can be: a claim's is made where it stands, see claim_epoch().
+[[nodiscard]] bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept;
+/// The greatest inc that it knows of and that can be; 0: none.
+[[nodiscard]] std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept;
+/// What another lane's record says of the greatest inc; 0: nothing that is believed. Incs are one
+/// lane's affair, but each lane repeats what the others knew: where everybody of a lane has gone,
+/// what they wrote soon lies below what a newcomer reads.
+[[nodiscard]] std::int64_t inc_of_other_lane(const Record& record, BrokerTime stamped,
+                                             std::int64_t offset) noexcept;
+/// The epoch that a claim makes: a pure function of the record and where it stands. Its inc is the
+/// later of the written one and the record's own broker time, so that it outranks what was led
+/// before by whoever is gone, and of whom the claimant read nothing.
+[[nodiscard]] Epoch claim_epoch(const Record& record, BrokerTime stamped,
+                                std::int64_t offset) noexcept;
+/// Nothing that was written before this may still be led by, but for the error of brokers' clocks
+/// (rule 6). `last`: the newest record that says a lease, in a log that ends at `end`; `own`: of
+/// who asks. Null: none says one.
+[[nodiscard]] BrokerTime history_horizon(const Record* last, BrokerTime end,
+                                         milliseconds own) noexcept;
+/// One that outranks `inc`, where there is one: at the limit, the offset decides alone.
+[[nodiscard]] constexpr std::int64_t next_inc(std::int64_t inc) noexcept {
+  return inc < kIncMax ? inc + 1 : kIncMax;
+}
+
+/// A stamp as a record may carry it; a writer may stamp what it likes.
+[[nodiscard]] constexpr std::optional<BrokerTime> readable(BrokerTime stamped) noexcept {
+  const std::int64_t stamp = stamped.time_since_epoch().count();
+  return stamp >= 0 && stamp <= kIncMax ? std::optional(stamped) : std::nullopt;
+}
+
+/// Reads one record value. Bounded in time and memory by the value's length.
+[[nodiscard]] Decoded decode_record(std::string_view value);
+
+/// Writes one; decode_record(encode_record(r)) == r for every record of this version.
+[[nodiscard]] std::string encode_record(const Record& record);
+
+}  // namespace neliroute
