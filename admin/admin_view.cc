@@ -193,7 +193,7 @@ void AdminView::put_row(std::string& out, Partition partition, LocalTime now) co
   number(index_of(route.next));
   number(route.draining ? 1 : 0);
   if (route.owner) {
-    number(route.epoch.inc);
+    number(route.epoch.incarnation);
     number(route.epoch.offset);
   } else {
     out += "null,null,";

@@ -38,7 +38,7 @@ void LogAudit::on(const Received& event) {
   } else if (record->lane != options_.lane) {
     ++totals_.other_lanes;
   } else if (!names_possible_epochs(*record, event.stamped)) {
-    ++totals_.ignored;  // nobody believes its inc
+    ++totals_.ignored;  // nobody believes its incarnation
   } else {
     ++totals_.records;
     on_record(event, *record);

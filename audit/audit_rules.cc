@@ -81,8 +81,8 @@ void LogAudit::judge_gap(PartitionAudit& audit, Partition partition,
   const BrokerTime from = audit.covered_until.value_or(horizon());
   const BrokerTime to = until ? until->stamped : last_stamp_;
   // Who has not led yet may still be getting there; a lease is more than that takes.
-  const milliseconds patience = audit.led ? milliseconds{0} : lease_bound_;
-  if (!vacated && (!timed_ || to <= from + margin() + patience)) return;
+  const milliseconds allowance = audit.led ? milliseconds{0} : lease_bound_;
+  if (!vacated && (!timed_ || to <= from + margin() + allowance)) return;
   const bool watched = vacated ? alive_.offset > audit.vacated_at
                                : timed_ && alive_.stamped > from + margin();
   if (!until && !watched) return;  // all have left, as the log tells

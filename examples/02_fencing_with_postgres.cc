@@ -48,7 +48,7 @@ class Store {
   /// Reads a balance as its new owner: from now on the row refuses every earlier one.
   std::optional<std::int64_t> take(const std::string& key, const neliroute::Epoch& epoch) {
     pqxx::nontransaction statement(connection_);
-    const auto rows = statement.exec_prepared("take", key, epoch.inc, epoch.offset);
+    const auto rows = statement.exec_prepared("take", key, epoch.incarnation, epoch.offset);
     if (rows.empty()) return std::nullopt;
     return rows[0][0].as<std::int64_t>();
   }
@@ -56,7 +56,7 @@ class Store {
   /// False: a newer owner has been here, nothing was written.
   bool write(const std::string& key, const neliroute::Epoch& epoch, std::int64_t balance) {
     pqxx::nontransaction statement(connection_);
-    return statement.exec_prepared("write", key, epoch.inc, epoch.offset, balance)
+    return statement.exec_prepared("write", key, epoch.incarnation, epoch.offset, balance)
                .affected_rows() == 1;
   }
 

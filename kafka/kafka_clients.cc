@@ -31,7 +31,7 @@ KafkaLedger::Clients::Clients(boost::asio::any_io_executor strand,
       timer_(strand_),
       wakeup_(std::make_shared<QueueWakeup>(strand_)),
       log_filter_(parameters_.kafka),
-      broker_names_(parameters_.kafka.brokers) {}
+      rebootstrap_(parameters_.kafka.brokers) {}
 
 KafkaLedger::Clients::~Clients() { release(); }
 
@@ -232,9 +232,9 @@ void KafkaLedger::Clients::on_timer() {
 }
 
 void KafkaLedger::Clients::tell_broker_names_if_due(LocalTime now) {
-  broker_names_.tell_if_due(ClientKind::tail, tail_->handle(), now);
-  if (writer_) broker_names_.tell_if_due(ClientKind::producer, writer_->handle(), now);
-  if (group_) broker_names_.tell_if_due(ClientKind::group, group_->handle(), now);
+  rebootstrap_.rebootstrap_if_due(ClientKind::tail, tail_->handle(), now);
+  if (writer_) rebootstrap_.rebootstrap_if_due(ClientKind::producer, writer_->handle(), now);
+  if (group_) rebootstrap_.rebootstrap_if_due(ClientKind::group, group_->handle(), now);
 }
 
 // A log that waits is one whose topic may be gone: nothing is read before it is seen to fit.
@@ -305,7 +305,7 @@ void KafkaLedger::Clients::on_other(ClientKind kind, const rd_kafka_event_t* con
   }
   // A broker that is away is told by the log; each client would say it again here.
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
-    broker_names_.note_all_down(kind, boot_now(), last_heard());
+    rebootstrap_.note_all_down(kind, boot_now(), last_heard());
     on_trouble(troubles_, error, "no broker can be reached; still trying");
   } else if (!is_unreachable(error)) {
     on_trouble(troubles_, error, rd_kafka_event_error_string(event));

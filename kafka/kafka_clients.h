@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "kafka/client/broker_names.h"
+#include "kafka/client/rebootstrap.h"
 #include "kafka/client/client_config.h"
 #include "kafka/client/queue_wakeup.h"
 #include "kafka/group/group_member.h"
@@ -83,7 +83,7 @@ class KafkaLedger::Clients : public std::enable_shared_from_this<KafkaLedger::Cl
   EventSink events_;
   NoticeSink notices_;
   LogFilter log_filter_;
-  BrokerNames broker_names_;
+  Rebootstrap rebootstrap_;
   std::unique_ptr<RecordWriter> writer_;
   std::unique_ptr<Tail> tail_;
   std::unique_ptr<TopicCheck> topic_check_;

@@ -88,7 +88,7 @@ void RecordWriter::note(Log log, rd_kafka_resp_err_t error) {
     return;
   }
   if (is_own_doing(error)) return;
-  const Patience first{std::max<milliseconds>(Patience::kFirst, 3 * settings_.timing.lease)};
+  const Backoff first{std::max<milliseconds>(Backoff::kFirst, 3 * settings_.timing.lease)};
   Failing& failing = failing_.try_emplace(log, Failing{kNever, kLongAgo, first}).first->second;
   failing.last = boot_now();
   if (failing.since == kNever) failing.since = failing.last;
@@ -198,8 +198,8 @@ std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, const HeardOf& 
     // Its broker is away: once it is back the client has its time again. Else an idle log is asked
     // within T.
     if (later(heard(log), 2 * settings_.timing.lease) < now) failing.since = now;
-    if (!failing.patience.is_over(now - failing.since)) continue;
-    failing.patience.grow();
+    if (!failing.backoff.is_over(now - failing.since)) continue;
+    failing.backoff.grow();
     stuck = log;
   }
   if (!stuck) return std::nullopt;

@@ -17,7 +17,7 @@
 #include "kafka/client/client_log.h"
 #include "kafka/client/queue_wakeup.h"
 #include "kafka/client/rdkafka_ptr.h"
-#include "kafka/patience.h"
+#include "kafka/client/backoff.h"
 #include "neli_core/ready.h"
 
 namespace neliroute {
@@ -78,7 +78,7 @@ class RecordWriter {
   struct Failing {
     LocalTime since = kNever;  ///< by this client
     LocalTime last = kLongAgo;
-    Patience patience;
+    Backoff backoff;
   };
 
   ClientSettings settings_;
@@ -98,7 +98,7 @@ class RecordWriter {
   bool has_stored_ = false;  ///< by this client
   /// Where there is no client: since the last try to make one.
   LocalTime opening_since_ = kNever;
-  Patience open_patience_{kOpenAgain};
+  Backoff open_patience_{kOpenAgain};
   bool open_failure_told_ = false;
 };
 

@@ -34,17 +34,17 @@ void MetricFamilies::gauge(const char* name, const char* help) {
   begin(name, MetricType::Gauge, help);
 }
 
-void MetricFamilies::histogram(const char* name, const char* help, const Timings& timings) {
+void MetricFamilies::histogram(const char* name, const char* help, const Histogram& timings) {
   begin(name, MetricType::Histogram, help);
-  const Timings::Reading reading = timings.read();
+  const Histogram::Reading reading = timings.read();
   ClientMetric metric;
   metric.label = common_;
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < reading.counts.size(); ++i) {
     sum += reading.counts[i];
-    const bool last = i == Timings::kBounds.size();
+    const bool last = i == Histogram::kBounds.size();
     metric.histogram.bucket.push_back(
-        {sum, last ? std::numeric_limits<double>::infinity() : Timings::kBounds[i]});
+        {sum, last ? std::numeric_limits<double>::infinity() : Histogram::kBounds[i]});
   }
   metric.histogram.sample_count = sum;
   metric.histogram.sample_sum = seconds_of(reading.sum);

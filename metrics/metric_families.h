@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "router/timings.h"
+#include "router/histogram.h"
 
 namespace neliroute {
 
@@ -28,7 +28,7 @@ class MetricFamilies {
 
   void counter(const char* name, const char* help);
   void gauge(const char* name, const char* help);
-  void histogram(const char* name, const char* help, const Timings& timings);
+  void histogram(const char* name, const char* help, const Histogram& timings);
   void add(double value, MetricLabels labels = {});
   /// Of a process that may be another one: its label, label_text() of its name, is for the own.
   void add_of(const std::string& process, double value);

@@ -22,7 +22,7 @@
 namespace neliroute {
 
 /// Records that were read and count for nothing, by the rules of either variation.
-struct TurnedDown {
+struct RejectedRecords {
   std::uint64_t stale = 0;             ///< of an epoch, or a time, that is over
   std::uint64_t refused_releases = 0;  ///< not by their owner
   std::uint64_t ahead = 0;             ///< stamped in the future
@@ -49,7 +49,7 @@ class Core {
   [[nodiscard]] virtual std::optional<Epoch> epoch(Partition partition) const noexcept = 0;
   [[nodiscard]] virtual std::uint16_t generation(Partition partition) const noexcept = 0;
   [[nodiscard]] virtual bool closed() const noexcept = 0;
-  [[nodiscard]] virtual TurnedDown turned_down() const noexcept = 0;
+  [[nodiscard]] virtual RejectedRecords rejected() const noexcept = 0;
 
   [[nodiscard]] bool leads(Partition partition, LocalTime now) const noexcept {
     return leases()->leads(partition, now);

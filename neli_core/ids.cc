@@ -12,7 +12,7 @@ std::string to_string(ProcessId id) {
 }
 
 std::string to_string(const Epoch& epoch) {
-  return std::to_string(epoch.inc) + ":" + std::to_string(epoch.offset);
+  return std::to_string(epoch.incarnation) + ":" + std::to_string(epoch.offset);
 }
 
 }  // namespace neliroute

@@ -6,7 +6,7 @@
 // believes `lease_ms` alone: or else one long lease, once, would be handed on for ever. That long
 // is told by the stamps in the log, so who lags behind, or was stopped, forgets nothing too early.
 //
-// Threads: one (inside Induction or ClaimsBeside).   Units: milliseconds, BrokerTime.
+// Threads: one (inside ClaimProtocol or HintClaims).   Units: milliseconds, BrokerTime.
 // Errors: none. It only ever errs upwards.
 #pragma once
 

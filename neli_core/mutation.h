@@ -28,8 +28,8 @@ enum class Mutation : std::uint8_t {
   early_release,           ///< the release is written before leading stops
   gap_rule,                ///< rule 11: a gap ends no epoch
   reread,                  ///< rule 11: after a silence the last record is not read again
-  inc_plus_one,            ///< an epoch that is not greater than a known one is taken
-  inc_impure,              ///< a first claim's inc is what its reader knows
+  incarnation_plus_one,            ///< an epoch that is not greater than a known one is taken
+  incarnation_impure,              ///< a first claim's incarnation is what its reader knows
   not_boottime,            ///< a clock that stands still while the process is stopped
   one_now,                 ///< the time of a record's reading was taken before it was received
   release_in_barrier,      ///< rule 4: the release does not wait for the barrier

@@ -17,7 +17,8 @@ std::string_view to_string(Variation variation) noexcept {
   return variation == Variation::broadcast ? "broadcast" : "claimed";
 }
 
-Record CoreOptions::header(RecordType type, milliseconds lease_bound, std::int64_t greatest_inc,
+Record CoreOptions::header(RecordType type, milliseconds lease_bound,
+                           std::int64_t greatest_incarnation,
                            std::optional<std::int64_t> since) const {
   Record record;
   record.type = type;
@@ -25,7 +26,7 @@ Record CoreOptions::header(RecordType type, milliseconds lease_bound, std::int64
   record.id = id;
   record.lease = lease;
   record.max_lease = lease_bound;
-  record.max_inc = greatest_inc;
+  record.max_incarnation = greatest_incarnation;
   record.since = since;
   record.process = process;
   record.settings = settings;

@@ -42,9 +42,10 @@ struct CoreOptions {
   /// The bounds that the state machine itself rests on. Those between lease and session are
   /// timing.h's, as only who asked the broker knows the session.
   [[nodiscard]] Result<void> validate() const;
-  /// What every record of this process carries. `lease_bound`: T*; `greatest_inc`: of its log.
+  /// What every record of this process carries. `lease_bound`: T*; `greatest_incarnation`: of its
+  /// log.
   [[nodiscard]] Record header(RecordType type, milliseconds lease_bound,
-                              std::int64_t greatest_inc,
+                              std::int64_t greatest_incarnation,
                               std::optional<std::int64_t> since) const;
 };
 

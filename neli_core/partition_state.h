@@ -71,7 +71,7 @@ struct PartitionState {
   bool vacant = false;
   bool claim_listed = false;  ///< in LogState::claims_due
   LocalTime last_claim_written = kLongAgo;
-  std::int64_t unbelieved_inc = -1;  ///< the greatest that a store told and nobody believes
+  std::int64_t unbelieved_incarnation = -1;  ///< the greatest that a store told and nobody believes
   /// Bumped whenever the epoch behind the lease word changes.
   std::uint16_t generation = 0;
   EpochHistory history;

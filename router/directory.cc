@@ -83,7 +83,8 @@ void Directory::on(const GapFound& event, LocalTime) {
     hint.next_epoch = kNoEpoch;
     if (hint.owner) lose_owner(Partition{p}, kLongAgo);
     hint.unowned_since = hint.lost_at = hint.moved_at = kLongAgo;
-    // The topic may be made again, with offsets from 0 on; inc keeps its epochs above these.
+    // The topic may be made again, with offsets from 0 on; incarnation keeps its epochs above
+    // these.
     note_change(Partition{p});
   }
 }
@@ -243,10 +244,10 @@ void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
 }
 
 // A log that lost acknowledged records goes on below the epochs that were read from it: with lower
-// offsets, and, if what told of a greater inc was lost too, with a lower inc. Where it ends now
-// says nothing, it may have grown since. T* after its tail started nobody leads any more by what
-// was lost, and whoever does lead renews, which keeps the log from being silent for T*/2; so what
-// is read another T*/2 later was written after that.
+// offsets, and, if what told of a greater incarnation was lost too, with a lower incarnation. Where
+// it ends now says nothing, it may have grown since. T* after its tail started nobody leads any
+// more by what was lost, and whoever does lead renews, which keeps the log from being silent for
+// T*/2; so what is read another T*/2 later was written after that.
 void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
   if (!hint.doubtful || hint.owner) return;
   const LocalTime since = logs_[log.value()].reading_since;
@@ -255,9 +256,9 @@ void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
   hint.epoch = hint.next_epoch = kNoEpoch;
 }
 
-// A claim's inc is at least the broker's time, so one that does not outrank the epochs read before
-// says that this time stepped back, and that its writer knows nothing of them: the log has expired
-// since. They were led by nobody for as long as above.
+// A claim's incarnation is at least the broker's time, so one that does not outrank the epochs read
+// before says that this time stepped back, and that its writer knows nothing of them: the log has
+// expired since. They were led by nobody for as long as above.
 void Directory::doubt_outlived(Hint& hint, LocalTime now) const {
   if (hint.owner || hint.unowned_since == kLongAgo) return;
   if (now < later(hint.unowned_since, lease_bound() + lease_bound() / 2)) return;

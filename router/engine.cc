@@ -112,7 +112,7 @@ void Engine::step(const Event& event, LocalTime now) {
   if (core_) {
     core_->step(event, now);
     touch_assignment(event);
-    meter_.after(leases, core_->turned_down(), now);
+    meter_.after(leases, core_->rejected(), now);
   } else {
     watch_event(event, now);
   }
@@ -285,15 +285,15 @@ void Engine::stop_draining_if_silent(LocalTime now) {
 // before it is left; who gets no answer soon takes it that there are others.
 void Engine::close_unless_alone(milliseconds bound) {
   closing_ = true;
-  auto patience = std::make_shared<boost::asio::steady_timer>(strand_);
-  patience->expires_after(std::min(bound, kCountBound));
+  auto limit = std::make_shared<boost::asio::steady_timer>(strand_);
+  limit->expires_after(std::min(bound, kCountBound));
   // The wait owns the timer: an answer that comes when all is over must not touch the executor's.
-  patience->async_wait(
-      [weak = weak_from_this(), patience](const boost::system::error_code& error) {
+  limit->async_wait(
+      [weak = weak_from_this(), limit](const boost::system::error_code& error) {
         const auto self = weak.lock();
         if (self && !error) self->leave();
       });
-  ledger_->count_others([weak = weak_from_this(), waiting = std::weak_ptr(patience)](
+  ledger_->count_others([weak = weak_from_this(), waiting = std::weak_ptr(limit)](
                             std::optional<std::size_t> others) {
     const auto self = weak.lock();
     if (!self) return;

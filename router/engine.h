@@ -84,7 +84,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
     return lease_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] const Meter& meter() const noexcept { return meter_; }
-  /// A store refused the epoch held, as it knows one of this inc.
+  /// A store refused the epoch held, as it knows one of this incarnation.
   void refused(Partition partition, const Epoch& stored);
   /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
   void drain(milliseconds bound, std::function<void()> done);
@@ -134,7 +134,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void close_when_nobody_is_left(int in_a_row);
   void request_close(LocalTime until);
   void stop_draining_if_silent(LocalTime now);
-  [[nodiscard]] bool is_news(Partition partition, std::int64_t inc);
+  [[nodiscard]] bool is_news(Partition partition, std::int64_t incarnation);
 
   Strand strand_;
   boost::asio::steady_timer timer_;
@@ -154,9 +154,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   SettingsAgreement agreement_;
   mutable std::mutex settings_mutex_;
   Settings settings_;
-  /// The greatest inc that a store told, and when the strand was told of it.
+  /// The greatest incarnation that a store told, and when the strand was told of it.
   struct Refusal {
-    std::int64_t inc = -1;
+    std::int64_t incarnation = -1;
     LocalTime told = kLongAgo;
   };
   std::mutex refusals_mutex_;

@@ -69,19 +69,19 @@ void Engine::abandon_work(LocalTime now) {
 }
 
 // Every write to a store may say so, on many threads, while the executor is busy: it hears of a
-// greater inc at once, and of any after an interval: it may not have led when it heard, or not have
-// believed what another store said.
-bool Engine::is_news(Partition partition, std::int64_t inc) {
+// greater incarnation at once, and of any after an interval: it may not have led when it heard, or
+// not have believed what another store said.
+bool Engine::is_news(Partition partition, std::int64_t incarnation) {
   const LocalTime now = clock_();
   const std::lock_guard lock(refusals_mutex_);
   Refusal& last = refusals_[partition];
-  if (inc <= last.inc && now < later(last.told, interval_)) return false;
-  last = {inc, now};
+  if (incarnation <= last.incarnation && now < later(last.told, interval_)) return false;
+  last = {incarnation, now};
   return true;
 }
 
 void Engine::refused(Partition partition, const Epoch& stored) {
-  if (closed_ || !is_news(partition, stored.inc)) return;
+  if (closed_ || !is_news(partition, stored.incarnation)) return;
   boost::asio::post(strand_, [self = shared_from_this(), partition, stored] {
     if (self->closed_ || !self->core_) return;
     self->on_event(EpochRefused{partition, stored}, self->clock_());

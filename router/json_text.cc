@@ -42,7 +42,7 @@ std::string base64(std::string_view bytes) {
 }
 
 boost::json::object json_of(const Epoch& epoch) {
-  return {{"inc", epoch.inc}, {"offset", epoch.offset}};
+  return {{"inc", epoch.incarnation}, {"offset", epoch.offset}};
 }
 
 void put_text(boost::json::object& row, std::string_view name, std::string_view text) {

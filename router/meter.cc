@@ -107,12 +107,12 @@ void Meter::hear_own(Log log, const Record& record, const LeaseVector& leases, L
   record.draining.for_each(place, look);
 }
 
-void Meter::after(const LeaseVector& leases, const TurnedDown& turned_down, LocalTime now) {
-  set(Count::ignored_stale, turned_down.stale);
-  set(Count::ignored_refused_release, turned_down.refused_releases);
-  set(Count::ignored_ahead, turned_down.ahead);
-  set(Count::ignored_not_stamped, turned_down.not_stamped);
-  set(Count::ignored_unassigned, turned_down.unassigned);
+void Meter::after(const LeaseVector& leases, const RejectedRecords& rejected, LocalTime now) {
+  set(Count::ignored_stale, rejected.stale);
+  set(Count::ignored_refused_release, rejected.refused_releases);
+  set(Count::ignored_ahead, rejected.ahead);
+  set(Count::ignored_not_stamped, rejected.not_stamped);
+  set(Count::ignored_unassigned, rejected.unassigned);
   if (!renewed_) return;
   const auto [partition, until] = *renewed_;
   if (leases.get(partition).until > until) lease_margins_.note(until - now);

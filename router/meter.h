@@ -17,7 +17,7 @@
 #include "neli_core/event.h"
 #include "neli_core/lease_vector.h"
 #include "neli_core/ready.h"
-#include "router/timings.h"
+#include "router/histogram.h"
 
 namespace neliroute {
 
@@ -59,7 +59,7 @@ class Meter {
 
   /// Before and after the state machine took the event.
   void before(const Event& event, const LeaseVector& leases, LocalTime now);
-  void after(const LeaseVector& leases, const TurnedDown& turned_down, LocalTime now);
+  void after(const LeaseVector& leases, const RejectedRecords& rejected, LocalTime now);
   /// What is to be done now.
   void note(const Ready& ready, LocalTime now);
   /// A watcher's tail is restarted.
@@ -78,12 +78,12 @@ class Meter {
     return last_rebalance_.load(std::memory_order_relaxed);
   }
   /// From handing a record over to reading it back.
-  [[nodiscard]] const Timings& claim_round_trips() const noexcept { return claim_round_trips_; }
-  [[nodiscard]] const Timings& renewal_round_trips() const noexcept {
+  [[nodiscard]] const Histogram& claim_round_trips() const noexcept { return claim_round_trips_; }
+  [[nodiscard]] const Histogram& renewal_round_trips() const noexcept {
     return renewal_round_trips_;
   }
   /// From hearing what was assigned to leading the last of it.
-  [[nodiscard]] const Timings& rebalance_durations() const noexcept {
+  [[nodiscard]] const Histogram& rebalance_durations() const noexcept {
     return rebalance_durations_;
   }
   [[nodiscard]] std::uint32_t assigned_partitions() const noexcept {
@@ -94,9 +94,9 @@ class Meter {
     return !assigned_.empty() && awaited_.empty();
   }
   /// How long the lease still was when a renewal lengthened it.
-  [[nodiscard]] const Timings& lease_margins() const noexcept { return lease_margins_; }
-  [[nodiscard]] const Timings& gaps() const noexcept { return gaps_; }
-  [[nodiscard]] const Timings& overlaps() const noexcept { return overlaps_; }
+  [[nodiscard]] const Histogram& lease_margins() const noexcept { return lease_margins_; }
+  [[nodiscard]] const Histogram& gaps() const noexcept { return gaps_; }
+  [[nodiscard]] const Histogram& overlaps() const noexcept { return overlaps_; }
 
  private:
   void add(Count to, std::uint64_t more = 1) noexcept { set(to, count(to) + more); }
@@ -115,12 +115,12 @@ class Meter {
   std::uint32_t logs_;
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Count::end)> counts_{};
   std::atomic<LocalTime> last_rebalance_{kLongAgo};
-  Timings claim_round_trips_;
-  Timings renewal_round_trips_;
-  Timings rebalance_durations_;
-  Timings lease_margins_;
-  Timings gaps_;
-  Timings overlaps_;
+  Histogram claim_round_trips_;
+  Histogram renewal_round_trips_;
+  Histogram rebalance_durations_;
+  Histogram lease_margins_;
+  Histogram gaps_;
+  Histogram overlaps_;
   std::set<Partition> assigned_;
   std::atomic<std::uint32_t> assigned_count_ = 0;
   std::set<Partition> awaited_;  ///< assigned, and not led yet

@@ -40,7 +40,7 @@ std::uint64_t Observers::mark_of(Partition partition, ProcessId owner,
                                  const Epoch& epoch) noexcept {
   std::uint64_t mark = mixed(partition.value() + 0x9e3779b97f4a7c15U);
   mark = mixed(mark ^ owner.value());
-  mark = mixed(mark ^ static_cast<std::uint64_t>(epoch.inc));
+  mark = mixed(mark ^ static_cast<std::uint64_t>(epoch.incarnation));
   return mixed(mark ^ static_cast<std::uint64_t>(epoch.offset));
 }
 

@@ -14,7 +14,7 @@
 #include "kafka/kafka_ledger.h"
 #include "kafka/topic/topic_setup.h"
 #include "neli_core/broadcast/broadcast.h"
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "slots/partition.h"
 
 namespace neliroute {
@@ -83,9 +83,9 @@ Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partiti
 Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOptions core,
                                         const LedgerFacts& facts, const Timing& timing) {
   if (options.variation == Variation::claimed) {
-    auto made = Induction::make(std::move(core));
+    auto made = ClaimProtocol::make(std::move(core));
     if (!made) return made.error();
-    return std::unique_ptr<Core>(std::make_unique<Induction>(std::move(*made)));
+    return std::unique_ptr<Core>(std::make_unique<ClaimProtocol>(std::move(*made)));
   }
   BroadcastOptions broadcast;
   broadcast.core = std::move(core);

@@ -77,7 +77,7 @@ class Router {
   /// A store refused this slot's epoch, since it knows a greater one: it was restored, or served
   /// another topic. The process claims the partition again with an epoch above `stored` and leads
   /// on meanwhile; write again when acquire() or begin() names a greater epoch. Does nothing where
-  /// this process holds no epoch, or one that is no lower. An epoch whose inc is a lifetime
+  /// this process holds no epoch, or one that is no lower. An epoch whose incarnation is a lifetime
   /// ahead of the broker's clock is not believed, which the log says. Any thread.
   void refused(Slot slot, const Epoch& stored);
 

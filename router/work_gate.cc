@@ -209,12 +209,12 @@ template <bool kShared>
   count<kShared>(counters[column_of(ticket)], 1);  // B1
   light_fence();
   const auto& epoch = at.epochs[ticket >> kNumberShift & 1];
-  const std::int64_t inc = epoch.inc.load(std::memory_order_acquire);
+  const std::int64_t incarnation = epoch.incarnation.load(std::memory_order_acquire);
   const std::int64_t offset = epoch.offset.load(std::memory_order_acquire);
   if (at.ticket.load(kRead) != ticket) [[unlikely]] {  // B2
     return begin_again<kShared>(counters, partition, now, ticket);
   }
-  return {this, ticket, partition, Epoch{inc, offset}};
+  return {this, ticket, partition, Epoch{incarnation, offset}};
 }
 
 // The partition closed meanwhile, or has another epoch. Each such call costs the strand a change.
@@ -284,7 +284,7 @@ void WorkGate::open(Partition partition, const Epoch& epoch) {
   const std::uint64_t last = at.ticket.load(std::memory_order_relaxed) >> kNumberShift;
   number_ += (number_ - last) % 2 == 0 ? 1 : 2;
   auto& epochs = at.epochs[number_ & 1];
-  epochs.inc.store(epoch.inc, std::memory_order_release);
+  epochs.incarnation.store(epoch.incarnation, std::memory_order_release);
   epochs.offset.store(epoch.offset, std::memory_order_release);
   const std::uint64_t column = column_[partition.value()];
   at.ticket.store(number_ << kNumberShift | column << 1 | kOpen, kWrite);

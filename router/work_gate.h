@@ -122,7 +122,7 @@ class WorkGate : public std::enable_shared_from_this<WorkGate> {
   struct alignas(64) Entry {
     std::atomic<std::uint64_t> ticket{0};
     struct {
-      std::atomic<std::int64_t> inc{0};
+      std::atomic<std::int64_t> incarnation{0};
       std::atomic<std::int64_t> offset{-1};
     } epochs[2];
   };

@@ -124,7 +124,7 @@ class Demo {
       const std::set<std::string> seen(last.begin(), last.end());
       return all && seen.size() == names.size() && now - last_change >= kRest;
     };
-    const bool rested = lookup_->run_until(at_rest, later(began, patience()));
+    const bool rested = lookup_->run_until(at_rest, later(began, time_limit()));
     screen_.end_progress();
     if (trouble) return std::move(*trouble);
     if (interrupted) return Error{Errc::closed};
@@ -143,11 +143,11 @@ class Demo {
       }
     }
     return {Errc::timed_out, fmt::format("not every slot was owned by {} processes within {}",
-                                         names.size(), text_of(patience()))};
+                                         names.size(), text_of(time_limit()))};
   }
 
   /// The session may be as long as the user's broker likes.
-  [[nodiscard]] milliseconds patience() const { return kPatience + 3 * session(); }
+  [[nodiscard]] milliseconds time_limit() const { return kPatience + 3 * session(); }
 
   [[nodiscard]] milliseconds session() const {
     return milliseconds{

@@ -76,7 +76,7 @@ using SortKey = std::tuple<std::int64_t, std::int64_t, std::string_view>;
 
 SortKey number(std::uint64_t value) { return {static_cast<std::int64_t>(value), 0, {}}; }
 SortKey text(std::string_view value) { return {0, 0, value}; }
-SortKey epoch(const Epoch& value) { return {value.inc, value.offset, {}}; }
+SortKey epoch(const Epoch& value) { return {value.incarnation, value.offset, {}}; }
 SortKey age(microseconds value) { return {value.count(), 0, {}}; }
 /// As an age: the latest is the least, and what nobody knows the greatest.
 SortKey since(LocalTime value) { return {~value.time_since_epoch().count(), 0, {}}; }

@@ -36,7 +36,7 @@
 #include "kafka/client/kafka_statistics.h"
 #include "kafka/kafka_ledger.h"
 #include "kafka/topic/topic_setup.h"
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "router/engine.h"
 
 namespace neliroute {
@@ -160,7 +160,7 @@ class Owner {
     ledger_ = counted.get();
     EngineParts parts{strand,
                       std::move(counted),
-                      std::make_unique<Induction>(must(Induction::make(core))),
+                      std::make_unique<ClaimProtocol>(must(ClaimProtocol::make(core))),
                       directory_options(core),
                       Peer{core.id, core.process},
                       core.settings,

@@ -59,7 +59,7 @@ inline constexpr std::uint32_t kLaneMax = 1023;
 struct Epoch {
   /// Incarnation of the topic, in milliseconds of broker time: what keeps epochs rising when
   /// the topic is made again and its offsets start over.
-  std::int64_t inc = 0;
+  std::int64_t incarnation = 0;
   /// Offset of the claim record in its log.
   std::int64_t offset = -1;
 

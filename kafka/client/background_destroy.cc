@@ -46,7 +46,7 @@ void destroy_now(rd_kafka_t* handle) noexcept {
 
 }  // namespace
 
-void destroy(rd_kafka_t* handle, milliseconds patience) noexcept {
+void destroy(rd_kafka_t* handle, milliseconds within) noexcept {
   if (handle == nullptr) return;
   static const AtExit at_exit;
   under_way().add(1);
@@ -62,7 +62,7 @@ void destroy(rd_kafka_t* handle, milliseconds patience) noexcept {
     destroy_now(handle);
     return under_way().add(-1);
   }
-  ended.wait_for(patience);
+  ended.wait_for(within);
 }
 
 }  // namespace neliroute::rdkafka

@@ -73,11 +73,11 @@ void Tail::replace_client() {
 
 void Tail::rescue_if_due(LocalTime now) {
   const bool owed = std::any_of(logs_.begin(), logs_.end(), [&](const LogTail& t) {
-    return t.asked_at != kNever && patience_.is_over(now - t.asked_at);
+    return t.asked_at != kNever && backoff_.is_over(now - t.asked_at);
   });
   if (std::exchange(replace_soon_, false)) return replace_client();
   if (!owed && handle_) return;
-  patience_.grow();
+  backoff_.grow();
   for (LogTail& t : logs_) {
     if (t.asked_at != kNever) t.asked_at = now;
   }
@@ -283,7 +283,7 @@ void Tail::begin(Log log, std::int64_t start) {
   t.refused_told = false;
   t.asked_at = kNever;
   t.from_end = false;
-  patience_.reset();
+  backoff_.reset();
   events_(TailStarted{log, start, t.end, t.from_beginning}, boot_now());
 }
 
@@ -303,7 +303,7 @@ bool Tail::answer_reread(Log log, std::int64_t offset, const Decoded* value, Bro
   const RereadRequest request = *std::exchange(tail(log).reread, std::nullopt);
   tail(log).doubted_end = -1;
   tail(log).asked_at = kNever;
-  patience_.reset();
+  backoff_.reset();
   std::optional<RecordIdentity> found;
   if (value != nullptr && offset == request.offset) found = identity_of(*value, stamped);
   events_(Reread{log, request.question, request.offset, found}, boot_now());

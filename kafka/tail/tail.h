@@ -25,7 +25,7 @@
 #include "kafka/client/client_log.h"
 #include "kafka/client/queue_wakeup.h"
 #include "kafka/client/rdkafka_ptr.h"
-#include "kafka/patience.h"
+#include "kafka/client/backoff.h"
 #include "neli_core/event.h"
 #include "neli_core/ledger.h"
 #include "neli_core/ready.h"
@@ -132,7 +132,7 @@ class Tail {
   rdkafka::QueuePtr queue_;
   std::optional<ClientLog> log_;
   std::vector<LogTail> logs_;
-  Patience patience_;  ///< with a log that owes its answer
+  Backoff backoff_;  ///< with a log that owes its answer
   bool open_failure_told_ = false;
   bool replace_soon_ = false;
   std::string topic_id_;  ///< as the clients name it; outlives them

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kafka/client/kafka_error.h"
-#include "kafka/topic/broker_questions.h"
+#include "kafka/topic/broker_probe.h"
 #include "kafka/topic/topic_setup.h"
 
 namespace neliroute {

@@ -11,7 +11,7 @@
 
 #include "kafka/client/client_config.h"
 #include "kafka/client/kafka_error.h"
-#include "kafka/topic/broker_questions.h"
+#include "kafka/topic/broker_probe.h"
 
 namespace neliroute {
 namespace {
@@ -30,7 +30,7 @@ Configs configs_for_new_topic() {
           {"segment.bytes", "16777216"}};
 }
 
-Error unreachable(const KafkaOptions& options, const BrokerQuestions& broker,
+Error unreachable(const KafkaOptions& options, const BrokerProbe& broker,
                   rd_kafka_resp_err_t error) {
   if (!broker.refusal().empty()) {
     return {Errc::ledger_refused, options.brokers + " refuses: " + broker.refusal()};
@@ -54,7 +54,7 @@ bool is_missing(const TopicSeen& seen) {
 constexpr milliseconds kTopicPoll{100};
 
 // Who starts everything at once may start watchers before the first owner has made it.
-Result<TopicSeen> await_topic(BrokerQuestions& broker, const KafkaOptions& options,
+Result<TopicSeen> await_topic(BrokerProbe& broker, const KafkaOptions& options,
                               const NoticeSink& waiting) {
   const bool for_ever = options.missing_topic == MissingTopic::wait_for_ever;
   if (options.missing_topic != MissingTopic::fail) {
@@ -84,7 +84,7 @@ Result<TopicSeen> await_topic(BrokerQuestions& broker, const KafkaOptions& optio
 }
 
 // Somebody else may be making it at the same time: that is as good.
-Result<TopicSeen> create(BrokerQuestions& broker, const KafkaOptions& options,
+Result<TopicSeen> create(BrokerProbe& broker, const KafkaOptions& options,
                          LedgerFacts& facts) {
   rd_kafka_resp_err_t error =
       broker.create_topic(options.topic, options.partitions.value_or(kPartitionsDefault),
@@ -112,7 +112,7 @@ Result<void> check_partitions(const KafkaOptions& options, LedgerFacts& facts) {
   return {};
 }
 
-Result<void> check_topic(BrokerQuestions& broker, const KafkaOptions& options,
+Result<void> check_topic(BrokerProbe& broker, const KafkaOptions& options,
                          const TopicSeen& seen, LedgerFacts& facts) {
   if (facts.embedded_broker) {
     warn(facts, "this broker cannot tell its configuration: the topic's is not checked, the "
@@ -149,7 +149,7 @@ constexpr const char* kSessionConfig = "consumer.session.timeout.ms";
 constexpr const char* kHeartbeatConfig = "consumer.heartbeat.interval.ms";
 
 // Shows the new session before anybody joins with it.
-bool await_session(BrokerQuestions& broker, const std::string& group, milliseconds session) {
+bool await_session(BrokerProbe& broker, const std::string& group, milliseconds session) {
   while (true) {
     rd_kafka_resp_err_t error{};
     const auto told = broker.configs(RD_KAFKA_RESOURCE_GROUP, group, error);
@@ -159,7 +159,7 @@ bool await_session(BrokerQuestions& broker, const std::string& group, millisecon
 }
 
 // Where --session asks for less than is in force, and it is this process's to set.
-void set_session(BrokerQuestions& broker, LedgerFacts& facts) {
+void set_session(BrokerProbe& broker, LedgerFacts& facts) {
   GroupSession& found = facts.group_session;
   GroupSessionPlan plan = plan_group_session(found);
   if (plan.step == GroupSessionPlan::Step::ask_empty) {
@@ -192,7 +192,7 @@ void set_session(BrokerQuestions& broker, LedgerFacts& facts) {
 }
 
 // The consumer protocol's session is the broker's, unless the group has its own.
-void ask_session(BrokerQuestions& broker, const KafkaOptions& options, const Configs& configs,
+void ask_session(BrokerProbe& broker, const KafkaOptions& options, const Configs& configs,
                  LedgerFacts& facts) {
   SessionFacts& session = facts.session;
   if (session.protocol == GroupProtocol::classic) {
@@ -235,7 +235,7 @@ struct BrokerConfigs {
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
 };
 
-Result<void> choose_protocol(BrokerQuestions& broker, const KafkaOptions& options,
+Result<void> choose_protocol(BrokerProbe& broker, const KafkaOptions& options,
                              const BrokerConfigs& told, LedgerFacts& facts) {
   const bool library = rd_kafka_version() >= kFirstWithConsumerProtocol;
   if (options.protocol == GroupProtocol::consumer && !library) {
@@ -310,7 +310,7 @@ Result<LedgerFacts> prepare_topic(
   if (auto allowed = check_properties(options); !allowed) return allowed.error();
   auto handle = make_client(ClientKind::admin, {options, Timing{}, GroupProtocol::classic, false});
   if (!handle) return handle.error();
-  BrokerQuestions broker(std::move(*handle), later(boot_now(), options.timeout));
+  BrokerProbe broker(std::move(*handle), later(boot_now(), options.timeout));
   broker.on_first_silence([&](rd_kafka_resp_err_t error) {
     if (!waiting) return;
     waiting({Severity::warning, "no broker answers at " + options.brokers + " yet (" +

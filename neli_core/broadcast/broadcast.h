@@ -4,8 +4,8 @@
 // joins one consumer group. V[i] is the broker's time of the newest record that it read from a
 // partition i that the group assigned to it; it leads role j while V[j mod M] is newer than
 // now - T. Exclusive: T + e < session, and a new assignee answers "no" for a grace of T. Unlike
-// Induction it trusts the group: a process that was expelled, does not know it and can still read
-// goes on leading beside its successor. docs/protocol.md section 6 lists what it assumes.
+// ClaimProtocol it trusts the group: a process that was expelled, does not know it and can still
+// read goes on leading beside its successor. docs/protocol.md section 6 lists what it assumes.
 //
 // V is kept as a lease in this machine's CLOCK_BOOTTIME: V[i] + T, moved from the broker's clock
 // by way of the wall clock, at the reading of each record. |broker - wall| <= e at that instant is
@@ -23,7 +23,7 @@
 #include <optional>
 #include <vector>
 
-#include "neli_core/broadcast/claims_beside.h"
+#include "neli_core/broadcast/hint_claims.h"
 #include "neli_core/core.h"
 #include "neli_core/deadline_tree.h"
 #include "neli_core/options.h"
@@ -88,7 +88,7 @@ class Broadcast final : public Core {
     return state(partition).generation;
   }
   [[nodiscard]] bool closed() const noexcept override { return closing_ == Closing::closed; }
-  [[nodiscard]] TurnedDown turned_down() const noexcept override {
+  [[nodiscard]] RejectedRecords rejected() const noexcept override {
     return {counters_.records_stale, 0, counters_.records_ahead, counters_.records_not_stamped,
             counters_.records_unassigned};
   }
@@ -160,7 +160,7 @@ class Broadcast final : public Core {
   std::shared_ptr<LeaseVector> leases_;
   std::vector<State> partitions_;
   DeadlineTree deadlines_;
-  std::optional<ClaimsBeside> beside_;
+  std::optional<HintClaims> beside_;
   BroadcastCounters counters_;
   Ready ready_;
   LocalTime now_ = kLongAgo;

@@ -1,21 +1,22 @@
-// Induction: learning of an assignment before the next heartbeat ("Expedite" of docs/protocol.md).
+// ClaimProtocol: learning of an assignment before the next heartbeat ("Expedite" of
+// docs/protocol.md).
 #include <algorithm>
 #include <utility>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 
 namespace neliroute {
 
 // Who has joined an existing group gets nothing before the others give something up, which they
 // learn at their next heartbeat only. So it tells them.
-void Induction::on(const GroupJoined&) {
+void ClaimProtocol::on(const GroupJoined&) {
   if (closing_ != Closing::no) return;
   joined_ = true;
   // A first claim says it as well. Who joins again is known, so a claim of it says nothing new.
   greeting_due_ = std::exchange(joined_once_, true) || assigned_count_ == 0;
 }
 
-void Induction::write_greeting() {
+void ClaimProtocol::write_greeting() {
   if (!greeting_due_) return;
   if (closing_ != Closing::no) {
     greeting_due_ = false;
@@ -30,7 +31,7 @@ void Induction::write_greeting() {
   }
   greeting_due_ = false;
   Record record = header(RecordType::renewal, first);
-  record.inc = l.greatest_inc;
+  record.incarnation = l.greatest_incarnation;
   record.seq = next_seq_++;
   Outstanding outstanding;
   outstanding.log = first;
@@ -42,7 +43,7 @@ void Induction::write_greeting() {
   wrote_ = wrote;
 }
 
-void Induction::note_member(const Received& event, const Record& record) {
+void ClaimProtocol::note_member(const Received& event, const Record& record) {
   const bool known = members_.note(record, record.lease.value_or(lease_bound()), now_);
   if (event.offset < log(event.log).end_at_start) return;
   const bool first = !known && record.type == RecordType::claim;
@@ -52,7 +53,7 @@ void Induction::note_member(const Received& event, const Record& record) {
 }
 
 // Given up by the newest epoch's owner, and claimed by nobody yet.
-void Induction::set_vacant(Partition partition, bool vacant) {
+void ClaimProtocol::set_vacant(Partition partition, bool vacant) {
   PartitionState& p = state(partition);
   if (p.vacant == vacant) return;
   p.vacant = vacant;
@@ -61,7 +62,7 @@ void Induction::set_vacant(Partition partition, bool vacant) {
 }
 
 // Every doubt counts for asking: the answer costs one small request.
-bool Induction::may_be_reassigned() const {
+bool ClaimProtocol::may_be_reassigned() const {
   const std::uint32_t count = partition_count();
   if (newcomer_ && assigned_count_ > count / (members_.living(now_) + 1)) return true;
   if (vacant_count_ == 0) return false;
@@ -71,7 +72,7 @@ bool Induction::may_be_reassigned() const {
   return assigned_count_ < (count + members - 1) / members;
 }
 
-void Induction::advance_expedite() {
+void ClaimProtocol::advance_expedite() {
   if (now_ < pacing_.due()) return;
   if (!joined_ || closing_ != Closing::no || !may_be_reassigned()) {
     newcomer_ = false;

@@ -1,7 +1,7 @@
 // Everything the state machine knows about one log: how far its tail has read, whether that can
 // still be vouched for, and what is on its way to it.
 //
-// Threads: one (inside Induction).   Units: offsets, LocalTime.   Errors: none.
+// Threads: one (inside ClaimProtocol).   Units: offsets, LocalTime.   Errors: none.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct LogState {
   RecordIdentity reread_expected;
 
   // What is written.
-  std::int64_t greatest_inc = 0;  ///< 0: none known
+  std::int64_t greatest_incarnation = 0;  ///< 0: none known
   LocalTime next_renewal = kNever;
   bool renewal_due = false;    ///< the periodic one
   bool state_changed = false;  ///< one at once, apart from the periodic one

@@ -1,8 +1,8 @@
-// Induction: the group's suggestions, one configuration, and leaving (rules 7 and 8).
+// ClaimProtocol: the group's suggestions, one configuration, and leaving (rules 7 and 8).
 #include <algorithm>
 #include <utility>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -15,7 +15,7 @@ constexpr milliseconds kReleaseLeast{500};
 
 }  // namespace
 
-void Induction::on(const GroupAssigned& event) {
+void ClaimProtocol::on(const GroupAssigned& event) {
   ++ready_.rebalances_done;
   joined_ = true;
   event.partitions.for_each(kPartitionCountMax, [this](Partition partition) {
@@ -48,7 +48,7 @@ void Induction::on(const GroupAssigned& event) {
   });
 }
 
-void Induction::on(const GroupRevoked& event) {
+void ClaimProtocol::on(const GroupRevoked& event) {
   ++ready_.rebalances_done;  // at once: a barrier never blocks a rebalance
   newcomer_ = false;         // this is what it was asked for
   event.partitions.for_each(partition_count(), [this](Partition partition) {
@@ -56,7 +56,7 @@ void Induction::on(const GroupRevoked& event) {
   });
 }
 
-void Induction::revoke(Partition partition) {
+void ClaimProtocol::revoke(Partition partition) {
   PartitionState& p = state(partition);
   p.assigned = false;
   --assigned_count_;
@@ -73,7 +73,7 @@ void Induction::revoke(Partition partition) {
   evaluate(partition);
 }
 
-void Induction::on(const CloseRequested& event) {
+void ClaimProtocol::on(const CloseRequested& event) {
   if (closing_ == Closing::no) {
     closing_ = Closing::awaiting_claims;
     claims_until_ = std::min(later(now_, options_.lease), std::max(event.until, now_));
@@ -83,7 +83,7 @@ void Induction::on(const CloseRequested& event) {
   released_by_ = std::min(released_by_, event.released_by);
 }
 
-void Induction::refuse(Error error, LocalTime drain_until) {
+void ClaimProtocol::refuse(Error error, LocalTime drain_until) {
   const bool conflict = error.code() == Errc::settings_conflict;
   // Who leaves hands over, but not by rules that are not the group's.
   if (closing_ != Closing::no && !conflict) return;
@@ -93,12 +93,12 @@ void Induction::refuse(Error error, LocalTime drain_until) {
   on(CloseRequested{drain_until});
 }
 
-bool Induction::claims_under_way() const {
+bool ClaimProtocol::claims_under_way() const {
   return std::any_of(partitions_.begin(), partitions_.end(),
                      [](const PartitionState& p) { return p.claim.has_value(); });
 }
 
-bool Induction::releases_under_way() const {
+bool ClaimProtocol::releases_under_way() const {
   const auto waiting = [](const LogState& l) { return !l.releases.empty(); };
   const auto sent = [](const auto& entry) { return entry.second.type == RecordType::release; };
   return std::any_of(logs_.begin(), logs_.end(), waiting) ||
@@ -106,7 +106,7 @@ bool Induction::releases_under_way() const {
 }
 
 // Rule 8: leave the group, drain until successors lead or the bound is over, then stop.
-void Induction::advance_closing() {
+void ClaimProtocol::advance_closing() {
   if (closing_ == Closing::awaiting_claims && (now_ >= claims_until_ || !claims_under_way())) {
     closing_ = Closing::draining;
     ready_.leave_group = subscribed_;
@@ -132,20 +132,20 @@ void Induction::advance_closing() {
   }
 }
 
-void Induction::advance_subscription() {
+void ClaimProtocol::advance_subscription() {
   if (subscribed_ || closing_ != Closing::no) return;
   if (!history_was_read() || agreement_.undecided_until(now_)) return;
   subscribed_ = true;
   ready_.subscribe = true;
 }
 
-bool Induction::history_was_read() const {
+bool ClaimProtocol::history_was_read() const {
   return now_ >= later(*first_now_, kSubscribeAfter) ||
          std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
 }
 
 // Claims that wait for the doubt's end are due when it ends, which may be before it had to.
-void Induction::follow_doubt() {
+void ClaimProtocol::follow_doubt() {
   const auto before = std::exchange(doubt_until_, agreement_.undecided_until(now_));
   if (!before || (doubt_until_ && *doubt_until_ >= *before)) return;
   for (std::uint32_t p = 0; p < partition_count(); ++p) {
@@ -153,7 +153,7 @@ void Induction::follow_doubt() {
   }
 }
 
-void Induction::check_agreement() {
+void ClaimProtocol::check_agreement() {
   if (close_reason_ == StopReason::conflict || closing_ >= Closing::stopping) return;
   // One log may tell of a newcomer before another tells of those who came first.
   if (!history_was_read()) return;

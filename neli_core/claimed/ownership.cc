@@ -1,9 +1,9 @@
-// Induction: leading and stopping, graces and barriers (rules 4 to 7, 9 and 10).
+// ClaimProtocol: leading and stopping, graces and barriers (rules 4 to 7, 9 and 10).
 #include <algorithm>
 #include <limits>
 
 #include "neli_core/assert.h"
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -15,7 +15,7 @@ constexpr Epoch kEveryEpoch{std::numeric_limits<std::int64_t>::max(),
 }  // namespace
 
 // Applies every rule of one partition that depends on time, and sets its next deadline.
-void Induction::evaluate(Partition partition) {
+void ClaimProtocol::evaluate(Partition partition) {
   PartitionState& p = state(partition);
   LocalTime next = kNever;
   if (p.own && p.own->leading && now_ >= p.own->lease_until) {
@@ -45,7 +45,7 @@ void Induction::evaluate(Partition partition) {
   deadlines_.set(partition, next);
 }
 
-bool Induction::may_lead(Partition partition) const {
+bool ClaimProtocol::may_lead(Partition partition) const {
   const PartitionState& p = state(partition);
   // Before `since` is known, nobody can tell which of two configurations came first.
   const bool newest = !p.own->superseded && !p.own->outlived;
@@ -54,7 +54,7 @@ bool Induction::may_lead(Partition partition) const {
 }
 
 // Rule 6. Non-exclusive mode waits for nobody.
-LocalTime Induction::grace_end(Partition partition) const {
+LocalTime ClaimProtocol::grace_end(Partition partition) const {
   if (!exclusive() || mutated(Mutation::no_grace)) return kLongAgo;
   const PartitionState& p = state(partition);
   const LogState& l = log(log_of(partition));
@@ -89,13 +89,13 @@ LocalTime Induction::grace_end(Partition partition) const {
 
 // T* of what lies below the tail's start. Who read none there knows only that no lease is longer
 // than the longest that there is.
-milliseconds Induction::history_bound(const LogState& log) const {
+milliseconds ClaimProtocol::history_bound(const LogState& log) const {
   return log.history_bound_known ? lease_bound() : kLeaseMax;
 }
 
 // Exclusive: who claims makes the leader stop, and so does not while it would have to wait itself
 // for what lies below its tail's start. The leader's records tell the broker's time.
-LocalTime Induction::claim_after_history(Partition partition) const {
+LocalTime ClaimProtocol::claim_after_history(Partition partition) const {
   const LogState& l = log(log_of(partition));
   if (!exclusive() || mutated(Mutation::no_grace) || mutated(Mutation::horizon)) return kLongAgo;
   // Whoever lives renews what history alone tells of it soon.
@@ -116,7 +116,7 @@ LocalTime Induction::claim_after_history(Partition partition) const {
   return at;
 }
 
-void Induction::start_or_resume(Partition partition) {
+void ClaimProtocol::start_or_resume(Partition partition) {
   PartitionState& p = state(partition);
   p.own->leading = true;
   set_epoch_lease(partition);
@@ -126,7 +126,7 @@ void Induction::start_or_resume(Partition partition) {
 }
 
 // From here on the answer is no; the application hears of it and has a barrier to answer.
-void Induction::stop(Partition partition, StopReason reason, LocalTime at) {
+void ClaimProtocol::stop(Partition partition, StopReason reason, LocalTime at) {
   PartitionState& p = state(partition);
   NELIROUTE_ASSERT(!p.barrier, "nobody leads while an older barrier still runs");
   p.own->leading = false;
@@ -139,7 +139,7 @@ void Induction::stop(Partition partition, StopReason reason, LocalTime at) {
 }
 
 // Gives the epoch up for ever.
-void Induction::drop(Partition partition) {
+void ClaimProtocol::drop(Partition partition) {
   PartitionState& p = state(partition);
   const Epoch epoch = p.own->epoch;
   p.own.reset();
@@ -148,7 +148,7 @@ void Induction::drop(Partition partition) {
   release(partition, epoch);
 }
 
-void Induction::end(Partition partition, StopReason reason) {
+void ClaimProtocol::end(Partition partition, StopReason reason) {
   PartitionState& p = state(partition);
   if (!p.own) return;
   if (p.own->leading) stop(partition, reason, std::min(now_, p.own->lease_until));
@@ -156,7 +156,7 @@ void Induction::end(Partition partition, StopReason reason) {
 }
 
 // Written after the barrier, if one runs under the epoch.
-void Induction::release(Partition partition, const Epoch& epoch) {
+void ClaimProtocol::release(Partition partition, const Epoch& epoch) {
   PartitionState& p = state(partition);
   // After a gap one's own claims are read once more, also that of an epoch whose barrier runs yet.
   const bool runs = p.barrier && !mutated(Mutation::release_in_barrier);
@@ -167,7 +167,7 @@ void Induction::release(Partition partition, const Epoch& epoch) {
   log(log_of(partition)).releases.push_back({epoch, partition, 0});
 }
 
-void Induction::extend(Partition partition, LocalTime until) {
+void ClaimProtocol::extend(Partition partition, LocalTime until) {
   PartitionState& p = state(partition);
   if (until <= p.own->lease_until) return;
   // A lease that has ended is a lapse first, even if the news of its extension comes with it.
@@ -180,14 +180,14 @@ void Induction::extend(Partition partition, LocalTime until) {
 
 // The generation rises only with an epoch that is about to be announced: until readers are given
 // that one, each of their lookups asks for it anew.
-void Induction::set_epoch_lease(Partition partition) {
+void ClaimProtocol::set_epoch_lease(Partition partition) {
   PartitionState& p = state(partition);
   if (p.own->leading) ++p.generation;
   leases_->set(partition, p.own->leading ? p.own->lease_until : kLongAgo, p.generation);
 }
 
 // Rule 9: when an assignee whose claim was superseded claims again.
-LocalTime Induction::claim_again_at(Partition partition) const {
+LocalTime ClaimProtocol::claim_again_at(Partition partition) const {
   const PartitionState& p = state(partition);
   const auto& newest = p.history.newest();
   if (!newest || newest->id == options_.id) return kLongAgo;
@@ -205,7 +205,7 @@ LocalTime Induction::claim_again_at(Partition partition) const {
 }
 
 // When a claim may be written; kNever if none is wanted, or something else must happen first.
-LocalTime Induction::claim_time(Partition partition) const {
+LocalTime ClaimProtocol::claim_time(Partition partition) const {
   const PartitionState& p = state(partition);
   const LogState& l = log(log_of(partition));
   if (!p.assigned || closing_ != Closing::no || p.barrier) return kNever;
@@ -230,7 +230,7 @@ LocalTime Induction::claim_time(Partition partition) const {
 
 // Tells a barrier that it outlasted its lease, and gives up on one that outlasts it by T while
 // the partition waits for this process.
-LocalTime Induction::run_barrier_clock(Partition partition) {
+LocalTime ClaimProtocol::run_barrier_clock(Partition partition) {
   PartitionState& p = state(partition);
   if (!p.barrier->overdue_told) {
     if (now_ < p.barrier->deadline) return p.barrier->deadline;
@@ -245,7 +245,7 @@ LocalTime Induction::run_barrier_clock(Partition partition) {
   return kNever;
 }
 
-void Induction::on(const BarrierDone& event) {
+void ClaimProtocol::on(const BarrierDone& event) {
   PartitionState& p = state(event.partition);
   if (!p.barrier || p.barrier->epoch != event.epoch) return;
   const bool release_after = p.barrier->release_after;

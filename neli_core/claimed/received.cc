@@ -1,7 +1,7 @@
-// Induction: what the records that were read mean (rules 1 to 4, 6, 10 and 11).
+// ClaimProtocol: what the records that were read mean (rules 1 to 4, 6, 10 and 11).
 #include <algorithm>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -15,7 +15,7 @@ bool is_own(const Record& record, const CoreOptions& self) {
 
 }  // namespace
 
-void Induction::on(const Received& event) {
+void ClaimProtocol::on(const Received& event) {
   LogState& l = log(event.log);
   if (!l.started || event.offset < l.next) return;
   const bool was_caught_up = l.caught_up();
@@ -37,7 +37,7 @@ void Induction::on(const Received& event) {
   }
 }
 
-void Induction::on_record(const Received& event, const Record& record) {
+void ClaimProtocol::on_record(const Received& event, const Record& record) {
   if (!mutated(Mutation::longest_lease)) lease_bound_.read(event, record);
   LogState& l = log(event.log);
   // Not what a newcomer says: it may know no more than this process does.
@@ -56,15 +56,16 @@ void Induction::on_record(const Received& event, const Record& record) {
   }
   if (record.lane != options_.lane) {
     ++counters_.records_other_lane;
-    l.greatest_inc =
-        std::max(l.greatest_inc, inc_of_other_lane(record, event.stamped, event.offset));
+    l.greatest_incarnation = std::max(
+        l.greatest_incarnation, incarnation_of_other_lane(record, event.stamped, event.offset));
     return;
   }
   if (!names_possible_epochs(record, event.stamped)) {
     ++counters_.records_ignored;
     return;
   }
-  l.greatest_inc = std::max(l.greatest_inc, greatest_inc_in(record, event.stamped));
+  l.greatest_incarnation =
+      std::max(l.greatest_incarnation, greatest_incarnation_in(record, event.stamped));
   if (!own) note_member(event, record);
   switch (record.type) {
     case RecordType::claim:
@@ -77,12 +78,12 @@ void Induction::on_record(const Received& event, const Record& record) {
 }
 
 // Of who came first the settings are the group's, so a date from the future is not believed.
-bool Induction::since_is_possible(const Record& record, const Received& event) const {
+bool ClaimProtocol::since_is_possible(const Record& record, const Received& event) const {
   if (!record.since || !event.log_append_time || !options_.believe_broker_time) return true;
   return BrokerTime{milliseconds{*record.since}} <= event.stamped + options_.clock_error;
 }
 
-Reading Induction::reading_of(const Received& event, const Record& record) const {
+Reading ClaimProtocol::reading_of(const Received& event, const Record& record) const {
   Reading reading{now_, record.lease.value_or(lease_bound()), std::nullopt};
   if (options_.believe_broker_time && event.log_append_time &&
       event.offset < log(event.log).end_at_start) {
@@ -92,20 +93,21 @@ Reading Induction::reading_of(const Received& event, const Record& record) const
 }
 
 // The lease that an own record entitles to; long over if nobody knows when it was sent.
-LocalTime Induction::sent_plus_lease(std::uint64_t seq) const {
+LocalTime ClaimProtocol::sent_plus_lease(std::uint64_t seq) const {
   if (mutated(Mutation::lease_from_read)) return later(now_, options_.lease);
   const auto sent = sent_.find(seq);
   return sent == sent_.end() ? kLongAgo : later(sent->second, options_.lease);
 }
 
-void Induction::on_claim(const Received& event, const Record& record) {
+void ClaimProtocol::on_claim(const Received& event, const Record& record) {
   LogState& l = log(event.log);
   if (mutated(Mutation::unreadable_ignored) && !record.parts) return;
   Epoch epoch = claim_epoch(record, event.stamped, event.offset);
-  if (mutated(Mutation::inc_impure) && record.inc == 0 && l.greatest_inc != 0) {
-    epoch.inc = l.greatest_inc;
+  if (mutated(Mutation::incarnation_impure) && record.incarnation == 0 &&
+      l.greatest_incarnation != 0) {
+    epoch.incarnation = l.greatest_incarnation;
   }
-  l.greatest_inc = std::max(l.greatest_inc, epoch.inc);
+  l.greatest_incarnation = std::max(l.greatest_incarnation, epoch.incarnation);
   if (!record.parts) ++counters_.claims_unreadable;
   const Reading reading = reading_of(event, record);
   const auto claim = [&](Partition partition) {
@@ -125,18 +127,21 @@ void Induction::on_claim(const Received& event, const Record& record) {
   }
 }
 
-void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Received& event,
+void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const Received& event,
                              const Record& record) {
   PartitionState& p = state(partition);
   LogState& l = log(event.log);
   if (p.claim && p.claim->seq <= record.seq) p.claim.reset();
   const Epoch greatest = p.history.greatest();
   p.history.own_claim(epoch, options_.id);
-  // Whose epoch has the greatest inc is not known, and may lie below the tail's start.
-  const bool falls = epoch <= greatest || epoch.inc < l.greatest_inc;
-  if (falls && !mutated(Mutation::inc_plus_one)) {
+  // Whose epoch has the greatest incarnation is not known, and may lie below the tail's start.
+  const bool falls = epoch <= greatest || epoch.incarnation < l.greatest_incarnation;
+  if (falls && !mutated(Mutation::incarnation_plus_one)) {
     // The topic was made again, or it comes late and knew less; an epoch must never fall.
-    if (epoch <= greatest) l.greatest_inc = std::max(l.greatest_inc, next_inc(greatest.inc));
+    if (epoch <= greatest) {
+      l.greatest_incarnation =
+          std::max(l.greatest_incarnation, next_incarnation(greatest.incarnation));
+    }
     release(partition, epoch);
     if (p.own) p.own->outlived = true;
     p.claim_due = p.assigned;
@@ -177,7 +182,7 @@ void Induction::on_own_claim(Partition partition, const Epoch& epoch, const Rece
 
 // Rule 4: the newest claim ends every earlier epoch. Exclusive mode stops at once; non-exclusive
 // mode goes on until its successor leads, so that a planned move has no unowned moment.
-void Induction::on_foreign_claim(Partition partition) {
+void ClaimProtocol::on_foreign_claim(Partition partition) {
   PartitionState& p = state(partition);
   if (!p.own || p.own->superseded) return;
   p.own->superseded = true;
@@ -192,7 +197,7 @@ void Induction::on_foreign_claim(Partition partition) {
   }
 }
 
-void Induction::on_renewal(const Received& event, const Record& record) {
+void ClaimProtocol::on_renewal(const Received& event, const Record& record) {
   bool unread_claim = false;
   for (const EpochParts& named : record.epochs) {
     const Epoch epoch = epoch_of(record, named);
@@ -207,7 +212,7 @@ void Induction::on_renewal(const Received& event, const Record& record) {
   if (unread_claim) gap(event.log, GapReason::unread_claim);
 }
 
-void Induction::on_own_renewal(Partition partition, const Epoch& epoch, const Record& record) {
+void ClaimProtocol::on_own_renewal(Partition partition, const Epoch& epoch, const Record& record) {
   PartitionState& p = state(partition);
   const bool ended = p.own && (p.own->superseded || p.own->outlived);
   const bool current = p.own && (mutated(Mutation::stale) ||
@@ -221,7 +226,7 @@ void Induction::on_own_renewal(Partition partition, const Epoch& epoch, const Re
 }
 
 // Returns whether it proves that a claim was missed.
-bool Induction::on_foreign_renewal(Partition partition, const Epoch& epoch,
+bool ClaimProtocol::on_foreign_renewal(Partition partition, const Epoch& epoch,
                                    const Received& event, const Record& record) {
   PartitionState& p = state(partition);
   if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) return true;
@@ -241,7 +246,7 @@ bool Induction::on_foreign_renewal(Partition partition, const Epoch& epoch,
   return false;
 }
 
-void Induction::on_release(const Received& event, const Record& record) {
+void ClaimProtocol::on_release(const Received& event, const Record& record) {
   if (is_own(record, options_)) return;
   bool unread_claim = false;
   const Reading reading = reading_of(event, record);

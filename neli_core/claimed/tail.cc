@@ -1,14 +1,14 @@
-// Induction: how far the logs were read, and whether that still holds (rule 11).
+// ClaimProtocol: how far the logs were read, and whether that still holds (rule 11).
 #include <algorithm>
 #include <utility>
 
 #include "neli_core/assert.h"
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
 
-void Induction::on(const TailStarted& event) {
+void ClaimProtocol::on(const TailStarted& event) {
   NELIROUTE_ASSERT(event.log.value() < logs_.size(), "a tail of a log that is none of ours");
   LogState& l = log(event.log);
   // Whatever restarted a tail that ran: elsewhere than at its next offset it is a gap.
@@ -26,7 +26,7 @@ void Induction::on(const TailStarted& event) {
   for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
 }
 
-void Induction::on(const LogPosition& event) {
+void ClaimProtocol::on(const LogPosition& event) {
   LogState& l = log(event.log);
   if (!l.started) return;
   const bool was_caught_up = l.caught_up();
@@ -39,7 +39,7 @@ void Induction::on(const LogPosition& event) {
   for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
 }
 
-void Induction::note_answer(Log which) {
+void ClaimProtocol::note_answer(Log which) {
   LogState& l = log(which);
   l.last_answer = now_;
   l.reread_requested = false;
@@ -49,7 +49,7 @@ void Induction::note_answer(Log which) {
 // Asks for the last record again after T/2 without an answer, and believes nothing after T: the
 // log may have been truncated, or made again, while this process could not look. A process that
 // was stopped finds itself here before it handles its backlog.
-void Induction::check_silence(Log which) {
+void ClaimProtocol::check_silence(Log which) {
   LogState& l = log(which);
   if (!l.started) return;
   const bool silent = now_ - l.last_answer > options_.lease && !mutated(Mutation::reread);
@@ -72,7 +72,7 @@ void Induction::check_silence(Log which) {
   ready_.rereads.push_back({which, ++l.question, l.reread_offset});
 }
 
-void Induction::on(const Reread& event) {
+void ClaimProtocol::on(const Reread& event) {
   LogState& l = log(event.log);
   if (!l.started || !l.reread_requested || event.question != l.question) return;
   // Where nothing was read there is nothing to see again, so nobody knows what was missed.
@@ -86,14 +86,14 @@ void Induction::on(const Reread& event) {
   if (was_pending) for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
 }
 
-void Induction::on(const GapFound& event) { gap(event.log, event.reason); }
+void ClaimProtocol::on(const GapFound& event) { gap(event.log, event.reason); }
 
-void Induction::gap(Log which, GapReason reason) {
+void ClaimProtocol::gap(Log which, GapReason reason) {
   give_up(which, reason);
   ready_.restart_tails.push_back(which);
 }
 
-void Induction::give_up(Log which, GapReason reason) {
+void ClaimProtocol::give_up(Log which, GapReason reason) {
   LogState& l = log(which);
   ++counters_.gaps;
   ready_.notices.push_back(
@@ -107,7 +107,9 @@ void Induction::give_up(Log which, GapReason reason) {
   l.stored_claims.clear();
   // If it was made again, what this process claims must outrank what it knew in the old one, and
   // what others acquired there later.
-  if (l.greatest_inc != 0) l.greatest_inc = next_inc(l.greatest_inc);
+  if (l.greatest_incarnation != 0) {
+    l.greatest_incarnation = next_incarnation(l.greatest_incarnation);
+  }
   for_each_partition_of(which, [this](Partition partition) {
     PartitionState& p = state(partition);
     if (mutated(Mutation::gap_rule)) return;

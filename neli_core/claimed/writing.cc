@@ -1,8 +1,8 @@
-// Induction: writing claims, renewals and releases, and what became of them (rules 1 and 3).
+// ClaimProtocol: writing claims, renewals and releases, and what became of them (rules 1 and 3).
 #include <algorithm>
 #include <utility>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
 #include "neli_core/record/epoch_records.h"
 
@@ -22,18 +22,18 @@ std::pair<std::vector<T>, std::vector<T>> halves_of(const std::vector<T>& all) {
 
 }  // namespace
 
-void Induction::note_state_change(Partition partition) {
+void ClaimProtocol::note_state_change(Partition partition) {
   log(log_of(partition)).state_changed = true;
 }
 
 // All logs are renewed at the same instants, so that a broker has one reason to wake its readers
 // where it would have had as many as there are logs.
-LocalTime Induction::next_beat() const {
+LocalTime ClaimProtocol::next_beat() const {
   const microseconds interval = options_.interval;
   return later(*first_now_, ((now_ - *first_now_) / interval + 1) * interval);
 }
 
-void Induction::schedule_renewals() {
+void ClaimProtocol::schedule_renewals() {
   for (LogState& l : logs_) {
     if (l.held_count == 0) {
       l.next_renewal = kNever;
@@ -48,15 +48,17 @@ void Induction::schedule_renewals() {
   }
 }
 
-Record Induction::header(RecordType type, Log which) const {
+Record ClaimProtocol::header(RecordType type, Log which) const {
   const LogState& l = log(which);
-  Record record = options_.header(type, lease_bound(), l.greatest_inc, since_);
+  Record record = options_.header(type, lease_bound(), l.greatest_incarnation, since_);
   if (l.last_offset >= 0) record.read_until = readable(l.last.stamped);
-  if (mutated(Mutation::vouches_unread)) record.read_until = BrokerTime{milliseconds{kIncMax}};
+  if (mutated(Mutation::vouches_unread)) {
+    record.read_until = BrokerTime{milliseconds{kIncarnationMax}};
+  }
   return record;
 }
 
-void Induction::write(std::uint64_t seq, Outstanding outstanding, std::string value) {
+void ClaimProtocol::write(std::uint64_t seq, Outstanding outstanding, std::string value) {
   while (!sent_.empty() && later(sent_.begin()->second, options_.lease) <= now_) {
     sent_.erase(sent_.begin());
   }
@@ -67,7 +69,7 @@ void Induction::write(std::uint64_t seq, Outstanding outstanding, std::string va
   ready_.writes.push_back({to, seq, std::move(value)});
 }
 
-void Induction::write_claims(Log which) {
+void ClaimProtocol::write_claims(Log which) {
   LogState& l = log(which);
   if (l.claims_due.empty()) return;
   std::vector<Partition> due;
@@ -78,9 +80,9 @@ void Induction::write_claims(Log which) {
   if (!due.empty()) write_claim(which, due);
 }
 
-void Induction::write_claim(Log which, const std::vector<Partition>& partitions) {
+void ClaimProtocol::write_claim(Log which, const std::vector<Partition>& partitions) {
   Record record = header(RecordType::claim, which);
-  record.inc = log(which).greatest_inc;
+  record.incarnation = log(which).greatest_incarnation;
   record.parts = LogParts::of(partitions, options_.settings.logs);
   record.seq = next_seq_;
   std::string value = encode_record(record);
@@ -109,31 +111,32 @@ void Induction::write_claim(Log which, const std::vector<Partition>& partitions)
 // which is led until then: nobody else is to lead, and the application decides what it writes. Who
 // leads no more, or hands over, only knows better what its next claim must outrank: a claim now
 // would take the partition back from its successor.
-void Induction::on(const EpochRefused& event) {
+void ClaimProtocol::on(const EpochRefused& event) {
   if (event.partition.value() >= partition_count()) return;
   PartitionState& p = state(event.partition);
   LogState& l = log(log_of(event.partition));
   if (!p.own || p.own->epoch >= event.stored) return;  // it refused an older one
-  const std::int64_t inc = event.stored.inc;
-  const std::int64_t wanted = next_inc(inc);
+  const std::int64_t incarnation = event.stored.incarnation;
+  const std::int64_t wanted = next_incarnation(incarnation);
   // Nobody would believe it of a claim; brokers' clocks may step back by less than this.
-  if (wanted > inc_limit(readable(l.last.stamped).value_or(BrokerTime{kLeaseMax}) - kLeaseMax)) {
-    if (inc <= p.unbelieved_inc) return;
-    p.unbelieved_inc = inc;
+  if (wanted >
+      incarnation_limit(readable(l.last.stamped).value_or(BrokerTime{kLeaseMax}) - kLeaseMax)) {
+    if (incarnation <= p.unbelieved_incarnation) return;
+    p.unbelieved_incarnation = incarnation;
     ready_.notices.push_back(
         {Severity::error, "partition " + std::to_string(event.partition.value()) +
-                              ": a store knows an epoch of inc " + std::to_string(inc) +
+                              ": a store knows an epoch of inc " + std::to_string(incarnation) +
                               ", a lifetime ahead of the broker's clock; it is not believed"});
     return;
   }
-  if (wanted > l.greatest_inc) l.greatest_inc = wanted;
+  if (wanted > l.greatest_incarnation) l.greatest_incarnation = wanted;
   p.own->refused = true;
   if (!p.own->leading || p.own->draining || p.own->superseded) return;
   if (!p.claim) p.claim_due = p.assigned;  // one on its way is written again if it falls short
   evaluate(event.partition);
 }
 
-void Induction::write_renewals(Log which) {
+void ClaimProtocol::write_renewals(Log which) {
   LogState& l = log(which);
   if (!l.renewal_due && !l.state_changed) return;
   const std::uint32_t in_flight_max = kRenewalsInFlightMax + (l.state_changed ? 1 : 0);
@@ -162,7 +165,7 @@ void Induction::write_renewals(Log which) {
   ++l.renewals_in_flight;
 }
 
-void Induction::write_releases(Log which) {
+void ClaimProtocol::write_releases(Log which) {
   LogState& l = log(which);
   if (mutated(Mutation::no_release)) l.releases.clear();
   const std::vector<PendingRelease> releases = std::exchange(l.releases, {});
@@ -179,10 +182,10 @@ void Induction::write_releases(Log which) {
   }
 }
 
-void Induction::on(const WriteAcknowledged& event) { finish(event.seq, true, event.offset); }
-void Induction::on(const WriteFailed& event) { finish(event.seq, false, -1); }
+void ClaimProtocol::on(const WriteAcknowledged& event) { finish(event.seq, true, event.offset); }
+void ClaimProtocol::on(const WriteFailed& event) { finish(event.seq, false, -1); }
 
-void Induction::finish(std::uint64_t seq, bool stored, std::int64_t offset) {
+void ClaimProtocol::finish(std::uint64_t seq, bool stored, std::int64_t offset) {
   const auto found = outstanding_.find(seq);
   if (found == outstanding_.end()) return;
   const Outstanding outstanding = std::move(found->second);
@@ -210,7 +213,7 @@ void Induction::finish(std::uint64_t seq, bool stored, std::int64_t offset) {
 }
 
 // What is known not to be in the log need not be awaited for 2 T.
-void Induction::give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed) {
+void ClaimProtocol::give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed) {
   for (const Partition partition : claimed) {
     PartitionState& p = state(partition);
     if (!p.claim || p.claim->seq != seq) continue;
@@ -222,7 +225,7 @@ void Induction::give_up_claim(std::uint64_t seq, const std::vector<Partition>& c
 
 // The tail has passed where the claim was stored, and something else stands there: the log lost
 // what it had acknowledged, but nothing yet that this process had read.
-void Induction::give_up_lost_claims(Log which) {
+void ClaimProtocol::give_up_lost_claims(Log which) {
   LogState& l = log(which);
   while (!l.stored_claims.empty() && l.stored_claims.begin()->first < l.next) {
     const StoredClaim lost = std::move(l.stored_claims.begin()->second);

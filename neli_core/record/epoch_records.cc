@@ -35,19 +35,19 @@ class Packer {
     Record record = header_;
     record.seq = next_seq_;
     std::map<std::int64_t, EpochParts> by_claim;
-    record.inc = named_[which.front()].epoch.inc;
+    record.incarnation = named_[which.front()].epoch.incarnation;
     for (const std::size_t i : which) {
       const NamedEpoch& one = named_[i];
       EpochParts& epoch = by_claim[one.epoch.offset];
       epoch.parts.insert(one.partition, logs_);
-      epoch.inc = one.epoch.inc;
-      record.inc = std::max(record.inc, one.epoch.inc);
+      epoch.incarnation = one.epoch.incarnation;
+      record.incarnation = std::max(record.incarnation, one.epoch.incarnation);
       if (one.leading) record.leading.insert(one.partition, logs_);
       if (one.draining) record.draining.insert(one.partition, logs_);
     }
     for (auto& [offset, epoch] : by_claim) {
       epoch.claim_offset = offset;
-      if (epoch.inc == record.inc) epoch.inc.reset();
+      if (epoch.incarnation == record.incarnation) epoch.incarnation.reset();
       record.epochs.push_back(std::move(epoch));
     }
     return record;
@@ -66,15 +66,15 @@ class Packer {
 std::vector<EpochRecord> epoch_records(const Record& header, const std::vector<NamedEpoch>& named,
                                        std::uint32_t logs, std::uint64_t& next_seq,
                                        std::size_t bytes_max) {
-  // A record gives a claim offset one inc. Epochs of two topics of one name, the one released and
-  // the other held, may have two.
-  std::map<std::int64_t, std::vector<std::int64_t>> incs;
+  // A record gives a claim offset one incarnation. Epochs of two topics of one name, the one
+  // released and the other held, may have two.
+  std::map<std::int64_t, std::vector<std::int64_t>> incarnations;
   std::vector<std::vector<std::size_t>> records;
   for (std::size_t i = 0; i < named.size(); ++i) {
-    auto& known = incs[named[i].epoch.offset];
-    const auto found = std::find(known.begin(), known.end(), named[i].epoch.inc);
+    auto& known = incarnations[named[i].epoch.offset];
+    const auto found = std::find(known.begin(), known.end(), named[i].epoch.incarnation);
     const auto nth = static_cast<std::size_t>(found - known.begin());
-    if (found == known.end()) known.push_back(named[i].epoch.inc);
+    if (found == known.end()) known.push_back(named[i].epoch.incarnation);
     if (nth == records.size()) records.emplace_back();
     records[nth].push_back(i);
   }

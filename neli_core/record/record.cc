@@ -31,9 +31,9 @@ std::optional<std::int64_t> integer_of(const json::value* value) {
 }
 
 // Milliseconds since 1970, and no more than every reader of JSON can represent.
-std::optional<std::int64_t> inc_of(const json::value* value) {
+std::optional<std::int64_t> incarnation_of(const json::value* value) {
   const auto number = integer_of(value);
-  return number && *number <= kIncMax ? number : std::nullopt;
+  return number && *number <= kIncarnationMax ? number : std::nullopt;
 }
 
 std::optional<std::uint32_t> small_of(const json::value* value) {
@@ -91,19 +91,19 @@ bool names_one_too_often(const std::vector<EpochParts>& epochs) {
   return too_often;
 }
 
-// The inc of each claim offset that has another than the record's.
-bool read_incs(const json::value* value, std::string_view key, EpochParts& epoch) {
+// The incarnation of each claim offset that has another than the record's.
+bool read_incarnations(const json::value* value, std::string_view key, EpochParts& epoch) {
   if (value == nullptr) return true;
-  const json::object* incs = value->if_object();
-  if (incs == nullptr) return false;
-  const json::value* named = incs->if_contains(key);
+  const json::object* incarnations = value->if_object();
+  if (incarnations == nullptr) return false;
+  const json::value* named = incarnations->if_contains(key);
   if (named == nullptr) return true;
-  epoch.inc = inc_of(named);
-  return epoch.inc.has_value();
+  epoch.incarnation = incarnation_of(named);
+  return epoch.incarnation.has_value();
 }
 
 std::optional<std::vector<EpochParts>> epochs_of(const json::value* value,
-                                                 const json::value* incs) {
+                                                 const json::value* incarnations) {
   const json::object* object = value == nullptr ? nullptr : value->if_object();
   if (object == nullptr || object->size() > kEpochsMax) return std::nullopt;
   std::vector<EpochParts> epochs;
@@ -117,7 +117,7 @@ std::optional<std::vector<EpochParts>> epochs_of(const json::value* value,
     const bool padded = key.starts_with('-') || (key.size() > 1 && key.starts_with('0'));
     if (error != std::errc{} || end != key.data() + key.size() || padded) return std::nullopt;
     auto parts = parts_of(&member.value());
-    if (!parts || !read_incs(incs, key, epoch)) return std::nullopt;
+    if (!parts || !read_incarnations(incarnations, key, epoch)) return std::nullopt;
     named += parts->size();
     if (named > kPartitionCountMax) return std::nullopt;
     epoch.parts = std::move(*parts);
@@ -171,7 +171,7 @@ Decoded record_of(const json::object& object) {
   record.type = *type;
   record.lane = Lane{*lane};
   const auto id = id_of(object.if_contains("id"));
-  const auto inc = inc_of(object.if_contains("inc"));
+  const auto incarnation = incarnation_of(object.if_contains("inc"));
   record.version = integer_of(object.if_contains("v")).value_or(0);
   const json::value* parts = object.if_contains("lparts");
   if (*type == RecordType::claim) {
@@ -181,17 +181,17 @@ Decoded record_of(const json::object& object) {
     auto epochs = epochs_of(parts, object.if_contains("incs"));
     // What version 1 holds is not read, but that somebody of it lives, and with which settings.
     const bool former = record.version == 1 && parts == nullptr;
-    if (!id || !inc || (!epochs && !former)) return Ignored::malformed;
+    if (!id || !incarnation || (!epochs && !former)) return Ignored::malformed;
     if (epochs) record.epochs = std::move(*epochs);
   }
   record.id = id.value_or(kNobody);
-  record.inc = inc.value_or(0);
-  record.max_inc = inc_of(object.if_contains("max_inc")).value_or(0);
+  record.incarnation = incarnation.value_or(0);
+  record.max_incarnation = incarnation_of(object.if_contains("max_inc")).value_or(0);
   const auto seq = integer_of(object.if_contains("seq")).value_or(0);
   record.seq = static_cast<std::uint64_t>(std::max<std::int64_t>(seq, 0));
   record.lease = lease_of(object.if_contains("lease_ms"));
   record.max_lease = lease_of(object.if_contains("max_ms"));
-  if (const auto read = inc_of(object.if_contains("read_ms"))) {
+  if (const auto read = incarnation_of(object.if_contains("read_ms"))) {
     record.read_until = BrokerTime{milliseconds{*read}};
   }
   record.since = integer_of(object.if_contains("since"));
@@ -284,51 +284,55 @@ void write_epochs(ObjectWriter& out, const std::vector<EpochParts>& epochs) {
     out.text(std::to_string(epoch.claim_offset), epoch.parts.to_string());
   }
   out.end();
-  const auto differs = [](const EpochParts& epoch) { return epoch.inc.has_value(); };
+  const auto differs = [](const EpochParts& epoch) { return epoch.incarnation.has_value(); };
   if (!std::any_of(epochs.begin(), epochs.end(), differs)) return;
   out.begin("incs");
   for (const EpochParts& epoch : epochs) {
-    if (epoch.inc) out.number(std::to_string(epoch.claim_offset), *epoch.inc);
+    if (epoch.incarnation) out.number(std::to_string(epoch.claim_offset), *epoch.incarnation);
   }
   out.end();
 }
 
 }  // namespace
 
-std::int64_t inc_limit(BrokerTime stamped) noexcept {
+std::int64_t incarnation_limit(BrokerTime stamped) noexcept {
   const std::int64_t stamp = stamped.time_since_epoch().count();
-  return std::clamp<std::int64_t>(stamp, 0, kIncMax - kIncAhead) + kIncAhead;
+  return std::clamp<std::int64_t>(stamp, 0, kIncarnationMax - kIncarnationAhead) +
+         kIncarnationAhead;
 }
 
-std::int64_t greatest_named_inc(const Record& record) noexcept {
-  std::int64_t greatest = record.inc;
+std::int64_t greatest_named_incarnation(const Record& record) noexcept {
+  std::int64_t greatest = record.incarnation;
   for (const EpochParts& named : record.epochs) {
-    greatest = std::max(greatest, named.inc.value_or(record.inc));
+    greatest = std::max(greatest, named.incarnation.value_or(record.incarnation));
   }
   return greatest;
 }
 
 bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept {
-  return record.type == RecordType::claim || greatest_named_inc(record) <= inc_limit(stamped);
+  return record.type == RecordType::claim ||
+         greatest_named_incarnation(record) <= incarnation_limit(stamped);
 }
 
-std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept {
+std::int64_t greatest_incarnation_in(const Record& record, BrokerTime stamped) noexcept {
   std::int64_t greatest = 0;
-  for (const std::int64_t inc : {greatest_named_inc(record), record.max_inc}) {
-    if (inc <= inc_limit(stamped)) greatest = std::max(greatest, inc);
+  for (const std::int64_t incarnation :
+       {greatest_named_incarnation(record), record.max_incarnation}) {
+    if (incarnation <= incarnation_limit(stamped)) greatest = std::max(greatest, incarnation);
   }
   return greatest;
 }
 
 Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset) noexcept {
-  const std::int64_t said = record.inc <= inc_limit(stamped) ? record.inc : 0;
+  const std::int64_t said =
+      record.incarnation <= incarnation_limit(stamped) ? record.incarnation : 0;
   const std::int64_t stamp = stamped.time_since_epoch().count();
   // A writer may stamp what it likes. Beyond this no claim that repeats it would be believed.
-  return {std::max(said, std::clamp<std::int64_t>(stamp, 0, kIncAhead)), offset};
+  return {std::max(said, std::clamp<std::int64_t>(stamp, 0, kIncarnationAhead)), offset};
 }
 
 BrokerTime history_horizon(const Record* last, BrokerTime end, milliseconds own) noexcept {
-  constexpr BrokerTime kLatest{milliseconds{kIncMax}};
+  constexpr BrokerTime kLatest{milliseconds{kIncarnationMax}};
   end = std::clamp(end, BrokerTime{}, kLatest);
   const BrokerTime longest = end - kLeaseMax;
   if (last == nullptr || !last->max_lease || !last->read_until) return longest;
@@ -337,14 +341,15 @@ BrokerTime history_horizon(const Record* last, BrokerTime end, milliseconds own)
   return std::max(std::clamp(*last->read_until, BrokerTime{}, end) - bound, longest);
 }
 
-std::int64_t inc_of_other_lane(const Record& record, BrokerTime stamped,
+std::int64_t incarnation_of_other_lane(const Record& record, BrokerTime stamped,
                                std::int64_t offset) noexcept {
   if (!names_possible_epochs(record, stamped)) return 0;
-  // Who knows an inc says so in max_inc, too: this is a stranger's line, and its number anything.
-  if (greatest_named_inc(record) > record.max_inc) return 0;
-  const std::int64_t said = greatest_inc_in(record, stamped);
+  // Who knows an incarnation says so in max_incarnation, too: this is a stranger's line, and its
+  // number anything.
+  if (greatest_named_incarnation(record) > record.max_incarnation) return 0;
+  const std::int64_t said = greatest_incarnation_in(record, stamped);
   if (record.type != RecordType::claim) return said;
-  return std::max(said, claim_epoch(record, stamped, offset).inc);
+  return std::max(said, claim_epoch(record, stamped, offset).incarnation);
 }
 
 Decoded decode_record(std::string_view value) {
@@ -369,8 +374,8 @@ std::string encode_record(const Record& record) {
   out.number("lane", record.lane.value());
   out.text("id", to_string(record.id));
   out.number("seq", record.seq);
-  out.number("inc", record.inc);
-  if (record.max_inc != 0) out.number("max_inc", record.max_inc);
+  out.number("inc", record.incarnation);
+  if (record.max_incarnation != 0) out.number("max_inc", record.max_incarnation);
   if (record.type == RecordType::claim) {
     if (record.parts) out.text("lparts", record.parts->to_string());
   } else {

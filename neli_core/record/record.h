@@ -37,8 +37,8 @@ enum class RecordType { claim, renewal, release };
 struct EpochParts {
   std::int64_t claim_offset = -1;
   LogParts parts;
-  /// The inc of its epoch; no value: the record's.
-  std::optional<std::int64_t> inc = std::nullopt;
+  /// The incarnation of its epoch; no value: the record's.
+  std::optional<std::int64_t> incarnation = std::nullopt;
   friend bool operator==(const EpochParts&, const EpochParts&) = default;
 };
 
@@ -49,10 +49,10 @@ struct Record {
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
   /// Incarnation; of a claim the least that its epoch's may be, see claim_epoch().
-  std::int64_t inc = 0;
-  /// The greatest inc that the writer knows in this log. What a lone owner knew, others repeat, so
-  /// it outlives that owner: a newcomer reads only a little way back.
-  std::int64_t max_inc = 0;
+  std::int64_t incarnation = 0;
+  /// The greatest incarnation that the writer knows in this log. What a lone owner knew, others
+  /// repeat, so it outlives that owner: a newcomer reads only a little way back.
+  std::int64_t max_incarnation = 0;
   /// Claims: the partitions claimed. No value: unreadable, so every partition of the log.
   std::optional<LogParts> parts;
   /// Renewals and releases: which epochs. None: it holds nothing, and only says that it lives.
@@ -85,33 +85,34 @@ enum class Ignored {
 
 /// The epoch that a renewal or release names there.
 [[nodiscard]] inline Epoch epoch_of(const Record& record, const EpochParts& named) noexcept {
-  return {named.inc.value_or(record.inc), named.claim_offset};
+  return {named.incarnation.value_or(record.incarnation), named.claim_offset};
 }
 
 using Decoded = std::variant<Record, Ignored>;
 
 /// What every reader of JSON can represent.
-inline constexpr std::int64_t kIncMax = (std::int64_t{1} << 53) - 1;
+inline constexpr std::int64_t kIncarnationMax = (std::int64_t{1} << 53) - 1;
 /// 139 years of milliseconds.
-inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
-/// The greatest inc that a record of this broker time may name. Broker times are where incs come
-/// from, and they grow by one now and then: one that is a lifetime ahead is a mistake, and
-/// believing it would leave no room above it.
-[[nodiscard]] std::int64_t inc_limit(BrokerTime stamped) noexcept;
-/// The greatest inc of those that it names, and its own.
-[[nodiscard]] std::int64_t greatest_named_inc(const Record& record) noexcept;
+inline constexpr std::int64_t kIncarnationAhead = std::int64_t{1} << 42;
+/// The greatest incarnation that a record of this broker time may name. Broker times are where
+/// incarnations come from, and they grow by one now and then: one that is a lifetime ahead is a
+/// mistake, and believing it would leave no room above it.
+[[nodiscard]] std::int64_t incarnation_limit(BrokerTime stamped) noexcept;
+/// The greatest incarnation of those that it names, and its own.
+[[nodiscard]] std::int64_t greatest_named_incarnation(const Record& record) noexcept;
 /// Whether the epochs that it names can be: a claim's is made where it stands, see claim_epoch().
 [[nodiscard]] bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept;
-/// The greatest inc that it knows of and that can be; 0: none.
-[[nodiscard]] std::int64_t greatest_inc_in(const Record& record, BrokerTime stamped) noexcept;
-/// What another lane's record says of the greatest inc; 0: nothing that is believed. Incs are one
-/// lane's affair, but each lane repeats what the others knew: where everybody of a lane has gone,
-/// what they wrote soon lies below what a newcomer reads.
-[[nodiscard]] std::int64_t inc_of_other_lane(const Record& record, BrokerTime stamped,
+/// The greatest incarnation that it knows of and that can be; 0: none.
+[[nodiscard]] std::int64_t greatest_incarnation_in(const Record& record,
+                                                   BrokerTime stamped) noexcept;
+/// What another lane's record says of the greatest incarnation; 0: nothing that is believed. Incarnations
+/// are one lane's affair, but each lane repeats what the others knew: where everybody of a lane has
+/// gone, what they wrote soon lies below what a newcomer reads.
+[[nodiscard]] std::int64_t incarnation_of_other_lane(const Record& record, BrokerTime stamped,
                                              std::int64_t offset) noexcept;
-/// The epoch that a claim makes: a pure function of the record and where it stands. Its inc is the
-/// later of the written one and the record's own broker time, so that it outranks what was led
-/// before by whoever is gone, and of whom the claimant read nothing.
+/// The epoch that a claim makes: a pure function of the record and where it stands. Its incarnation
+/// is the later of the written one and the record's own broker time, so that it outranks what was
+/// led before by whoever is gone, and of whom the claimant read nothing.
 [[nodiscard]] Epoch claim_epoch(const Record& record, BrokerTime stamped,
                                 std::int64_t offset) noexcept;
 /// Nothing that was written before this may still be led by, but for the error of brokers' clocks
@@ -120,14 +121,14 @@ inline constexpr std::int64_t kIncAhead = std::int64_t{1} << 42;
 [[nodiscard]] BrokerTime history_horizon(const Record* last, BrokerTime end,
                                          milliseconds own) noexcept;
 /// One that outranks `inc`, where there is one: at the limit, the offset decides alone.
-[[nodiscard]] constexpr std::int64_t next_inc(std::int64_t inc) noexcept {
-  return inc < kIncMax ? inc + 1 : kIncMax;
+[[nodiscard]] constexpr std::int64_t next_incarnation(std::int64_t incarnation) noexcept {
+  return incarnation < kIncarnationMax ? incarnation + 1 : kIncarnationMax;
 }
 
 /// A stamp as a record may carry it; a writer may stamp what it likes.
 [[nodiscard]] constexpr std::optional<BrokerTime> readable(BrokerTime stamped) noexcept {
   const std::int64_t stamp = stamped.time_since_epoch().count();
-  return stamp >= 0 && stamp <= kIncMax ? std::optional(stamped) : std::nullopt;
+  return stamp >= 0 && stamp <= kIncarnationMax ? std::optional(stamped) : std::nullopt;
 }
 
 /// Reads one record value. Bounded in time and memory by the value's length.

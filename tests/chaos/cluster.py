@@ -173,12 +173,12 @@ class Cluster:
         self.skew_ms = skew_ms
         self._write_clock(skew_ms)
 
-        patience = boot_now() + 10
+        give_up_at = boot_now() + 10
 
         def stepped():
             seen, error = self.seen_skew_ms()
             # A busy machine may not answer as quickly as that; then it is seen less exactly.
-            exact = error <= SEEN_WITHIN_MS or boot_now() > patience
+            exact = error <= SEEN_WITHIN_MS or boot_now() > give_up_at
             return (seen,) if exact and abs(seen - skew_ms) <= error else None
         return wait_until(stepped, 60, f"a clock {skew_ms} ms off", poll=0.2)[0]
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"
 
@@ -27,7 +27,7 @@ struct Sent {
 };
 
 struct Member {
-  std::unique_ptr<Induction> core;
+  std::unique_ptr<ClaimProtocol> core;
   microseconds clock{0};            ///< its clock is this much ahead of true time
   std::vector<bool> reads;          ///< per log: its tail runs
   std::vector<std::int64_t> next;   ///< per log
@@ -106,7 +106,7 @@ class World {
     options.settings = settings_of(kPartitions, static_cast<std::uint32_t>(logs_.size()));
     options.process = {"member", "member:1", {}};
     member = Member{};
-    member.core = std::make_unique<Induction>(*Induction::make(options));
+    member.core = std::make_unique<ClaimProtocol>(*ClaimProtocol::make(options));
     member.clock = microseconds{1'000'000 * (1 + bytes_.byte())};
     member.reads.resize(logs_.size(), false);
     member.next.resize(logs_.size(), 0);

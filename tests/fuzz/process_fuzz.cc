@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "router/directory.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"
@@ -18,7 +18,7 @@ constexpr std::int64_t kSteps[] = {1, 1, 1, 0, 3};  // offsets come twice, or ar
 class Subject {
  public:
   explicit Subject(Bytes bytes) : bytes_(bytes), options_(options_of(bytes_)),
-        core_(*Induction::make(options_)),
+        core_(*ClaimProtocol::make(options_)),
         directory_(directory_options(options_)) {
     acquired_.resize(options_.settings.partitions, kNoEpoch);
     leading_.resize(options_.settings.partitions, false);
@@ -125,8 +125,8 @@ class Subject {
     Record claim;
     claim.type = RecordType::claim;
     claim.id = ProcessId{1u + bytes_.below(2)};
-    claim.inc = bytes_.flag() ? kBrokerEpochMs : 0;
-    claim.max_inc = claim.inc;
+    claim.incarnation = bytes_.flag() ? kBrokerEpochMs : 0;
+    claim.max_incarnation = claim.incarnation;
     claim.parts = parts_of(bytes_.byte());
     claim.lease = bytes_.flag() ? kLease : kLeaseMax;
     for (std::uint32_t left = 30 + bytes_.below(8); left > 0; --left) receive(log, claim);
@@ -256,7 +256,7 @@ class Subject {
 
   Bytes bytes_;
   CoreOptions options_;
-  Induction core_;
+  ClaimProtocol core_;
   Directory directory_;
   LocalTime now_{milliseconds{10'000}};
   std::vector<Epoch> acquired_;

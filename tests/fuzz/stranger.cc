@@ -4,7 +4,7 @@ namespace neliroute::fuzz {
 namespace {
 
 // What decode_record() can return at most, and what an honest record has.
-std::int64_t inc_of(Bytes& bytes) {
+std::int64_t incarnation_of(Bytes& bytes) {
   static constexpr std::int64_t kIncs[] = {0, kBrokerEpochMs + 10'000, kBrokerEpochMs, 1, -1,
                                            (1LL << 53) - 1, INT64_MIN};
   return bytes.one_of(kIncs) + bytes.below(4) * (bytes.flag() ? 0 : 1);
@@ -42,21 +42,23 @@ Decoded forged(Bytes& bytes, const std::vector<ProcessId>& ids, const std::vecto
   record.lane = Lane{bytes.below(16) == 15 ? 1u : 0u};
   record.id = ids[bytes.below(static_cast<std::uint32_t>(ids.size()))];
   record.seq = bytes.flag() ? bytes.byte() : static_cast<std::uint64_t>(bytes.wide());
-  record.inc = std::min(inc_of(bytes), (std::int64_t{1} << 53) - 1);
-  record.max_inc = bytes.flag() ? std::min(inc_of(bytes), (std::int64_t{1} << 53) - 1) : 0;
+  record.incarnation = std::min(incarnation_of(bytes), (std::int64_t{1} << 53) - 1);
+  record.max_incarnation =
+      bytes.flag() ? std::min(incarnation_of(bytes), (std::int64_t{1} << 53) - 1) : 0;
   if (record.type == RecordType::claim) {
     if (bytes.below(4) != 0) record.parts = parts_of(bytes.byte());
     if (bytes.below(8) == 0) record.id = kNobody;
   } else if (!epochs.empty() && bytes.flag()) {
     const auto back = 1 + std::min<std::size_t>(bytes.below(8), epochs.size() - 1);
     const Epoch& epoch = epochs[epochs.size() - back];
-    record.inc = epoch.inc;
+    record.incarnation = epoch.incarnation;
     record.epochs.push_back({epoch.offset, parts_of(1 + bytes.below(3))});
   } else {
     for (std::uint32_t i = bytes.below(4); i > 0; --i) {
       record.epochs.push_back({offset_of(bytes, next), parts_of(bytes.byte())});
       if (bytes.below(4) == 0) {
-        record.epochs.back().inc = std::min(inc_of(bytes), (std::int64_t{1} << 53) - 1);
+        record.epochs.back().incarnation =
+            std::min(incarnation_of(bytes), (std::int64_t{1} << 53) - 1);
       }
     }
   }

@@ -32,7 +32,7 @@ TEST(LeaderAndFollowers, reads_the_history_before_it_joins_and_claims) {
   scene.start("a", "0");
   scene.settle_in();
   scene.crash("a");
-  Induction core = *Induction::make(scene.stage.rig().core_options(9, "c"));
+  ClaimProtocol core = *ClaimProtocol::make(scene.stage.rig().core_options(9, "c"));
   const auto end = static_cast<std::int64_t>(scene.stage.rig().log(0).size());
   core.step(TailStarted{Log{0}, end - 1, end}, scene.now());
   EXPECT_FALSE(core.take_ready().subscribe) << "a record is still to be read";

@@ -1,5 +1,5 @@
-// E. Koutanov, "Non-Exclusive Leader Induction in Highly Available Systems": what only the paper's
-// own variation, `broadcast`, does. One test for each sentence that states a behaviour.
+// E. Koutanov, "Non-Exclusive Leader ClaimProtocol in Highly Available Systems": what only the
+// paper's own variation, `broadcast`, does. One test for each sentence that states a behaviour.
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/broadcast_rig.h"

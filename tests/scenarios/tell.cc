@@ -62,7 +62,8 @@ std::string text_of(LocalTime time) {
 }
 
 std::string text_of(const Epoch& epoch) {
-  return std::to_string(epoch.inc - kStoryBeginsAtBroker) + "#" + std::to_string(epoch.offset);
+  return std::to_string(epoch.incarnation - kStoryBeginsAtBroker) + "#" +
+         std::to_string(epoch.offset);
 }
 
 std::string text_of(milliseconds duration) { return std::to_string(duration.count()) + " ms"; }

@@ -1,7 +1,7 @@
 // Times, epochs, records and transitions in the words in which a story tells them.
 //
-// Times count from the story's start, in milliseconds; so does the inc of an epoch, by the
-// broker's clock. An epoch {inc, offset} is told as inc#offset.
+// Times count from the story's start, in milliseconds; so does the incarnation of an epoch, by the
+// broker's clock. An epoch {incarnation, offset} is told as incarnation#offset.
 //
 // Threads: pure functions, any.   Units: milliseconds in text.   Errors: none.
 #pragma once

@@ -35,7 +35,9 @@ class FencedStore {
     return write.ownership < cells_[write.part].newest;
   }
   /// It was restored, or serves another topic, too: it knows an epoch that nobody here was given.
-  void raise(std::uint32_t part, std::int64_t incs) { cells_[part].greatest.inc += incs; }
+  void raise(std::uint32_t part, std::int64_t incarnations) {
+    cells_[part].greatest.incarnation += incarnations;
+  }
   [[nodiscard]] const Epoch& greatest(std::uint32_t part) const { return cells_[part].greatest; }
 
  private:

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, kMutationCount> kNames{
     "grace_read",     "grace_history",      "no_clock_error",    "horizon",
     "longest_lease",  "lease_bound_early",  "vouches_unread",    "early_release",
     "gap_rule",       "reread",
-    "inc_plus_one",   "inc_impure",         "not_boottime",      "one_now",
+    "incarnation_plus_one",   "incarnation_impure",         "not_boottime",      "one_now",
     "release_in_barrier", "no_release",    "late_again",        "old_hint",
     "never_withdraws", "stop_at_claim",
     "silent_drain",       "claim_while_draining", "claim_gives_up",

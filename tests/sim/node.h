@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/withdrawal.h"
 #include "router/directory.h"
 #include "router/route_view.h"

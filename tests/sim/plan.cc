@@ -39,7 +39,8 @@ void leave_out_the_impossible(Plan& plan) {
       plan.faults.remove(Fault::unclean_leader);
     }
     // Who starts in the new topic cannot read how long the leases in the old one were, nor that
-    // its own mode is another, nor that a store had asked for incs ahead of the brokers' time.
+    // its own mode is another, nor that a store had asked for incarnations ahead of the brokers'
+    // time.
     if (plan.has(Fault::topic_made_again)) {
       plan.faults.remove(Fault::store_ahead);
       plan.faults.remove(Fault::other_leases);

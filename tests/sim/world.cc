@@ -279,7 +279,7 @@ std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
     }
     return std::make_unique<std::decay_t<decltype(*made)>>(std::move(*made));
   };
-  if (!plan_.broadcast()) return own(Induction::make(options));
+  if (!plan_.broadcast()) return own(ClaimProtocol::make(options));
   BroadcastOptions broadcast;
   broadcast.core = options;
   broadcast.session = plan_.timing.session;
@@ -293,7 +293,7 @@ std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
 void World::end_process(Node& node) {
   if (!node.alive) return;
   node.alive = false;
-  if (const auto* claimed = dynamic_cast<const Induction*>(node.core.get())) {
+  if (const auto* claimed = dynamic_cast<const ClaimProtocol*>(node.core.get())) {
     gaps_ += claimed->counters().gaps;
     lapses_ += claimed->counters().lapses;
   }
@@ -411,7 +411,7 @@ void World::note(Node& node, const Transition& transition) {
       oracle_.occupies(node.index, part_of(node, p.value()),
                        node.true_time(transition.barrier_deadline), now_);
     }
-    plan_for(node, now_ + length, Happening::barrier_done, p.value(), transition.epoch.inc,
+    plan_for(node, now_ + length, Happening::barrier_done, p.value(), transition.epoch.incarnation,
              transition.epoch.offset);
   }
 }
@@ -454,7 +454,7 @@ bool World::may_fall(const Hint& hint, const Epoch& known) {
   const bool old_word = owner != nullptr &&
                         oracle_.node_disturbed_until(owner->index) >= topic_made_at_ &&
                         topic_made_at_ != 0;
-  return hint.epoch.inc == known.inc || plan_.has(Fault::store_ahead) || old_word;
+  return hint.epoch.incarnation == known.incarnation || plan_.has(Fault::store_ahead) || old_word;
 }
 
 void World::arm(Node& node) {

@@ -1,6 +1,6 @@
 // A run: processes, ledger, group, and what goes wrong with them, under one clock of true time.
 //
-// The processes are production's Induction and Directory, the records go through production's
+// The processes are production's ClaimProtocol and Directory, the records go through production's
 // codec. First chaos, judged by the oracle; then everything heals, and must lead within a bound.
 //
 // Threads: one (many runs at once are fine).   Units: true time, microseconds.

@@ -382,23 +382,26 @@ void World::on_topic_lost(Node& node, const Planned& event) {
   schedule_fetch(node, event.a, now_);
 }
 
-// What every version freezes, inc among it, is as an honest process would write it: the greatest
-// in the log.
+// What every version freezes, incarnation among it, is as an honest process would write it: the
+// greatest in the log.
 void World::odd_claim(std::uint32_t log, Random& random) {
   if (topic_away_until_ > now_) return;
   // It claims and never leads, nor releases: others wait for it as for one that crashed (rule 9).
   oracle_.wrong(now_ + 6 * plan_.interval());
-  std::int64_t inc = 0;
+  std::int64_t incarnation = 0;
   for (const Stored& stored : logs_[log].records) {
     const auto* record = stored.value == nullptr ? nullptr : std::get_if<Record>(stored.value);
-    if (record != nullptr) inc = std::max({inc, greatest_named_inc(*record), record->max_inc});
+    if (record != nullptr) {
+      incarnation =
+          std::max({incarnation, greatest_named_incarnation(*record), record->max_incarnation});
+    }
   }
   static constexpr const char* kRests[] = {
       R"(})", R"(,"v":3,"lparts":{"p":[1]},"mode":"odd"})",
       R"(,"v":3,"id":"00000000000000aa","lparts":"0","lease_ms":250})"};
   const std::int64_t lane = random.between(0, plan_.lanes - 1);
   append(log, keep(decode_record(R"({"t":"claim","lane":)" + std::to_string(lane) + R"(,"inc":)" +
-                                 std::to_string(inc) + kRests[random.between(0, 2)])));
+                                 std::to_string(incarnation) + kRests[random.between(0, 2)])));
 }
 
 void World::noise(std::uint32_t log, Random& random) {

@@ -66,8 +66,8 @@ void World::heartbeat(Node& node) {
   if (!m.wanted) return;
   if (notices_expulsion(node)) return;
   beat_in(node, plan_.heartbeat());
-  const Time patience = std::max(2 * plan_.heartbeat(), 4 * plan_.latency_max);
-  if (m.asking && now_ < m.asked_at + patience) return;
+  const Time wait = std::max(2 * plan_.heartbeat(), 4 * plan_.latency_max);
+  if (m.asking && now_ < m.asked_at + wait) return;
   const bool classic = plan_.assigning != Assigning::consumer;
   if (classic && m.joining && now_ < m.asked_at + plan_.session()) return;
   if (classic && (m.join_wanted || m.joining)) {

@@ -7,7 +7,7 @@ namespace neliroute::sim {
 namespace {
 
 constexpr std::int64_t kMismatchedPercent = 25;  ///< of the starts, in seeds that have them
-/// Who waits for the history to be read subscribes by then all the same (induction.h).
+/// Who waits for the history to be read subscribes by then all the same (claim_protocol.h).
 constexpr Time kSubscribesAfter = 3 * kSecond;
 
 }  // namespace

@@ -91,8 +91,8 @@ void World::judge_remote(const Node& node, std::uint32_t p, const Route& route) 
   oracle_.count(Judged::remote_answers);
   const std::uint32_t part = part_of(node, p);
   const Time led = oracle_.last_led(owner->index, part, now_);
-  // Where a store had asked for an inc ahead of time, a claim that comes late may be below the
-  // epoch that it ends, and only its owner heeds it.
+  // Where a store had asked for an incarnation ahead of time, a claim that comes late may be below
+  // the epoch that it ends, and only its owner heeds it.
   const bool silent = oracle_.node_disturbed_until(owner->index) + plan_.settled() > led ||
                       plan_.has(Fault::write_duplicated) || plan_.has(Fault::store_ahead);
   const Time allowed = plan_.known_by() + (silent ? plan_.settled() : 0);
@@ -174,7 +174,7 @@ void World::store_lands(const Node& node, const Planned& event) {
   const bool alone = one_leads ? !late : in_the_end;
   if (!taken && node.life == event.life) {
     plan_for(node, now_ + plan_.latency_max, Happening::store_refused, event.a,
-             store_.greatest(write.part).inc, store_.greatest(write.part).offset);
+             store_.greatest(write.part).incarnation, store_.greatest(write.part).offset);
   }
   if (leads && alone && !taken && !may_be_refused(node, write)) {
     oracle_.broken(what + ", who leads, after " +
@@ -210,8 +210,8 @@ bool World::may_be_refused(const Node& node, const StoreWrite& write) const {
 void World::raise_store(Random& random) {
   const auto part = static_cast<std::uint32_t>(
       random.between(0, plan_.lanes * plan_.partitions - 1));
-  const std::int64_t incs = random.magnitude(1, 1'000'000'000);
-  if (store_.greatest(part) != kNoEpoch) store_.raise(part, incs);
+  const std::int64_t incarnations = random.magnitude(1, 1'000'000'000);
+  if (store_.greatest(part) != kNoEpoch) store_.raise(part, incarnations);
 }
 
 }  // namespace neliroute::sim

@@ -17,7 +17,7 @@ std::string record(std::uint64_t seq, milliseconds lease,
   record.parts = LogParts::of({Partition{0}}, 1);
   record.lease = lease;
   record.max_lease = record.lease;
-  record.read_until = read_until.value_or(BrokerTime{milliseconds{kIncMax}});
+  record.read_until = read_until.value_or(BrokerTime{milliseconds{kIncarnationMax}});
   return encode_record(record);
 }
 

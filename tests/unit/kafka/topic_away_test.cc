@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "kafka/topic/broker_questions.h"
+#include "kafka/topic/broker_probe.h"
 #include "kafka/topic/topic_setup.h"
 #include "tests/unit/kafka/ledger_rig.h"
 
@@ -80,7 +80,7 @@ TEST_F(TopicAwayTest, OfABrokerThatFellSilentItIsNotSaidThatTheTopicIsGone) {
       return notice.text.find(part) != std::string::npos;
     });
   };
-  // After one round of patience (5 s), or, where the old client still answered, two or three.
+  // After one round of backoff (5 s), or, where the old client still answered, two or three.
   EXPECT_TRUE(rig_.wait(
       [&](const Seen& seen) { return told(seen, "nobody says whether topic neliroute is there"); },
       std::chrono::seconds{60}));

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "kafka/topic/broker_questions.h"
+#include "kafka/topic/broker_probe.h"
 
 namespace neliroute {
 namespace {

@@ -86,7 +86,8 @@ TEST(AcquiredAgain, in_both_modes_without_a_stop_where_nobody_claimed) {
     story.rig.assign(story.a, "0");
     ASSERT_EQ(story.a.count(TransitionKind::acquired), 2u);
     EXPECT_EQ(story.a.last(TransitionKind::acquired, 0)->epoch, story.first);
-    story.rig.step(story.a, EpochRefused{kP0, Epoch{story.first.inc, story.first.offset + 1}});
+    story.rig.step(story.a,
+                   EpochRefused{kP0, Epoch{story.first.incarnation, story.first.offset + 1}});
     story.rig.run_for(200ms);
     ASSERT_EQ(story.a.count(TransitionKind::acquired), 3u);
     EXPECT_LT(story.first, story.a.last(TransitionKind::acquired, 0)->epoch);

@@ -267,7 +267,7 @@ TEST(OneConfiguration, one_log_s_news_are_not_judged_before_the_others_history) 
   RigOptions options;
   options.logs = 2;
   Rig rig(options);
-  Induction core = std::move(*Induction::make(rig.core_options(3, "c")));
+  ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(3, "c")));
   const auto record_of = [](std::int64_t since, std::uint64_t id, std::uint32_t slots) {
     Record record = rig::renewal_of(id, {1, 0}, "0");
     record.since = since;
@@ -325,7 +325,7 @@ TEST(OneConfiguration, who_joined_without_the_history_waits_until_it_is_known_wh
     record.settings = options.settings;
     record.settings->mode = "exclusive";
     const Decoded in_force = record;
-    Induction core = std::move(*Induction::make(options));
+    ClaimProtocol core = std::move(*ClaimProtocol::make(options));
     core.tick(rig.now());
     const LocalTime joined = later(rig.now(), std::chrono::seconds{3});
     core.tick(joined);
@@ -358,7 +358,7 @@ TEST(OneConfiguration, who_waits_claims_as_soon_as_the_doubt_ends) {
   junior.settings->slots = 32;
   const Decoded agrees = senior;
   const Decoded differs = junior;
-  Induction core = std::move(*Induction::make(options));
+  ClaimProtocol core = std::move(*ClaimProtocol::make(options));
   core.tick(rig.now());
   const LocalTime joined = later(rig.now(), std::chrono::seconds{3});
   core.tick(joined);

@@ -32,9 +32,9 @@ TEST_F(AuditStart, a_release_alone_makes_way) {
   EXPECT_THAT(certain(), testing::Contains(FindingKind::resumed));
 }
 
-TEST_F(AuditStart, a_record_whose_inc_nobody_believes_is_ignored) {
+TEST_F(AuditStart, a_record_whose_incarnation_nobody_believes_is_ignored) {
   Forger liar{3};
-  liar.inc = kIncMax;
+  liar.incarnation = kIncarnationMax;
   at(0, liar.leads(40, "0"));
   EXPECT_EQ(auditor_.totals().ignored, 1U);
   EXPECT_EQ(auditor_.totals().records, 0U);

@@ -194,7 +194,7 @@ TEST_F(AuditTest, a_smaller_epoch_behind_a_greater_one_fell) {
   const auto e = at(0, a_.claim("0"));
   const auto g = at(1, a_.leads(e, "0"));
   at(2, a_.release(e, "0"));
-  b_.inc = kInc - 1;
+  b_.incarnation = kInc - 1;
   const auto f = at(3, b_.claim("0"));
   const auto r = at(4, b_.leads(f, "0"));
   const Finding& finding = only();
@@ -206,27 +206,27 @@ TEST_F(AuditTest, a_smaller_epoch_that_is_not_led_did_not_fall) {
   const auto e = at(0, a_.claim("0"));
   at(1, a_.leads(e, "0"));
   at(2, a_.release(e, "0"));
-  b_.inc = kInc - 1;
+  b_.incarnation = kInc - 1;
   const auto f = at(3, b_.claim("0"));
   at(4, b_.looks(f, "0"));
   at(5, b_.release(f, "0"));
-  b_.inc = kInc + 1;
+  b_.incarnation = kInc + 1;
   const auto h = at(6, b_.claim("0"));
   at(7, b_.leads(h, "0"));
   EXPECT_THAT(found_, IsEmpty());
 }
 
-TEST_F(AuditTest, a_claims_own_time_is_the_least_inc_of_its_epoch) {
+TEST_F(AuditTest, a_claims_own_time_is_the_least_incarnation_of_its_epoch) {
   for (const std::int64_t said : {std::int64_t{0}, std::int64_t{5}}) {
-    a_.inc = said;
+    a_.incarnation = said;
     const std::int64_t ms = next_;
     const auto e = at(ms, a_.claim("0"));
-    a_.inc = kBase + ms;
+    a_.incarnation = kBase + ms;
     at(ms + 1, a_.leads(e, "0"));
     at(ms + 2, a_.release(e, "0"));
   }
   EXPECT_THAT(found_, IsEmpty());
-  b_.inc = kBase + 2;
+  b_.incarnation = kBase + 2;
   const auto f = at(9, b_.claim("0"));
   at(10, b_.leads(f, "0"));
   EXPECT_THAT(notes(), ElementsAre(FindingKind::false_epoch)) << "its claim's epoch is later";
@@ -234,7 +234,7 @@ TEST_F(AuditTest, a_claims_own_time_is_the_least_inc_of_its_epoch) {
 
 TEST_F(AuditTest, an_epoch_from_a_former_topic_counts_among_those_that_must_not_fall) {
   Forger former{3};
-  former.inc = kInc + 1;
+  former.incarnation = kInc + 1;
   at(0, former.leads(4711, "0"));
   EXPECT_THAT(notes(), ElementsAre(FindingKind::false_epoch));
   const auto e = at(5000, a_.claim("0"));

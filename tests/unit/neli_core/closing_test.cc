@@ -200,7 +200,7 @@ TEST(Rule8, a_release_that_failed_is_written_again_twice_and_no_more) {
 
 TEST(Rule8, who_never_subscribed_has_no_group_to_leave) {
   Rig rig;
-  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+  ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
   core.step(CloseRequested{rig.now() + 5s}, rig.now());
   const Ready ready = core.take_ready();
   EXPECT_TRUE(ready.closed);

@@ -81,7 +81,8 @@ TEST(Rule4, non_exclusive_drains_until_a_newer_epoch_s_renewal_says_leading_or_d
     Rig rig;
     auto& a = leader_of_0(rig);
     rig.revoke(a, "0");
-    const Epoch successor = rig.append_claim(kLog, claim_of(9, "0", a.core.epoch(kP0)->inc));
+    const Epoch successor =
+        rig.append_claim(kLog, claim_of(9, "0", a.core.epoch(kP0)->incarnation));
     rig.settle();
     rig.run_for(200ms);
     EXPECT_EQ(a.core.role_state(kP0), RoleState::draining);
@@ -101,7 +102,7 @@ TEST(Rule4, non_exclusive_drains_on_when_an_older_epoch_s_renewal_says_leading) 
   const Epoch older = rig.append_claim(kLog, claim_of(9, "0"));
   auto& a = leader_of_0(rig);
   rig.revoke(a, "0");
-  rig.append(kLog, claim_of(8, "0", a.core.epoch(kP0)->inc));
+  rig.append(kLog, claim_of(8, "0", a.core.epoch(kP0)->incarnation));
   rig.append(kLog, renewal_of(9, older, "0", "0"));
   rig.settle();
   EXPECT_TRUE(a.leads(0, rig.now()));
@@ -111,7 +112,7 @@ TEST(Rule4, a_successor_that_dies_before_it_leads_costs_nothing) {
   Rig rig;
   auto& a = leader_of_0(rig);
   rig.revoke(a, "0");
-  rig.append(kLog, claim_of(9, "0", a.core.epoch(kP0)->inc));
+  rig.append(kLog, claim_of(9, "0", a.core.epoch(kP0)->incarnation));
   rig.run_for(20s);
   EXPECT_TRUE(a.leads(0, rig.now()));
 }
@@ -119,7 +120,7 @@ TEST(Rule4, a_successor_that_dies_before_it_leads_costs_nothing) {
 TEST(Rule4, non_exclusive_drain_ends_with_the_lease) {
   Rig rig;
   auto& a = leader_of_0(rig);
-  rig.append(kLog, claim_of(9, "0", a.core.epoch(kP0)->inc));
+  rig.append(kLog, claim_of(9, "0", a.core.epoch(kP0)->incarnation));
   rig.settle();
   const LocalTime end = a.core.leases()->get(kP0).until;
   a.drop_writes = true;
@@ -134,10 +135,10 @@ TEST(Rule4, an_own_claim_that_comes_late_ends_no_drain) {
   Rig rig;
   auto& a = leader_of_0(rig);
   const Epoch epoch = *a.core.epoch(kP0);
-  rig.append(kLog, claim_of(9, "0", epoch.inc));
+  rig.append(kLog, claim_of(9, "0", epoch.incarnation));
   rig.settle();
   ASSERT_EQ(a.last(TransitionKind::draining, 0)->epoch, epoch);
-  rig.append(kLog, claim_of(1, "0", epoch.inc));  // nobody knows any more when it was sent
+  rig.append(kLog, claim_of(1, "0", epoch.incarnation));  // nobody knows any more when it was sent
   rig.settle();
   EXPECT_TRUE(a.leads(0, rig.now()));
   EXPECT_GT(*a.core.epoch(kP0), epoch);
@@ -178,7 +179,7 @@ TEST(Rule4, non_exclusive_too_releases_at_once_what_it_does_not_lead) {
   a.fail_writes = true;
   rig.run_for(1100ms);  // lapsed
   a.fail_writes = false;
-  rig.append(kLog, claim_of(9, "0", a.core.epoch(kP0)->inc));
+  rig.append(kLog, claim_of(9, "0", a.core.epoch(kP0)->incarnation));
   rig.settle();
   EXPECT_FALSE(a.core.epoch(kP0));
   EXPECT_EQ(a.records(RecordType::release).size(), 1u);

@@ -1,4 +1,4 @@
-// Renewals and releases: what they name, in which unit, and with which inc.
+// Renewals and releases: what they name, in which unit, and with which incarnation.
 #include "neli_core/record/epoch_records.h"
 
 #include <gtest/gtest.h>
@@ -50,25 +50,25 @@ TEST(LogPartsTest, of_a_log_are_neighbours_and_come_back_as_partitions) {
   EXPECT_EQ(visited, 0u);
 }
 
-TEST(EpochRecords, one_record_names_epochs_of_any_inc) {
+TEST(EpochRecords, one_record_names_epochs_of_any_incarnation) {
   const auto records = records_of({{Partition{2}, {7, 30}, true, false},
                                    {Partition{6}, {9, 40}, false, true},
                                    {Partition{10}, {7, 30}, false, false}}, 4);
   ASSERT_EQ(records.size(), 1u);
   const Record& record = records[0];
-  EXPECT_EQ(record.inc, 9) << "the greatest";
+  EXPECT_EQ(record.incarnation, 9) << "the greatest";
   ASSERT_EQ(record.epochs.size(), 2u);
   EXPECT_EQ(epoch_of(record, record.epochs[0]), (Epoch{7, 30}));
   EXPECT_EQ(record.epochs[0].parts.to_string(), "0,2");
   EXPECT_EQ(epoch_of(record, record.epochs[1]), (Epoch{9, 40}));
-  EXPECT_FALSE(record.epochs[1].inc) << "the record's";
+  EXPECT_FALSE(record.epochs[1].incarnation) << "the record's";
   EXPECT_EQ(record.leading.to_string(), "0");
   EXPECT_EQ(record.draining.to_string(), "1");
   EXPECT_TRUE(records_of({}).empty());
 }
 
 // What was released of the former topic, and what is held in this one.
-TEST(EpochRecords, one_offset_with_two_incs_takes_two_records) {
+TEST(EpochRecords, one_offset_with_two_incarnations_takes_two_records) {
   const auto records = records_of({{Partition{0}, {7, 30}}, {Partition{1}, {9, 30}},
                                    {Partition{2}, {9, 31}}, {Partition{3}, {7, 30}}});
   ASSERT_EQ(records.size(), 2u);

@@ -11,7 +11,7 @@ using rig::RigOptions;
 using namespace std::chrono_literals;
 
 // A store that was restored, or that knew another topic, has seen greater epochs.
-TEST(Epochs, a_store_s_refusal_raises_inc_and_leaves_no_gap) {
+TEST(Epochs, a_store_s_refusal_raises_incarnation_and_leaves_no_gap) {
   for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {
     RigOptions options;
     options.mode = mode;
@@ -20,10 +20,10 @@ TEST(Epochs, a_store_s_refusal_raises_inc_and_leaves_no_gap) {
     rig.assign(a, "0-1");
     ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
     const Epoch first = *a.core.epoch(Partition{0});
-    const std::int64_t stored = first.inc + 5'000;
+    const std::int64_t stored = first.incarnation + 5'000;
     rig.step(a, EpochRefused{Partition{0}, Epoch{stored, 0}});
     rig.run_for(200ms);
-    EXPECT_GT(a.core.epoch(Partition{0})->inc, stored);
+    EXPECT_GT(a.core.epoch(Partition{0})->incarnation, stored);
     EXPECT_TRUE(a.leads(0, rig.now()));
     EXPECT_EQ(a.count(TransitionKind::stopped), 0u) << "it led on until its new claim was read";
     EXPECT_EQ(a.core.epoch(Partition{1}), first) << "nobody refused that one";
@@ -49,12 +49,13 @@ TEST(Epochs, a_store_s_refusal_of_an_older_one_costs_no_claim) {
   rig.assign(a, "0");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
   const Epoch held = *a.core.epoch(Partition{0});
-  for (const Epoch& stored : {held, Epoch{held.inc, held.offset - 1}, Epoch{held.inc - 1, 99}}) {
+  for (const Epoch& stored :
+       {held, Epoch{held.incarnation, held.offset - 1}, Epoch{held.incarnation - 1, 99}}) {
     rig.step(a, EpochRefused{Partition{0}, stored});
     rig.run_for(200ms);
     EXPECT_EQ(a.records(RecordType::claim).size(), 1u);
   }
-  rig.step(a, EpochRefused{Partition{0}, Epoch{held.inc, held.offset + 1}});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{held.incarnation, held.offset + 1}});
   rig.run_for(200ms);
   EXPECT_EQ(a.records(RecordType::claim).size(), 2u) << "of the same inc, and greater";
 }
@@ -66,15 +67,15 @@ TEST(Epochs, a_store_that_is_a_lifetime_ahead_is_not_believed) {
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
   const Epoch first = *a.core.epoch(Partition{0});
   const auto notices = a.notices.size();
-  rig.step(a, EpochRefused{Partition{0}, Epoch{kIncMax, 0}});
-  rig.step(a, EpochRefused{Partition{0}, Epoch{first.inc + kIncAhead, 0}});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{kIncarnationMax, 0}});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{first.incarnation + kIncarnationAhead, 0}});
   rig.run_for(200ms);
   EXPECT_EQ(a.core.epoch(Partition{0}), first);
   EXPECT_EQ(a.notices.size(), notices + 1) << "the second is below what was not believed";
-  rig.step(a, EpochRefused{Partition{0}, Epoch{kIncMax, 0}});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{kIncarnationMax, 0}});
   EXPECT_EQ(a.notices.size(), notices + 1) << "said once";
-  rig.step(a, EpochRefused{Partition{3}, Epoch{first.inc + 1, 0}});
-  rig.step(a, EpochRefused{Partition{99}, Epoch{first.inc + 1, 0}});
+  rig.step(a, EpochRefused{Partition{3}, Epoch{first.incarnation + 1, 0}});
+  rig.step(a, EpochRefused{Partition{99}, Epoch{first.incarnation + 1, 0}});
   EXPECT_EQ(a.records(RecordType::claim).size(), 1u) << "not held, and none at all";
 }
 
@@ -85,10 +86,10 @@ TEST(Epochs, a_store_s_refusal_takes_nothing_back_from_a_successor) {
   rig.assign(a, "0");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
   const Epoch first = *a.core.epoch(Partition{0});
-  rig.append(Log{0}, rig::claim_of(9, "0", first.inc));
+  rig.append(Log{0}, rig::claim_of(9, "0", first.incarnation));
   rig.settle();
   ASSERT_EQ(a.core.role_state(Partition{0}), RoleState::draining);
-  rig.step(a, EpochRefused{Partition{0}, Epoch{first.inc + 5, 0}});
+  rig.step(a, EpochRefused{Partition{0}, Epoch{first.incarnation + 5, 0}});
   rig.run_for(200ms);
   EXPECT_EQ(a.records(RecordType::claim).size(), 1u) << "it hands over";
 
@@ -99,12 +100,12 @@ TEST(Epochs, a_store_s_refusal_takes_nothing_back_from_a_successor) {
   ASSERT_TRUE(given_back.run_until([&] { return c.leads(0, given_back.now()); }, 2s));
   const Epoch kept = *c.core.epoch(Partition{0});
   given_back.revoke(c, "0");
-  given_back.step(c, EpochRefused{Partition{0}, Epoch{kept.inc + 5, 0}});
+  given_back.step(c, EpochRefused{Partition{0}, Epoch{kept.incarnation + 5, 0}});
   given_back.run_for(200ms);
   EXPECT_EQ(c.records(RecordType::claim).size(), 1u);
   given_back.assign(c, "0");
   given_back.run_for(200ms);
-  EXPECT_GT(c.core.epoch(Partition{0})->inc, kept.inc + 5);
+  EXPECT_GT(c.core.epoch(Partition{0})->incarnation, kept.incarnation + 5);
   EXPECT_EQ(c.count(TransitionKind::stopped), 0u);
 
   RigOptions exclusive;
@@ -118,34 +119,34 @@ TEST(Epochs, a_store_s_refusal_takes_nothing_back_from_a_successor) {
   ASSERT_TRUE(fenced.run_until([&] { return !b.leads(0, fenced.now()); }, 20s));
   b.drop_writes = false;
   const auto claims = b.records(RecordType::claim).size();
-  fenced.step(b, EpochRefused{Partition{0}, Epoch{held.inc + 5, 0}});
+  fenced.step(b, EpochRefused{Partition{0}, Epoch{held.incarnation + 5, 0}});
   fenced.settle();
   EXPECT_EQ(b.records(RecordType::claim).size(), claims) << "its lease has lapsed";
 }
 
-// Partitions share their log's inc, and another store may know less.
-TEST(Epochs, a_store_that_knows_less_than_the_log_lowers_no_inc) {
+// Partitions share their log's incarnation, and another store may know less.
+TEST(Epochs, a_store_that_knows_less_than_the_log_lowers_no_incarnation) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-1");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(1, rig.now()); }, 2s));
-  const std::int64_t inc = a.core.epoch(Partition{0})->inc;
-  rig.step(a, EpochRefused{Partition{0}, Epoch{inc + 5'000, 0}});
+  const std::int64_t incarnation = a.core.epoch(Partition{0})->incarnation;
+  rig.step(a, EpochRefused{Partition{0}, Epoch{incarnation + 5'000, 0}});
   rig.run_for(200ms);
-  rig.step(a, EpochRefused{Partition{1}, Epoch{inc + 10, 0}});
+  rig.step(a, EpochRefused{Partition{1}, Epoch{incarnation + 10, 0}});
   rig.run_for(200ms);
-  EXPECT_GT(a.core.epoch(Partition{1})->inc, inc + 5'000);
+  EXPECT_GT(a.core.epoch(Partition{1})->incarnation, incarnation + 5'000);
   EXPECT_EQ(a.records(RecordType::claim).size(), 3u);
 }
 
 // Where the broker's clock steps back, a claim just below the limit would be believed no more.
-TEST(Epochs, a_store_s_inc_leaves_room_for_a_clock_that_steps_back) {
+TEST(Epochs, a_store_s_incarnation_leaves_room_for_a_clock_that_steps_back) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
   ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
   const Epoch first = *a.core.epoch(Partition{0});
-  const std::int64_t limit = first.inc + kIncAhead;
+  const std::int64_t limit = first.incarnation + kIncarnationAhead;
   const auto notices = a.notices.size();
   rig.step(a, EpochRefused{Partition{0}, Epoch{limit - kLeaseMax.count() / 2, 0}});
   rig.run_for(200ms);
@@ -153,7 +154,7 @@ TEST(Epochs, a_store_s_inc_leaves_room_for_a_clock_that_steps_back) {
   EXPECT_EQ(a.notices.size(), notices + 1);
   rig.step(a, EpochRefused{Partition{0}, Epoch{limit - 2 * kLeaseMax.count(), 0}});
   rig.run_for(200ms);
-  EXPECT_GT(a.core.epoch(Partition{0})->inc, limit - 2 * kLeaseMax.count());
+  EXPECT_GT(a.core.epoch(Partition{0})->incarnation, limit - 2 * kLeaseMax.count());
 }
 
 }  // namespace

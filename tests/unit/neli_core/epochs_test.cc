@@ -24,19 +24,19 @@ TEST(Epoch, of_the_first_claim_is_the_record_s_broker_time_and_offset) {
   rig.append(kLog, "not a record");
   rig.broker_offset += 5s;  // not the stamp of offset 0
   rig.assign(a, "0");
-  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 0);
+  EXPECT_EQ(a.records(RecordType::claim)[0].incarnation, 0);
   EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'015'000, 1}));
 }
 
-TEST(Epoch, inc_0_reads_as_the_claim_s_own_broker_time) {
+TEST(Epoch, incarnation_0_reads_as_the_claim_s_own_broker_time) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
-  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 0);
+  EXPECT_EQ(a.records(RecordType::claim)[0].incarnation, 0);
   EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'010'000, 0}));
 }
 
-TEST(Epoch, one_made_without_knowing_the_greatest_inc_outranks_it_by_its_stamp) {
+TEST(Epoch, one_made_without_knowing_the_greatest_incarnation_outranks_it_by_its_stamp) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.append(kLog, claim_of(9, "3", 1'500'000'000'000));
@@ -48,33 +48,33 @@ TEST(Epoch, one_made_without_knowing_the_greatest_inc_outranks_it_by_its_stamp) 
   EXPECT_GT(a.core.epoch(kP0), lost);
 }
 
-TEST(Epoch, a_claimer_writes_the_greatest_inc_it_knows) {
+TEST(Epoch, a_claimer_writes_the_greatest_incarnation_it_knows) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.append(kLog, claim_of(9, "3", 1'800'000'000'000));
   rig.append(kLog, claim_of(9, "2", 1'750'000'000'000));
   rig.assign(a, "0");
-  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 1'800'000'000'000);
+  EXPECT_EQ(a.records(RecordType::claim)[0].incarnation, 1'800'000'000'000);
   EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'800'000'000'000, 2}));
 }
 
-TEST(Epoch, the_greatest_inc_is_known_per_log_whatever_the_lane) {
+TEST(Epoch, the_greatest_incarnation_is_known_per_log_whatever_the_lane) {
   RigOptions options;
   options.logs = 2;
   Rig rig(options);
   auto& a = rig.start(1, "a");
   rig.append(kLog, claim_of(9, "0", 1'800'000'000'000));
   Record other_lane = claim_of(9, "1", 1'900'000'000'000);
-  other_lane.max_inc = other_lane.inc;
+  other_lane.max_incarnation = other_lane.incarnation;
   other_lane.lane = Lane{1};
   rig.append(Log{1}, other_lane);
   rig.assign(a, "0-1");
-  EXPECT_EQ(a.core.epoch(kP0)->inc, 1'800'000'000'000);
-  EXPECT_EQ(a.core.epoch(Partition{1})->inc, 1'900'000'000'000);
+  EXPECT_EQ(a.core.epoch(kP0)->incarnation, 1'800'000'000'000);
+  EXPECT_EQ(a.core.epoch(Partition{1})->incarnation, 1'900'000'000'000);
 }
 
 // Found by the simulator: everybody of a lane had gone, and the last records were the other lane's.
-TEST(Epoch, each_lane_repeats_the_incs_of_the_others) {
+TEST(Epoch, each_lane_repeats_the_incarnations_of_the_others) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
@@ -83,41 +83,41 @@ TEST(Epoch, each_lane_repeats_the_incs_of_the_others) {
   other_lane.lane = Lane{1};
   rig.append(kLog, other_lane);
   const auto stamp = rig.log(0).back().stamped.time_since_epoch().count();
-  ASSERT_GT(stamp, a.core.epoch(kP0)->inc) << "a first claim's inc is its own stamp";
+  ASSERT_GT(stamp, a.core.epoch(kP0)->incarnation) << "a first claim's inc is its own stamp";
   rig.settle();
   rig.run_for(100ms);
-  EXPECT_EQ(a.records(RecordType::renewal).back().max_inc, stamp);
+  EXPECT_EQ(a.records(RecordType::renewal).back().max_incarnation, stamp);
 }
 
 // Found by the simulator (exclusive, seed 12110): in a log of which nothing else was left.
-TEST(Epoch, an_inc_in_another_lane_that_its_writer_does_not_repeat_is_a_strangers) {
+TEST(Epoch, an_incarnation_in_another_lane_that_its_writer_does_not_repeat_is_a_strangers) {
   Rig rig;
   Record line = claim_of(9, "3", 9);
   line.lane = Lane{1};
   rig.append(kLog, line);
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
-  EXPECT_EQ(a.records(RecordType::claim)[0].inc, 0);
-  line.max_inc = line.inc = 1'800'000'000'000;
+  EXPECT_EQ(a.records(RecordType::claim)[0].incarnation, 0);
+  line.max_incarnation = line.incarnation = 1'800'000'000'000;
   rig.append(kLog, line);
   rig.settle();
   rig.run_for(200ms);
-  EXPECT_EQ(a.records(RecordType::renewal).back().max_inc, 1'800'000'000'000);
+  EXPECT_EQ(a.records(RecordType::renewal).back().max_incarnation, 1'800'000'000'000);
 }
 
-TEST(Epoch, every_record_repeats_the_greatest_inc_its_writer_knows) {
+TEST(Epoch, every_record_repeats_the_greatest_incarnation_its_writer_knows) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
   rig.append(kLog, claim_of(9, "3", 1'800'000'000'000));
   rig.settle();
   rig.run_for(100ms);
-  EXPECT_EQ(a.records(RecordType::renewal).back().inc, 1'700'000'010'000);
-  EXPECT_EQ(a.records(RecordType::renewal).back().max_inc, 1'800'000'000'000);
+  EXPECT_EQ(a.records(RecordType::renewal).back().incarnation, 1'700'000'010'000);
+  EXPECT_EQ(a.records(RecordType::renewal).back().max_incarnation, 1'800'000'000'000);
   // A newcomer that reads nothing but this renewal claims with it.
   auto& b = rig.start(2, "b", static_cast<std::int64_t>(rig.log(0).size()) - 1);
   rig.assign(b, "0");
-  EXPECT_EQ(b.records(RecordType::claim)[0].inc, 1'800'000'000'000);
+  EXPECT_EQ(b.records(RecordType::claim)[0].incarnation, 1'800'000'000'000);
 }
 
 TEST(Epoch, one_not_greater_than_every_epoch_known_is_released_and_claimed_anew) {
@@ -126,37 +126,38 @@ TEST(Epoch, one_not_greater_than_every_epoch_known_is_released_and_claimed_anew)
   a.hold = true;
   rig.append(kLog, claim_of(9, "0", 1'800'000'000'000));
   rig.assign(a, "0");  // does not know of it yet
-  ASSERT_EQ(a.records(RecordType::claim)[0].inc, 0);
+  ASSERT_EQ(a.records(RecordType::claim)[0].incarnation, 0);
   a.hold = false;
   rig.settle();
   const auto releases = a.records(RecordType::release);
   ASSERT_EQ(releases.size(), 1u);
-  EXPECT_EQ(releases[0].inc, 1'700'000'010'000);
+  EXPECT_EQ(releases[0].incarnation, 1'700'000'010'000);
   EXPECT_EQ(releases[0].epochs[0].claim_offset, 1);
   // At once: only a broker that refuses claims is spared the next one for an interval.
   ASSERT_EQ(a.records(RecordType::claim).size(), 2u);
-  EXPECT_EQ(a.records(RecordType::claim)[1].inc, 1'800'000'000'001) << "the greatest known, + 1";
+  EXPECT_EQ(a.records(RecordType::claim)[1].incarnation, 1'800'000'000'001)
+      << "the greatest known, + 1";
   EXPECT_TRUE(a.leads(0, rig.now()));
-  EXPECT_EQ(a.core.epoch(kP0)->inc, 1'800'000'000'001);
+  EXPECT_EQ(a.core.epoch(kP0)->incarnation, 1'800'000'000'001);
   EXPECT_EQ(a.count(TransitionKind::acquired), 1u) << "never the one that was released";
 }
 
-// Found by the simulator (exclusive, seed 11446): the epoch with the greatest inc lay below what a
-// process reads that was cut off, and only others' records told of its inc.
-TEST(Epoch, one_whose_inc_others_had_outgrown_is_released_and_claimed_anew) {
+// Found by the simulator (exclusive, seed 11446): the epoch with the greatest incarnation lay below
+// what a process reads that was cut off, and only others' records told of its incarnation.
+TEST(Epoch, one_whose_incarnation_others_had_outgrown_is_released_and_claimed_anew) {
   for (const bool renewed : {false, true}) {
     Rig rig;
     auto& a = rig.start(1, "a");
     a.hold = true;
     Record other = renewed ? renewal_of(9, {1'750'000'000'000, 0}, "3", "3")
                            : claim_of(9, "3", 1'750'000'000'000);
-    if (renewed) other.max_inc = 1'800'000'000'000;
+    if (renewed) other.max_incarnation = 1'800'000'000'000;
     rig.append(kLog, other);
     rig.assign(a, "0");  // does not know of it yet
     a.hold = false;
     rig.settle();
     EXPECT_TRUE(a.leads(0, rig.now()));
-    EXPECT_EQ(a.core.epoch(kP0)->inc, renewed ? 1'800'000'000'000 : 1'750'000'000'000);
+    EXPECT_EQ(a.core.epoch(kP0)->incarnation, renewed ? 1'800'000'000'000 : 1'750'000'000'000);
     EXPECT_EQ(a.count(TransitionKind::acquired), 1u);
     EXPECT_EQ(a.records(RecordType::release).size(), 1u);
   }
@@ -168,7 +169,7 @@ TEST(Epoch, a_claim_that_lands_in_a_topic_made_again_is_of_its_time_there) {
   auto& a = rig.start(1, "a", 1);
   a.hold = true;
   rig.assign(a, "0");
-  const auto said = a.records(RecordType::claim)[0].inc;
+  const auto said = a.records(RecordType::claim)[0].incarnation;
   rig.log(0).clear();
   rig.broker_offset += 60s;
   rig.append(kLog, "the first");
@@ -178,7 +179,7 @@ TEST(Epoch, a_claim_that_lands_in_a_topic_made_again_is_of_its_time_there) {
   rig.restart_tail(a, kLog, 0);
   rig.settle();
   EXPECT_TRUE(a.leads(0, rig.now()));
-  EXPECT_GE(a.core.epoch(kP0)->inc, said + 60'000);
+  EXPECT_GE(a.core.epoch(kP0)->incarnation, said + 60'000);
   EXPECT_EQ(a.count(TransitionKind::acquired), 1u);
 }
 
@@ -195,7 +196,7 @@ TEST(Epoch, what_is_claimed_after_a_gap_outranks_what_was_known_before) {
   rig.run_for(200ms);
   EXPECT_TRUE(a.leads(0, rig.now()));
   EXPECT_GT(*a.core.epoch(kP0), before);
-  EXPECT_EQ(a.core.epoch(kP0)->inc, before.inc + 1);
+  EXPECT_EQ(a.core.epoch(kP0)->incarnation, before.incarnation + 1);
 }
 
 // A duplicate of an early claim, or one that was long on its way; the broker's clock is behind.
@@ -210,12 +211,12 @@ TEST(Epoch, an_own_claim_that_would_fall_is_claimed_over_and_costs_no_gap) {
     rig.run_for(500ms);
     const Epoch before = *a.core.epoch(kP0);
     rig.broker_offset -= 10s;
-    rig.append(kLog, claim_of(1, "0", before.inc - 1));
+    rig.append(kLog, claim_of(1, "0", before.incarnation - 1));
     rig.settle();
     EXPECT_TRUE(a.leads(0, rig.now()));
     rig.run_for(200ms);
     EXPECT_TRUE(a.leads(0, rig.now()));
-    EXPECT_EQ(a.core.epoch(kP0)->inc, before.inc + 1);
+    EXPECT_EQ(a.core.epoch(kP0)->incarnation, before.incarnation + 1);
     EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
   }
 }
@@ -230,7 +231,7 @@ TEST(Epoch, behind_an_own_claim_that_would_fall_nothing_extends_the_lease) {
   a.drop_writes = true;
   const LocalTime dropped = rig.now();
   rig.broker_offset -= 10s;
-  rig.append(kLog, claim_of(1, "0", a.core.epoch(kP0)->inc - 1));
+  rig.append(kLog, claim_of(1, "0", a.core.epoch(kP0)->incarnation - 1));
   rig.run_for(300ms);
   const auto stale = a.core.counters().renewals_stale;
   const auto late = std::find_if(a.written.rbegin(), a.written.rend(), [](const Write& write) {
@@ -259,7 +260,7 @@ TEST(Epoch, a_claim_stamped_in_the_far_future_makes_nobody_claim_for_ever) {
   EXPECT_EQ(a.records(RecordType::claim).size(), 1u);
 }
 
-TEST(Epoch, absurd_incs_are_unreadable_and_overflow_nothing) {
+TEST(Epoch, absurd_incarnations_are_unreadable_and_overflow_nothing) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.append(kLog, R"({"t":"claim","lane":0,"lparts":"0","id":"0000000000000009",)"
@@ -269,41 +270,42 @@ TEST(Epoch, absurd_incs_are_unreadable_and_overflow_nothing) {
   EXPECT_EQ(a.core.epoch(kP0), (Epoch{1'700'000'010'000, 1}));
 }
 
-TEST(Epoch, an_inc_a_lifetime_ahead_is_not_believed) {
+TEST(Epoch, an_incarnation_a_lifetime_ahead_is_not_believed) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
   const Epoch first = *a.core.epoch(kP0);
-  const std::int64_t limit = inc_limit(rig.broker_now());
-  for (const std::int64_t inc : {limit + 1, kIncMax}) {
-    rig.append(kLog, renewal_of(0xff, {inc, 999'999}, "0-3", "0-3"));
-    rig.append(kLog, release_of(0xff, {inc, 999'999}, "0-3"));
+  const std::int64_t limit = incarnation_limit(rig.broker_now());
+  for (const std::int64_t incarnation : {limit + 1, kIncarnationMax}) {
+    rig.append(kLog, renewal_of(0xff, {incarnation, 999'999}, "0-3", "0-3"));
+    rig.append(kLog, release_of(0xff, {incarnation, 999'999}, "0-3"));
     rig.settle();
     EXPECT_TRUE(a.leads(0, rig.now()));
     EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
   }
-  rig.append(kLog, claim_of(0xff, "0", kIncMax));
+  rig.append(kLog, claim_of(0xff, "0", kIncarnationMax));
   rig.settle();
   EXPECT_TRUE(a.core.epoch(kP0)) << "a claim it is all the same: it drains";
   EXPECT_EQ(a.last(TransitionKind::draining, 0)->partition, kP0);
   ASSERT_TRUE(rig.run_until([&] { return a.core.epoch(kP0)->offset > first.offset; }, 10s));
-  EXPECT_LT(a.core.epoch(kP0)->inc, limit);
+  EXPECT_LT(a.core.epoch(kP0)->incarnation, limit);
   rig.run_for(3s);
   EXPECT_TRUE(a.leads(0, rig.now())) << "its own renewals are believed";
 }
 
-TEST(Epoch, an_inc_that_is_not_believed_leaves_the_claims_own_time) {
+TEST(Epoch, an_incarnation_that_is_not_believed_leaves_the_claims_own_time) {
   const BrokerTime stamped{std::chrono::milliseconds{1'700'000'000'000}};
-  EXPECT_EQ(claim_epoch(claim_of(9, "0", inc_limit(stamped)), stamped, 3).inc, inc_limit(stamped));
-  EXPECT_EQ(claim_epoch(claim_of(9, "0", inc_limit(stamped) + 1), stamped, 3).inc,
+  EXPECT_EQ(claim_epoch(claim_of(9, "0", incarnation_limit(stamped)), stamped, 3).incarnation,
+            incarnation_limit(stamped));
+  EXPECT_EQ(claim_epoch(claim_of(9, "0", incarnation_limit(stamped) + 1), stamped, 3).incarnation,
             1'700'000'000'000);
 }
 
-TEST(Epoch, the_greatest_inc_that_is_believed_leaves_room_above_it) {
+TEST(Epoch, the_greatest_incarnation_that_is_believed_leaves_room_above_it) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
-  const Epoch poison{inc_limit(rig.broker_now()), 999'999};
+  const Epoch poison{incarnation_limit(rig.broker_now()), 999'999};
   rig.append(kLog, renewal_of(0xff, poison, "0-3", "0-3"));
   rig.settle();
   EXPECT_EQ(a.last(TransitionKind::stopped, 0)->reason, StopReason::gap);
@@ -317,20 +319,20 @@ TEST(Epoch, the_greatest_inc_that_is_believed_leaves_room_above_it) {
   EXPECT_EQ(a.records(RecordType::claim).size(), 0u) << "one claim was enough";
 }
 
-TEST(Epoch, the_limits_of_incs_overflow_nothing) {
+TEST(Epoch, the_limits_of_incarnations_overflow_nothing) {
   using std::chrono::milliseconds;
   constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   const Record claim = claim_of(9, "0");
   for (const std::int64_t stamp : {kMin, std::int64_t{-1}, std::int64_t{0}, kMax}) {
     const BrokerTime stamped{milliseconds{stamp}};
-    EXPECT_GE(inc_limit(stamped), std::int64_t{1} << 42);
-    EXPECT_LE(inc_limit(stamped), kIncMax);
-    EXPECT_GE(claim_epoch(claim, stamped, 3).inc, 0);
-    EXPECT_LT(claim_epoch(claim, stamped, 3).inc, kIncMax);
+    EXPECT_GE(incarnation_limit(stamped), std::int64_t{1} << 42);
+    EXPECT_LE(incarnation_limit(stamped), kIncarnationMax);
+    EXPECT_GE(claim_epoch(claim, stamped, 3).incarnation, 0);
+    EXPECT_LT(claim_epoch(claim, stamped, 3).incarnation, kIncarnationMax);
   }
-  EXPECT_EQ(next_inc(7), 8);
-  EXPECT_EQ(next_inc(kIncMax), kIncMax);
+  EXPECT_EQ(next_incarnation(7), 8);
+  EXPECT_EQ(next_incarnation(kIncarnationMax), kIncarnationMax);
 }
 
 TEST(Batches, a_process_writes_one_renewal_an_interval_and_log) {
@@ -415,8 +417,8 @@ TEST(Start, subscribes_when_every_log_was_read_up_to_its_end) {
   options.logs = 2;
   Rig rig(options);
   for (std::uint32_t l = 0; l < 2; ++l) rig.append(Log{l}, "anything");
-  auto made = Induction::make(rig.core_options(1, "a"));
-  Induction core = std::move(*made);
+  auto made = ClaimProtocol::make(rig.core_options(1, "a"));
+  ClaimProtocol core = std::move(*made);
   const auto record = decode_record("anything");
   const auto received = [&](std::uint32_t l) {
     core.step(Received{Log{l}, 0, rig.broker_now(), true, &record}, rig.now());
@@ -433,7 +435,7 @@ TEST(Start, subscribes_after_3_s_whatever_is_missing_and_claims_only_where_logs_
   RigOptions options;
   options.logs = 2;
   Rig rig(options);
-  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+  ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
   core.tick(rig.now());
   core.step(TailStarted{Log{0}, 0, 0}, rig.now());
   EXPECT_EQ(core.next_deadline(), rig.now() + 500ms) << "the last record is to be seen again";

@@ -337,9 +337,9 @@ TEST(Greeting, waits_until_the_log_was_read) {
   rig.append_claim(kLog, claim_of(7, "0"));
   CoreOptions options = rig.core_options(1, "a");
   options.heartbeat = kHeartbeat;
-  auto made = Induction::make(options);
+  auto made = ClaimProtocol::make(options);
   ASSERT_TRUE(made);
-  Induction& core = *made;
+  ClaimProtocol& core = *made;
   core.tick(rig.now());
   core.step(TailStarted{kLog, 0, 1}, rig.now());
   core.step(GroupJoined{}, rig.now());

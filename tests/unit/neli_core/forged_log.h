@@ -16,7 +16,7 @@
 namespace neliroute::forged {
 
 inline constexpr std::int64_t kBase = 1'700'000'000'000;
-/// Later than every record's time, so that a claim's inc is what it says.
+/// Later than every record's time, so that a claim's incarnation is what it says.
 inline constexpr std::int64_t kInc = kBase + 1'000'000'000;
 
 inline LogParts ranges(const std::string& text, std::uint32_t logs = 1) {
@@ -32,7 +32,7 @@ struct Forger {
   std::uint32_t partitions = 2;
   Lane lane{};
   std::uint64_t seq = 0;
-  std::int64_t inc = kInc;
+  std::int64_t incarnation = kInc;
 
   Record header(RecordType type) {
     Record record;
@@ -40,7 +40,7 @@ struct Forger {
     record.lane = lane;
     record.id = ProcessId{id};
     record.seq = ++seq;
-    record.inc = inc;
+    record.incarnation = incarnation;
     record.lease = record.max_lease = lease;
     record.process.name = "p" + std::to_string(id);
     record.settings =

@@ -140,7 +140,7 @@ TEST(Rule11, a_log_that_ends_below_its_end_of_L0_is_a_gap) {
 
 TEST(Rule11, a_log_whose_last_records_carry_nothing_is_read_when_its_leader_says_where_it_ends) {
   Rig rig;
-  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+  ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
   core.step(TailStarted{kLog, 0, 5}, rig.now());
   core.step(GroupAssigned{*PartitionRanges::parse("0-3")}, rig.now());
   EXPECT_TRUE(core.take_ready().writes.empty()) << "up to 5 somebody may have claimed";
@@ -155,7 +155,7 @@ TEST(Rule11, a_foreign_record_that_names_a_newer_epoch_whose_claim_was_not_read_
   for (const bool release : {false, true}) {
     Rig rig;
     auto& a = leader_of_0(rig);
-    const Epoch unread{a.core.epoch(kP0)->inc, a.core.epoch(kP0)->offset + 1};
+    const Epoch unread{a.core.epoch(kP0)->incarnation, a.core.epoch(kP0)->offset + 1};
     rig.append(kLog, release ? release_of(9, unread, "0") : renewal_of(9, unread, "0"));
     rig.settle();
     EXPECT_EQ(a.core.counters().gaps, 1u);
@@ -167,10 +167,10 @@ TEST(Rule11, a_foreign_record_that_names_an_older_epoch_or_a_claim_that_was_read
   Rig rig;
   auto& a = leader_of_0(rig);
   const Epoch own = *a.core.epoch(kP0);
-  rig.append(kLog, renewal_of(9, {own.inc - 1, 99}, "0"));
-  const Epoch read = rig.append_claim(kLog, claim_of(9, "0", own.inc));
+  rig.append(kLog, renewal_of(9, {own.incarnation - 1, 99}, "0"));
+  const Epoch read = rig.append_claim(kLog, claim_of(9, "0", own.incarnation));
   rig.append(kLog, renewal_of(9, read, "0"));
-  rig.append(kLog, renewal_of(9, {own.inc, 77}, "1"));  // nothing is held there
+  rig.append(kLog, renewal_of(9, {own.incarnation, 77}, "1"));  // nothing is held there
   rig.settle();
   EXPECT_EQ(a.core.counters().gaps, 0u);
   EXPECT_TRUE(a.leads(0, rig.now()));
@@ -325,7 +325,7 @@ TEST(Rule11, what_is_received_after_a_silence_does_not_vouch_for_itself) {
 TEST(Rule11, a_tail_that_read_nothing_starts_anew_after_a_silence) {
   for (const std::int64_t start : {0, 7}) {  // a whole topic may have come and gone
     Rig rig;
-    Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+    ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
     core.step(TailStarted{kLog, start, start}, rig.now());
     rig.skip(1100ms);
     core.tick(rig.now());

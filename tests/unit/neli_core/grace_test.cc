@@ -136,7 +136,7 @@ TEST(Rule6, nothing_lies_below_the_beginning_of_a_log) {
   rig.append(kLog, "a line that is no record");
   rig.append(kLog, "another");
   rig.run_for(1100ms);
-  Induction core = std::move(*Induction::make(rig.core_options(1, "a")));
+  ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
   core.tick(rig.now());
   core.step(TailStarted{kLog, 1, 1, /*from_beginning=*/true}, rig.now());
   core.step(GroupAssigned{*PartitionRanges::parse("0")}, rig.now());

@@ -9,7 +9,7 @@ using rig::Rig;
 using rig::exclusive;
 using namespace std::chrono_literals;
 
-TEST(Induction, one_process_leads_what_it_is_assigned) {
+TEST(ClaimProtocol, one_process_leads_what_it_is_assigned) {
   Rig rig;
   auto& a = rig.start(1, "a");
   EXPECT_TRUE(a.subscribed);
@@ -21,7 +21,7 @@ TEST(Induction, one_process_leads_what_it_is_assigned) {
   EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
 }
 
-TEST(Induction, a_planned_move_has_no_unowned_moment_in_non_exclusive_mode) {
+TEST(ClaimProtocol, a_planned_move_has_no_unowned_moment_in_non_exclusive_mode) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
@@ -35,7 +35,7 @@ TEST(Induction, a_planned_move_has_no_unowned_moment_in_non_exclusive_mode) {
   EXPECT_EQ(b.last(TransitionKind::acquired, 2)->at, a.last(TransitionKind::stopped, 2)->at);
 }
 
-TEST(Induction, exclusive_mode_waits_for_the_release) {
+TEST(ClaimProtocol, exclusive_mode_waits_for_the_release) {
   Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
@@ -54,7 +54,7 @@ TEST(Induction, exclusive_mode_waits_for_the_release) {
   EXPECT_EQ(rig.leaders(3), 0u);
 }
 
-TEST(Induction, a_stopped_process_wakes_up_fenced) {
+TEST(ClaimProtocol, a_stopped_process_wakes_up_fenced) {
   Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
@@ -67,7 +67,7 @@ TEST(Induction, a_stopped_process_wakes_up_fenced) {
   EXPECT_TRUE(a.leads(0, rig.now()));
 }
 
-TEST(Induction, closing_hands_over_and_ends) {
+TEST(ClaimProtocol, closing_hands_over_and_ends) {
   Rig rig;
   auto& a = rig.start(1, "a");
   auto& b = rig.start(2, "b");

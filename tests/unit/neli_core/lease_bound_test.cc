@@ -237,7 +237,7 @@ TEST(HistoryHorizon, stamps_at_the_limits_overflow_nothing) {
                            std::numeric_limits<std::int64_t>::max()}) {
     const BrokerTime at{milliseconds{stamp}};
     last.read_until = at;
-    EXPECT_LE(history_horizon(&last, at, 1s), BrokerTime{milliseconds{kIncMax}});
+    EXPECT_LE(history_horizon(&last, at, 1s), BrokerTime{milliseconds{kIncarnationMax}});
     EXPECT_GE(history_horizon(&last, at, 1s), BrokerTime{-kLeaseMax});
   }
 }

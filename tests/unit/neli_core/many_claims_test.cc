@@ -48,7 +48,7 @@ TEST(ManyClaims, the_last_of_a_hundred_thousand_takes_as_long_as_the_first) {
   rig::RigOptions options = rig::exclusive();
   options.lease = kLeaseMax;
   Rig group(options);
-  Induction core = std::move(*Induction::make(group.core_options(1, "a")));
+  ClaimProtocol core = std::move(*ClaimProtocol::make(group.core_options(1, "a")));
   LocalTime now = group.now();
   core.tick(now);
   core.step(TailStarted{kLog, 0, 0, /*from_beginning=*/true}, now);
@@ -107,7 +107,7 @@ TEST(ManyClaims, a_renewal_of_a_folded_epoch_shows_no_gap) {
   group.append(kLog, rig::renewal_of(9, second, "0"));
   group.settle();
   EXPECT_EQ(a.core.counters().gaps, 0u);
-  group.append(kLog, rig::renewal_of(9, {second.inc, second.offset + 1000}, "0"));
+  group.append(kLog, rig::renewal_of(9, {second.incarnation, second.offset + 1000}, "0"));
   group.settle();
   EXPECT_EQ(a.core.counters().gaps, 1u) << "this one was not";
 }

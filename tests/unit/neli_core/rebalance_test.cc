@@ -26,9 +26,9 @@ struct Superseded {
     a = &rig.start(1, "a");
     rig.assign(*a, "0");
     rig.run_for(1500ms);
-    inc = a->core.epoch(kP0)->inc;
-    if (!held_before) rig.append(kLog, claim_of(8, "0", inc));
-    foreign = rig.append_claim(kLog, claim_of(9, "0", inc));
+    incarnation = a->core.epoch(kP0)->incarnation;
+    if (!held_before) rig.append(kLog, claim_of(8, "0", incarnation));
+    foreign = rig.append_claim(kLog, claim_of(9, "0", incarnation));
     rig.settle();
     read = rig.now();
     claims = a->records(RecordType::claim).size();
@@ -52,7 +52,7 @@ struct Superseded {
 
   Rig rig;
   rig::Process* a = nullptr;
-  std::int64_t inc = 0;
+  std::int64_t incarnation = 0;
   Epoch foreign;
   LocalTime read;
   std::size_t claims = 0;

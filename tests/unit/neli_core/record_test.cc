@@ -17,8 +17,8 @@ Record full_record(RecordType type) {
   record.lane = Lane{7};
   record.id = ProcessId{0xfedc'ba98'7654'3210};
   record.seq = 4711;
-  record.inc = 1'700'000'000'123;
-  record.max_inc = 1'700'000'000'456;
+  record.incarnation = 1'700'000'000'123;
+  record.max_incarnation = 1'700'000'000'456;
   if (type == RecordType::claim) {
     record.parts = LogParts::parse("0-9,12");
   } else {
@@ -110,7 +110,7 @@ TEST(Record, a_renewal_or_release_that_cannot_be_read_is_malformed) {
         R"("id":"1","inc":1,"lparts":{})",  // too short
         R"("id":"000000000000000g","inc":1,"lparts":{})",
         R"("id":"0000000000000000","inc":1,"lparts":{})",  // nobody
-        id + R"("lparts":{})",  // no inc
+        id + R"("lparts":{})",  // no incarnation
         id + R"("inc":"1","lparts":{})",  // a string
         id + R"("inc":9007199254740992,"lparts":{})",  // too great
         id + R"("inc":1)",  // no partitions
@@ -156,7 +156,7 @@ TEST(Record, a_claim_counts_whatever_else_is_wrong_with_it) {
   EXPECT_EQ(record.type, RecordType::claim);
   EXPECT_EQ(record.id, kNobody);
   EXPECT_EQ(record.seq, 0u);
-  EXPECT_EQ(record.inc, 0);
+  EXPECT_EQ(record.incarnation, 0);
   EXPECT_FALSE(record.parts);
   EXPECT_FALSE(record.lease);
   EXPECT_FALSE(record.max_lease);
@@ -165,23 +165,23 @@ TEST(Record, a_claim_counts_whatever_else_is_wrong_with_it) {
   EXPECT_EQ(record.process, ProcessInfo{});
 }
 
-TEST(Record, each_claim_that_is_named_has_its_own_inc_or_the_record_s) {
+TEST(Record, each_claim_that_is_named_has_its_own_incarnation_or_the_record_s) {
   const Record record = decoded(
       R"({"t":"release","lane":0,"id":"0000000000000001","inc":5,)"
       R"("lparts":{"10":"0","20":"1"},"incs":{"20":4,"30":9}})");
   ASSERT_EQ(record.epochs.size(), 2u);
   EXPECT_EQ(epoch_of(record, record.epochs[0]), (Epoch{5, 10}));
   EXPECT_EQ(epoch_of(record, record.epochs[1]), (Epoch{4, 20}));
-  EXPECT_EQ(greatest_named_inc(record), 5) << "what is not named counts for nothing";
+  EXPECT_EQ(greatest_named_incarnation(record), 5) << "what is not named counts for nothing";
 }
 
-TEST(Record, an_inc_that_cannot_be_is_none_wherever_it_stands) {
+TEST(Record, an_incarnation_that_cannot_be_is_none_wherever_it_stands) {
   Record record = full_record(RecordType::renewal);
   const BrokerTime stamped{milliseconds{1'700'000'000'000}};
   EXPECT_TRUE(names_possible_epochs(record, stamped));
-  record.epochs[1].inc = inc_limit(stamped) + 1;
+  record.epochs[1].incarnation = incarnation_limit(stamped) + 1;
   EXPECT_FALSE(names_possible_epochs(record, stamped));
-  EXPECT_EQ(greatest_inc_in(record, stamped), record.max_inc);
+  EXPECT_EQ(greatest_incarnation_in(record, stamped), record.max_incarnation);
 }
 
 TEST(Record, a_renewal_that_holds_nothing_is_one) {
@@ -211,7 +211,7 @@ TEST(Record, numbers_as_strings_are_not_numbers) {
   const Record record =
       decoded(R"({"t":"claim","lane":0,"seq":"5","inc":"5","lease_ms":"5","max_ms":"5"})");
   EXPECT_EQ(record.seq, 0u);
-  EXPECT_EQ(record.inc, 0);
+  EXPECT_EQ(record.incarnation, 0);
   EXPECT_FALSE(record.lease);
   EXPECT_FALSE(record.max_lease);
 }
@@ -299,7 +299,7 @@ TEST(Record, mutated_records_are_read_without_harm) {
     again.version = record->version;
     EXPECT_EQ(again.epochs, record->epochs) << text;
     EXPECT_EQ(again.parts, record->parts) << text;
-    EXPECT_EQ(again.inc, record->inc) << text;
+    EXPECT_EQ(again.incarnation, record->incarnation) << text;
     EXPECT_LE(again.lease.value_or(0ms), kLeaseMax);
   }
   EXPECT_GT(records, 1000u) << "else it tests little";

@@ -43,7 +43,7 @@ Process& Rig::start(CoreOptions core_options, std::int64_t tail_from) {
 
 Process& Rig::start(CoreOptions core_options, const std::vector<std::int64_t>& tail_from) {
   const std::string name = core_options.process.name;
-  auto made = Induction::make(std::move(core_options));
+  auto made = ClaimProtocol::make(std::move(core_options));
   if (!made) std::abort();
   auto process = std::make_unique<Process>(std::move(*made), name);
   Process& added = *processes_.emplace_back(std::move(process));
@@ -117,17 +117,17 @@ Record record_of(RecordType type, std::uint64_t id) {
 
 }  // namespace
 
-Record claim_of(std::uint64_t id, const std::string& parts, std::int64_t inc) {
+Record claim_of(std::uint64_t id, const std::string& parts, std::int64_t incarnation) {
   Record record = record_of(RecordType::claim, id);
   record.parts = LogParts::parse(parts);
-  record.inc = inc;
+  record.incarnation = incarnation;
   return record;
 }
 
 Record renewal_of(std::uint64_t id, const Epoch& epoch, const std::string& parts,
                   const std::string& leading, const std::string& draining) {
   Record record = record_of(RecordType::renewal, id);
-  record.inc = epoch.inc;
+  record.incarnation = epoch.incarnation;
   record.epochs = {{epoch.offset, *LogParts::parse(parts)}};
   record.leading = *LogParts::parse(leading);
   record.draining = *LogParts::parse(draining);
@@ -136,7 +136,7 @@ Record renewal_of(std::uint64_t id, const Epoch& epoch, const std::string& parts
 
 Record release_of(std::uint64_t id, const Epoch& epoch, const std::string& parts) {
   Record record = record_of(RecordType::release, id);
-  record.inc = epoch.inc;
+  record.incarnation = epoch.incarnation;
   record.epochs = {{epoch.offset, *LogParts::parse(parts)}};
   return record;
 }
@@ -146,8 +146,9 @@ std::int64_t Rig::append(Log log, const Record& record) {
 }
 
 Epoch Rig::append_claim(Log log, const Record& record) {
-  const std::int64_t inc = std::max(record.inc, broker_now().time_since_epoch().count());
-  return {inc, append(log, record)};
+  const std::int64_t incarnation =
+      std::max(record.incarnation, broker_now().time_since_epoch().count());
+  return {incarnation, append(log, record)};
 }
 
 BrokerTime Rig::broker_now() const {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 
 namespace neliroute::rig {
 
@@ -34,9 +34,10 @@ struct InFlight {
 
 class Process {
  public:
-  Process(Induction made, std::string called) : core(std::move(made)), name(std::move(called)) {}
+  Process(ClaimProtocol made, std::string called)
+      : core(std::move(made)), name(std::move(called)) {}
 
-  Induction core;
+  ClaimProtocol core;
   std::string name;
   std::vector<Transition> transitions;
   std::vector<Notice> notices;
@@ -84,7 +85,8 @@ class Process {
 inline constexpr microseconds kGrain{16};
 
 /// A record of somebody who is not in the rig, with a lease of 1000 ms and the rig's settings.
-[[nodiscard]] Record claim_of(std::uint64_t id, const std::string& parts, std::int64_t inc = 0);
+[[nodiscard]] Record claim_of(std::uint64_t id, const std::string& parts,
+                              std::int64_t incarnation = 0);
 [[nodiscard]] Record renewal_of(std::uint64_t id, const Epoch& epoch, const std::string& parts,
                                 const std::string& leading = "",
                                 const std::string& draining = "");

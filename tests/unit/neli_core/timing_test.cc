@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 
 namespace neliroute {
 namespace {
@@ -248,9 +248,9 @@ class BadOptions : public testing::TestWithParam<BadOption> {};
 
 TEST_P(BadOptions, are_refused_and_named) {
   CoreOptions options = good();
-  ASSERT_TRUE(Induction::make(options));
+  ASSERT_TRUE(ClaimProtocol::make(options));
   GetParam().change(options);
-  const auto made = Induction::make(options);
+  const auto made = ClaimProtocol::make(options);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), Errc::bad_option);
   EXPECT_NE(made.error().message().find(GetParam().says), std::string::npos)
@@ -296,7 +296,7 @@ TEST(Options, the_greatest_that_are_allowed_are) {
   options.interval = 200'000ms;
   options.clock_error = 0ms;
   options.settings = {"g", 65536, 65536, 1024, "xxh3", "nonsense"};
-  const auto made = Induction::make(options);
+  const auto made = ClaimProtocol::make(options);
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_EQ(made->options().settings.mode, "non_exclusive") << "filled in from the mode";
 }

@@ -72,7 +72,7 @@ Walk::NodePtr Walk::start() {
   core.believe_broker_time = believe_broker_time_;
   core.settings = {"g", 8, partitions_, static_cast<std::uint32_t>(logs_.size()), "xxh3", ""};
   core.process = {"same", "name:1", {}};
-  auto made = Induction::make(std::move(core));
+  auto made = ClaimProtocol::make(std::move(core));
   if (!made) std::abort();
   node->core.emplace(std::move(*made));
   nodes_.push_back(node);

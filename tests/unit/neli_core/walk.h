@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 
 namespace neliroute {
 class Auditor;
@@ -69,7 +69,7 @@ class Walk {
   };
   struct Node {
     std::uint64_t id = 0;
-    std::optional<Induction> core;
+    std::optional<ClaimProtocol> core;
     Time offset = 0;
     std::int64_t drift_ppm = 0;
     bool alive = true;

@@ -132,19 +132,23 @@ void Walk::make_topic_again() {
   }
 }
 
-// What every version freezes, inc among it, is as an honest process would write it: the greatest
-// in the log. One with less could be all that a newcomer reads, and it would claim with less too.
+// What every version freezes, incarnation among it, is as an honest process would write it: the
+// greatest in the log. One with less could be all that a newcomer reads, and it would claim with
+// less too.
 void Walk::odd_claim() {
   const auto log = static_cast<std::uint32_t>(between(0, std::ssize(logs_) - 1));
-  std::int64_t inc = 0;
+  std::int64_t incarnation = 0;
   for (const auto& stored : logs_[log].records) {
     const auto* record = std::get_if<Record>(&stored->value);
-    if (record != nullptr) inc = std::max({inc, greatest_named_inc(*record), record->max_inc});
+    if (record != nullptr) {
+      incarnation =
+          std::max({incarnation, greatest_named_incarnation(*record), record->max_incarnation});
+    }
   }
   static const char* const kRests[] = {
       R"(})", R"(,"v":3,"lparts":{"p":[1]},"mode":"odd"})",
       R"(,"v":3,"id":"00000000000000aa","lparts":"0","lease_ms":250})"};
-  append(log, decode_record(R"({"t":"claim","lane":0,"inc":)" + std::to_string(inc) +
+  append(log, decode_record(R"({"t":"claim","lane":0,"inc":)" + std::to_string(incarnation) +
                             kRests[between(0, 2)]));
 }
 

@@ -78,7 +78,7 @@ TEST(LeastLedgerTest, who_cannot_count_others_says_so_and_broadcasts_to_nobody) 
   ledger.broadcast();
 }
 
-TEST(Induction, what_is_of_the_other_variation_changes_nothing) {
+TEST(ClaimProtocol, what_is_of_the_other_variation_changes_nothing) {
   rig::Rig rig;
   auto& a = rig.start(1, "a");
   rig.assign(a, "0-3");
@@ -94,12 +94,14 @@ TEST(Induction, what_is_of_the_other_variation_changes_nothing) {
 
 TEST(Record, an_integer_that_nobody_can_hold_is_unreadable) {
   const std::string head = R"({"v":2,"t":"renewal","lane":0,"id":"00000000000000ab","lparts":{},)";
-  const auto decoded = [&](const std::string& inc) {
-    return decode_record(head + R"("seq":1,"lease_ms":1000,"max_ms":1000,"inc":)" + inc + "}");
+  const auto decoded = [&](const std::string& incarnation) {
+    return decode_record(head + R"("seq":1,"lease_ms":1000,"max_ms":1000,"inc":)" + incarnation +
+                         "}");
   };
   EXPECT_TRUE(std::holds_alternative<Record>(decoded("9007199254740991")));
-  for (const char* inc : {"9223372036854775808", "18446744073709551615", "1e300", "-1e300"}) {
-    EXPECT_EQ(std::get<Ignored>(decoded(inc)), Ignored::malformed) << inc;
+  for (const char* incarnation :
+       {"9223372036854775808", "18446744073709551615", "1e300", "-1e300"}) {
+    EXPECT_EQ(std::get<Ignored>(decoded(incarnation)), Ignored::malformed) << incarnation;
   }
 }
 

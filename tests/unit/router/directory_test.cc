@@ -21,7 +21,7 @@ class Told {
     for (std::uint32_t l = 0; l < 2; ++l) directory.on(TailStarted{Log{l}, 0, 10}, now);
   }
 
-  // Before kInc, so that it is a claim's own inc that counts.
+  // Before kInc, so that it is a claim's own incarnation that counts.
   static BrokerTime stamp_of(std::int64_t offset) {
     return BrokerTime{milliseconds{kInc - 1000 + offset}};
   }
@@ -299,7 +299,7 @@ TEST(Directory, orders_by_epoch_not_by_arrival) {
   EXPECT_EQ(told.owner(), "p2");
   told.read(22, kA.claim("0"));
   Record old_claim = kC.claim("0");
-  old_claim.inc = kInc - 1;
+  old_claim.incarnation = kInc - 1;
   told.read(23, old_claim);
   EXPECT_EQ(told.next(), "p1") << "its inc is older, wherever it stands";
   told.wait(kLease);
@@ -310,10 +310,10 @@ TEST(Directory, orders_by_epoch_not_by_arrival) {
   EXPECT_EQ(told.owner(), "p2") << "the same epoch may";
 }
 
-TEST(Directory, reads_an_inc_of_zero_as_the_claims_own_broker_time) {
+TEST(Directory, reads_an_incarnation_of_zero_as_the_claims_own_broker_time) {
   Told told;
   Record claim = kB.claim("0");
-  claim.inc = 0;
+  claim.incarnation = 0;
   told.read(11, claim);
   EXPECT_EQ(told.hint().next_epoch, (Epoch{Told::stamp_of(11).time_since_epoch().count(), 11}));
 }
@@ -352,9 +352,9 @@ TEST(Directory, a_gap_makes_unknown_what_was_believed_and_keeps_older_epochs_out
   EXPECT_EQ(told.owner(), "p1");
 }
 
-// A log that lost acknowledged records goes on at offsets that were there before; and with an inc
-// that was outgrown, if what it lost is all that told of the greater one. It may have grown past
-// the end it had by the time it is seen again.
+// A log that lost acknowledged records goes on at offsets that were there before; and with an
+// incarnation that was outgrown, if what it lost is all that told of the greater one. It may have
+// grown past the end it had by the time it is seen again.
 TEST(Directory, what_was_known_before_a_gap_is_forgotten_once_nobody_can_lead_by_it) {
   for (const std::int64_t end : {12, 17, 40}) {
     for (const std::int64_t older : {0, 1}) {
@@ -362,7 +362,7 @@ TEST(Directory, what_was_known_before_a_gap_is_forgotten_once_nobody_can_lead_by
       told.read(17, kA.leads(16, "0"));
       told.gap(GapReason::truncated, end);
       Record leads = kC.leads(12, "0");
-      leads.inc -= older;
+      leads.incarnation -= older;
       std::int64_t offset = end;
       for (int quarters = 1; quarters < 6; ++quarters) {
         told.wait(kLease / 4);
@@ -422,7 +422,7 @@ TEST(Directory, a_claim_whose_partitions_cannot_be_read_claims_every_partition_o
   Record unreadable;
   unreadable.type = RecordType::claim;
   unreadable.version = 9;
-  unreadable.inc = kInc;
+  unreadable.incarnation = kInc;
   told.read(11, unreadable);
   EXPECT_EQ(told.owner(Partition{0}), "");
   EXPECT_EQ(told.owner(Partition{2}), "");

@@ -48,15 +48,15 @@ struct Timed {
 };
 
 // As the record of a process that claimed at `inc`.
-Record claims(const Writer& writer, std::int64_t inc) {
+Record claims(const Writer& writer, std::int64_t incarnation) {
   Record record = writer.claim("0");
-  record.inc = inc;
+  record.incarnation = incarnation;
   return record;
 }
 
-Record leads(const Writer& writer, std::int64_t inc, std::int64_t claim) {
+Record leads(const Writer& writer, std::int64_t incarnation, std::int64_t claim) {
   Record record = writer.leads(claim, "0");
-  record.inc = inc;
+  record.incarnation = incarnation;
   return record;
 }
 
@@ -103,9 +103,9 @@ TEST(DirectoryTime, who_leads_again_after_a_release_is_believed_for_as_long_as_i
 }
 
 // Nothing could ever outrank it.
-TEST(DirectoryTime, an_inc_a_lifetime_ahead_is_not_believed) {
+TEST(DirectoryTime, an_incarnation_a_lifetime_ahead_is_not_believed) {
   Timed timed;
-  timed.read(leads(kB, kIncMax, 0));
+  timed.read(leads(kB, kIncarnationMax, 0));
   EXPECT_EQ(timed.owner(), "");
   timed.read(leads(Writer{1}, kInc, 0));
   EXPECT_EQ(timed.owner(), "p1");
@@ -143,9 +143,9 @@ class Outgrown : public testing::TestWithParam<Mode> {
     timed.broker = BrokerTime{milliseconds{kInc}};
   }
   void goes_on() {
-    const std::int64_t inc = timed.broker.time_since_epoch().count();
-    timed.read(claims(newcomer, inc));
-    timed.read(leads(newcomer, inc, timed.offset - 1));
+    const std::int64_t incarnation = timed.broker.time_since_epoch().count();
+    timed.read(claims(newcomer, incarnation));
+    timed.read(leads(newcomer, incarnation, timed.offset - 1));
   }
   static constexpr std::int64_t kLater = kInc + 9'000;
   const Writer newcomer{2, "p2", GetParam()};

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "neli_core/broadcast/broadcast.h"
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 
 namespace neliroute::testing_engine {
 
@@ -113,7 +113,7 @@ EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
     broadcast.hints = true;
     parts.core = std::make_unique<Broadcast>(Broadcast::make(std::move(broadcast)).value());
   } else if (!options.watcher) {
-    parts.core = std::make_unique<Induction>(Induction::make(std::move(core)).value());
+    parts.core = std::make_unique<ClaimProtocol>(ClaimProtocol::make(std::move(core)).value());
   }
   engine = std::make_shared<Engine>(std::move(parts));
   watched = engine;

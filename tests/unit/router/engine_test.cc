@@ -67,7 +67,7 @@ TEST(Engine, an_epoch_that_a_store_refused_is_claimed_over_and_led_on_meanwhile)
   Leading rig;
   const Epoch held = rig.route(1).epoch;
   rig.story.clear();
-  rig.engine->refused(Partition{1}, {held.inc + 5, 0});
+  rig.engine->refused(Partition{1}, {held.incarnation + 5, 0});
   rig.poll();
   // A claim is written at most once an interval.
   for (int step = 0; step < 40 && rig.route(1).epoch == held; ++step) {
@@ -76,9 +76,9 @@ TEST(Engine, an_epoch_that_a_store_refused_is_claimed_over_and_led_on_meanwhile)
     EXPECT_EQ(rig.verdict(1), Verdict::local);
   }
   EXPECT_TRUE(rig.told("write claim"));
-  EXPECT_GT(rig.route(1).epoch.inc, held.inc + 5);
+  EXPECT_GT(rig.route(1).epoch.incarnation, held.incarnation + 5);
   rig.story.clear();
-  rig.engine->refused(Partition{1}, {held.inc, 0});  // one that is outranked already
+  rig.engine->refused(Partition{1}, {held.incarnation, 0});  // one that is outranked already
   rig.poll();
   EXPECT_FALSE(rig.told("write claim"));
 }
@@ -93,21 +93,21 @@ TEST(Engine, of_many_refusals_by_a_store_few_wait_for_the_executor) {
     return handlers;
   };
   rig.poll();
-  for (int i = 0; i < 100'000; ++i) rig.engine->refused(Partition{1}, {held.inc + 5, 0});
+  for (int i = 0; i < 100'000; ++i) rig.engine->refused(Partition{1}, {held.incarnation + 5, 0});
   EXPECT_LE(waiting(), 5u);
-  for (int i = 0; i < 1000; ++i) rig.engine->refused(Partition{1}, {held.inc + 4, 0});
+  for (int i = 0; i < 1000; ++i) rig.engine->refused(Partition{1}, {held.incarnation + 4, 0});
   EXPECT_LE(waiting(), 5u) << "known already";
   rig.engine->refused(Partition{1}, {std::int64_t{1} << 60, 0});  // by a store that is broken
   EXPECT_GE(waiting(), 1u);
   rig.now += 100ms;
-  rig.engine->refused(Partition{1}, {held.inc + 5, 0});
+  rig.engine->refused(Partition{1}, {held.incarnation + 5, 0});
   EXPECT_GE(waiting(), 1u) << "by another one, which is not";
-  rig.engine->refused(Partition{1}, {held.inc + 6, 0});
-  rig.engine->refused(Partition{0}, {held.inc + 1, 0});
+  rig.engine->refused(Partition{1}, {held.incarnation + 6, 0});
+  rig.engine->refused(Partition{0}, {held.incarnation + 1, 0});
   EXPECT_GE(waiting(), 2u) << "greater, and another partition";
   for (int beat = 0; beat < 10; ++beat) {
     rig.now += 100ms;  // an interval: it may have been lost on who did not lead then
-    rig.engine->refused(Partition{1}, {held.inc + 6, 0});
+    rig.engine->refused(Partition{1}, {held.incarnation + 6, 0});
     EXPECT_GE(waiting(), 1u);
   }
 }
@@ -115,25 +115,25 @@ TEST(Engine, of_many_refusals_by_a_store_few_wait_for_the_executor) {
 // One run of the strand takes whatever waits for it, so it is what is posted that is looked at.
 TEST(Engine, of_refusals_by_a_store_only_news_is_posted) {
   Leading rig;
-  const std::int64_t inc = rig.route(1).epoch.inc;
+  const std::int64_t incarnation = rig.route(1).epoch.incarnation;
   const auto posted = [&](std::uint32_t partition, std::int64_t stored) {
     const std::uint64_t before = testing_allocations::count();
     rig.engine->refused(Partition{partition}, {stored, 0});
     return testing_allocations::count() > before;
   };
-  EXPECT_TRUE(posted(1, inc + 5));
-  EXPECT_FALSE(posted(1, inc + 5));
-  EXPECT_FALSE(posted(1, inc + 4));
-  EXPECT_TRUE(posted(1, inc + 6)) << "greater";
-  EXPECT_TRUE(posted(0, inc + 1)) << "another partition";
-  EXPECT_FALSE(posted(1, inc + 6));
+  EXPECT_TRUE(posted(1, incarnation + 5));
+  EXPECT_FALSE(posted(1, incarnation + 5));
+  EXPECT_FALSE(posted(1, incarnation + 4));
+  EXPECT_TRUE(posted(1, incarnation + 6)) << "greater";
+  EXPECT_TRUE(posted(0, incarnation + 1)) << "another partition";
+  EXPECT_FALSE(posted(1, incarnation + 6));
   EXPECT_TRUE(posted(1, std::int64_t{1} << 60)) << "by a store that is broken";
   rig.now += 99ms;
-  EXPECT_FALSE(posted(1, inc + 6));
+  EXPECT_FALSE(posted(1, incarnation + 6));
   rig.now += 1ms;
-  EXPECT_TRUE(posted(1, inc + 6)) << "an interval later, by one that is not";
-  EXPECT_TRUE(posted(1, inc + 7)) << "and greater than that";
-  EXPECT_FALSE(posted(1, inc + 7));
+  EXPECT_TRUE(posted(1, incarnation + 6)) << "an interval later, by one that is not";
+  EXPECT_TRUE(posted(1, incarnation + 7)) << "and greater than that";
+  EXPECT_FALSE(posted(1, incarnation + 7));
   rig.poll();
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "router/route_view.h"
-#include "router/timings.h"
+#include "router/histogram.h"
 
 namespace neliroute {
 namespace {
@@ -66,8 +66,8 @@ TEST(LookupCounters, of_a_view_count_its_lookups_from_all_threads) {
   EXPECT_EQ(other.lookups(), (LookupCounters::Counts{0, 0, 0, 1}));
 }
 
-TEST(Timings, are_counted_in_the_bucket_that_holds_them) {
-  Timings timings;
+TEST(Histogram, are_counted_in_the_bucket_that_holds_them) {
+  Histogram timings;
   timings.note(0us);
   timings.note(500us);
   timings.note(501us);

@@ -29,7 +29,7 @@ Record Writer::header(RecordType type) const {
 
 Record Writer::claim(const std::string& parts) const {
   Record record = header(RecordType::claim);
-  record.inc = kInc;
+  record.incarnation = kInc;
   record.parts = ranges(parts);
   return record;
 }
@@ -37,7 +37,7 @@ Record Writer::claim(const std::string& parts) const {
 Record Writer::renewal(std::int64_t claim, const std::string& parts, const std::string& leading,
                        const std::string& draining) const {
   Record record = header(RecordType::renewal);
-  record.inc = kInc;
+  record.incarnation = kInc;
   record.epochs.push_back({claim, ranges(parts)});
   record.leading = ranges(leading);
   record.draining = ranges(draining);
@@ -46,7 +46,7 @@ Record Writer::renewal(std::int64_t claim, const std::string& parts, const std::
 
 Record Writer::release(std::int64_t claim, const std::string& parts) const {
   Record record = header(RecordType::release);
-  record.inc = kInc;
+  record.incarnation = kInc;
   record.epochs.push_back({claim, ranges(parts)});
   return record;
 }

@@ -265,7 +265,7 @@ struct Hammer {
       const Work one = g.gate->begin(kP, kNow);
       if (!one) continue;
       begun.fetch_add(1, std::memory_order_relaxed);
-      if (one.epoch().inc / 2 != one.epoch().offset) ++torn;
+      if (one.epoch().incarnation / 2 != one.epoch().offset) ++torn;
       for (int look = 0; look < 300 && missed == 0; ++look) {
         if (over.load(std::memory_order_relaxed) >= one.epoch().offset) ++missed;
       }
@@ -340,7 +340,7 @@ TEST(WorkGate, an_epoch_is_never_of_two_acquisitions) {
       const Work one = g.gate->begin(kP, kNow);
       if (!one) continue;
       ++begun;
-      if (one.epoch().inc != one.epoch().offset) ++torn;
+      if (one.epoch().incarnation != one.epoch().offset) ++torn;
     }
     done = true;
   });

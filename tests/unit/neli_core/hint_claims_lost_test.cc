@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "neli_core/broadcast/claims_beside.h"
+#include "neli_core/broadcast/hint_claims.h"
 #include "tests/unit/neli_core/broadcast_rig.h"
 
 namespace neliroute {
@@ -35,11 +35,11 @@ struct Alone {
   }
   LocalTime now = LocalTime{} + 100s;
   std::int64_t offset = 0;
-  ClaimsBeside beside{with_hints().core, 500ms};
+  HintClaims beside{with_hints().core, 500ms};
 };
 
 // A ledger that is away for long is not met by a flood of stale ones when it is back.
-TEST(ClaimsBeside, renewals_are_written_while_three_are_on_their_way_at_most) {
+TEST(HintClaims, renewals_are_written_while_three_are_on_their_way_at_most) {
   Alone alone;
   const auto claims = alone.write();
   ASSERT_EQ(claims.size(), 1u);
@@ -59,7 +59,7 @@ TEST(ClaimsBeside, renewals_are_written_while_three_are_on_their_way_at_most) {
   EXPECT_EQ(renew(), 5u) << "one that failed is not on its way any more";
 }
 
-TEST(ClaimsBeside, who_could_not_write_for_long_is_found_again) {
+TEST(HintClaims, who_could_not_write_for_long_is_found_again) {
   World world;
   Process& a = world.add(with_hints());
   world.assign(a, "0");
@@ -72,7 +72,7 @@ TEST(ClaimsBeside, who_could_not_write_for_long_is_found_again) {
   EXPECT_EQ(world.beside(RecordType::renewal).size(), before + 10);
 }
 
-TEST(ClaimsBeside, a_claim_that_came_back_is_not_written_again) {
+TEST(HintClaims, a_claim_that_came_back_is_not_written_again) {
   World world;
   Process& a = world.add(with_hints());
   world.assign(a, "0");
@@ -80,7 +80,7 @@ TEST(ClaimsBeside, a_claim_that_came_back_is_not_written_again) {
   EXPECT_EQ(world.beside(RecordType::claim).size(), 1u);
 }
 
-TEST(ClaimsBeside, after_a_gap_it_claims_anew_once_the_log_is_read) {
+TEST(HintClaims, after_a_gap_it_claims_anew_once_the_log_is_read) {
   World world;
   Process& a = world.add(with_hints());
   world.assign(a, "0");
@@ -95,7 +95,7 @@ TEST(ClaimsBeside, after_a_gap_it_claims_anew_once_the_log_is_read) {
 }
 
 // The last records of a log may have expired, or be none that a reader is given.
-TEST(ClaimsBeside, a_log_may_be_read_to_its_end_without_a_record) {
+TEST(HintClaims, a_log_may_be_read_to_its_end_without_a_record) {
   Alone alone(7);
   EXPECT_TRUE(alone.write().empty());
   EXPECT_FALSE(alone.beside.history_was_read());
@@ -118,7 +118,7 @@ Record of_other_settings(const Process& process) {
 }
 
 // The running configuration is that of the living process whose first record is the oldest.
-TEST(ClaimsBeside, who_came_first_stays_and_who_came_later_refuses) {
+TEST(HintClaims, who_came_first_stays_and_who_came_later_refuses) {
   World world;
   Process& a = world.add(with_hints());
   world.assign(a, "0");
@@ -138,7 +138,7 @@ TEST(ClaimsBeside, who_came_first_stays_and_who_came_later_refuses) {
   EXPECT_TRUE(a.refused);
 }
 
-TEST(ClaimsBeside, settings_of_who_is_gone_make_nobody_refuse) {
+TEST(HintClaims, settings_of_who_is_gone_make_nobody_refuse) {
   for (const bool lives : {false, true}) {
     World world;
     Process& a = world.add();  // the topic is there
@@ -172,7 +172,7 @@ struct HandedOver {
   Process& b = world.add(with_hints());
 };
 
-TEST(ClaimsBeside, one_that_has_released_is_no_successor) {
+TEST(HintClaims, one_that_has_released_is_no_successor) {
   HandedOver story;
   story.world.step(story.b, CloseRequested{story.world.now()});
   ASSERT_TRUE(story.b.closed);
@@ -180,7 +180,7 @@ TEST(ClaimsBeside, one_that_has_released_is_no_successor) {
   EXPECT_TRUE(story.world.leads(story.a)) << "nobody else does";
 }
 
-TEST(ClaimsBeside, one_that_drains_is_no_successor) {
+TEST(HintClaims, one_that_drains_is_no_successor) {
   HandedOver story;
   story.world.revoke(story.b, "0");
   EXPECT_EQ(story.world.beside(RecordType::renewal).back().draining.to_string(), "0") << "at once";
@@ -188,7 +188,7 @@ TEST(ClaimsBeside, one_that_drains_is_no_successor) {
   EXPECT_TRUE(story.world.leads(story.a)) << "the other one does not go on";
 }
 
-TEST(ClaimsBeside, who_gets_a_partition_back_from_one_that_died_claims_anew_after_three_beats) {
+TEST(HintClaims, who_gets_a_partition_back_from_one_that_died_claims_anew_after_three_beats) {
   HandedOver story;
   story.b.stopped = true;
   story.world.assign(story.a, "0");
@@ -199,7 +199,7 @@ TEST(ClaimsBeside, who_gets_a_partition_back_from_one_that_died_claims_anew_afte
 }
 
 // A newcomer's tail starts so far before it: docs/protocol.md, T*.
-TEST(ClaimsBeside, records_say_how_far_their_writer_has_read) {
+TEST(HintClaims, records_say_how_far_their_writer_has_read) {
   World world;
   Process& a = world.add(with_hints());
   world.assign(a, "0");
@@ -211,13 +211,13 @@ TEST(ClaimsBeside, records_say_how_far_their_writer_has_read) {
   EXPECT_TRUE(world.beside(RecordType::claim).back().read_until);
 }
 
-TEST(ClaimsBeside, an_inc_a_lifetime_ahead_is_not_believed) {
+TEST(HintClaims, an_incarnation_a_lifetime_ahead_is_not_believed) {
   World world;
   Process& a = world.add(with_hints());
   Record absurd;
   absurd.type = RecordType::renewal;
   absurd.id = ProcessId{77};
-  absurd.inc = kIncMax;
+  absurd.incarnation = kIncarnationMax;
   absurd.epochs = {{5000, *LogParts::parse("0")}};
   absurd.lease = 9s;
   world.append(kP0, world.broker_now(), encode_record(absurd));

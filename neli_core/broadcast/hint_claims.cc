@@ -1,4 +1,4 @@
-#include "neli_core/broadcast/claims_beside.h"
+#include "neli_core/broadcast/hint_claims.h"
 
 #include <algorithm>
 #include <string>
@@ -18,7 +18,7 @@ constexpr int kClaimsABeat = 10;
 
 }  // namespace
 
-ClaimsBeside::ClaimsBeside(const CoreOptions& options, milliseconds beat)
+HintClaims::HintClaims(const CoreOptions& options, milliseconds beat)
     : options_(options),
       beat_(beat),
       partitions_(options.settings.partitions),
@@ -28,20 +28,20 @@ ClaimsBeside::ClaimsBeside(const CoreOptions& options, milliseconds beat)
 
 // --- What the process does -----------------------------------------------------------------------
 
-void ClaimsBeside::lead(Partition partition, LocalTime now) {
+void HintClaims::lead(Partition partition, LocalTime now) {
   claims_at_ = std::min(claims_at_, later(now, beat_ / kClaimsABeat));
   State& p = state(partition);
   p.leading = p.claim_due = true;
   p.draining = p.has_successor = false;
 }
 
-void ClaimsBeside::drain(Partition partition, bool draining) {
+void HintClaims::drain(Partition partition, bool draining) {
   state(partition).draining = draining;
   log_of(partition).renewal_due = true;
 }
 
 // A claim on its way is released when it is read back.
-void ClaimsBeside::stop(Partition partition) {
+void HintClaims::stop(Partition partition) {
   State& p = state(partition);
   p.leading = p.draining = p.claim_due = false;
   p.claim_seq = 0;
@@ -52,20 +52,20 @@ void ClaimsBeside::stop(Partition partition) {
 
 // --- What it hears -------------------------------------------------------------------------------
 
-void ClaimsBeside::on(const TailStarted& event, LocalTime) {
+void HintClaims::on(const TailStarted& event, LocalTime) {
   LogState& l = logs_[event.log.value()];
   l.started = true;
   l.end_at_start = event.end;
   l.next = event.start;
 }
 
-void ClaimsBeside::on(const LogPosition& event, LocalTime) {
+void HintClaims::on(const LogPosition& event, LocalTime) {
   LogState& l = logs_[event.log.value()];
   if (l.started) l.next = std::max(l.next, event.next);
 }
 
 // What was claimed there may be gone: it is claimed anew when the log is read again.
-void ClaimsBeside::on(const GapFound& event, LocalTime) {
+void HintClaims::on(const GapFound& event, LocalTime) {
   LogState& l = logs_[event.log.value()];
   lease_bound_.gap(event.log);
   l.started = false;
@@ -80,7 +80,7 @@ void ClaimsBeside::on(const GapFound& event, LocalTime) {
   });
 }
 
-void ClaimsBeside::on(const Received& event, LocalTime now) {
+void HintClaims::on(const Received& event, LocalTime now) {
   LogState& l = logs_[event.log.value()];
   if (!l.started || event.offset < l.next) return;
   l.next = event.offset + 1;
@@ -95,12 +95,13 @@ void ClaimsBeside::on(const Received& event, LocalTime now) {
     since_ = event.stamped.time_since_epoch().count();
   }
   if (record->lane != options_.lane) {
-    l.greatest_inc =
-        std::max(l.greatest_inc, inc_of_other_lane(*record, event.stamped, event.offset));
+    l.greatest_incarnation = std::max(
+        l.greatest_incarnation, incarnation_of_other_lane(*record, event.stamped, event.offset));
     return;
   }
   if (!names_possible_epochs(*record, event.stamped)) return;
-  l.greatest_inc = std::max(l.greatest_inc, greatest_inc_in(*record, event.stamped));
+  l.greatest_incarnation =
+      std::max(l.greatest_incarnation, greatest_incarnation_in(*record, event.stamped));
   switch (record->type) {
     case RecordType::claim:
       return on_claim(event, *record, now);
@@ -111,16 +112,16 @@ void ClaimsBeside::on(const Received& event, LocalTime now) {
   }
 }
 
-void ClaimsBeside::note_newest(State& p, const Epoch& epoch, LocalTime now) {
+void HintClaims::note_newest(State& p, const Epoch& epoch, LocalTime now) {
   if (epoch < p.newest) return;
   p.newest = epoch;
   p.newest_until = later(now, kSilentBeats * beat_);
 }
 
-void ClaimsBeside::on_claim(const Received& event, const Record& record, LocalTime now) {
+void HintClaims::on_claim(const Received& event, const Record& record, LocalTime now) {
   LogState& l = logs_[event.log.value()];
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
-  l.greatest_inc = std::max(l.greatest_inc, epoch.inc);
+  l.greatest_incarnation = std::max(l.greatest_incarnation, epoch.incarnation);
   if (!record.parts) return;  // of another version; it keeps nobody here from leading
   record.parts->for_each(place(event.log), [&](Partition partition) {
     State& p = state(partition);
@@ -138,14 +139,15 @@ void ClaimsBeside::on_claim(const Received& event, const Record& record, LocalTi
     // The topic was made again: above what is remembered of the old one, others believe it.
     if (awaited) {
       p.claim_due = true;
-      l.greatest_inc = std::max(l.greatest_inc, next_inc(p.newest.inc));
+      l.greatest_incarnation =
+          std::max(l.greatest_incarnation, next_incarnation(p.newest.incarnation));
     }
     l.releases[epoch].push_back(partition);
   });
 }
 
 template <class Visitor>
-void ClaimsBeside::for_each_named(const Received& event, const Record& record, Visitor&& visit) {
+void HintClaims::for_each_named(const Received& event, const Record& record, Visitor&& visit) {
   for (const EpochParts& named : record.epochs) {
     const Epoch epoch = epoch_of(record, named);
     named.parts.for_each(place(event.log), [&](Partition partition) {
@@ -154,7 +156,7 @@ void ClaimsBeside::for_each_named(const Received& event, const Record& record, V
   }
 }
 
-void ClaimsBeside::on_renewal(const Received& event, const Record& record, LocalTime now) {
+void HintClaims::on_renewal(const Received& event, const Record& record, LocalTime now) {
   for_each_named(event, record, [&](Partition partition, State& p, const Epoch& epoch) {
     note_newest(p, epoch, now);
     const bool successor = record.id != options_.id && p.own && epoch > *p.own;
@@ -163,7 +165,7 @@ void ClaimsBeside::on_renewal(const Received& event, const Record& record, Local
   });
 }
 
-void ClaimsBeside::on_release(const Received& event, const Record& record) {
+void HintClaims::on_release(const Received& event, const Record& record) {
   for_each_named(event, record, [](Partition, State& p, const Epoch& epoch) {
     if (epoch == p.newest) p.newest_until = kLongAgo;
   });
@@ -171,18 +173,18 @@ void ClaimsBeside::on_release(const Received& event, const Record& record) {
 
 // Others believe the newest claim only. Who leads on behind one whose writer is gone, since the
 // partition came back to it, must claim anew to be found.
-bool ClaimsBeside::claims_again(const State& p, LocalTime now) const {
+bool HintClaims::claims_again(const State& p, LocalTime now) const {
   return p.leading && !p.draining && p.own && *p.own < p.newest && now >= p.newest_until;
 }
 
-void ClaimsBeside::on(const WriteAcknowledged& event, LocalTime) {
+void HintClaims::on(const WriteAcknowledged& event, LocalTime) {
   const auto renewal = on_the_way_.find(event.seq);
   if (renewal == on_the_way_.end()) return;
   --logs_[renewal->second.value()].in_flight;
   on_the_way_.erase(renewal);
 }
 
-void ClaimsBeside::on(const WriteFailed& event, LocalTime now) {
+void HintClaims::on(const WriteFailed& event, LocalTime now) {
   on(WriteAcknowledged{event.seq}, now);
   for (State& p : partitions_) {
     if (p.claim_seq != event.seq) continue;
@@ -191,17 +193,17 @@ void ClaimsBeside::on(const WriteFailed& event, LocalTime now) {
   }
 }
 
-bool ClaimsBeside::history_was_read() const {
+bool HintClaims::history_was_read() const {
   return std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
 }
 
 // Not one that drains, was released or has gone silent: a partition may come back to this process.
-bool ClaimsBeside::has_successor(Partition partition, LocalTime now) const {
+bool HintClaims::has_successor(Partition partition, LocalTime now) const {
   const State& p = partitions_[partition.value()];
   return p.has_successor && now < p.newest_until;
 }
 
-std::optional<Error> ClaimsBeside::conflict(LocalTime now) const {
+std::optional<Error> HintClaims::conflict(LocalTime now) const {
   if (!history_was_read() || (wrote_ && !since_)) return std::nullopt;
   std::optional<SettingsAgreement::Seniority> own;
   if (since_) own = SettingsAgreement::Seniority{*since_, options_.id};
@@ -210,7 +212,7 @@ std::optional<Error> ClaimsBeside::conflict(LocalTime now) const {
 
 // --- What is written -----------------------------------------------------------------------------
 
-void ClaimsBeside::write(Ready& ready, LocalTime now) {
+void HintClaims::write(Ready& ready, LocalTime now) {
   const bool beat = now >= next_beat_;
   const bool claims = beat || now >= claims_at_;
   if (beat) next_beat_ = later(now, beat_);
@@ -225,14 +227,14 @@ void ClaimsBeside::write(Ready& ready, LocalTime now) {
   }
 }
 
-Record ClaimsBeside::header(RecordType type, Log log) const {
+Record HintClaims::header(RecordType type, Log log) const {
   const LogState& l = logs_[log.value()];
-  Record record = options_.header(type, lease_bound_.value(), l.greatest_inc, since_);
+  Record record = options_.header(type, lease_bound_.value(), l.greatest_incarnation, since_);
   record.read_until = l.read_until;
   return record;
 }
 
-void ClaimsBeside::write_claims(Log log, Ready& ready, LocalTime now) {
+void HintClaims::write_claims(Log log, Ready& ready, LocalTime now) {
   std::vector<Partition> due;
   for_each_partition_of(log, [&](Partition partition) {
     State& p = state(partition);
@@ -251,10 +253,10 @@ void ClaimsBeside::write_claims(Log log, Ready& ready, LocalTime now) {
   if (!due.empty()) write_claim(log, due, ready, now);
 }
 
-void ClaimsBeside::write_claim(Log log, const std::vector<Partition>& partitions, Ready& ready,
+void HintClaims::write_claim(Log log, const std::vector<Partition>& partitions, Ready& ready,
                                LocalTime now) {
   Record record = header(RecordType::claim, log);
-  record.inc = record.max_inc;
+  record.incarnation = record.max_incarnation;
   record.parts = LogParts::of(partitions, options_.settings.logs);
   record.seq = next_seq_;
   std::string value = encode_record(record);
@@ -274,7 +276,7 @@ void ClaimsBeside::write_claim(Log log, const std::vector<Partition>& partitions
   ready.writes.push_back({log, record.seq, std::move(value)});
 }
 
-void ClaimsBeside::write_renewals(Log log, Ready& ready) {
+void HintClaims::write_renewals(Log log, Ready& ready) {
   LogState& l = logs_[log.value()];
   if (!l.renewal_due || l.in_flight >= kHintsInFlightMax) return;
   l.renewal_due = false;
@@ -286,7 +288,7 @@ void ClaimsBeside::write_renewals(Log log, Ready& ready) {
   write_epochs(RecordType::renewal, log, held, ready);
 }
 
-void ClaimsBeside::write_epochs(RecordType type, Log log, const EpochsHeld& held, Ready& ready) {
+void HintClaims::write_epochs(RecordType type, Log log, const EpochsHeld& held, Ready& ready) {
   std::vector<NamedEpoch> named;
   for (const auto& [epoch, partitions] : held) {
     for (const Partition partition : partitions) {

@@ -35,9 +35,9 @@ struct TopicSeen {
   int broker_id = -1;
 };
 
-class BrokerQuestions {
+class BrokerProbe {
  public:
-  BrokerQuestions(rdkafka::HandlePtr handle, LocalTime deadline);
+  BrokerProbe(rdkafka::HandlePtr handle, LocalTime deadline);
 
   /// The topic as a broker sees it; no value: no broker answered by the deadline.
   [[nodiscard]] std::optional<TopicSeen> topic(const std::string& name,

@@ -9,9 +9,9 @@
 
 namespace neliroute {
 
-class Patience {
+class Backoff {
  public:
-  explicit Patience(milliseconds first = kFirst) : first_(first), now_(first) {}
+  explicit Backoff(milliseconds first = kFirst) : first_(first), now_(first) {}
 
   [[nodiscard]] bool is_over(microseconds waited) const noexcept { return waited > now_; }
   void grow() noexcept { now_ = std::min(2 * now_, std::max(kMost, first_)); }

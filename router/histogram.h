@@ -13,7 +13,7 @@
 
 namespace neliroute {
 
-class Timings {
+class Histogram {
  public:
   /// From a broker on the same machine to the longest lease that there may be.
   static constexpr std::array kBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,

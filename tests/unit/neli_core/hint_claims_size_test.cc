@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "neli_core/broadcast/claims_beside.h"
+#include "neli_core/broadcast/hint_claims.h"
 #include "tests/unit/neli_core/broadcast_rig.h"
 
 namespace neliroute {
@@ -46,7 +46,7 @@ class LoneClaimer {
  private:
   LocalTime now_{milliseconds{100'000}};
   std::int64_t next_ = 0;
-  ClaimsBeside beside_;
+  HintClaims beside_;
 };
 
 std::vector<Record> of_type(const std::vector<Record>& records, RecordType type) {
@@ -57,7 +57,7 @@ std::vector<Record> of_type(const std::vector<Record>& records, RecordType type)
   return found;
 }
 
-TEST(ClaimsBesideSize, all_is_claimed_renewed_and_released_once) {
+TEST(HintClaimsSize, all_is_claimed_renewed_and_released_once) {
   LoneClaimer claimer;
   const auto claims = of_type(claimer.write(), RecordType::claim);
   EXPECT_GT(claims.size(), 1u);

@@ -1,4 +1,4 @@
-#include "neli_core/claimed/induction.h"
+#include "neli_core/claimed/claim_protocol.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,13 +7,13 @@
 
 namespace neliroute {
 
-Result<Induction> Induction::make(CoreOptions options) {
+Result<ClaimProtocol> ClaimProtocol::make(CoreOptions options) {
   options.settings.mode = to_string(options.mode);
   if (auto valid = options.validate(); !valid) return valid.error();
-  return Induction(std::move(options));
+  return ClaimProtocol(std::move(options));
 }
 
-Induction::Induction(CoreOptions options)
+ClaimProtocol::ClaimProtocol(CoreOptions options)
     : options_(std::move(options)),
       leases_(std::make_shared<LeaseVector>(options_.settings.partitions)),
       partitions_(options_.settings.partitions),
@@ -23,13 +23,13 @@ Induction::Induction(CoreOptions options)
       lease_bound_(options_),
       pacing_(options_.heartbeat) {}
 
-void Induction::step(const Event& event, LocalTime now) {
+void ClaimProtocol::step(const Event& event, LocalTime now) {
   tick(now);
   std::visit([this](const auto& e) { on(e); }, event);
   tick(now);
 }
 
-void Induction::tick(LocalTime now) {
+void ClaimProtocol::tick(LocalTime now) {
   NELIROUTE_ASSERT(now >= now_, "time must not run backwards");
   now_ = now;
   if (!first_now_) first_now_ = now;
@@ -43,7 +43,7 @@ void Induction::tick(LocalTime now) {
   schedule_renewals();
 }
 
-Ready Induction::take_ready() {
+Ready ClaimProtocol::take_ready() {
   write_greeting();
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
     // A successor waits for the release in exclusive mode. Otherwise nobody does, and who released
@@ -56,7 +56,7 @@ Ready Induction::take_ready() {
   return std::exchange(ready_, Ready{});
 }
 
-LocalTime Induction::next_deadline() const noexcept {
+LocalTime ClaimProtocol::next_deadline() const noexcept {
   LocalTime next = deadlines_.earliest();
   for (const LogState& l : logs_) {
     if (l.started) next = std::min(next, l.reread_at);
@@ -79,7 +79,7 @@ LocalTime Induction::next_deadline() const noexcept {
   return next;
 }
 
-RoleState Induction::role_state(Partition partition) const noexcept {
+RoleState ClaimProtocol::role_state(Partition partition) const noexcept {
   const PartitionState& p = state(partition);
   if (p.own && p.own->leading && p.own->lease_until > now_) {
     return p.own->draining ? RoleState::draining : RoleState::leading;
@@ -87,16 +87,16 @@ RoleState Induction::role_state(Partition partition) const noexcept {
   return p.assigned || p.own ? RoleState::looking : RoleState::following;
 }
 
-std::optional<Epoch> Induction::epoch(Partition partition) const noexcept {
+std::optional<Epoch> ClaimProtocol::epoch(Partition partition) const noexcept {
   const PartitionState& p = state(partition);
   return p.own ? std::optional(p.own->epoch) : std::nullopt;
 }
 
-std::uint16_t Induction::generation(Partition partition) const noexcept {
+std::uint16_t ClaimProtocol::generation(Partition partition) const noexcept {
   return state(partition).generation;
 }
 
-void Induction::announce(TransitionKind kind, Partition partition, const Epoch& epoch,
+void ClaimProtocol::announce(TransitionKind kind, Partition partition, const Epoch& epoch,
                          LocalTime at, StopReason reason, LocalTime barrier_deadline) {
   ready_.transitions.push_back({kind, partition, epoch, at, reason, barrier_deadline});
 }

@@ -1,4 +1,4 @@
-#include "kafka/topic/broker_questions.h"
+#include "kafka/topic/broker_probe.h"
 
 #include <algorithm>
 #include <array>
@@ -57,21 +57,21 @@ std::optional<Configs> configs_of(rd_kafka_event_t* event, rd_kafka_resp_err_t& 
   return configs;
 }
 
-BrokerQuestions::BrokerQuestions(rdkafka::HandlePtr handle, LocalTime deadline)
+BrokerProbe::BrokerProbe(rdkafka::HandlePtr handle, LocalTime deadline)
     : handle_(std::move(handle)),
       queue_(rd_kafka_queue_new(handle_.get())),
       main_(rd_kafka_queue_get_main(handle_.get())),
       deadline_(deadline) {}
 
-bool BrokerQuestions::over() const { return boot_now() >= deadline_; }
+bool BrokerProbe::over() const { return boot_now() >= deadline_; }
 
-int BrokerQuestions::left_ms() const {
+int BrokerProbe::left_ms() const {
   const auto left = std::chrono::duration_cast<milliseconds>(deadline_ - boot_now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 1, 600'000));
 }
 
 // While a broker seems away, the client's own queue may say why: a password, a certificate.
-void BrokerQuestions::note_refusals() {
+void BrokerProbe::note_refusals() {
   while (const auto event = rdkafka::poll(main_.get())) {
     if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR) continue;
     const rd_kafka_resp_err_t error = rd_kafka_event_error(event.get());
@@ -79,7 +79,7 @@ void BrokerQuestions::note_refusals() {
   }
 }
 
-std::optional<TopicSeen> BrokerQuestions::topic(const std::string& name,
+std::optional<TopicSeen> BrokerProbe::topic(const std::string& name,
                                                 rd_kafka_resp_err_t& error) {
   if (!topic_) topic_.reset(rd_kafka_topic_new(handle_.get(), name.c_str(), nullptr));
   while (true) {
@@ -103,7 +103,7 @@ std::optional<TopicSeen> BrokerQuestions::topic(const std::string& name,
   }
 }
 
-rdkafka::EventPtr BrokerQuestions::await(rd_kafka_event_type_t type) {
+rdkafka::EventPtr BrokerProbe::await(rd_kafka_event_type_t type) {
   while (true) {
     auto event = rdkafka::poll(queue_.get(), left_ms());
     if (event && rd_kafka_event_type(event.get()) == type) return event;
@@ -111,11 +111,11 @@ rdkafka::EventPtr BrokerQuestions::await(rd_kafka_event_type_t type) {
   }
 }
 
-rdkafka::AdminOptionsPtr BrokerQuestions::options(rd_kafka_admin_op_t operation) const {
+rdkafka::AdminOptionsPtr BrokerProbe::options(rd_kafka_admin_op_t operation) const {
   return admin_options(handle_.get(), operation, milliseconds{std::min(left_ms(), kAdminTryMs)});
 }
 
-std::optional<Configs> BrokerQuestions::configs(rd_kafka_ResourceType_t type,
+std::optional<Configs> BrokerProbe::configs(rd_kafka_ResourceType_t type,
                                                 const std::string& name,
                                                 rd_kafka_resp_err_t& error,
                                                 std::set<std::string>* own) {
@@ -132,7 +132,7 @@ std::optional<Configs> BrokerQuestions::configs(rd_kafka_ResourceType_t type,
 }
 
 // Not asked by name: what librdkafka can describe depends on the kind of group.
-std::optional<bool> BrokerQuestions::group_is_empty(const std::string& group, std::string& why) {
+std::optional<bool> BrokerProbe::group_is_empty(const std::string& group, std::string& why) {
   const auto with = options(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS);
   rd_kafka_ListConsumerGroups(handle_.get(), with.get(), queue_.get());
   const auto event = await(RD_KAFKA_EVENT_LISTCONSUMERGROUPS_RESULT);
@@ -155,7 +155,7 @@ std::optional<bool> BrokerQuestions::group_is_empty(const std::string& group, st
   return true;
 }
 
-std::string BrokerQuestions::set_group_configs(const std::string& group, const Configs& configs) {
+std::string BrokerProbe::set_group_configs(const std::string& group, const Configs& configs) {
 #if RD_KAFKA_VERSION >= 0x020c00ff
   const rdkafka::ConfigResourcePtr resource{
       rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_GROUP, group.c_str())};
@@ -185,7 +185,7 @@ std::string BrokerQuestions::set_group_configs(const std::string& group, const C
 #endif
 }
 
-rd_kafka_resp_err_t BrokerQuestions::create_topic(const std::string& name,
+rd_kafka_resp_err_t BrokerProbe::create_topic(const std::string& name,
                                                   std::uint32_t partitions,
                                                   const Configs& configs) {
   // -1: the broker's own default replication; brokers before 2.4 want a number.

@@ -32,7 +32,7 @@
 namespace neliroute {
 
 /// Counters of what the protocol met; exported elsewhere.
-struct InductionCounters {
+struct ClaimCounters {
   std::uint64_t records_own = 0;
   std::uint64_t records_foreign = 0;
   std::uint64_t records_other_lane = 0;
@@ -44,11 +44,11 @@ struct InductionCounters {
   std::uint64_t lapses = 0;
 };
 
-class Induction final : public Core {
+class ClaimProtocol final : public Core {
  public:
-  [[nodiscard]] static Result<Induction> make(CoreOptions options);
-  Induction(Induction&&) noexcept = default;
-  Induction& operator=(Induction&&) noexcept = default;
+  [[nodiscard]] static Result<ClaimProtocol> make(CoreOptions options);
+  ClaimProtocol(ClaimProtocol&&) noexcept = default;
+  ClaimProtocol& operator=(ClaimProtocol&&) noexcept = default;
 
   void step(const Event& event, LocalTime now) override;
   void tick(LocalTime now) override;
@@ -60,14 +60,14 @@ class Induction final : public Core {
   }
 
   [[nodiscard]] const CoreOptions& options() const noexcept { return options_; }
-  [[nodiscard]] const InductionCounters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const ClaimCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] RoleState role_state(Partition partition) const noexcept override;
   [[nodiscard]] std::optional<Epoch> epoch(Partition partition) const noexcept override;
   [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override;
   /// Partitions led or held, and partitions that the group assigned.
   [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
   [[nodiscard]] bool closed() const noexcept override { return closing_ == Closing::closed; }
-  [[nodiscard]] TurnedDown turned_down() const noexcept override {
+  [[nodiscard]] RejectedRecords rejected() const noexcept override {
     return {counters_.renewals_stale, counters_.releases_refused, 0, 0, 0};
   }
   /// Records of its own whose times it knows: those that may still extend a lease.
@@ -86,7 +86,7 @@ class Induction final : public Core {
     std::vector<PendingRelease> released;
   };
 
-  explicit Induction(CoreOptions options);
+  explicit ClaimProtocol(CoreOptions options);
 
   // received.cc: what records mean (rules 1 to 4, 9 to 11).
   void on(const Received& event);
@@ -203,7 +203,7 @@ class Induction final : public Core {
   std::vector<LogState> logs_;
   DeadlineTree deadlines_;
   SettingsAgreement agreement_;
-  InductionCounters counters_;
+  ClaimCounters counters_;
   Ready ready_;
   LocalTime now_ = kLongAgo;
   std::optional<LocalTime> first_now_;

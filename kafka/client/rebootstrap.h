@@ -21,29 +21,29 @@
 #include <utility>
 
 #include "kafka/client/client_kind.h"
-#include "kafka/patience.h"
+#include "kafka/client/backoff.h"
 
 namespace neliroute {
 
-class BrokerNames {
+class Rebootstrap {
  public:
   /// `names`: as in `bootstrap.servers`.
-  explicit BrokerNames(std::string names) : names_(std::move(names)) {}
+  explicit Rebootstrap(std::string names) : names_(std::move(names)) {}
 
   /// A client said that all brokers are down. `answered`: when any client last had an answer; if
   /// one did since, another outage begins.
   void note_all_down(ClientKind kind, LocalTime now, LocalTime answered) {
     Client& client = clients_[static_cast<std::size_t>(kind)];
-    if (answered > client.said && now >= later(client.said, kCalm)) client.patience.reset();
+    if (answered > client.said && now >= later(client.said, kCalm)) client.backoff.reset();
     client.said = now;
     client.due = true;
   }
   /// `handle`: the client of that kind, null if there is none now. True: it was told.
-  bool tell_if_due(ClientKind kind, rd_kafka_t* handle, LocalTime now) {
+  bool rebootstrap_if_due(ClientKind kind, rd_kafka_t* handle, LocalTime now) {
     Client& client = clients_[static_cast<std::size_t>(kind)];
-    if (!client.due || !client.patience.is_over(now - client.said)) return false;
+    if (!client.due || !client.backoff.is_over(now - client.said)) return false;
     client.due = false;
-    client.patience.grow();
+    client.backoff.grow();
     if (handle == nullptr) return false;
     rd_kafka_brokers_add(handle, names_.c_str());
     return true;
@@ -58,7 +58,7 @@ class BrokerNames {
   struct Client {
     LocalTime said = kLongAgo;
     bool due = false;
-    Patience patience{kFirst};
+    Backoff backoff{kFirst};
   };
 
   std::string names_;

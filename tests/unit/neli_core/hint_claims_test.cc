@@ -1,5 +1,5 @@
 // Claims that travel beside the records of `broadcast`: found by others, needed by nobody.
-#include "neli_core/broadcast/claims_beside.h"
+#include "neli_core/broadcast/hint_claims.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using broadcast_rig::World;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-TEST(ClaimsBeside, who_leads_claims_and_then_renews_at_every_beat) {
+TEST(HintClaims, who_leads_claims_and_then_renews_at_every_beat) {
   World world;
   Process& a = world.add(with_hints());
   world.pass(5s);
@@ -44,7 +44,7 @@ TEST(ClaimsBeside, who_leads_claims_and_then_renews_at_every_beat) {
   EXPECT_EQ(world.beside(RecordType::claim).size(), 1u);
 }
 
-TEST(ClaimsBeside, who_drains_says_so_and_who_stopped_releases) {
+TEST(HintClaims, who_drains_says_so_and_who_stopped_releases) {
   World world;
   Process& a = world.add(with_hints());
   world.assign(a, "0");
@@ -59,7 +59,7 @@ TEST(ClaimsBeside, who_drains_says_so_and_who_stopped_releases) {
   EXPECT_EQ(release.epochs, world.beside(RecordType::renewal).back().epochs);
 }
 
-TEST(ClaimsBeside, nobody_leads_less_because_claims_are_lost) {
+TEST(HintClaims, nobody_leads_less_because_claims_are_lost) {
   World world;
   Process& a = world.add(with_hints());
   a.fail_writes = true;
@@ -74,7 +74,7 @@ TEST(ClaimsBeside, nobody_leads_less_because_claims_are_lost) {
   EXPECT_FALSE(world.beside(RecordType::renewal).empty());
 }
 
-TEST(ClaimsBeside, a_claim_that_never_comes_back_is_written_again_after_two_leases) {
+TEST(HintClaims, a_claim_that_never_comes_back_is_written_again_after_two_leases) {
   World world;
   Process& a = world.add(with_hints());
   a.lose_writes = true;
@@ -87,7 +87,7 @@ TEST(ClaimsBeside, a_claim_that_never_comes_back_is_written_again_after_two_leas
   EXPECT_EQ(world.beside(RecordType::claim).size(), 1u);
 }
 
-TEST(ClaimsBeside, a_claim_that_comes_back_when_it_is_over_is_released) {
+TEST(HintClaims, a_claim_that_comes_back_when_it_is_over_is_released) {
   World world;
   Process& a = world.add(with_hints(Mode::exclusive));
   world.assign(a, "0");
@@ -108,7 +108,7 @@ TEST(ClaimsBeside, a_claim_that_comes_back_when_it_is_over_is_released) {
   EXPECT_TRUE(world.beside(RecordType::renewal).empty());
 }
 
-TEST(ClaimsBeside, non_exclusive_who_leaves_stops_when_the_successor_says_that_it_leads) {
+TEST(HintClaims, non_exclusive_who_leaves_stops_when_the_successor_says_that_it_leads) {
   World world;
   Process& a = world.add(with_hints());
   Process& b = world.add(with_hints());
@@ -126,7 +126,7 @@ TEST(ClaimsBeside, non_exclusive_who_leaves_stops_when_the_successor_says_that_i
 }
 
 // Found by the simulator: the one that led for a moment, long ago, was taken for a successor.
-TEST(ClaimsBeside, who_leaves_waits_for_a_successor_that_still_leads) {
+TEST(HintClaims, who_leaves_waits_for_a_successor_that_still_leads) {
   World world;
   Process& a = world.add(with_hints());
   Process& b = world.add(with_hints());
@@ -149,7 +149,7 @@ TEST(ClaimsBeside, who_leaves_waits_for_a_successor_that_still_leads) {
   EXPECT_FALSE(world.leads(a));
 }
 
-TEST(ClaimsBeside, the_last_release_comes_with_the_goodbye) {
+TEST(HintClaims, the_last_release_comes_with_the_goodbye) {
   World world;
   Process& a = world.add(with_hints(Mode::exclusive));
   world.assign(a, "0");
@@ -161,7 +161,7 @@ TEST(ClaimsBeside, the_last_release_comes_with_the_goodbye) {
 }
 
 // Others believe the newest claim only; without this the old owner would never be found again.
-TEST(ClaimsBeside, who_gets_a_partition_back_while_it_drains_claims_anew) {
+TEST(HintClaims, who_gets_a_partition_back_while_it_drains_claims_anew) {
   World world;
   Process& a = world.add(with_hints());
   Process& b = world.add(with_hints());
@@ -182,12 +182,12 @@ TEST(ClaimsBeside, who_gets_a_partition_back_while_it_drains_claims_anew) {
   EXPECT_EQ(a.count(TransitionKind::stopped), 0u);
 }
 
-TEST(ClaimsBeside, after_a_gap_it_claims_anew_and_above_what_it_knew) {
+TEST(HintClaims, after_a_gap_it_claims_anew_and_above_what_it_knew) {
   World world;
   Process& a = world.add(with_hints());
   world.assign(a, "0");
   world.pass(1s);
-  const std::int64_t inc = world.beside(RecordType::renewal).back().inc;
+  const std::int64_t incarnation = world.beside(RecordType::renewal).back().incarnation;
   world.step(a, GapFound{Log{0}, GapReason::topic_replaced});
   EXPECT_TRUE(world.leads(a));
   world.pass(2s);
@@ -198,19 +198,19 @@ TEST(ClaimsBeside, after_a_gap_it_claims_anew_and_above_what_it_knew) {
   anew.assign(b, "0");
   Record foreign;
   foreign.id = ProcessId{77};
-  foreign.inc = inc + 1'000'000;
+  foreign.incarnation = incarnation + 1'000'000;
   foreign.epochs = {{5000, *LogParts::parse("0")}};
   foreign.type = RecordType::renewal;
   foreign.lease = 9s;
   anew.append(kP0, anew.broker_now(), encode_record(foreign));
   anew.pass(3s);
   const auto renewals = anew.beside(RecordType::renewal);
-  EXPECT_EQ(renewals.back().inc, foreign.inc + 1);
+  EXPECT_EQ(renewals.back().incarnation, foreign.incarnation + 1);
   EXPECT_EQ(renewals.back().id, b.core.options().core.id);
 }
 
 // "Records carry nothing, so settings cannot be compared unless claims travel beside them."
-TEST(ClaimsBeside, settings_are_compared_with_the_records_beside) {
+TEST(HintClaims, settings_are_compared_with_the_records_beside) {
   for (const bool hints : {true, false}) {
     World world;
     Process& a = world.add(with_hints());
@@ -231,7 +231,7 @@ TEST(ClaimsBeside, settings_are_compared_with_the_records_beside) {
   }
 }
 
-TEST(ClaimsBeside, a_process_of_the_other_variation_is_refused) {
+TEST(HintClaims, a_process_of_the_other_variation_is_refused) {
   World world;
   Process& a = world.add(with_hints());
   world.assign(a, "0");
@@ -248,7 +248,7 @@ TEST(ClaimsBeside, a_process_of_the_other_variation_is_refused) {
   EXPECT_THAT(error->message(), HasSubstr("variation is claimed here, but broadcast"));
 }
 
-TEST(ClaimsBeside, who_cannot_read_the_log_joins_after_3_s_all_the_same) {
+TEST(HintClaims, who_cannot_read_the_log_joins_after_3_s_all_the_same) {
   auto core = Broadcast::make(with_hints()).value();
   core.tick(LocalTime{1s});
   EXPECT_FALSE(core.take_ready().subscribe);
@@ -259,7 +259,7 @@ TEST(ClaimsBeside, who_cannot_read_the_log_joins_after_3_s_all_the_same) {
   EXPECT_TRUE(core.take_ready().subscribe);
 }
 
-TEST(ClaimsBeside, the_variation_stands_in_a_record_only_where_it_is_not_claimed) {
+TEST(HintClaims, the_variation_stands_in_a_record_only_where_it_is_not_claimed) {
   Record record;
   record.parts = LogParts::parse("0");
   record.settings = options_of().core.settings;
@@ -271,14 +271,14 @@ TEST(ClaimsBeside, the_variation_stands_in_a_record_only_where_it_is_not_claimed
 }
 
 // A lane of `claimed` in the same topic relies on every record to repeat what others rely on.
-TEST(ClaimsBeside, records_carry_the_longest_lease_and_the_greatest_inc_of_every_lane) {
+TEST(HintClaims, records_carry_the_longest_lease_and_the_greatest_incarnation_of_every_lane) {
   World world;
   Process& a = world.add(with_hints());
   Record other;
   other.type = RecordType::renewal;
   other.lane = Lane{1};
   other.id = ProcessId{77};
-  other.inc = other.max_inc = world.broker_now().time_since_epoch().count() + 5'000;
+  other.incarnation = other.max_incarnation = world.broker_now().time_since_epoch().count() + 5'000;
   other.lease = 20s;
   other.max_lease = 60s;
   world.append(kP0, world.broker_now(), encode_record(other));
@@ -289,14 +289,14 @@ TEST(ClaimsBeside, records_carry_the_longest_lease_and_the_greatest_inc_of_every
   ASSERT_EQ(claim.id, a.core.options().core.id);
   EXPECT_EQ(claim.lease, 9s) << "its own";
   EXPECT_EQ(claim.max_lease, 60s);
-  EXPECT_EQ(claim.max_inc, other.max_inc);
+  EXPECT_EQ(claim.max_incarnation, other.max_incarnation);
   const Record renewal = world.beside(RecordType::renewal).back();
   ASSERT_EQ(renewal.id, a.core.options().core.id);
   EXPECT_EQ(renewal.max_lease, 60s);
-  EXPECT_EQ(renewal.max_inc, other.max_inc);
+  EXPECT_EQ(renewal.max_incarnation, other.max_incarnation);
   world.append(kP0, world.broker_now(), R"({"t":"claim","lane":1,"inc":1790000000000})");
   world.pass(1s);
-  EXPECT_EQ(world.beside(RecordType::renewal).back().max_inc, other.max_inc)
+  EXPECT_EQ(world.beside(RecordType::renewal).back().max_incarnation, other.max_incarnation)
       << "who says no max_inc is a stranger";
 }
 

@@ -24,10 +24,10 @@
 
 namespace neliroute {
 
-class ClaimsBeside {
+class HintClaims {
  public:
   /// `beat`: time between two renewals.
-  ClaimsBeside(const CoreOptions& options, milliseconds beat);
+  HintClaims(const CoreOptions& options, milliseconds beat);
 
   // What the process does.
   void lead(Partition partition, LocalTime now);
@@ -78,7 +78,7 @@ class ClaimsBeside {
     bool started = false;
     std::int64_t end_at_start = 0;
     std::int64_t next = 0;
-    std::int64_t greatest_inc = 0;  ///< 0: none known
+    std::int64_t greatest_incarnation = 0;  ///< 0: none known
     std::optional<BrokerTime> read_until;  ///< broker time of the last record that was read
     bool renewal_due = false;
     std::uint32_t in_flight = 0;
