@@ -1,4 +1,3 @@
-#include "admin/admin_server.h"
 
 #include <sys/resource.h>
 
@@ -7,6 +6,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <neliroute/admin.h>
+#include <neliroute/clock.h>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -182,8 +183,8 @@ void AdminServer::Impl::on_accept(const boost::system::error_code& error, tcp::s
     admit(std::move(socket));
     return accept();
   }
-  if (!std::exchange(accept_failed_, true) && options_.log) {
-    options_.log({Severity::warning, "the admin port cannot accept connections: " +
+  if (!std::exchange(accept_failed_, true) && options_.on_notice) {
+    options_.on_notice({Severity::warning, "the admin port cannot accept connections: " +
                                          error.message() + "; it tries again"});
   }
   again_.expires_after(kAcceptPause);

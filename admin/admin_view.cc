@@ -4,11 +4,11 @@
 #include <boost/json/serialize.hpp>
 #include <charconv>
 #include <chrono>
-#include <neliroute/hash_tag.h>
+#include <neliroute/clock.h>
+#include <neliroute/hash.h>
 #include <utility>
 
 #include "admin/peer_json.h"
-#include "router/event_line.h"
 #include "router/json_text.h"
 #include "slots/partition.h"
 
@@ -274,7 +274,7 @@ std::vector<AdminView::Holding> AdminView::holdings(LocalTime now) const {
     ++one.partitions;
     one.slots += slots;
     if (route.draining) one.draining += slots;
-    const microseconds valid_for = observable_.look(Slot{p}, now).valid_for;
+    const microseconds valid_for = observable_.route(Slot{p}, now).valid_for;
     one.oldest = std::max(one.oldest, route.lease - std::min<microseconds>(valid_for, route.lease));
   }
   return all;
@@ -320,24 +320,24 @@ std::string AdminView::route(const std::optional<std::string>& key, Slot slot,
     row["hash_value"] = hex_text(hash_value(space.scheme().hash, hashed));
     slot = space.slot_of(*key);
   }
-  const RouteCopy route = observable_.route(slot, now);
+  const Route route = observable_.route(slot, now);
   const ObservedRoute& seen = routes_[route.partition.value()];
   row["slot"] = route.slot.value();
   row["partition"] = route.partition.value();
   row["verdict"] = to_string(route.verdict);
   if (route.verdict == Verdict::local || route.verdict == Verdict::remote) {
-    put_text(row, "owner", route.owner);
+    put_text(row, "owner", route.owner());
     // Between a change and its arrival here, the ids seen are those of who led before.
     const bool current = seen.owner && seen.epoch == route.epoch;
     if (current) row["id"] = to_string(seen.owner->id);
-    put_text(row, "endpoint", route.endpoint);
+    put_text(row, "endpoint", route.endpoint());
     row["epoch"] = neliroute::json_of(route.epoch);
     row["valid_for_ms"] = whole_ms(route.valid_for);
     row["draining"] = current && seen.draining;
   }
-  if (!route.next_owner.empty()) {
-    put_text(row, "next_owner", route.next_owner);
-    put_text(row, "next_endpoint", route.next_endpoint);
+  if (!route.next_owner().empty()) {
+    put_text(row, "next_owner", route.next_owner());
+    put_text(row, "next_endpoint", route.next_endpoint());
   }
   return json::serialize(row);
 }

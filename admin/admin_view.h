@@ -11,12 +11,12 @@
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <map>
+#include <neliroute/observable.h>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "admin/move_history.h"
-#include "router/observable.h"
 
 namespace neliroute::admin {
 

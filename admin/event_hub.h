@@ -13,10 +13,10 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <neliroute/admin.h>
 #include <string>
 #include <vector>
 
-#include "admin/admin_server.h"
 #include "admin/site.h"
 
 namespace neliroute::admin {

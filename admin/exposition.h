@@ -4,11 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <neliroute/metrics.h>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "metrics/metrics.h"
 
 namespace neliroute::admin {
 

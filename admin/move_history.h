@@ -8,10 +8,9 @@
 
 #include <cstddef>
 #include <deque>
+#include <neliroute/observer.h>
 #include <string>
 #include <vector>
-
-#include "router/observer.h"
 
 namespace neliroute::admin {
 

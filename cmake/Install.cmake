@@ -8,13 +8,12 @@ if(NELIROUTE_INSTALL)
   install(TARGETS neliroute_api EXPORT neliroute-targets
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   set_target_properties(neliroute_api PROPERTIES EXPORT_NAME api)
-  # Beside the others, a folder of its own: in the path of <time.h> stands no time.h of ours.
+  # Of these, libraries alone: their headers are private.
   foreach(room asio slots neli_core kafka router metrics page admin)
     if(TARGET neliroute_${room})
       set_target_properties(neliroute_${room} PROPERTIES EXPORT_NAME ${room})
       add_dependencies(installable neliroute_${room})
-      install(TARGETS neliroute_${room} EXPORT neliroute-targets
-        FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/neliroute/rooms)
+      install(TARGETS neliroute_${room} EXPORT neliroute-targets)
     endif()
   endforeach()
   if(TARGET neliroute)

@@ -1,20 +1,17 @@
 # One static library a room, all made alike.
 #
-#   neliroute_room(<name> SOURCES ... [HEADERS ...] [PUBLIC ...] [PRIVATE ...] [BUNDLE_RDKAFKA]
-#                  [PRECOMPILED])
+#   neliroute_room(<name> SOURCES ... [PUBLIC ...] [PRIVATE ...] [BUNDLE_RDKAFKA] [PRECOMPILED])
 #
 # makes neliroute_<name>, alias neliroute::<name>, with warnings as errors; Install.cmake
-# names those that are installed.
-# HEADERS are those that users include; they are installed, and read the same there as here:
-# #include "router/router.h". What every room shares stands in include/. Private headers need not be
-# listed. PUBLIC and PRIVATE are libraries to
-# link: a new one must be found in Dependencies.cmake and again in neliroute-config.cmake.in.
+# names those that are installed. What users include stands in include/; a room's own headers are
+# private. PUBLIC and PRIVATE are libraries to link: a new one must be found in Dependencies.cmake
+# and again in neliroute-config.cmake.in.
 # BUNDLE_RDKAFKA puts librdkafka inside, see Rdkafka.cmake. PRECOMPILED is for rooms that use Asio,
 # see Precompiled.cmake.
 
 function(neliroute_room name)
   cmake_parse_arguments(PARSE_ARGV 1 room
-    "BUNDLE_RDKAFKA;PRECOMPILED" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
+    "BUNDLE_RDKAFKA;PRECOMPILED" "" "SOURCES;PUBLIC;PRIVATE")
   if(room_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "neliroute_room(${name}): what is ${room_UNPARSED_ARGUMENTS}?")
   endif()
@@ -42,6 +39,5 @@ function(neliroute_room name)
   endif()
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE})
-  target_sources(${target}
-    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${room_HEADERS})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 endfunction()

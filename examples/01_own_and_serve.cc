@@ -6,32 +6,55 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <functional>
 #include <iostream>
+#include <neliroute/router.h>
 #include <string>
-
-#include "router/router.h"
 
 namespace asio = boost::asio;
 
 // On any thread, as often as you like: no lock, no I/O.
 void serve(const neliroute::Router& router, const std::string& key) {
-  if (const auto work = router.begin(router.slot_of(key))) {
+  if (const auto work = router.begin(key)) {
     // Do the work here: while `work` lives, who takes the slot over waits for it, at most until the
     // lease ends. Hand work.epoch() to the store, which refuses one that is older.
-    std::cout << key << ": served here, epoch " << to_string(work.epoch()) << std::endl;
+    std::cout << key << ": served here, epoch " << work.epoch() << std::endl;
   } else if (const auto route = router.route(key); route.verdict == neliroute::Verdict::remote) {
     std::cout << key << ": ask " << route.endpoint() << std::endl;
   } else {
-    std::cout << key << ": " << to_string(route.verdict) << ", ask again soon" << std::endl;
+    std::cout << key << ": " << route.verdict << ", ask again soon" << std::endl;
   }
 }
+
+// Nothing is renewed while these run, so all calls in one go must take less than an interval: what
+// a partition needs is loaded elsewhere.
+class Service : public neliroute::Listener {
+ public:
+  explicit Service(asio::io_context& io) : io_(io) {}
+  void acquired(const neliroute::Transition& change) override { tell(change); }
+  // What was begun is waited for by itself; a service that has more to finish keeps the token.
+  void stopped(const neliroute::Transition& change, neliroute::BarrierToken) override {
+    tell(change);
+  }
+  void failed(const neliroute::Error&) override {  // which on_notice was told
+    status = 2;
+    io_.stop();
+  }
+  int status = 0;
+
+ private:
+  static void tell(const neliroute::Transition& change) {
+    std::clog << to_string(change.kind) << " partition " << change.partition.value() << '\n';
+  }
+  asio::io_context& io_;
+};
 
 int main(int count, char** arguments) {
   neliroute::RouterOptions options;
   options.process.endpoint = count > 1 ? arguments[1] : "127.0.0.1:7001";
   if (count > 2) options.kafka.brokers = arguments[2];
   options.timing.profile = neliroute::Profile::fast;
-  options.log = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
+  options.on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
 
   asio::io_context io;
   const auto opened = neliroute::Router::open(io.get_executor(), options);
@@ -40,17 +63,8 @@ int main(int count, char** arguments) {
     return 1;
   }
   neliroute::Router& router = **opened;
-  router.on_transition([](const neliroute::Transition& change, neliroute::BarrierToken) {
-    // acquired: have what the partition needs loaded, elsewhere: nothing is renewed while a handler
-    // runs, so all calls in one go must take less than an interval. stopped: what was begun is
-    // waited for by itself; who has more to finish keeps the token.
-    std::clog << to_string(change.kind) << " partition " << change.partition.value() << '\n';
-  });
-  int status = 0;
-  router.on_failure([&](const neliroute::Error&) {  // which the log has told
-    status = 2;
-    io.stop();
-  });
+  Service service(io);
+  const auto subscription = router.subscribe(service);
   // Hand over, then end: on a signal, or when nobody asks any more.
   const auto leave = [&] { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); };
   asio::signal_set signals(io, SIGTERM, SIGINT);
@@ -68,5 +82,5 @@ int main(int count, char** arguments) {
   };
   next();
   io.run();
-  return status;
+  return service.status;
 }

@@ -20,12 +20,11 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <neliroute/router.h>
 #include <optional>
 #include <pqxx/pqxx>
 #include <sstream>
 #include <string>
-
-#include "router/router.h"
 
 namespace asio = boost::asio;
 
@@ -105,10 +104,9 @@ class Teller {
     const neliroute::Epoch stored = store_.epoch_of(key);
     // Asked after the store was. Who leads even now has nobody newer behind it (in exclusive mode),
     // so it is the store that is ahead. Who does not was fenced, as it should be.
-    const auto slot = router_.slot_of(key);
-    const auto lease = router_.acquire(slot);
+    const auto lease = router_.lease(key);
     if (!lease || lease->epoch != epoch) return "refused, somebody newer owns it";
-    router_.refused(slot, stored);
+    router_.refused(key, stored);
     return "refused, the store knows a greater epoch; ask again soon";
   }
 
@@ -127,7 +125,7 @@ int main(int count, char** arguments) try {
   options.kafka.brokers = arguments[2];
   options.mode = neliroute::Mode::exclusive;
   options.timing.profile = neliroute::Profile::fast;
-  options.log = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
+  options.on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
   Store store(arguments[3], count == 4);
 
   asio::io_context io;
@@ -137,10 +135,15 @@ int main(int count, char** arguments) try {
     return 1;
   }
   neliroute::Router& router = **opened;
-  router.on_failure([&io](const neliroute::Error& error) {
-    std::cerr << error.message() << '\n';
-    io.stop();
-  });
+  struct : neliroute::Listener {
+    void failed(const neliroute::Error& error) override {
+      std::cerr << error.message() << '\n';
+      io->stop();
+    }
+    asio::io_context* io = nullptr;
+  } listener;
+  listener.io = &io;
+  const auto subscription = router.subscribe(listener);
   const auto leave = [&] { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); };
   asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](auto, int) { leave(); });

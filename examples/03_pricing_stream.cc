@@ -15,12 +15,11 @@
 #include <csignal>
 #include <iostream>
 #include <map>
+#include <neliroute/admin.h>
+#include <neliroute/router.h>
 #include <random>
 #include <sstream>
 
-#include "admin/admin_server.h"
-#include "kafka/topic/topic_setup.h"
-#include "router/router.h"
 
 using Clock = std::chrono::steady_clock;
 using Client = std::unique_ptr<rd_kafka_t, decltype(&rd_kafka_destroy)>;
@@ -55,6 +54,30 @@ Client open_client(rd_kafka_type_t type, const std::string& brokers,
   return client;
 }
 
+/// One that is there already is good; where a broker makes topics by itself, that is as good.
+void make_topic(rd_kafka_t* client) {
+  char why[512] = "";
+  auto* topic = rd_kafka_NewTopic_new(kQuotes, -1, -1, why, sizeof why);
+  auto* queue = rd_kafka_queue_new(client);
+  rd_kafka_CreateTopics(client, &topic, 1, nullptr, queue);
+  if (auto* event = rd_kafka_queue_poll(queue, 10'000)) rd_kafka_event_destroy(event);
+  rd_kafka_queue_destroy(queue);
+  rd_kafka_NewTopic_destroy(topic);
+}
+
+/// How many partitions it has; 0: there is no such topic.
+std::int32_t partitions_of(rd_kafka_t* client) {
+  auto* topic = rd_kafka_topic_new(client, kQuotes, nullptr);
+  const rd_kafka_metadata_t* told = nullptr;
+  std::int32_t count = 0;
+  if (rd_kafka_metadata(client, 0, topic, &told, 10'000) == 0) {
+    count = told->topics[0].partition_cnt;
+    rd_kafka_metadata_destroy(told);
+  }
+  rd_kafka_topic_destroy(topic);
+  return count;
+}
+
 /// False: the producer's queue is full.
 bool send(rd_kafka_t* producer, const std::string& instrument, std::int64_t sequence,
           const std::string& by) {
@@ -69,12 +92,10 @@ bool send(rd_kafka_t* producer, const std::string& instrument, std::int64_t sequ
 int own(const std::string& name, const std::string& brokers, const std::string& http) {
   neliroute::RouterOptions options;
   options.kafka.brokers = brokers;
-  options.kafka.topic = kQuotes;  // first this one, to make it if it is missing
-  if (const auto made = neliroute::prepare_topic(options.kafka); !made) return fail(made.error());
-  options.kafka.topic = options.kafka.group = "neliroute-pricing";
+  options.kafka.topic = options.group = "neliroute-pricing";
   options.process.name = name;  // and no endpoint: who wants quotes asks Kafka
   options.timing.profile = neliroute::Profile::fast;
-  options.log = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
+  options.on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
   boost::asio::io_context io;
   const auto opened = neliroute::Router::open(io.get_executor(), options);
   if (!opened) return fail(opened.error());
@@ -85,13 +106,14 @@ int own(const std::string& name, const std::string& brokers, const std::string& 
   if (!admin) return fail(admin.error());
   std::cout << name << " http://" << (*admin)->address() << '/' << std::endl;
   const Client producer = open_client(RD_KAFKA_PRODUCER, brokers, {{"enable.idempotence", "true"}});
+  make_topic(producer.get());
   boost::asio::steady_timer timer(io);
   std::map<std::string, std::int64_t> next;  // of the instruments that are owned here
   const std::function<void()> publish = [&] {
     const auto now = neliroute::boot_now();
     const std::int64_t last = newest();
     for (const std::string& instrument : kInstruments) {
-      if (!router.owns(router.slot_of(instrument), now)) {
+      if (!router.owns(instrument, now)) {
         next.erase(instrument);
         continue;
       }
@@ -104,14 +126,19 @@ int own(const std::string& name, const std::string& brokers, const std::string& 
     timer.async_wait([&](auto error) { if (!error) publish(); });
   };
   publish();
-  int status = 0;
-  router.on_failure([&](const auto&) { status = 2, io.stop(); });  // the log has told it
+  struct : neliroute::Listener {
+    void failed(const neliroute::Error&) override { status = 2, io->stop(); }
+    boost::asio::io_context* io = nullptr;
+    int status = 0;
+  } listener;
+  listener.io = &io;
+  const auto subscription = router.subscribe(listener);
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait(
       [&](auto, int) { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); });
   io.run();
   rd_kafka_flush(producer.get(), 5'000);
-  return status;
+  return listener.status;
 }
 
 /// What a subscriber heard of an instrument.
@@ -161,16 +188,12 @@ std::int64_t tell(const std::map<std::string, Heard>& tape, bool each) {
 
 volatile std::sig_atomic_t stopped = 0;
 int subscribe(const std::string& brokers) {
-  neliroute::KafkaOptions kafka;
-  kafka.brokers = brokers;
-  kafka.topic = kQuotes;
-  kafka.watcher = true;
-  const auto topic = neliroute::prepare_topic(kafka);
-  if (!topic) return fail(topic.error());
   const Client consumer = open_client(
       RD_KAFKA_CONSUMER, brokers, {{"group.id", kQuotes}, {"enable.auto.commit", "false"}});
+  const std::int32_t partitions = partitions_of(consumer.get());
+  if (partitions == 0) return fail({neliroute::Errc::topic_unfit, "no topic neliroute-quotes yet"});
   auto* all = rd_kafka_topic_partition_list_new(0);  // assigned, so it joins no group
-  for (std::int32_t p = 0; p < static_cast<std::int32_t>(topic->partitions); ++p) {
+  for (std::int32_t p = 0; p < partitions; ++p) {
     rd_kafka_topic_partition_list_add(all, kQuotes, p)->offset = RD_KAFKA_OFFSET_END;
   }
   rd_kafka_assign(consumer.get(), all);

@@ -19,4 +19,8 @@ LocalTime boot_now() noexcept { return LocalTime{read_clock(CLOCK_BOOTTIME)}; }
 
 WallTime wall_now() noexcept { return WallTime{read_clock(CLOCK_REALTIME)}; }
 
+microseconds unix_minus_boot_now() noexcept {
+  return wall_now().time_since_epoch() - boot_now().time_since_epoch();
+}
+
 }  // namespace neliroute

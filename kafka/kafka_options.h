@@ -1,27 +1,24 @@
-// How to reach the ledger on Kafka: what the user says of it.
+// What the ledger on Kafka is told: how to reach it, and the part that this process takes.
 //
 // Threads: values, any.   Units: std::chrono.   Errors: see topic_setup.h and client_config.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <neliroute/ids.h>
+#include <neliroute/options.h>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "neli_core/options.h"
-#include "neli_core/timing.h"
-
 namespace neliroute {
 
-/// What a watcher does at start while the topic is missing: its owners make it.
-enum class MissingTopic { fail, wait_for_timeout, wait_for_ever };
+/// The Kafka group of a lane.
+[[nodiscard]] inline std::string group_id(const std::string& group, Lane lane) {
+  return lane.value() == 0 ? group : group + ".lane-" + std::to_string(lane.value());
+}
 
-struct KafkaOptions {
-  std::string brokers = "127.0.0.1:9092";
-  std::string topic = "neliroute";
+struct KafkaOptions : KafkaConnection {
   /// G; the Kafka group is G in lane 0 and G.lane-N else (group_id()).
   std::string group = "neliroute";
   Lane lane;
@@ -34,10 +31,6 @@ struct KafkaOptions {
   std::optional<std::uint32_t> logs;
   /// No value: `consumer` where library and broker have it, else `classic`.
   std::optional<GroupProtocol> protocol;
-  /// Any librdkafka property that has no option of its own (client_config.h says which).
-  std::map<std::string, std::string> properties;
-  /// How long to wait for a broker's first answer at start.
-  milliseconds timeout{10'000};
   MissingTopic missing_topic = MissingTopic::wait_for_timeout;
   /// What --session asks for: where a group's session can be set, it is (group_session.h).
   std::optional<milliseconds> session;
@@ -45,7 +38,7 @@ struct KafkaOptions {
   bool watcher = false;
 
   [[nodiscard]] std::string group_id() const {
-    return lane.value() == 0 ? group : group + ".lane-" + std::to_string(lane.value());
+    return neliroute::group_id(group, lane);
   }
 };
 

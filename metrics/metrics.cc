@@ -1,4 +1,4 @@
-#include "metrics/metrics.h"
+#include <neliroute/metrics.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "metrics/kafka_metrics.h"
 #include "metrics/metric_families.h"
 #include "metrics/slot_moves.h"
-#include "router/event_line.h"
+#include "router/meter.h"
 #include "slots/partition.h"
 
 namespace neliroute {
@@ -186,7 +186,7 @@ class Metrics::Seen : public Observer {
     }
     copy.verdicts.reserve(copy.routes.size());
     for (std::uint32_t p = 0; p < copy.routes.size(); ++p) {
-      copy.verdicts.push_back(observable.look(Slot{p}, now).verdict);
+      copy.verdicts.push_back(observable.route(Slot{p}, now).verdict);
     }
     return copy;
   }
@@ -271,7 +271,7 @@ void Metrics::View::add_owners(MetricFamilies& made, const Observable& observabl
     one.name = route.owner->info.name;
     one.slots += slots_on(p);
     one.staying += route.draining ? 0 : slots_on(p);
-    const Route look = observable.look(Slot{static_cast<std::uint32_t>(p)}, now);
+    const Route look = observable.route(Slot{static_cast<std::uint32_t>(p)}, now);
     oldest = std::max(oldest, route.lease - std::min<microseconds>(look.valid_for, route.lease));
   }
   double owning = 0;
@@ -355,7 +355,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   if (options_.per_slot) {
     made.gauge("slot_led", "1 if this process leads the slot");
     for (std::uint32_t slot = 0; slot < facts.settings.slots; ++slot) {
-      const bool led = observable_.look(Slot{slot}, now).verdict == Verdict::local;
+      const bool led = observable_.route(Slot{slot}, now).verdict == Verdict::local;
       made.add(led ? 1 : 0, {{"slot", std::to_string(slot)}});
     }
   }

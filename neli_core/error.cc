@@ -1,6 +1,7 @@
 #include <neliroute/error.h>
 
 #include <boost/system/system_error.hpp>
+#include <ostream>
 
 namespace neliroute {
 namespace {
@@ -44,6 +45,8 @@ const boost::system::error_category& error_category() noexcept { return kCategor
 boost::system::error_code make_error_code(Errc code) noexcept {
   return {static_cast<int>(code), error_category()};
 }
+
+std::ostream& operator<<(std::ostream& out, const Error& error) { return out << error.message(); }
 
 boost::system::error_code make_error_code(const Error& error) noexcept {
   return make_error_code(error.code());

@@ -21,7 +21,7 @@ namespace neliroute {
 
 class LeaseVector {
  public:
-  struct Lease {
+  struct Deadline {
     LocalTime until;
     std::uint16_t generation = 0;
     [[nodiscard]] bool holds_at(LocalTime now) const noexcept { return now < until; }
@@ -32,7 +32,7 @@ class LeaseVector {
 
   [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
 
-  [[nodiscard]] Lease get(Partition partition) const noexcept {
+  [[nodiscard]] Deadline get(Partition partition) const noexcept {
     const std::uint64_t word = words_[partition.value()].load(std::memory_order_acquire);
     return {LocalTime{microseconds{static_cast<std::int64_t>((word >> kGenerationBits) * kGrain)}},
             static_cast<std::uint16_t>(word)};

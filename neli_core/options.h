@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
-#include <neliroute/process.h>
 #include <neliroute/settings.h>
 #include <neliroute/time.h>
 #include <string>

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
-#include <neliroute/notice.h>
 #include <neliroute/time.h>
 #include <neliroute/transition.h>
 #include <optional>

@@ -19,9 +19,6 @@
 
 namespace neliroute {
 
-/// R_0 .. R_{N-1}: what is to be done, by whoever leads it.
-using Role = StrongId<struct RoleTag, std::uint32_t>;
-
 class Roles {
  public:
   /// `count`: at least 1.

@@ -10,22 +10,13 @@
 
 #include <cstdint>
 #include <neliroute/error.h>
+#include <neliroute/options.h>
+#include <neliroute/settings.h>
 #include <neliroute/time.h>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
-
-#include "neli_core/options.h"
 
 namespace neliroute {
-
-enum class GroupProtocol { classic, consumer };
-[[nodiscard]] std::string_view to_string(GroupProtocol protocol) noexcept;
-
-enum class Profile { fast, balanced, steady };
-[[nodiscard]] std::string_view to_string(Profile profile) noexcept;
-[[nodiscard]] std::optional<Profile> parse_profile(std::string_view text) noexcept;
 
 /// What a profile stands for where nothing else is given.
 struct ProfileTiming {
@@ -34,22 +25,10 @@ struct ProfileTiming {
 };
 [[nodiscard]] ProfileTiming timing_of(Profile profile) noexcept;
 
-/// What the user gave.
-struct TimingRequest {
+/// What the user asked for, and the rules by which it is judged.
+struct TimingRequest : TimingOptions {
   Mode mode = Mode::non_exclusive;
-  Profile profile = Profile::balanced;
-  std::optional<milliseconds> session;
-  std::optional<milliseconds> interval;
-  std::optional<milliseconds> lease;
-  /// Between two brokers; `claimed`.
-  std::optional<milliseconds> clock_error;
   Variation variation = Variation::claimed;
-  /// Between the broker and this machine; `broadcast`.
-  std::optional<milliseconds> local_clock_error = std::nullopt;
-  /// `broadcast`: how many groups share the topic.
-  std::uint32_t groups = 1;
-  /// For handlers that block: see Timing::hang_limit, which this raises.
-  std::optional<milliseconds> hang_limit = std::nullopt;
 };
 
 /// What the broker said; a value that nobody could tell is empty.
@@ -63,20 +42,6 @@ struct SessionFacts {
   std::optional<milliseconds> session_max;
   /// Why the session that was asked for was not set for the group, and what to do.
   std::string why_not_set = {};
-};
-
-/// All of it, consistent.
-struct Timing {
-  milliseconds interval{0};
-  milliseconds lease{0};
-  milliseconds clock_error{0};
-  milliseconds local_clock_error{0};
-  milliseconds session{0};
-  milliseconds heartbeat{0};
-  /// A process whose executor is blocked for longer leaves the group: Kafka's
-  /// max.poll.interval.ms. Others own its slots within this, 0.5 s and a session.
-  milliseconds hang_limit{0};
-  std::vector<std::string> warnings;
 };
 
 [[nodiscard]] Result<Timing> derive_timing(const TimingRequest& request,

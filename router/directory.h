@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <neliroute/ids.h>
+#include <neliroute/observer.h>
 #include <neliroute/time.h>
 #include <utility>
 #include <vector>
@@ -24,13 +25,6 @@
 #include "neli_core/record/record.h"
 
 namespace neliroute {
-
-/// A process, as its newest record describes it.
-struct Peer {
-  ProcessId id = kNobody;
-  ProcessInfo info;
-};
-using PeerPtr = std::shared_ptr<const Peer>;
 
 /// What is known of one partition.
 struct Hint {

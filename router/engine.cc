@@ -52,7 +52,8 @@ Engine::Engine(EngineParts parts)
       ledger_(std::move(parts.ledger)),
       core_(std::move(parts.core)),
       directory_(parts.directory),
-      view_(parts.self, core_ ? core_->leases() : leases_of(parts), parts.directory.logs),
+      view_(parts.self, core_ ? core_->leases() : leases_of(parts), parts.directory.logs,
+            parts.slots),
       observers_(parts.directory.partitions),
       meter_(parts.self.id, parts.directory.lane, parts.directory.logs),
       work_ended_for_(std::make_shared<std::weak_ptr<Engine>>()),
@@ -60,7 +61,7 @@ Engine::Engine(EngineParts parts)
       stopped_(gate_),
       agreement_(parts.settings, parts.directory.lane, /*member=*/false),
       settings_(std::move(parts.settings)),
-      log_(std::move(parts.log)),
+      on_notice_(std::move(parts.on_notice)),
       clock_(std::move(parts.clock)),
       handlers_(clock_, parts.interval),
       self_(std::make_shared<const Peer>(std::move(parts.self))),
@@ -178,7 +179,7 @@ void Engine::observe(std::weak_ptr<Observer> observer) {
 }
 
 void Engine::log(const Notice& notice) const {
-  if (log_ && !abandoned_) log_(notice);
+  if (on_notice_ && !abandoned_) on_notice_(notice);
 }
 
 void Engine::carry_out(LocalTime now) {
@@ -188,7 +189,7 @@ void Engine::carry_out(LocalTime now) {
   // A gap that the state machine found by itself is one for hints, too.
   for (const Log log : ready.restart_tails) directory_.on(GapFound{log}, now);
   if (!core_) compare_settings(now);
-  publish(ready.transitions);
+  publish(ready.transitions, now);
   tell_observers(now);
   tell(ready.transitions);
   abandon_work(now);
@@ -216,7 +217,7 @@ void Engine::carry_out(LocalTime now) {
 }
 
 // Readers see it before the application is told.
-void Engine::publish(const std::vector<Transition>& transitions) {
+void Engine::publish(const std::vector<Transition>& transitions, LocalTime now) {
   if (gate_) stopped_.publish(transitions);
   for (const Transition& t : transitions) {
     observers_.touch(t.partition);
@@ -232,7 +233,7 @@ void Engine::publish(const std::vector<Transition>& transitions) {
   meter_.note_gaps(directory_.take_gaps());
   meter_.note_overlaps(directory_.take_overlaps());
   for (const Partition p : changed) publish_hint(p);
-  view_.publish();
+  view_.publish(now);
   for (const Partition p : renewed) {
     view_.set_hint_until(p, directory_.hint(p));
     // Looked at in its last moment, it was told without an owner.
@@ -357,7 +358,7 @@ void Engine::close_ledger() {
   // Nothing more will be heard: from now on every answer is `unknown`.
   const LocalTime now = no_earlier(clock_());
   for (std::uint32_t l = 0; l < log_count_; ++l) directory_.on(GapFound{Log{l}}, now);
-  publish({});
+  publish({}, now);
   if (gate_) gate_->close_all();
   ready_.complete_all(Errc::closed);
   for (std::uint32_t p = 0; p < view_.partition_count(); ++p) observers_.touch(Partition{p});
@@ -392,7 +393,7 @@ void Engine::on_timer() {
 void Engine::arm() {
   LocalTime next = directory_.next_expiry();
   next = std::min({next, core_ ? core_->next_deadline() : next_probe_, stopped_.next_deadline(),
-                   look_at_drain_});
+                   view_.next_deadline(), look_at_drain_});
   const bool watched = on_change_ || !observers_.empty() || ready_.awaited();
   for (std::uint32_t l = 0; watched && l < log_count_; ++l) {
     if (silences_[l] == Silence::unknown) continue;

@@ -13,6 +13,8 @@
 #include <memory>
 #include <mutex>
 #include <neliroute/error.h>
+#include <neliroute/options.h>
+#include <neliroute/slot_space.h>
 #include <neliroute/transition.h>
 #include <optional>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "neli_core/settings_agreement.h"
 #include "router/directory.h"
 #include "router/handler_watch.h"
+#include "router/listeners.h"
 #include "router/meter.h"
 #include "router/observers.h"
 #include "router/readiness.h"
@@ -44,7 +47,8 @@ struct EngineParts {
   Peer self;
   /// What a watcher compares with the records it reads.
   Settings settings;
-  std::function<void(const Notice&)> log;
+  SlotSpace slots;
+  NoticeHandler on_notice;
   /// CLOCK_BOOTTIME; an argument so that tests can turn it.
   std::function<LocalTime()> clock;
   /// How long handlers may hold the strand; zero: for ever.
@@ -69,7 +73,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void when_ready(std::uint64_t id, ReadyHandler handler);
   void cancel_ready(std::uint64_t id);
   [[nodiscard]] std::uint64_t next_ready_id() noexcept { return ++ready_ids_; }
-  void set_transition_handler(TransitionHandler handler);
+  /// Called from now on, first for what is led already, until its slot is cancelled.
+  [[nodiscard]] std::shared_ptr<ListenerSlot> subscribe(Listener& listener);
   void set_change_handler(ChangeHandler handler);
   void set_failure_handler(FailureHandler handler);
   /// Told of everything from now on, for as long as it lives.
@@ -110,13 +115,15 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void tell_observers(LocalTime now);
   [[nodiscard]] Observers::Seen look(Partition partition, LocalTime now) const;
   void carry_out(LocalTime now);
-  void publish(const std::vector<Transition>& transitions);
+  void publish(const std::vector<Transition>& transitions, LocalTime now);
   void tell(const std::vector<Transition>& transitions);
+  void tell_listeners(const Transition& transition);
+  [[nodiscard]] SharedBarrier barrier_of(const Transition& transition);
   void end_barriers();
   void abandon_work(LocalTime now);
   void tell_ready(LocalTime now);
   void end_turn();
-  void replay_leading();
+  void replay_leading(const std::shared_ptr<ListenerSlot>& slot);
   void fail(const Error& error);
   void tell_failure(const Error& error);
   /// Why it gave up, or, of a watcher, how its settings differ now.
@@ -161,10 +168,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   };
   std::mutex refusals_mutex_;
   std::map<Partition, Refusal> refusals_;
-  std::function<void(const Notice&)> log_;
+  NoticeHandler on_notice_;
   std::function<LocalTime()> clock_;
   mutable HandlerWatch handlers_;
-  TransitionHandler on_transition_;
+  Listeners listeners_;
   ChangeHandler on_change_;
   FailureHandler on_failure_;
   std::optional<Error> failure_;

@@ -6,6 +6,40 @@
 #include "router/engine.h"
 
 namespace neliroute {
+namespace {
+
+const char* name_of(TransitionKind kind) noexcept {
+  switch (kind) {
+    case TransitionKind::acquired:
+      return "Listener::acquired()";
+    case TransitionKind::draining:
+      return "Listener::draining()";
+    case TransitionKind::stopped:
+      return "Listener::stopped()";
+    case TransitionKind::barrier_overdue:
+      return "Listener::barrier_overdue()";
+    case TransitionKind::released:
+      return "Listener::released()";
+  }
+  return "";
+}
+
+void notify(Listener& listener, const Transition& t, const std::optional<SharedBarrier>& barrier) {
+  switch (t.kind) {
+    case TransitionKind::acquired:
+      return listener.acquired(t);
+    case TransitionKind::draining:
+      return listener.draining(t);
+    case TransitionKind::stopped:
+      return listener.stopped(t, barrier ? barrier->token() : BarrierToken());
+    case TransitionKind::barrier_overdue:
+      return listener.barrier_overdue(t);
+    case TransitionKind::released:
+      return listener.released(t);
+  }
+}
+
+}  // namespace
 
 void Engine::tell_change(Partition partition) const {
   if (!on_change_ || abandoned_) return;
@@ -14,23 +48,33 @@ void Engine::tell_change(Partition partition) const {
 
 void Engine::tell(const std::vector<Transition>& transitions) {
   for (const Transition& t : transitions) {
-    BarrierToken token;
     if (t.kind == TransitionKind::stopped) {
       handlers_.run("a callback of Work::stop_token()", t.partition, [&] { stopped_.stopped(t); });
-      token = BarrierToken([weak = weak_from_this(), p = t.partition, epoch = t.epoch] {
-        const auto self = weak.lock();
-        if (!self) return;
-        // Never from inside the handler: the state machine is not to be re-entered.
-        boost::asio::post(self->strand_, [self, p, epoch] {
-          self->stopped_.token_done({p, epoch});
-          self->end_barriers();
-        });
-      });
     }
     if (!abandoned_) observers_.tell_transition(t);
-    if (!on_transition_ || abandoned_) continue;
-    handlers_.run("on_transition", t.partition, [&] { on_transition_(t, std::move(token)); });
+    tell_listeners(t);
   }
+}
+
+void Engine::tell_listeners(const Transition& t) {
+  std::optional<SharedBarrier> barrier;
+  if (t.kind == TransitionKind::stopped) barrier.emplace(barrier_of(t));
+  listeners_.each([&](Listener& listener) {
+    if (abandoned_) return;
+    handlers_.run(name_of(t.kind), t.partition, [&] { notify(listener, t, barrier); });
+  });
+}
+
+// Never ended from inside a listener: the state machine is not to be re-entered.
+SharedBarrier Engine::barrier_of(const Transition& t) {
+  return SharedBarrier([weak = weak_from_this(), p = t.partition, epoch = t.epoch] {
+    const auto self = weak.lock();
+    if (!self) return;
+    boost::asio::post(self->strand_, [self, p, epoch] {
+      self->stopped_.token_done({p, epoch});
+      self->end_barriers();
+    });
+  });
 }
 
 // Partitions stop together, and their barriers end together: their releases share a record.
@@ -118,26 +162,35 @@ void Engine::end_turn() {
   if (const auto notice = handlers_.end_turn()) log(*notice);
 }
 
-void Engine::set_transition_handler(TransitionHandler handler) {
-  boost::asio::post(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
-    self->on_transition_ = std::move(handler);
-    self->replay_leading();
+std::shared_ptr<ListenerSlot> Engine::subscribe(Listener& listener) {
+  auto slot = std::make_shared<ListenerSlot>(listener);
+  boost::asio::post(strand_, [self = shared_from_this(), slot] {
+    self->listeners_.add(slot);
+    if (self->abandoned_) return;
+    self->replay_leading(slot);
+    if (!self->failure_) return;
+    slot->run([&](Listener& late) {
+      self->handlers_.run("Listener::failed()", std::nullopt,
+                          [&] { late.failed(*self->failure_); });
+    });
   });
+  return slot;
 }
 
-// Who asks late hears of what is led already.
-void Engine::replay_leading() {
-  if (!core_ || !on_transition_ || abandoned_) return;
+// One that subscribes late learns what is led already.
+void Engine::replay_leading(const std::shared_ptr<ListenerSlot>& slot) {
+  if (!core_) return;
   const LocalTime now = clock_();
-  for (std::uint32_t i = 0; i < core_->leases()->size(); ++i) {
+  for (std::uint32_t i = 0; i < core_->leases()->size() && !abandoned_; ++i) {
     const Partition p{i};
     const RoleState state = core_->role_state(p);
     if (state != RoleState::leading && state != RoleState::draining) continue;
-    if (abandoned_ || !on_transition_) return;
     const Epoch epoch = *core_->epoch(p);
     const auto tell_one = [&](TransitionKind kind) {
-      handlers_.run("on_transition", p, [&] {
-        on_transition_({kind, p, epoch, now, StopReason::none, kNever}, {});
+      slot->run([&](Listener& late) {
+        handlers_.run(name_of(kind), p, [&] {
+          notify(late, {kind, p, epoch, now, StopReason::none, kNever}, std::nullopt);
+        });
       });
     };
     tell_one(TransitionKind::acquired);
@@ -170,6 +223,10 @@ void Engine::fail(const Error& error) {
 void Engine::tell_failure(const Error& error) {
   if (!abandoned_) observers_.tell_failure(error);
   ready_.complete_all(error.code());
+  listeners_.each([&](Listener& listener) {
+    if (abandoned_) return;
+    handlers_.run("Listener::failed()", std::nullopt, [&] { listener.failed(error); });
+  });
   if (on_failure_ && !abandoned_) {
     handlers_.run("on_failure", std::nullopt, [&] { on_failure_(error); });
   }

@@ -2,8 +2,6 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <chrono>
-#include <neliroute/clock.h>
 
 #include "router/json_text.h"
 
@@ -25,17 +23,6 @@ std::string event_line(const EventSource& source, const Transition& transition,
   // Boost.JSON would write the times as 1.7E9.
   return "{\"at\":" + seconds_text(boot + unix_minus_boot) + ",\"boot\":" + seconds_text(boot) +
          "," + boost::json::serialize(row).substr(1);
-}
-
-microseconds unix_minus_boot_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<microseconds>(now) - boot_now().time_since_epoch();
-}
-
-std::string seconds_text(microseconds since_epoch) {
-  const auto count = since_epoch.count();
-  const std::string fraction = std::to_string(count % 1'000'000);
-  return std::to_string(count / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
 }
 
 }  // namespace neliroute

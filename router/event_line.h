@@ -7,11 +7,10 @@
 #pragma once
 
 #include <neliroute/ids.h>
+#include <neliroute/settings.h>
 #include <neliroute/time.h>
+#include <neliroute/transition.h>
 #include <string>
-
-#include "neli_core/options.h"
-#include "neli_core/ready.h"
 
 namespace neliroute {
 
@@ -27,9 +26,5 @@ struct EventSource {
 /// `unix_minus_boot`: what to add to LocalTime for Unix time.
 [[nodiscard]] std::string event_line(const EventSource& source, const Transition& transition,
                                      microseconds unix_minus_boot);
-
-[[nodiscard]] microseconds unix_minus_boot_now();
-/// "1234.567890"
-[[nodiscard]] std::string seconds_text(microseconds since_epoch);
 
 }  // namespace neliroute

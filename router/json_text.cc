@@ -53,4 +53,10 @@ void put_text(boost::json::object& row, std::string_view name, std::string_view 
   }
 }
 
+std::string seconds_text(microseconds since_epoch) {
+  const auto count = since_epoch.count();
+  const std::string fraction = std::to_string(count % 1'000'000);
+  return std::to_string(count / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
+}
+
 }  // namespace neliroute

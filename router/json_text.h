@@ -1,10 +1,12 @@
-// Texts that strangers chose, as JSON, which carries UTF-8 only.
+// Texts that strangers chose, as JSON, which carries UTF-8 only; and times, which Boost.JSON would
+// write as 1.7E9.
 //
 // Threads: pure functions, any.   Units: bytes.   Errors: none.
 #pragma once
 
 #include <boost/json/object.hpp>
 #include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <string>
 #include <string_view>
 
@@ -16,5 +18,8 @@ namespace neliroute {
 void put_text(boost::json::object& row, std::string_view name, std::string_view text);
 /// {"inc":..,"offset":..}
 [[nodiscard]] boost::json::object json_of(const Epoch& epoch);
+
+/// "1234.567890"
+[[nodiscard]] std::string seconds_text(microseconds since_epoch);
 
 }  // namespace neliroute

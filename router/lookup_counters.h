@@ -15,14 +15,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-
-#include "router/route.h"
+#include <neliroute/observable.h>
 
 namespace neliroute {
 
 class LookupCounters {
  public:
-  using Counts = std::array<std::uint64_t, 4>;  ///< by Verdict
+  using Counts = LookupCounts;
 
   /// One thread's; a cache line.
   class alignas(64) Block {

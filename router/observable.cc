@@ -1,4 +1,4 @@
-#include "router/observable.h"
+#include <neliroute/observable.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,11 +23,9 @@ Settings Observable::settings() const { return engine_->settings(); }
 
 milliseconds Observable::lease() const noexcept { return engine_->lease(); }
 
-RouteCopy Observable::route(Slot slot, LocalTime now) const {
-  return engine_->view().look_copy(slot, now);
+Route Observable::route(Slot slot, LocalTime now) const {
+  return engine_->view().look(slot, now);
 }
-
-Route Observable::look(Slot slot, LocalTime now) const { return engine_->view().look(slot, now); }
 
 microseconds Observable::age(LocalTime now) const {
   const LocalTime oldest = engine_->view().oldest_answer();
@@ -45,7 +43,7 @@ bool Observable::closed() const { return engine_->closed(); }
 
 bool Observable::at_work(LocalTime now) const { return !closed() && overdue(now) < kOverdueMax; }
 
-LookupCounters::Counts Observable::lookups() const { return engine_->view().lookups(); }
+LookupCounts Observable::lookups() const { return engine_->view().lookups(); }
 
 const Meter& Observable::meter() const { return engine_->meter(); }
 

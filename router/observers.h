@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <neliroute/observer.h>
 #include <utility>
 #include <vector>
-
-#include "router/observer.h"
 
 namespace neliroute {
 

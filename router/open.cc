@@ -15,6 +15,8 @@
 #include "kafka/topic/topic_setup.h"
 #include "neli_core/broadcast/broadcast.h"
 #include "neli_core/claimed/claim_protocol.h"
+#include "router/option_checks.h"
+#include "router/option_parts.h"
 #include "slots/partition.h"
 
 namespace neliroute {
@@ -50,7 +52,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
                          const Timing& timing) {
   CoreOptions core;
   core.id = draw_id();
-  core.lane = options.kafka.lane;
+  core.lane = options.lane;
   core.mode = options.mode;
   core.interval = timing.interval;
   core.lease = timing.lease;
@@ -58,7 +60,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   if (facts.session.protocol == GroupProtocol::consumer) core.heartbeat = timing.heartbeat;
   core.believe_broker_time = facts.believe_broker_time;
   core.process = options.process;
-  core.settings.group = options.kafka.group;
+  core.settings.group = options.group;
   core.settings.slots = options.slots.value();
   core.settings.partitions = facts.partitions;
   core.settings.logs = facts.logs;
@@ -73,8 +75,8 @@ Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partiti
   if (auto even = check_slots(options, partitions); !even) return even;
   LedgerFacts facts;
   facts.partitions = partitions;
-  facts.logs = options.kafka.logs.value_or(std::min(kLogsDefault, partitions));
-  Timing timing = watcher_timing(options.timing);
+  facts.logs = options.logs.value_or(std::min(kLogsDefault, partitions));
+  Timing timing = watcher_timing(timing_request(options));
   timing.lease = options.timing.lease.value_or(timing.lease);
   timing.interval = options.timing.interval.value_or(timing.lease / 4);
   return core_options(options, facts, timing).validate();
@@ -103,10 +105,10 @@ Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOption
 // What an operator should know of an owner that starts.
 std::vector<std::string> warnings_of(const RouterOptions& options, const LedgerFacts& facts,
                                      const Timing& timing) {
+  const KafkaOptions kafka = kafka_options(options);
   std::vector<std::string> lines = timing.warnings;
   if (auto line = long_session_warning(facts.group_session)) lines.push_back(std::move(*line));
-  if (auto line =
-          eager_lease_warning(options.kafka, facts.session.protocol, timing.lease)) {
+  if (auto line = eager_lease_warning(kafka, facts.session.protocol, timing.lease)) {
     lines.push_back(std::move(*line));
   }
   if (options.variation == Variation::broadcast && !facts.believe_broker_time) {
@@ -116,14 +118,92 @@ std::vector<std::string> warnings_of(const RouterOptions& options, const LedgerF
   return lines;
 }
 
-// What the other variation would ignore in silence.
-Result<void> check_variation(const RouterOptions& options) {
+Result<void> check_owner(const RouterOptions& options) {
   if (options.roles && *options.roles == 0) {
     return Error{Errc::bad_option, "--roles 0: expected at least 1"};
   }
+  if (!options.process.endpoint.empty()) {
+    if (auto fits = check_endpoint(options.process.endpoint); !fits) {
+      return Error{fits.error().code(), "--endpoint " + fits.error().message()};
+    }
+  }
   if (options.hints || options.variation == Variation::broadcast) return {};
+  // The other variation would ignore it in silence.
   return Error{Errc::bad_option, "--no-hints is of --variation broadcast only: in claimed the "
                                  "claims are the protocol itself; leave it out"};
+}
+
+void notify(const RouterOptions& options, Severity severity, const std::string& text) {
+  if (options.on_notice) options.on_notice({severity, text});
+}
+
+/// What the broker, the topic and the group say, and what follows from it.
+struct Found {
+  LedgerFacts facts;
+  Timing timing;
+};
+
+Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
+  auto facts = prepare_topic(kafka, options.on_notice, [&](std::uint32_t partitions) {
+    return check_new_topic(options, partitions);
+  });
+  if (!facts) return facts.error();
+  for (const Notice& notice : facts->notices) notify(options, notice.severity, notice.text);
+  if (auto even = check_slots(options, facts->partitions); !even) return even.error();
+  if (kafka.watcher) return Found{std::move(*facts), watcher_timing(timing_request(options))};
+
+  auto timing = derive_timing(timing_request(options), facts->session);
+  if (!timing) return timing.error();
+  for (const std::string& line : warnings_of(options, *facts, *timing)) {
+    notify(options, Severity::warning, line);
+  }
+  if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
+  return Found{std::move(*facts), std::move(*timing)};
+}
+
+Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOptions& options,
+                           const KafkaOptions& kafka) {
+  const bool watcher = kafka.watcher;
+  const auto found = find(options, kafka);
+  if (!found) return found.error();
+  const auto& [facts, timing] = *found;
+  CoreOptions core = core_options(options, facts, timing);
+  if (auto valid = core.validate(); !valid) return valid.error();
+
+  Opened opened;
+  opened.settings = core.settings;
+  opened.timing = timing;
+  opened.protocol = facts.session.protocol;
+  opened.process = core.process;
+  opened.id = core.id;
+  const Strand strand(executor);
+  const auto statistics = std::make_shared<KafkaStatistics>();
+  auto ledger = KafkaLedger::open(strand, {kafka, facts, timing, statistics, core.id});
+  if (!ledger) return ledger.error();
+  const SlotSpace space(options.slots, options.hash);
+  EngineParts parts{strand,
+                    std::move(*ledger),
+                    nullptr,
+                    directory_options(core, watcher),
+                    Peer{core.id, core.process},
+                    core.settings,
+                    space,
+                    options.on_notice,
+                    boot_now};
+  ObservedFacts observed{core.process, std::nullopt, kafka.topic, core.lane,
+                         core.settings, space, std::nullopt, core.lease};
+  if (!watcher) {
+    observed.id = core.id;
+    observed.interval = parts.interval = core.interval;
+    auto made = make_core(options, std::move(core), facts, timing);
+    if (!made) return made.error();
+    parts.core = std::move(*made);
+    opened.leases = parts.core->leases();
+  }
+  opened.engine = std::make_shared<Engine>(std::move(parts));
+  opened.observable =
+      std::make_unique<const Observable>(opened.engine, std::move(observed), statistics);
+  return opened;
 }
 
 }  // namespace
@@ -137,74 +217,29 @@ std::string default_process_name() {
          std::to_string(start.count());
 }
 
-Result<Opened> open_engine(boost::asio::any_io_executor executor, RouterOptions options,
-                           bool watcher) {
-  const auto log = [&](Severity severity, const std::string& text) {
-    if (options.log) options.log({severity, text});
-  };
+Result<Opened> open_owner(boost::asio::any_io_executor executor, RouterOptions options) {
+  if (auto fits = check_owner(options); !fits) return fits.error();
   if (options.process.name.empty()) options.process.name = default_process_name();
-  options.kafka.watcher = watcher;
-  options.kafka.mode = options.mode;
-  options.timing.mode = options.mode;
-  options.kafka.session = options.timing.session;
-  options.kafka.variation = options.timing.variation = options.variation;
-  if (auto fits = check_variation(options); !watcher && !fits) return fits.error();
-  if (!watcher && !options.process.endpoint.empty()) {
-    if (auto fits = check_endpoint(options.process.endpoint); !fits) {
-      return Error{fits.error().code(), "--endpoint " + fits.error().message()};
-    }
-  }
-  const auto facts = prepare_topic(options.kafka, options.log, [&](std::uint32_t partitions) {
-    return check_new_topic(options, partitions);
-  });
-  if (!facts) return facts.error();
-  for (const Notice& notice : facts->notices) log(notice.severity, notice.text);
-  if (auto even = check_slots(options, facts->partitions); !even) return even.error();
+  return open_engine(std::move(executor), options, kafka_options(options));
+}
 
-  Result<Timing> timing = watcher_timing(options.timing);
-  if (!watcher) timing = derive_timing(options.timing, facts->session);
-  if (!timing) return timing.error();
-  if (!watcher) {
-    for (const std::string& line : warnings_of(options, *facts, *timing)) {
-      log(Severity::warning, line);
-    }
-    if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
-  }
-  CoreOptions core = core_options(options, *facts, *timing);
-  if (auto valid = core.validate(); !valid) return valid.error();
-
-  Opened opened;
-  opened.settings = core.settings;
-  opened.timing = *timing;
-  opened.protocol = facts->session.protocol;
-  opened.process = core.process;
-  opened.id = core.id;
-  const Strand strand(executor);
-  const auto statistics = std::make_shared<KafkaStatistics>();
-  auto ledger = KafkaLedger::open(strand, {options.kafka, *facts, *timing, statistics, core.id});
-  if (!ledger) return ledger.error();
-  EngineParts parts{strand,
-                    std::move(*ledger),
-                    nullptr,
-                    directory_options(core, watcher),
-                    Peer{core.id, core.process},
-                    core.settings,
-                    options.log,
-                    boot_now};
-  ObservedFacts observed{core.process, std::nullopt, options.kafka.topic, core.lane,
-                         core.settings, SlotSpace(options.slots, options.hash), std::nullopt,
-                         core.lease};
-  if (!watcher) {
-    observed.id = core.id;
-    observed.interval = parts.interval = core.interval;
-    auto made = make_core(options, std::move(core), *facts, *timing);
-    if (!made) return made.error();
-    parts.core = std::move(*made);
-    opened.leases = parts.core->leases();
-  }
-  opened.engine = std::make_shared<Engine>(std::move(parts));
-  opened.observable.emplace(opened.engine, std::move(observed), statistics);
-  return opened;
+// What a watcher is not told is the same as an owner's defaults; it is never read.
+Result<Opened> open_watcher(boost::asio::any_io_executor executor, WatcherOptions options) {
+  RouterOptions same;
+  same.kafka = std::move(options.kafka);
+  same.lane = options.lane;
+  same.partitions = options.partitions;
+  same.logs = options.logs;
+  same.slots = options.slots;
+  same.hash = options.hash;
+  same.allow_uneven = options.allow_uneven;
+  same.timing.lease = options.lease;
+  same.process.name = default_process_name();
+  same.on_notice = std::move(options.on_notice);
+  KafkaOptions kafka = kafka_options(same);
+  kafka.watcher = true;
+  kafka.missing_topic = options.missing_topic;
+  return open_engine(std::move(executor), same, kafka);
 }
 
 }  // namespace neliroute

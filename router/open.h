@@ -1,4 +1,4 @@
-// What Router::open and Watcher::open have in common: from options to an engine. Private.
+// From options to an engine that runs: what Router::open and Watcher::open have in common. Private.
 //
 // Threads: one.   Units: std::chrono.   Errors: names the option, what was expected, what to do.
 #pragma once
@@ -6,28 +6,29 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
 #include <neliroute/error.h>
-#include <optional>
+#include <neliroute/observable.h>
+#include <neliroute/options.h>
+#include <neliroute/settings.h>
 
-#include "neli_core/timing.h"
 #include "router/engine.h"
-#include "router/observable.h"
-#include "router/options.h"
 
 namespace neliroute {
 
 struct Opened {
   std::shared_ptr<Engine> engine;
-  std::optional<Observable> observable;
+  std::unique_ptr<const Observable> observable;
   Settings settings;
   Timing timing;
   GroupProtocol protocol = GroupProtocol::classic;
   ProcessInfo process;
   ProcessId id;
-  /// What readers ask; of the state machine, for who is no watcher.
+  /// The state machine's; null for a watcher.
   std::shared_ptr<const LeaseVector> leases;
 };
 
-[[nodiscard]] Result<Opened> open_engine(boost::asio::any_io_executor executor,
-                                         RouterOptions options, bool watcher);
+[[nodiscard]] Result<Opened> open_owner(boost::asio::any_io_executor executor,
+                                        RouterOptions options);
+[[nodiscard]] Result<Opened> open_watcher(boost::asio::any_io_executor executor,
+                                          WatcherOptions options);
 
 }  // namespace neliroute

@@ -1,4 +1,6 @@
-#include "router/route.h"
+#include <neliroute/route.h>
+
+#include <ostream>
 
 namespace neliroute {
 
@@ -15,6 +17,8 @@ std::string_view to_string(Verdict verdict) noexcept {
   }
   return "";
 }
+
+std::ostream& operator<<(std::ostream& out, Verdict verdict) { return out << to_string(verdict); }
 
 RouteCopy Route::copy() const {
   return {slot,

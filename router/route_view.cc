@@ -29,8 +29,7 @@ struct RouteView::ThreadCache {
   /// `reading`.
   static thread_local std::list<Kept> kept;
 
-  // One for every living view that this thread has asked: a Route's strings must outlive calls
-  // on other views.
+  // One for every living view that this thread has asked.
   static Kept& of(const RouteView& view) {
     const auto mine = std::find_if(kept.begin(), kept.end(),
                                    [&](const Kept& k) { return k.view_id == view.id_; });
@@ -45,12 +44,14 @@ struct RouteView::ThreadCache {
 constinit thread_local RouteView::Last RouteView::last_{0, 0, nullptr, nullptr};
 thread_local std::list<RouteView::ThreadCache::Kept> RouteView::ThreadCache::kept;
 
-RouteView::RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count)
+RouteView::RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count,
+                     SlotSpace slots)
     : id_(next_view_id.fetch_add(1)),
       self_(std::move(self)),
       leases_(std::move(leases)),
       hints_(leases_->size()),
       modulo_(leases_->size()),
+      slots_(slots),
       log_count_(log_count),
       logs_(std::make_unique<LogTimes[]>(log_count)),
       pending_{1, std::vector<Entry>(leases_->size()), std::vector<PeerPtr>(2 * leases_->size()),
@@ -69,8 +70,14 @@ void RouteView::set_hint(Partition partition, const Hint& hint) {
   entry.owner = hint.owner ? &hint.owner->info : nullptr;
   entry.next = hint.next ? &hint.next->info : nullptr;
   entry.owner_is_self = hint.owner && hint.owner->id == self_.id;
-  pending_.peers[2 * partition.value()] = hint.owner;
-  pending_.peers[2 * partition.value() + 1] = hint.next;
+  const auto name = [this](PeerPtr& named, const PeerPtr& peer) {
+    if (named == peer) return;
+    processes_.add(peer);
+    processes_.remove(named);
+    named = peer;
+  };
+  name(pending_.peers[2 * partition.value()], hint.owner);
+  name(pending_.peers[2 * partition.value() + 1], hint.next);
   entry.hint_epoch = hint.epoch;
   entry.hint_generation = hint.generation;
   entry.hint_until = hint.owner ? hint.until : hint.unowned_since;
@@ -151,11 +158,13 @@ void RouteView::catch_up(Snapshot& snapshot) {
   snapshot.changes = pending_.changes;
 }
 
-void RouteView::publish() {
-  if (!std::exchange(changed_, false)) return;
-  ++pending_.version;
-  published_->publish(next_snapshot());
-  version_.store(pending_.version, std::memory_order_release);
+void RouteView::publish(LocalTime now) {
+  if (std::exchange(changed_, false)) {
+    ++pending_.version;
+    published_->publish(next_snapshot());
+    version_.store(pending_.version, std::memory_order_release);
+  }
+  processes_.retire(now);
 }
 
 const RouteView::Snapshot& RouteView::refresh() const {
@@ -177,24 +186,16 @@ Route RouteView::route_anew(Slot slot, LocalTime now) const {
 Route RouteView::look(Slot slot, LocalTime now) const {
   const auto reading = published_->read();
   LookupCounters::Block uncounted;
-  Route route = route_in(*reading, slot, now, uncounted);
-  route.owner_info = route.next_info = nullptr;
-  return route;
+  return route_in(*reading, slot, now, uncounted);
 }
 
-RouteCopy RouteView::look_copy(Slot slot, LocalTime now) const {
+std::vector<Route> RouteView::look_at_all(LocalTime now) const {
   const auto reading = published_->read();
   LookupCounters::Block uncounted;
-  return route_in(*reading, slot, now, uncounted).copy();
-}
-
-std::vector<RouteCopy> RouteView::look_at_all(LocalTime now) const {
-  const auto reading = published_->read();
-  LookupCounters::Block uncounted;
-  std::vector<RouteCopy> all;
+  std::vector<Route> all;
   all.reserve(partition_count());
   for (std::uint32_t p = 0; p < partition_count(); ++p) {
-    all.push_back(route_in(*reading, Slot{p}, now, uncounted).copy());
+    all.push_back(route_in(*reading, Slot{p}, now, uncounted));
   }
   return all;
 }
@@ -203,8 +204,8 @@ Route RouteView::route_in(const Snapshot& snapshot, Slot slot, LocalTime now,
                           LookupCounters::Block& counts) const {
   const Partition partition = partition_of(slot);
   const Entry& entry = snapshot.entries[partition.value()];
-  const LeaseVector::Lease lease = leases_->get(partition);
-  const LeaseVector::Lease hint = hints_.get(partition);
+  const LeaseVector::Deadline lease = leases_->get(partition);
+  const LeaseVector::Deadline hint = hints_.get(partition);
   const bool lengthened = hint.generation == entry.hint_generation;
   return answer(entry, lease, lengthened ? hint.until : entry.hint_until, slot, partition, now,
                 counts);

@@ -15,20 +15,24 @@
 #include <cstdint>
 #include <memory>
 #include <neliroute/detail/fast_mod.h>
+#include <neliroute/route.h>
+#include <neliroute/slot_space.h>
 #include <vector>
 
+#include "neli_core/assert.h"
 #include "neli_core/lease_vector.h"
 #include "router/directory.h"
+#include "router/interned_processes.h"
 #include "router/lookup_counters.h"
 #include "router/published.h"
-#include "router/route.h"
 
 namespace neliroute {
 
 class RouteView {
  public:
-  /// `leases`: the state machine's, or an own one that never holds for who owns nothing.
-  RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count);
+  /// `leases`: the state machine's, or an own one that never holds for a process that owns nothing.
+  RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count,
+            SlotSpace slots);
   RouteView(const RouteView&) = delete;
   RouteView& operator=(const RouteView&) = delete;
 
@@ -36,18 +40,23 @@ class RouteView {
   [[nodiscard]] Partition partition_of(Slot slot) const noexcept {
     return Partition{static_cast<std::uint32_t>(modulo_(slot.value()))};
   }
+  /// A partition that does not exist aborts.
+  [[nodiscard]] Slot first_slot_of(Partition partition) const noexcept {
+    NELIROUTE_ASSERT(partition.value() < leases_->size(), "there is no such partition");
+    return Slot{partition.value()};
+  }
   [[nodiscard]] std::uint32_t partition_count() const noexcept { return leases_->size(); }
   [[nodiscard]] const LeaseVector& leases() const noexcept { return *leases_; }
   [[nodiscard]] bool owns(Slot slot, LocalTime now) const noexcept {
     return leases_->leads(partition_of(slot), now);
   }
+  [[nodiscard]] const SlotSpace& slots() const noexcept { return slots_; }
+  /// What it points to is kept for long, see Route.
   [[nodiscard]] inline Route route(Slot slot, LocalTime now) const;
-  /// The same without names, and with copies of them: for who only looks on. What this thread's
-  /// last route() named stays valid.
+  /// The same, not counted, and without a place kept for this thread: for those that look on.
   [[nodiscard]] Route look(Slot slot, LocalTime now) const;
-  [[nodiscard]] RouteCopy look_copy(Slot slot, LocalTime now) const;
   /// Of every partition.
-  [[nodiscard]] std::vector<RouteCopy> look_at_all(LocalTime now) const;
+  [[nodiscard]] std::vector<Route> look_at_all(LocalTime now) const;
   /// What route() answered so far.
   [[nodiscard]] LookupCounters::Counts lookups() const noexcept { return lookups_->total(); }
   /// How many of them were not answered from what their thread had read before.
@@ -68,7 +77,9 @@ class RouteView {
   void set_log(Log log, LocalTime answering_until, LocalTime history_until);
   void set_last_answer(Log log, LocalTime at);
   /// Makes what set_local() and set_hint() said visible, if anything was said.
-  void publish();
+  void publish(LocalTime now);
+  /// When publish() is due, should nothing be said: what was named long ago is freed.
+  [[nodiscard]] LocalTime next_deadline() const noexcept { return processes_.next_deadline(); }
 
  private:
   /// One cache line: with many owners, lines are what a lookup waits for.
@@ -84,8 +95,8 @@ class RouteView {
     bool owner_is_self = false;
 
     [[nodiscard]] bool led() const noexcept { return local_epoch.offset != kNoEpoch.offset; }
-    [[nodiscard]] bool is_of(const LeaseVector::Lease& lease,
-                             const LeaseVector::Lease& hint) const noexcept {
+    [[nodiscard]] bool is_of(const LeaseVector::Deadline& lease,
+                             const LeaseVector::Deadline& hint) const noexcept {
       return lease.generation == local_generation && hint.generation == hint_generation;
     }
   };
@@ -118,7 +129,7 @@ class RouteView {
   [[nodiscard]] Route route_anew(Slot slot, LocalTime now) const;
   [[nodiscard]] Route route_in(const Snapshot& snapshot, Slot slot, LocalTime now,
                                LookupCounters::Block& counts) const;
-  [[nodiscard]] Route answer(const Entry& entry, const LeaseVector::Lease& lease,
+  [[nodiscard]] Route answer(const Entry& entry, const LeaseVector::Deadline& lease,
                              LocalTime hint_until, Slot slot, Partition partition, LocalTime now,
                              LookupCounters::Block& counts) const;
   [[nodiscard]] Route route_unowned(const Entry& entry, LocalTime since, Slot slot, LocalTime now,
@@ -130,9 +141,11 @@ class RouteView {
   std::shared_ptr<LeaseVector> leases_;
   LeaseVector hints_;
   FastMod modulo_;
+  SlotSpace slots_;
   std::uint32_t log_count_;
   std::unique_ptr<LogTimes[]> logs_;
 
+  InternedProcesses processes_;
   Snapshot pending_;
   bool changed_ = false;
   /// Partitions whose entry changed, the newest last; as many as a snapshot may have to catch up.
@@ -155,8 +168,8 @@ inline Route RouteView::route(Slot slot, LocalTime now) const {
   }
   const Partition partition = partition_of(slot);
   const Entry& entry = last.entries[partition.value()];
-  const LeaseVector::Lease lease = leases_->get(partition);
-  const LeaseVector::Lease hint = hints_.get(partition);
+  const LeaseVector::Deadline lease = leases_->get(partition);
+  const LeaseVector::Deadline hint = hints_.get(partition);
   if (!entry.is_of(lease, hint)) [[unlikely]] {
     return route_anew(slot, now);
   }
@@ -164,7 +177,7 @@ inline Route RouteView::route(Slot slot, LocalTime now) const {
 }
 
 [[gnu::always_inline]] inline Route RouteView::answer(const Entry& entry,
-                                                      const LeaseVector::Lease& lease,
+                                                      const LeaseVector::Deadline& lease,
                                                       LocalTime hint_until, Slot slot,
                                                       Partition partition, LocalTime now,
                                                       LookupCounters::Block& counts) const {

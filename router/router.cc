@@ -1,74 +1,119 @@
-#include "router/router.h"
-
+#include <neliroute/observable.h>
+#include <neliroute/router.h>
 #include <utility>
 
+#include "neli_core/roles.h"
 #include "router/completion.h"
 #include "router/open.h"
 
 namespace neliroute {
 
+struct Router::Parts {
+  Opened opened;
+  std::uint32_t roles;
+};
+
 Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor executor,
                                              RouterOptions options) {
-  const SlotSpace space(options.slots, options.hash);
   const std::uint32_t roles = options.roles.value_or(options.slots.value());
-  auto opened = open_engine(std::move(executor), std::move(options), /*watcher=*/false);
+  auto opened = open_owner(std::move(executor), std::move(options));
   if (!opened) return opened.error();
-  std::unique_ptr<Router> router(new Router(space));
-  router->settings_ = std::move(opened->settings);
-  router->timing_ = std::move(opened->timing);
-  router->protocol_ = opened->protocol;
-  router->process_ = std::move(opened->process);
-  router->id_ = opened->id;
-  router->roles_ = std::make_unique<Roles>(std::move(opened->leases), roles);
-  router->engine_ = std::move(opened->engine);
-  router->observable_ = std::move(opened->observable);
-  router->view_ = &router->engine_->view();
-  router->gate_ = router->engine_->work().get();
+  std::unique_ptr<Router> router(new Router({std::move(*opened), roles}));
   router->engine_->start();
   return router;
 }
 
+Router::Router(Parts parts)
+    : Lookup(parts.opened.engine->view(), std::move(parts.opened.settings)),
+      timing_(std::move(parts.opened.timing)),
+      protocol_(parts.opened.protocol),
+      process_(std::move(parts.opened.process)),
+      id_(parts.opened.id),
+      roles_(std::make_unique<Roles>(std::move(parts.opened.leases), parts.roles)),
+      engine_(std::move(parts.opened.engine)),
+      observable_(std::move(parts.opened.observable)),
+      gate_(*engine_->work()) {}
+
 Router::~Router() { engine_->abandon(); }
 
-Partition Router::partition_of(Slot slot) const noexcept { return view_->partition_of(slot); }
+bool Router::owns(std::string_view key, LocalTime now) const noexcept {
+  return view_.owns(view_.slots().slot_of(key), now);
+}
 
-Route Router::route(Slot slot, LocalTime now) const { return view_->route(slot, now); }
+bool Router::owns(Slot slot, LocalTime now) const noexcept { return view_.owns(slot, now); }
 
-bool Router::owns(Slot slot, LocalTime now) const noexcept { return view_->owns(slot, now); }
+bool Router::owns(Partition partition, LocalTime now) const noexcept {
+  return view_.owns(view_.first_slot_of(partition), now);
+}
 
-Result<Lease> Router::acquire(Slot slot, LocalTime now) const {
-  const Route route = view_->route(slot, now);
+namespace {
+
+Result<Lease> lease_of(const Route& route, LocalTime now) {
   if (route.verdict != Verdict::local) return Error{Errc::not_owner};
-  return Lease{route.epoch, now + route.valid_for};
+  return Lease{route.partition, route.epoch, now + route.valid_for};
+}
+
+}  // namespace
+
+Result<Lease> Router::lease(std::string_view key, LocalTime now) const {
+  return lease_of(route(key, now), now);
+}
+
+Result<Lease> Router::lease(Slot slot, LocalTime now) const {
+  return lease_of(route(slot, now), now);
+}
+
+Result<Lease> Router::lease(Partition partition, LocalTime now) const {
+  return lease_of(route(partition, now), now);
+}
+
+bool Router::holds(const Lease& lease, LocalTime now) const {
+  const Route now_routed = route(lease.partition, now);
+  return now_routed.verdict == Verdict::local && now_routed.epoch == lease.epoch;
+}
+
+Work Router::begin(std::string_view key, LocalTime now) const {
+  return gate_.begin(partition_of(key), now);
 }
 
 Work Router::begin(Slot slot, LocalTime now) const {
-  return gate_->begin(view_->partition_of(slot), now);
+  return gate_.begin(view_.partition_of(slot), now);
+}
+
+Work Router::begin(Partition partition, LocalTime now) const {
+  return begin(view_.first_slot_of(partition), now);
+}
+
+void Router::refused(std::string_view key, const Epoch& stored) {
+  engine_->refused(partition_of(key), stored);
 }
 
 void Router::refused(Slot slot, const Epoch& stored) {
-  engine_->refused(view_->partition_of(slot), stored);
+  engine_->refused(partition_of(slot), stored);
 }
 
-std::vector<RouteCopy> Router::view(LocalTime now) const {
-  return view_->look_at_all(now);
+void Router::refused(Partition partition, const Epoch& stored) {
+  refused(view_.first_slot_of(partition), stored);
 }
 
-void Router::on_transition(TransitionHandler handler) {
-  engine_->set_transition_handler(std::move(handler));
+bool Router::leads(Role role, LocalTime now) const noexcept { return roles_->leads(role, now); }
+
+std::uint32_t Router::role_count() const noexcept { return roles_->count(); }
+
+std::uint32_t Router::led_role_count(LocalTime now) const noexcept {
+  return roles_->led_count(now);
 }
 
-void Router::on_failure(std::function<void(const Error&)> handler) {
-  engine_->set_failure_handler(std::move(handler));
+Result<void> Router::set_role_count(std::uint32_t count) { return roles_->set_count(count); }
+
+Subscription Router::subscribe(Listener& listener) {
+  return Subscription(engine_->subscribe(listener));
 }
 
-void Router::drain(milliseconds bound,
-                   boost::asio::any_completion_handler<void(boost::system::error_code)> handler) {
+void Router::ready(Completion handler) { wait_until_ready(*engine_, std::move(handler)); }
+
+void Router::drain(milliseconds bound, Completion handler) {
   engine_->drain(bound, [done = completion_of(std::move(handler))] { done({}); });
-}
-
-void Router::ready(boost::asio::any_completion_handler<void(boost::system::error_code)> handler) {
-  wait_until_ready(*engine_, std::move(handler));
 }
 
 }  // namespace neliroute

@@ -1,5 +1,5 @@
-#include "router/watcher.h"
-
+#include <neliroute/observable.h>
+#include <neliroute/watcher.h>
 #include <utility>
 
 #include "router/completion.h"
@@ -7,31 +7,27 @@
 
 namespace neliroute {
 
+struct Watcher::Parts {
+  Opened opened;
+};
+
 Result<std::unique_ptr<Watcher>> Watcher::open(boost::asio::any_io_executor executor,
-                                               RouterOptions options) {
-  const SlotSpace space(options.slots, options.hash);
-  auto opened = open_engine(std::move(executor), std::move(options), /*watcher=*/true);
+                                               WatcherOptions options) {
+  auto opened = open_watcher(std::move(executor), std::move(options));
   if (!opened) return opened.error();
-  std::unique_ptr<Watcher> watcher(new Watcher(space));
-  watcher->settings_ = std::move(opened->settings);
-  watcher->engine_ = std::move(opened->engine);
-  watcher->observable_ = std::move(opened->observable);
-  watcher->view_ = &watcher->engine_->view();
+  std::unique_ptr<Watcher> watcher(new Watcher({std::move(*opened)}));
   watcher->engine_->start();
   return watcher;
 }
 
-milliseconds Watcher::lease() const noexcept { return engine_->lease(); }
+Watcher::Watcher(Parts parts)
+    : Lookup(parts.opened.engine->view(), std::move(parts.opened.settings)),
+      engine_(std::move(parts.opened.engine)),
+      observable_(std::move(parts.opened.observable)) {}
 
 Watcher::~Watcher() { engine_->abandon(); }
 
-Partition Watcher::partition_of(Slot slot) const noexcept { return view_->partition_of(slot); }
-
-Route Watcher::route(Slot slot, LocalTime now) const { return view_->route(slot, now); }
-
-std::vector<RouteCopy> Watcher::view(LocalTime now) const {
-  return view_->look_at_all(now);
-}
+milliseconds Watcher::lease() const noexcept { return engine_->lease(); }
 
 void Watcher::on_change(std::function<void(Partition)> handler) {
   engine_->set_change_handler(std::move(handler));
@@ -41,12 +37,10 @@ void Watcher::on_failure(std::function<void(const Error&)> handler) {
   engine_->set_failure_handler(std::move(handler));
 }
 
-void Watcher::ready(boost::asio::any_completion_handler<void(boost::system::error_code)> handler) {
-  wait_until_ready(*engine_, std::move(handler));
-}
+void Watcher::ready(Completion handler) { wait_until_ready(*engine_, std::move(handler)); }
 
-void Watcher::close(std::function<void()> done) {
-  engine_->drain(milliseconds{0}, std::move(done));
+void Watcher::close(Completion handler) {
+  engine_->drain(milliseconds{0}, [done = completion_of(std::move(handler))] { done({}); });
 }
 
 }  // namespace neliroute

@@ -60,11 +60,11 @@
 #include <mutex>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
+#include <neliroute/work.h>
 #include <stop_token>
 #include <vector>
 
 #include "neli_core/lease_vector.h"
-#include "router/work.h"
 
 namespace neliroute {
 

@@ -1,4 +1,4 @@
-#include <neliroute/hash_tag.h>
+#include <neliroute/hash.h>
 
 #include <cstddef>
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <neliroute/detail/check.h>
+#include <ostream>
 #include <type_traits>
 
 namespace neliroute {
@@ -14,6 +15,8 @@ static_assert(sizeof(SlotSpace) <= 24);
 constexpr std::string_view kTagsSuffix = "+tags";
 
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, Slot slot) { return out << slot.value(); }
 
 std::string_view to_string(HashScheme scheme) noexcept {
   if (scheme.tags == HashTags::off) {

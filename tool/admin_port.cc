@@ -44,7 +44,7 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,
   raise_file_limit();
   AdminOptions options;
   options.listen = *http;
-  options.log = notice_log();
+  options.on_notice = notice_log();
   std::unique_ptr<AdminPort> port(new AdminPort);
   auto server = AdminServer::open(port->io_.get_executor(), observable, std::move(options));
   if (!server) return Error{server.error().code(), "--http: " + server.error().message()};

@@ -8,12 +8,12 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <memory>
+#include <neliroute/admin.h>
 #include <neliroute/error.h>
 #include <optional>
 #include <string>
 #include <thread>
 
-#include "admin/admin_server.h"
 #include "tool/command_line.h"
 
 namespace neliroute::tool {

@@ -8,6 +8,7 @@
 
 #include "audit/audit.h"
 #include "kafka/tail/log_reader.h"
+#include "router/option_parts.h"
 #include "tool/audit_text.h"
 #include "tool/commands.h"
 #include "tool/options.h"
@@ -25,13 +26,13 @@ milliseconds unix_now() {
 
 int audit(const std::string& command, const CommonOptions& options,
           std::optional<milliseconds> since) {
-  const RouterOptions router = options.for_open();
+  const RouterOptions router = options.for_router();
   LogReading wanted;
-  wanted.kafka = router.kafka;
+  wanted.kafka = kafka_options(router);
   if (since) wanted.since = BrokerTime{*since};
   AuditOptions how;
-  how.lane = router.kafka.lane;
-  how.clock_error = watcher_timing(router.timing).clock_error;
+  how.lane = router.lane;
+  how.clock_error = watcher_timing(timing_request(router)).clock_error;
   const auto tell = [&](const auto& what) {
     options.json ? say(json_of(what)) : say(text_of(what));
   };
@@ -44,7 +45,7 @@ int audit(const std::string& command, const CommonOptions& options,
         auditor.on(record);
         progress.count(++records, "records");
       },
-      router.log);
+      router.on_notice);
   if (!logs) return fail(command, logs.error());
   auditor.finish();
   for (const LogRead& log : *logs) tell(log);

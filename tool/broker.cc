@@ -9,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "kafka/kafka_options.h"
 #include "tool/commands.h"
 #include "tool/options.h"
 #include "tool/output.h"
@@ -78,7 +79,7 @@ int broker_command(const Arguments& arguments) {
   BrokerOptions options;
   add_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;
-  if (options.topics.empty()) options.topics = {KafkaOptions{}.topic};
+  if (options.topics.empty()) options.topics = {KafkaConnection{}.topic};
   EmbeddedBrokerOptions wanted{options.port, {}};
   for (const std::string& topic : options.topics) {
     wanted.topics.emplace_back(topic, options.partitions);

@@ -76,7 +76,7 @@ class Demo {
     CommonOptions common;
     common.router.kafka.brokers = cast_.brokers();
     common.router.kafka.topic = cast_.topic();
-    common.router.kafka.group = cast_.topic();
+    common.router.group = cast_.topic();
     common.router.slots = options_.slots;
     common.router.allow_uneven = options_.allow_uneven;
     common.router.timing.profile = parse_profile(options_.profile).value_or(Profile::fast);

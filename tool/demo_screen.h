@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <map>
+#include <neliroute/route.h>
 #include <neliroute/time.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "router/route.h"
 #include "tool/demo_cast.h"
 #include "tool/placement.h"
 #include "tool/terminal.h"

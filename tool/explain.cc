@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <neliroute/hash_tag.h>
+#include <neliroute/hash.h>
 #include <neliroute/slot_space.h>
 #include <utility>
 
@@ -147,7 +147,7 @@ std::string Explainer::text(const std::string& key, LocalTime now) const {
   e.value = hash_value(scheme.hash, e.hashed);
   e.settings = facts.settings;
   e.lease = observable_.lease();
-  e.route = observable_.route(facts.space.slot_of(key), now);
+  e.route = observable_.route(facts.space.slot_of(key), now).copy();
   e.seen = routes_[e.route.partition.value()];
   e.silence = observable_.age(now);
   e.answers = observable_.ledger_answers(now);

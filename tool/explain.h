@@ -5,14 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/observable.h>
+#include <neliroute/observer.h>
+#include <neliroute/route.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "admin/admin_view.h"
-#include "router/observable.h"
-#include "router/observer.h"
-#include "router/route.h"
 
 namespace neliroute::tool {
 

@@ -22,7 +22,7 @@ constexpr std::chrono::hours kLong{1};
 Result<std::unique_ptr<Lookup>> Lookup::open(const CommonOptions& options, LocalTime began) {
   if (const auto checked = options.check(); !checked) return checked.error();
   std::unique_ptr<Lookup> lookup(new Lookup(options));
-  auto watcher = Watcher::open(lookup->io_.get_executor(), options.for_open());
+  auto watcher = Watcher::open(lookup->io_.get_executor(), options.for_watcher());
   if (!watcher) return watcher.error();
   lookup->timed_from_ = options.timeout ? began : boot_now();
   lookup->watcher_ = std::move(*watcher);
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Lookup>> Lookup::open(const CommonOptions& options, Local
 Lookup::~Lookup() {
   if (!watcher_) return;
   bool closed = false;
-  watcher_->close([&closed] { closed = true; });
+  watcher_->async_close([&closed](boost::system::error_code) { closed = true; });
   const LocalTime deadline = later(boot_now(), kCloseBound);
   while (!closed && boot_now() < deadline) io_.run_one_for(deadline - boot_now());
 }

@@ -8,10 +8,10 @@
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <neliroute/watcher.h>
 #include <optional>
 #include <string>
 
-#include "router/watcher.h"
 #include "tool/options.h"
 
 namespace neliroute::tool {

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <neliroute/error.h>
+#include <neliroute/options.h>
 #include <optional>
 #include <string>
 
-#include "router/options.h"
 #include "tool/command_line.h"
 #include "tool/log.h"
 
@@ -20,6 +20,7 @@ struct CommonOptions {
   RouterOptions router;
   std::optional<milliseconds> timeout;
   std::optional<milliseconds> drain_timeout;
+  MissingTopic missing_topic = MissingTopic::wait_for_timeout;
   LogLevel log_level = LogLevel::info;
   bool json = false;
 
@@ -29,8 +30,12 @@ struct CommonOptions {
   [[nodiscard]] milliseconds timeout_or_default(milliseconds lease) const;
   /// What a Progress says meanwhile.
   [[nodiscard]] std::string connecting() const;
-  /// For Router::open() and Watcher::open(): with the timeout and the log filled in.
-  [[nodiscard]] RouterOptions for_open() const;
+  /// For open(): with the timeout and the log filled in.
+  [[nodiscard]] RouterOptions for_router() const;
+  [[nodiscard]] WatcherOptions for_watcher() const;
+
+ private:
+  [[nodiscard]] milliseconds timeout_at_start() const;
 };
 
 /// Adds them all. Those that mean nothing to a reader are accepted and not shown, so that the

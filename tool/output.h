@@ -9,12 +9,12 @@
 
 #include <boost/json/object.hpp>
 #include <neliroute/error.h>
+#include <neliroute/route.h>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "router/json_text.h"
-#include "router/route.h"
 
 namespace neliroute::tool {
 

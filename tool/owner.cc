@@ -11,10 +11,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <neliroute/clock.h>
 #include <set>
 #include <utility>
 
+#include "kafka/kafka_options.h"
 #include "tool/admin_port.h"
 #include "tool/event_log.h"
 #include "tool/output.h"
@@ -61,10 +64,9 @@ class Tally {
                                               : fmt::format("stopped ({})", to_string(reason_)));
     reason_ = StopReason::none;
     if (what.empty()) return;
-    const Roles& roles = router_.roles();
     log(Severity::info, fmt::format("{}; leads {} of {} partitions, {} of {} roles", what,
                                     led_.size(), router_.settings().partitions,
-                                    roles.led_count(boot_now()), roles.count()));
+                                    router_.led_role_count(), router_.role_count()));
   }
 
  private:
@@ -128,16 +130,16 @@ json::object joined_json(const Router& router, const CommonOptions& options,
   put_text(row, "endpoint", router.process().endpoint);
   put_text(row, "brokers", options.router.kafka.brokers);
   row["topic"] = options.router.kafka.topic;
-  put_text(row, "group", options.router.kafka.group_id());
+  put_text(row, "group", group_id(options.router.group, options.router.lane));
   row["group_protocol"] = to_string(router.group_protocol());
   row["slots"] = settings.slots;
   row["partitions"] = settings.partitions;
   row["logs"] = settings.logs;
   row["hash"] = settings.hash;
-  row["lane"] = options.router.kafka.lane.value();
+  row["lane"] = options.router.lane.value();
   row["mode"] = settings.mode;
   row["variation"] = settings.variation;
-  row["roles"] = router.roles().count();
+  row["roles"] = router.role_count();
   row["interval_ms"] = timing.interval.count();
   row["lease_ms"] = timing.lease.count();
   row["clock_error_ms"] = timing.clock_error.count();
@@ -152,7 +154,7 @@ json::object joined_json(const Router& router, const CommonOptions& options,
 std::string joined_text(const Router& router, const CommonOptions& options) {
   const Settings& settings = router.settings();
   const Timing& timing = router.timing();
-  const KafkaOptions& kafka = options.router.kafka;
+  const KafkaConnection& kafka = options.router.kafka;
   const std::string broadcast =
       options.router.variation == Variation::broadcast
           ? fmt::format("\n  broadcast to all {} partitions, {} groups share them, local clock "
@@ -166,11 +168,12 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
       "  group   {}, {} protocol, session {}, heartbeat {}\n"
       "  timing  {}: renews every {}, lease {}, clock error {}{}",
       shown(router.process().name), shown(router.process().endpoint), to_string(router.id()),
-      kafka.topic, shown(kafka.brokers), text_of(std::uint64_t{settings.slots}),
-      settings.hash, settings.partitions, settings.logs, shown(kafka.group_id()),
-      to_string(router.group_protocol()),
-      text_of(timing.session), text_of(timing.heartbeat), settings.mode, text_of(timing.interval),
-      text_of(timing.lease), text_of(timing.clock_error), broadcast);
+      kafka.topic, shown(kafka.brokers), text_of(std::uint64_t{settings.slots}), settings.hash,
+      settings.partitions, settings.logs,
+      shown(group_id(options.router.group, options.router.lane)),
+      to_string(router.group_protocol()), text_of(timing.session), text_of(timing.heartbeat),
+      settings.mode, text_of(timing.interval), text_of(timing.lease), text_of(timing.clock_error),
+      broadcast);
 }
 
 // GNU timeout sends its signal to the child and to the child's group, within a millisecond, and a
@@ -185,10 +188,11 @@ class Owner {
 
   void start() {
     await_signal();
-    router_.on_failure([this](const Error& error) {
-      failure_ = error;
-      leave();
-    });
+  }
+
+  void give_up(const Error& error) {
+    failure_ = error;
+    leave();
   }
 
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
@@ -233,7 +237,7 @@ class Owner {
     std::uint64_t led = 0;
     const LocalTime now = boot_now();
     for (std::uint32_t p = 0; p < router_.settings().partitions; ++p) {
-      led += router_.owns(Slot{p}, now) ? 1U : 0U;
+      led += router_.owns(Partition{p}, now) ? 1U : 0U;
     }
     progress_->count(led, "partitions left");
     look_again_.expires_after(kLookAgain);
@@ -253,6 +257,24 @@ class Owner {
   bool leaving_ = false;
   std::optional<std::chrono::steady_clock::time_point> first_signal_;
   std::optional<Error> failure_;
+};
+
+/// What becomes of the router, to the owner and to whoever takes notes.
+class Teller : public Listener {
+ public:
+  Teller(Owner& owner, std::function<void(const Transition&)> note)
+      : owner_(owner), note_(std::move(note)) {}
+
+  void acquired(const Transition& transition) override { note_(transition); }
+  void draining(const Transition& transition) override { note_(transition); }
+  void stopped(const Transition& transition, BarrierToken) override { note_(transition); }
+  void barrier_overdue(const Transition& transition) override { note_(transition); }
+  void released(const Transition& transition) override { note_(transition); }
+  void failed(const Error& error) override { owner_.give_up(error); }
+
+ private:
+  Owner& owner_;
+  std::function<void(const Transition&)> note_;
 };
 
 milliseconds drain_bound(const OwnerOptions& options, const Router& router) {
@@ -298,7 +320,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   asio::io_context io(1);
   auto opened = [&] {
     const Progress progress(common.connecting());
-    return Router::open(io.get_executor(), common.for_open());
+    return Router::open(io.get_executor(), common.for_router());
   }();
   if (!opened) return fail(command, opened.error());
   Router& router = **opened;
@@ -312,17 +334,18 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   } else if (options.events != "-") {
     said.write(joined_text(router, common));
   }
-  const EventSource source{router.process().name, router.id(), common.router.kafka.lane,
+  const EventSource source{router.process().name, router.id(), common.router.lane,
                            common.router.mode};
   Tally tally(io, router);
   Lines lines(io, events);
-  router.on_transition([&](const Transition& transition, BarrierToken) {
+  Teller teller(owner, [&](const Transition& transition) {
     if (events) {
       const std::string line = event_line(source, transition, unix_minus_boot_now());
       if (!line.empty()) lines.write(line);
     }
     tally.note(transition);
   });
+  const Subscription subscription = router.subscribe(teller);
   const auto beside = companion ? companion(router, io.get_executor()) : nullptr;
   io.run();
   tally.tell();

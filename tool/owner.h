@@ -8,10 +8,10 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
+#include <neliroute/router.h>
 #include <optional>
 #include <string>
 
-#include "router/router.h"
 #include "tool/options.h"
 
 namespace neliroute::tool {

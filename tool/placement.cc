@@ -2,29 +2,30 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "slots/partition.h"
 
 namespace neliroute::tool {
 
-Owners owners_of(const std::vector<RouteCopy>& view) {
+Owners owners_of(const std::vector<Route>& view) {
   Owners owners;
   owners.reserve(view.size());
-  for (const RouteCopy& route : view) owners.push_back(route.owner);
+  for (const Route& route : view) owners.emplace_back(route.owner());
   return owners;
 }
 
-std::vector<Holding> holdings_of(const std::vector<RouteCopy>& view, SlotCount slots) {
-  std::map<std::pair<std::string, std::string>, Holding> found;
+std::vector<Holding> holdings_of(const std::vector<Route>& view, SlotCount slots) {
+  std::map<std::pair<std::string_view, std::string_view>, Holding> found;
   const auto count = static_cast<std::uint32_t>(view.size());
-  for (const RouteCopy& route : view) {
-    if (route.owner.empty() && route.endpoint.empty()) continue;
-    Holding& holding = found[{route.owner, route.endpoint}];
+  for (const Route& route : view) {
+    if (route.owner().empty() && route.endpoint().empty()) continue;
+    Holding& holding = found[{route.owner(), route.endpoint()}];
     holding.valid_for = holding.partitions.empty() ? route.valid_for
                                                    : std::min(holding.valid_for, route.valid_for);
-    holding.owner = route.owner;
-    holding.endpoint = route.endpoint;
+    holding.owner = route.owner();
+    holding.endpoint = route.endpoint();
     holding.partitions.insert(route.partition);
     holding.slots += slots_on_partition(route.partition.value(), slots, count);
     holding.newest_epoch = std::max(holding.newest_epoch, route.epoch);

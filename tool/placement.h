@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/route.h>
 #include <neliroute/slot.h>
 #include <neliroute/time.h>
 #include <set>
@@ -11,14 +12,13 @@
 #include <vector>
 
 #include "neli_core/record/partition_ranges.h"
-#include "router/route.h"
 
 namespace neliroute::tool {
 
 /// The owner's name of every partition; empty: nobody, as far as is known.
 using Owners = std::vector<std::string>;
 
-[[nodiscard]] Owners owners_of(const std::vector<RouteCopy>& view);
+[[nodiscard]] Owners owners_of(const std::vector<Route>& view);
 
 /// What one owner has.
 struct Holding {
@@ -32,7 +32,7 @@ struct Holding {
 };
 
 /// By owner's name and endpoint, in that order: two processes of one name are two owners.
-[[nodiscard]] std::vector<Holding> holdings_of(const std::vector<RouteCopy>& view, SlotCount slots);
+[[nodiscard]] std::vector<Holding> holdings_of(const std::vector<Route>& view, SlotCount slots);
 
 /// How many slots the partitions carry together.
 [[nodiscard]] std::uint64_t slots_on(const std::vector<std::uint32_t>& partitions, SlotCount slots,

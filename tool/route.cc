@@ -141,7 +141,7 @@ int answer(const std::string& command, const RouteOptions& options,
   (*lookup)->run_until_known([&] {
     const LocalTime now = boot_now();
     return std::none_of(partitions.begin(), partitions.end(), [&](Partition p) {
-      return watcher.route(Slot{p.value()}, now).verdict == Verdict::unknown;
+      return watcher.route(p, now).verdict == Verdict::unknown;
     });
   });
   progress.reset();

@@ -14,7 +14,7 @@ namespace neliroute::tool {
 namespace {
 
 bool say_slot(const std::string& key, Slot slot, const CommonOptions& options) {
-  const auto& partitions = options.router.kafka.partitions;
+  const auto& partitions = options.router.partitions;
   if (options.json) {
     boost::json::object row;
     put_text(row, "key", key);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <neliroute/clock.h>
 #include <optional>
 #include <utility>
 
@@ -26,22 +27,22 @@ namespace neliroute::tool {
 namespace {
 
 /// What a line is about: another answer of these is a change.
-bool same_answer(const RouteCopy& a, const RouteCopy& b) {
-  return a.verdict == b.verdict && a.owner == b.owner && a.endpoint == b.endpoint &&
+bool same_answer(const Route& a, const Route& b) {
+  return a.verdict == b.verdict && a.owner() == b.owner() && a.endpoint() == b.endpoint() &&
          a.epoch == b.epoch;
 }
 
-bool is_owned(const RouteCopy& route) {
+bool is_owned(const Route& route) {
   return route.verdict == Verdict::remote || route.verdict == Verdict::local;
 }
 
-boost::json::object json_of(const RouteCopy& route, std::uint32_t slots) {
+boost::json::object json_of(const Route& route, std::uint32_t slots) {
   boost::json::object row{{"partition", route.partition.value()},
                           {"slots", slots},
                           {"verdict", to_string(route.verdict)}};
   if (is_owned(route)) {
-    put_text(row, "owner", route.owner);
-    put_text(row, "endpoint", route.endpoint);
+    put_text(row, "owner", route.owner());
+    put_text(row, "endpoint", route.endpoint());
     row["epoch"] = neliroute::json_of(route.epoch);
     row["valid_for_ms"] = std::chrono::duration_cast<milliseconds>(route.valid_for).count();
   }
@@ -55,10 +56,10 @@ class Changes {
 
   /// False: nobody reads it any more.
   bool look() {
-    std::vector<RouteCopy> now = watcher_.view(boot_now());
+    std::vector<Route> now = watcher_.view(boot_now());
     bool read = true;
     for (std::size_t p = 0; p < now.size() && read; ++p) {
-      const RouteCopy before = last_.empty() ? RouteCopy{} : last_[p];
+      const Route before = last_.empty() ? Route{} : last_[p];
       if (!same_answer(before, now[p])) read = tell(now[p], before);
     }
     last_ = std::move(now);
@@ -66,13 +67,13 @@ class Changes {
   }
 
  private:
-  bool tell(const RouteCopy& now, const RouteCopy& before) const {
+  bool tell(const Route& now, const Route& before) const {
     const Settings& settings = watcher_.settings();
     const std::uint32_t slots =
         slots_on_partition(now.partition.value(), SlotCount{settings.slots}, settings.partitions);
     if (json_) {
       boost::json::object row = json_of(now, slots);
-      if (is_owned(before)) put_text(row, "before", before.owner);
+      if (is_owned(before)) put_text(row, "before", before.owner());
       const microseconds at = unix_minus_boot_now() + boot_now().time_since_epoch();
       // Boost.JSON would write the time as 1.7E9.
       return say(fmt::format("{{\"at\":{},{}", seconds_text(at),
@@ -80,17 +81,17 @@ class Changes {
     }
     std::string who = std::string(to_string(now.verdict));
     if (is_owned(now)) {
-      who = fmt::format("{}  {}  epoch {}", shown(now.owner), shown(now.endpoint),
+      who = fmt::format("{}  {}  epoch {}", shown(now.owner()), shown(now.endpoint()),
                         to_string(now.epoch));
     }
-    if (is_owned(before) && before.owner != now.owner) who += "  was " + shown(before.owner);
+    if (is_owned(before) && before.owner() != now.owner()) who += "  was " + shown(before.owner());
     return say(fmt::format("{}  partition {:<4} {:>4} slots  {}", clock_text(),
                            now.partition.value(), slots, who));
   }
 
   const Watcher& watcher_;
   bool json_;
-  std::vector<RouteCopy> last_;
+  std::vector<Route> last_;
 };
 
 int follow(const std::string& command, Lookup& lookup, bool as_json) {
@@ -125,7 +126,7 @@ std::string wrapped(const std::string& ranges) {
 /// When each partition's owner was heard of last: the moment at which its hint was lengthened.
 class Ages {
  public:
-  void look(const std::vector<RouteCopy>& view, LocalTime now) {
+  void look(const std::vector<Route>& view, LocalTime now) {
     until_.resize(view.size(), kLongAgo);
     heard_.resize(view.size(), now);
     for (std::size_t p = 0; p < view.size(); ++p) {
@@ -148,7 +149,7 @@ class Ages {
   std::vector<LocalTime> heard_;
 };
 
-void say_table(const std::vector<RouteCopy>& view, SlotCount slots, const Ages& ages,
+void say_table(const std::vector<Route>& view, SlotCount slots, const Ages& ages,
                LocalTime now) {
   std::vector<Holding> holdings = holdings_of(view, slots);
   std::size_t name = 5;
@@ -169,7 +170,7 @@ void say_table(const std::vector<RouteCopy>& view, SlotCount slots, const Ages& 
   }
   for (const Verdict verdict : {Verdict::unowned, Verdict::unknown}) {
     PartitionRanges partitions;
-    for (const RouteCopy& route : view) {
+    for (const Route& route : view) {
       if (route.verdict == verdict) partitions.insert(route.partition);
     }
     if (partitions.empty()) continue;
@@ -180,21 +181,21 @@ void say_table(const std::vector<RouteCopy>& view, SlotCount slots, const Ages& 
 
 int once(const std::string& command, Lookup& lookup, bool as_json) {
   const Settings& settings = lookup.watcher().settings();
-  std::vector<RouteCopy> view;
+  std::vector<Route> view;
   Ages ages;
   LocalTime now;
   lookup.run_until_known([&] {
     now = boot_now();
     view = lookup.watcher().view(now);
     ages.look(view, now);
-    return std::none_of(view.begin(), view.end(), [](const RouteCopy& route) {
+    return std::none_of(view.begin(), view.end(), [](const Route& route) {
       return route.verdict == Verdict::unknown;
     });
   });
   if (lookup.failure()) return lookup.fail(command);
   const SlotCount slots{settings.slots};
   std::vector<Verdict> verdicts;
-  for (const RouteCopy& route : view) {
+  for (const Route& route : view) {
     verdicts.push_back(route.verdict);
     if (!as_json) continue;
     boost::json::object row =

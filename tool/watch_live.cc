@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <neliroute/observable.h>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -94,7 +95,7 @@ class Live {
     const auto& rows = model().partitions();
     std::vector<microseconds> heard(rows.size());
     for (std::uint32_t p = 0; p < rows.size(); ++p) {
-      const microseconds valid_for = observable_.look(Slot{p}, now).valid_for;
+      const microseconds valid_for = observable_.route(Slot{p}, now).valid_for;
       const microseconds lease = rows[p].route.lease;
       heard[p] = lease - std::min(valid_for, lease);
     }

@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <neliroute/observer.h>
 #include <neliroute/slot.h>
 #include <vector>
 
 #include "neli_core/record/partition_ranges.h"
-#include "router/observer.h"
 
 namespace neliroute::tool {
 

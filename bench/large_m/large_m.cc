@@ -135,7 +135,7 @@ class CountedLedger final : public Ledger {
 };
 
 /// One process, and a thread of it that looks keys up now and then.
-class Owner {
+class Owner : Listener {
  public:
   Owner(std::uint64_t id, const KafkaOptions& kafka) : led_(*kafka.partitions, false) {
     const LedgerFacts facts = must(prepare_topic(kafka));
@@ -164,14 +164,14 @@ class Owner {
                       directory_options(core),
                       Peer{core.id, core.process},
                       core.settings,
+                      SlotSpace{SlotCount{core.settings.slots}},
                       [](const Notice& notice) {
                         if (notice.severity == Severity::info) return;
                         std::fprintf(stderr, "large_m: %s\n", notice.text.c_str());
                       },
                       boot_now};
     engine_ = std::make_shared<Engine>(std::move(parts));
-    engine_->set_transition_handler(
-        [this](const Transition& transition, const BarrierToken&) { note(transition); });
+    listening_ = engine_->subscribe(*this);
     engine_->start();
     reader_ = std::thread([this] { read(); });
   }
@@ -179,8 +179,12 @@ class Owner {
     reading_ = false;
     reader_.join();
     loop_.stop();
+    listening_->cancel();
     engine_.reset();
   }
+  void acquired(const Transition& transition) override { note(transition, true); }
+  void draining(const Transition& transition) override { note(transition, true); }
+  void stopped(const Transition& transition, BarrierToken) override { note(transition, false); }
   [[nodiscard]] std::int64_t leads() const { return leads_; }
   [[nodiscard]] bool subscribed() const { return ledger_->subscribed; }
   [[nodiscard]] std::uint32_t rebalances() const { return ledger_->rebalances; }
@@ -192,11 +196,7 @@ class Owner {
   Written written;
 
  private:
-  void note(const Transition& transition) {
-    const bool leads = transition.kind != TransitionKind::stopped &&
-                       transition.kind != TransitionKind::released &&
-                       transition.kind != TransitionKind::barrier_overdue;
-    if (transition.kind == TransitionKind::released) return;
+  void note(const Transition& transition, bool leads) {
     const std::size_t p = transition.partition.value();
     if (led_[p] == leads) return;
     led_[p] = leads;
@@ -217,6 +217,7 @@ class Owner {
   std::optional<Strand> strand_;
   CountedLedger* ledger_ = nullptr;  ///< the engine's
   std::shared_ptr<Engine> engine_;
+  std::shared_ptr<ListenerSlot> listening_;
   std::atomic<bool> reading_{true};
   std::thread reader_;
 };

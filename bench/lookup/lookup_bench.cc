@@ -7,7 +7,7 @@
 // slot_of      SlotSpace::slot_of, with 16,384 slots; slot_of_any: with 10,000
 // owns         key -> slot -> whether this process leads it
 // work         the same, with a guard that is begun and ended: Router::begin(slot, now)
-// route_*      key -> slot -> Route, as Router::route(key, now) does it
+// route_*      key -> slot -> Route, as Lookup::route(key, now) does it
 // batch_*      64 keys at once, a key's share of it
 //
 // chained: each key is chosen by the answer before, so that its latency shows; otherwise keys do
@@ -52,7 +52,7 @@ class World {
       : space_(SlotCount{std::max(kSlots, partitions)}),
         leases_(std::make_shared<LeaseVector>(partitions)),
         gate_(WorkGate::make(leases_, [] {})),
-        view_({kSelf, {"self", "10.0.0.1:7000", {}}}, leases_, 4) {
+        view_({kSelf, {"self", "10.0.0.1:7000", {}}}, leases_, 4, space_) {
     for (std::uint32_t i = 0; i < processes; ++i) {
       peers_.push_back(std::make_shared<const Peer>(Peer{
           ProcessId{i + 2},
@@ -84,7 +84,10 @@ class World {
   [[nodiscard]] Work work(std::string_view key) const {
     return gate_->begin(view_.partition_of(space_.slot_of(key)), kNow);
   }
-  [[nodiscard]] Route route(std::string_view key) const { return route(space_.slot_of(key)); }
+  // Not inlined, as Lookup::route() is not.
+  [[nodiscard]] [[gnu::noinline]] Route route(std::string_view key) const {
+    return view_.route(view_.slots().slot_of(key), kNow);
+  }
   void route(std::span<const std::string_view> keys, std::span<Slot> slots) const {
     space_.slot_of(keys, slots);
     for (const Slot slot : slots) {
@@ -94,7 +97,7 @@ class World {
   }
 
  private:
-  // Not inlined, as Router::route(Slot) is not.
+  // Not inlined, as Lookup::route(Slot) is not.
   [[nodiscard]] [[gnu::noinline]] Route route(Slot slot) const { return view_.route(slot, kNow); }
 
   void move(std::uint32_t p) {
@@ -106,7 +109,7 @@ class World {
     view_.set_hint(Partition{p}, hint);
   }
   void publish() {
-    view_.publish();
+    view_.publish(kNow);
     for (std::uint32_t p = 0; p < hints_.size(); ++p) {
       view_.set_hint_until(Partition{p}, hints_[p]);
     }

@@ -14,4 +14,7 @@ namespace neliroute {
 /// This machine's idea of the time of day, which a broker's is compared with.
 [[nodiscard]] WallTime wall_now() noexcept;
 
+/// What to add to a LocalTime for Unix time, by this machine's idea of the time of day.
+[[nodiscard]] microseconds unix_minus_boot_now() noexcept;
+
 }  // namespace neliroute

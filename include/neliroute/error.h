@@ -1,4 +1,5 @@
-// Result<T>: a value or an Error. No exception leaves a public call of this library.
+// Result<T>: a value or an Error. No exception leaves a public call of this library. And Notice: a
+// line for the application's log.
 //
 // An Error is a code of our own category plus, where there is more to say, the text of this
 // occurrence: it names the input, what was expected and what to do.
@@ -8,6 +9,7 @@
 
 #include <boost/system/error_code.hpp>
 #include <boost/system/result.hpp>
+#include <iosfwd>
 #include <string>
 #include <utility>
 
@@ -46,6 +48,9 @@ class [[nodiscard]] Error {
   std::string detail_;
 };
 
+/// Its message.
+std::ostream& operator<<(std::ostream& out, const Error& error);
+
 /// For boost::system::result::value(), which throws what this makes of an Error.
 [[nodiscard]] boost::system::error_code make_error_code(const Error& error) noexcept;
 [[noreturn]] void throw_exception_from_error(const Error& error,
@@ -56,6 +61,14 @@ template <class T = void>
 class [[nodiscard]] Result : public boost::system::result<T, Error> {
  public:
   using boost::system::result<T, Error>::result;
+};
+
+enum class Severity { info, warning, error };
+
+/// Something an operator should read.
+struct Notice {
+  Severity severity = Severity::info;
+  std::string text;
 };
 
 }  // namespace neliroute

@@ -1,4 +1,4 @@
-// Hash: which function turns the bytes of a key into a number, and the functions themselves.
+// The functions that turn the bytes of a key into a number, and which part of a key is hashed.
 //
 // These numbers are a promise on the wire: every process, in every version and language, must
 // compute the same slot for a key. The golden vectors in tests/unit/slots/hash_test.cc hold them
@@ -10,20 +10,10 @@
 
 #include <cstdint>
 #include <neliroute/detail/xxh3.h>
-#include <optional>
+#include <neliroute/settings.h>
 #include <string_view>
 
 namespace neliroute {
-
-enum class Hash : std::uint8_t {
-  xxh3,     ///< XXH3_64bits, seed 0: the default, and the only one with good bits at any size
-  crc16,    ///< Redis Cluster's. It has 65536 values: with more slots, the rest get no key
-  murmur2,  ///< Kafka's default partitioner's, so slots can match a topic's partitions
-};
-
-/// "xxh3", "crc16" or "murmur2".
-[[nodiscard]] std::string_view to_string(Hash hash) noexcept;
-[[nodiscard]] std::optional<Hash> parse_hash(std::string_view name) noexcept;
 
 /// CRC16 of Redis Cluster: XMODEM, polynomial 0x1021, initial value 0, nothing reflected.
 [[nodiscard]] std::uint16_t crc16(std::string_view bytes) noexcept;
@@ -40,5 +30,12 @@ enum class Hash : std::uint8_t {
 /// The number whose remainder is the slot. For murmur2 the sign bit is cleared first, as Kafka's
 /// toPositive does; the other two are taken as they are.
 [[nodiscard]] std::uint64_t hash_value(Hash hash, std::string_view bytes) noexcept;
+
+/// The part of the key that is hashed when tags are on; it points into the key. By Redis Cluster's
+/// exact rules only what stands between the first '{' and the first '}' after it is hashed, so
+/// "{user1000}.following" and "{user1000}.followers" share a slot. If either brace is missing, or
+/// nothing stands between them, the whole key is hashed. Tags are off unless asked for, with every
+/// hash: in binary keys a brace is just a byte, and would make slots uneven for no visible reason.
+[[nodiscard]] std::string_view hash_tag(std::string_view key) noexcept;
 
 }  // namespace neliroute

@@ -10,8 +10,11 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace neliroute {
 
@@ -29,12 +32,21 @@ class StrongId {
   Integer value_ = 0;
 };
 
+/// As a number.
+template <class Tag, class Integer>
+std::ostream& operator<<(std::ostream& out, StrongId<Tag, Integer> id) {
+  return out << id.value();
+}
+
 /// Kafka partition 0..M-1 of the ledger topic; what the group assigns and what a process owns.
 using Partition = StrongId<struct PartitionTag, std::uint32_t>;
 /// Topic partition (p mod L) in which the records about partition p are written.
 using Log = StrongId<struct LogTag, std::uint32_t>;
 /// One of several disjoint process groups over the same slots.
 using Lane = StrongId<struct LaneTag, std::uint32_t>;
+
+/// R_0 .. R_{N-1}: what is to be done, by whoever leads it. A slot is a role that a key leads to.
+using Role = StrongId<struct RoleTag, std::uint32_t>;
 
 /// 64 random bits drawn at every start of a core. "Own" means this id, never a name.
 using ProcessId = StrongId<struct ProcessIdTag, std::uint64_t>;
@@ -44,6 +56,7 @@ inline constexpr ProcessId kNobody{0};
 
 /// The 16 hexadecimal digits in which an id stands in records and event logs.
 [[nodiscard]] std::string to_string(ProcessId id);
+std::ostream& operator<<(std::ostream& out, ProcessId id);
 
 inline constexpr std::uint32_t kPartitionCountMax = 65536;
 inline constexpr std::uint32_t kLogCountMax = 1024;
@@ -69,7 +82,11 @@ struct Epoch {
 /// Smaller than every epoch that a claim can have.
 inline constexpr Epoch kNoEpoch{std::numeric_limits<std::int64_t>::min(), -1};
 
+/// "1763690000123:4711": incarnation and offset.
 [[nodiscard]] std::string to_string(const Epoch& epoch);
+/// What to_string() wrote; nothing if it is anything else.
+[[nodiscard]] std::optional<Epoch> parse_epoch(std::string_view text) noexcept;
+std::ostream& operator<<(std::ostream& out, const Epoch& epoch);
 
 }  // namespace neliroute
 

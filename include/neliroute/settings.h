@@ -1,12 +1,16 @@
-// What the processes of a topic must agree on, and the two modes and variations among it.
+// What a process says of itself in its records: what all of a topic must agree on (among it the
+// mode, the variation and the hash), and what is for people and callers.
 //
 // Threads: values, any.   Units: none.   Errors: none.
 // Paper: "Protocol definition", "Exclusivity of role assignment".
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace neliroute {
 
@@ -24,6 +28,32 @@ enum class Variation {
 
 [[nodiscard]] std::string_view to_string(Variation variation) noexcept;
 
+/// Which function turns the bytes of a key into a number (neliroute/hash.h).
+enum class Hash : std::uint8_t {
+  xxh3,     ///< XXH3_64bits, seed 0: the default, and the only one with good bits at any size
+  crc16,    ///< Redis Cluster's. It has 65536 values: with more slots, the rest get no key
+  murmur2,  ///< Kafka's default partitioner's, so slots can match a topic's partitions
+};
+
+/// "xxh3", "crc16" or "murmur2".
+[[nodiscard]] std::string_view to_string(Hash hash) noexcept;
+[[nodiscard]] std::optional<Hash> parse_hash(std::string_view name) noexcept;
+
+/// Whether only what stands in {braces} is hashed (neliroute/hash.h).
+enum class HashTags : bool { off, on };
+
+/// What is hashed, and how. With the slot count, everything that slots depend on.
+struct HashScheme {
+  Hash hash = Hash::xxh3;
+  HashTags tags = HashTags::off;
+
+  [[nodiscard]] friend constexpr bool operator==(HashScheme, HashScheme) noexcept = default;
+};
+
+/// The name on the wire: "xxh3", "crc16" or "murmur2", with "+tags" appended when tags are on.
+[[nodiscard]] std::string_view to_string(HashScheme scheme) noexcept;
+[[nodiscard]] std::optional<HashScheme> parse_hash_scheme(std::string_view name) noexcept;
+
 /// What all processes of a topic must agree on (group and mode: within a lane).
 struct Settings {
   std::string group;
@@ -35,6 +65,16 @@ struct Settings {
   /// In records only where it is not this one.
   std::string variation = "claimed";
   friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+using Tags = std::vector<std::pair<std::string, std::string>>;
+
+/// For people and callers; never compared by the protocol.
+struct ProcessInfo {
+  std::string name;      ///< several processes may share one
+  std::string endpoint;  ///< what callers connect to, HOST:PORT; empty: nobody can
+  Tags tags;             ///< opaque
+  friend bool operator==(const ProcessInfo&, const ProcessInfo&) = default;
 };
 
 }  // namespace neliroute

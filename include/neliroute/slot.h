@@ -9,8 +9,10 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <neliroute/detail/check.h>
 #include <optional>
 
@@ -33,10 +35,18 @@ class Slot {
   std::uint32_t value_ = 0;
 };
 
+/// As a number.
+std::ostream& operator<<(std::ostream& out, Slot slot);
+
 /// How many slots there are: S, 1..kSlotCountMax. It has no default: every process of a group
 /// must agree on it, so somebody has to have chosen it.
 class SlotCount {
  public:
+  /// A constant converts by itself, as in `options.slots = 4096`; one that cannot be a slot count
+  /// does not compile. Counts that come from outside go through make().
+  template <std::same_as<int> Constant>
+  consteval SlotCount(Constant value)  // NOLINT: implicit on purpose
+      : SlotCount(static_cast<std::uint32_t>(value)) {}
   constexpr explicit SlotCount(std::uint32_t value) noexcept : value_(value) {
     detail::slots_check(value >= 1, "a slot count must be at least 1");
     detail::slots_check(value <= kSlotCountMax, "a slot count must be at most 1048576");

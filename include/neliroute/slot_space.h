@@ -14,25 +14,12 @@
 #include <cstdint>
 #include <neliroute/detail/fast_mod.h>
 #include <neliroute/hash.h>
-#include <neliroute/hash_tag.h>
+#include <neliroute/settings.h>
 #include <neliroute/slot.h>
-#include <optional>
 #include <span>
 #include <string_view>
 
 namespace neliroute {
-
-/// What is hashed, and how. With the slot count, everything that slots depend on.
-struct HashScheme {
-  Hash hash = Hash::xxh3;
-  HashTags tags = HashTags::off;
-
-  [[nodiscard]] friend constexpr bool operator==(HashScheme, HashScheme) noexcept = default;
-};
-
-/// The name on the wire: "xxh3", "crc16" or "murmur2", with "+tags" appended when tags are on.
-[[nodiscard]] std::string_view to_string(HashScheme scheme) noexcept;
-[[nodiscard]] std::optional<HashScheme> parse_hash_scheme(std::string_view name) noexcept;
 
 class SlotSpace {
  public:

@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <neliroute/ids.h>
-#include <neliroute/process.h>
 #include <neliroute/settings.h>
 #include <neliroute/time.h>
 #include <optional>
@@ -105,9 +104,9 @@ inline constexpr std::int64_t kIncarnationAhead = std::int64_t{1} << 42;
 /// The greatest incarnation that it knows of and that can be; 0: none.
 [[nodiscard]] std::int64_t greatest_incarnation_in(const Record& record,
                                                    BrokerTime stamped) noexcept;
-/// What another lane's record says of the greatest incarnation; 0: nothing that is believed. Incarnations
-/// are one lane's affair, but each lane repeats what the others knew: where everybody of a lane has
-/// gone, what they wrote soon lies below what a newcomer reads.
+/// What another lane's record says of the greatest incarnation; 0: nothing that is believed.
+/// Incarnations are one lane's affair, but each lane repeats what the others knew: where everybody
+/// of a lane has gone, what they wrote soon lies below what a newcomer reads.
 [[nodiscard]] std::int64_t incarnation_of_other_lane(const Record& record, BrokerTime stamped,
                                              std::int64_t offset) noexcept;
 /// The epoch that a claim makes: a pure function of the record and where it stands. Its incarnation

@@ -8,12 +8,13 @@ Lookup::Lookup(const DirectoryOptions& options, Peer self, std::shared_ptr<Lease
     : options_(options),
       directory_(options),
       self_(self.id),
-      view_(std::move(self), std::move(leases), options.logs) {}
+      view_(std::move(self), std::move(leases), options.logs,
+            SlotSpace{SlotCount{options.partitions}}) {}
 
 void Lookup::feed(const Event& event, LocalTime now) {
   directory_.tick(now);
   std::visit([&](const auto& e) { directory_.on(e, now); }, event);
-  publish();
+  publish(now);
 }
 
 void Lookup::on_ready(const Ready& ready,
@@ -28,17 +29,17 @@ void Lookup::on_ready(const Ready& ready,
       directory_.forget_owner(t.partition, self_, t.at);
     }
   }
-  publish();
+  publish(now);
 }
 
 void Lookup::tick(LocalTime now) {
   directory_.tick(now);
-  publish();
+  publish(now);
 }
 
-void Lookup::publish() {
+void Lookup::publish(LocalTime now) {
   for (const Partition p : directory_.take_changed()) view_.set_hint(p, directory_.hint(p));
-  view_.publish();
+  view_.publish(now);
   for (const Partition p : directory_.take_renewed()) {
     view_.set_hint_until(p, directory_.hint(p));
   }

@@ -28,7 +28,7 @@ class Lookup {
   [[nodiscard]] Route route(Slot slot, LocalTime now) const { return view_.route(slot, now); }
 
  private:
-  void publish();
+  void publish(LocalTime now);
 
   DirectoryOptions options_;
   Directory directory_;

@@ -263,7 +263,7 @@ void World::start_process(Node& node) {
                                           core.lease, /*watcher=*/false, core.clock_error,
                                           core.believe_broker_time});
   node.view = std::make_unique<RouteView>(Peer{node.id, core.process}, node.core->leases(),
-                                          plan_.logs);
+                                          plan_.logs, SlotSpace{SlotCount{plan_.partitions}});
   tell(node, "starts as " + to_string(node.id));
   start_withdrawal(node);
   const bool reads = !plan_.broadcast() || plan_.hints;

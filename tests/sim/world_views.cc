@@ -25,7 +25,7 @@ void World::publish(Node& node, const std::vector<Transition>& transitions) {
   const std::vector<Partition> changed = node.directory->take_changed();
   const std::vector<Partition> renewed = node.directory->take_renewed();
   for (const Partition p : changed) node.view->set_hint(p, node.directory->hint(p));
-  node.view->publish();
+  node.view->publish(node.last_now);
   for (const Partition p : renewed) node.view->set_hint_until(p, node.directory->hint(p));
   for (std::uint32_t l = 0; l < plan_.logs; ++l) {
     node.view->set_log(Log{l}, node.directory->answering_until(Log{l}),

@@ -26,25 +26,26 @@ TEST(PlacementTest, LeastMoves) {
   EXPECT_EQ(least_moves({"a", "a", "a"}, {"a", "b"}), 1u);
 }
 
-RouteCopy owned(std::uint32_t partition, std::string owner, std::string endpoint,
-                std::int64_t offset) {
-  RouteCopy route;
+Route owned(std::uint32_t partition, const ProcessInfo& owner, std::int64_t offset) {
+  Route route;
   route.slot = Slot{partition};
   route.partition = Partition{partition};
   route.verdict = Verdict::remote;
-  route.owner = std::move(owner);
-  route.endpoint = std::move(endpoint);
+  route.owner_info = &owner;
   route.epoch = Epoch{1, offset};
   route.valid_for = microseconds{1000 * offset};
   return route;
 }
 
 TEST(PlacementTest, HoldingsByOwner) {
-  RouteCopy nobody;
+  const ProcessInfo a{"a", "x", {}};
+  const ProcessInfo other{"a", "other", {}};
+  const ProcessInfo b{"b", "y", {}};
+  Route nobody;
   nobody.partition = Partition{3};
   nobody.verdict = Verdict::unowned;
-  const std::vector<RouteCopy> view = {owned(0, "b", "y", 7), owned(1, "a", "x", 5),
-                                       owned(2, "b", "y", 9), nobody, owned(4, "a", "other", 1)};
+  const std::vector<Route> view = {owned(0, b, 7), owned(1, a, 5), owned(2, b, 9), nobody,
+                                   owned(4, other, 1)};
   const auto holdings = holdings_of(view, SlotCount{12});
   ASSERT_EQ(holdings.size(), 3u) << "two of one name are two";
   EXPECT_EQ(holdings[0].endpoint, "other");

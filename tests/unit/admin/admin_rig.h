@@ -10,11 +10,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/json/object.hpp>
 #include <memory>
+#include <neliroute/admin.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "admin/admin_server.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute::testing_admin {

@@ -1,10 +1,10 @@
 // The admin port as its clients see it: answers, refusals, bounds.
-#include "admin/admin_server.h"
 
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>
 #include <memory>
+#include <neliroute/admin.h>
 #include <set>
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
 // Metrics: that they are those of docs/metrics.md, and that their numbers add up.
-#include "metrics/metrics.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <neliroute/metrics.h>
 #include <numeric>
 #include <set>
 #include <sstream>

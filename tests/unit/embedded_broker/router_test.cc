@@ -8,15 +8,16 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <neliroute/router.h>
+#include <neliroute/watcher.h>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "embedded_broker/embedded_broker.h"
-#include "router/router.h"
-#include "router/watcher.h"
 #include "tests/unit/embedded_broker/clients.h"
 #include "tests/unit/embedded_broker/io_thread.h"
+#include "tests/unit/router/function_listener.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000
 
@@ -46,7 +47,16 @@ class RouterOnBroker : public testing::Test {
     made.slots = SlotCount{16};
     made.process.endpoint = "127.0.0.1:7001";
     made.timing.profile = Profile::fast;
-    made.log = [this](const Notice&) { ++lines_; };
+    made.on_notice = [this](const Notice&) { ++lines_; };
+    return made;
+  }
+
+  WatcherOptions watcher_options() {
+    WatcherOptions made;
+    made.kafka.brokers = broker_->address();
+    made.slots = SlotCount{16};
+    made.lease = 1500ms;
+    made.on_notice = [this](const Notice&) { ++lines_; };
     return made;
   }
 
@@ -59,9 +69,10 @@ class RouterOnBroker : public testing::Test {
     }
     auto all = std::make_shared<std::promise<void>>();
     auto left = std::make_shared<int>(4);
-    (*opened)->on_transition([all, left](const Transition& t, BarrierToken) {
+    testing_engine::FunctionListener listener([all, left](const Transition& t, BarrierToken) {
       if (t.kind == TransitionKind::acquired && --*left == 0) all->set_value();
     });
+    const Subscription subscription = (*opened)->subscribe(listener);
     EXPECT_EQ(all->get_future().wait_for(kPatience), std::future_status::ready);
     return std::move(*opened);
   }
@@ -77,9 +88,10 @@ TEST_F(RouterOnBroker, LeadsAnswersAndHandsOut) {
   ASSERT_NE(router, nullptr);
   EXPECT_EQ(router->route("a key").verdict, Verdict::local);
   EXPECT_EQ(router->route("a key").endpoint(), "127.0.0.1:7001");
-  const auto lease = router->acquire(router->slot_of("a key"));
+  const auto lease = router->lease("a key");
   ASSERT_TRUE(lease.has_value());
   EXPECT_EQ(lease->epoch, router->route("a key").epoch);
+  EXPECT_TRUE(router->holds(*lease));
 }
 
 TEST_F(RouterOnBroker, TheHandlerOfADrainKeepsItsOwnExecutorAtWork) {
@@ -103,12 +115,13 @@ TEST_F(RouterOnBroker, MayBeDestroyedByItsOwnHandlerAndSaysNothingAfter) {
   auto router = leading(io.executor());
   ASSERT_NE(router, nullptr);
   std::promise<void> gone;
-  router->on_transition([&](const Transition&, BarrierToken) {
+  testing_engine::FunctionListener listener([&](const Transition&, BarrierToken) {
     if (!router) return;
     router.reset();
     lines_ = 0;
     gone.set_value();
   });
+  const Subscription subscription = router->subscribe(listener);
   ASSERT_EQ(gone.get_future().wait_for(kPatience), std::future_status::ready);
   broker_io_.run([&] { broker_.reset(); });  // which a client that is still there would mention
   io.run([] {});
@@ -119,18 +132,18 @@ TEST_F(RouterOnBroker, AWatcherSeesTheOwner) {
   IoThread io;
   auto router = leading(io.executor());
   ASSERT_NE(router, nullptr);
-  auto watcher = Watcher::open(io.executor(), options());
+  auto watcher = Watcher::open(io.executor(), watcher_options());
   ASSERT_TRUE(watcher.has_value()) << watcher.error().message();
   std::promise<void> seen;
   bool told = false;
   (*watcher)->on_change([&](Partition p) {
-    if (told || (*watcher)->route(Slot{p.value()}, boot_now()).verdict != Verdict::remote) return;
+    if (told || (*watcher)->route(p).verdict != Verdict::remote) return;
     told = true;
     seen.set_value();
   });
   ASSERT_EQ(seen.get_future().wait_for(kPatience), std::future_status::ready);
   std::promise<void> closed;
-  (*watcher)->close([&] { closed.set_value(); });
+  (*watcher)->async_close([&](auto) { closed.set_value(); });
   ASSERT_EQ(closed.get_future().wait_for(kPatience), std::future_status::ready);
 }
 
@@ -138,8 +151,8 @@ TEST_F(RouterOnBroker, AWatchersLeaseIsTheOwners) {
   IoThread io;
   auto router = leading(io.executor());
   ASSERT_NE(router, nullptr);
-  RouterOptions other = options();
-  other.timing.profile = Profile::steady;
+  WatcherOptions other = watcher_options();
+  other.lease = 30s;
   auto watcher = Watcher::open(io.executor(), other);
   ASSERT_TRUE(watcher.has_value()) << watcher.error().message();
   ASSERT_NE((*watcher)->lease(), router->timing().lease);
@@ -167,11 +180,11 @@ TEST_F(RouterOnBroker, AWatcherWaitsForItsTopicWithinTheTimeoutOrForEver) {
   for (const bool for_ever : {false, true}) {
     IoThread io;
     LateTopic late(for_ever ? "later" : "soon");
-    RouterOptions wanted = options();
+    WatcherOptions wanted = watcher_options();
     wanted.kafka.topic = late.topic;
-    wanted.log = late.log();
+    wanted.on_notice = late.log();
     if (for_ever) {
-      wanted.kafka.missing_topic = MissingTopic::wait_for_ever;
+      wanted.missing_topic = MissingTopic::wait_for_ever;
       wanted.kafka.timeout = 2s;
     } else {
       wanted.kafka.timeout = kPatience;
@@ -193,9 +206,9 @@ TEST_F(RouterOnBroker, AWatcherWaitsForItsTopicWithinTheTimeoutOrForEver) {
 TEST_F(RouterOnBroker, AWatcherWhoseTopicNeverComesSaysWhatToDo) {
   for (const MissingTopic missing : {MissingTopic::fail, MissingTopic::wait_for_timeout}) {
     IoThread io;
-    RouterOptions wanted = options();
+    WatcherOptions wanted = watcher_options();
     wanted.kafka.topic = "never";
-    wanted.kafka.missing_topic = missing;
+    wanted.missing_topic = missing;
     wanted.kafka.timeout = missing == MissingTopic::fail ? milliseconds{kPatience} : 1500ms;
     auto watcher = Watcher::open(io.executor(), wanted);
     ASSERT_FALSE(watcher.has_value());

@@ -19,7 +19,22 @@ SessionFacts classic(std::optional<milliseconds> least = {},
   return {GroupProtocol::classic, {}, {}, least, most};
 }
 
-TimingRequest request(Mode mode, Profile profile) { return {mode, profile, {}, {}, {}, {}}; }
+TimingRequest request(Mode mode, Profile profile) {
+  TimingRequest made;
+  made.mode = mode;
+  made.profile = profile;
+  return made;
+}
+
+TimingRequest given(Mode mode, milliseconds session, milliseconds interval, milliseconds lease,
+                    milliseconds clock_error) {
+  TimingRequest made = request(mode, Profile::balanced);
+  made.session = session;
+  made.interval = interval;
+  made.lease = lease;
+  made.clock_error = clock_error;
+  return made;
+}
 
 void expect_timing(const Result<Timing>& timing, milliseconds session, milliseconds heartbeat,
                    milliseconds interval, milliseconds lease, milliseconds clock_error) {
@@ -115,9 +130,9 @@ TEST(Timing, a_session_given_that_differs_from_the_broker_s_is_refused_and_named
 }
 
 TEST(Timing, values_given_are_never_changed) {
-  TimingRequest r{Mode::exclusive, Profile::balanced, 3000ms, 400ms, 1200ms, 1700ms};
+  TimingRequest r = given(Mode::exclusive, 3000ms, 400ms, 1200ms, 1700ms);
   expect_timing(derive_timing(r, consumer(3000ms, {})), 3000ms, 300ms, 400ms, 1200ms, 1700ms);
-  r = {Mode::non_exclusive, Profile::balanced, 3000ms, 700ms, 4500ms, 0ms};
+  r = given(Mode::non_exclusive, 3000ms, 700ms, 4500ms, 0ms);
   expect_timing(derive_timing(r, consumer(3000ms, {})), 3000ms, 300ms, 700ms, 4500ms, 0ms);
 }
 

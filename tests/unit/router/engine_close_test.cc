@@ -271,7 +271,7 @@ TEST(EngineClose, an_executor_that_goes_first_takes_a_closing_engine_with_it) {
 TEST(EngineClose, once_abandoned_no_handler_is_called) {
   Closing rig;
   int heard = 0;
-  rig.engine->set_transition_handler([&](const Transition&, const BarrierToken&) { ++heard; });
+  static_cast<void>(rig.listen([&](const Transition&, const BarrierToken&) { ++heard; }));
   rig.engine->set_failure_handler([&](const Error&) { ++heard; });
   rig.engine->set_change_handler([&](Partition) { ++heard; });
   rig.poll();

@@ -103,6 +103,7 @@ EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
                     directory_options(core, options.watcher),
                     Peer{core.id, core.process},
                     core.settings,
+                    SlotSpace{SlotCount{core.settings.slots}},
                     [this](const Notice& notice) { notices.push_back(notice); },
                     [this] { return now; }};
   parts.interval = core.interval;
@@ -184,13 +185,18 @@ void EngineRig::pass(milliseconds time, std::uint32_t log) {
 }
 
 void EngineRig::listen() {
-  engine->set_transition_handler([this](const Transition& t, BarrierToken token) {
+  listen([this](const Transition& t, BarrierToken token) {
     const std::uint32_t p = t.partition.value();
     story.push_back(std::string(to_string(t.kind)) + " " + std::to_string(p) + " " +
                     std::string(to_string(verdict(p))));
     if (keep_tokens && t.kind == TransitionKind::stopped) tokens.push_back(std::move(token));
   });
   poll();
+}
+
+std::shared_ptr<ListenerSlot> EngineRig::listen(FunctionListener::On on) {
+  listeners_.push_back(std::make_unique<FunctionListener>(std::move(on)));
+  return engine->subscribe(*listeners_.back());
 }
 
 void EngineRig::let_go() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "router/engine.h"
+#include "tests/unit/router/function_listener.h"
 #include "tests/unit/router/records.h"
 
 namespace neliroute::testing_engine {
@@ -70,6 +71,8 @@ class EngineRig {
   /// Writes what the application hears, and what a reader sees then, into the story. Barriers are
   /// kept while `keep_tokens`.
   void listen();
+  /// Subscribes; a call of poll() makes it heard.
+  std::shared_ptr<ListenerSlot> listen(FunctionListener::On on);
   /// Drops the only owning reference to the engine that the test has.
   void let_go();
   /// Destroys the executor, whatever waits in it.
@@ -97,6 +100,8 @@ class EngineRig {
  private:
   friend class FakeLedger;
   void store(const Write& write);
+
+  std::vector<std::unique_ptr<FunctionListener>> listeners_;
 };
 
 /// Of the engine under test.

@@ -224,13 +224,14 @@ TEST(Engine, barriers_that_end_together_share_a_release) {
 TEST(Engine, a_token_that_is_completed_inside_of_the_handler_does_not_re_enter) {
   Leading rig({Mode::exclusive});
   bool inside = false;
-  rig.engine->set_transition_handler([&](const Transition& t, BarrierToken token) {
+  std::shared_ptr<ListenerSlot> slot;
+  slot = rig.listen([&](const Transition& t, BarrierToken token) {
     EXPECT_FALSE(inside);
     inside = true;
     if (t.kind == TransitionKind::stopped) token.complete();
     EXPECT_FALSE(rig.told("write release"));
     inside = false;
-    rig.engine->set_transition_handler(nullptr);
+    slot->cancel();
   });
   rig.poll();
   rig.append(0, kExclusiveB.claim("0"));

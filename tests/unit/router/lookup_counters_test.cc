@@ -53,8 +53,8 @@ TEST(LookupCounters, stand_in_cache_lines_of_their_own) {
 
 TEST(LookupCounters, of_a_view_count_its_lookups_from_all_threads) {
   const auto leases = std::make_shared<LeaseVector>(2);
-  RouteView one({ProcessId{1}, {"self", "h:1", {}}}, leases, 1);
-  RouteView other({ProcessId{1}, {"self", "h:1", {}}}, leases, 1);
+  RouteView one({ProcessId{1}, {"self", "h:1", {}}}, leases, 1, SlotSpace{2});
+  RouteView other({ProcessId{1}, {"self", "h:1", {}}}, leases, 1, SlotSpace{2});
   const LocalTime now{1h};
   static_cast<void>(one.route(Slot{0}, now));
   static_cast<void>(other.route(Slot{0}, now));

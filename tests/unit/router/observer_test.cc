@@ -1,14 +1,14 @@
 // What observers are told, beside the application.
-#include "router/observer.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <neliroute/observable.h>
+#include <neliroute/observer.h>
 #include <string>
 #include <vector>
 
 #include "router/engine.h"
-#include "router/observable.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute {
@@ -188,9 +188,8 @@ TEST(Observable, looks_without_letting_go_of_what_a_caller_holds) {
   const Observable observable = rig.observable();
   const Route held = rig.route(0);
   rig.append(0, Writer{3}.leads(99, "0"));
-  EXPECT_EQ(observable.route(Slot{0}, rig.now).owner, "p3");
-  EXPECT_EQ(observable.look(Slot{0}, rig.now).epoch, epoch(99));
-  EXPECT_EQ(observable.look(Slot{0}, rig.now).owner_info, nullptr);
+  EXPECT_EQ(observable.route(Slot{0}, rig.now).owner(), "p3");
+  EXPECT_EQ(observable.route(Slot{0}, rig.now).epoch, epoch(99));
   EXPECT_EQ(held.owner(), "p2");
 }
 

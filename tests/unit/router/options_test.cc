@@ -1,12 +1,13 @@
 // What options are refused before a broker is asked.
-#include "router/options.h"
 
 #include <gmock/gmock.h>
 
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <neliroute/options.h>
+#include <neliroute/router.h>
 
-#include "router/router.h"
+#include "router/option_checks.h"
 
 namespace neliroute {
 namespace {

@@ -29,7 +29,7 @@ struct Viewed {
   void lead(std::uint32_t p, std::int64_t claim, LocalTime until, std::uint16_t generation) {
     leases->set(Partition{p}, until, generation);
     view.set_local(Partition{p}, epoch(claim), generation);
-    view.publish();
+    view.publish(kNow);
   }
   Hint& hint(std::uint32_t p, const PeerPtr& owner, std::int64_t claim, LocalTime until) {
     Hint& hint = hints[p];
@@ -41,7 +41,7 @@ struct Viewed {
   }
   void publish(std::uint32_t p) {
     view.set_hint(Partition{p}, hints[p]);
-    view.publish();
+    view.publish(kNow);
     view.set_hint_until(Partition{p}, hints[p]);
   }
   [[nodiscard]] Route route(std::uint32_t slot, LocalTime now = kNow) const {
@@ -49,7 +49,7 @@ struct Viewed {
   }
 
   std::shared_ptr<LeaseVector> leases = std::make_shared<LeaseVector>(4);
-  RouteView view{Peer{kSelf, {"self", "self:7000", {}}}, leases, 2};
+  RouteView view{Peer{kSelf, {"self", "self:7000", {}}}, leases, 2, SlotSpace{64}};
   std::array<Hint, 4> hints;
 };
 
@@ -71,12 +71,12 @@ TEST(RouteView, answers_local_with_epoch_and_time_left) {
 // The work of publishing is that of what changed, whatever M is.
 TEST(RouteView, publishing_one_change_copies_no_other_entry) {
   auto leases = std::make_shared<LeaseVector>(65'536);
-  RouteView view(Peer{kSelf, {"self", "self:7000", {}}}, leases, 1);
+  RouteView view(Peer{kSelf, {"self", "self:7000", {}}}, leases, 1, SlotSpace{64});
   view.set_log(Log{0}, LocalTime{20s}, LocalTime{5s});
   for (std::uint32_t p = 0; p < 10'000; ++p) {
     leases->set(Partition{p}, kNow + 1s, 1);
     view.set_local(Partition{p}, epoch(p), 1);
-    view.publish();
+    view.publish(kNow);
     if (p % 10 == 0) {
       ASSERT_EQ(view.route(Slot{p}, kNow).epoch, epoch(p));  // this thread keeps what it read
     }
@@ -213,7 +213,7 @@ TEST(RouteView, a_lease_won_but_not_published_is_not_local_yet) {
   EXPECT_EQ(v.route(0).verdict, Verdict::remote);
   v.view.set_local(Partition{0}, epoch(11), 1);
   EXPECT_EQ(v.route(0).verdict, Verdict::remote) << "not before publish()";
-  v.view.publish();
+  v.view.publish(kNow);
   EXPECT_EQ(v.route(0).verdict, Verdict::local);
   EXPECT_EQ(v.route(0).epoch, epoch(11));
 }
@@ -227,7 +227,7 @@ TEST(RouteView, who_leads_on_with_a_newer_epoch_has_no_unowned_moment) {
   EXPECT_EQ(v.route(0).verdict, Verdict::local);
   EXPECT_EQ(v.route(0).epoch, epoch(9)) << "what the application was told last";
   v.view.set_local(Partition{0}, epoch(12), 2);
-  v.view.publish();
+  v.view.publish(kNow);
   EXPECT_EQ(v.route(0).epoch, epoch(12));
 }
 
@@ -237,7 +237,7 @@ TEST(RouteView, who_was_told_that_it_stopped_is_not_local_before_it_is_told_agai
   v.leases->set(Partition{0}, kLongAgo, 1);
   EXPECT_EQ(v.route(0).verdict, Verdict::unowned) << "at once, published or not";
   v.view.set_local(Partition{0}, kNoEpoch, 1);
-  v.view.publish();
+  v.view.publish(kNow);
   v.leases->set(Partition{0}, kNow + 320ms, 2);
   EXPECT_EQ(v.route(0).verdict, Verdict::unowned);
 }
@@ -251,7 +251,7 @@ TEST(RouteView, a_deadline_of_another_owner_is_not_taken_for_this_ones) {
   EXPECT_EQ(v.route(0).owner(), "b");
   EXPECT_EQ(v.route(0).valid_for, 160ms);
   v.view.set_hint(Partition{0}, v.hints[0]);
-  v.view.publish();
+  v.view.publish(kNow);
   EXPECT_EQ(v.route(0).owner(), "c");
   EXPECT_EQ(v.route(0).valid_for, 5s);
 }

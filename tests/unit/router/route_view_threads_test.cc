@@ -27,7 +27,7 @@ constexpr std::uint64_t kSeen = 1000;  // answers of a kind, by which something 
 // under the epoch r; so whatever a reader sees must agree with itself.
 struct Hammered {
   std::shared_ptr<LeaseVector> leases = std::make_shared<LeaseVector>(kPartitions);
-  RouteView view{Peer{ProcessId{1}, {"self", "self:7000", {}}}, leases, 1};
+  RouteView view{Peer{ProcessId{1}, {"self", "self:7000", {}}}, leases, 1, SlotSpace{64}};
   std::vector<Hint> hints{kPartitions};
   std::atomic<bool> done{false};
   std::atomic<std::uint64_t> inconsistent{0};
@@ -63,7 +63,7 @@ struct Hammered {
       ++hint.generation;
       view.set_hint(p, hint);
     }
-    view.publish();
+    view.publish(LocalTime{1h});
     view.set_hint_until(p, hint);
     view.set_log(Log{0}, LocalTime{10s} + std::chrono::seconds{round % 2}, LocalTime{10s});
     // What the application would ask from inside of its handler.

@@ -208,19 +208,19 @@ TEST(Ready, who_waits_hears_of_the_end_and_of_being_cancelled) {
 
 TEST(Handlers, those_that_hold_the_strand_for_longer_than_an_interval_are_named) {
   Working rig;
-  rig.engine->set_transition_handler([&](const Transition&, BarrierToken) { rig.now += 60ms; });
+  const auto first = rig.listen([&](const Transition&, BarrierToken) { rig.now += 60ms; });
   rig.poll();  // hears of four partitions, 60 ms each: none alone is longer than 100 ms
   EXPECT_TRUE(rig.warned("held the strand for 240 ms, longer than the interval of 100 ms: 4 calls, "
-                         "the longest 60 ms in on_transition of partition 0"));
+                         "the longest 60 ms in Listener::acquired() of partition 0"));
   const std::size_t before = rig.notices.size();
-  rig.engine->set_transition_handler([&](const Transition&, BarrierToken) { rig.now += 60ms; });
+  const auto second = rig.listen([&](const Transition&, BarrierToken) { rig.now += 60ms; });
   rig.poll();
   EXPECT_EQ(rig.notices.size(), before) << "at most every 10 s";
 }
 
 TEST(Handlers, quick_ones_are_not_warned_of) {
   Working rig;
-  rig.engine->set_transition_handler([&](const Transition&, BarrierToken) { rig.now += 25ms; });
+  const auto slot = rig.listen([&](const Transition&, BarrierToken) { rig.now += 25ms; });
   rig.poll();
   EXPECT_FALSE(rig.warned("held the strand"));
 }

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <neliroute/hash_tag.h>
+#include <neliroute/hash.h>
 
 #include <string_view>
 

@@ -50,7 +50,7 @@ TEST(SlotCountTest, ContainsTheSlotsBelowIt) {
 }
 
 TEST(SlotCountDeathTest, ACountThatCannotBeAborts) {
-  EXPECT_DEATH(static_cast<void>(SlotCount{0}), "a slot count must be at least 1");
+  EXPECT_DEATH(static_cast<void>(SlotCount{std::uint32_t{0}}), "a slot count must be at least 1");
   EXPECT_DEATH(static_cast<void>(SlotCount{kSlotCountMax + 1}), "at most 1048576");
 }
 

@@ -18,12 +18,10 @@
 #include <functional>
 #include <memory>
 #include <neliroute/error.h>
+#include <neliroute/observable.h>
 #include <neliroute/time.h>
 #include <string>
 #include <vector>
-
-#include "neli_core/ready.h"
-#include "router/observable.h"
 
 namespace prometheus {
 class Collectable;
@@ -64,8 +62,8 @@ struct AdminOptions {
   std::vector<std::weak_ptr<prometheus::Collectable>> collectables;
   /// A series for each slot, too: see docs/metrics.md.
   bool per_slot_metrics = false;
-  /// Where log lines go; called on the strand. Default: nowhere.
-  std::function<void(const Notice&)> log;
+  /// Called on the strand with each line that an operator should read. Default: nobody reads them.
+  std::function<void(const Notice&)> on_notice;
 };
 
 class AdminServer {

@@ -1,7 +1,7 @@
-// What a Router or Watcher tells those that look at it: dashboards, the admin port, metrics.
+// Observer: what dashboards, the admin port and metrics learn of a Router or Watcher.
 //
-// Observers stand beside the application's own handlers, and there may be several. Whoever made
-// one keeps it: Observable::observe() takes a weak pointer, and nothing is told to who is gone.
+// Observers stand beside the application's own listeners, and there may be several. The one that
+// made an observer keeps it: Observable::observe() takes a weak pointer.
 //
 // Threads: called on the router's strand, so an observer must not block. A call may be under way
 // while the last owner lets go; the observer lives until it returns.
@@ -9,15 +9,21 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <neliroute/error.h>
+#include <neliroute/route.h>
 #include <neliroute/time.h>
+#include <neliroute/transition.h>
 #include <span>
 
-#include "neli_core/ready.h"
-#include "router/directory.h"
-#include "router/route.h"
-
 namespace neliroute {
+
+/// A process, as its newest record describes it.
+struct Peer {
+  ProcessId id = kNobody;
+  ProcessInfo info;
+};
+using PeerPtr = std::shared_ptr<const Peer>;
 
 /// The route of a partition's slots with what callers do not need: who by id, and since when.
 struct ObservedRoute {

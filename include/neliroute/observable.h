@@ -6,24 +6,25 @@
 // Threads: any.   Units: LocalTime is CLOCK_BOOTTIME.   Errors: none.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <neliroute/ids.h>
-#include <neliroute/process.h>
+#include <neliroute/observer.h>
+#include <neliroute/route.h>
 #include <neliroute/settings.h>
 #include <neliroute/slot_space.h>
 #include <neliroute/time.h>
 #include <optional>
 #include <string>
 
-#include "router/lookup_counters.h"
-#include "router/meter.h"
-#include "router/observer.h"
-#include "router/route.h"
-
 namespace neliroute {
 
 class Engine;
 class KafkaStatistics;
+class Meter;
+
+using LookupCounts = std::array<std::uint64_t, 4>;  ///< by Verdict
 
 /// What never changes while a process runs.
 struct ObservedFacts {
@@ -48,10 +49,8 @@ class Observable {
   [[nodiscard]] Settings settings() const;
   /// T: as facts() has it; a watcher's is the owners', as far as it has heard of them.
   [[nodiscard]] milliseconds lease() const noexcept;
-  /// As the Router's, but no call of the application's: what it holds stays valid.
-  [[nodiscard]] RouteCopy route(Slot slot, LocalTime now) const;
-  /// The same without names: owner_info and next_info are null.
-  [[nodiscard]] Route look(Slot slot, LocalTime now) const;
+  /// As the Router's, but not counted as a lookup of the application's.
+  [[nodiscard]] Route route(Slot slot, LocalTime now) const;
   /// How long ago the most silent log's leader last answered; since the start, if it never did.
   [[nodiscard]] microseconds age(LocalTime now) const;
   /// Whether every log's leader has answered within the lease.
@@ -61,7 +60,7 @@ class Observable {
   [[nodiscard]] bool closed() const;
   /// Neither closed nor overdue by more than any timer ever is while its executor runs.
   [[nodiscard]] bool at_work(LocalTime now) const;
-  [[nodiscard]] LookupCounters::Counts lookups() const;
+  [[nodiscard]] LookupCounts lookups() const;
   [[nodiscard]] const Meter& meter() const;
   [[nodiscard]] const KafkaStatistics* statistics() const { return statistics_.get(); }
   /// Told on the strand from now on, for as long as it lives.

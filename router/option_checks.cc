@@ -1,9 +1,10 @@
-#include "router/options.h"
+#include "router/option_checks.h"
 
 #include <algorithm>
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/address_v6.hpp>
 #include <charconv>
+#include <neliroute/hash.h>
 
 namespace neliroute {
 namespace {

@@ -1,17 +1,17 @@
 // What a lookup answers: this process, another one, nobody, or that it cannot be known now.
 //
-// Threads: values; see Route for how long its strings live.
-// Units: LocalTime (CLOCK_BOOTTIME), microseconds.   Errors: none; a lookup always answers.
+// Threads: values.   Units: LocalTime (CLOCK_BOOTTIME), microseconds.
+// Errors: none; a lookup always answers.
 // Paper: "Consistent hashing".
 #pragma once
 
+#include <iosfwd>
 #include <neliroute/ids.h>
-#include <neliroute/process.h>
+#include <neliroute/settings.h>
 #include <neliroute/slot.h>
 #include <neliroute/time.h>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace neliroute {
 
@@ -23,18 +23,23 @@ enum class Verdict {
 };
 
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
+std::ostream& operator<<(std::ostream& out, Verdict verdict);
 
 struct RouteCopy;
 
 /// The answer for one slot at one instant. One cache line: what a caller does not ask for, such as
 /// the text of an endpoint, is not touched.
+///
+/// A Route may be kept beside others: what it points to stays valid for an hour after lookups last
+/// named it, and no longer than its Router or Watcher lives. Where processes come and go so fast
+/// that more than 16 MiB of names would be kept, the oldest go earlier, never within a minute.
+/// copy() keeps them longer.
 struct Route {
+  /// What was asked for; of a partition or key, its slot (a partition's first).
   Slot slot;
   Partition partition;
   Verdict verdict = Verdict::unknown;
-  /// Who owns it, and who claimed it last and does not lead it yet; null if nobody. Both, and the
-  /// views below, are valid until this thread's next call on the same Router or Watcher; copy()
-  /// keeps them.
+  /// Who owns it, and who claimed it last and does not lead it yet; null if nobody.
   const ProcessInfo* owner_info = nullptr;
   const ProcessInfo* next_info = nullptr;
   /// local and remote: the fencing number of the ownership.
@@ -73,12 +78,6 @@ struct RouteCopy {
   Epoch epoch = kNoEpoch;
   microseconds valid_for{0};
   LocalTime unowned_since;
-};
-
-/// The right to act for a slot: check it before the act, and hand the epoch to the store.
-struct Lease {
-  Epoch epoch;
-  LocalTime until;  ///< no promise: it may stop and a successor lead before; a Work is (begin())
 };
 
 }  // namespace neliroute

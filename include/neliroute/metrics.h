@@ -14,9 +14,8 @@
 #include <prometheus/metric_family.h>
 
 #include <memory>
+#include <neliroute/observable.h>
 #include <vector>
-
-#include "router/observable.h"
 
 namespace neliroute {
 

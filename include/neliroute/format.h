@@ -1,0 +1,64 @@
+// Formatters of the library's values for fmt, which a program that includes this must have.
+//
+// Threads: any.   Units: none.   Errors: none.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <neliroute/error.h>
+#include <neliroute/ids.h>
+#include <neliroute/route.h>
+#include <neliroute/slot.h>
+#include <string>
+#include <string_view>
+
+namespace neliroute::detail {
+
+/// Formats what `text_of(value)` returns, with fmt's options for text.
+template <class Value, auto text_of>
+struct TextFormatter : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(const Value& value, Context& context) const {
+    return fmt::formatter<std::string_view>::format(std::string_view(text_of(value)), context);
+  }
+};
+
+}  // namespace neliroute::detail
+
+template <>
+struct fmt::formatter<neliroute::Slot> : fmt::formatter<std::uint32_t> {
+  template <class Context>
+  auto format(neliroute::Slot slot, Context& context) const {
+    return fmt::formatter<std::uint32_t>::format(slot.value(), context);
+  }
+};
+
+template <class Tag, class Integer>
+struct fmt::formatter<neliroute::StrongId<Tag, Integer>> : fmt::formatter<Integer> {
+  template <class Context>
+  auto format(neliroute::StrongId<Tag, Integer> id, Context& context) const {
+    return fmt::formatter<Integer>::format(id.value(), context);
+  }
+};
+
+template <>
+struct fmt::formatter<neliroute::ProcessId>
+    : neliroute::detail::TextFormatter<neliroute::ProcessId,
+                                       [](neliroute::ProcessId id) { return to_string(id); }> {};
+
+template <>
+struct fmt::formatter<neliroute::Epoch>
+    : neliroute::detail::TextFormatter<neliroute::Epoch, [](const neliroute::Epoch& epoch) {
+        return to_string(epoch);
+      }> {};
+
+template <>
+struct fmt::formatter<neliroute::Verdict>
+    : neliroute::detail::TextFormatter<neliroute::Verdict,
+                                       [](neliroute::Verdict v) { return to_string(v); }> {};
+
+template <>
+struct fmt::formatter<neliroute::Error>
+    : neliroute::detail::TextFormatter<neliroute::Error, [](const neliroute::Error& error) {
+        return error.message();
+      }> {};

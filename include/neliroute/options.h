@@ -1,0 +1,151 @@
+// Options for open(): of a Router, which owns slots, and of a Watcher, which only looks them up.
+//
+// All of them have defaults but what is said not to. A value that is given is never changed; one
+// that breaks a bound is refused with both numbers.
+//
+// Threads: values.   Units: std::chrono.
+// Errors: open() and from_environment() name the option, what was expected and what to do.
+// Paper: "Protocol definition" (T and session.timeout.ms), "Exclusivity" (T + e).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <neliroute/error.h>
+#include <neliroute/ids.h>
+#include <neliroute/settings.h>
+#include <neliroute/slot.h>
+#include <neliroute/time.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace neliroute {
+
+/// How to reach Kafka.
+struct KafkaConnection {
+  std::string brokers = "127.0.0.1:9092";  ///< bootstrap servers, HOST:PORT,...
+  std::string topic = "neliroute";
+  /// Any librdkafka property that has no option of its own, for TLS and SASL
+  /// (docs/operating.md says which are refused).
+  std::map<std::string, std::string> properties;
+  /// How long to wait for a broker's first answer at start.
+  milliseconds timeout{10'000};
+};
+
+/// The group protocol of Kafka. `consumer` is KIP-848, Kafka 4.0 and later.
+enum class GroupProtocol { classic, consumer };
+[[nodiscard]] std::string_view to_string(GroupProtocol protocol) noexcept;
+
+enum class Profile {
+  fast,      ///< interval 100 ms, session 500 ms
+  balanced,  ///< interval 500 ms, session 3 s
+  steady,    ///< interval 2 s, session 10 s
+};
+[[nodiscard]] std::string_view to_string(Profile profile) noexcept;
+[[nodiscard]] std::optional<Profile> parse_profile(std::string_view text) noexcept;
+
+/// A profile, and single durations where another one is wanted. What is not given follows the
+/// session in force.
+struct TimingOptions {
+  Profile profile = Profile::balanced;
+  /// How long a member of the group may be silent. With the consumer protocol the group has one
+  /// for all, which is set where the broker allows it.
+  std::optional<milliseconds> session = std::nullopt;
+  /// Between two renewals.
+  std::optional<milliseconds> interval = std::nullopt;
+  /// How long one renewal entitles its sender to lead.
+  std::optional<milliseconds> lease = std::nullopt;
+  /// Variation `claimed`: by how much the timestamps of two brokers may differ.
+  std::optional<milliseconds> clock_error = std::nullopt;
+  /// Variation `broadcast`: by how much a broker's clock and this machine's may differ.
+  std::optional<milliseconds> local_clock_error = std::nullopt;
+  /// Variation `broadcast`: how many groups share the topic.
+  std::uint32_t groups = 1;
+  /// For handlers that block: raises Timing::hang_limit.
+  std::optional<milliseconds> hang_limit = std::nullopt;
+};
+
+/// The durations in force, all consistent.
+struct Timing {
+  milliseconds interval{0};
+  milliseconds lease{0};
+  milliseconds clock_error{0};
+  milliseconds local_clock_error{0};
+  milliseconds session{0};
+  milliseconds heartbeat{0};
+  /// A process whose executor is blocked for longer leaves the group: Kafka's
+  /// max.poll.interval.ms. Others own its slots within this, 0.5 s and a session.
+  milliseconds hang_limit{0};
+  std::vector<std::string> warnings;
+};
+
+/// Called on the strand with each line that an operator should read.
+using NoticeHandler = std::function<void(const Notice&)>;
+
+struct RouterOptions {
+  KafkaConnection kafka;
+  /// The processes that share the slots out. The Kafka group is `group` in lane 0, else
+  /// `group`.lane-N.
+  std::string group = "neliroute";
+  /// One of several disjoint groups over the same slots.
+  Lane lane;
+  /// No value: `consumer` where library and broker have it, else `classic`.
+  std::optional<GroupProtocol> group_protocol;
+  /// Of the topic. No value: an existing topic's, or 64 for a new one.
+  std::optional<std::uint32_t> partitions;
+  /// How many of them carry records. No value: 4, or all if there are fewer.
+  std::optional<std::uint32_t> logs;
+
+  SlotCount slots = 1024;
+  HashScheme hash;
+  /// Whether partitions may carry unequal numbers of slots.
+  bool allow_uneven = false;
+
+  Mode mode = Mode::non_exclusive;
+  TimingOptions timing;
+  /// Name (default host_pid_startms), endpoint, tags.
+  ProcessInfo process;
+
+  /// `claimed` unless the paper's own protocol is wanted, with what it assumes.
+  Variation variation = Variation::claimed;
+  /// How many roles there are at first; no value: as many as slots. Router::set_role_count().
+  std::optional<std::uint32_t> roles;
+  /// Variation `broadcast`: whether claims travel beside it, by which others find the owner.
+  bool hints = true;
+
+  /// Default: nobody reads them.
+  NoticeHandler on_notice;
+
+  /// The defaults, with what the command's variables say: NELIROUTE_BROKERS, NELIROUTE_GROUP,
+  /// NELIROUTE_SLOTS and so on (`neliroute run --help` lists the options; --group-protocol is
+  /// NELIROUTE_GROUP_PROTOCOL). A variable that has a wrong value is an error; one that is for the
+  /// command alone, as NELIROUTE_HTTP, is ignored.
+  [[nodiscard]] static Result<RouterOptions> from_environment();
+};
+
+/// What a Watcher does at start while the topic is missing, which its owners create.
+enum class MissingTopic { fail, wait_for_timeout, wait_for_ever };
+
+struct WatcherOptions {
+  KafkaConnection kafka;
+  Lane lane;
+  /// Of the topic. No value: those that it has.
+  std::optional<std::uint32_t> partitions;
+  std::optional<std::uint32_t> logs;
+  /// Slots and hash must be the owners': while they differ, every answer is `unknown`.
+  SlotCount slots = 1024;
+  HashScheme hash;
+  bool allow_uneven = false;
+  MissingTopic missing_topic = MissingTopic::wait_for_timeout;
+  /// What is taken for the owners' lease until a record of theirs says it. No value: 9 s.
+  std::optional<milliseconds> lease;
+  /// Default: nobody reads them.
+  NoticeHandler on_notice;
+
+  /// As RouterOptions::from_environment(). What is for owners alone is ignored.
+  [[nodiscard]] static Result<WatcherOptions> from_environment();
+};
+
+}  // namespace neliroute

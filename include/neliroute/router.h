@@ -1,0 +1,148 @@
+// Router: owns slots as a member of the group, and resolves a key to its owner.
+//
+//   boost::asio::io_context io;
+//   neliroute::RouterOptions options;
+//   options.process.endpoint = "10.0.0.7:8080";
+//   auto router = neliroute::Router::open(io.get_executor(), options);
+//   if (!router) { std::cerr << router.error().message() << '\n'; return 2; }
+//   io.run();                                                   // elsewhere, on any thread:
+//   if (auto work = (*router)->begin("user:1000")) serve(work.epoch());
+//   else ask((*router)->route("user:1000").endpoint());
+//
+// Threads: lookups and owns(), lease(), holds(): any thread, wait-free, without allocation except
+//   for a thread's first call; begin(): the same, but lock-free. Everything else: any thread,
+//   carried out on one strand of the given executor. No thread is started but librdkafka's own and,
+//   with the classic group protocol, one that keeps its heartbeats going.
+// Units: std::chrono; LocalTime is CLOCK_BOOTTIME.
+// Errors: open() returns what is wrong; later ones go to Listener::failed() and on_notice.
+// Paper: "Protocol definition", "Consistent hashing", "Use in continuously available systems".
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <memory>
+#include <neliroute/error.h>
+#include <neliroute/listener.h>
+#include <neliroute/lookup.h>
+#include <neliroute/options.h>
+#include <neliroute/work.h>
+#include <string_view>
+
+namespace neliroute {
+
+class Engine;
+class Observable;
+class Roles;
+class WorkGate;
+
+/// The right to act for a slot: hand the epoch to the store, which refuses an older one.
+struct Lease {
+  Partition partition;
+  Epoch epoch;
+  LocalTime until;  ///< no promise: it may stop and a successor lead before; a Work is (begin())
+};
+
+class Router : public Lookup {
+ public:
+  /// Queries the broker (blocking, at most options.kafka.timeout), creates the topic if it is
+  /// missing, and joins the group as soon as the executor runs.
+  [[nodiscard]] static Result<std::unique_ptr<Router>> open(boost::asio::any_io_executor executor,
+                                                            RouterOptions options);
+  /// Leaves without handing over; others take over when the leases and the session are past. No
+  /// handler is called any more; one that runs on another thread right now is not waited for
+  /// (unless it is a Listener's), so destroy it on its executor, or after async_drain().
+  ~Router();
+
+  // --- Whether this process owns it. Each question takes a key, a slot or a partition. ----------
+
+  /// Whether this process leads it: one atomic load.
+  [[nodiscard]] bool owns(std::string_view key, LocalTime now = boot_now()) const noexcept;
+  [[nodiscard]] bool owns(Slot slot, LocalTime now = boot_now()) const noexcept;
+  [[nodiscard]] bool owns(Partition partition, LocalTime now = boot_now()) const noexcept;
+
+  /// The epoch to act under; else not_owner.
+  [[nodiscard]] Result<Lease> lease(std::string_view key, LocalTime now = boot_now()) const;
+  [[nodiscard]] Result<Lease> lease(Slot slot, LocalTime now = boot_now()) const;
+  [[nodiscard]] Result<Lease> lease(Partition partition, LocalTime now = boot_now()) const;
+  /// Whether the same ownership goes on: this process leads the partition, under that epoch.
+  [[nodiscard]] bool holds(const Lease& lease, LocalTime now = boot_now()) const;
+
+  /// Work under one ownership: while it lives the partition's barrier does not end
+  /// (neliroute/work.h). False: not the owner. Not counted as a lookup.
+  [[nodiscard]] Work begin(std::string_view key, LocalTime now = boot_now()) const;
+  [[nodiscard]] Work begin(Slot slot, LocalTime now = boot_now()) const;
+  [[nodiscard]] Work begin(Partition partition, LocalTime now = boot_now()) const;
+
+  /// A store refused this process's epoch, since it knows a greater one: it was restored, or served
+  /// another topic. The process claims the partition again with an epoch above `stored` and leads
+  /// on meanwhile; write again when lease() or begin() returns a greater epoch. Does nothing if
+  /// this process holds no epoch, or one that is no lower. An epoch whose incarnation is a lifetime
+  /// ahead of the broker's clock is not believed, which on_notice is told.
+  void refused(std::string_view key, const Epoch& stored);
+  void refused(Slot slot, const Epoch& stored);
+  void refused(Partition partition, const Epoch& stored);
+
+  // --- Roles: slots with names of their own. ----------------------------------------------------
+
+  /// Whether this process leads role j: it does if it leads partition j mod M. A role >=
+  /// role_count() is led by nobody.
+  [[nodiscard]] bool leads(Role role, LocalTime now = boot_now()) const noexcept;
+  [[nodiscard]] std::uint32_t role_count() const noexcept;
+  /// How many of them this process leads.
+  [[nodiscard]] std::uint32_t led_role_count(LocalTime now = boot_now()) const noexcept;
+  /// May change at any time, here alone: no record carries it. 0 is bad_option.
+  [[nodiscard]] Result<void> set_role_count(std::uint32_t count);
+
+  // --- What happens. ----------------------------------------------------------------------------
+
+  /// Calls the listener from now on, until the Subscription is destroyed; first for what is led
+  /// already. There may be several: a barrier ends when all of them have completed their tokens.
+  [[nodiscard]] Subscription subscribe(Listener& listener);
+
+  /// Completes when every slot is known, or this process leads all that the group gave it. With an
+  /// error when that cannot be any more: closed, or what Listener::failed() is told. Cancellable:
+  /// operation_aborted.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
+  auto async_ready(Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this](auto handler) { ready(std::move(handler)); }, token);
+  }
+
+  /// Planned leave: hands over and closes within `bound`, whether the brokers answer or not. What
+  /// may take longer: barriers, which have a lease; and brokers that do not answer, 2 s if `bound`
+  /// is short. At once if nobody else is in the group. Completes with no error; after it, every
+  /// answer is unknown.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
+  auto async_drain(milliseconds bound, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this, bound](auto handler) { drain(bound, std::move(handler)); }, token);
+  }
+
+  // --- What it was opened with. -----------------------------------------------------------------
+
+  [[nodiscard]] const Timing& timing() const noexcept { return timing_; }
+  [[nodiscard]] GroupProtocol group_protocol() const noexcept { return protocol_; }
+  [[nodiscard]] const ProcessInfo& process() const noexcept { return process_; }
+  [[nodiscard]] ProcessId id() const noexcept { return id_; }
+  /// For dashboards, metrics and the admin port (neliroute/observable.h).
+  [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
+
+ private:
+  using Completion = boost::asio::any_completion_handler<void(boost::system::error_code)>;
+  struct Parts;
+  explicit Router(Parts parts);
+  void ready(Completion handler);
+  void drain(milliseconds bound, Completion handler);
+
+  Timing timing_;
+  GroupProtocol protocol_;
+  ProcessInfo process_;
+  ProcessId id_;
+  std::unique_ptr<Roles> roles_;
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<const Observable> observable_;
+  WorkGate& gate_;
+};
+
+}  // namespace neliroute

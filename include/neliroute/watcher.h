@@ -1,0 +1,72 @@
+// Watcher: the same lookup for a process that owns nothing. It joins no group and writes nothing;
+// READ and DESCRIBE on the topic suffice.
+//
+// Threads: as Router.   Units: LocalTime is CLOCK_BOOTTIME.
+// Errors: open() returns what is wrong; later ones go to on_failure() and on_notice.
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <functional>
+#include <memory>
+#include <neliroute/error.h>
+#include <neliroute/lookup.h>
+#include <neliroute/options.h>
+
+namespace neliroute {
+
+class Engine;
+class Observable;
+
+class Watcher : public Lookup {
+ public:
+  /// Blocks, at most for options.kafka.timeout, until a broker answers and the topic is there,
+  /// which its owners create; options.missing_topic may say to wait for that as long as it takes,
+  /// or not at all.
+  [[nodiscard]] static Result<std::unique_ptr<Watcher>> open(
+      boost::asio::any_io_executor executor, WatcherOptions options);
+  /// As ~Router: on its executor, or after async_close().
+  ~Watcher();
+
+  /// Called on the strand when what route() answers for a partition changed. Replaces the previous
+  /// handler.
+  void on_change(std::function<void(Partition)> handler);
+  /// Called on the strand when the running group has other slots, partitions, logs or hash. From
+  /// then on every answer is unknown; once its settings are the ones here again, lookups are
+  /// answered again, and other settings are reported again. on_notice is told of both. Replaces the
+  /// previous handler.
+  void on_failure(std::function<void(const Error&)> handler);
+
+  /// Completes when every slot is known. With an error when that cannot be any more (closed), or
+  /// not while what on_failure() reported lasts. Cancellable: operation_aborted.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
+  auto async_ready(Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this](auto handler) { ready(std::move(handler)); }, token);
+  }
+  /// Completes with no error; after it, every answer is unknown.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
+  auto async_close(Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this](auto handler) { close(std::move(handler)); }, token);
+  }
+
+  /// T of the owners, as far as their records say it: how long to wait until all of them must have
+  /// been read.
+  [[nodiscard]] milliseconds lease() const noexcept;
+  /// For dashboards, metrics and the admin port (neliroute/observable.h).
+  [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
+
+ private:
+  using Completion = boost::asio::any_completion_handler<void(boost::system::error_code)>;
+  struct Parts;
+  explicit Watcher(Parts parts);
+  void ready(Completion handler);
+  void close(Completion handler);
+
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<const Observable> observable_;
+};
+
+}  // namespace neliroute

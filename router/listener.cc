@@ -1,0 +1,11 @@
+#include <neliroute/listener.h>
+
+#include "router/listeners.h"
+
+namespace neliroute {
+
+void Subscription::cancel() noexcept {
+  if (const auto slot = std::exchange(slot_, nullptr)) slot->cancel();
+}
+
+}  // namespace neliroute

@@ -1,0 +1,65 @@
+// The application's listeners, and the one barrier that all of them hold. Private to the engine.
+//
+// Threads: ListenerSlot: any; Listeners: the strand.   Units: none.   Errors: none.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <neliroute/listener.h>
+#include <utility>
+#include <vector>
+
+namespace neliroute {
+
+/// One listener, until its subscription is cancelled.
+class ListenerSlot {
+ public:
+  explicit ListenerSlot(Listener& listener) : listener_(&listener) {}
+
+  /// False: it was cancelled. Otherwise `call(listener)` ran, and cancel() waited for it.
+  template <class Call>
+  bool run(const Call& call) {
+    const std::lock_guard lock(mutex_);
+    if (listener_ != nullptr) call(*listener_);
+    return listener_ != nullptr;
+  }
+  void cancel() {
+    const std::lock_guard lock(mutex_);
+    listener_ = nullptr;
+  }
+
+ private:
+  std::recursive_mutex mutex_;  ///< a listener may cancel itself while it runs
+  Listener* listener_;
+};
+
+class Listeners {
+ public:
+  void add(std::shared_ptr<ListenerSlot> slot) { slots_.push_back(std::move(slot)); }
+  [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
+
+  template <class Call>
+  void each(const Call& call) {
+    std::erase_if(slots_, [&](const auto& slot) { return !slot->run(call); });
+  }
+
+ private:
+  std::vector<std::shared_ptr<ListenerSlot>> slots_;
+};
+
+/// Tokens of one barrier: `done` is called when all of them have completed, and this has gone.
+class SharedBarrier {
+ public:
+  explicit SharedBarrier(std::function<void()> done)
+      : all_(nullptr, [done = std::move(done)](std::nullptr_t) { done(); }) {}
+  [[nodiscard]] BarrierToken token() const {
+    return BarrierToken([all = all_] {});
+  }
+
+ private:
+  std::shared_ptr<void> all_;
+};
+
+}  // namespace neliroute

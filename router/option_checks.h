@@ -1,0 +1,26 @@
+// Whether options can be what they say, apart from what only a broker knows. Private; the command
+// uses it, too.
+//
+// Threads: any.   Units: none.
+// Errors: bad_option, naming the option, what was expected and what to do.
+#pragma once
+
+#include <neliroute/error.h>
+#include <neliroute/settings.h>
+#include <neliroute/slot.h>
+#include <string>
+#include <string_view>
+
+namespace neliroute {
+
+/// Whether every slot can get a key.
+[[nodiscard]] Result<void> check_hash(SlotCount slots, HashScheme hash);
+
+/// Whether callers can connect to it: HOST:PORT, where HOST is a name, an IPv4 address, or an IPv6
+/// address in brackets.
+[[nodiscard]] Result<void> check_endpoint(std::string_view endpoint);
+
+/// host_pid_startms of this process.
+[[nodiscard]] std::string default_process_name();
+
+}  // namespace neliroute

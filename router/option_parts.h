@@ -1,0 +1,19 @@
+// RouterOptions taken apart: what the rooms below are told of them. Private; the command uses it,
+// too.
+//
+// Threads: pure functions, any.   Units: std::chrono.   Errors: none.
+#pragma once
+
+#include <neliroute/options.h>
+
+#include "kafka/kafka_options.h"
+#include "neli_core/timing.h"
+
+namespace neliroute {
+
+[[nodiscard]] KafkaOptions kafka_options(const RouterOptions& options);
+[[nodiscard]] TimingRequest timing_request(const RouterOptions& options);
+/// What both have; a lease that was not given is the profile's.
+[[nodiscard]] WatcherOptions watcher_options(const RouterOptions& options);
+
+}  // namespace neliroute

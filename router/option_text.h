@@ -1,0 +1,45 @@
+// Options as people write them: on a command line, in a settings file or in a variable. Private;
+// the command uses it, too.
+//
+// Threads: pure functions, any.   Units: in the names.
+// Errors: bad_option, naming the text, what was expected and what to do.
+#pragma once
+
+#include <cstdint>
+#include <neliroute/error.h>
+#include <neliroute/options.h>
+#include <neliroute/settings.h>
+#include <neliroute/slot.h>
+#include <neliroute/time.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace neliroute {
+
+/// "250ms", "3s", "1m": a whole number and its unit. A bare number is refused: of what?
+[[nodiscard]] Result<milliseconds> parse_duration(std::string_view text);
+/// A whole number, least..most.
+[[nodiscard]] Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
+                                                 std::uint32_t most);
+/// A name that Kafka takes for a topic.
+[[nodiscard]] Result<std::string> parse_topic(std::string_view text);
+[[nodiscard]] Result<SlotCount> parse_slots(std::string_view text);
+[[nodiscard]] Result<Hash> parse_hash_option(std::string_view text);
+[[nodiscard]] Result<Mode> parse_mode_option(std::string_view text);
+[[nodiscard]] Result<Variation> parse_variation_option(std::string_view text);
+[[nodiscard]] Result<Profile> parse_profile_option(std::string_view text);
+/// key=value. Its message does not repeat the text, which may be a secret.
+[[nodiscard]] Result<std::pair<std::string, std::string>> parse_property(std::string_view text);
+/// What a flag has in a variable or a settings file: "true", "1", "yes", "on", or the contrary.
+[[nodiscard]] Result<bool> parse_flag(std::string_view text);
+
+/// Sets the option that the command calls --NAME (and -X: "X", one property). The name is one of
+/// the options of RouterOptions.
+[[nodiscard]] Result<void> set_option(RouterOptions& options, std::string_view name,
+                                      std::string_view text);
+/// Whether set_option() knows it.
+[[nodiscard]] bool is_option(std::string_view name) noexcept;
+
+}  // namespace neliroute

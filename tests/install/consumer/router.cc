@@ -1,0 +1,47 @@
+// What a service includes of the installed package, and what that lets it say.
+#include <neliroute/admin.h>
+#include <neliroute/metrics.h>
+#include <neliroute/router.h>
+#include <neliroute/watcher.h>
+
+#include <boost/asio.hpp>
+#include <iostream>
+
+namespace {
+
+struct Service : neliroute::Listener {
+  void stopped(const neliroute::Transition&, neliroute::BarrierToken barrier) override {
+    kept = [barrier]() mutable { barrier.complete(); };  // a std::function wants copies
+  }
+  std::function<void()> kept;
+};
+
+/// Not called, as it needs a broker; compiled and linked.
+boost::asio::awaitable<void> serve(neliroute::Router& router, neliroute::Watcher& watcher) {
+  Service service;
+  const auto subscription = router.subscribe(service);
+  co_await router.async_ready(boost::asio::use_awaitable);
+  const neliroute::Lookup& lookup = watcher;
+  std::cout << lookup.route("alice").verdict << ' ' << router.owns("alice") << '\n';
+  const auto metrics = neliroute::Metrics::make(router.observable());
+  const auto admin = neliroute::AdminServer::open(co_await boost::asio::this_coro::executor,
+                                                  router.observable(), {});
+  co_await watcher.async_close(boost::asio::use_awaitable);
+  co_await router.async_drain(router.timing().lease, boost::asio::use_awaitable);
+}
+
+}  // namespace
+
+auto* volatile serve_later = &serve;
+
+bool without_a_broker() {
+  auto options = neliroute::RouterOptions::from_environment();
+  if (!options) return false;
+  options->kafka.brokers = "127.0.0.1:1";
+  options->kafka.timeout = neliroute::milliseconds{50};
+  options->slots = 4096;
+  boost::asio::io_context io;
+  const auto router = neliroute::Router::open(io.get_executor(), *options);
+  if (!router) std::cout << router.error() << '\n';
+  return !router && router.error().code() == neliroute::Errc::ledger_unreachable;
+}
