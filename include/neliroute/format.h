@@ -14,12 +14,17 @@
 
 namespace neliroute::detail {
 
-/// Formats what `text_of(value)` returns, with fmt's options for text.
-template <class Value, auto text_of>
+inline std::string text_of(ProcessId id) { return to_string(id); }
+inline std::string text_of(const Epoch& epoch) { return to_string(epoch); }
+inline std::string text_of(const Error& error) { return error.message(); }
+inline std::string_view text_of(Verdict verdict) noexcept { return to_string(verdict); }
+
+/// With fmt's options for text.
+template <class Value>
 struct TextFormatter : fmt::formatter<std::string_view> {
   template <class Context>
   auto format(const Value& value, Context& context) const {
-    return fmt::formatter<std::string_view>::format(std::string_view(text_of(value)), context);
+    return fmt::formatter<std::string_view>::format(text_of(value), context);
   }
 };
 
@@ -43,22 +48,13 @@ struct fmt::formatter<neliroute::StrongId<Tag, Integer>> : fmt::formatter<Intege
 
 template <>
 struct fmt::formatter<neliroute::ProcessId>
-    : neliroute::detail::TextFormatter<neliroute::ProcessId,
-                                       [](neliroute::ProcessId id) { return to_string(id); }> {};
+    : neliroute::detail::TextFormatter<neliroute::ProcessId> {};
 
 template <>
-struct fmt::formatter<neliroute::Epoch>
-    : neliroute::detail::TextFormatter<neliroute::Epoch, [](const neliroute::Epoch& epoch) {
-        return to_string(epoch);
-      }> {};
+struct fmt::formatter<neliroute::Epoch> : neliroute::detail::TextFormatter<neliroute::Epoch> {};
 
 template <>
-struct fmt::formatter<neliroute::Verdict>
-    : neliroute::detail::TextFormatter<neliroute::Verdict,
-                                       [](neliroute::Verdict v) { return to_string(v); }> {};
+struct fmt::formatter<neliroute::Verdict> : neliroute::detail::TextFormatter<neliroute::Verdict> {};
 
 template <>
-struct fmt::formatter<neliroute::Error>
-    : neliroute::detail::TextFormatter<neliroute::Error, [](const neliroute::Error& error) {
-        return error.message();
-      }> {};
+struct fmt::formatter<neliroute::Error> : neliroute::detail::TextFormatter<neliroute::Error> {};

@@ -61,6 +61,8 @@ class EngineRig {
   void event(const Event& event);
   void assign(const std::string& partitions);
   void revoke(const std::string& partitions);
+  /// Is assigned partitions 0 to 3, and waits until they are led.
+  void lead_all();
   /// Appends a record that somebody else wrote, and reads it. Returns its offset.
   std::int64_t append(std::uint32_t log, const Record& record);
   /// Hands back what was written while writes were held.

@@ -19,12 +19,7 @@ using namespace std::chrono_literals;
 struct Leading : EngineRig {
   explicit Leading(EngineRigOptions rig_options = {}) : EngineRig(rig_options) {
     start();
-    assign("0-3");
-    // Exclusive: what lies below the tail's start may still be led, for T.
-    for (int step = 0; step < 40 && verdict(0) != Verdict::local; ++step) {
-      pass(50ms, 0);
-      pass(0ms, 1);
-    }
+    lead_all();
     for (std::uint32_t p = 0; p < 4; ++p) EXPECT_EQ(verdict(p), Verdict::local);
   }
 };
