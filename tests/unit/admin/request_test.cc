@@ -38,6 +38,8 @@ TEST(AdminRequest, is_read_with_its_path_and_query) {
   EXPECT_TRUE(request.keep_alive);
   EXPECT_EQ(request_of(get("http://host:1/readyz?x")).path, "/readyz") << "as a proxy asks";
   EXPECT_EQ(request_of(get("HTTP://host:1/readyz?x")).host, "host:1");
+  EXPECT_EQ(request_of(get("HTTP://host:1/readyz")).path, "/readyz");
+  EXPECT_EQ(request_of(get("HTTP://")).path, "/") << "and no byte beyond it is read (ASan)";
   EXPECT_EQ(request_of(get("http:///readyz")).host, "a") << "the field, where the target has none";
   EXPECT_TRUE(request_of("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n").head);
   EXPECT_FALSE(request_of(get("/", "Host: a\r\nConnection: close\r\n")).keep_alive);
