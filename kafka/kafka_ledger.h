@@ -23,38 +23,21 @@ struct KafkaLedgerParameters {
   KafkaOptions kafka;
   LedgerFacts facts;
   Timing timing;
-  /// Told what the clients count; null: nobody asks.
+  /// Receives what the clients count; null: they do not report it.
   std::shared_ptr<KafkaStatistics> statistics;
   /// Whose records are this process's own. kNobody: it stays in the group whether or not it can
   /// lead what it is given (Withdrawal).
   ProcessId self = kNobody;
 };
 
+/// Which clients carry it out is hidden (ledger/kafka_ledger_impl.h): no public header includes
+/// librdkafka.
 class KafkaLedger : public Ledger {
  public:
+  /// What it returns is destroyed on the strand, but not from inside its own calls and events.
+  /// Without close() that drops everything at once, and leaves the group to its session timeout.
   [[nodiscard]] static Result<std::unique_ptr<KafkaLedger>> open(
       boost::asio::any_io_executor strand, KafkaLedgerParameters parameters);
-  /// Without close(): drops everything at once and leaves the group to its session timeout.
-  ~KafkaLedger() override;
-
-  void start(EventSink events, NoticeSink notices) override;
-  void on_refused(std::function<void(const Error&)> handler) override;
-  void write(Write write) override;
-  void broadcast() override;
-  void restart_tail(Log log) override;
-  void reread(const RereadRequest& request) override;
-  void subscribe() override;
-  void expedite(milliseconds within) override;
-  void finish_rebalances(std::uint32_t count) override;
-  void leave_group() override;
-  void count_others(std::function<void(std::optional<std::size_t>)> answer) override;
-  void close(LocalTime deadline, std::function<void()> done) override;
-
- private:
-  class Clients;
-  explicit KafkaLedger(std::shared_ptr<Clients> clients);
-
-  std::shared_ptr<Clients> clients_;
 };
 
 }  // namespace neliroute

@@ -17,9 +17,8 @@ std::string text_of(const std::vector<Log>& logs) {
 
 }  // namespace
 
-GroupWithdrawal::GroupWithdrawal(GroupWithdrawalParts parts, QueueWakeup& wakeup)
+GroupWithdrawal::GroupWithdrawal(GroupWithdrawalParts parts)
     : parts_(std::move(parts)),
-      wakeup_(wakeup),
       withdrawal_(parts_.options),
       random_(std::random_device{}()) {}
 
@@ -33,7 +32,7 @@ void GroupWithdrawal::note(const Event& event, LocalTime now) {
   } else if (const auto* started = std::get_if<TailStarted>(&event)) {
     withdrawal_.answered(started->log, now);
   } else if (const auto* reread = std::get_if<Reread>(&event)) {
-    // Of an empty log any broker is asked whether the topic is there.
+    // Of an empty log any broker answers whether the topic exists.
     if (reread->offset >= 0) withdrawal_.answered(reread->log, now);
   } else if (const auto* assigned = std::get_if<GroupAssigned>(&event)) {
     withdrawal_.assigned(assigned->partitions, now);
@@ -56,19 +55,8 @@ void GroupWithdrawal::on_joined() {
 
 void GroupWithdrawal::tick(LocalTime now) {
   const Withdrawal::Step step = withdrawal_.step(now, static_cast<std::uint32_t>(random_()));
-  if (rd_kafka_t* client = step.ask_leaders ? parts_.client() : nullptr) {
-    if (!question_) {
-      question_ = std::make_unique<LeaderQuestion>(
-          client, wakeup_, parts_.topic, parts_.options.logs,
-          [this](const auto& leaders) { withdrawal_.leaders_named(leaders, boot_now()); });
-    }
-    question_->ask();
-  }
-  if (step.ask_others) {
-    parts_.count_others([this, now, alive = std::weak_ptr(alive_)](auto count) {
-      if (count && !alive.expired()) withdrawal_.others_counted(*count, now, boot_now());
-    });
-  }
+  if (step.ask_leaders) query_leaders();
+  if (step.ask_others) count_others(now);
   if (step.stays_alone) {
     parts_.notices({Severity::warning,
                     "this process cannot lead all that the group gives it, and stays in the "
@@ -79,6 +67,27 @@ void GroupWithdrawal::tick(LocalTime now) {
     parts_.notices({Severity::warning, "nobody is in the group; not waiting any longer"});
     parts_.join();
   }
+}
+
+void GroupWithdrawal::query_leaders() {
+  if (std::exchange(querying_leaders_, true)) return;
+  parts_.query_leaders([this, alive = std::weak_ptr(alive_)](const auto& described) {
+    if (alive.expired()) return;
+    querying_leaders_ = false;
+    if (!described.value || described.value->error != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+    auto leaders = described.value->leaders;
+    leaders.resize(parts_.options.logs);
+    withdrawal_.leaders_named(leaders, boot_now());
+  });
+}
+
+void GroupWithdrawal::count_others(LocalTime now) {
+  if (std::exchange(counting_others_, true)) return;
+  parts_.count_others([this, now, alive = std::weak_ptr(alive_)](auto count) {
+    if (alive.expired()) return;
+    counting_others_ = false;
+    if (count) withdrawal_.others_counted(*count, now, boot_now());
+  });
 }
 
 void GroupWithdrawal::leave(const Withdrawal::Leave& why) {
@@ -94,7 +103,5 @@ void GroupWithdrawal::leave(const Withdrawal::Leave& why) {
                       "again in " + std::to_string(why.pause.count()) + " ms"});
   parts_.leave(why.pause);
 }
-
-bool GroupWithdrawal::serve() { return question_ && question_->serve(); }
 
 }  // namespace neliroute

@@ -1,4 +1,4 @@
-// Tells a Withdrawal what happens, asks what it wants to know, and carries out what it decides.
+// Feeds a Withdrawal with events, queries what it needs, and carries out what it decides.
 //
 // Threads: the strand.   Units: std::chrono.   Errors: none; notices say why it leaves.
 #pragma once
@@ -10,8 +10,7 @@
 #include <string>
 
 #include "kafka/client/kafka_statistics.h"
-#include "kafka/client/queue_wakeup.h"
-#include "kafka/topic/leader_question.h"
+#include "kafka/topic/broker_probe.h"
 #include "neli_core/event.h"
 #include "neli_core/ledger.h"
 #include "neli_core/ready.h"
@@ -22,13 +21,11 @@ namespace neliroute {
 struct GroupWithdrawalParts {
   ProcessId self;
   Lane lane;
-  std::string topic;
   WithdrawalOptions options;
-  /// Null: nobody counts.
+  /// Null: withdrawals are not counted.
   std::shared_ptr<KafkaStatistics> statistics;
-  /// The client that asks; null: there is none now.
-  std::function<rd_kafka_t*()> client;
-  /// May answer at once, or never.
+  // Each may answer at once, or late; not at all only if this is destroyed as well.
+  std::function<void(Then<TopicDescription>)> query_leaders;
   std::function<void(std::function<void(std::optional<std::size_t>)>)> count_others;
   /// Leaves the group, and joins it again after the pause.
   std::function<void(milliseconds pause)> leave;
@@ -39,7 +36,7 @@ struct GroupWithdrawalParts {
 
 class GroupWithdrawal {
  public:
-  GroupWithdrawal(GroupWithdrawalParts parts, QueueWakeup& wakeup);
+  explicit GroupWithdrawal(GroupWithdrawalParts parts);
 
   void note(const Event& event, LocalTime now);
   /// A record was refused; none: whatever it writes is.
@@ -48,18 +45,16 @@ class GroupWithdrawal {
   void on_joined();
   /// Every now and then.
   void tick(LocalTime now);
-  /// Takes an answer; false: there was none.
-  bool serve();
-  /// The client that asked goes; nothing is awaited of it any more.
-  void forget_question() { question_.reset(); }
 
  private:
+  void query_leaders();
+  void count_others(LocalTime now);
   void leave(const Withdrawal::Leave& why);
 
   GroupWithdrawalParts parts_;
-  QueueWakeup& wakeup_;
   Withdrawal withdrawal_;
-  std::unique_ptr<LeaderQuestion> question_;
+  bool querying_leaders_ = false;
+  bool counting_others_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::mt19937 random_;
 };

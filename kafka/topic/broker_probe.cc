@@ -3,19 +3,99 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <neliroute/clock.h>
+#include <chrono>
 #include <utility>
-
-#include "kafka/client/kafka_error.h"
-#include "kafka/topic/admin_queue.h"
 
 namespace neliroute {
 namespace {
 
-constexpr int kTryMs = 1000;       // one attempt, while there is time for more
-constexpr int kAdminTryMs = 5000;  // a check that takes longer counts as unknown
 // RD_KAFKA_CONFIG_SOURCE_GROUP_CONFIG, which older headers lack.
 constexpr int kOfGroup = 8;
+// librdkafka 2.15.1 aborts the process when a description of a group timed out before the group's
+// coordinator was found, and it is found then (rd_kafka_admin_coord_response_parse). So it never
+// times out: the client is destroyed before.
+constexpr std::chrono::hours kNoTimeout{1};
+
+template <class T>
+Answer<T> unknown(rd_kafka_resp_err_t error, std::string why = {}) {
+  return {std::nullopt, error, std::move(why)};
+}
+
+template <class T>
+Answer<T> known(T value) {
+  return {std::move(value), RD_KAFKA_RESP_ERR_NO_ERROR, {}};
+}
+
+Answer<Done> done_unless(rd_kafka_resp_err_t error, const char* why) {
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return known(Done{});
+  return unknown<Done>(error, why == nullptr ? "" : why);
+}
+
+Answer<ResourceConfigs> decode_configs(rd_kafka_event_t* event) {
+  std::size_t count = 0;
+  const auto** resources = rd_kafka_DescribeConfigs_result_resources(
+      rd_kafka_event_DescribeConfigs_result(event), &count);
+  if (count == 0) return {};
+  const rd_kafka_resp_err_t error = rd_kafka_ConfigResource_error(resources[0]);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return unknown<ResourceConfigs>(error);
+  ResourceConfigs found;
+  const auto** entries = rd_kafka_ConfigResource_configs(resources[0], &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
+    if (value == nullptr) continue;
+    const char* name = rd_kafka_ConfigEntry_name(entries[i]);
+    found.values[name] = value;
+    const bool of_group = static_cast<int>(rd_kafka_ConfigEntry_source(entries[i])) == kOfGroup;
+    if (of_group) found.set_for_group.insert(name);
+  }
+  return known(std::move(found));
+}
+
+Answer<Done> decode_created(rd_kafka_event_t* event) {
+  std::size_t count = 0;
+  const auto** results = rd_kafka_CreateTopics_result_topics(
+      rd_kafka_event_CreateTopics_result(event), &count);
+  if (count == 0) return known(Done{});
+  return done_unless(rd_kafka_topic_result_error(results[0]),
+                     rd_kafka_topic_result_error_string(results[0]));
+}
+
+Answer<MemberIds> decode_members(rd_kafka_event_t* event) {
+  std::size_t count = 0;
+  const auto** groups = rd_kafka_DescribeConsumerGroups_result_groups(
+      rd_kafka_event_DescribeConsumerGroups_result(event), &count);
+  if (count != 1) return {};
+  const rd_kafka_error_t* error = rd_kafka_ConsumerGroupDescription_error(groups[0]);
+  if (error != nullptr) return unknown<MemberIds>(rd_kafka_error_code(error));
+  MemberIds ids;
+  count = rd_kafka_ConsumerGroupDescription_member_count(groups[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* member = rd_kafka_ConsumerGroupDescription_member(groups[0], i);
+    ids.emplace_back(rd_kafka_MemberDescription_consumer_id(member));
+  }
+  // A group that the coordinator does not know, or of another kind than was described, has no
+  // member, either; but it is dead, where one that all have left is empty.
+  const auto state = rd_kafka_ConsumerGroupDescription_state(groups[0]);
+  if (ids.empty() && state != RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY) return {};
+  return known(std::move(ids));
+}
+
+using GroupListings = std::map<std::string, rd_kafka_consumer_group_state_t>;
+
+Answer<GroupListings> decode_groups(rd_kafka_event_t* event) {
+  const auto* result = rd_kafka_event_ListConsumerGroups_result(event);
+  std::size_t count = 0;
+  const auto** errors = rd_kafka_ListConsumerGroups_result_errors(result, &count);
+  // One broker's groups are missing.
+  if (count > 0) return unknown<GroupListings>(rd_kafka_error_code(errors[0]));
+  GroupListings listed;
+  const auto** groups = rd_kafka_ListConsumerGroups_result_valid(result, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    listed.emplace(rd_kafka_ConsumerGroupListing_group_id(groups[i]),
+                   rd_kafka_ConsumerGroupListing_state(groups[i]));
+  }
+  return known(std::move(listed));
+}
 
 }  // namespace
 
@@ -35,183 +115,177 @@ std::optional<milliseconds> duration_in(const Configs& configs, const char* name
   return milliseconds{*value};
 }
 
-std::optional<Configs> configs_of(rd_kafka_event_t* event, rd_kafka_resp_err_t& error,
-                                  std::set<std::string>* own) {
-  error = rd_kafka_event_error(event);
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return std::nullopt;
-  std::size_t count = 0;
-  const auto** resources = rd_kafka_DescribeConfigs_result_resources(
-      rd_kafka_event_DescribeConfigs_result(event), &count);
-  if (count == 0) return std::nullopt;
-  error = rd_kafka_ConfigResource_error(resources[0]);
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return std::nullopt;
-  Configs configs;
-  const auto** entries = rd_kafka_ConfigResource_configs(resources[0], &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
-    if (value == nullptr) continue;
-    configs[rd_kafka_ConfigEntry_name(entries[i])] = value;
-    const bool of_group = static_cast<int>(rd_kafka_ConfigEntry_source(entries[i])) == kOfGroup;
-    if (own != nullptr && of_group) own->insert(rd_kafka_ConfigEntry_name(entries[i]));
-  }
-  return configs;
+BrokerProbe::BrokerProbe(rd_kafka_t* handle, QueueWakeup* wakeup)
+    : handle_(handle), wakeup_(wakeup), queue_(rd_kafka_queue_new(handle)) {
+  if (wakeup_) wakeup_->attach(queue_.get());
 }
 
-BrokerProbe::BrokerProbe(rdkafka::HandlePtr handle, LocalTime deadline)
-    : handle_(std::move(handle)),
-      queue_(rd_kafka_queue_new(handle_.get())),
-      main_(rd_kafka_queue_get_main(handle_.get())),
-      deadline_(deadline) {}
-
-bool BrokerProbe::over() const { return boot_now() >= deadline_; }
-
-int BrokerProbe::left_ms() const {
-  const auto left = std::chrono::duration_cast<milliseconds>(deadline_ - boot_now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 1, 600'000));
+BrokerProbe::~BrokerProbe() {
+  if (wakeup_) wakeup_->detach(queue_.get());
 }
 
-// While a broker seems away, the client's own queue may say why: a password, a certificate.
-void BrokerProbe::note_refusals() {
-  while (const auto event = rdkafka::poll(main_.get())) {
-    if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR) continue;
-    const rd_kafka_resp_err_t error = rd_kafka_event_error(event.get());
-    if (is_refusal(error)) refusal_ = describe(error, rd_kafka_event_error_string(event.get()));
-  }
+// The answer carries the request's number.
+template <class T>
+rdkafka::AdminOptionsPtr BrokerProbe::request(rd_kafka_admin_op_t operation, milliseconds within,
+                                              Answer<T> (*decode)(rd_kafka_event_t*),
+                                              Then<T> then) {
+  rdkafka::AdminOptionsPtr options{rd_kafka_AdminOptions_new(handle_, operation)};
+  std::array<char, 256> text{};
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), static_cast<int>(within.count()),
+                                            text.data(), text.size());
+  rd_kafka_AdminOptions_set_opaque(options.get(), reinterpret_cast<void*>(++last_request_));
+  awaited_[last_request_] = [decode, then = std::move(then)](rd_kafka_event_t* event) {
+    const rd_kafka_resp_err_t error =
+        event == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event);
+    then(error == RD_KAFKA_RESP_ERR_NO_ERROR ? decode(event) : unknown<T>(error));
+  };
+  return options;
 }
 
-std::optional<TopicSeen> BrokerProbe::topic(const std::string& name,
-                                                rd_kafka_resp_err_t& error) {
-  if (!topic_) topic_.reset(rd_kafka_topic_new(handle_.get(), name.c_str(), nullptr));
-  while (true) {
-    const struct rd_kafka_metadata* raw = nullptr;
-    error = rd_kafka_metadata(handle_.get(), 0, topic_.get(), &raw, std::min(left_ms(), kTryMs));
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-      const rdkafka::MetadataPtr metadata{raw};
-      TopicSeen seen;
-      seen.error = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-      if (raw->topic_cnt > 0) {
-        seen.error = raw->topics[0].err;
-        seen.partitions = static_cast<std::uint32_t>(raw->topics[0].partition_cnt);
-        if (seen.partitions > 0) seen.replication = raw->topics[0].partitions[0].replica_cnt;
-      }
-      if (raw->broker_cnt > 0) seen.broker_id = raw->brokers[0].id;
-      return seen;
-    }
-    note_refusals();
-    if (over()) return std::nullopt;
-    if (const auto told = std::exchange(told_, nullptr)) told(error);
-  }
-}
-
-rdkafka::EventPtr BrokerProbe::await(rd_kafka_event_type_t type) {
-  while (true) {
-    auto event = rdkafka::poll(queue_.get(), left_ms());
-    if (event && rd_kafka_event_type(event.get()) == type) return event;
-    if (over()) return nullptr;
-  }
-}
-
-rdkafka::AdminOptionsPtr BrokerProbe::options(rd_kafka_admin_op_t operation) const {
-  return admin_options(handle_.get(), operation, milliseconds{std::min(left_ms(), kAdminTryMs)});
-}
-
-std::optional<Configs> BrokerProbe::configs(rd_kafka_ResourceType_t type,
-                                                const std::string& name,
-                                                rd_kafka_resp_err_t& error,
-                                                std::set<std::string>* own) {
-  const rdkafka::ConfigResourcePtr resource{rd_kafka_ConfigResource_new(type, name.c_str())};
-  error = RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
-  if (!resource) return std::nullopt;
-  rd_kafka_ConfigResource_t* resources[] = {resource.get()};
-  const auto with = options(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
-  rd_kafka_DescribeConfigs(handle_.get(), resources, 1, with.get(), queue_.get());
-  const auto event = await(RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT);
-  error = RD_KAFKA_RESP_ERR__TIMED_OUT;
-  if (!event) return std::nullopt;
-  return configs_of(event.get(), error, own);
-}
-
-// Not asked by name: what librdkafka can describe depends on the kind of group.
-std::optional<bool> BrokerProbe::group_is_empty(const std::string& group, std::string& why) {
-  const auto with = options(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS);
-  rd_kafka_ListConsumerGroups(handle_.get(), with.get(), queue_.get());
-  const auto event = await(RD_KAFKA_EVENT_LISTCONSUMERGROUPS_RESULT);
-  why = rd_kafka_err2name(RD_KAFKA_RESP_ERR__TIMED_OUT);
-  if (!event) return std::nullopt;
-  why = rd_kafka_err2name(rd_kafka_event_error(event.get()));
-  if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) return std::nullopt;
-  const auto* result = rd_kafka_event_ListConsumerGroups_result(event.get());
-  std::size_t count = 0;
-  const auto** errors = rd_kafka_ListConsumerGroups_result_errors(result, &count);
-  if (count > 0) why = rd_kafka_error_name(errors[0]);
-  if (count > 0) return std::nullopt;  // one broker's groups are missing
-  const auto** groups = rd_kafka_ListConsumerGroups_result_valid(result, &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (group != rd_kafka_ConsumerGroupListing_group_id(groups[i])) continue;
-    const auto state = rd_kafka_ConsumerGroupListing_state(groups[i]);
-    return state == RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY ||
-           state == RD_KAFKA_CONSUMER_GROUP_STATE_DEAD;
-  }
+bool BrokerProbe::serve(int timeout_ms) {
+  const auto event = rdkafka::poll(queue_.get(), timeout_ms);
+  if (!event) return false;
+  const auto request = reinterpret_cast<std::uintptr_t>(rd_kafka_event_opaque(event.get()));
+  const auto answered = awaited_.extract(request);
+  if (answered) answered.mapped()(event.get());  // which may destroy this
   return true;
 }
 
-std::string BrokerProbe::set_group_configs(const std::string& group, const Configs& configs) {
+void BrokerProbe::give_up() {
+  for (const auto& [request, answer] : std::exchange(awaited_, {})) answer(nullptr);
+}
+
+void BrokerProbe::configs(rd_kafka_ResourceType_t type, const std::string& name,
+                          milliseconds within, Then<ResourceConfigs> then) {
+  const rdkafka::ConfigResourcePtr resource{rd_kafka_ConfigResource_new(type, name.c_str())};
+  if (!resource) return then(unknown<ResourceConfigs>(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE));
+  rd_kafka_ConfigResource_t* resources[] = {resource.get()};
+  const auto options =
+      request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, within, decode_configs, std::move(then));
+  rd_kafka_DescribeConfigs(handle_, resources, 1, options.get(), queue_.get());
+}
+
+void BrokerProbe::create_topic(const std::string& name, std::uint32_t partitions, int replication,
+                               const Configs& configs, milliseconds within, Then<Done> then) {
+  std::array<char, 256> text{};
+  const rdkafka::NewTopicPtr topic{rd_kafka_NewTopic_new(
+      name.c_str(), static_cast<int>(partitions), replication, text.data(), text.size())};
+  if (!topic) return then(unknown<Done>(RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION));
+  for (const auto& [key, value] : configs) {
+    rd_kafka_NewTopic_set_config(topic.get(), key.c_str(), value.c_str());
+  }
+  rd_kafka_NewTopic_t* topics[] = {topic.get()};
+  const auto options =
+      request(RD_KAFKA_ADMIN_OP_CREATETOPICS, within, decode_created, std::move(then));
+  rd_kafka_CreateTopics(handle_, topics, 1, options.get(), queue_.get());
+}
+
+// All are listed: which of them librdkafka can describe depends on the kind of group.
+void BrokerProbe::group_is_empty(const std::string& group, milliseconds within, Then<bool> then) {
+  const auto options = request<GroupListings>(
+      RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS, within, decode_groups,
+      [group, then = std::move(then)](const Answer<GroupListings>& listed) {
+        if (!listed.value) return then(unknown<bool>(listed.error));
+        const auto found = listed.value->find(group);
+        then(known(found == listed.value->end() ||
+                   found->second == RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY ||
+                   found->second == RD_KAFKA_CONSUMER_GROUP_STATE_DEAD));
+      });
+  rd_kafka_ListConsumerGroups(handle_, options.get(), queue_.get());
+}
+
+void BrokerProbe::members(const std::string& group, Then<MemberIds> then) {
+  const char* groups[] = {group.c_str()};
+  const auto options = request(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, kNoTimeout,
+                               decode_members, std::move(then));
+  rd_kafka_DescribeConsumerGroups(handle_, groups, 1, options.get(), queue_.get());
+}
+
+#if RD_KAFKA_VERSION >= 0x020300ff
+
+namespace {
+
+Answer<TopicDescription> decode_topic(rd_kafka_event_t* event) {
+  std::size_t count = 0;
+  const auto** topics = rd_kafka_DescribeTopics_result_topics(
+      rd_kafka_event_DescribeTopics_result(event), &count);
+  TopicDescription topic;
+  topic.error = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+  if (count == 0) return known(std::move(topic));
+  const rd_kafka_error_t* error = rd_kafka_TopicDescription_error(topics[0]);
+  topic.error = error == nullptr ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_error_code(error);
+  const auto** partitions = rd_kafka_TopicDescription_partitions(topics[0], &count);
+  topic.partitions = static_cast<std::uint32_t>(count);
+  topic.leaders.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const int number = rd_kafka_TopicPartitionInfo_partition(partitions[i]);
+    if (number < 0 || static_cast<std::size_t>(number) >= count) continue;
+    const rd_kafka_Node_t* node = rd_kafka_TopicPartitionInfo_leader(partitions[i]);
+    const int leader = node == nullptr ? -1 : rd_kafka_Node_id(node);
+    if (leader >= 0) topic.leaders[static_cast<std::size_t>(number)] = leader;
+  }
+  return known(std::move(topic));
+}
+
+}  // namespace
+
+void BrokerProbe::topic(const std::string& name, milliseconds within,
+                        Then<TopicDescription> then) {
+  const char* names[] = {name.c_str()};
+  rd_kafka_TopicCollection_t* topics = rd_kafka_TopicCollection_of_topic_names(names, 1);
+  const auto options =
+      request(RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, within, decode_topic, std::move(then));
+  rd_kafka_DescribeTopics(handle_, topics, options.get(), queue_.get());
+  rd_kafka_TopicCollection_destroy(topics);
+}
+
+#else
+
+void BrokerProbe::topic(const std::string&, milliseconds, Then<TopicDescription> then) {
+  then(unknown<TopicDescription>(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE));
+}
+
+#endif
+
 #if RD_KAFKA_VERSION >= 0x020c00ff
+
+namespace {
+
+Answer<Done> decode_set(rd_kafka_event_t* event) {
+  std::size_t count = 0;
+  const auto** results = rd_kafka_IncrementalAlterConfigs_result_resources(
+      rd_kafka_event_IncrementalAlterConfigs_result(event), &count);
+  if (count == 0) return known(Done{});
+  return done_unless(rd_kafka_ConfigResource_error(results[0]),
+                     rd_kafka_ConfigResource_error_string(results[0]));
+}
+
+}  // namespace
+
+void BrokerProbe::set_group_configs(const std::string& group, const Configs& configs,
+                                    milliseconds within, Then<Done> then) {
   const rdkafka::ConfigResourcePtr resource{
       rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_GROUP, group.c_str())};
   for (const auto& [name, value] : configs) {
     const rdkafka::ErrorPtr error{rd_kafka_ConfigResource_add_incremental_config(
         resource.get(), name.c_str(), RD_KAFKA_ALTER_CONFIG_OP_TYPE_SET, value.c_str())};
-    if (error) return rd_kafka_error_string(error.get());
+    if (error) {
+      return then(done_unless(rd_kafka_error_code(error.get()), rd_kafka_error_string(error.get())));
+    }
   }
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
-  const auto with = options(RD_KAFKA_ADMIN_OP_INCREMENTALALTERCONFIGS);
-  rd_kafka_IncrementalAlterConfigs(handle_.get(), resources, 1, with.get(), queue_.get());
-  const auto event = await(RD_KAFKA_EVENT_INCREMENTALALTERCONFIGS_RESULT);
-  if (!event) return rd_kafka_err2name(RD_KAFKA_RESP_ERR__TIMED_OUT);
-  const auto whole = rd_kafka_event_error(event.get());
-  if (whole != RD_KAFKA_RESP_ERR_NO_ERROR) return rd_kafka_err2name(whole);
-  std::size_t count = 0;
-  const auto** results = rd_kafka_IncrementalAlterConfigs_result_resources(
-      rd_kafka_event_IncrementalAlterConfigs_result(event.get()), &count);
-  const auto error = count > 0 ? rd_kafka_ConfigResource_error(results[0]) : whole;
-  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
-  const char* text = rd_kafka_ConfigResource_error_string(results[0]);
-  return std::string(rd_kafka_err2name(error)) + (text ? std::string(": ") + text : "");
-#else
-  static_cast<void>(group);
-  static_cast<void>(configs);
-  return "this librdkafka cannot";
-#endif
+  const auto options =
+      request(RD_KAFKA_ADMIN_OP_INCREMENTALALTERCONFIGS, within, decode_set, std::move(then));
+  rd_kafka_IncrementalAlterConfigs(handle_, resources, 1, options.get(), queue_.get());
 }
 
-rd_kafka_resp_err_t BrokerProbe::create_topic(const std::string& name,
-                                                  std::uint32_t partitions,
-                                                  const Configs& configs) {
-  // -1: the broker's own default replication; brokers before 2.4 want a number.
-  for (const int replication : {-1, 1}) {
-    std::array<char, 256> text{};
-    const rdkafka::NewTopicPtr topic{rd_kafka_NewTopic_new(
-        name.c_str(), static_cast<int>(partitions), replication, text.data(), text.size())};
-    if (!topic) return RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
-    for (const auto& [key, value] : configs) {
-      rd_kafka_NewTopic_set_config(topic.get(), key.c_str(), value.c_str());
-    }
-    rd_kafka_NewTopic_t* topics[] = {topic.get()};
-    const auto with = options(RD_KAFKA_ADMIN_OP_CREATETOPICS);
-    rd_kafka_CreateTopics(handle_.get(), topics, 1, with.get(), queue_.get());
-    const auto event = await(RD_KAFKA_EVENT_CREATETOPICS_RESULT);
-    if (!event) return RD_KAFKA_RESP_ERR__TIMED_OUT;
-    rd_kafka_resp_err_t error = rd_kafka_event_error(event.get());
-    std::size_t count = 0;
-    const auto** results = rd_kafka_CreateTopics_result_topics(
-        rd_kafka_event_CreateTopics_result(event.get()), &count);
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR && count > 0) {
-      error = rd_kafka_topic_result_error(results[0]);
-    }
-    if (error != RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR) return error;
-  }
-  return RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR;
+#else
+
+void BrokerProbe::set_group_configs(const std::string&, const Configs&, milliseconds,
+                                    Then<Done> then) {
+  then(unknown<Done>(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE, "this librdkafka cannot"));
 }
+
+#endif
 
 }  // namespace neliroute

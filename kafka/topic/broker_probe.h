@@ -1,7 +1,10 @@
-// Questions to the broker, asked and awaited: metadata, configurations, topic creation.
+// Queries the brokers through one client: configurations, topics, groups. Every admin request of
+// this library is built here, and every answer decoded.
 //
-// Threads: one; blocking, at start only.   Units: std::chrono.
-// Errors: by librdkafka's code; what nobody can tell is an empty optional.
+// serve() calls back. A process that runs does not wait for that; one that starts does
+// (blocking_probe.h).
+//
+// Threads: one.   Units: std::chrono.   Errors: an answer without a value says why.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -13,68 +16,92 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <vector>
 
+#include "kafka/client/queue_wakeup.h"
 #include "kafka/client/rdkafka_ptr.h"
 
 namespace neliroute {
+
+/// No value: unknown, and `error` says why; `why` too where the broker sent a text.
+template <class T>
+struct Answer {
+  std::optional<T> value;
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+  std::string why;
+};
+
+/// Called once at most: not at all if the probe is destroyed before.
+template <class T>
+using Then = std::function<void(const Answer<T>&)>;
 
 using Configs = std::map<std::string, std::string>;
 
 [[nodiscard]] std::optional<std::int64_t> number_in(const Configs& configs, const char* name);
 [[nodiscard]] std::optional<milliseconds> duration_in(const Configs& configs, const char* name);
-/// The entries of the first resource of a DescribeConfigs result event.
-[[nodiscard]] std::optional<Configs> configs_of(rd_kafka_event_t* event,
-                                                rd_kafka_resp_err_t& error,
-                                                std::set<std::string>* own = nullptr);
 
-struct TopicSeen {
-  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
-  std::uint32_t partitions = 0;
-  int replication = 0;
-  int broker_id = -1;
+struct ResourceConfigs {
+  Configs values;
+  std::set<std::string> set_for_group;  ///< the names of those that are not the broker's defaults
 };
+
+struct TopicDescription {
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;  ///< the topic's own
+  std::uint32_t partitions = 0;
+  int replication = 0;  ///< 0: not known
+  /// By partition; none: it has no leader, or it is not known.
+  std::vector<std::optional<std::int32_t>> leaders;
+
+  [[nodiscard]] bool is_missing() const noexcept {
+    return error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+           (error == RD_KAFKA_RESP_ERR_NO_ERROR && partitions == 0);
+  }
+};
+
+using MemberIds = std::vector<std::string>;
+struct Done {};
 
 class BrokerProbe {
  public:
-  BrokerProbe(rdkafka::HandlePtr handle, LocalTime deadline);
+  /// `handle`: the client that sends the requests; it must outlive this. `wakeup`: calls for
+  /// serve(); null for a caller that waits.
+  BrokerProbe(rd_kafka_t* handle, QueueWakeup* wakeup);
+  ~BrokerProbe();
+  BrokerProbe(const BrokerProbe&) = delete;
+  BrokerProbe& operator=(const BrokerProbe&) = delete;
 
-  /// The topic as a broker sees it; no value: no broker answered by the deadline.
-  [[nodiscard]] std::optional<TopicSeen> topic(const std::string& name,
-                                               rd_kafka_resp_err_t& error);
-  /// No value: nobody could tell, and `error` says why. `own`: those that a group has for itself.
-  [[nodiscard]] std::optional<Configs> configs(rd_kafka_ResourceType_t type,
-                                               const std::string& name,
-                                               rd_kafka_resp_err_t& error,
-                                               std::set<std::string>* own = nullptr);
-  /// Whether a group has no member, or is not there; no value: nobody could tell, `why` says it.
-  [[nodiscard]] std::optional<bool> group_is_empty(const std::string& group, std::string& why);
-  /// Sets these and leaves the others as they are; why not, or nothing: it is done.
-  [[nodiscard]] std::string set_group_configs(const std::string& group, const Configs& configs);
-  [[nodiscard]] rd_kafka_resp_err_t create_topic(const std::string& name,
-                                                 std::uint32_t partitions,
-                                                 const Configs& configs);
-  /// Called once, when the first attempt got no answer and there will be others.
-  void on_first_silence(std::function<void(rd_kafka_resp_err_t)> told) { told_ = std::move(told); }
-  [[nodiscard]] bool over() const;
-  /// From now on answers are awaited until then.
-  void set_deadline(LocalTime deadline) noexcept { deadline_ = deadline; }
-  /// An error that tells more than "no answer": refused credentials, a broken certificate.
-  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+  // Each may answer at once, if the library does not know the request.
+  void configs(rd_kafka_ResourceType_t type, const std::string& name, milliseconds within,
+               Then<ResourceConfigs> then);
+  void topic(const std::string& name, milliseconds within, Then<TopicDescription> then);
+  void create_topic(const std::string& name, std::uint32_t partitions, int replication,
+                    const Configs& configs, milliseconds within, Then<Done> then);
+  /// Whether the group has no member, or does not exist.
+  void group_is_empty(const std::string& group, milliseconds within, Then<bool> then);
+  /// Sets these and leaves the others as they are.
+  void set_group_configs(const std::string& group, const Configs& configs, milliseconds within,
+                         Then<Done> then);
+  /// The group's members, from its coordinator; no answer for as long as there is none.
+  void members(const std::string& group, Then<MemberIds> then);
+
+  /// Takes an answer, waiting at most so long; false: there was none.
+  bool serve(int timeout_ms = 0);
+  /// Answers all that is awaited: it timed out.
+  void give_up();
 
  private:
-  [[nodiscard]] int left_ms() const;
-  [[nodiscard]] rdkafka::EventPtr await(rd_kafka_event_type_t type);
-  [[nodiscard]] rdkafka::AdminOptionsPtr options(rd_kafka_admin_op_t operation) const;
-  void note_refusals();
+  using Decode = std::function<void(rd_kafka_event_t*)>;
+  template <class T>
+  [[nodiscard]] rdkafka::AdminOptionsPtr request(rd_kafka_admin_op_t operation,
+                                                 milliseconds within,
+                                                 Answer<T> (*decode)(rd_kafka_event_t*),
+                                                 Then<T> then);
 
-  rdkafka::HandlePtr handle_;
+  rd_kafka_t* handle_;
+  QueueWakeup* wakeup_;
   rdkafka::QueuePtr queue_;
-  rdkafka::QueuePtr main_;
-  rdkafka::TopicPtr topic_;
-  LocalTime deadline_;
-  std::string refusal_;
-  std::function<void(rd_kafka_resp_err_t)> told_;
+  std::map<std::uintptr_t, Decode> awaited_;
+  std::uintptr_t last_request_ = 0;
 };
 
 }  // namespace neliroute

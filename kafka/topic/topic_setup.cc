@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <neliroute/clock.h>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 
 #include "kafka/client/client_config.h"
 #include "kafka/client/kafka_error.h"
-#include "kafka/topic/broker_probe.h"
+#include "kafka/topic/blocking_probe.h"
+#include "kafka/topic/topic_check.h"
 
 namespace neliroute {
 namespace {
@@ -30,7 +30,7 @@ Configs configs_for_new_topic() {
           {"segment.bytes", "16777216"}};
 }
 
-Error unreachable(const KafkaOptions& options, const BrokerProbe& broker,
+Error unreachable(const KafkaOptions& options, const BlockingProbe& broker,
                   rd_kafka_resp_err_t error) {
   if (!broker.refusal().empty()) {
     return {Errc::ledger_refused, options.brokers + " refuses: " + broker.refusal()};
@@ -46,15 +46,10 @@ Error topic_error(const KafkaOptions& options, const char* what, rd_kafka_resp_e
           std::string(what) + " topic " + options.topic + ": " + describe(error)};
 }
 
-bool is_missing(const TopicSeen& seen) {
-  return seen.error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
-         (seen.error == RD_KAFKA_RESP_ERR_NO_ERROR && seen.partitions == 0);
-}
-
 constexpr milliseconds kTopicPoll{100};
 
-// Who starts everything at once may start watchers before the first owner has made it.
-Result<TopicSeen> await_topic(BrokerProbe& broker, const KafkaOptions& options,
+// A deployment may start watchers before the first owner, which creates the topic.
+Result<TopicDescription> await_topic(BlockingProbe& broker, const KafkaOptions& options,
                               const NoticeSink& waiting) {
   const bool for_ever = options.missing_topic == MissingTopic::wait_for_ever;
   if (options.missing_topic != MissingTopic::fail) {
@@ -68,13 +63,12 @@ Result<TopicSeen> await_topic(BrokerProbe& broker, const KafkaOptions& options,
     if (for_ever) broker.set_deadline(kNever);
     while (!broker.over()) {
       std::this_thread::sleep_for(kTopicPoll);
-      rd_kafka_resp_err_t error{};
-      const auto seen = broker.topic(options.topic, error);
-      if (!seen && broker.over()) break;  // the time was up before the answer came
-      if (!seen) return unreachable(options, broker, error);
-      if (is_missing(*seen)) continue;
+      const auto seen = broker.topic(options.topic);
+      if (!seen.value && broker.over()) break;  // the time was up before the answer came
+      if (!seen.value) return unreachable(options, broker, seen.error);
+      if (seen.value->is_missing()) continue;
       if (for_ever) broker.set_deadline(later(boot_now(), options.timeout));
-      return *seen;
+      return *seen.value;
     }
   }
   return Error{Errc::topic_unfit, "topic " + options.topic +
@@ -83,21 +77,26 @@ Result<TopicSeen> await_topic(BrokerProbe& broker, const KafkaOptions& options,
                                       "(--timeout, --wait)"};
 }
 
-// Somebody else may be making it at the same time: that is as good.
-Result<TopicSeen> create(BrokerProbe& broker, const KafkaOptions& options,
-                         LedgerFacts& facts) {
-  rd_kafka_resp_err_t error =
-      broker.create_topic(options.topic, options.partitions.value_or(kPartitionsDefault),
-                          configs_for_new_topic());
-  facts.created = error == RD_KAFKA_RESP_ERR_NO_ERROR;
-  if (!facts.created && error != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
-    return topic_error(options, "cannot create", error);
+// Another process may create it at the same time, which is as good.
+Result<TopicDescription> create(BlockingProbe& broker, const KafkaOptions& options,
+                                LedgerFacts& facts) {
+  Answer<Done> created;
+  // -1: the broker's own default replication; brokers before 2.4 want a number.
+  for (const int replication : {-1, 1}) {
+    created = broker.await<Done>(&BrokerProbe::create_topic, options.topic,
+                                 options.partitions.value_or(kPartitionsDefault), replication,
+                                 configs_for_new_topic());
+    if (created.error != RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR) break;
+  }
+  facts.created = created.value.has_value();
+  if (!facts.created && created.error != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
+    return topic_error(options, "cannot create", created.error);
   }
   while (true) {
-    const auto seen = broker.topic(options.topic, error);
-    if (!seen) return unreachable(options, broker, error);
-    if (!is_missing(*seen)) return *seen;
-    if (broker.over()) return topic_error(options, "no broker shows the new", seen->error);
+    const auto seen = broker.topic(options.topic);
+    if (!seen.value) return unreachable(options, broker, seen.error);
+    if (!seen.value->is_missing()) return *seen.value;
+    if (broker.over()) return topic_error(options, "no broker shows the new", seen.value->error);
   }
 }
 
@@ -112,32 +111,34 @@ Result<void> check_partitions(const KafkaOptions& options, LedgerFacts& facts) {
   return {};
 }
 
-Result<void> check_topic(BrokerProbe& broker, const KafkaOptions& options,
-                         const TopicSeen& seen, LedgerFacts& facts) {
+Result<void> check_configuration(BlockingProbe& broker, const KafkaOptions& options,
+                                 const TopicDescription& topic, LedgerFacts& facts) {
   if (facts.embedded_broker) {
     warn(facts, "this broker cannot tell its configuration: the topic's is not checked, the "
                 "classic group protocol is used, and no broker time is believed");
     return {};
   }
-  rd_kafka_resp_err_t error{};
-  const auto configs = broker.configs(RD_KAFKA_RESOURCE_TOPIC, options.topic, error);
-  if (!configs) {
+  const auto described =
+      broker.await<ResourceConfigs>(&BrokerProbe::configs, RD_KAFKA_RESOURCE_TOPIC, options.topic);
+  if (!described.value) {
     warn(facts, "the configuration of topic " + options.topic + " cannot be read (" +
-                    rd_kafka_err2name(error) +
+                    rd_kafka_err2name(described.error) +
                     "), so it is not checked and its broker time is not believed; grant "
                     "DESCRIBE_CONFIGS on the topic");
     return {};
   }
-  if (auto unfit = unfit_topic(*configs, options.topic, options.mode)) return *unfit;
-  const auto stamp = configs->find("message.timestamp.type");
-  facts.believe_broker_time = stamp != configs->end() && stamp->second == "LogAppendTime";
-  if (auto warning = stamp_warning(*configs, options.topic)) warn(facts, std::move(*warning));
-  facts.retention = duration_in(*configs, "retention.ms");
-  if (seen.replication == 1) {
+  const TopicVerdict verdict = judge(described, {options.topic, options.mode});
+  if (verdict.kind == TopicVerdict::Kind::unfit) return Error{Errc::topic_unfit, verdict.why};
+  const Configs& configs = described.value->values;
+  const auto stamp = configs.find("message.timestamp.type");
+  facts.believe_broker_time = stamp != configs.end() && stamp->second == "LogAppendTime";
+  if (auto warning = stamp_warning(configs, options.topic)) warn(facts, std::move(*warning));
+  facts.retention = duration_in(configs, "retention.ms");
+  if (topic.replication == 1) {
     warn(facts, "topic " + options.topic +
                     " has replication factor 1: a lost broker loses records, and safety with "
                     "them");
-  } else if (number_in(*configs, "min.insync.replicas").value_or(2) < 2) {
+  } else if (number_in(configs, "min.insync.replicas").value_or(2) < 2) {
     warn(facts, "topic " + options.topic +
                     " has min.insync.replicas 1: a lost broker may lose records, and safety with "
                     "them");
@@ -148,38 +149,41 @@ Result<void> check_topic(BrokerProbe& broker, const KafkaOptions& options,
 constexpr const char* kSessionConfig = "consumer.session.timeout.ms";
 constexpr const char* kHeartbeatConfig = "consumer.heartbeat.interval.ms";
 
-// Shows the new session before anybody joins with it.
-bool await_session(BrokerProbe& broker, const std::string& group, milliseconds session) {
+// Whether the broker shows the new session, before this process joins with it.
+bool await_session(BlockingProbe& broker, const std::string& group, milliseconds session) {
   while (true) {
-    rd_kafka_resp_err_t error{};
-    const auto told = broker.configs(RD_KAFKA_RESOURCE_GROUP, group, error);
-    if (told && duration_in(*told, kSessionConfig) == session) return true;
+    const auto seen =
+        broker.await<ResourceConfigs>(&BrokerProbe::configs, RD_KAFKA_RESOURCE_GROUP, group);
+    if (seen.value && duration_in(seen.value->values, kSessionConfig) == session) return true;
     if (broker.over()) return false;
   }
 }
 
+std::string text_of(const Answer<Done>& refused) {
+  return rd_kafka_err2name(refused.error) + (refused.why.empty() ? "" : ": " + refused.why);
+}
+
 // Where --session asks for less than is in force, and it is this process's to set.
-void set_session(BrokerProbe& broker, LedgerFacts& facts) {
+void set_session(BlockingProbe& broker, LedgerFacts& facts) {
   GroupSession& found = facts.group_session;
   GroupSessionPlan plan = plan_group_session(found);
   if (plan.step == GroupSessionPlan::Step::ask_empty) {
-    std::string refusal;
-    found.empty = broker.group_is_empty(found.group, refusal);
+    const auto empty = broker.await<bool>(&BrokerProbe::group_is_empty, found.group);
+    found.empty = empty.value;
     plan = plan_group_session(found);
     if (!found.empty) {
-      facts.session.why_not_set = cannot_set(found, "whether it has members: " + refusal);
+      facts.session.why_not_set = cannot_set(
+          found, std::string("whether it has members: ") + rd_kafka_err2name(empty.error));
       return;
     }
   }
   facts.session.why_not_set = plan.why_not;
   if (plan.step != GroupSessionPlan::Step::set) return;
-  const std::string refusal =
-      broker.set_group_configs(found.group, {{kSessionConfig, std::to_string(plan.session.count())},
-                                             {kHeartbeatConfig,
-                                              std::to_string(plan.heartbeat.count())}});
-  const bool set = refusal.empty() && await_session(broker, found.group, plan.session);
-  if (!set) {
-    facts.session.why_not_set = cannot_set(found, refusal.empty() ? "it is not seen" : refusal);
+  const Configs wanted{{kSessionConfig, std::to_string(plan.session.count())},
+                       {kHeartbeatConfig, std::to_string(plan.heartbeat.count())}};
+  const auto set = broker.await<Done>(&BrokerProbe::set_group_configs, found.group, wanted);
+  if (!set.value || !await_session(broker, found.group, plan.session)) {
+    facts.session.why_not_set = cannot_set(found, set.value ? "it is not seen" : text_of(set));
     return;
   }
   facts.notices.push_back(
@@ -192,7 +196,7 @@ void set_session(BrokerProbe& broker, LedgerFacts& facts) {
 }
 
 // The consumer protocol's session is the broker's, unless the group has its own.
-void ask_session(BrokerProbe& broker, const KafkaOptions& options, const Configs& configs,
+void ask_session(BlockingProbe& broker, const KafkaOptions& options, const Configs& configs,
                  LedgerFacts& facts) {
   SessionFacts& session = facts.session;
   if (session.protocol == GroupProtocol::classic) {
@@ -210,44 +214,36 @@ void ask_session(BrokerProbe& broker, const KafkaOptions& options, const Configs
   found.heartbeat_floor = duration_in(configs, "group.consumer.min.heartbeat.interval.ms");
   found.classic_floor = duration_in(configs, "group.min.session.timeout.ms");
   found.wanted = options.session;
-  rd_kafka_resp_err_t error{};
-  std::set<std::string> own_settings;
-  const auto group =
-      broker.configs(RD_KAFKA_RESOURCE_GROUP, options.group_id(), error, &own_settings);
-  if (!group) {
+  const auto group = broker.await<ResourceConfigs>(&BrokerProbe::configs, RD_KAFKA_RESOURCE_GROUP,
+                                                   options.group_id());
+  if (!group.value) {
     warn(facts, std::string("the configuration of group ") + options.group_id() +
-                    " cannot be read (" + rd_kafka_err2name(error) +
+                    " cannot be read (" + rd_kafka_err2name(group.error) +
                     "), so the broker's session is taken for it; grant DESCRIBE_CONFIGS on the "
                     "group");
     return;
   }
-  if (auto own = duration_in(*group, kSessionConfig)) session.session = own;
-  if (auto own = duration_in(*group, kHeartbeatConfig)) session.heartbeat = own;
+  const auto& [values, own] = *group.value;
+  if (auto set = duration_in(values, kSessionConfig)) session.session = set;
+  if (auto set = duration_in(values, kHeartbeatConfig)) session.heartbeat = set;
   found.session = session.session;
-  found.own_settings =
-      own_settings.count(kSessionConfig) + own_settings.count(kHeartbeatConfig) > 0;
+  found.own_settings = own.contains(kSessionConfig) || own.contains(kHeartbeatConfig);
   set_session(broker, facts);
 }
 
-/// What the broker says of itself; nothing if it says nothing, `error` says why.
-struct BrokerConfigs {
-  std::optional<Configs> configs;
-  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
-};
-
-Result<void> choose_protocol(BrokerProbe& broker, const KafkaOptions& options,
-                             const BrokerConfigs& told, LedgerFacts& facts) {
+Result<void> choose_protocol(BlockingProbe& broker, const KafkaOptions& options,
+                             const Answer<ResourceConfigs>& described, LedgerFacts& facts) {
   const bool library = rd_kafka_version() >= kFirstWithConsumerProtocol;
   if (options.protocol == GroupProtocol::consumer && !library) {
     return Error{Errc::bad_option, std::string("--group-protocol consumer needs librdkafka 2.12 "
                                                "or later, this is ") +
                                        rd_kafka_version_str() + "; use classic"};
   }
-  const std::optional<Configs>& configs = told.configs;
+  const Configs configs = described.value ? described.value->values : Configs{};
   bool offered = false;
-  if (configs) {
-    const auto protocols = configs->find("group.coordinator.rebalance.protocols");
-    offered = protocols != configs->end() &&
+  if (described.value) {
+    const auto protocols = configs.find("group.coordinator.rebalance.protocols");
+    offered = protocols != configs.end() &&
               protocols->second.find("consumer") != std::string::npos;
     if (options.protocol == GroupProtocol::consumer && !offered) {
       return Error{Errc::bad_option,
@@ -256,14 +252,14 @@ Result<void> choose_protocol(BrokerProbe& broker, const KafkaOptions& options,
     }
   } else if (!facts.embedded_broker) {
     warn(facts, std::string("the broker's configuration cannot be read (") +
-                    rd_kafka_err2name(told.error) +
+                    rd_kafka_err2name(described.error) +
                     "), so the classic group protocol is used unless --group-protocol says "
                     "otherwise; grant DESCRIBE_CONFIGS on the cluster");
   }
   const GroupProtocol best =
       library && offered ? GroupProtocol::consumer : GroupProtocol::classic;
   facts.session.protocol = options.protocol.value_or(best);
-  ask_session(broker, options, configs.value_or(Configs{}), facts);
+  ask_session(broker, options, configs, facts);
   return check_properties_of(options, facts.session.protocol);
 }
 
@@ -310,41 +306,40 @@ Result<LedgerFacts> prepare_topic(
   if (auto allowed = check_properties(options); !allowed) return allowed.error();
   auto handle = make_client(ClientKind::admin, {options, Timing{}, GroupProtocol::classic, false});
   if (!handle) return handle.error();
-  BrokerProbe broker(std::move(*handle), later(boot_now(), options.timeout));
+  BlockingProbe broker(std::move(*handle), later(boot_now(), options.timeout));
   broker.on_first_silence([&](rd_kafka_resp_err_t error) {
     if (!waiting) return;
     waiting({Severity::warning, "no broker answers at " + options.brokers + " yet (" +
                                     rd_kafka_err2str(error) + "); waiting, at most " +
                                     std::to_string(options.timeout.count()) + " ms"});
   });
-  rd_kafka_resp_err_t error{};
-  auto seen = broker.topic(options.topic, error);
-  if (!seen) return unreachable(options, broker, error);
+  auto seen = broker.topic(options.topic);
+  if (!seen.value) return unreachable(options, broker, seen.error);
+  TopicDescription topic = *seen.value;
   LedgerFacts facts;
-  if (is_missing(*seen)) {
+  if (topic.is_missing()) {
     if (!options.watcher && before_creation) {
       auto fits = before_creation(options.partitions.value_or(kPartitionsDefault));
       if (!fits) return fits.error();
     }
-    auto made = options.watcher ? await_topic(broker, options, waiting)
-                                : create(broker, options, facts);
-    if (!made) return made.error();
-    seen = *made;
+    auto created = options.watcher ? await_topic(broker, options, waiting)
+                                   : create(broker, options, facts);
+    if (!created) return created.error();
+    topic = *created;
   }
-  if (seen->error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return topic_error(options, "cannot use", seen->error);
+  if (topic.error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return topic_error(options, "cannot use", topic.error);
   }
-  facts.partitions = seen->partitions;
+  facts.partitions = topic.partitions;
   if (auto fits = check_partitions(options, facts); !fits) return fits.error();
-  BrokerConfigs told;
-  told.configs =
-      broker.configs(RD_KAFKA_RESOURCE_BROKER, std::to_string(seen->broker_id), told.error);
-  // Asked first: it says at once that it does not know the question. Asked about a topic, which is
-  // the controller's business, librdkafka waits for a controller that it does not have.
-  facts.embedded_broker = told.error == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
+  // The broker itself is queried first: the embedded one answers at once that it does not know the
+  // request. A topic's configuration is the controller's to tell, for which librdkafka would wait.
+  const auto described = broker.await<ResourceConfigs>(
+      &BrokerProbe::configs, RD_KAFKA_RESOURCE_BROKER, std::to_string(broker.broker_id()));
+  facts.embedded_broker = described.error == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
   if (options.watcher) return facts;
-  if (auto fits = check_topic(broker, options, *seen, facts); !fits) return fits.error();
-  if (auto chosen = choose_protocol(broker, options, told, facts); !chosen) {
+  if (auto fits = check_configuration(broker, options, topic, facts); !fits) return fits.error();
+  if (auto chosen = choose_protocol(broker, options, described, facts); !chosen) {
     return chosen.error();
   }
   return facts;

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
 #include <neliroute/clock.h>
@@ -52,8 +51,6 @@ class GroupWithdrawalTest : public testing::Test {
     return !pauses.empty();
   }
 
-  boost::asio::io_context io;
-  std::shared_ptr<QueueWakeup> wakeup = std::make_shared<QueueWakeup>(io.get_executor());
   std::shared_ptr<KafkaStatistics> statistics = std::make_shared<KafkaStatistics>();
   std::vector<milliseconds> pauses;
   std::vector<std::string> notices;
@@ -63,15 +60,13 @@ class GroupWithdrawalTest : public testing::Test {
   GroupWithdrawal withdrawal{
       {kSelf,
        kLane,
-       "topic",
        {4, 2, 3000ms, 5000ms},
        statistics,
-       [] { return nullptr; },
+       [](const auto&) {},
        [this](const auto& answer) { answer(others); },
        [this](milliseconds pause) { pauses.push_back(pause); },
        [this] { ++joins; },
-       [this](const Notice& notice) { notices.push_back(notice.text); }},
-      *wakeup};
+       [this](const Notice& notice) { notices.push_back(notice.text); }}};
 };
 
 TEST_F(GroupWithdrawalTest, WhoseWritesAreRefusedLeavesAndSaysOfWhichLog) {

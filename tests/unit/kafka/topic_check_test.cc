@@ -14,7 +14,7 @@
 namespace neliroute {
 namespace {
 
-using Outcome = TopicCheck::Outcome;
+using Outcome = TopicVerdict::Kind;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
@@ -30,15 +30,16 @@ class Asking {
     EXPECT_TRUE(made.has_value()) << made.error().message();
     handle_ = std::move(*made);
     EXPECT_TRUE(wakeup_->open().has_value());
-    check_.emplace(handle_.get(), *wakeup_, options_.topic, Mode::non_exclusive, kPartitions,
-                   embedded_broker, answer_within);
+    needs_ = {options_.topic, Mode::non_exclusive, kPartitions, embedded_broker};
+    answer_within_ = answer_within;
+    probe_.emplace(handle_.get(), wakeup_.get());
     wakeup_->start([this] {
-      while (check_->serve()) {
+      while (probe_->serve()) {
       }
     });
   }
   ~Asking() {
-    check_.reset();
+    probe_.reset();
     wakeup_->close();
   }
   Asking(const Asking&) = delete;
@@ -46,15 +47,15 @@ class Asking {
 
   std::optional<Outcome> ask() {
     outcome_.reset();
-    check_->ask([this](Outcome outcome, const std::string& why) {
-      outcome_ = outcome;
-      why_ = why;
+    check_topic(*probe_, needs_, answer_within_, [this](const TopicVerdict& verdict) {
+      EXPECT_FALSE(outcome_) << "one answer";
+      outcome_ = verdict.kind;
+      why_ = verdict.why;
       io_.stop();
     });
-    EXPECT_TRUE(check_->asked());
+    EXPECT_FALSE(outcome_) << "the answer comes from serve()";
     io_.restart();
     io_.run_for(seconds{30});
-    EXPECT_FALSE(check_->asked());
     return outcome_;
   }
   [[nodiscard]] const std::string& why() const { return why_; }
@@ -64,7 +65,9 @@ class Asking {
   KafkaOptions options_;
   rdkafka::HandlePtr handle_;
   std::shared_ptr<QueueWakeup> wakeup_ = std::make_shared<QueueWakeup>(io_.get_executor());
-  std::optional<TopicCheck> check_;
+  TopicNeeds needs_;
+  milliseconds answer_within_{0};
+  std::optional<BrokerProbe> probe_;
   std::optional<Outcome> outcome_;
   std::string why_;
 };
@@ -75,7 +78,7 @@ TEST(TopicCheckTest, WhoGetsNoAnswerDoesNotSayThatTheTopicIsNotThere) {
   const std::string address = "127.0.0.1:" + std::to_string(silent.local_endpoint().port());
   for (const bool embedded : {false, true}) {
     Asking asking(address, embedded, milliseconds{200});
-    EXPECT_EQ(asking.ask(), Outcome::unanswered);
+    EXPECT_EQ(asking.ask(), Outcome::unknown);
     EXPECT_THAT(asking.why(), HasSubstr("Timed out"));
   }
 }

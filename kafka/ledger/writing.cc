@@ -1,0 +1,66 @@
+// The producer.
+#include <neliroute/clock.h>
+
+#include "kafka/client/kafka_error.h"
+#include "kafka/ledger/kafka_ledger_impl.h"
+
+namespace neliroute {
+
+Result<void> KafkaLedgerImpl::open_writer() {
+  writer_ = std::make_unique<RecordWriter>(
+      settings(), *wakeup_,
+      [this](std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset) {
+        on_written(seq, error, offset);
+      });
+  if (auto opened = writer_->open(); !opened) return opened;
+  writer_->warm_up();
+  writer_->before_replacement([this] {
+    if (const auto probe = std::move(writer_probe_)) probe->give_up();
+  });
+  return {};
+}
+
+/// For what is not about the tail's topic; null while the producer has no client.
+BrokerProbe* KafkaLedgerImpl::writer_probe() {
+  if (!writer_probe_ && writer_ && writer_->handle() != nullptr) {
+    writer_probe_ = std::make_unique<BrokerProbe>(writer_->handle(), wakeup_.get());
+  }
+  return writer_probe_.get();
+}
+
+// Not from inside the clients' own callbacks.
+void KafkaLedgerImpl::renew_writer() {
+  post([this] {
+    if (!closing_) writer_->on_topic_replaced();
+  });
+}
+
+void KafkaLedgerImpl::rescue_writer_if_due(LocalTime now) {
+  const auto report = writer_->rescue_if_due(now, [this](Log log) { return last_answer(log); });
+  if (report) notice(report->severity, log_filter_.secrets().without(report->text));
+}
+
+void KafkaLedgerImpl::on_written(std::uint64_t seq, rd_kafka_resp_err_t error,
+                                 std::int64_t offset) {
+  const bool stored = error == RD_KAFKA_RESP_ERR_NO_ERROR;
+  if (stored) {
+    ever_stored_ = true;
+    write_troubles_.clear();
+  } else if (!closing_ && !is_own_doing(error)) {
+    on_trouble(write_troubles_, error, "a record cannot be written");
+  }
+  if (seq == 0) return;  // of a broadcast
+  if (stored) return emit(WriteAcknowledged{seq, offset});
+  emit(WriteFailed{seq});
+}
+
+void KafkaLedgerImpl::write(Write write) {
+  if (closing_) return;
+  if (!writer_->write(write)) serve_later();
+}
+
+void KafkaLedgerImpl::broadcast() {
+  if (!closing_) writer_->broadcast(parameters_.facts.partitions);
+}
+
+}  // namespace neliroute

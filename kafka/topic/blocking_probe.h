@@ -1,0 +1,63 @@
+// Queries the brokers at start, and waits for the answers.
+//
+// Threads: one; blocking.   Units: std::chrono.   Errors: as the probe's; what is not answered by
+// the deadline timed out.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <neliroute/time.h>
+#include <string>
+#include <utility>
+
+#include "kafka/topic/broker_probe.h"
+
+namespace neliroute {
+
+class BlockingProbe {
+ public:
+  BlockingProbe(rdkafka::HandlePtr handle, LocalTime deadline);
+
+  /// The topic as any broker sees it, by a request that every library and broker knows; it is
+  /// repeated until one answers.
+  [[nodiscard]] Answer<TopicDescription> topic(const std::string& name);
+  /// A broker that the last answer of topic() named.
+  [[nodiscard]] int broker_id() const noexcept { return broker_id_; }
+  /// The answer to any other request of BrokerProbe.
+  template <class T, class... Parameters, class... Arguments>
+  [[nodiscard]] Answer<T> await(void (BrokerProbe::*request)(Parameters...),
+                                Arguments&&... arguments) {
+    std::optional<Answer<T>> answer;
+    const Then<T> then = [&answer](const Answer<T>& answered) { answer = answered; };
+    (probe_.*request)(std::forward<Arguments>(arguments)...,
+                      milliseconds{std::min(left_ms(), kAdminTryMs)}, then);
+    for (bool last = false; !answer && !last; last = over()) probe_.serve(left_ms());
+    if (!answer) probe_.give_up();
+    return *answer;
+  }
+  /// Called once, when the first attempt got no answer and there will be others.
+  void on_first_silence(std::function<void(rd_kafka_resp_err_t)> handler) {
+    silence_ = std::move(handler);
+  }
+  [[nodiscard]] bool over() const;
+  void set_deadline(LocalTime deadline) noexcept { deadline_ = deadline; }
+  /// An error that says more than "no answer": refused credentials, a broken certificate.
+  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+
+ private:
+  static constexpr int kAdminTryMs = 5000;  ///< an answer that takes longer counts as unknown
+
+  [[nodiscard]] int left_ms() const;
+  void note_refusals();
+
+  rdkafka::HandlePtr handle_;
+  BrokerProbe probe_;
+  rdkafka::QueuePtr main_;
+  rdkafka::TopicPtr topic_;
+  LocalTime deadline_;
+  int broker_id_ = -1;
+  std::string refusal_;
+  std::function<void(rd_kafka_resp_err_t)> silence_;
+};
+
+}  // namespace neliroute
