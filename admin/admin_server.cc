@@ -82,7 +82,10 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
     hub_->changed();
   }
   void take(const Transition& transition);
-  void give_up(const Error& error) { site_.view().give_up(error.message()); }
+  void give_up(const Error& error) {
+    const std::string& text = error.message();
+    site_.view().give_up(options_.wording ? options_.wording(text) : text);
+  }
   void recover() { site_.view().recover(); }
 
  private:

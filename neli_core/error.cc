@@ -22,7 +22,7 @@ class Category final : public boost::system::error_category {
       case Errc::settings_conflict:
         return "the running processes use other settings; start with theirs, or stop them all";
       case Errc::ledger_unreachable:
-        return "no broker answered in time; check --brokers, and that Kafka runs";
+        return "no broker answered in time; check `kafka.brokers`, and that Kafka runs";
       case Errc::ledger_refused:
         return "the broker refused; check the ACLs of this user";
       case Errc::barrier_stuck:

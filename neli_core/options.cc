@@ -45,7 +45,7 @@ Result<void> CoreOptions::validate() const {
   }
   if (s.slots < s.partitions) {
     return unfit("slots " + std::to_string(s.slots) + " are fewer than partitions " +
-                 std::to_string(s.partitions) + "; raise --slots or lower --partitions");
+                 std::to_string(s.partitions) + "; raise `slots` or lower `partitions`");
   }
   if (s.logs == 0 || s.logs > s.partitions || s.logs > kLogCountMax) {
     return unfit("logs " + std::to_string(s.logs) + ": expected 1 to " +
@@ -59,12 +59,12 @@ Result<void> CoreOptions::validate() const {
   if (interval.count() <= 0) return unfit("interval must be above 0 ms");
   if (lease > kLeaseMax) {
     return unfit("lease " + std::to_string(lease.count()) + " ms is above the limit of " +
-                 std::to_string(kLeaseMax.count()) + " ms; lower --lease");
+                 std::to_string(kLeaseMax.count()) + " ms; lower `timing.lease`");
   }
   if (interval > lease / 3) {
     return unfit("3 x interval of " + std::to_string(interval.count()) +
                  " ms is above the lease of " + std::to_string(lease.count()) +
-                 " ms; lower --interval or raise --lease");
+                 " ms; lower `timing.interval` or raise `timing.lease`");
   }
   if (clock_error.count() < 0 || clock_error > kLeaseMax) {
     return unfit("clock_error " + std::to_string(clock_error.count()) + " ms: expected 0 to " +

@@ -63,14 +63,14 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
                      " " + text_of(theirs) + ", or stop all of its processes first"};
   };
   const Settings& theirs = seen.settings;
-  if (auto e = differ("slots", theirs.slots, own_.slots, "--slots")) return e;
-  if (auto e = differ("partitions", theirs.partitions, own_.partitions, "--partitions")) return e;
-  if (auto e = differ("logs", theirs.logs, own_.logs, "--logs")) return e;
-  if (auto e = differ("hash", theirs.hash, own_.hash, "--hash")) return e;
+  if (auto e = differ("slots", theirs.slots, own_.slots, "`slots`")) return e;
+  if (auto e = differ("partitions", theirs.partitions, own_.partitions, "`partitions`")) return e;
+  if (auto e = differ("logs", theirs.logs, own_.logs, "`logs`")) return e;
+  if (auto e = differ("hash", theirs.hash, own_.hash, "`hash`")) return e;
   if (seen.lane != lane_ || !member_) return std::nullopt;
-  if (auto e = differ("group", theirs.group, own_.group, "--group")) return e;
-  if (auto e = differ("variation", theirs.variation, own_.variation, "--variation")) return e;
-  return differ("mode", theirs.mode, own_.mode, "--mode");
+  if (auto e = differ("group", theirs.group, own_.group, "`group`")) return e;
+  if (auto e = differ("variation", theirs.variation, own_.variation, "`variation`")) return e;
+  return differ("mode", theirs.mode, own_.mode, "`mode`");
 }
 
 std::optional<Error> SettingsAgreement::conflict(const std::optional<Seniority>& own,

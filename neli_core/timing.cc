@@ -34,12 +34,13 @@ Result<void> refuse_absurd(const TimingRequest& request) {
     return bad(std::string(option) + " " + text(*value) + " is outside of " + text(least) + " to " +
                text(kMost));
   };
-  for (auto checked : {check("--session", request.session, milliseconds{1}),
-                       check("--interval", request.interval, milliseconds{1}),
-                       check("--lease", request.lease, milliseconds{1}),
-                       check("--clock-error", request.clock_error, milliseconds{0}),
-                       check("--local-clock-error", request.local_clock_error, milliseconds{0}),
-                       check("--hang-limit", request.hang_limit, milliseconds{1})}) {
+  for (auto checked :
+       {check("`timing.session`", request.session, milliseconds{1}),
+        check("`timing.interval`", request.interval, milliseconds{1}),
+        check("`timing.lease`", request.lease, milliseconds{1}),
+        check("`timing.clock_error`", request.clock_error, milliseconds{0}),
+        check("`timing.local_clock_error`", request.local_clock_error, milliseconds{0}),
+        check("`timing.hang_limit`", request.hang_limit, milliseconds{1})}) {
     if (!checked) return checked;
   }
   return {};
@@ -54,10 +55,10 @@ Result<milliseconds> session_in_force(const TimingRequest& request, const Sessio
       const std::string what =
           facts.why_not_set.empty()
               ? ": set the group's consumer.session.timeout.ms or the broker's "
-                "group.consumer.session.timeout.ms, or leave --session out"
+                "group.consumer.session.timeout.ms, or leave `timing.session` out"
               : ", and " + facts.why_not_set;
-      return bad("--session " + text(*request.session) + " differs from the " + text(session) +
-                 " in force; with the consumer protocol the broker decides" + what);
+      return bad("`timing.session` " + text(*request.session) + " differs from the " +
+                 text(session) + " in force; with the consumer protocol the broker decides" + what);
     }
     return session;
   }
@@ -70,8 +71,9 @@ Result<milliseconds> session_in_force(const TimingRequest& request, const Sessio
   }
   if (request.session) {
     if (*request.session < low || *request.session > high) {
-      return bad("--session " + text(*request.session) + " is outside of " + text(low) + " to " +
-                 text(high) + ", what the classic protocol and this broker allow "
+      return bad("`timing.session` " + text(*request.session) + " is outside of " + text(low) +
+                 " to " + text(high) +
+                 ", what the classic protocol and this broker allow "
                  "(group.min.session.timeout.ms, group.max.session.timeout.ms)");
     }
     return *request.session;
@@ -88,7 +90,7 @@ Result<milliseconds> choose_hang_limit(const TimingRequest& request, GroupProtoc
                                        milliseconds session) {
   const milliseconds least = least_hang_limit(protocol, session);
   if (request.hang_limit && *request.hang_limit < least) {
-    return bad("--hang-limit " + text(*request.hang_limit) + " is below the " + text(least) +
+    return bad("`timing.hang_limit` " + text(*request.hang_limit) + " is below the " + text(least) +
                " that a session of " + text(session) + " needs with the " +
                std::string(to_string(protocol)) +
                " protocol; raise it or leave it out, or lower the session");
@@ -99,9 +101,9 @@ Result<milliseconds> choose_hang_limit(const TimingRequest& request, GroupProtoc
 Result<milliseconds> exclusive_lease_for(const TimingRequest& request, const Timing& timing) {
   if (request.lease) {
     if (*request.lease + timing.clock_error >= timing.session) {
-      return bad("exclusive mode needs lease + clock error < session, but " +
-                 text(*request.lease) + " + " + text(timing.clock_error) + " >= " +
-                 text(timing.session) + "; lower --lease or --clock-error, or raise the session");
+      return bad("exclusive mode needs lease + clock error < session, but " + text(*request.lease) +
+                 " + " + text(timing.clock_error) + " >= " + text(timing.session) +
+                 "; lower `timing.lease` or `timing.clock_error`, or raise the session");
     }
     return *request.lease;
   }
@@ -116,7 +118,7 @@ Result<milliseconds> exclusive_lease_for(const TimingRequest& request, const Tim
   if (lease.count() <= 0) {
     return bad("a session of " + text(timing.session) +
                " leaves no lease beside a clock error of " +
-               text(timing.clock_error) + "; raise the session or lower --clock-error");
+               text(timing.clock_error) + "; raise the session or lower `timing.clock_error`");
   }
   return lease;
 }
@@ -133,8 +135,8 @@ Result<void> choose_non_exclusive(const TimingRequest& request, const SessionFac
   if (timing.lease < bound(timing.interval)) {
     return bad("non-exclusive mode needs a lease of at least " + text(bound(timing.interval)) +
                " (session " + text(timing.session) + " + heartbeat " + text(timing.heartbeat) +
-               " + interval " + text(timing.interval) + " + rebalance), but --lease is " +
-               text(timing.lease) + "; raise --lease or lower the session");
+               " + interval " + text(timing.interval) + " + rebalance), but `timing.lease` is " +
+               text(timing.lease) + "; raise `timing.lease` or lower the session");
   }
   return {};
 }
@@ -143,12 +145,14 @@ Result<void> choose_non_exclusive(const TimingRequest& request, const SessionFac
 Result<void> refuse_others_options(const TimingRequest& request) {
   if (request.variation == Variation::broadcast) {
     if (!request.clock_error) return {};
-    return bad("--clock-error is between two brokers, which --variation broadcast never compares; "
-               "say --local-clock-error, between the broker and this machine");
+    return bad(
+        "`timing.clock_error` is between two brokers, which `variation` broadcast never compares; "
+        "say `timing.local_clock_error`, between the broker and this machine");
   }
   if (!request.local_clock_error && request.groups == 1) return {};
-  return bad(std::string(request.local_clock_error ? "--local-clock-error" : "--groups") +
-             " is of --variation broadcast only; leave it out, or choose that variation");
+  return bad(
+      std::string(request.local_clock_error ? "`timing.local_clock_error`" : "`timing.groups`") +
+      " is of `variation` broadcast only; leave it out, or choose that variation");
 }
 
 // The paper's: T above the session, or T + e below it.
@@ -167,7 +171,7 @@ Result<void> choose_broadcast(const TimingRequest& request, Timing& timing) {
         wanted.count() > 0 && wanted + e < session ? wanted : exclusive_lease(session, e);
     if (timing.lease.count() <= 0) {
       return bad("a session of " + text(session) + " leaves no lease beside a local clock error "
-                 "of " + text(e) + "; raise the session or lower --local-clock-error");
+                 "of " + text(e) + "; raise the session or lower `timing.local_clock_error`");
     }
   } else {
     timing.lease = std::max(
@@ -193,17 +197,17 @@ Result<void> check_broadcast_timing(Mode mode, milliseconds lease, milliseconds 
   if (mode == Mode::exclusive && lease + local_clock_error >= session) {
     return bad("exclusive broadcast needs lease + local clock error < session, but " +
                text(lease) + " + " + text(local_clock_error) + " >= " + text(session) +
-               "; lower --lease or --local-clock-error, or raise the session");
+               "; lower `timing.lease` or `timing.local_clock_error`, or raise the session");
   }
   if (mode == Mode::non_exclusive && lease <= session) {
     return bad("non-exclusive broadcast needs lease > session, but " + text(lease) + " <= " +
-               text(session) + "; raise --lease or lower the session");
+               text(session) + "; raise `timing.lease` or lower the session");
   }
   const milliseconds beat = interval * groups;
   if (beat.count() <= 0 || beat > lease / 3) {
     return bad("3 x interval x groups must not exceed the lease, but 3 x " + text(interval) +
                " x " + std::to_string(groups) + " = " + text(3 * beat) + " > " + text(lease) +
-               "; lower --interval or raise --lease");
+               "; lower `timing.interval` or raise `timing.lease`");
   }
   return {};
 }
@@ -273,12 +277,12 @@ Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& f
   }
   if (timing.lease > kLeaseMax) {
     return bad("a lease of " + text(timing.lease) + " is above the limit of " + text(kLeaseMax) +
-               "; lower --lease, or the session it follows from");
+               "; lower `timing.lease`, or the session it follows from");
   }
   if (timing.interval.count() <= 0 || 3 * timing.interval > timing.lease) {
     return bad("3 x interval must not exceed the lease, but 3 x " + text(timing.interval) + " = " +
                text(3 * timing.interval) + " > " + text(timing.lease) +
-               "; lower --interval or raise --lease");
+               "; lower `timing.interval` or raise `timing.lease`");
   }
   return timing;
 }

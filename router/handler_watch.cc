@@ -40,7 +40,7 @@ std::optional<Notice> HandlerWatch::end_turn() {
                     std::to_string(calls) + " calls, the longest " + in_ms(longest) + " in " +
                     longest_is +
                     ". Nothing is read or renewed meanwhile, and leases lapse; do slow work "
-                    "elsewhere, or raise --interval and --lease" +
+                    "elsewhere, or raise `timing.interval` and `timing.lease`" +
                     (unsaid > 0 ? " (" + std::to_string(unsaid) + " more since the last warning)"
                                 : "")};
 }

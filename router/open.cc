@@ -34,16 +34,16 @@ Result<void> check_slots(const RouterOptions& options, std::uint32_t partitions)
   if (auto reached = check_hash(options.slots, options.hash); !reached) return reached;
   if (slots < partitions) {
     return Error{Errc::bad_option,
-                 "--slots " + std::to_string(slots) + " are fewer than the topic's " +
+                 "`slots` " + std::to_string(slots) + " are fewer than the topic's " +
                      std::to_string(partitions) +
-                     " partitions; raise --slots, or use a topic with fewer partitions"};
+                     " partitions; raise `slots`, or use a topic with fewer partitions"};
   }
   if (!options.allow_uneven && !partitions_are_even(options.slots, partitions)) {
     return Error{Errc::bad_option,
-                 "--slots " + std::to_string(slots) + " is not a multiple of the " +
+                 "`slots` " + std::to_string(slots) + " is not a multiple of the " +
                      std::to_string(partitions) +
                      " partitions, so some would carry more slots than others; choose a "
-                     "multiple, or say --allow-uneven"};
+                     "multiple, or say `allow_uneven`"};
   }
   return {};
 }
@@ -120,16 +120,16 @@ std::vector<std::string> warnings_of(const RouterOptions& options, const LedgerF
 
 Result<void> check_owner(const RouterOptions& options) {
   if (options.roles && *options.roles == 0) {
-    return Error{Errc::bad_option, "--roles 0: expected at least 1"};
+    return Error{Errc::bad_option, "`roles` 0: expected at least 1"};
   }
   if (!options.process.endpoint.empty()) {
     if (auto fits = check_endpoint(options.process.endpoint); !fits) {
-      return Error{fits.error().code(), "--endpoint " + fits.error().message()};
+      return Error{fits.error().code(), "`process.endpoint` " + fits.error().message()};
     }
   }
   if (options.hints || options.variation == Variation::broadcast) return {};
   // The other variation would ignore it in silence.
-  return Error{Errc::bad_option, "--no-hints is of --variation broadcast only: in claimed the "
+  return Error{Errc::bad_option, "`hints` is of `variation` broadcast only: in claimed the "
                                  "claims are the protocol itself; leave it out"};
 }
 

@@ -233,8 +233,8 @@ Result<Profile> parse_profile_option(std::string_view text) {
 Result<std::pair<std::string, std::string>> parse_property(std::string_view text) {
   const auto equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    return bad("a librdkafka property is written key=value, as in "
-               "-X security.protocol=SASL_SSL");
+    return bad("a librdkafka property is written key=value, as in `kafka.properties` "
+               "security.protocol=SASL_SSL");
   }
   return std::pair{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }

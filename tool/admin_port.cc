@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "admin/listen_address.h"
+#include "tool/flags.h"
 #include "tool/log.h"
 
 namespace neliroute::tool {
@@ -45,6 +46,7 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,
   AdminOptions options;
   options.listen = *http;
   options.on_notice = notice_log();
+  options.wording = with_flags;
   std::unique_ptr<AdminPort> port(new AdminPort);
   auto server = AdminServer::open(port->io_.get_executor(), observable, std::move(options));
   if (!server) return Error{server.error().code(), "--http: " + server.error().message()};

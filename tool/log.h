@@ -8,8 +8,6 @@
 #include <neliroute/error.h>
 #include <string_view>
 
-#include "neli_core/ready.h"
-
 namespace neliroute::tool {
 
 enum class LogLevel { trace, debug, info, warning, error, off };
@@ -20,7 +18,7 @@ void log(Severity severity, std::string_view text);
 /// From now on its lines are handed to `take`, on whatever thread, and not written: for who draws
 /// on the terminal. An empty one ends that; the former is not called any more when this returns.
 void divert_log(std::function<void(std::string_view line)> take);
-/// For RouterOptions::log.
+/// For the on_notice of the library's options.
 [[nodiscard]] std::function<void(const Notice&)> notice_log();
 
 }  // namespace neliroute::tool

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "tool/flags.h"
 #include "tool/progress.h"
 
 namespace neliroute::tool {
@@ -119,7 +120,7 @@ int fail(std::string_view command, std::string_view text, int code) {
   // librdkafka ends some of its texts with a newline.
   const std::size_t end = text.find_last_not_of(" \n");
   fmt::print(stderr, "neliroute{}{}: {}\n", command.empty() ? "" : " ", command,
-             printable(text.substr(0, end == std::string_view::npos ? 0 : end + 1)));
+             printable(with_flags(text.substr(0, end == std::string_view::npos ? 0 : end + 1))));
   return code;
 }
 
@@ -129,7 +130,7 @@ int fail(std::string_view command, const Error& error) {
 
 void warn(std::string_view command, std::string_view text) {
   const ProgressAside aside;
-  fmt::print(stderr, "neliroute {}: warning: {}\n", command, printable(text));
+  fmt::print(stderr, "neliroute {}: warning: {}\n", command, printable(with_flags(text)));
 }
 
 bool say(std::string_view line) {

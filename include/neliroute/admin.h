@@ -64,6 +64,9 @@ struct AdminOptions {
   bool per_slot_metrics = false;
   /// Called on the strand with each line that an operator should read. Default: nobody reads them.
   std::function<void(const Notice&)> on_notice;
+  /// What readers are shown of a failure's message, which names options as in `kafka.brokers`; the
+  /// command puts its flags there. Default: the message. Called on the strand.
+  std::function<std::string(const std::string&)> wording;
 };
 
 class AdminServer {

@@ -41,10 +41,10 @@ class Setter {
                                            text.size());
     if (outcome == RD_KAFKA_CONF_OK) return;
     if (outcome == RD_KAFKA_CONF_UNKNOWN) {
-      error_ = bad("-X " + property + ": librdkafka " + rd_kafka_version_str() +
+      error_ = bad("`kafka.properties` " + property + ": librdkafka " + rd_kafka_version_str() +
                    " has no such property");
     } else {
-      error_ = bad("-X " + property + ": " +
+      error_ = bad("`kafka.properties` " + property + ": " +
                    (is_secret_property(property) ? "this value is refused" : text.data()));
     }
   }
@@ -74,7 +74,7 @@ class Setter {
 Result<void> check_file(const std::string& property, const std::string& path) {
   const bool none = path.empty() || (property == "ssl.ca.location" && path == "probe");
   if (none || ::access(path.c_str(), R_OK) == 0) return {};
-  return bad("-X " + property + ": cannot read " + path + ": " +
+  return bad("`kafka.properties` " + property + ": cannot read " + path + ": " +
              std::generic_category().message(errno) + "; name a file that this process may read");
 }
 
@@ -177,7 +177,7 @@ Result<void> check_properties(const KafkaOptions& options) {
   Setter setter{conf.get()};
   for (const auto& [property, value] : options.properties) {
     if (const std::string_view why = why_refused(property); !why.empty()) {
-      return bad("-X " + property + " can't be set: " + std::string{why});
+      return bad("`kafka.properties` " + property + " can't be set: " + std::string{why});
     }
     setter.set(property, value);
     if (!is_file_property(property)) continue;
@@ -189,18 +189,24 @@ Result<void> check_properties(const KafkaOptions& options) {
 Result<void> check_properties_of(const KafkaOptions& options, GroupProtocol protocol) {
   const auto strategy = options.properties.find(std::string{kStrategy});
   if (strategy != options.properties.end() && protocol == GroupProtocol::consumer) {
-    return bad("-X partition.assignment.strategy works with the classic group protocol only, but "
-               "the consumer protocol is in use; add --group-protocol classic or leave it out");
+    return bad(
+        "`kafka.properties` partition.assignment.strategy works with the classic group protocol "
+        "only, but "
+        "the consumer protocol is in use; add `group_protocol` classic or leave it out");
   }
   if (strategy != options.properties.end() && strategy->second != kCooperative &&
       strategy->second.find(kCooperative) != std::string::npos) {
-    return bad("-X partition.assignment.strategy mixes cooperative-sticky with others; name it "
-               "alone");
+    return bad(
+        "`kafka.properties` partition.assignment.strategy mixes cooperative-sticky with others; "
+        "name it "
+        "alone");
   }
   const auto remote = options.properties.find("group.remote.assignor");
   if (remote != options.properties.end() && protocol == GroupProtocol::classic) {
-    return bad("-X group.remote.assignor works with the consumer group protocol only, but the "
-               "classic protocol is in use; leave it out");
+    return bad(
+        "`kafka.properties` group.remote.assignor works with the consumer group protocol only, but "
+        "the "
+        "classic protocol is in use; leave it out");
   }
   return {};
 }
@@ -250,7 +256,8 @@ Result<HandlePtr> make_client(ClientKind kind, const ClientSettings& settings) {
                       Secrets{settings.kafka}.without(text.data());
     // It does not say which of them are the user's. Their values may be secrets.
     if (!settings.kafka.properties.empty()) why += "; look at";
-    for (const auto& [property, value] : settings.kafka.properties) why += " -X " + property;
+    for (const auto& [property, value] : settings.kafka.properties)
+      why += " `kafka.properties` " + property;
     return bad(why);
   }
   static_cast<void>(conf->release());  // the handle's now

@@ -18,9 +18,10 @@ std::string_view advice(rd_kafka_resp_err_t error) noexcept {
       return "check security.protocol and the ssl.* properties";
     case RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL:
       return "a member with another protocol or assignor is in the group: give each application "
-             "its own --group, and all processes the same --group-protocol";
+             "its own `group`, and all processes the same `group_protocol`";
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-      return "raise the topic's max.message.bytes (and -X message.max.bytes) to 64 KiB or more";
+      return "raise the topic's max.message.bytes (and `kafka.properties` message.max.bytes) to 64 "
+             "KiB or more";
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
       return "records have no key, which a compacted topic refuses: set cleanup.policy=delete";
     case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS:
@@ -31,12 +32,13 @@ std::string_view advice(rd_kafka_resp_err_t error) noexcept {
              "min.insync.replicas are in sync";
     case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
       return "a handler held this process's executor for so long, so others take its slots over; "
-             "it joins again now. Work that takes long belongs on another thread; --hang-limit "
+             "it joins again now. Work that takes long belongs on another thread; "
+             "`timing.hang_limit` "
              "allows more";
     case RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED:
       return "raise the broker's group.max.size or group.consumer.max.size";
     case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
-      return "choose a --session within the broker's group.min.session.timeout.ms and "
+      return "choose a `timing.session` within the broker's group.min.session.timeout.ms and "
              "group.max.session.timeout.ms";
     default:
       return {};

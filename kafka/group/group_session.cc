@@ -31,7 +31,7 @@ std::string command(const GroupSession& found, milliseconds session, millisecond
 std::string classic(const GroupSession& found, milliseconds session) {
   const milliseconds floor =
       std::max(kClassicSessionMin, found.classic_floor.value_or(kClassicFloorStock));
-  return "--group-protocol classic --session " + number(std::max(session, floor)) + "ms";
+  return "`group_protocol` classic `timing.session` " + number(std::max(session, floor)) + "ms";
 }
 
 std::string floors(const GroupSession& found, milliseconds session) {
@@ -64,11 +64,13 @@ GroupSessionPlan plan_group_session(const GroupSession& found) {
   const milliseconds heartbeat = heartbeat_for(wanted, *found.heartbeat_floor);
   if (found.own_settings) {
     return leave("group " + found.group + " has settings of its own, which somebody chose: " +
-                 command(found, wanted, heartbeat) + ", or leave --session out");
+                 command(found, wanted, heartbeat) + ", or leave `timing.session` out");
   }
   if (found.empty == false) {
-    return leave("group " + found.group + " has members, whose session it is, too: stop them "
-                 "first, or " + command(found, wanted, heartbeat) + ", or leave --session out");
+    return leave("group " + found.group +
+                 " has members, whose session it is, too: stop them "
+                 "first, or " +
+                 command(found, wanted, heartbeat) + ", or leave `timing.session` out");
   }
   GroupSessionPlan plan;
   plan.step = found.empty ? GroupSessionPlan::Step::set : GroupSessionPlan::Step::ask_empty;

@@ -28,16 +28,16 @@ std::string inconsistent_group(const KafkaOptions& options, GroupProtocol protoc
   if (protocol == GroupProtocol::consumer) {
     return text +
            "speaks another group protocol than consumer (" + code +
-           "); give all processes the same --group-protocol (one that may not read the broker's "
-           "configuration takes classic by itself), and each application its own --group";
+           "); give all processes the same `group_protocol` (one that may not read the broker's "
+           "configuration takes classic by itself), and each application its own `group`";
   }
   return text +
          "shares no assignor with this process, which offers partition.assignment.strategy=" +
-         strategies(options) +
-         ", or speaks another group protocol than classic (" + code +
-         "); give all members the same -X partition.assignment.strategy (goNELI's and librdkafka's "
-         "default is range,roundrobin, ours cooperative-sticky) and --group-protocol, and each "
-         "application its own --group";
+         strategies(options) + ", or speaks another group protocol than classic (" + code +
+         "); give all members the same `kafka.properties` partition.assignment.strategy (goNELI's "
+         "and librdkafka's "
+         "default is range,roundrobin, ours cooperative-sticky) and `group_protocol`, and each "
+         "application its own `group`";
 }
 
 milliseconds inconsistent_group_bound(const Timing& timing) noexcept {
@@ -55,7 +55,7 @@ std::optional<std::string> eager_lease_warning(const KafkaOptions& options, Grou
          std::to_string(lease.count()) +
          " ms: where goNELI shares the group, a member that was removed from it learns so at its "
          "next heartbeat, 3000 ms by default, and both may lead until then; use a longer one, such "
-         "as --session 15s --lease 5s";
+         "as `timing.session` 15s `timing.lease` 5s";
 }
 
 }  // namespace neliroute

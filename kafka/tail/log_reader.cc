@@ -266,7 +266,7 @@ Result<void> BoundedReader::read() {
       return Error{Errc::ledger_unreachable,
                    "topic " + wanted_.kafka.topic + " told nothing for " +
                        std::to_string(wanted_.kafka.timeout.count()) +
-                       " ms, and not all was read; raise --timeout, or try again later"};
+                       " ms, and not all was read; raise `kafka.timeout`, or try again later"};
     }
   }
   return {};

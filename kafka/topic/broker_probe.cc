@@ -270,7 +270,8 @@ void BrokerProbe::set_group_configs(const std::string& group, const Configs& con
     const rdkafka::ErrorPtr error{rd_kafka_ConfigResource_add_incremental_config(
         resource.get(), name.c_str(), RD_KAFKA_ALTER_CONFIG_OP_TYPE_SET, value.c_str())};
     if (error) {
-      return then(done_unless(rd_kafka_error_code(error.get()), rd_kafka_error_string(error.get())));
+      return then(
+          done_unless(rd_kafka_error_code(error.get()), rd_kafka_error_string(error.get())));
     }
   }
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};

@@ -38,7 +38,7 @@ Error unreachable(const KafkaOptions& options, const BlockingProbe& broker,
   return {Errc::ledger_unreachable,
           "no broker answered at " + options.brokers + " within " +
               std::to_string(options.timeout.count()) + " ms (" + rd_kafka_err2str(error) +
-              "); check --brokers, and that Kafka runs there"};
+              "); check `kafka.brokers`, and that Kafka runs there"};
 }
 
 Error topic_error(const KafkaOptions& options, const char* what, rd_kafka_resp_err_t error) {
@@ -73,8 +73,8 @@ Result<TopicDescription> await_topic(BlockingProbe& broker, const KafkaOptions& 
   }
   return Error{Errc::topic_unfit, "topic " + options.topic +
                                       " does not exist, and a watcher makes none; start an owner "
-                                      "(neliroute run), name another --topic, or wait longer "
-                                      "(--timeout, --wait)"};
+                                      "(neliroute run), name another `kafka.topic`, or wait longer "
+                                      "(`kafka.timeout`, `missing_topic`)"};
 }
 
 // Another process may create it at the same time, which is as good.
@@ -102,10 +102,10 @@ Result<TopicDescription> create(BlockingProbe& broker, const KafkaOptions& optio
 
 Result<void> check_partitions(const KafkaOptions& options, LedgerFacts& facts) {
   if (options.partitions && *options.partitions != facts.partitions) {
-    return Error{Errc::bad_option, "--partitions " + std::to_string(*options.partitions) +
+    return Error{Errc::bad_option, "`partitions` " + std::to_string(*options.partitions) +
                                        ", but topic " + options.topic + " has " +
                                        std::to_string(facts.partitions) +
-                                       "; leave --partitions out, or use another --topic"};
+                                       "; leave `partitions` out, or use another `kafka.topic`"};
   }
   facts.logs = options.logs.value_or(std::min(kLogsDefault, facts.partitions));
   return {};
@@ -235,7 +235,7 @@ Result<void> choose_protocol(BlockingProbe& broker, const KafkaOptions& options,
                              const Answer<ResourceConfigs>& described, LedgerFacts& facts) {
   const bool library = rd_kafka_version() >= kFirstWithConsumerProtocol;
   if (options.protocol == GroupProtocol::consumer && !library) {
-    return Error{Errc::bad_option, std::string("--group-protocol consumer needs librdkafka 2.12 "
+    return Error{Errc::bad_option, std::string("`group_protocol` consumer needs librdkafka 2.12 "
                                                "or later, this is ") +
                                        rd_kafka_version_str() + "; use classic"};
   }
@@ -247,13 +247,13 @@ Result<void> choose_protocol(BlockingProbe& broker, const KafkaOptions& options,
               protocols->second.find("consumer") != std::string::npos;
     if (options.protocol == GroupProtocol::consumer && !offered) {
       return Error{Errc::bad_option,
-                   "--group-protocol consumer, but this broker does not have it (Kafka 4.0 and "
+                   "`group_protocol` consumer, but this broker does not have it (Kafka 4.0 and "
                    "later do, where group.coordinator.rebalance.protocols names it); use classic"};
     }
   } else if (!facts.embedded_broker) {
     warn(facts, std::string("the broker's configuration cannot be read (") +
                     rd_kafka_err2name(described.error) +
-                    "), so the classic group protocol is used unless --group-protocol says "
+                    "), so the classic group protocol is used unless `group_protocol` says "
                     "otherwise; grant DESCRIBE_CONFIGS on the cluster");
   }
   const GroupProtocol best =
@@ -271,7 +271,7 @@ std::optional<Error> unfit_topic(const Configs& configs, const std::string& topi
     return Error{Errc::topic_unfit, "topic " + topic + " is compacted (cleanup.policy=" +
                                         policy->second +
                                         "), which drops records that the protocol needs; set it "
-                                        "to delete, or use another --topic"};
+                                        "to delete, or use another `kafka.topic`"};
   }
   const auto stamp = configs.find("message.timestamp.type");
   if (mode == Mode::exclusive && stamp != configs.end() && stamp->second != "LogAppendTime") {
@@ -297,7 +297,7 @@ Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {
                                       std::to_string(facts.retention->count()) +
                                       " ms (retention.ms), less than 10 x the lease of " +
                                       std::to_string(lease.count()) +
-                                      " ms; raise retention.ms, or lower --lease"};
+                                      " ms; raise retention.ms, or lower `timing.lease`"};
 }
 
 Result<LedgerFacts> prepare_topic(

@@ -1,4 +1,4 @@
-// E. Koutanov, "Non-Exclusive Leader ClaimProtocol in Highly Available Systems": what only the
+// E. Koutanov, "Non-Exclusive Leader Induction in Highly Available Systems": what only the
 // paper's own variation, `broadcast`, does. One test for each sentence that states a behaviour.
 #include <gtest/gtest.h>
 

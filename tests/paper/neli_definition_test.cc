@@ -1,4 +1,4 @@
-// E. Koutanov, "Non-Exclusive Leader ClaimProtocol in Highly Available Systems": the protocol
+// E. Koutanov, "Non-Exclusive Leader Induction in Highly Available Systems": the protocol
 // definition. One test for each sentence that states a behaviour of variation `claimed`, or of
 // both.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// E. Koutanov, "Non-Exclusive Leader ClaimProtocol in Highly Available Systems": exclusivity,
+// E. Koutanov, "Non-Exclusive Leader Induction in Highly Available Systems": exclusivity,
 // fencing and continuously available systems. One test for each sentence that states a behaviour of
 // ours.
 #include <gtest/gtest.h>

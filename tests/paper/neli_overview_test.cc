@@ -1,4 +1,4 @@
-// E. Koutanov, "Non-Exclusive Leader ClaimProtocol in Highly Available Systems": abstract, overview
+// E. Koutanov, "Non-Exclusive Leader Induction in Highly Available Systems": abstract, overview
 // and practical implications. One test for each sentence that states a behaviour of ours.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// neli-paper: "The Non-Exclusive Leader ClaimProtocol (NELI) protocol provides a mapping from a set
+// neli-paper: "The Non-Exclusive Leader Induction (NELI) protocol provides a mapping from a set
 // of work roles to one or more assignees responsible for fulfilling each role."
 TEST(NeliOverview, maps_every_role_to_an_assignee) {
   Scene scene(Mode::non_exclusive, 4);

@@ -22,6 +22,8 @@ BAD = [
     ("layering", "include/neliroute/a.h", "#include <boost/json.hpp>\n", [1]),
     ("layering", "neli_core/a.cc", "#include <neliroute/clock.h>\n", [1]),
     ("layering", "slots/a.cc", "#include <neliroute/router.h>\n", [1]),
+    ("flag", "router/a.cc", 'x();\nbad("lower --lease");\n', [2]),
+    ("flag", "kafka/tail/a.cc", 'bad("raise --timeout"  // or not\n', [1]),
     ("layering", "slots/a.cc", '#include <vector>\n#include <boost/json.hpp>\n', [2]),
     ("layering", "slots/a.cc", "#include <time.h>\n", [1]),
     ("layering", "slots/a.cc", '#include "a.h"\n', [1]),

@@ -137,6 +137,22 @@ def impure(file: File) -> Findings:
             yield line, f"the order of the unordered {name} is not the same everywhere"
 
 
+FLAG = (r"--(?:allow-uneven|brokers|(?:local-)?clock-error|endpoint|group(?:s|-protocol)?"
+        r"|hang-limit|hash(?:-tags)?|interval|lane|lease|logs|mode|name|no-hints|partitions"
+        r"|profile|roles|session|slots|timeout|topic|variation|wait)\b(?!-)")
+LIBRARY = ("include", "slots", "neli_core", "neli_core/claimed", "neli_core/broadcast", "kafka",
+           "embedded_broker", "router", "metrics", "admin")
+
+
+def flag(file: File) -> Findings:
+    """The library does not know the command's flags: its texts name options, as `timing.lease`."""
+    if not file.is_cpp or file.room not in LIBRARY:
+        return
+    for line, text in file.matches(r'"(?:[^"\\\n]|\\.)*"'):
+        for found in re.findall(FLAG, text):
+            yield line, f"names the flag {found}; write the option's name in backquotes"
+
+
 # --- Size and shape -------------------------------------------------------------------------------
 
 
@@ -213,6 +229,7 @@ def host(file: File) -> Findings:
 RULES: dict[str, Callable[[File], Findings]] = {
     "layering": layering,
     "impure": impure,
+    "flag": flag,
     "file-length": file_length,
     "function-length": function_length,
     "line-length": line_length,

@@ -61,13 +61,14 @@ class RefusedPropertyTest : public testing::TestWithParam<const char*> {};
 TEST_P(RefusedPropertyTest, IsRefusedByName) {
   const std::string property = GetParam();
   EXPECT_THAT(refusal(check_properties(with(property, "1"))),
-              AllOf(HasSubstr("-X " + property), HasSubstr("can't be set: ")));
+              AllOf(HasSubstr("`kafka.properties` " + property), HasSubstr("can't be set: ")));
 }
 
 // librdkafka takes "topic." off the name of a property of topics: another way to say the same.
 TEST_P(RefusedPropertyTest, IsRefusedUnderTheNameOfATopicsPropertyToo) {
   const std::string property = std::string("topic.") + GetParam();
-  EXPECT_THAT(refusal(check_properties(with(property, "1"))), HasSubstr("-X " + property));
+  EXPECT_THAT(refusal(check_properties(with(property, "1"))),
+              HasSubstr("`kafka.properties` " + property));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -94,21 +95,23 @@ TEST(ClientConfigTest, AnyOtherPropertyIsAllowed) {
 }
 
 TEST(ClientConfigTest, AnUnknownPropertyIsRefusedByName) {
-  EXPECT_THAT(refusal(check_properties(with("no.such.thing", "1"))),
-              AllOf(HasSubstr("-X no.such.thing"), HasSubstr(rd_kafka_version_str())));
+  EXPECT_THAT(
+      refusal(check_properties(with("no.such.thing", "1"))),
+      AllOf(HasSubstr("`kafka.properties` no.such.thing"), HasSubstr(rd_kafka_version_str())));
 }
 
 TEST(ClientConfigTest, AValueThatLibrdkafkaRefusesIsToldWithTheProperty) {
   EXPECT_THAT(refusal(check_properties(with("metadata.max.age.ms", "soon"))),
-              HasSubstr("-X metadata.max.age.ms"));
+              HasSubstr("`kafka.properties` metadata.max.age.ms"));
 }
 
 class FilePropertyTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(FilePropertyTest, OneThatCannotBeReadIsToldWithItsNameAndWhy) {
-  EXPECT_THAT(refusal(check_properties(with(GetParam(), "/nowhere/key.pem"))),
-              AllOf(HasSubstr(std::string("-X ") + GetParam()), HasSubstr("/nowhere/key.pem"),
-                    HasSubstr("No such file"), HasSubstr("may read")));
+  EXPECT_THAT(
+      refusal(check_properties(with(GetParam(), "/nowhere/key.pem"))),
+      AllOf(HasSubstr(std::string("`kafka.properties` ") + GetParam()),
+            HasSubstr("/nowhere/key.pem"), HasSubstr("No such file"), HasSubstr("may read")));
   EXPECT_EQ(refusal(check_properties(with(GetParam(), "/dev/null"))), "");
 }
 
@@ -131,14 +134,14 @@ TEST(ClientConfigTest, AnAssignorGoesWithTheClassicProtocolOnly) {
   EXPECT_EQ(refusal(check_properties(options)), "");
   EXPECT_EQ(refusal(check_properties_of(options, GroupProtocol::classic)), "");
   EXPECT_THAT(refusal(check_properties_of(options, GroupProtocol::consumer)),
-              AllOf(HasSubstr("-X partition.assignment.strategy"),
-                    HasSubstr("--group-protocol classic")));
+              AllOf(HasSubstr("`kafka.properties` partition.assignment.strategy"),
+                    HasSubstr("`group_protocol` classic")));
 }
 
 TEST(ClientConfigTest, CooperativeAndEagerAssignorsDoNotMix) {
   const KafkaOptions mixed = with("partition.assignment.strategy", "range,cooperative-sticky");
   EXPECT_THAT(refusal(check_properties_of(mixed, GroupProtocol::classic)),
-              HasSubstr("-X partition.assignment.strategy"));
+              HasSubstr("`kafka.properties` partition.assignment.strategy"));
   EXPECT_TRUE(is_cooperative({}, GroupProtocol::classic));
   EXPECT_TRUE(is_cooperative(with("partition.assignment.strategy", "cooperative-sticky"),
                              GroupProtocol::classic));
@@ -150,7 +153,7 @@ TEST(ClientConfigTest, ARemoteAssignorGoesWithTheConsumerProtocolOnly) {
   const KafkaOptions options = with("group.remote.assignor", "uniform");
   EXPECT_EQ(refusal(check_properties_of(options, GroupProtocol::consumer)), "");
   EXPECT_THAT(refusal(check_properties_of(options, GroupProtocol::classic)),
-              HasSubstr("-X group.remote.assignor"));
+              HasSubstr("`kafka.properties` group.remote.assignor"));
 }
 
 // --- Secrets -------------------------------------------------------------------------------------

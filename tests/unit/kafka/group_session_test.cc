@@ -68,7 +68,7 @@ TEST(GroupSession, the_floors_of_a_stock_broker_are_named_with_the_lines_and_the
   expect_says(plan.why_not,
               {"45000 ms", "5000 ms", "group.consumer.min.session.timeout.ms=3000",
                "group.consumer.min.heartbeat.interval.ms=300", "server.properties", "restart",
-               "--group-protocol classic --session 6000ms"});
+               "`group_protocol` classic `timing.session` 6000ms"});
 }
 
 TEST(GroupSession, somebodys_choice_and_members_stay_as_they_are) {
@@ -111,7 +111,7 @@ TEST(GroupSession, a_long_session_that_nobody_asked_for_is_told_with_both_ways_o
   const auto line = long_session_warning(found);
   ASSERT_TRUE(line);
   expect_says(*line, {"45000 ms", "server.properties", "kafka-configs.sh",
-                      "--group-protocol classic --session 6000ms"});
+                      "`group_protocol` classic `timing.session` 6000ms"});
   EXPECT_EQ(line->find('\n'), std::string::npos);
   found.session_floor = 1000ms;
   found.heartbeat_floor = 100ms;

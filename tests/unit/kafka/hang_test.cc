@@ -67,7 +67,7 @@ TEST_F(HangTest, OthersGetWhatItHadAndItIsToldWhenItComesBack) {
   EXPECT_TRUE(other_.wait([](const Seen& s) { return held(s) == LedgerRig::kPartitions / 2; }));
   std::string told;
   for (const Notice& notice : hung_.seen().notices) told += notice.text + '\n';
-  EXPECT_THAT(told, testing::HasSubstr("--hang-limit"));
+  EXPECT_THAT(told, testing::HasSubstr("`timing.hang_limit`"));
 }
 
 TEST_F(HangTest, ItHappensASecondTime) {

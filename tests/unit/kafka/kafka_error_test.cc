@@ -87,7 +87,7 @@ TEST(KafkaErrorTest, NamesTheSettingThatMendsIt) {
         std::pair{RD_KAFKA_RESP_ERR__AUTHENTICATION, "sasl.*"},
         std::pair{RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, "sasl.*"},
         std::pair{RD_KAFKA_RESP_ERR__SSL, "ssl.*"},
-        std::pair{RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL, "--group-protocol"},
+        std::pair{RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL, "`group_protocol`"},
         std::pair{RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, "max.message.bytes"},
         std::pair{RD_KAFKA_RESP_ERR_INVALID_RECORD, "cleanup.policy=delete"},
         std::pair{RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, "min.insync.replicas"},

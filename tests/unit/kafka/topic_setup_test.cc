@@ -32,7 +32,7 @@ TEST(UnfitTopicTest, ACompactedTopicFitsNoMode) {
       ASSERT_TRUE(unfit) << policy;
       EXPECT_EQ(unfit->code(), Errc::topic_unfit);
       EXPECT_THAT(unfit->message(),
-                  AllOf(HasSubstr("topic shop"), HasSubstr(policy), HasSubstr("--topic")));
+                  AllOf(HasSubstr("topic shop"), HasSubstr(policy), HasSubstr("`kafka.topic`")));
     }
   }
 }

@@ -43,7 +43,7 @@ TEST_P(Differences, one_configuration_is_refused_with_the_field_both_values_and_
   const std::string text = n.b->refused->message();
   for (const std::string& part :
        {std::string(GetParam().field) + " is " + GetParam().mine + " here",
-        std::string("but ") + GetParam().theirs, "--" + std::string(GetParam().field),
+        std::string("but ") + GetParam().theirs, "`" + std::string(GetParam().field) + "`",
         std::string("senior")}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
   }

@@ -309,7 +309,7 @@ TEST(Broadcast, three_broadcasts_must_fit_into_T) {
   EXPECT_THAT(refusal(options), HasSubstr("groups 0"));
   options = options_of();
   options.core.interval = 4s;
-  EXPECT_THAT(refusal(options), HasSubstr("lower --interval")) << "CoreOptions's own bound";
+  EXPECT_THAT(refusal(options), HasSubstr("lower `timing.interval`")) << "CoreOptions's own bound";
 }
 
 // --- Topic reuse ---------------------------------------------------------------------------------

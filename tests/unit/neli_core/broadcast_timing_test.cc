@@ -77,13 +77,14 @@ TEST(BroadcastTiming, given_values_are_refused_with_both_numbers) {
 TEST(BroadcastTiming, options_of_the_other_variation_are_refused) {
   TimingRequest request = broadcast(Mode::exclusive);
   request.clock_error = 100ms;
-  EXPECT_THAT(refusal(request), HasSubstr("say --local-clock-error"));
+  EXPECT_THAT(refusal(request), HasSubstr("say `timing.local_clock_error`"));
   request = {};
   request.local_clock_error = 100ms;
-  EXPECT_THAT(refusal(request), HasSubstr("--local-clock-error is of --variation broadcast only"));
+  EXPECT_THAT(refusal(request),
+              HasSubstr("`timing.local_clock_error` is of `variation` broadcast only"));
   request = {};
   request.groups = 2;
-  EXPECT_THAT(refusal(request), HasSubstr("--groups is of --variation broadcast only"));
+  EXPECT_THAT(refusal(request), HasSubstr("`timing.groups` is of `variation` broadcast only"));
 }
 
 TEST(BroadcastTiming, a_watcher_has_a_lease_whatever_it_is_told) {

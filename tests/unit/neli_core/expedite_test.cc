@@ -364,7 +364,7 @@ TEST(Greeting, makes_nobody_senior) {
   EXPECT_TRUE(owner.leads(0, rig.now()));
   EXPECT_FALSE(owner.refused);
   ASSERT_TRUE(idle.refused) << "the first that claims is the group";
-  EXPECT_NE(idle.refused->message().find("--slots"), std::string::npos);
+  EXPECT_NE(idle.refused->message().find("`slots`"), std::string::npos);
 }
 
 TEST(Greeting, has_no_finding_in_an_audit_and_is_counted_as_a_record) {

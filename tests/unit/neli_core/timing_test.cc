@@ -222,9 +222,9 @@ TEST(Timing, the_hang_limit_can_be_raised_but_not_lowered) {
   r.hang_limit = 1500ms;
   EXPECT_EQ(derive_timing(r, consumer(3000ms, {}))->hang_limit, 1500ms);
   r.hang_limit = 1499ms;
-  expect_refused(r, consumer(3000ms, {}), {"--hang-limit 1499 ms", "1500 ms", "consumer"});
+  expect_refused(r, consumer(3000ms, {}), {"`timing.hang_limit` 1499 ms", "1500 ms", "consumer"});
   r.hang_limit = 2999ms;
-  expect_refused(r, classic(), {"--hang-limit 2999 ms", "3000 ms", "classic"});
+  expect_refused(r, classic(), {"`timing.hang_limit` 2999 ms", "3000 ms", "classic"});
 }
 
 TEST(Timing, a_watcher_takes_the_profile_s_lease) {

@@ -317,7 +317,7 @@ TEST(Engine, hears_settings_that_differ_as_a_failure_once_and_leaves) {
     const auto ask = [&] {
       rig.engine->set_failure_handler([&](const Error& error) {
         heard.push_back(error.code());
-        EXPECT_NE(error.message().find("--slots"), std::string::npos) << error.message();
+        EXPECT_NE(error.message().find("`slots`"), std::string::npos) << error.message();
       });
       rig.poll();
     };

@@ -97,7 +97,8 @@ TEST_F(LookupTest, a_route_may_be_kept_beside_those_that_come_after_it) {
   hint.epoch = {7, 10};
   say();
   const Route next = lookup.route(Partition{2}, kNow);
-  for (int more = 0; more < 100; ++more) {  // as many snapshots as there may be spare ones, and more
+  // As many snapshots as there may be spare ones, and more.
+  for (int more = 0; more < 100; ++more) {
     ++hint.generation;
     say(kNow + std::chrono::seconds{more});
     static_cast<void>(lookup.route(Partition{2}, kNow));

@@ -54,7 +54,8 @@ TEST(EndpointTest, ARouterRefusesABadOneBeforeItAsksAnybody) {
   const auto refused = Router::open(io.get_executor(), options);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code(), Errc::bad_option);
-  EXPECT_THAT(refused.error().message(), StartsWith("--endpoint \"10.0.0.7\" is not HOST:PORT"));
+  EXPECT_THAT(refused.error().message(),
+              StartsWith("`process.endpoint` \"10.0.0.7\" is not HOST:PORT"));
 }
 
 TEST(HashTest, SlotsThatNoKeyReachesAreRefused) {

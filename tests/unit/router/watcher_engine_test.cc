@@ -209,7 +209,7 @@ TEST(WatcherEngine, with_settings_that_differ_it_says_so_and_names_nobody) {
   ASSERT_EQ(rig.heard.size(), 1u);
   ASSERT_EQ(rig.notices.size(), 1u) << "who has no on_failure() must be told, too";
   EXPECT_EQ(rig.notices[0].severity, Severity::error);
-  for (const char* words : {"slots is 64 here, but 32", "--slots 32", "unknown"}) {
+  for (const char* words : {"slots is 64 here, but 32", "`slots` 32", "unknown"}) {
     EXPECT_NE(rig.notices[0].text.find(words), std::string::npos) << rig.notices[0].text;
   }
   std::optional<boost::system::error_code> ready;
