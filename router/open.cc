@@ -137,6 +137,14 @@ void notify(const RouterOptions& options, Severity severity, const std::string& 
   if (options.on_notice) options.on_notice({severity, text});
 }
 
+/// It renews nothing, and believes for a lease what it is told: of the rest nothing follows.
+Timing timing_of_watcher(const std::optional<milliseconds>& lease) {
+  Timing timing = watcher_timing({});
+  timing.lease = lease.value_or(timing.lease);
+  timing.interval = std::min(timing.interval, timing.lease / 4);
+  return timing;
+}
+
 /// What the broker, the topic and the group say, and what follows from it.
 struct Found {
   LedgerFacts facts;
@@ -150,7 +158,7 @@ Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
   if (!facts) return facts.error();
   for (const Notice& notice : facts->notices) notify(options, notice.severity, notice.text);
   if (auto even = check_slots(options, facts->partitions); !even) return even.error();
-  if (kafka.watcher) return Found{std::move(*facts), watcher_timing(timing_request(options))};
+  if (kafka.watcher) return Found{std::move(*facts), timing_of_watcher(options.timing.lease)};
 
   auto timing = derive_timing(timing_request(options), facts->session);
   if (!timing) return timing.error();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <neliroute/observable.h>
 #include <neliroute/router.h>
 #include <neliroute/watcher.h>
 #include <string>
@@ -152,9 +153,10 @@ TEST_F(RouterOnBroker, AWatchersLeaseIsTheOwners) {
   auto router = leading(io.executor());
   ASSERT_NE(router, nullptr);
   WatcherOptions other = watcher_options();
-  other.lease = 30s;
+  other.lease = 700ms;  // no profile's
   auto watcher = Watcher::open(io.executor(), other);
   ASSERT_TRUE(watcher.has_value()) << watcher.error().message();
+  EXPECT_EQ((*watcher)->observable().facts().lease, 700ms) << "until an owner tells its own";
   ASSERT_NE((*watcher)->lease(), router->timing().lease);
   std::promise<boost::system::error_code> known;
   (*watcher)->async_ready([&](auto error) { known.set_value(error); });
