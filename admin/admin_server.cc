@@ -17,7 +17,7 @@
 #include "admin/event_hub.h"
 #include "admin/listen_address.h"
 #include "admin/site.h"
-#include "router/event_line.h"
+#include "router/text/event_line.h"
 
 namespace neliroute {
 namespace {

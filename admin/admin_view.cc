@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "admin/peer_json.h"
-#include "router/json_text.h"
+#include "router/text/json_text.h"
 #include "slots/partition.h"
 
 namespace neliroute::admin {

@@ -5,7 +5,7 @@
 
 #include <boost/json/object.hpp>
 
-#include "router/directory.h"
+#include "router/view/directory.h"
 
 namespace neliroute::admin {
 

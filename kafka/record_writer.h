@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "kafka/client/backoff.h"
 #include "kafka/client/client_config.h"
 #include "kafka/client/client_log.h"
 #include "kafka/client/queue_wakeup.h"
 #include "kafka/client/rdkafka_ptr.h"
-#include "kafka/client/backoff.h"
 #include "neli_core/ready.h"
 
 namespace neliroute {

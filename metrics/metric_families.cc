@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "router/json_text.h"
+#include "router/text/json_text.h"
 
 namespace neliroute {
 

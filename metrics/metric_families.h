@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "router/histogram.h"
+#include "router/engine/histogram.h"
 
 namespace neliroute {
 

@@ -12,7 +12,7 @@
 #include "metrics/kafka_metrics.h"
 #include "metrics/metric_families.h"
 #include "metrics/slot_moves.h"
-#include "router/meter.h"
+#include "router/engine/meter.h"
 #include "slots/partition.h"
 
 namespace neliroute {

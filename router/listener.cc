@@ -1,6 +1,6 @@
 #include <neliroute/listener.h>
 
-#include "router/listeners.h"
+#include "router/engine/listeners.h"
 
 namespace neliroute {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "router/route_view.h"
+#include "router/view/route_view.h"
 
 namespace neliroute {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "router/engine.h"
+#include "router/engine/engine.h"
 
 namespace neliroute {
 namespace {

@@ -15,8 +15,8 @@
 #include "kafka/topic/topic_setup.h"
 #include "neli_core/broadcast/broadcast.h"
 #include "neli_core/claimed/claim_protocol.h"
-#include "router/option_checks.h"
-#include "router/option_parts.h"
+#include "router/options/option_checks.h"
+#include "router/options/option_parts.h"
 #include "slots/partition.h"
 
 namespace neliroute {

@@ -10,7 +10,7 @@
 #include <neliroute/options.h>
 #include <neliroute/settings.h>
 
-#include "router/engine.h"
+#include "router/engine/engine.h"
 
 namespace neliroute {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "neli_core/roles.h"
-#include "router/completion.h"
+#include "router/engine/completion.h"
 #include "router/open.h"
 
 namespace neliroute {

@@ -2,7 +2,7 @@
 #include <neliroute/watcher.h>
 #include <utility>
 
-#include "router/completion.h"
+#include "router/engine/completion.h"
 #include "router/open.h"
 
 namespace neliroute {

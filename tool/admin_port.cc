@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "admin/listen_address.h"
-#include "tool/flags.h"
-#include "tool/log.h"
+#include "tool/command_line/flags.h"
+#include "tool/print/log.h"
 
 namespace neliroute::tool {
 namespace {

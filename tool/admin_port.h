@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "tool/command_line.h"
+#include "tool/command_line/command_line.h"
 
 namespace neliroute::tool {
 

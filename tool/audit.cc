@@ -8,13 +8,13 @@
 
 #include "audit/audit.h"
 #include "kafka/tail/log_reader.h"
-#include "router/option_parts.h"
-#include "tool/audit_text.h"
-#include "tool/commands.h"
-#include "tool/options.h"
-#include "tool/output.h"
-#include "tool/progress.h"
-#include "tool/values.h"
+#include "router/options/option_parts.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
+#include "tool/print/audit_text.h"
+#include "tool/print/output.h"
+#include "tool/print/progress.h"
 
 namespace neliroute::tool {
 namespace {

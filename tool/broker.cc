@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "kafka/kafka_options.h"
-#include "tool/commands.h"
-#include "tool/options.h"
-#include "tool/output.h"
-#include "tool/values.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
+#include "tool/print/output.h"
 
 namespace neliroute::tool {
 namespace {

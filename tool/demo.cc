@@ -10,13 +10,13 @@
 #include <set>
 #include <utility>
 
-#include "tool/commands.h"
-#include "tool/demo_cast.h"
-#include "tool/demo_screen.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/values.h"
+#include "tool/demo/demo_cast.h"
+#include "tool/demo/demo_screen.h"
 #include "tool/keys.h"
 #include "tool/lookup.h"
-#include "tool/output.h"
-#include "tool/values.h"
+#include "tool/print/output.h"
 
 namespace neliroute::tool {
 namespace {

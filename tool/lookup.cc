@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tool/output.h"
-#include "tool/values.h"
+#include "tool/command_line/values.h"
+#include "tool/print/output.h"
 
 namespace neliroute::tool {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tool/commands.h"
-#include "tool/output.h"
+#include "tool/command_line/commands.h"
+#include "tool/print/output.h"
 
 namespace neliroute::tool {
 namespace {

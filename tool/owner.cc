@@ -19,10 +19,10 @@
 
 #include "kafka/kafka_options.h"
 #include "tool/admin_port.h"
-#include "tool/event_log.h"
-#include "tool/output.h"
-#include "tool/progress.h"
-#include "tool/values.h"
+#include "tool/command_line/values.h"
+#include "tool/print/event_log.h"
+#include "tool/print/output.h"
+#include "tool/print/progress.h"
 
 namespace neliroute::tool {
 namespace {

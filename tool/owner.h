@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "tool/options.h"
+#include "tool/command_line/options.h"
 
 namespace neliroute::tool {
 

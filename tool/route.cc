@@ -11,14 +11,14 @@
 #include <set>
 #include <utility>
 
-#include "tool/commands.h"
-#include "tool/explain.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
 #include "tool/keys.h"
 #include "tool/lookup.h"
-#include "tool/options.h"
-#include "tool/output.h"
-#include "tool/progress.h"
-#include "tool/values.h"
+#include "tool/print/explain.h"
+#include "tool/print/output.h"
+#include "tool/print/progress.h"
 
 namespace neliroute::tool {
 namespace {

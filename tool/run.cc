@@ -1,5 +1,5 @@
 // neliroute run: owns slots until it is told to stop.
-#include "tool/commands.h"
+#include "tool/command_line/commands.h"
 #include "tool/owner.h"
 
 namespace neliroute::tool {

@@ -8,12 +8,12 @@
 #include <cstring>
 #include <fstream>
 
-#include "tool/commands.h"
-#include "tool/options.h"
-#include "tool/output.h"
-#include "tool/simulate_run.h"
-#include "tool/simulate_text.h"
-#include "tool/values.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
+#include "tool/print/output.h"
+#include "tool/simulate/simulate_run.h"
+#include "tool/simulate/simulate_text.h"
 
 namespace neliroute::tool {
 namespace {

@@ -4,11 +4,11 @@
 #include <neliroute/slot_space.h>
 
 #include "slots/partition.h"
-#include "tool/commands.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
 #include "tool/keys.h"
-#include "tool/options.h"
-#include "tool/output.h"
-#include "tool/values.h"
+#include "tool/print/output.h"
 
 namespace neliroute::tool {
 namespace {

@@ -13,15 +13,15 @@
 
 #include "slots/partition.h"
 #include "tool/admin_port.h"
-#include "tool/commands.h"
-#include "tool/event_log.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
 #include "tool/lookup.h"
-#include "tool/options.h"
-#include "tool/output.h"
-#include "tool/placement.h"
-#include "tool/progress.h"
-#include "tool/values.h"
-#include "tool/watch_live.h"
+#include "tool/print/event_log.h"
+#include "tool/print/output.h"
+#include "tool/print/placement.h"
+#include "tool/print/progress.h"
+#include "tool/watch/watch_live.h"
 
 namespace neliroute::tool {
 namespace {

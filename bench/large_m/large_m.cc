@@ -37,7 +37,7 @@
 #include "kafka/kafka_ledger.h"
 #include "kafka/topic/topic_setup.h"
 #include "neli_core/claimed/claim_protocol.h"
-#include "router/engine.h"
+#include "router/engine/engine.h"
 
 namespace neliroute {
 namespace {

@@ -30,8 +30,8 @@
 #include <vector>
 
 #include "bench/lookup/ratio_reporter.h"
-#include "router/route_view.h"
-#include "router/work_gate.h"
+#include "router/view/route_view.h"
+#include "router/view/work_gate.h"
 
 namespace neliroute::bench {
 namespace {

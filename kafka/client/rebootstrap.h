@@ -20,8 +20,8 @@
 #include <string>
 #include <utility>
 
-#include "kafka/client/client_kind.h"
 #include "kafka/client/backoff.h"
+#include "kafka/client/client_kind.h"
 
 namespace neliroute {
 

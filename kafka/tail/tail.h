@@ -22,10 +22,10 @@
 #include <string_view>
 #include <vector>
 
+#include "kafka/client/backoff.h"
 #include "kafka/client/client_log.h"
 #include "kafka/client/queue_wakeup.h"
 #include "kafka/client/rdkafka_ptr.h"
-#include "kafka/client/backoff.h"
 #include "neli_core/event.h"
 #include "neli_core/ledger.h"
 #include "neli_core/ready.h"

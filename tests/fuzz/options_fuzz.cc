@@ -10,8 +10,8 @@
 #include "neli_core/timing.h"
 #include "slots/partition.h"
 #include "tests/fuzz/bytes.h"
-#include "tool/options.h"
-#include "tool/values.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
 
 namespace neliroute::fuzz {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "neli_core/claimed/claim_protocol.h"
-#include "router/directory.h"
+#include "router/view/directory.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"
 

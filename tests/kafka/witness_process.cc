@@ -27,9 +27,9 @@
 #include <utility>
 #include <vector>
 
-#include "tool/event_log.h"
-#include "tool/output.h"
 #include "tool/owner.h"
+#include "tool/print/event_log.h"
+#include "tool/print/output.h"
 
 namespace neliroute::tool {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "neli_core/event.h"
 #include "neli_core/ready.h"
-#include "router/directory.h"
-#include "router/route_view.h"
+#include "router/view/directory.h"
+#include "router/view/route_view.h"
 
 namespace neliroute::scenario {
 

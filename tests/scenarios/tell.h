@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/record/record.h"
 #include "neli_core/ready.h"
+#include "neli_core/record/record.h"
 
 namespace neliroute::scenario {
 

@@ -13,8 +13,8 @@
 
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/withdrawal.h"
-#include "router/directory.h"
-#include "router/route_view.h"
+#include "router/view/directory.h"
+#include "router/view/route_view.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/group.h"
 #include "tests/sim/random.h"

@@ -346,7 +346,7 @@ void World::on_timer(Node& node) {
   carry_out(node);
 }
 
-// As router/engine.cc does, in its order.
+// As router/engine/engine.cc does, in its order.
 void World::carry_out(Node& node) {
   Ready ready = node.core->take_ready();
   for (const Log log : ready.restart_tails) {

@@ -12,7 +12,7 @@ constexpr std::int64_t kStoppedPercent = 5;  ///< between asking and writing, fo
 
 }  // namespace
 
-// As router/engine.cc does, in its order.
+// As router/engine/engine.cc does, in its order.
 void World::publish(Node& node, const std::vector<Transition>& transitions) {
   for (const Transition& t : transitions) {
     if (t.kind == TransitionKind::acquired) {

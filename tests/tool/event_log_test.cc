@@ -1,4 +1,4 @@
-#include "tool/event_log.h"
+#include "tool/print/event_log.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tool/log.h"
+#include "tool/print/log.h"
 
 namespace neliroute::tool {
 namespace {

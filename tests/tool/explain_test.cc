@@ -1,4 +1,4 @@
-#include "tool/explain.h"
+#include "tool/print/explain.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tool/flags.h"
+#include "tool/command_line/flags.h"
 
 #include <gtest/gtest.h>
 #include <neliroute/error.h>

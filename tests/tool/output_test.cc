@@ -1,4 +1,4 @@
-#include "tool/output.h"
+#include "tool/print/output.h"
 
 #include <gtest/gtest.h>
 

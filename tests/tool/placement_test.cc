@@ -1,4 +1,4 @@
-#include "tool/placement.h"
+#include "tool/print/placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

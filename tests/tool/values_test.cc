@@ -1,8 +1,8 @@
-#include "tool/values.h"
+#include "tool/command_line/values.h"
 
 #include <gtest/gtest.h>
 
-#include "tool/command_line.h"
+#include "tool/command_line/command_line.h"
 
 namespace neliroute::tool {
 namespace {

@@ -1,4 +1,4 @@
-#include "tool/watch_model.h"
+#include "tool/watch/watch_model.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tool/watch_model.h"
+#include "tool/watch/watch_model.h"
 
 namespace neliroute::tool {
 

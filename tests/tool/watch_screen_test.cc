@@ -1,4 +1,4 @@
-#include "tool/watch_screen.h"
+#include "tool/watch/watch_screen.h"
 
 #include <gtest/gtest.h>
 

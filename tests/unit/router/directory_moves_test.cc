@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "router/directory.h"
+#include "router/view/directory.h"
 #include "tests/unit/router/records.h"
 
 namespace neliroute {

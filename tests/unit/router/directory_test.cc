@@ -1,5 +1,5 @@
 // The last paragraph of section 3 of the design ("Hints"), sentence by sentence.
-#include "router/directory.h"
+#include "router/view/directory.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // can lead by are forgotten.
 #include <gtest/gtest.h>
 
-#include "router/directory.h"
+#include "router/view/directory.h"
 #include "tests/unit/router/records.h"
 
 namespace neliroute {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "router/engine.h"
+#include "router/engine/engine.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <functional>
 
-#include "router/engine.h"
+#include "router/engine/engine.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "router/engine.h"
+#include "router/engine/engine.h"
 #include "tests/unit/router/function_listener.h"
 #include "tests/unit/router/records.h"
 

@@ -1,4 +1,4 @@
-#include "router/engine.h"
+#include "router/engine/engine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "router/interned_processes.h"
+#include "router/view/interned_processes.h"
 
 #include <gtest/gtest.h>
 

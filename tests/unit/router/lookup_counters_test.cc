@@ -1,5 +1,5 @@
 // Counting of lookups, and of durations.
-#include "router/lookup_counters.h"
+#include "router/view/lookup_counters.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "router/route_view.h"
-#include "router/histogram.h"
+#include "router/engine/histogram.h"
+#include "router/view/route_view.h"
 
 namespace neliroute {
 namespace {

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "router/route_view.h"
+#include "router/view/route_view.h"
 #include "tests/unit/router/records.h"
 
 namespace neliroute {

@@ -7,7 +7,7 @@
 #include <neliroute/options.h>
 #include <neliroute/router.h>
 
-#include "router/option_checks.h"
+#include "router/options/option_checks.h"
 
 namespace neliroute {
 namespace {

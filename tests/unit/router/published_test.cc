@@ -1,4 +1,4 @@
-#include "router/published.h"
+#include "router/view/published.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "router/route_view.h"
+#include "router/view/route_view.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "router/route_view.h"
+#include "router/view/route_view.h"
 #include "tests/unit/router/allocations.h"
 #include "tests/unit/router/records.h"
 

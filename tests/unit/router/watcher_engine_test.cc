@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "router/engine.h"
+#include "router/engine/engine.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "router/engine.h"
+#include "router/engine/engine.h"
 #include "tests/unit/router/engine_rig.h"
 
 namespace neliroute {

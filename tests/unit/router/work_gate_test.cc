@@ -1,5 +1,5 @@
 // Guards of work, and the threads that begin and end them; ThreadSanitizer checks the rest.
-#include "router/work_gate.h"
+#include "router/view/work_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "router/stopped_work.h"
+#include "router/engine/stopped_work.h"
 #include "tests/unit/router/allocations.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

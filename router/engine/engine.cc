@@ -1,0 +1,418 @@
+#include "router/engine/engine.h"
+
+#include <boost/asio/post.hpp>
+#include <algorithm>
+#include <utility>
+
+namespace neliroute {
+namespace {
+
+// No lease is nearly as long, so nothing that a longer bound could wait for is left.
+constexpr milliseconds kDrainMax{std::chrono::hours{24}};
+// A ledger that does not close by then is left to the operating system.
+constexpr milliseconds kCloseBound{3000};
+constexpr milliseconds kCloseLeast{500};
+// What a ledger that does not answer may take of the bound of a planned leave: to wait for the
+// releases, to close, and to end its clients. One that answers takes some milliseconds of it.
+constexpr milliseconds kSilentReserve{2500};
+constexpr milliseconds kSilentClose{2000};
+constexpr milliseconds kSilentEnd{1000};
+// A ledger is silent that answered nothing for three intervals, or for this.
+constexpr milliseconds kSilentLeast{500};
+// One that does not even say so is dropped.
+constexpr milliseconds kCloseGrace{500};
+// How long a planned leave waits to hear how many others there are.
+constexpr milliseconds kCountBound{1000};
+// How often it looks whether they are still there, and how often in a row they must not be: a
+// coordinator that has just taken over may not know them yet.
+constexpr milliseconds kCountAgain{200};
+constexpr int kNobodyInARow = 6;
+// An executor that comes to its timer later than this stood still, and has what the ledger told
+// meanwhile yet to serve.
+constexpr milliseconds kTimerLate{100};
+
+std::shared_ptr<LeaseVector> leases_of(const EngineParts& parts) {
+  return parts.core ? parts.core->leases()
+                    : std::make_shared<LeaseVector>(parts.directory.partitions);
+}
+
+std::shared_ptr<WorkGate> gate_of(std::shared_ptr<const LeaseVector> leases,
+                                  std::shared_ptr<const std::weak_ptr<Engine>> ended_for) {
+  return WorkGate::make(std::move(leases), [ended_for = std::move(ended_for)] {
+    if (const auto engine = ended_for->lock()) engine->on_work_ended();
+  });
+}
+
+}  // namespace
+
+Engine::Engine(EngineParts parts)
+    : strand_(parts.strand),
+      timer_(parts.strand),
+      count_again_(parts.strand),
+      ledger_(std::move(parts.ledger)),
+      core_(std::move(parts.core)),
+      directory_(parts.directory),
+      view_(parts.self, core_ ? core_->leases() : leases_of(parts), parts.directory.logs,
+            parts.slots),
+      observers_(parts.directory.partitions),
+      meter_(parts.self.id, parts.directory.lane, parts.directory.logs),
+      work_ended_for_(std::make_shared<std::weak_ptr<Engine>>()),
+      gate_(core_ ? gate_of(core_->leases(), work_ended_for_) : nullptr),
+      stopped_(gate_),
+      agreement_(parts.settings, parts.directory.lane, /*member=*/false),
+      settings_(std::move(parts.settings)),
+      on_notice_(std::move(parts.on_notice)),
+      clock_(std::move(parts.clock)),
+      handlers_(clock_, parts.interval),
+      self_(std::make_shared<const Peer>(std::move(parts.self))),
+      log_count_(parts.directory.logs),
+      lease_(parts.directory.lease),
+      interval_(parts.interval),
+      ends_at_start_(parts.directory.logs, 0),
+      silences_(parts.directory.logs, Silence::unknown) {}
+
+Engine::~Engine() {
+  if (gate_) gate_->retire();
+}
+
+void Engine::start() {
+  *work_ended_for_ = weak_from_this();
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    if (self->closed_) return;
+    for (std::uint32_t l = 0; l < self->log_count_; ++l) {
+      self->view_.set_last_answer(Log{l}, self->clock_());
+    }
+    self->ledger_->on_refused([weak = self->weak_from_this()](const Error& error) {
+      const auto engine = weak.lock();
+      if (!engine || engine->closed_) return;
+      engine->fail(error);
+      if (engine->core_) engine->request_close(engine->clock_());
+    });
+    self->ledger_->start(
+        [engine = self.get()](const Event& event, LocalTime now) { engine->on_event(event, now); },
+        [engine = self.get()](const Notice& notice) { engine->log(notice); });
+    self->on_timer();
+  });
+}
+
+// A ledger may have read its clock before a timer of ours did, and been heard after it.
+LocalTime Engine::no_earlier(LocalTime now) { return last_now_ = std::max(now, last_now_); }
+
+void Engine::on_event(const Event& event, LocalTime now) {
+  if (closed_) return;
+  now = no_earlier(now);
+  feed_directory(event, now);
+  step(event, now);
+  carry_out(now);
+  if (!closed_) stop_draining_if_silent(now);
+}
+
+void Engine::step(const Event& event, LocalTime now) {
+  const LeaseVector& leases = view_.leases();
+  meter_.before(event, leases, now);
+  if (core_) {
+    core_->step(event, now);
+    touch_assignment(event);
+    meter_.after(leases, core_->rejected(), now);
+  } else {
+    watch_event(event, now);
+  }
+}
+
+// What is assigned changes no route yet, but observers are told what this process waits for.
+void Engine::touch_assignment(const Event& event) {
+  const auto touch = [this](Partition p) { observers_.touch(p); };
+  if (const auto* assigned = std::get_if<GroupAssigned>(&event)) {
+    assigned->partitions.for_each(view_.partition_count(), touch);
+  } else if (const auto* revoked = std::get_if<GroupRevoked>(&event)) {
+    revoked->partitions.for_each(view_.partition_count(), touch);
+  }
+}
+
+void Engine::feed_directory(const Event& event, LocalTime now) {
+  directory_.tick(now);
+  std::visit([&](const auto& e) { directory_.on(e, now); }, event);
+}
+
+Observers::Seen Engine::look(Partition partition, LocalTime now) const {
+  const Hint& hint = directory_.hint(partition);
+  const Route route = view_.look(Slot{partition.value()}, now);
+  ObservedRoute seen;
+  seen.verdict = route.verdict;
+  if (!differs_) seen.next = hint.next;
+  seen.epoch = route.epoch;
+  seen.looking = core_ && !closed_ && core_->role_state(partition) == RoleState::looking;
+  if (route.verdict == Verdict::local) {
+    seen.owner = self_;
+    // An own claim that its renewals have not confirmed yet is no other process's.
+    if (seen.next && seen.next->id == self_->id) seen.next = nullptr;
+    seen.draining = core_->role_state(partition) == RoleState::draining;
+    seen.lease = lease();
+  } else if (route.verdict == Verdict::remote) {
+    seen.owner = hint.owner;
+    seen.draining = hint.draining;
+    seen.lease = hint.lease;
+  }
+  const bool owned = hint.owner && !differs_;
+  return {std::move(seen),
+          owned ? Observers::mark_of(partition, hint.owner->id, hint.epoch) : 0};
+}
+
+// Observers are not the application's handlers: they hear of the end, too.
+void Engine::tell_observers(LocalTime now) {
+  observers_.tell_view([&](Partition p) { return look(p, now); }, now);
+}
+
+void Engine::observe(std::weak_ptr<Observer> observer) {
+  boost::asio::post(strand_, [self = shared_from_this(), observer = std::move(observer)] {
+    const LocalTime now = self->no_earlier(self->clock_());
+    // What time alone changed is told from now on; what it changed so far is looked up.
+    for (std::uint32_t p = 0; p < self->view_.partition_count(); ++p) {
+      self->observers_.touch(Partition{p});
+    }
+    self->tell_observers(now);
+    self->observers_.add(observer, now);
+    const auto joined = observer.lock();
+    if (joined && self->failure()) joined->on_failure(*self->failure());
+    if (!self->closed_) self->arm();
+  });
+}
+
+void Engine::log(const Notice& notice) const {
+  if (on_notice_ && !abandoned_) on_notice_(notice);
+}
+
+void Engine::carry_out(LocalTime now) {
+  Ready ready;
+  if (core_) ready = core_->take_ready();
+  meter_.note(ready, now);
+  // A gap that the state machine found by itself is one for hints, too.
+  for (const Log log : ready.restart_tails) directory_.on(GapFound{log}, now);
+  if (!core_) compare_settings(now);
+  publish(ready.transitions, now);
+  tell_observers(now);
+  tell(ready.transitions);
+  abandon_work(now);
+  if (closed_) return;
+  if (ready.rebalances_done > 0) ledger_->finish_rebalances(ready.rebalances_done);
+  if (ready.broadcast) ledger_->broadcast();
+  for (Write& write : ready.writes) ledger_->write(std::move(write));
+  for (const Log log : ready.restart_tails) ledger_->restart_tail(log);
+  for (const RereadRequest& request : ready.rereads) ledger_->reread(request);
+  if (ready.subscribe) ledger_->subscribe();
+  if (ready.leave_group) ledger_->leave_group();
+  if (ready.expedite) ledger_->expedite(*ready.expedite);
+  for (const Notice& notice : ready.notices) log(notice);
+  if (ready.refused) fail(*ready.refused);
+  tell_difference();
+  watch_silence(now);
+  tell_silence(now);
+  tell_ready(now);
+  end_turn();
+  if (ready.closed) {
+    close_ledger();
+  } else {
+    arm();
+  }
+}
+
+// Readers see it before the application is told.
+void Engine::publish(const std::vector<Transition>& transitions, LocalTime now) {
+  if (gate_) stopped_.publish(transitions);
+  for (const Transition& t : transitions) {
+    observers_.touch(t.partition);
+    if (t.kind == TransitionKind::acquired) {
+      view_.set_local(t.partition, t.epoch, core_->generation(t.partition));
+    } else if (t.kind == TransitionKind::stopped) {
+      view_.set_local(t.partition, kNoEpoch, core_->generation(t.partition));
+      directory_.forget_owner(t.partition, self_->id, t.at);
+    }
+  }
+  const std::vector<Partition> changed = directory_.take_changed();
+  const std::vector<Partition> renewed = directory_.take_renewed();
+  meter_.note_gaps(directory_.take_gaps());
+  meter_.note_overlaps(directory_.take_overlaps());
+  for (const Partition p : changed) publish_hint(p);
+  view_.publish(now);
+  for (const Partition p : renewed) {
+    view_.set_hint_until(p, directory_.hint(p));
+    // Looked at in its last moment, it was told without an owner.
+    if (!observers_.route(p).owner) observers_.touch(p);
+  }
+  for (std::uint32_t l = 0; l < log_count_; ++l) {
+    view_.set_log(Log{l}, directory_.answering_until(Log{l}), history_until(Log{l}));
+    if (const LocalTime at = directory_.last_answer(Log{l}); at != kLongAgo) {
+      view_.set_last_answer(Log{l}, at);
+    }
+  }
+  for (const Partition p : changed) {
+    observers_.touch(p);
+    tell_change(p);
+  }
+}
+
+void Engine::drain(milliseconds bound, std::function<void()> done) {
+  bound = std::clamp(bound, milliseconds{0}, kDrainMax);
+  boost::asio::post(strand_, [self = shared_from_this(), bound, done = std::move(done)]() mutable {
+    if (!self->ledger_) return done();
+    self->drained_.push_back(std::move(done));
+    if (self->closed_) return;
+    if (!self->core_) return self->close_ledger();
+    const LocalTime now = self->clock_();
+    self->drained_by_ = std::min(self->drained_by_, later(now, bound));
+    self->look_at_drain_ = self->drained_by_ - std::min(kSilentReserve, bound / 2);
+    if (self->closing_ || bound.count() <= 0) return self->request_close(self->drained_by_);
+    self->close_unless_alone(bound);
+  });
+}
+
+// Nothing can be handed over by a ledger that does not answer, and its end takes time.
+void Engine::stop_draining_if_silent(LocalTime now) {
+  if (now < look_at_drain_) return;
+  if (now > later(look_at_drain_, kTimerLate) && now < drained_by_) {
+    look_at_drain_ = later(now, kTimerLate);
+    return arm();
+  }
+  look_at_drain_ = kNever;
+  const microseconds silence = std::max(3 * interval_, kSilentLeast);
+  for (std::uint32_t l = 0; l < log_count_; ++l) {
+    const LocalTime at = directory_.last_answer(Log{l});
+    if (at != kLongAgo && now - at <= silence) return;
+  }
+  request_close(now);
+}
+
+// Alone, there is nobody to hand over to, and the bound would pass in vain. The group is asked
+// before it is left; who gets no answer soon takes it that there are others.
+void Engine::close_unless_alone(milliseconds bound) {
+  closing_ = true;
+  auto limit = std::make_shared<boost::asio::steady_timer>(strand_);
+  limit->expires_after(std::min(bound, kCountBound));
+  // The wait owns the timer: an answer that comes when all is over must not touch the executor's.
+  limit->async_wait(
+      [weak = weak_from_this(), limit](const boost::system::error_code& error) {
+        const auto self = weak.lock();
+        if (self && !error) self->leave();
+      });
+  ledger_->count_others([weak = weak_from_this(), waiting = std::weak_ptr(limit)](
+                            std::optional<std::size_t> others) {
+    const auto self = weak.lock();
+    if (!self) return;
+    boost::asio::post(self->strand_, [self, waiting, others] {
+      // Over, or about to be: the close was asked for without this answer.
+      const auto timer = waiting.lock();
+      if (!timer || timer->cancel() == 0) return;
+      self->is_alone(others) ? self->request_close(self->clock_()) : self->leave();
+    });
+  });
+}
+
+// Whatever the group says: who leads is there, unless it leaves as well.
+bool Engine::is_alone(std::optional<std::size_t> others) const {
+  return others == std::size_t{0} && !directory_.others_lead(self_->id);
+}
+
+void Engine::leave() {
+  request_close(drained_by_);
+  if (!closed_) close_when_nobody_is_left(0);
+}
+
+// Where all leave at once, each would wait for the others to take over until the bound is over.
+// Who stands by without a partition says nothing in the logs, so the group is asked: left by all,
+// it has no member.
+void Engine::close_when_nobody_is_left(int in_a_row) {
+  if (in_a_row == kNobodyInARow) return request_close(clock_());
+  count_again_.expires_after(kCountAgain);
+  const auto count = [weak = weak_from_this(), in_a_row](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (!self || error || self->closed_) return;
+    self->ledger_->count_others([weak, in_a_row](std::optional<std::size_t> others) {
+      const auto engine = weak.lock();
+      if (!engine) return;
+      boost::asio::post(engine->strand_, [engine, others, in_a_row] {
+        if (engine->closed_) return;
+        engine->close_when_nobody_is_left(engine->is_alone(others) ? in_a_row + 1 : 0);
+      });
+    });
+  };
+  count_again_.async_wait(count);
+}
+
+void Engine::request_close(LocalTime until) {
+  if (closed_) return;
+  closing_ = true;
+  const bool bounded = drained_by_ != kNever;
+  on_event(CloseRequested{until, bounded ? drained_by_ - kSilentClose : kNever}, clock_());
+}
+
+void Engine::abandon() {
+  abandoned_ = true;
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    if (!self->closed_) self->close_ledger();
+  });
+}
+
+void Engine::close_ledger() {
+  closed_ = true;
+  due_ = kNever;
+  // Nothing more will be heard: from now on every answer is `unknown`.
+  const LocalTime now = no_earlier(clock_());
+  for (std::uint32_t l = 0; l < log_count_; ++l) directory_.on(GapFound{Log{l}}, now);
+  publish({}, now);
+  if (gate_) gate_->close_all();
+  ready_.complete_all(Errc::closed);
+  for (std::uint32_t p = 0; p < view_.partition_count(); ++p) observers_.touch(Partition{p});
+  tell_observers(now);
+  // The timer keeps this object alive, not the ledger, which is a part of it: should the executor
+  // be destroyed first, both go. And the ledger is not destroyed from inside its own call.
+  const LocalTime wanted = std::min(later(now, kCloseBound), drained_by_ - kSilentEnd);
+  const LocalTime by = std::max(later(now, kCloseLeast), wanted);
+  timer_.expires_after(by - now + kCloseGrace);
+  timer_.async_wait(
+      [self = shared_from_this()](const boost::system::error_code&) { self->finish_close(); });
+  ledger_->close(by, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->timer_.cancel();
+  });
+}
+
+void Engine::finish_close() {
+  ledger_.reset();
+  for (auto& done : std::exchange(drained_, {})) done();
+}
+
+void Engine::on_timer() {
+  armed_for_ = kNever;
+  if (closed_) return;
+  const LocalTime now = no_earlier(clock_());
+  directory_.tick(now);
+  if (core_) core_->tick(now);
+  carry_out(now);
+  if (!closed_) stop_draining_if_silent(now);
+}
+
+void Engine::arm() {
+  LocalTime next = directory_.next_expiry();
+  next = std::min({next, core_ ? core_->next_deadline() : next_probe_, stopped_.next_deadline(),
+                   view_.next_deadline(), look_at_drain_});
+  const bool watched = on_change_ || !observers_.empty() || ready_.awaited();
+  for (std::uint32_t l = 0; watched && l < log_count_; ++l) {
+    if (silences_[l] == Silence::unknown) continue;
+    next = std::min(next, directory_.answering_until(Log{l}));
+    if (silences_[l] == Silence::unheard) {
+      next = std::min(next, history_until(Log{l}));
+    }
+  }
+  // Deadlines mostly move away, with every renewal; a timer that fires early does no harm, and is
+  // cheaper than one that is set anew for every record.
+  due_.store(std::min(next, armed_for_), std::memory_order_relaxed);
+  if (next >= armed_for_) return;
+  armed_for_ = next;
+  const LocalTime now = clock_();  // what is due at once may be due since kLongAgo
+  timer_.expires_after(next > now ? next - now : microseconds{0});
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (self && !error) self->on_timer();
+  });
+}
+
+}  // namespace neliroute

@@ -1,0 +1,202 @@
+// The strand behind a Router or Watcher: carries events from the ledger to the state machine and
+// the directory, carries out what they ask for, and publishes what readers see. Private.
+//
+// Threads: everything on the strand but what says otherwise.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <neliroute/error.h>
+#include <neliroute/options.h>
+#include <neliroute/slot_space.h>
+#include <neliroute/transition.h>
+#include <optional>
+#include <vector>
+
+#include "neli_core/core.h"
+#include "neli_core/ledger.h"
+#include "neli_core/settings_agreement.h"
+#include "router/engine/handler_watch.h"
+#include "router/engine/listeners.h"
+#include "router/engine/meter.h"
+#include "router/engine/observers.h"
+#include "router/engine/readiness.h"
+#include "router/engine/stopped_work.h"
+#include "router/view/directory.h"
+#include "router/view/route_view.h"
+#include "router/view/work_gate.h"
+
+namespace neliroute {
+
+using Strand = boost::asio::strand<boost::asio::any_io_executor>;
+using ChangeHandler = std::function<void(Partition)>;
+using FailureHandler = std::function<void(const Error&)>;
+
+struct EngineParts {
+  Strand strand;
+  std::unique_ptr<Ledger> ledger;
+  /// Of either variation; null: a watcher.
+  std::unique_ptr<Core> core;
+  DirectoryOptions directory;
+  Peer self;
+  /// What a watcher compares with the records it reads.
+  Settings settings;
+  SlotSpace slots;
+  NoticeHandler on_notice;
+  /// CLOCK_BOOTTIME; an argument so that tests can turn it.
+  std::function<LocalTime()> clock;
+  /// How long handlers may hold the strand; zero: for ever.
+  milliseconds interval{0};
+};
+
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  explicit Engine(EngineParts parts);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  // Any thread.
+  void on_work_ended();
+  [[nodiscard]] const RouteView& view() const noexcept { return view_; }
+  /// Null: a watcher.
+  [[nodiscard]] const std::shared_ptr<WorkGate>& work() const noexcept { return gate_; }
+  void start();
+  /// Calls it on the strand once every slot is known, or this process leads all that the group
+  /// assigned to it; with an error when that cannot be any more, or it was cancelled.
+  void when_ready(std::uint64_t id, ReadyHandler handler);
+  void cancel_ready(std::uint64_t id);
+  [[nodiscard]] std::uint64_t next_ready_id() noexcept { return ++ready_ids_; }
+  /// Called from now on, first for what is led already, until its slot is cancelled.
+  [[nodiscard]] std::shared_ptr<ListenerSlot> subscribe(Listener& listener);
+  void set_change_handler(ChangeHandler handler);
+  void set_failure_handler(FailureHandler handler);
+  /// Told of everything from now on, for as long as it lives.
+  void observe(std::weak_ptr<Observer> observer);
+  /// When the strand is to run at the latest; past only while it does not.
+  [[nodiscard]] LocalTime due() const noexcept { return due_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+  /// The own; a watcher's as far as it has heard which rules the lane plays by.
+  [[nodiscard]] Settings settings() const;
+  /// T: the own; a watcher's is the owners', as far as it has heard of them.
+  [[nodiscard]] milliseconds lease() const noexcept {
+    return lease_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] const Meter& meter() const noexcept { return meter_; }
+  /// A store refused the epoch held, as it knows one of this incarnation.
+  void refused(Partition partition, const Epoch& stored);
+  /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
+  void drain(milliseconds bound, std::function<void()> done);
+  /// Closes without handing over. No call of a handler begins from now on, but for those of
+  /// drain(); one may be under way on another thread.
+  void abandon();
+
+ private:
+  void on_event(const Event& event, LocalTime now);
+  void feed_directory(const Event& event, LocalTime now);
+  void watch_event(const Event& event, LocalTime now);
+  void learn(const Record& record);
+  void compare_settings(LocalTime now);
+  void tell_difference();
+  void publish_hint(Partition partition);
+  [[nodiscard]] LocalTime history_until(Log log) const;
+  void watch_silence(LocalTime now);
+  void tell_silence(LocalTime now);
+  void tell_change(Partition partition) const;
+  LocalTime no_earlier(LocalTime now);
+  void step(const Event& event, LocalTime now);
+  void touch_assignment(const Event& event);
+  void tell_observers(LocalTime now);
+  [[nodiscard]] Observers::Seen look(Partition partition, LocalTime now) const;
+  void carry_out(LocalTime now);
+  void publish(const std::vector<Transition>& transitions, LocalTime now);
+  void tell(const std::vector<Transition>& transitions);
+  void tell_listeners(const Transition& transition);
+  [[nodiscard]] SharedBarrier barrier_of(const Transition& transition);
+  void end_barriers();
+  void abandon_work(LocalTime now);
+  void tell_ready(LocalTime now);
+  void end_turn();
+  void replay_leading(const std::shared_ptr<ListenerSlot>& slot);
+  void fail(const Error& error);
+  void tell_failure(const Error& error);
+  /// Why it gave up, or, of a watcher, how its settings differ now.
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept {
+    return failure_ ? failure_ : differs_;
+  }
+  void log(const Notice& notice) const;
+  void close_ledger();
+  void finish_close();
+  void on_timer();
+  void arm();
+  void close_unless_alone(milliseconds bound);
+  void leave();
+  [[nodiscard]] bool is_alone(std::optional<std::size_t> others) const;
+  void close_when_nobody_is_left(int in_a_row);
+  void request_close(LocalTime until);
+  void stop_draining_if_silent(LocalTime now);
+  [[nodiscard]] bool is_news(Partition partition, std::int64_t incarnation);
+
+  Strand strand_;
+  boost::asio::steady_timer timer_;
+  boost::asio::steady_timer count_again_;
+  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<Core> core_;
+  Directory directory_;
+  RouteView view_;
+  Observers observers_;
+  Meter meter_;
+  /// This, for those who end work.
+  std::shared_ptr<std::weak_ptr<Engine>> work_ended_for_;
+  std::shared_ptr<WorkGate> gate_;
+  StoppedWork stopped_;
+  Readiness ready_;
+  std::atomic<std::uint64_t> ready_ids_ = 0;
+  SettingsAgreement agreement_;
+  mutable std::mutex settings_mutex_;
+  Settings settings_;
+  /// The greatest incarnation that a store told, and when the strand was told of it.
+  struct Refusal {
+    std::int64_t incarnation = -1;
+    LocalTime told = kLongAgo;
+  };
+  std::mutex refusals_mutex_;
+  std::map<Partition, Refusal> refusals_;
+  NoticeHandler on_notice_;
+  std::function<LocalTime()> clock_;
+  mutable HandlerWatch handlers_;
+  Listeners listeners_;
+  ChangeHandler on_change_;
+  FailureHandler on_failure_;
+  std::optional<Error> failure_;
+  std::optional<Error> differs_;  ///< a watcher's settings from the owners', at present
+  bool difference_told_ = false;
+  std::vector<std::function<void()>> drained_;
+  PeerPtr self_;
+  std::uint32_t log_count_;
+  std::atomic<milliseconds> lease_;
+  milliseconds interval_;
+  std::vector<std::int64_t> ends_at_start_;
+  /// What a log says of partitions that nobody leads: it changes by time alone.
+  enum class Silence { unknown, unheard, unowned };
+  std::vector<Silence> silences_;
+  std::uint64_t question_ = 0;
+  LocalTime next_probe_ = kLongAgo;
+  LocalTime last_now_ = kLongAgo;
+  std::vector<BarrierDone> barriers_done_;
+  LocalTime armed_for_ = kNever;
+  bool closing_ = false;
+  LocalTime drained_by_ = kNever;      ///< the bound of a planned leave
+  LocalTime look_at_drain_ = kNever;
+  std::atomic<bool> closed_ = false;
+  std::atomic<bool> abandoned_ = false;
+  std::atomic<LocalTime> due_{kNever};
+};
+
+}  // namespace neliroute

@@ -1,0 +1,235 @@
+// Engine: what the application hears, what it waits for, and what is waited for of it.
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "router/engine/engine.h"
+
+namespace neliroute {
+namespace {
+
+const char* name_of(TransitionKind kind) noexcept {
+  switch (kind) {
+    case TransitionKind::acquired:
+      return "Listener::acquired()";
+    case TransitionKind::draining:
+      return "Listener::draining()";
+    case TransitionKind::stopped:
+      return "Listener::stopped()";
+    case TransitionKind::barrier_overdue:
+      return "Listener::barrier_overdue()";
+    case TransitionKind::released:
+      return "Listener::released()";
+  }
+  return "";
+}
+
+void notify(Listener& listener, const Transition& t, const std::optional<SharedBarrier>& barrier) {
+  switch (t.kind) {
+    case TransitionKind::acquired:
+      return listener.acquired(t);
+    case TransitionKind::draining:
+      return listener.draining(t);
+    case TransitionKind::stopped:
+      return listener.stopped(t, barrier ? barrier->token() : BarrierToken());
+    case TransitionKind::barrier_overdue:
+      return listener.barrier_overdue(t);
+    case TransitionKind::released:
+      return listener.released(t);
+  }
+}
+
+}  // namespace
+
+void Engine::tell_change(Partition partition) const {
+  if (!on_change_ || abandoned_) return;
+  handlers_.run("on_change", partition, [&] { on_change_(partition); });
+}
+
+void Engine::tell(const std::vector<Transition>& transitions) {
+  for (const Transition& t : transitions) {
+    if (t.kind == TransitionKind::stopped) {
+      handlers_.run("a callback of Work::stop_token()", t.partition, [&] { stopped_.stopped(t); });
+    }
+    if (!abandoned_) observers_.tell_transition(t);
+    tell_listeners(t);
+  }
+}
+
+void Engine::tell_listeners(const Transition& t) {
+  std::optional<SharedBarrier> barrier;
+  if (t.kind == TransitionKind::stopped) barrier.emplace(barrier_of(t));
+  listeners_.each([&](Listener& listener) {
+    if (abandoned_) return;
+    handlers_.run(name_of(t.kind), t.partition, [&] { notify(listener, t, barrier); });
+  });
+}
+
+// Never ended from inside a listener: the state machine is not to be re-entered.
+SharedBarrier Engine::barrier_of(const Transition& t) {
+  return SharedBarrier([weak = weak_from_this(), p = t.partition, epoch = t.epoch] {
+    const auto self = weak.lock();
+    if (!self) return;
+    boost::asio::post(self->strand_, [self, p, epoch] {
+      self->stopped_.token_done({p, epoch});
+      self->end_barriers();
+    });
+  });
+}
+
+// Partitions stop together, and their barriers end together: their releases share a record.
+void Engine::end_barriers() {
+  const bool under_way = !barriers_done_.empty();
+  for (const BarrierDone& one : stopped_.take_done()) barriers_done_.push_back(one);
+  if (under_way || barriers_done_.empty()) return;
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    const auto all = std::exchange(self->barriers_done_, {});
+    if (self->closed_) return;
+    const LocalTime now = self->no_earlier(self->clock_());
+    self->directory_.tick(now);
+    for (const BarrierDone& one : all) self->step(one, now);
+    self->carry_out(now);
+  });
+}
+
+void Engine::on_work_ended() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    self->stopped_.look_again();
+    self->end_barriers();
+  });
+}
+
+// What takes longer than the lease is fenced by its epoch. It may go on for hours, say while a
+// client stays connected, and is no reason to give up.
+void Engine::abandon_work(LocalTime now) {
+  const std::uint32_t abandoned = stopped_.abandon_overdue(now);
+  if (abandoned > 0) {
+    meter_.note_abandoned(abandoned);
+    log({Severity::warning, "abandoned " + std::to_string(abandoned) +
+                                " pieces of work that outlived their lease; another process may "
+                                "lead now, and their writes must be refused by epoch"});
+  }
+  end_barriers();
+}
+
+// Every write to a store may say so, on many threads, while the executor is busy: it hears of a
+// greater incarnation at once, and of any after an interval: it may not have led when it heard, or
+// not have believed what another store said.
+bool Engine::is_news(Partition partition, std::int64_t incarnation) {
+  const LocalTime now = clock_();
+  const std::lock_guard lock(refusals_mutex_);
+  Refusal& last = refusals_[partition];
+  if (incarnation <= last.incarnation && now < later(last.told, interval_)) return false;
+  last = {incarnation, now};
+  return true;
+}
+
+void Engine::refused(Partition partition, const Epoch& stored) {
+  if (closed_ || !is_news(partition, stored.incarnation)) return;
+  boost::asio::post(strand_, [self = shared_from_this(), partition, stored] {
+    if (self->closed_ || !self->core_) return;
+    self->on_event(EpochRefused{partition, stored}, self->clock_());
+  });
+}
+
+void Engine::when_ready(std::uint64_t id, ReadyHandler handler) {
+  boost::asio::post(strand_, [self = shared_from_this(), id, handler = std::move(handler)] {
+    if (const auto& failure = self->failure()) return handler(failure->code());
+    if (self->closed_) return handler(Errc::closed);
+    self->ready_.add(id, handler);
+    self->tell_ready(self->no_earlier(self->clock_()));
+    self->arm();
+  });
+}
+
+void Engine::cancel_ready(std::uint64_t id) {
+  boost::asio::post(strand_, [self = shared_from_this(), id] {
+    const ReadyHandler handler = self->ready_.take(id);
+    if (handler) handler(boost::asio::error::operation_aborted);
+  });
+}
+
+void Engine::tell_ready(LocalTime now) {
+  if (!ready_.awaited()) return;
+  const bool leads_all = core_ && meter_.leads_all_assigned();
+  const auto known = [&](Partition p) {
+    return view_.look(Slot{p.value()}, now).verdict != Verdict::unknown;
+  };
+  if (leads_all || ready_.all(view_.partition_count(), known)) ready_.complete_all({});
+}
+
+void Engine::end_turn() {
+  if (const auto notice = handlers_.end_turn()) log(*notice);
+}
+
+std::shared_ptr<ListenerSlot> Engine::subscribe(Listener& listener) {
+  auto slot = std::make_shared<ListenerSlot>(listener);
+  boost::asio::post(strand_, [self = shared_from_this(), slot] {
+    self->listeners_.add(slot);
+    if (self->abandoned_) return;
+    self->replay_leading(slot);
+    if (!self->failure_) return;
+    slot->run([&](Listener& late) {
+      self->handlers_.run("Listener::failed()", std::nullopt,
+                          [&] { late.failed(*self->failure_); });
+    });
+  });
+  return slot;
+}
+
+// One that subscribes late learns what is led already.
+void Engine::replay_leading(const std::shared_ptr<ListenerSlot>& slot) {
+  if (!core_) return;
+  const LocalTime now = clock_();
+  for (std::uint32_t i = 0; i < core_->leases()->size() && !abandoned_; ++i) {
+    const Partition p{i};
+    const RoleState state = core_->role_state(p);
+    if (state != RoleState::leading && state != RoleState::draining) continue;
+    const Epoch epoch = *core_->epoch(p);
+    const auto tell_one = [&](TransitionKind kind) {
+      slot->run([&](Listener& late) {
+        handlers_.run(name_of(kind), p, [&] {
+          notify(late, {kind, p, epoch, now, StopReason::none, kNever}, std::nullopt);
+        });
+      });
+    };
+    tell_one(TransitionKind::acquired);
+    if (state == RoleState::draining && !abandoned_) tell_one(TransitionKind::draining);
+  }
+  end_turn();
+}
+
+void Engine::set_change_handler(ChangeHandler handler) {
+  boost::asio::post(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+    self->on_change_ = std::move(handler);
+  });
+}
+
+void Engine::set_failure_handler(FailureHandler handler) {
+  boost::asio::post(strand_, [self = shared_from_this(), handler = std::move(handler)]() mutable {
+    self->on_failure_ = std::move(handler);
+    const bool asked = self->on_failure_ && !self->abandoned_;
+    if (self->failure() && asked) self->on_failure_(*self->failure());
+  });
+}
+
+void Engine::fail(const Error& error) {
+  if (failure_) return;
+  failure_ = error;
+  closing_ = true;
+  tell_failure(error);
+}
+
+void Engine::tell_failure(const Error& error) {
+  if (!abandoned_) observers_.tell_failure(error);
+  ready_.complete_all(error.code());
+  listeners_.each([&](Listener& listener) {
+    if (abandoned_) return;
+    handlers_.run("Listener::failed()", std::nullopt, [&] { listener.failed(error); });
+  });
+  if (on_failure_ && !abandoned_) {
+    handlers_.run("on_failure", std::nullopt, [&] { on_failure_(error); });
+  }
+}
+
+}  // namespace neliroute

@@ -1,0 +1,131 @@
+// Engine: what a process that owns nothing learns of those that own, and of time.
+#include <algorithm>
+#include <initializer_list>
+#include <tuple>
+#include <utility>
+
+#include "router/engine/engine.h"
+
+namespace neliroute {
+namespace {
+
+template <class Choice>
+bool is_one_of(const std::string& text, std::initializer_list<Choice> choices) {
+  return std::any_of(choices.begin(), choices.end(),
+                     [&](Choice choice) { return text == to_string(choice); });
+}
+
+}  // namespace
+
+// What the state machine does for an owner: tails are restarted after a gap, and settings that
+// differ from the group's are noticed; a key would be sent to the wrong process.
+void Engine::watch_event(const Event& event, LocalTime now) {
+  if (const auto* gap = std::get_if<GapFound>(&event)) {
+    log({Severity::error, "log " + std::to_string(gap->log.value()) + ": " +
+                              to_string(gap->reason) +
+                              "; its owners are unknown until it is read again"});
+    meter_.note_log_gap();
+    ledger_->restart_tail(gap->log);
+  } else if (const auto* started = std::get_if<TailStarted>(&event)) {
+    ends_at_start_[started->log.value()] = started->end;
+  } else if (const auto* received = std::get_if<Received>(&event)) {
+    const auto* record = std::get_if<Record>(received->value);
+    if (record == nullptr) return;
+    agreement_.note(*record, record->lease.value_or(lease()), now,
+                    received->offset >= ends_at_start_[received->log.value()]);
+    learn(*record);
+  }
+}
+
+// Here slots, or what hashes to them, are not what they are to the owners: whoever would be named
+// is the wrong one. The owners may be started again with the settings that are in force here.
+void Engine::compare_settings(LocalTime now) {
+  auto conflict = agreement_.conflict(std::nullopt, now);
+  if (!conflict && !differs_) return;
+  const bool turned = conflict.has_value() != differs_.has_value();
+  if (!conflict) {
+    log({Severity::info, "the running group's settings are the ones here again: lookups are "
+                         "answered"});
+  } else if (turned || conflict->message() != differs_->message()) {
+    log({Severity::error, conflict->message() + "; until then every lookup is answered unknown"});
+  }
+  differs_ = std::move(conflict);
+  if (turned) directory_.note_all_changed();
+}
+
+// After readers could see it.
+void Engine::tell_difference() {
+  if (differs_.has_value() == difference_told_) return;
+  difference_told_ = differs_.has_value();
+  if (differs_) return tell_failure(*differs_);
+  if (!abandoned_) observers_.tell_recovery();
+}
+
+void Engine::publish_hint(Partition partition) {
+  const Hint& hint = directory_.hint(partition);
+  if (!differs_) return view_.set_hint(partition, hint);
+  Hint nobody;
+  nobody.generation = hint.generation;
+  view_.set_hint(partition, nobody);
+}
+
+// While settings differ, no silence of the log tells that a slot is unowned.
+LocalTime Engine::history_until(Log log) const {
+  return differs_ ? kNever : directory_.history_until(log);
+}
+
+void Engine::learn(const Record& record) {
+  const Settings* theirs = settings_in_force(record);
+  if (theirs == nullptr || record.lane != directory_.lane()) return;
+  const auto& [mode, variation] = std::tie(theirs->mode, theirs->variation);
+  // This strand alone writes it. What a stranger makes up is told to nobody.
+  if (mode == settings_.mode && variation == settings_.variation) return;
+  if (!is_one_of(mode, {Mode::exclusive, Mode::non_exclusive}) ||
+      !is_one_of(variation, {Variation::claimed, Variation::broadcast})) {
+    return;
+  }
+  const std::lock_guard lock(settings_mutex_);
+  settings_.mode = mode;
+  settings_.variation = variation;
+}
+
+Settings Engine::settings() const {
+  const std::lock_guard lock(settings_mutex_);
+  return settings_;
+}
+
+// A silent log is asked for any sign of life, so that `unowned` can be told from `unknown`.
+void Engine::watch_silence(LocalTime now) {
+  if (core_) return;
+  const milliseconds lease = directory_.lease();
+  // The owners' may be much shorter than what was taken for it so far.
+  if (lease_.exchange(lease, std::memory_order_relaxed) != lease) next_probe_ = now;
+  if (now < next_probe_) return;
+  next_probe_ = later(now, lease / 2);
+  for (std::uint32_t l = 0; l < log_count_; ++l) {
+    const LocalTime until = directory_.answering_until(Log{l});
+    // Asked while enough of T is left for the answer: what was read in the last T/4 will do
+    // until the next look.
+    if (until != kLongAgo && until < later(now, lease * 3 / 4)) {
+      ledger_->reread({Log{l}, ++question_, -1});
+    }
+  }
+}
+
+// What no record tells: that a log fell silent, or was heard for long enough.
+void Engine::tell_silence(LocalTime now) {
+  for (std::uint32_t l = 0; l < log_count_; ++l) {
+    Silence silence = Silence::unknown;
+    if (now < directory_.answering_until(Log{l})) {
+      silence = now < history_until(Log{l}) ? Silence::unheard : Silence::unowned;
+    }
+    if (std::exchange(silences_[l], silence) == silence) continue;
+    for (std::uint32_t p = l; p < view_.partition_count(); p += log_count_) {
+      observers_.touch(Partition{p});
+      if (!directory_.hint(Partition{p}).owner) tell_change(Partition{p});
+    }
+  }
+  tell_observers(now);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,133 @@
+// What one process counts of its own part in the protocol, for metrics.
+//
+// Threads: written on the strand; everything const may be called by any thread, without a lock.
+// Units: microseconds.   Errors: none.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "neli_core/core.h"
+#include "neli_core/event.h"
+#include "neli_core/lease_vector.h"
+#include "neli_core/ready.h"
+#include "router/engine/histogram.h"
+
+namespace neliroute {
+
+enum class Count : std::uint8_t {
+  records_own,
+  records_other,
+  ignored_not_json,
+  ignored_unknown_type,
+  ignored_no_lane,
+  ignored_malformed,
+  ignored_other_lane,
+  ignored_impossible_epoch,
+  ignored_stale,             ///< it names an epoch, or (broadcast) a time, that is over
+  ignored_refused_release,   ///< a release that is not its owner's
+  ignored_ahead,             ///< broadcast: stamped in the future
+  ignored_not_stamped,       ///< broadcast: not stamped by the broker
+  ignored_unassigned,        ///< broadcast: of a partition that is not assigned
+  writes_stored,
+  writes_failed,
+  rebalances_assigned,
+  rebalances_revoked,
+  rebalances_lost,
+  heartbeats_expedited,  ///< the group was asked before its next heartbeat
+  acquired,
+  stopped_superseded,
+  stopped_closed,
+  stopped_lapsed,
+  stopped_gap,
+  stopped_conflict,
+  barriers_overdue,
+  work_abandoned,
+  log_gaps,
+  end,
+};
+
+class Meter {
+ public:
+  Meter(ProcessId self, Lane lane, std::uint32_t logs) : self_(self), lane_(lane), logs_(logs) {}
+
+  /// Before and after the state machine took the event.
+  void before(const Event& event, const LeaseVector& leases, LocalTime now);
+  void after(const LeaseVector& leases, const RejectedRecords& rejected, LocalTime now);
+  /// What is to be done now.
+  void note(const Ready& ready, LocalTime now);
+  /// A watcher's tail is restarted.
+  void note_log_gap() { add(Count::log_gaps); }
+  /// Guards of work outlived their barrier's deadline.
+  void note_abandoned(std::uint32_t guards) { add(Count::work_abandoned, guards); }
+  /// How long partitions had no owner, and two, when they moved.
+  void note_gaps(std::span<const microseconds> gaps);
+  void note_overlaps(std::span<const microseconds> overlaps);
+
+  [[nodiscard]] std::uint64_t count(Count of) const noexcept {
+    return counts_[static_cast<std::size_t>(of)].load(std::memory_order_relaxed);
+  }
+  /// When the group last assigned or revoked anything; kLongAgo: never.
+  [[nodiscard]] LocalTime last_rebalance() const noexcept {
+    return last_rebalance_.load(std::memory_order_relaxed);
+  }
+  /// From handing a record over to reading it back.
+  [[nodiscard]] const Histogram& claim_round_trips() const noexcept { return claim_round_trips_; }
+  [[nodiscard]] const Histogram& renewal_round_trips() const noexcept {
+    return renewal_round_trips_;
+  }
+  /// From hearing what was assigned to leading the last of it.
+  [[nodiscard]] const Histogram& rebalance_durations() const noexcept {
+    return rebalance_durations_;
+  }
+  [[nodiscard]] std::uint32_t assigned_partitions() const noexcept {
+    return assigned_count_.load(std::memory_order_relaxed);
+  }
+  /// It was assigned some, and leads all of them. The strand.
+  [[nodiscard]] bool leads_all_assigned() const noexcept {
+    return !assigned_.empty() && awaited_.empty();
+  }
+  /// How long the lease still was when a renewal lengthened it.
+  [[nodiscard]] const Histogram& lease_margins() const noexcept { return lease_margins_; }
+  [[nodiscard]] const Histogram& gaps() const noexcept { return gaps_; }
+  [[nodiscard]] const Histogram& overlaps() const noexcept { return overlaps_; }
+
+ private:
+  void add(Count to, std::uint64_t more = 1) noexcept { set(to, count(to) + more); }
+  void set(Count to, std::uint64_t value) noexcept {
+    counts_[static_cast<std::size_t>(to)].store(value, std::memory_order_relaxed);
+  }
+  void hear_group(const GroupAssigned& event, const LeaseVector& leases, LocalTime now);
+  void hear_group(const GroupRevoked& event, LocalTime now);
+  void note_assigned(LocalTime now);
+  void hear(const Received& event, const LeaseVector& leases, LocalTime now);
+  void hear_own(Log log, const Record& record, const LeaseVector& leases, LocalTime now);
+  void note(const Transition& transition, LocalTime now);
+
+  ProcessId self_;
+  Lane lane_;
+  std::uint32_t logs_;
+  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Count::end)> counts_{};
+  std::atomic<LocalTime> last_rebalance_{kLongAgo};
+  Histogram claim_round_trips_;
+  Histogram renewal_round_trips_;
+  Histogram rebalance_durations_;
+  Histogram lease_margins_;
+  Histogram gaps_;
+  Histogram overlaps_;
+  std::set<Partition> assigned_;
+  std::atomic<std::uint32_t> assigned_count_ = 0;
+  std::set<Partition> awaited_;  ///< assigned, and not led yet
+  LocalTime awaited_since_ = kLongAgo;
+  std::map<std::uint64_t, LocalTime> sent_;  ///< by seq, until it is read
+  /// Of an own renewal that is being heard: the partition whose lease ended first, and when.
+  std::optional<std::pair<Partition, LocalTime>> renewed_;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,69 @@
+#include "router/engine/stopped_work.h"
+
+#include <algorithm>
+
+namespace neliroute {
+
+void StoppedWork::publish(const std::vector<Transition>& transitions) {
+  bool closed = false;
+  for (const Transition& t : transitions) {
+    if (t.kind == TransitionKind::acquired) {
+      gate_->open(t.partition, t.epoch);
+    } else if (t.kind == TransitionKind::stopped) {
+      gate_->close(t.partition);
+      closed = true;
+    }
+  }
+  // Once for all of them: it interrupts every processor that runs a thread of this process.
+  if (closed) gate_->settle();
+}
+
+void StoppedWork::stopped(const Transition& t) {
+  Barrier& barrier = barriers_[t.partition] = {t.epoch, t.barrier_deadline};
+  barrier.work_done = gate_->under_way(t.partition) == 0;
+  if (!barrier.work_done) next_deadline_ = std::min(next_deadline_, barrier.deadline);
+  gate_->request_stop(t.partition);
+}
+
+StoppedWork::Barriers::iterator StoppedWork::end_if_done(Barriers::iterator at) {
+  if (!at->second.token_done || !at->second.work_done) return std::next(at);
+  done_.push_back({at->first, at->second.epoch});
+  return barriers_.erase(at);
+}
+
+void StoppedWork::token_done(const BarrierDone& barrier) {
+  const auto at = barriers_.find(barrier.partition);
+  if (at == barriers_.end() || at->second.epoch != barrier.epoch) return;
+  at->second.token_done = true;
+  end_if_done(at);
+}
+
+void StoppedWork::look_again() {
+  for (const Partition partition : gate_->take_ended()) {
+    const auto at = barriers_.find(partition);
+    if (at == barriers_.end() || at->second.work_done) continue;
+    at->second.work_done = gate_->under_way(partition) == 0;
+    end_if_done(at);
+  }
+}
+
+std::uint32_t StoppedWork::abandon_overdue(LocalTime now) {
+  if (now < next_deadline_) return 0;
+  next_deadline_ = kNever;
+  std::uint32_t abandoned = 0;
+  for (auto at = barriers_.begin(); at != barriers_.end();) {
+    Barrier& barrier = at->second;
+    if (!barrier.work_done && barrier.deadline <= now) {
+      const std::uint32_t left = gate_->under_way(at->first);
+      if (left > 0) gate_->abandon(at->first);
+      abandoned += left;
+      barrier.work_done = true;
+    } else if (!barrier.work_done) {
+      next_deadline_ = std::min(next_deadline_, barrier.deadline);
+    }
+    at = end_if_done(at);
+  }
+  return abandoned;
+}
+
+}  // namespace neliroute

@@ -1,0 +1,55 @@
+// The barriers of partitions that stopped: each ends when the application completed its token and
+// the last guard of work is gone, or was abandoned at the barrier's deadline. Private.
+//
+// Threads: one (the strand).   Units: LocalTime.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <neliroute/time.h>
+#include <utility>
+#include <vector>
+
+#include "neli_core/event.h"
+#include "neli_core/ready.h"
+#include "router/view/work_gate.h"
+
+namespace neliroute {
+
+class StoppedWork {
+ public:
+  explicit StoppedWork(std::shared_ptr<WorkGate> gate) : gate_(std::move(gate)) {}
+
+  /// Before the application is told: work begins where it leads, and no more where it stopped.
+  void publish(const std::vector<Transition>& transitions);
+  /// A partition stopped: waits for its guards, which are asked to stop.
+  void stopped(const Transition& transition);
+  /// The application completed its token.
+  void token_done(const BarrierDone& barrier);
+  /// Guards ended, as the gate tells.
+  void look_again();
+  /// Guards that outlived their barrier's deadline are waited for no more. How many they were.
+  [[nodiscard]] std::uint32_t abandon_overdue(LocalTime now);
+  /// Barriers that ended since the last call.
+  [[nodiscard]] std::vector<BarrierDone> take_done() { return std::exchange(done_, {}); }
+  /// When to call abandon_overdue().
+  [[nodiscard]] LocalTime next_deadline() const noexcept { return next_deadline_; }
+
+ private:
+  struct Barrier {
+    Epoch epoch;
+    LocalTime deadline;
+    bool token_done = false;
+    bool work_done = false;
+  };
+  using Barriers = std::map<Partition, Barrier>;
+  Barriers::iterator end_if_done(Barriers::iterator at);
+
+  std::shared_ptr<WorkGate> gate_;
+  Barriers barriers_;
+  std::vector<BarrierDone> done_;
+  LocalTime next_deadline_ = kNever;
+};
+
+}  // namespace neliroute

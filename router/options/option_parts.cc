@@ -1,0 +1,41 @@
+#include "router/options/option_parts.h"
+
+namespace neliroute {
+
+TimingRequest timing_request(const RouterOptions& options) {
+  TimingRequest request;
+  static_cast<TimingOptions&>(request) = options.timing;
+  request.mode = options.mode;
+  request.variation = options.variation;
+  return request;
+}
+
+KafkaOptions kafka_options(const RouterOptions& options) {
+  KafkaOptions kafka;
+  static_cast<KafkaConnection&>(kafka) = options.kafka;
+  kafka.group = options.group;
+  kafka.lane = options.lane;
+  kafka.mode = options.mode;
+  kafka.variation = options.variation;
+  kafka.partitions = options.partitions;
+  kafka.logs = options.logs;
+  kafka.protocol = options.group_protocol;
+  kafka.session = options.timing.session;
+  return kafka;
+}
+
+WatcherOptions watcher_options(const RouterOptions& options) {
+  WatcherOptions watcher;
+  watcher.kafka = options.kafka;
+  watcher.lane = options.lane;
+  watcher.partitions = options.partitions;
+  watcher.logs = options.logs;
+  watcher.slots = options.slots;
+  watcher.hash = options.hash;
+  watcher.allow_uneven = options.allow_uneven;
+  watcher.lease = watcher_timing(timing_request(options)).lease;
+  watcher.on_notice = options.on_notice;
+  return watcher;
+}
+
+}  // namespace neliroute

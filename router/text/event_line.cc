@@ -1,0 +1,28 @@
+#include "router/text/event_line.h"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "router/text/json_text.h"
+
+namespace neliroute {
+
+std::string event_line(const EventSource& source, const Transition& transition,
+                       microseconds unix_minus_boot) {
+  if (transition.kind == TransitionKind::barrier_overdue) return {};
+  const microseconds boot = transition.at.time_since_epoch();
+  boost::json::object row;
+  put_text(row, "process", source.process);
+  row["id"] = to_string(source.id);
+  row["event"] = to_string(transition.kind);
+  if (transition.kind == TransitionKind::stopped) row["reason"] = to_string(transition.reason);
+  row["partition"] = transition.partition.value();
+  row["lane"] = source.lane.value();
+  row["epoch"] = json_of(transition.epoch);
+  row["mode"] = to_string(source.mode);
+  // Boost.JSON would write the times as 1.7E9.
+  return "{\"at\":" + seconds_text(boot + unix_minus_boot) + ",\"boot\":" + seconds_text(boot) +
+         "," + boost::json::serialize(row).substr(1);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,62 @@
+#include "router/text/json_text.h"
+
+#include <algorithm>
+
+namespace neliroute {
+
+bool is_utf8(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned char lead = byte(i);
+    const std::size_t more = lead < 0x80 ? 0 : lead < 0xc2 ? 4 : lead < 0xe0 ? 1
+                             : lead < 0xf0 ? 2 : lead < 0xf5 ? 3 : 4;
+    if (more == 4 || i + more >= text.size()) return false;
+    for (std::size_t k = 1; k <= more; ++k) {
+      if ((byte(i + k) & 0xc0) != 0x80) return false;
+    }
+    // Overlong forms, surrogates, and what lies above U+10FFFF.
+    if (lead == 0xe0 && byte(i + 1) < 0xa0) return false;
+    if (lead == 0xed && byte(i + 1) > 0x9f) return false;
+    if (lead == 0xf0 && byte(i + 1) < 0x90) return false;
+    if (lead == 0xf4 && byte(i + 1) > 0x8f) return false;
+    i += more + 1;
+  }
+  return true;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t have = std::min<std::size_t>(3, bytes.size() - i);
+    unsigned group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += k <= have ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+boost::json::object json_of(const Epoch& epoch) {
+  return {{"inc", epoch.incarnation}, {"offset", epoch.offset}};
+}
+
+void put_text(boost::json::object& row, std::string_view name, std::string_view text) {
+  if (is_utf8(text)) {
+    row[name] = text;
+  } else {
+    row[std::string(name) + "_base64"] = base64(text);
+  }
+}
+
+std::string seconds_text(microseconds since_epoch) {
+  const auto count = since_epoch.count();
+  const std::string fraction = std::to_string(count % 1'000'000);
+  return std::to_string(count / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
+}
+
+}  // namespace neliroute

@@ -1,0 +1,324 @@
+#include "router/view/directory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+namespace {
+
+// A watcher asks each log within half of the owners' lease: a record must not make it do so without
+// a pause. Owners with a shorter lease are asked no more often.
+constexpr milliseconds kWatchedLeaseLeast{100};
+
+// A watcher has no lease of its own that T* could start from.
+LeaseBound lease_bound_of(const DirectoryOptions& options) {
+  CoreOptions made;
+  made.lease = options.watcher ? milliseconds{0} : options.lease;
+  made.clock_error = options.clock_error;
+  made.believe_broker_time = options.believe_broker_time;
+  made.settings.logs = options.logs;
+  return LeaseBound(made);
+}
+
+}  // namespace
+
+DirectoryOptions directory_options(const CoreOptions& core, bool watcher) {
+  DirectoryOptions made;
+  made.partitions = core.settings.partitions;
+  made.logs = core.settings.logs;
+  made.lane = core.lane;
+  made.mode = core.mode;
+  made.lease = core.lease;
+  made.watcher = watcher;
+  made.clock_error = core.clock_error;
+  made.believe_broker_time = core.believe_broker_time;
+  return made;
+}
+
+Directory::Directory(DirectoryOptions options)
+    : options_(options),
+      lease_bound_(lease_bound_of(options)),
+      hints_(options.partitions),
+      logs_(options.logs),
+      expiries_(options.partitions) {}
+
+LocalTime Directory::answering_until(Log log) const {
+  const LogView& view = logs_[log.value()];
+  return view.started ? later(view.last_answer, options_.lease) : kLongAgo;
+}
+
+LocalTime Directory::history_until(Log log) const {
+  const LogView& view = logs_[log.value()];
+  return view.started ? later(view.started_at, lease_bound()) : kNever;
+}
+
+void Directory::on(const TailStarted& event, LocalTime now) {
+  LogView& view = logs_[event.log.value()];
+  view = {true, event.end, now, now, now};
+  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
+    Hint& hint = hints_[p];
+    hint.doubtful = !hint.owner;
+  }
+}
+
+void Directory::on(const LogPosition& event, LocalTime now) { answered(event.log, now); }
+
+void Directory::on(const Reread& event, LocalTime now) { answered(event.log, now); }
+
+// After a silence, of the log or of this process, what comes first may be long out of date.
+void Directory::answered(Log log, LocalTime now) {
+  LogView& view = logs_[log.value()];
+  if (later(view.last_answer, lease_bound() / 2) < now) view.reading_since = now;
+  view.last_answer = now;
+}
+
+void Directory::on(const GapFound& event, LocalTime) {
+  logs_[event.log.value()].started = false;
+  lease_bound_.gap(event.log);
+  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
+    Hint& hint = hints_[p];
+    hint.next.reset();
+    hint.next_epoch = kNoEpoch;
+    if (hint.owner) lose_owner(Partition{p}, kLongAgo);
+    hint.unowned_since = hint.lost_at = hint.moved_at = kLongAgo;
+    // The topic may be made again, with offsets from 0 on; incarnation keeps its epochs above
+    // these.
+    note_change(Partition{p});
+  }
+}
+
+void Directory::on(const Received& event, LocalTime now) {
+  LogView& view = logs_[event.log.value()];
+  if (!view.started) return;
+  answered(event.log, now);
+  const auto* record = std::get_if<Record>(event.value);
+  if (record == nullptr) return;
+  lease_bound_.read(event, *record);
+  if (record->lane != options_.lane || event.offset < view.end_at_start) return;
+  if (!names_possible_epochs(*record, event.stamped)) return;
+  switch (record->type) {
+    case RecordType::claim:
+      return on_claim(event, *record, now);
+    case RecordType::renewal:
+      return on_renewal(event, *record, now);
+    case RecordType::release:
+      return on_release(event, *record, now);
+  }
+}
+
+void Directory::on_claim(const Received& event, const Record& record, LocalTime now) {
+  const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
+  const PeerPtr who = peer(record);
+  const auto claim = [&](Partition partition) {
+    Hint& hint = hints_[partition.value()];
+    if (epoch <= std::max(hint.epoch, hint.next_epoch)) doubt_outlived(hint, now);
+    forget_doubtful(hint, event.log, now);
+    if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
+    if (hint.owner && hint.owner->id == record.id) return;  // its renewals will say so
+    hint.next = who;
+    hint.next_epoch = epoch;
+    if (options_.mode == Mode::exclusive) {
+      // Whoever led stops on reading this, known or not.
+      if (hint.owner && !mutated(Mutation::old_hint)) lose_owner(partition, now);
+      if (hint.unowned_since == kLongAgo) hint.unowned_since = now;
+    }
+    note_change(partition);
+  };
+  if (record.parts) {
+    record.parts->for_each(place(event.log), claim);
+    return;
+  }
+  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
+    claim(Partition{p});
+  }
+}
+
+const Settings* settings_in_force(const Record& record) {
+  if (!record.settings || record.version != kRecordVersion) return nullptr;
+  if (record.leading.empty() && record.draining.empty()) return nullptr;
+  return &*record.settings;
+}
+
+void Directory::learn_mode(const Record& record) {
+  const Settings* theirs = settings_in_force(record);
+  if (theirs == nullptr) return;
+  options_.mode =
+      theirs->mode == to_string(Mode::exclusive) ? Mode::exclusive : Mode::non_exclusive;
+}
+
+// Of owners whose leases differ the longest counts, until nobody told it for as long.
+void Directory::learn_lease(const Record& record, LocalTime now) {
+  if (!options_.watcher || settings_in_force(record) == nullptr || !record.lease) return;
+  const milliseconds lease = std::max(*record.lease, kWatchedLeaseLeast);
+  const bool told = lease_told_ != kLongAgo && now < later(lease_told_, options_.lease);
+  if (told && lease < options_.lease) return;
+  options_.lease = lease;
+  lease_told_ = now;
+}
+
+void Directory::on_renewal(const Received& event, const Record& record, LocalTime now) {
+  learn_mode(record);
+  learn_lease(record, now);
+  const PeerPtr who = peer(record);
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
+      renew(partition, epoch, record, who, now);
+    });
+  }
+}
+
+void Directory::renew(Partition partition, const Epoch& epoch, const Record& record,
+                      const PeerPtr& who, LocalTime now) {
+  Hint& hint = hints_[partition.value()];
+  forget_doubtful(hint, log_of(partition), now);
+  if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
+  const bool draining = record.draining.contains(partition, options_.logs);
+  if (!draining && !record.leading.contains(partition, options_.logs)) {
+    // Holding, but not leading: in grace, or its lease lapsed.
+    if (hint.owner && hint.epoch == epoch) lose_owner(partition, now);
+    return;
+  }
+  // Exclusive: a newer claim was read, so the owner stops however its last renewals sound.
+  if (options_.mode == Mode::exclusive && epoch < hint.next_epoch) return;
+  const bool moved = !hint.owner || hint.epoch != epoch || hint.owner->id != record.id;
+  if (moved) {
+    ++hint.generation;
+    note_move(hint, now);
+  }
+  const bool changed = moved || hint.draining != draining || hint.owner != who;
+  hint.owner = who;
+  hint.epoch = epoch;
+  hint.released = false;
+  hint.doubtful = false;
+  hint.draining = draining;
+  if (hint.next && hint.next_epoch <= epoch) {
+    hint.next.reset();
+    hint.next_epoch = kNoEpoch;
+  }
+  hint.lease = record.lease.value_or(lease_bound());
+  hint.until = later(now, hint.lease);
+  expiries_.set(partition, hint.until);
+  renewed_.push_back(partition);
+  if (changed) note_change(partition);
+}
+
+// `hint` is still that of who led before.
+void Directory::note_move(Hint& hint, LocalTime now) {
+  hint.moved_at = kLongAgo;
+  if (hint.owner) {
+    gaps_.push_back(microseconds{0});
+    hint.before = hint.epoch;
+    hint.moved_at = now;
+  } else if (hint.lost_at != kLongAgo) {
+    gaps_.push_back(std::max(now - hint.lost_at, microseconds{0}));
+  }
+  hint.lost_at = kLongAgo;
+}
+
+void Directory::on_release(const Received& event, const Record& record, LocalTime now) {
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place(event.log), [&](Partition partition) {
+      Hint& hint = hints_[partition.value()];
+      if (hint.moved_at != kLongAgo && hint.before == epoch) {
+        overlaps_.push_back(now - std::exchange(hint.moved_at, kLongAgo));
+      }
+      if (hint.owner && hint.epoch == epoch && hint.owner->id == record.id) {
+        lose_owner(partition, now);
+        hint.released = true;
+      }
+      if (hint.next && hint.next_epoch == epoch && hint.next->id == record.id) {
+        hint.next.reset();  // next_epoch stays: it keeps older owners from coming back
+        note_change(partition);
+      }
+    });
+  }
+}
+
+void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
+  const Hint& hint = hints_[partition.value()];
+  if (hint.owner && hint.owner->id == id) lose_owner(partition, at);
+}
+
+// A log that lost acknowledged records goes on below the epochs that were read from it: with lower
+// offsets, and, if what told of a greater incarnation was lost too, with a lower incarnation. Where
+// it ends now says nothing, it may have grown since. T* after its tail started nobody leads any
+// more by what was lost, and whoever does lead renews, which keeps the log from being silent for
+// T*/2; so what is read another T*/2 later was written after that.
+void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
+  if (!hint.doubtful || hint.owner) return;
+  const LocalTime since = logs_[log.value()].reading_since;
+  if (now < later(since, lease_bound() + lease_bound() / 2)) return;
+  hint.doubtful = hint.released = false;
+  hint.epoch = hint.next_epoch = kNoEpoch;
+}
+
+// A claim's incarnation is at least the broker's time, so one that does not outrank the epochs read
+// before says that this time stepped back, and that its writer knows nothing of them: the log has
+// expired since. They were led by nobody for as long as above.
+void Directory::doubt_outlived(Hint& hint, LocalTime now) const {
+  if (hint.owner || hint.unowned_since == kLongAgo) return;
+  if (now < later(hint.unowned_since, lease_bound() + lease_bound() / 2)) return;
+  hint.doubtful = true;
+}
+
+// The epoch stays, so that nothing older is believed later.
+void Directory::lose_owner(Partition partition, LocalTime at) {
+  Hint& hint = hints_[partition.value()];
+  hint.owner.reset();
+  hint.draining = false;
+  hint.until = kLongAgo;
+  hint.unowned_since = hint.lost_at = at;
+  ++hint.generation;
+  expiries_.set(partition, kNever);
+  renewed_.push_back(partition);
+  note_change(partition);
+}
+
+void Directory::tick(LocalTime now) {
+  while (expiries_.earliest() <= now) {
+    const Partition partition = expiries_.first();
+    lose_owner(partition, hints_[partition.value()].until);
+  }
+}
+
+bool Directory::others_lead(ProcessId self) const {
+  return std::any_of(hints_.begin(), hints_.end(), [&](const Hint& hint) {
+    return hint.owner && hint.owner->id != self && !hint.draining;
+  });
+}
+
+void Directory::note_all_changed() {
+  for (std::uint32_t p = 0; p < options_.partitions; ++p) note_change(Partition{p});
+}
+
+void Directory::note_change(Partition partition) { changed_.push_back(partition); }
+
+const PeerPtr& Directory::peer(const Record& record) {
+  PeerPtr& known = peers_[record.id];
+  if (!known || known->info != record.process) {
+    known = std::make_shared<const Peer>(Peer{record.id, record.process});
+  }
+  if (peers_.size() > forget_peers_at_) {
+    // Who is referred to by no hint has left long ago; it is made anew should it come back.
+    for (auto it = peers_.begin(); it != peers_.end();) {
+      const bool unused = it->second.use_count() == 1 && it->first != record.id;
+      it = unused ? peers_.erase(it) : std::next(it);
+    }
+    forget_peers_at_ = std::max<std::size_t>(64, 2 * peers_.size());
+  }
+  return peers_[record.id];
+}
+
+std::vector<Partition> Directory::take_changed() {
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  return std::exchange(changed_, {});
+}
+
+std::vector<Partition> Directory::take_renewed() { return std::exchange(renewed_, {}); }
+
+}  // namespace neliroute

@@ -1,0 +1,54 @@
+// Keeps what Routes point to (names, endpoints, tags) for long after lookups stopped naming it, so
+// that a caller may keep several Routes side by side. Private to RouteView.
+//
+// Threads: one (the strand).   Units: LocalTime, bytes.   Errors: none.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <neliroute/time.h>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "router/view/directory.h"
+
+namespace neliroute {
+
+class InternedProcesses {
+ public:
+  static constexpr std::chrono::hours kKept{1};
+  /// However many there are.
+  static constexpr std::chrono::minutes kKeptLeast{1};
+  /// Of those that nothing names any more; above it the oldest go earlier.
+  static constexpr std::size_t kBytesMax = std::size_t{16} << 20;
+
+  /// One more entry of the view names it, or one less. Null: nobody.
+  void add(const PeerPtr& peer);
+  void remove(const PeerPtr& peer);
+  /// What remove() left without a name since the last call is not seen by a new lookup from now on.
+  /// Frees what was kept for long enough.
+  void retire(LocalTime now);
+  /// When retire() has something to free.
+  [[nodiscard]] LocalTime next_deadline() const noexcept;
+
+  /// Named or not.
+  [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
+
+ private:
+  struct Kept {
+    PeerPtr peer;
+    std::uint32_t named = 0;
+    LocalTime retired = kNever;  ///< kNever: named, or not retired yet
+  };
+  [[nodiscard]] bool may_go(LocalTime retired, LocalTime now) const noexcept;
+
+  std::unordered_map<const Peer*, Kept> kept_;
+  std::vector<const Peer*> unnamed_;  ///< since the last retire()
+  std::deque<std::pair<LocalTime, const Peer*>> retired_;  ///< the oldest first; some named again
+  std::size_t retired_bytes_ = 0;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,388 @@
+#include "tool/command_line/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "tool/print/output.h"
+
+extern char** environ;
+
+namespace neliroute::tool {
+namespace {
+
+constexpr std::size_t kHelpColumn = 29;
+constexpr std::string_view kVariablePrefix = "NELIROUTE_";
+// Variables that are no settings of the command: scripts and tests read them.
+constexpr std::array kOtherVariables = {"NELIROUTE_BIN", "NELIROUTE_BUILD", "NELIROUTE_DEPS",
+                                        "NELIROUTE_WITNESS"};
+
+std::string variable_of(const std::string& option) {
+  std::string name(kVariablePrefix);
+  for (const char c : option.substr(option.find_first_not_of('-'))) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+std::string option_of(const std::string& setting) {
+  return (setting.size() == 1 ? "-" : "--") + setting;
+}
+
+/// CLI11's reader, but it tells the line of a mistake, a '#' behind a value belongs to it (a
+/// password may hold one), and what only other subcommands know is passed over, so that one file
+/// serves them all.
+class SettingsFile : public CLI::ConfigTOML {
+ public:
+  SettingsFile() { comment('\0'); }
+  std::vector<std::string> known;  ///< "--slots", "-X"
+  std::vector<std::string> passed_over;
+
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    std::stringstream copy;
+    copy << input.rdbuf();
+    number_lines(copy);
+    copy.clear();
+    copy.seekg(0);
+    auto settings = CLI::ConfigTOML::from_config(copy);
+    std::erase_if(settings, [this](const CLI::ConfigItem& item) {
+      if (!item.parents.empty()) {
+        const std::string& section = item.parents.front();
+        throw CLI::ConfigError(line_of("[" + section + "]") + "it has a section [" + section +
+                               "], but all settings stand outside of sections");
+      }
+      const std::string option = option_of(item.name);
+      if (is_in(known, option)) return false;
+      if (is_in(passed_over, option)) return true;
+      const auto meant = nearest(option, known);
+      throw CLI::ConfigError(line_of(option) + "unknown setting " + item.name +
+                             (meant ? "; did you mean " + meant->substr(2) + "?" : ""));
+    });
+    return settings;
+  }
+
+  [[nodiscard]] bool holds(const std::string& option) const { return lines_.contains(option); }
+  /// "line 3: "; empty where it is not known. Of several, the last.
+  [[nodiscard]] std::string line_of(const std::string& option) const {
+    const auto found = lines_.find(option);
+    return found == lines_.end() ? "" : fmt::format("line {}: ", found->second);
+  }
+
+ private:
+  /// As CLI11 reads them: it tells nobody where it found what.
+  void number_lines(std::istream& input) const {
+    std::size_t number = 0;
+    for (std::string line; std::getline(input, line);) {
+      ++number;
+      CLI::detail::trim(line);
+      if (line.empty() || line.front() == '#' || line.front() == ';') continue;
+      if (line.front() == '[') {
+        lines_[line] = number;
+        continue;
+      }
+      std::string name = line.substr(0, line.find('='));
+      CLI::detail::trim(name);
+      CLI::detail::remove_quotes(name);
+      // What stands before a point CLI11 takes for a section.
+      const auto point = name.find('.');
+      lines_[point == std::string::npos ? option_of(name) : "[" + name.substr(0, point) + "]"] =
+          number;
+    }
+  }
+
+  mutable std::map<std::string, std::size_t> lines_;
+
+  static bool is_in(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+};
+
+}  // namespace
+
+struct CommandLine::Parts {
+  CommandText text;
+  CLI::App app;
+  std::shared_ptr<SettingsFile> file = std::make_shared<SettingsFile>();
+  std::string heading = "Options";
+  std::vector<OptionText> shown;
+  std::vector<std::string> names;
+  std::vector<std::string> positionals;
+
+  void show(const std::string& name, const std::string& type, std::string help) {
+    names.push_back(name);
+    if (heading.empty()) return;
+    shown.push_back({heading, name, "", type, std::move(help), {}});
+  }
+
+  /// Splits what CLI11 did not know into positionals and mistakes; the mistake, if there is one.
+  std::optional<std::string> sort_rest() {
+    bool options_ended = false;
+    for (const std::string& rest : app.remaining()) {
+      if (!options_ended && rest == "--") {
+        options_ended = true;
+      } else if (!options_ended && rest.size() > 1 && rest[0] == '-') {
+        return unknown_option(rest);
+      } else if (text.positionals.empty()) {
+        return fmt::format("unexpected argument \"{}\"; it takes options only, see `neliroute {} "
+                           "--help`", shown_text(rest), text.name);
+      } else {
+        positionals.push_back(rest);
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::string unknown_option(const std::string& given) const {
+    const std::string name = given.substr(0, given.find('='));
+    if (const auto meant = nearest(name, names)) {
+      return fmt::format("unknown option {}; did you mean {}?", name, *meant);
+    }
+    return fmt::format("unknown option {}; `neliroute {} --help` lists them all{}", name, text.name,
+                       text.positionals.empty() ? "" : ", and keys that begin with - go behind --");
+  }
+
+  /// Where a wrong value of this option came from, which CLI11 does not say; empty: from the
+  /// command line.
+  std::string origin_of(const std::string& option,
+                        const std::vector<std::string>& arguments) const {
+    const auto gives = [&](const std::string& argument) {
+      return argument == option || argument.starts_with(option + "=") ||
+             (option.size() == 2 && argument.starts_with(option));
+    };
+    if (std::any_of(arguments.begin(), arguments.end(), gives)) return {};
+    if (file->holds(option)) return settings_file() + file->line_of(option);
+    const std::string variable = variable_of(option);
+    return std::getenv(variable.c_str()) != nullptr ? variable + ": " : "";
+  }
+
+  std::string settings_file() const {
+    return "settings file " + app.get_config_ptr()->as<std::string>() + ": ";
+  }
+
+  /// A variable with a typing error in its name would else be ignored in silence.
+  void warn_of_unknown_variables() const {
+    std::vector<std::string> variables(kOtherVariables.begin(), kOtherVariables.end());
+    for (const std::string& option : names) variables.push_back(variable_of(option));
+    for (const std::string& option : file->passed_over) variables.push_back(variable_of(option));
+    for (char** one = environ; *one != nullptr; ++one) {
+      const std::string_view entry = *one;
+      const std::string name(entry.substr(0, entry.find('=')));
+      if (!name.starts_with(kVariablePrefix)) continue;
+      if (std::find(variables.begin(), variables.end(), name) != variables.end()) continue;
+      const auto meant = nearest(name, variables);
+      warn(text.name,
+           fmt::format("{} in the environment is no setting, so it is ignored; {}", name,
+                       meant ? "did you mean " + *meant + "?"
+                             : "`neliroute " + text.name + " --help` lists the options"));
+    }
+  }
+
+  static std::string shown_text(const std::string& raw) { return tool::shown(raw); }
+};
+
+CommandLine::CommandLine(CommandText text) : parts_(std::make_unique<Parts>()) {
+  parts_->text = std::move(text);
+  CLI::App& app = parts_->app;
+  app.name("neliroute " + parts_->text.name);
+  app.allow_extras();
+  app.set_help_flag("-h,--help");
+  app.set_config("--config");
+  app.config_formatter(parts_->file);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::heading(std::string title) { parts_->heading = std::move(title); }
+
+namespace {
+
+enum class Many { refuse, each, join };
+
+void add(CLI::App& app, const std::string& name, Many many, CommandLine::Take take) {
+  CLI::Option* option = app.add_option(
+      name, CLI::callback_t([name, many, take = std::move(take)](const CLI::results_t& given) {
+        std::vector<std::string> all = given;
+        if (many == Many::join) {
+          all = {std::accumulate(std::next(given.begin()), given.end(), given.front(),
+                                 [](auto a, const auto& b) { return std::move(a) + "," + b; })};
+        } else if (many == Many::refuse && given.size() > 1) {
+          throw CLI::ValidationError(name, fmt::format("takes one value, not {}; leave all but one "
+                                                       "out, or quote it in the settings file",
+                                                       given.size()));
+        }
+        for (const std::string& one : all) {
+          if (const auto taken = take(one); !taken) {
+            throw CLI::ValidationError(name, taken.error().message());
+          }
+        }
+        return true;
+      }));
+  option->type_size(1)->expected(1)->allow_extra_args(false);
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  option->envname(variable_of(name));
+  if (many == Many::each) option->delimiter('\n');
+}
+
+}  // namespace
+
+void CommandLine::value(const std::string& name, std::string type, std::string help, Take take) {
+  parts_->show(name, type, std::move(help));
+  add(parts_->app, name, Many::refuse, std::move(take));
+}
+
+void CommandLine::values(const std::string& name, std::string type, std::string help, Take take) {
+  parts_->show(name, type, std::move(help));
+  add(parts_->app, name, Many::each, std::move(take));
+}
+
+void CommandLine::list(const std::string& name, std::string type, std::string help, Take take) {
+  parts_->show(name, type, std::move(help));
+  add(parts_->app, name, Many::join, std::move(take));
+}
+
+void CommandLine::flag(const std::string& name, std::string help, std::function<void()> set) {
+  parts_->show(name, "", std::move(help));
+  parts_->app.add_flag_callback(name, std::move(set))->envname(variable_of(name));
+}
+
+void CommandLine::flag(const std::string& name, std::string help, bool& target) {
+  flag(name, std::move(help), [&target] { target = true; });
+}
+
+void CommandLine::choices(std::vector<std::string> values) {
+  // The option added last may be one that is not shown.
+  if (parts_->shown.empty() || parts_->shown.back().name != parts_->names.back()) return;
+  parts_->shown.back().choices = std::move(values);
+}
+
+void CommandLine::allow_in_file(std::vector<std::string> options) {
+  parts_->file->passed_over = std::move(options);
+}
+
+std::optional<int> CommandLine::parse(const Arguments& asked) {
+  if (asked.describe != nullptr) {
+    *asked.describe = description();
+    return kExitYes;
+  }
+  const std::vector<std::string>& arguments = asked.given;
+  parts_->file->known = parts_->names;
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    parts_->app.parse(reversed);  // CLI11 takes them from the back
+  } catch (const CLI::CallForHelp&) {
+    say(help());
+    return kExitYes;
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();
+    return fail(name(), what.substr(0, what.find(':')) + " needs a value", kExitUsage);
+  } catch (const CLI::ConfigError& error) {
+    return fail(name(), parts_->settings_file() + error.what(), kExitUsage);
+  } catch (const CLI::FileError& error) {
+    return fail(name(), std::string("--config: ") + error.what() +
+                            "; give a file with a line an option, as in slots=1024", kExitUsage);
+  } catch (const CLI::ConversionError& error) {  // CLI11 converts nothing but flags here
+    const std::string what = error.what();
+    const std::string given = what.substr(std::min(what.find('-'), what.size()));
+    const std::string option = given.substr(0, given.find(' '));
+    const auto value = given.find("= ");
+    return fail(name(),
+                fmt::format("{}{}: \"{}\" is neither true nor false",
+                            parts_->origin_of(option, arguments), option,
+                            value == std::string::npos ? given : given.substr(value + 2)),
+                kExitUsage);
+  } catch (const CLI::Error& error) {
+    const std::string what = error.what();
+    return fail(name(), parts_->origin_of(what.substr(0, what.find(':')), arguments) + what,
+                kExitUsage);
+  }
+  if (const auto mistake = parts_->sort_rest()) return fail(name(), *mistake, kExitUsage);
+  parts_->warn_of_unknown_variables();
+  return std::nullopt;
+}
+
+const std::vector<std::string>& CommandLine::positionals() const { return parts_->positionals; }
+
+const std::string& CommandLine::name() const { return parts_->text.name; }
+
+Description CommandLine::description() const {
+  std::vector<OptionText> all = parts_->shown;
+  all.push_back({"General", "--config", "", "FILE",
+                 "More settings: a line an option, as in slots=1024", {}});
+  all.push_back({"General", "--help", "-h", "", "This text", {}});
+  // An option that was added later joins those of its heading.
+  std::vector<std::string> headings;
+  for (const OptionText& one : all) {
+    if (std::find(headings.begin(), headings.end(), one.heading) == headings.end()) {
+      headings.push_back(one.heading);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [&](const OptionText& a, const OptionText& b) {
+    return std::find(headings.begin(), headings.end(), a.heading) <
+           std::find(headings.begin(), headings.end(), b.heading);
+  });
+  return {parts_->text, std::move(all)};
+}
+
+std::string CommandLine::help() const {
+  const CommandText& text = parts_->text;
+  std::string out = fmt::format("Usage: neliroute {} [OPTIONS]{}{}\n\n", text.name,
+                                text.positionals.empty() ? "" : " ", text.positionals);
+  wrap(out, text.summary, 0);
+  std::string heading;
+  const Description described = description();
+  for (const OptionText& one : described.options) {
+    if (std::exchange(heading, one.heading) != one.heading) out += "\n" + one.heading + ":\n";
+    std::string line = "  " + (one.alias.empty() ? "" : one.alias + ", ") + one.name +
+                       (one.type.empty() ? "" : " " + one.type);
+    if (line.size() + 2 > kHelpColumn) {
+      out += line + "\n";
+      line.clear();
+    }
+    line.resize(kHelpColumn, ' ');
+    out += line;
+    wrap(out, one.help, kHelpColumn);
+  }
+  out += "\nA variable may stand for any option (NELIROUTE_LOG_LEVEL for --log-level); the\n"
+         "command line goes before the settings file, and that before the variables.\n";
+  if (text.footer.find('\n') != std::string::npos) {
+    out += '\n' + text.footer + '\n';
+  } else if (!text.footer.empty()) {
+    wrap(out += '\n', text.footer, 0);
+  }
+  out.pop_back();
+  return out;
+}
+
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates) {
+  std::optional<std::string> best;
+  std::size_t least = 3;  // a word that differs in more letters is another word
+  for (const std::string& candidate : candidates) {
+    // Levenshtein's distance, a row at a time.
+    std::vector<std::size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i + 1);
+      for (std::size_t k = 0; k < candidate.size(); ++k) {
+        const std::size_t changed = diagonal + (word[i] == candidate[k] ? 0 : 1);
+        diagonal = row[k + 1];
+        row[k + 1] = std::min({changed, row[k] + 1, row[k + 1] + 1});
+      }
+    }
+    if (row.back() < least && 2 * row.back() < candidate.size()) {
+      least = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,35 @@
+#include "tool/command_line/commands.h"
+
+#include <array>
+
+namespace neliroute::tool {
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"demo", "Shows it all in half a minute: owners, keys, a kill, a failover",
+            demo_command},
+    Command{"broker", "Runs a small broker in memory, to try things without Kafka", broker_command},
+    Command{"run", "Owns slots, until it is told to stop", run_command},
+    Command{"route", "Prints who owns keys, and where to find them", route_command},
+    Command{"watch", "Shows who owns what, and every change", watch_command},
+    Command{"audit", "Holds what the topic's records say against the protocol's rules",
+            audit_command},
+    Command{"slot", "Prints the slots of keys; asks nobody", slot_command},
+    Command{"simulate", "Shows what placements move when processes come and go; asks nobody",
+            simulate_command},
+    Command{"completion", "Prints what lets bash, zsh or fish complete all this",
+            completion_command},
+    Command{"man", "Prints the manual page", man_command},
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+Description description_of(const Command& command) {
+  Description description;
+  static_cast<void>(command.run({{}, &description}));
+  return description;
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,36 @@
+// The subcommands: each takes its arguments, and returns the exit code of section "The tool" in the
+// README.
+//
+// Threads: one.   Units: none.   Errors: told on stderr; see output.h for the codes.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "tool/command_line/command_line.h"
+
+namespace neliroute::tool {
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Arguments& arguments);
+};
+
+/// All of them, in the order in which the help lists them.
+[[nodiscard]] std::span<const Command> commands();
+/// What a command's --help tells.
+[[nodiscard]] Description description_of(const Command& command);
+
+[[nodiscard]] int audit_command(const Arguments& arguments);
+[[nodiscard]] int broker_command(const Arguments& arguments);
+[[nodiscard]] int completion_command(const Arguments& arguments);
+[[nodiscard]] int demo_command(const Arguments& arguments);
+[[nodiscard]] int man_command(const Arguments& arguments);
+[[nodiscard]] int route_command(const Arguments& arguments);
+[[nodiscard]] int run_command(const Arguments& arguments);
+[[nodiscard]] int simulate_command(const Arguments& arguments);
+[[nodiscard]] int slot_command(const Arguments& arguments);
+[[nodiscard]] int watch_command(const Arguments& arguments);
+
+}  // namespace neliroute::tool

@@ -1,0 +1,223 @@
+#include "tool/command_line/options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "router/options/option_checks.h"
+#include "router/options/option_parts.h"
+#include "tool/command_line/values.h"
+
+namespace neliroute::tool {
+namespace {
+
+/// An option of the library, by the name that it has there.
+CommandLine::Take set(RouterOptions& router, const char* name) {
+  return [&router, name](const std::string& text) { return set_option(router, name, text); };
+}
+
+/// A Take that parses and stores.
+template <class Target, class Parse>
+CommandLine::Take into(Target& target, Parse parse) {
+  return [&target, parse](const std::string& text) -> Result<void> {
+    auto value = parse(text);
+    if (!value) return value.error();
+    target = std::move(*value);
+    return {};
+  };
+}
+
+Result<milliseconds> positive_duration(const std::string& text) {
+  RouterOptions options;
+  if (auto taken = set_option(options, "timeout", text); !taken) return taken.error();
+  return options.kafka.timeout;
+}
+
+void add_ledger_options(CommandLine& line, CommonOptions& options, Part part) {
+  RouterOptions& router = options.router;
+  line.heading("Ledger");
+  line.list("--brokers", "HOST:PORT,...", "Kafka's brokers (default 127.0.0.1:9092)",
+            set(router, "brokers"));
+  line.value("--topic", "NAME", "Ledger topic (default neliroute)", set(router, "topic"));
+  line.heading(part == Part::owner ? "Ledger" : "");
+  line.value("--group", "NAME", "Kafka group that shares the slots out (default neliroute)",
+             set(router, "group"));
+  line.heading("Ledger");
+  line.value("--lane", "N", "One of several disjoint groups over the same slots (default 0)",
+             set(router, "lane"));
+  add_partitions_option(line, options.router,
+                        part == Part::owner
+                            ? "Partitions of the topic; without it an existing topic's, or 64"
+                            : "Partitions of the topic; without it those that it has");
+  line.value("--logs", "N", "Partitions that carry records (default 4, or all if fewer)",
+             set(router, "logs"));
+  line.values("-X", "KEY=VALUE", "Any librdkafka property, for TLS and SASL; may be repeated. Put "
+              "secrets into NELIROUTE_X (one a line) or the settings file, not here",
+              set(router, "X"));
+}
+
+void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
+  RouterOptions& router = options.router;
+  line.heading("Timing");
+  line.value("--profile", "NAME", "fast, balanced or steady: interval and session (100 ms, 500 ms; "
+             "500 ms, 3 s; 2 s, 10 s; default balanced)",
+             set(router, "profile"));
+  line.choices({"fast", "balanced", "steady"});
+  line.value("--lease", "TIME",
+             part == Part::owner
+                 ? "How long one renewal entitles its sender"
+                 : "Taken for the owners' lease until one of them tells it",
+             set(router, "lease"));
+  line.value("--timeout", "TIME",
+             part == Part::owner
+                 ? "Give up if no broker answered by then at start (default 10s)"
+                 : "Answer by then at the latest (default: the larger of 10s and lease + 1s)",
+             into(options.timeout, positive_duration));
+  line.heading(part == Part::owner ? "Timing" : "");
+  line.value("--interval", "TIME", "Time between two renewals",
+             set(router, "interval"));
+  line.value("--clock-error", "TIME", "Bound on the error between two broker timestamps",
+             set(router, "clock-error"));
+  line.value("--session", "TIME", "Session of the group member; with the consumer protocol the "
+             "broker decides", set(router, "session"));
+  line.value("--hang-limit", "TIME", "A process whose executor is blocked for longer leaves the "
+             "group (default, and least: half of the session, 1s at least; with classic all of "
+             "it, 2s at least)", set(router, "hang-limit"));
+  line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: the lease, "
+             "10s at most)", into(options.drain_timeout, parse_duration));
+  line.value("--group-protocol", "NAME", "auto, consumer or classic (default auto)",
+             set(options.router, "group-protocol"));
+  line.choices({"auto", "consumer", "classic"});
+}
+
+void add_process_options(CommandLine& line, CommonOptions& options, Part part) {
+  line.heading(part == Part::owner ? "Process" : "");
+  line.value("--endpoint", "HOST:PORT", "What callers connect to: the answer to `route` (required)",
+             set(options.router, "endpoint"));
+  line.value("--name", "NAME", "For people; names may collide (default host_pid_startms)",
+             set(options.router, "name"));
+  line.value("--mode", "MODE", "non_exclusive: at least one owner, overlaps while slots move; "
+             "exclusive: at most one owner, gaps while slots move (default non_exclusive)",
+             set(options.router, "mode"));
+  line.choices({"non_exclusive", "exclusive"});
+}
+
+void add_variation_options(CommandLine& line, CommonOptions& options, Part part) {
+  RouterOptions& router = options.router;
+  line.heading(part == Part::owner ? "Variation" : "");
+  line.value("--variation", "NAME", "claimed: the order of claims decides; broadcast: the NELI "
+             "paper's own, which trusts clocks and the group (default claimed)",
+             set(router, "variation"));
+  line.choices({"claimed", "broadcast"});
+  line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the broker's "
+             "clock and this machine's", set(router, "local-clock-error"));
+  line.value("--groups", "N", "broadcast: how many groups share the topic; each writes N times "
+             "less often (default 1)", set(router, "groups"));
+  line.value("--roles", "N", "How many roles there are, role j on partition j mod M (default: one "
+             "a slot)", set(router, "roles"));
+  line.flag("--no-hints", "broadcast: write no claims beside, so that no caller finds the owner",
+            [&router] { router.hints = false; });
+}
+
+}  // namespace
+
+void add_slot_options(CommandLine& line, RouterOptions& router) {
+  line.value("--slots", "N", "How many slots there are (default 1024)",
+             set(router, "slots"));
+  line.value("--hash", "NAME", "xxh3, crc16 or murmur2 (default xxh3)",
+             set(router, "hash"));
+  line.choices({"xxh3", "crc16", "murmur2"});
+  line.flag("--hash-tags", "Hash only what stands in {braces}, by Redis' rules",
+            [&router] { router.hash.tags = HashTags::on; });
+}
+
+void add_partitions_option(CommandLine& line, RouterOptions& router, std::string help) {
+  line.value("--partitions", "N", std::move(help),
+             set(router, "partitions"));
+}
+
+void add_wait_flag(CommandLine& line, CommonOptions& options) {
+  line.heading("Timing");
+  line.flag("--wait", "Wait for the topic as long as it takes an owner to make it, not for "
+            "--timeout only", [&options] {
+    options.missing_topic = MissingTopic::wait_for_ever;
+  });
+}
+
+void add_json_flag(CommandLine& line, bool& json) {
+  line.flag("--json", "Print JSON, an object a line", json);
+}
+
+void add_log_level(CommandLine& line, LogLevel& level) {
+  line.value("--log-level", "LEVEL", "trace, debug, info, warning, error or off",
+             into(level, parse_log_level));
+  line.choices({"trace", "debug", "info", "warning", "error", "off"});
+}
+
+void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::string help) {
+  line.value("--keys", "FILE", std::move(help), [&file](const std::string& text) -> Result<void> {
+    file = text;
+    return {};
+  });
+}
+
+void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
+  add_ledger_options(line, options, part);
+  line.heading("Slots");
+  add_slot_options(line, options.router);
+  line.flag("--allow-uneven", "Slots need not be a multiple of partitions",
+            options.router.allow_uneven);
+  add_process_options(line, options, part);
+  add_timing_options(line, options, part);
+  add_variation_options(line, options, part);
+  line.heading("General");
+  add_json_flag(line, options.json);
+  add_log_level(line, options.log_level);
+  allow_all_settings_in_file(line);
+}
+
+void allow_all_settings_in_file(CommandLine& line) {
+  line.allow_in_file({"-X", "--allow-uneven", "--brokers", "--clock-error", "--count",
+                      "--drain-timeout", "--endpoint", "--events", "--explain", "--group",
+                      "--group-protocol", "--groups", "--hang-limit", "--hash", "--hash-tags",
+                      "--http", "--interval", "--json", "--keys", "--lane", "--lease",
+                      "--local-clock-error", "--log-level", "--logs", "--mode", "--name",
+                      "--no-hints", "--once",
+                      "--partitions", "--port", "--profile", "--roles", "--session", "--since",
+                      "--slots", "--stay", "--timeout", "--topic", "--variation", "--wait"});
+}
+
+Result<void> CommonOptions::check() const {
+  if (auto reached = check_hash(router.slots, router.hash); !reached) return reached;
+  if (!router.partitions) return {};
+  return check_even(router.slots, *router.partitions, router.allow_uneven);
+}
+
+milliseconds CommonOptions::timeout_or_default(milliseconds lease) const {
+  constexpr milliseconds kLeast{10'000};
+  return timeout.value_or(std::max(kLeast, lease + milliseconds{1000}));
+}
+
+std::string CommonOptions::connecting() const {
+  return "connecting to " + router.kafka.brokers;
+}
+
+milliseconds CommonOptions::timeout_at_start() const {
+  return timeout_or_default(*watcher_options(router).lease);
+}
+
+RouterOptions CommonOptions::for_router() const {
+  RouterOptions made = router;
+  made.kafka.timeout = timeout_at_start();
+  made.on_notice = notice_log();
+  return made;
+}
+
+WatcherOptions CommonOptions::for_watcher() const {
+  WatcherOptions made = watcher_options(router);
+  made.kafka.timeout = timeout_at_start();
+  made.missing_topic = missing_topic;
+  made.on_notice = notice_log();
+  return made;
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,57 @@
+// The options that subcommands share, and what they mean for a Router or Watcher.
+//
+// Threads: one.   Units: std::chrono.   Errors: bad_option, naming the option and what to do.
+#pragma once
+
+#include <neliroute/error.h>
+#include <neliroute/options.h>
+#include <optional>
+#include <string>
+
+#include "tool/command_line/command_line.h"
+#include "tool/print/log.h"
+
+namespace neliroute::tool {
+
+/// What a process needs of the ledger: an owner takes part, a looker-up only reads.
+enum class Part { owner, reader };
+
+struct CommonOptions {
+  RouterOptions router;
+  std::optional<milliseconds> timeout;
+  std::optional<milliseconds> drain_timeout;
+  MissingTopic missing_topic = MissingTopic::wait_for_timeout;
+  LogLevel log_level = LogLevel::info;
+  bool json = false;
+
+  /// What the options say together: whether slots and partitions fit. Call it after parse().
+  [[nodiscard]] Result<void> check() const;
+  /// --timeout, or the larger of 10 s and the lease + 1 s.
+  [[nodiscard]] milliseconds timeout_or_default(milliseconds lease) const;
+  /// What a Progress says meanwhile.
+  [[nodiscard]] std::string connecting() const;
+  /// For open(): with the timeout and the log filled in.
+  [[nodiscard]] RouterOptions for_router() const;
+  [[nodiscard]] WatcherOptions for_watcher() const;
+
+ private:
+  [[nodiscard]] milliseconds timeout_at_start() const;
+};
+
+/// Adds them all. Those that mean nothing to a reader are accepted and not shown, so that the
+/// same variables and flags serve every subcommand.
+void add_common_options(CommandLine& line, CommonOptions& options, Part part);
+
+/// --slots, --hash and --hash-tags: what a key's slot depends on.
+void add_slot_options(CommandLine& line, RouterOptions& router);
+void add_partitions_option(CommandLine& line, RouterOptions& router, std::string help);
+/// One settings file serves every subcommand; a name that none of them knows is a mistake.
+void allow_all_settings_in_file(CommandLine& line);
+/// --wait
+void add_wait_flag(CommandLine& line, CommonOptions& options);
+void add_json_flag(CommandLine& line, bool& json);
+void add_log_level(CommandLine& line, LogLevel& level);
+/// --keys FILE
+void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::string help);
+
+}  // namespace neliroute::tool

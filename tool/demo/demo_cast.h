@@ -1,0 +1,85 @@
+// Who plays in the demo: a broker and three owners, each a process of its own.
+//
+// Threads: one.   Units: std::chrono.   Errors: names who failed, with the end of its log.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <neliroute/error.h>
+#include <neliroute/slot.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tool/demo/child.h"
+
+namespace neliroute::tool {
+
+struct DemoOptions {
+  /// Empty: the embedded broker.
+  std::string brokers;
+  std::optional<std::string> topic;
+  SlotCount slots{1024};
+  std::optional<std::uint32_t> partitions;
+  bool allow_uneven = false;
+  /// -X of the command line; the children get them by the environment, where nobody else sees them.
+  std::vector<std::string> properties;
+  std::string profile = "fast";
+  /// Handed to the owners as they are: --variation, --local-clock-error, --roles.
+  std::vector<std::string> variation;
+  std::string keys = "/usr/share/dict/words";
+  bool stay = false;
+  bool json = false;
+
+  [[nodiscard]] bool embedded() const { return brokers.empty(); }
+};
+
+struct Actor {
+  std::string name;
+  std::string endpoint;
+  Child child;
+  pid_t pid;
+  /// What it said when it was ready.
+  boost::json::object ready;
+};
+
+class Cast {
+ public:
+  [[nodiscard]] static Result<Cast> make(DemoOptions options);
+  Cast(Cast&&) = default;
+
+  /// Starts the broker, if it is the embedded one, and waits until it listens.
+  [[nodiscard]] Result<void> start_broker();
+  /// Starts them all at once, and waits until each has found the ledger.
+  [[nodiscard]] Result<void> start_owners(const std::vector<std::string>& names);
+  /// Owners first, so that they can say good-bye; who does not end in time is killed.
+  void end();
+
+  /// An actor that is not running though nobody ended it.
+  [[nodiscard]] std::optional<Error> casualty();
+  [[nodiscard]] Actor& owner(std::size_t index) { return owners_[index]; }
+  [[nodiscard]] std::vector<Actor>& owners() noexcept { return owners_; }
+  void kill(std::size_t index);
+
+  [[nodiscard]] const std::string& brokers() const noexcept { return brokers_; }
+  [[nodiscard]] const std::string& topic() const noexcept { return topic_; }
+  /// The partitions of the topic, once the owners run.
+  [[nodiscard]] std::uint32_t partitions() const;
+
+ private:
+  Cast(DemoOptions options, TemporaryFolder folder);
+  [[nodiscard]] Result<Actor> start(const std::string& name, std::string endpoint,
+                                    std::vector<std::string> arguments);
+  [[nodiscard]] Result<void> await(Actor& actor);
+  [[nodiscard]] std::string file(const std::string& name, const char* kind) const;
+  [[nodiscard]] Error failed(const Actor& actor, const std::string& how) const;
+
+  DemoOptions options_;
+  TemporaryFolder folder_;
+  std::string brokers_;
+  std::string topic_;
+  std::vector<Actor> broker_;  ///< one, or none
+  std::vector<Actor> owners_;
+  std::optional<std::size_t> killed_;
+};
+
+}  // namespace neliroute::tool

@@ -1,0 +1,149 @@
+#include "tool/print/event_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <neliroute/clock.h>
+#include <utility>
+
+#include "tool/print/log.h"
+#include "tool/print/output.h"
+#include "tool/print/progress.h"
+
+namespace neliroute::tool {
+
+namespace {
+
+bool is_regular(int file) {
+  struct stat about{};
+  return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+/// Whoever wrote this file before was killed, or its disk was full.
+bool ends_within_a_line(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) return false;
+  char last = '\n';
+  if (is_regular(file) && ::lseek(file, -1, SEEK_END) >= 0 && ::read(file, &last, 1) < 1) {
+    last = '\n';
+  }
+  ::close(file);
+  return last != '\n';
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LineWriter>> LineWriter::open(const std::string& path) {
+  const auto made = [](std::string name, int file, bool waits, bool owned) {
+    return std::unique_ptr<LineWriter>(new LineWriter(std::move(name), file, waits, owned));
+  };
+  constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  if (path == "-") {
+    if (is_regular(STDOUT_FILENO)) return made("stdout", STDOUT_FILENO, false, false);
+    // Opened anew, as O_NONBLOCK on the file that we were given would be everybody's who has it.
+    const int anew = ::open("/proc/self/fd/1", O_WRONLY | kNeverWait);
+    if (anew >= 0) return made("stdout", anew, false, true);
+    return made("stdout", STDOUT_FILENO, true, false);  // a socket, or another user's
+  }
+  int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | kNeverWait, 0644);
+  // A FIFO that nobody reads yet. As we could read it ourselves, it opens, and keeps the first
+  // lines for whoever comes.
+  if (file < 0 && errno == ENXIO) file = ::open(path.c_str(), O_RDWR | kNeverWait);
+  if (file < 0) {
+    return Error{Errc::bad_option, path + " cannot be written: " + std::strerror(errno) +
+                                       "; give a path in an existing folder, or - for stdout"};
+  }
+  auto writer = made(path, file, false, true);
+  if (ends_within_a_line(path)) writer->write("");
+  return writer;
+}
+
+LineWriter::~LineWriter() {
+  constexpr std::chrono::milliseconds kPatience{1000};
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!flush() && errno == EAGAIN) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) break;
+    pollfd wait{file_, POLLOUT, 0};
+    ::poll(&wait, 1, static_cast<int>(left.count()));
+  }
+  lost_ += lines_.size();
+  tell_lost();
+  if (owned_) ::close(file_);
+}
+
+void LineWriter::write(std::string line) {
+  line += '\n';
+  if (kept_ + line.size() > kKeptMost) flush();
+  if (kept_ + line.size() > kKeptMost) {
+    ++lost_;
+    return;
+  }
+  kept_ += line.size();
+  lines_.push_back(std::move(line));
+  flush();
+}
+
+bool LineWriter::flush() {
+  while (!lines_.empty()) {
+    const std::string_view rest = std::string_view(lines_.front()).substr(begun_);
+    const ssize_t written = write_some(rest);
+    if (written >= 0) {
+      begun_ += static_cast<std::size_t>(written);
+      if (begun_ == lines_.front().size()) drop_front();
+    } else if (errno != EINTR) {
+      const int why = errno;
+      tell(why == EAGAIN ? "its reader has stalled" : std::strerror(why));
+      errno = why;
+      return false;
+    }
+  }
+  tell_lost();
+  return true;
+}
+
+ssize_t LineWriter::write_some(std::string_view bytes) const {
+  const ProgressAside aside;  // it may be the same terminal
+  if (!waits_) return ::write(file_, bytes.data(), bytes.size());
+  pollfd ready{file_, POLLOUT, 0};
+  if (::poll(&ready, 1, 0) == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  // Of a pipe that is ready this much is free.
+  return ::write(file_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
+}
+
+void LineWriter::drop_front() {
+  kept_ -= lines_.front().size();
+  lines_.pop_front();
+  begun_ = 0;
+}
+
+void LineWriter::tell(const std::string& why) {
+  if (std::exchange(told_, true)) return;
+  log(Severity::warning, path_ + " takes no lines now: " + why + "; " +
+                             std::to_string(kKeptMost / 1024) +
+                             " KiB are kept for it, and what comes then is lost");
+}
+
+void LineWriter::tell_lost() {
+  if (lost_ > 0) {
+    log(Severity::error, path_ + ": " + std::to_string(lost_) + " lines were lost");
+  } else if (told_ && lines_.empty()) {
+    log(Severity::info, path_ + " took all lines in the end; none is lost");
+  }
+  lost_ = 0;
+  told_ = false;
+}
+
+}  // namespace neliroute::tool

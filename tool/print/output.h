@@ -1,0 +1,63 @@
+// What the subcommands say, and how they end.
+//
+// Nothing that a stranger chose reaches a terminal raw: names, endpoints and keys are shown() where
+// they stand in a text, and fail() and log() escape whatever is left.
+//
+// Threads: say() and after_output() one, the rest any.   Units: none.
+// Errors: say() is false when the line could not be written; see after_output().
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <neliroute/error.h>
+#include <neliroute/route.h>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "router/text/json_text.h"
+
+namespace neliroute::tool {
+
+// What every subcommand exits with.
+inline constexpr int kExitYes = 0;          ///< yes, done, or a planned stop by a signal
+inline constexpr int kExitNo = 1;           ///< the answer is no
+inline constexpr int kExitUsage = 2;        ///< bad usage, or settings that do not fit
+inline constexpr int kExitUnreachable = 3;  ///< the ledger is unreachable, refuses or is silent;
+                                            ///< or an answer could not be written
+inline constexpr int kExitKilled = 130;     ///< the second signal
+
+[[nodiscard]] int exit_code_of(Errc code) noexcept;
+/// Any unknown before any unowned before yes.
+[[nodiscard]] int exit_code_of(std::span<const Verdict> verdicts) noexcept;
+
+/// "neliroute COMMAND: text" on stderr; returns `code`, so that callers can end with it.
+int fail(std::string_view command, std::string_view text, int code);
+int fail(std::string_view command, const Error& error);
+/// "neliroute COMMAND: warning: text" on stderr.
+void warn(std::string_view command, std::string_view text);
+
+/// A line on stdout, at once. False: nobody reads it (quietly: `| head -1` is no error), or it
+/// cannot be written, which is told on stderr once.
+bool say(std::string_view line);
+bool say(const boost::json::object& row);
+/// What to exit with: `code`, but neither yes nor no if some of the answer could not be written.
+[[nodiscard]] int after_output(int code) noexcept;
+
+/// Appends `text`, which begins in column `indent`, with its lines broken before the 80th.
+void wrap(std::string& out, std::string_view text, std::size_t indent);
+
+/// The time of day here and now, "14:05:59.123".
+[[nodiscard]] std::string clock_text();
+
+/// SIGTERM and SIGINT end the process at once, as planned: for while it holds nothing.
+void end_at_once_on_signals();
+
+/// slot, partition, verdict and what else is known.
+void put_route(boost::json::object& row, const Route& route);
+
+/// A key or name for people: what would not print, or not be seen, is escaped; an empty one is "".
+[[nodiscard]] std::string shown(std::string_view text);
+/// The same of a whole text, in which a backslash is a backslash and a line may end.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace neliroute::tool
