@@ -27,11 +27,11 @@ constexpr std::int32_t kBrokerId = 1;
 #if RD_KAFKA_VERSION >= 0x020c0000
 constexpr bool kSupported = true;
 
-/// Only what the cluster says of itself changes: it goes on listening where it did.
+/// Changes only the address that the cluster advertises, not where it listens.
 rd_kafka_resp_err_t adapt(rd_kafka_mock_cluster_t* cluster, std::uint16_t port) {
   rd_kafka_mock_broker_set_host_port(cluster, kBrokerId, kHost, port);
   rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0);
-  // Its consumer protocol hands out plain ranges: whoever asks learns that there is none.
+  // Its consumer protocol assigns plain ranges, so clients are answered that it has none.
   constexpr std::int16_t kConsumerGroupHeartbeat = 68;
   return rd_kafka_mock_set_apiversion(cluster, kConsumerGroupHeartbeat, -1, -1);
 }
@@ -55,7 +55,7 @@ Error refused(std::string_view what, std::string_view why) {
                                     std::string(why)};
 }
 
-/// What is wrong with the topics, if anything is.
+/// What is wrong with the topics, if anything.
 std::optional<Error> check(const EmbeddedBrokerOptions& options) {
   std::set<std::string_view> names;
   for (const auto& [name, partitions] : options.topics) {

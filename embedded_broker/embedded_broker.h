@@ -1,9 +1,9 @@
 // A Kafka broker inside this process, for trying out and for tests: librdkafka's mock cluster of
 // one broker behind a relay, so that it is reached, and names itself, at one fixed port.
 //
-// What it cannot do is in limits(), for people to read before they believe a figure. Needs
-// librdkafka >= 2.12. The mock runs on threads of librdkafka; the relay on the caller's executor,
-// which must be running while clients are served.
+// limits() lists what it cannot do: to be read before trusting measurements. Needs librdkafka
+// >= 2.12. The mock runs on threads of librdkafka; the relay on the caller's executor, which must
+// be running while clients are served.
 //
 // Threads: one: the executor is a strand, or of an io_context that one thread runs; all calls and
 // the destructor on it, or while nothing runs it. It outlives the broker. limits(): any.

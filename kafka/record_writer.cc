@@ -143,7 +143,7 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
 }
 
 // An idempotent producer that lost count of its records refuses all further ones. Safety never
-// rests on idempotence, so a new one goes on; what was on its way counts as not stored.
+// rests on idempotence, so a new one continues; what was in flight counts as not stored.
 void RecordWriter::replace(rd_kafka_resp_err_t error) {
   if (before_) before_();
   if (queue_) wakeup_.detach(queue_.get());
@@ -156,13 +156,13 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   if (!open()) opening_since_ = boot_now();
   const auto outstanding = outstanding_;
   for (const auto& [seq, log] : outstanding) answer(seq, error);
-  // The new one has its time, from its own first failure on; who writes nothing has no need of
-  // another.
+  // The new client's time counts from its own first failure; a log that nobody writes to needs no
+  // other client.
   for (auto& [log, failing] : failing_) failing.since = kNever;
   has_stored_ = false;
 }
 
-// What it still has on its way to the old one was seen to keep it from ever storing in the new one.
+// Records that it still has in flight to the old topic were seen to block it in the new one.
 void RecordWriter::on_topic_replaced() {
   if (handle_ && has_stored_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
 }
@@ -172,12 +172,12 @@ std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {
   if (const auto opened = open(); !opened) {
     opening_since_ = now;
     open_patience_.grow();
-    if (std::exchange(open_failure_told_, true)) return std::nullopt;
+    if (std::exchange(open_failure_reported_, true)) return std::nullopt;
     return Notice{Severity::error, "nothing can be written, since there is no new producer (" +
                                        opened.error().message() + "); still trying"};
   }
   open_patience_.reset();
-  if (!std::exchange(open_failure_told_, false)) return std::nullopt;
+  if (!std::exchange(open_failure_reported_, false)) return std::nullopt;
   return Notice{Severity::warning, "there is a new producer; writing goes on"};
 }
 
@@ -187,17 +187,17 @@ bool RecordWriter::awaits(Log log) const {
                      [&](const auto& record) { return record.second == log; });
 }
 
-std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, const HeardOf& heard) {
+std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, const LastAnswer& last_answer) {
   if (!handle_) return open_again_if_due(now);
   std::optional<Log> stuck;
   for (auto& [log, failing] : failing_) {
-    // What was given up, or is another's now, needs no client to be stored.
+    // A log that is given up, or another process's now, needs no other client.
     const bool tries = awaits(log) || now <= later(failing.last, 2 * settings_.timing.lease);
     if (!tries) failing.since = kNever;
     if (failing.since == kNever) continue;
-    // Its broker is away: once it is back the client has its time again. Else an idle log is asked
-    // within T.
-    if (later(heard(log), 2 * settings_.timing.lease) < now) failing.since = now;
+    // If the log did not answer, its broker is away: the client's time starts again when it is
+    // back. A log that is merely idle is queried, and so answers, within T.
+    if (later(last_answer(log), 2 * settings_.timing.lease) < now) failing.since = now;
     if (!failing.backoff.is_over(now - failing.since)) continue;
     failing.backoff.grow();
     stuck = log;

@@ -1,7 +1,7 @@
 // Appends records to logs: the one producer.
 //
 // Threads: the strand.   Units: none.
-// Errors: every record is answered once, stored or not; never from inside write().
+// Errors: every record gets one answer, stored or not; never from inside write().
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -43,20 +43,20 @@ class RecordWriter {
   void warm_up();
   /// False: refused at once; serve() will answer it.
   bool write(const Write& write);
-  /// Appends a record without key and value to each of so many partitions, but for those to which
-  /// two earlier ones are on their way: a broker that was away is not met by a flood of old ones.
+  /// Appends a record without key and value to each of so many partitions, except those with two
+  /// in flight: a broker that comes back is not flooded with old ones.
   void broadcast(std::uint32_t partition_count);
   /// Takes what came off the producer's queue; false: nothing was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
   /// When a log last answered a reader.
-  using HeardOf = std::function<LocalTime(Log)>;
-  /// Replaces the client if for long nothing was stored of what a log was to store, though it
-  /// answered: librdkafka's idempotent producer was seen to store nothing any more, in some logs or
-  /// in all, after many records in a row had timed out. And makes one where none could be made.
+  using LastAnswer = std::function<LocalTime(Log)>;
+  /// Replaces the client if a log that answers readers stored nothing for long: librdkafka's
+  /// idempotent producer was seen to store nothing any more, in some logs or in all, after many
+  /// records in a row had timed out. Also creates one where that failed before.
   /// What an operator should read, if anything.
-  std::optional<Notice> rescue_if_due(LocalTime now, const HeardOf& heard);
-  /// The topic was made again: the client that knows the old one goes, unless it has not stored
-  /// anything yet.
+  std::optional<Notice> rescue_if_due(LocalTime now, const LastAnswer& last_answer);
+  /// The topic was recreated: the client that knows the old one is replaced, unless it has not
+  /// stored anything yet.
   void on_topic_replaced();
   [[nodiscard]] bool idle() const;
   /// None while no client can be had.
@@ -67,7 +67,7 @@ class RecordWriter {
   static constexpr milliseconds kOpenAgain{200};
 
  private:
-  /// What was on its way is answered with this error.
+  /// What was in flight is answered with this error.
   void replace(rd_kafka_resp_err_t error);
   std::optional<Notice> open_again_if_due(LocalTime now);
   [[nodiscard]] bool awaits(Log log) const;
@@ -89,7 +89,7 @@ class RecordWriter {
   rdkafka::QueuePtr queue_;
   std::optional<ClientLog> log_;
   std::map<std::uint64_t, Log> outstanding_;  ///< by seq
-  std::vector<std::uint8_t> broadcasts_;  ///< on their way to each partition
+  std::vector<std::uint8_t> broadcasts_;  ///< in flight to each partition
   /// Refused at once; answered by the next serve().
   std::vector<std::pair<std::uint64_t, rd_kafka_resp_err_t>> refused_;
   std::function<void()> before_;
@@ -99,7 +99,7 @@ class RecordWriter {
   /// Where there is no client: since the last try to make one.
   LocalTime opening_since_ = kNever;
   Backoff open_patience_{kOpenAgain};
-  bool open_failure_told_ = false;
+  bool open_failure_reported_ = false;
 };
 
 }  // namespace neliroute

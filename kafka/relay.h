@@ -4,11 +4,11 @@
 // user chose. Each connection has two loops with a buffer of 16 KiB each: a side that does not
 // read stops the other side from sending.
 //
-// Who ends a connection: if the upstream does, the client gets all that was sent before and then
-// the end. If the client does, the upstream gets all that was sent before and then a reset, for a
-// Kafka client that ended its side wants no answer any more, and the mock broker must learn of it
-// even while it holds an answer back and reads nothing: it aborts if a member comes back on a new
-// connection while the old one seems to wait for the group.
+// Ending a connection: if the upstream ends it, the client gets all that was sent before and then
+// the end. If the client ends it, the upstream gets all that was sent before and then a reset,
+// because a Kafka client that ended its side wants no answer any more, and the mock broker must
+// learn of it even while it holds an answer back and reads nothing: it aborts if a member comes
+// back on a new connection while the old one seems to wait for the group.
 //
 // Threads: one: the executor is a strand, or of an io_context that one thread runs; all calls and
 // the destructor on it, or while nothing runs it. It outlives the relay.

@@ -1,7 +1,7 @@
 // Which kinds of trouble were reported since something last worked, so that each is reported once.
 //
-// By its code, of which there are few: the texts carry numbers, such as a broker's port or how long
-// a request took, and would be remembered without end in an outage.
+// A kind is an error code, of which there are few: texts contain numbers, such as a broker's port
+// or how long a request took, so a set of texts would grow without end in an outage.
 //
 // Threads: one.   Units: none.   Errors: none.
 #pragma once
@@ -15,12 +15,12 @@ namespace neliroute {
 class Troubles {
  public:
   /// True once for each kind.
-  [[nodiscard]] bool is_new(rd_kafka_resp_err_t kind) { return told_.insert(kind).second; }
+  [[nodiscard]] bool is_new(rd_kafka_resp_err_t kind) { return reported_.insert(kind).second; }
   /// Something works again.
-  void clear() noexcept { told_.clear(); }
+  void clear() noexcept { reported_.clear(); }
 
  private:
-  std::set<rd_kafka_resp_err_t> told_;
+  std::set<rd_kafka_resp_err_t> reported_;
 };
 
 }  // namespace neliroute

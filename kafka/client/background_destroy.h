@@ -16,8 +16,7 @@ namespace neliroute::rdkafka {
 inline constexpr milliseconds kDestroyPatience{250};
 
 /// On a thread of its own, and waits for it at most so long. What the producer still holds is
-/// purged. None: nothing to do. The group is not left by it: who wants that closes the consumer
-/// first.
+/// purged. None: nothing to do. This does not leave the group: to leave, close the consumer first.
 void destroy(rd_kafka_t* handle, milliseconds within) noexcept;
 
 }  // namespace neliroute::rdkafka

@@ -32,8 +32,8 @@ struct ClientSettings {
   milliseconds statistics{0};
 };
 
-/// How often a client tells statistics: it tells some 2 KB of each partition of the topic, which
-/// nobody asked for, so the more there are the less often, and of very many never.
+/// How often a client emits statistics. They contain some 2 KB for each partition of the topic,
+/// which are not used here: so the more partitions, the less often; with very many, never.
 [[nodiscard]] milliseconds statistics_interval(std::uint32_t partitions) noexcept;
 
 /// Whether the user's properties are allowed and known.

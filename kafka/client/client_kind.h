@@ -9,7 +9,7 @@
 namespace neliroute {
 
 enum class ClientKind : std::uint8_t {
-  admin,     ///< questions at the start
+  admin,     ///< queries at start
   producer,  ///< the one writer
   tail,      ///< the one reader, in no group
   group,     ///< assigned and revoked, nothing else

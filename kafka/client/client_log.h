@@ -21,7 +21,7 @@ namespace neliroute {
 /// Ends before the client does.
 class ClientLog {
  public:
-  /// `wakeup`: null for who looks by itself.
+  /// `wakeup`: null for a caller that polls.
   ClientLog(rd_kafka_t* handle, QueueWakeup* wakeup)
       : wakeup_(wakeup), queue_(rd_kafka_queue_new(handle)) {
     rd_kafka_set_log_queue(handle, queue_.get());

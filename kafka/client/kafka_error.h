@@ -15,7 +15,7 @@ enum class TailFault {
   none,          ///< passes by itself: librdkafka goes on
   out_of_range,  ///< the next offset is outside of the log
   truncated,     ///< the log lost records that were read
-  replaced,      ///< the topic was deleted and made again
+  replaced,      ///< the topic was deleted and recreated
   missing,       ///< there is no such topic or partition
   refused,       ///< not authorised to read
 };
@@ -31,7 +31,7 @@ enum class TailFault {
 /// No answer, yet.
 [[nodiscard]] bool is_unreachable(rd_kafka_resp_err_t error) noexcept;
 
-/// An answer to an admin call that tells nothing: the broker does not know the call, or refused.
+/// An answer to an admin request without information: the broker does not know it, or refused.
 [[nodiscard]] bool is_unknown_answer(rd_kafka_resp_err_t error) noexcept;
 
 /// "text (NAME)", with what to do where that is known.

@@ -63,8 +63,8 @@ void add_gauges(ClientStatistics& to, const object& broker) {
   }
 }
 
-// What it tells of every partition stands between "topics" and "cgrp", or the end; it is much, and
-// of no use here. What cannot be cut out is parsed.
+// The part about partitions stands between "topics" and "cgrp", or the end; it is long, and not
+// used here. What cannot be cut out is parsed.
 std::string without_topics(std::string_view json) {
   const auto begin = json.find(R"("topics":)");
   if (begin == std::string_view::npos) return std::string(json);
@@ -81,10 +81,10 @@ std::string without_topics(std::string_view json) {
 struct KafkaStatistics::Client {
   using Counted = std::array<std::uint64_t, kCounts.size()>;
   std::string name;
-  /// Of each broker, what was counted when it was last told. A broker keeps its counts, but not
-  /// its name, when its address changes; so it goes by its number, where it has one.
+  /// Each broker's counts in the last statistics. A broker keeps its counts, but not its name, when
+  /// its address changes; so its number identifies it, where it has one.
   std::map<std::string, Counted, std::less<>> counted;
-  std::optional<ClientStatistics> told;
+  std::optional<ClientStatistics> last;
 
   void add(ClientStatistics& to, const object& brokers) {
     std::map<std::string, Counted, std::less<>> next;
@@ -132,8 +132,8 @@ void KafkaStatistics::note(ClientKind kind, std::string_view json, LocalTime now
   const std::lock_guard lock(mutex_);
   Client& client = clients_.at(static_cast<std::size_t>(kind));
   ClientStatistics next;
-  if (client.told) {
-    for (const auto sum : kSums) next.*sum = (*client.told).*sum;
+  if (client.last) {
+    for (const auto sum : kSums) next.*sum = (*client.last).*sum;
   }
   if (const auto name = text_at(*all, "name"); name != client.name) {
     client.name = name;
@@ -147,7 +147,7 @@ void KafkaStatistics::note(ClientKind kind, std::string_view json, LocalTime now
   }
   next.told_at = now;
   if (const object* brokers = object_at(*all, "brokers")) client.add(next, *brokers);
-  client.told = next;
+  client.last = next;
 }
 
 void KafkaStatistics::note_withdrawal(Obstacle why) noexcept {
@@ -161,7 +161,7 @@ std::uint64_t KafkaStatistics::withdrawals(Obstacle why) const noexcept {
 
 std::optional<ClientStatistics> KafkaStatistics::read(ClientKind kind) const {
   const std::lock_guard lock(mutex_);
-  return clients_.at(static_cast<std::size_t>(kind)).told;
+  return clients_.at(static_cast<std::size_t>(kind)).last;
 }
 
 }  // namespace neliroute

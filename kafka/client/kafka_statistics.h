@@ -1,7 +1,7 @@
-// What librdkafka's own statistics say of this process's clients, as far as an operator needs it;
+// What librdkafka's own statistics say about this process's clients, as far as operators need it;
 // and how often this process left the group by itself.
 //
-// Each client tells them every `statistics.interval.ms` (statistics_interval(); -X sets it, 0:
+// Each client emits them every `statistics.interval.ms` (statistics_interval(); -X sets it, 0:
 // never). Counts only grow, also where librdkafka forgets a broker, gives it another name, or a
 // client was replaced by a new one.
 //
@@ -43,7 +43,7 @@ struct ClientStatistics {
   std::optional<std::uint64_t> unread_records;
   /// Whether it is in the group, its coordinator reached; none: no member.
   std::optional<bool> joined;
-  // Of the slowest broker, in the interval; none: nothing was asked.
+  // Of the slowest broker, in the interval; none: no request was sent.
   std::optional<microseconds> round_trip_median;
   std::optional<microseconds> round_trip_p99;
   /// The longest that a broker's quota made it wait, in the interval.
@@ -55,10 +55,10 @@ class KafkaStatistics {
   KafkaStatistics();
   ~KafkaStatistics();
 
-  /// What a client tells, as JSON, now; and what its reader knows.
+  /// The statistics that a client emitted now, as JSON; and what its reader knows.
   void note(ClientKind kind, std::string_view json, LocalTime now,
             std::optional<std::uint64_t> unread_records = std::nullopt);
-  /// None: it has not told anything yet.
+  /// None: it has not emitted any yet.
   [[nodiscard]] std::optional<ClientStatistics> read(ClientKind kind) const;
 
   /// This process left the group, as it could not lead what it was given.

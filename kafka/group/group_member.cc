@@ -12,7 +12,7 @@ namespace {
 
 constexpr milliseconds kRejoinAfter{1000};
 constexpr milliseconds kLeaveBound{300};
-// Who has not left by then, when it is to join again, joins as another member.
+// A member that has not left so long after its pause joins again as another one.
 constexpr milliseconds kWithdrawPatience{5000};
 constexpr int kLeavePollMs = 20;
 
@@ -37,7 +37,7 @@ GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink even
       wakeup_(wakeup),
       events_(std::move(events)),
       notices_(std::move(notices)),
-      hears_(settings.kafka.variation == Variation::broadcast),
+      reads_(settings.kafka.variation == Variation::broadcast),
       cooperative_(is_cooperative(settings.kafka, settings.protocol)) {}
 
 GroupMember::~GroupMember() { end_membership(); }
@@ -109,7 +109,7 @@ bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& othe
   auto event = rdkafka::poll(queue_.get());
   if (!event) return lines == ClientLog::Served::some;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH) {
-    hear(event.get());
+    emit_records(event.get());
     return true;
   }
   if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_REBALANCE) {
@@ -122,7 +122,7 @@ bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& othe
     return true;
   }
   if (leaving_) {
-    static_cast<void>(let_proceed(event.get()));
+    static_cast<void>(acknowledge(event.get()));
   } else {
     rebalances_.push_back(std::move(event));
     announce_next();
@@ -130,10 +130,10 @@ bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& othe
   return true;
 }
 
-// Both clocks are read for every record: the one behind a long queue is older than the first.
-void GroupMember::hear(rd_kafka_event_t* event) {
+// Both clocks are read for every record: handling the first ones takes time.
+void GroupMember::emit_records(rd_kafka_event_t* event) {
   while (const auto* message = rd_kafka_event_message_next(event)) {
-    if (!hears_ || leaving_ || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+    if (!reads_ || leaving_ || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
     Heard heard;
     heard.partition = Partition{static_cast<std::uint32_t>(message->partition)};
     heard.offset = message->offset;
@@ -178,15 +178,15 @@ void GroupMember::finish() {
   if (rebalances_.empty()) return;  // it was of a membership that has ended
   const rdkafka::EventPtr event = std::move(rebalances_.front());
   rebalances_.pop_front();
-  // The library goes on waiting for an answer that it takes, and the group for the library's. What
-  // follows from it is an event, which must not come from inside this call: announce_next().
-  const rd_kafka_resp_err_t error = let_proceed(event.get());
+  // After a refusal the library would wait for an answer that it accepts, and the group for the
+  // library. The event that follows must not come from inside this call: announce_next().
+  const rd_kafka_resp_err_t error = acknowledge(event.get());
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) refused_ = error;
 }
 
 // The partitions start at the end, so that no committed offset is looked up, and, where they only
 // show what the group suggests, paused, so that nothing is fetched.
-rd_kafka_resp_err_t GroupMember::let_proceed(rd_kafka_event_t* event) {
+rd_kafka_resp_err_t GroupMember::acknowledge(rd_kafka_event_t* event) {
   rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event);
   const bool assign = assigns(event);
   for (int i = 0; assign && i < list->cnt; ++i) list->elems[i].offset = RD_KAFKA_OFFSET_END;
@@ -198,13 +198,13 @@ rd_kafka_resp_err_t GroupMember::let_proceed(rd_kafka_event_t* event) {
   } else {
     outcome = rd_kafka_assign(handle_.get(), assign ? list : nullptr);
   }
-  if (assign && !hears_) rd_kafka_pause_partitions(handle_.get(), list);
+  if (assign && !reads_) rd_kafka_pause_partitions(handle_.get(), list);
   return outcome;
 }
 
-// Of a membership that ends: what becomes of them is all the same.
-void GroupMember::let_all_proceed() {
-  for (const auto& event : rebalances_) static_cast<void>(let_proceed(event.get()));
+// Of a membership that ends: the results do not matter.
+void GroupMember::acknowledge_all() {
+  for (const auto& event : rebalances_) static_cast<void>(acknowledge(event.get()));
   rebalances_.clear();
   announced_ = false;
   refused_.reset();
@@ -218,7 +218,7 @@ void GroupMember::leave() {
   leaving_ = true;
   pump_.reset();
   if (!handle_) return;
-  let_all_proceed();
+  acknowledge_all();
   const rdkafka::ErrorPtr error{rd_kafka_consumer_close_queue(handle_.get(), queue_.get())};
 }
 
@@ -241,7 +241,7 @@ void GroupMember::end_membership() {
   pump_.reset();
   announced_ = false;
   if (!handle_) return;
-  let_all_proceed();  // a consumer that waits for the answer to a rebalance does not end
+  acknowledge_all();  // a consumer that waits for a rebalance's acknowledgement does not end
   if (leaving_) finish_leaving();
   wakeup_.detach(queue_.get());
   log_.reset();
@@ -250,13 +250,13 @@ void GroupMember::end_membership() {
   left_as_.clear();
 }
 
-// Who is dropped while it leaves still owes the answers without which the consumer does not end.
+// A member that is dropped while leaving still has to acknowledge: else its consumer does not end.
 void GroupMember::finish_leaving() {
   const LocalTime until = later(boot_now(), kLeaveBound);
   while (!gone() && boot_now() < until) {
     const auto event = rdkafka::poll(queue_.get(), kLeavePollMs);
     if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) {
-      static_cast<void>(let_proceed(event.get()));
+      static_cast<void>(acknowledge(event.get()));
     }
   }
 }
@@ -268,8 +268,8 @@ void GroupMember::lose_membership() {
   events_(GroupRevoked{std::exchange(assigned_, {}), true});
 }
 
-// Who withdrew ends its client once it has left, and joins with another one. A coordinator that
-// does not answer expels the old member.
+// A member that withdrew ends its client once it has left, and joins with another one. If its
+// coordinator does not answer, the old member's session expires there.
 void GroupMember::end_withdrawn(LocalTime now) {
   if (!handle_ || (!gone() && now < later(rejoin_at_, kWithdrawPatience))) return;
   leaving_ = false;  // nothing is waited for
@@ -280,7 +280,7 @@ bool GroupMember::rejoin_if_due(LocalTime now) {
   if (withdrawing_) end_withdrawn(now);
   if (now < rejoin_at_ || handle_) return false;
   withdrawing_ = leaving_ = false;
-  return join().has_value();  // the first failure was told
+  return join().has_value();  // the first failure was reported
 }
 
 }  // namespace neliroute

@@ -1,10 +1,10 @@
-// A member of the consumer group: what the group assigns and takes back, and nothing else. Its
-// partitions are paused, no record is ever read here, unless the variation is `broadcast`: then
+// A member of the consumer group: what the group assigns and revokes, and nothing else. Its
+// partitions are paused and no record is read here, unless the variation is `broadcast`: then
 // every record of an assigned partition is an event.
 //
 // Threads: the strand.   Units: std::chrono.
-// Errors: a member that Kafka will not have any more is replaced after a pause, and so is one whose
-// library refuses what the group assigned; notices say why.
+// Errors: a member that Kafka removed for good is replaced after a pause, and so is one whose
+// library refuses an assignment; notices say why.
 #pragma once
 
 #include <deque>
@@ -32,22 +32,22 @@ class GroupMember {
               NoticeSink notices = {});
   ~GroupMember();
 
-  /// Makes the client that join() is to use: only then librdkafka says whether the settings do.
+  /// Creates the client that join() will use: only then librdkafka checks the settings.
   [[nodiscard]] Result<void> open();
-  /// Tries again by itself if that fails.
+  /// Retried by rejoin_if_due() if that fails.
   [[nodiscard]] Result<void> join();
-  /// Subscribes to what it is subscribed to: with the consumer protocol its next heartbeat is sent
-  /// now. No call for the classic one, which would join anew.
+  /// Subscribes to the same topic again: with the consumer protocol that sends the next heartbeat
+  /// now. Does nothing with the classic protocol, which would join again.
   void subscribe_again();
   /// Consumer protocol: whether the group has answered that it is a member.
   [[nodiscard]] bool is_counted() const;
-  /// By which the group knows it; empty: it is no member.
+  /// The group's id for it; empty: it is no member.
   [[nodiscard]] std::string member_id() const;
-  /// Lets the event handed out last proceed.
+  /// Acknowledges the rebalance whose event was emitted last.
   void finish();
-  /// Starts leaving; what Kafka takes back meanwhile is let go without a word.
+  /// Starts leaving; what Kafka revokes meanwhile is acknowledged without an event.
   void leave();
-  /// The same, and joins again after the pause; tells as revoked what it had.
+  /// The same, and joins again after the pause; what it had is reported as revoked.
   void withdraw(milliseconds pause);
   /// The pause is over.
   void join_soon();
@@ -56,7 +56,7 @@ class GroupMember {
   [[nodiscard]] bool gone() const;
   /// Takes what came off the queue; false: nothing was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
-  /// Hands out the next event, if none is being dealt with.
+  /// Emits the next event, unless one is still being handled.
   void announce_next();
   /// Joins again, if a fatal error ended the last membership, it withdrew, or joining failed, a
   /// while ago. True: it does now.
@@ -66,9 +66,9 @@ class GroupMember {
 
  private:
   [[nodiscard]] rd_kafka_resp_err_t subscribe();
-  void hear(rd_kafka_event_t* event);
-  [[nodiscard]] rd_kafka_resp_err_t let_proceed(rd_kafka_event_t* event);
-  void let_all_proceed();
+  void emit_records(rd_kafka_event_t* event);
+  [[nodiscard]] rd_kafka_resp_err_t acknowledge(rd_kafka_event_t* event);
+  void acknowledge_all();
   void end_withdrawn(LocalTime now);
   void end_membership();
   void finish_leaving();
@@ -78,8 +78,8 @@ class GroupMember {
   QueueWakeup& wakeup_;
   Sink events_;
   NoticeSink notices_;
-  const bool hears_;        ///< `broadcast`
-  const bool cooperative_;  ///< asked once: while closing the library no longer knows
+  const bool reads_;        ///< `broadcast`
+  const bool cooperative_;  ///< read once: while closing the library no longer knows
   rdkafka::HandlePtr opened_;  ///< not in use yet
   rdkafka::HandlePtr handle_;
   rdkafka::QueuePtr queue_;
@@ -89,9 +89,9 @@ class GroupMember {
   PartitionRanges assigned_;
   bool announced_ = false;
   bool leaving_ = false;
-  std::string left_as_;       ///< the member's id: a client that leaves must not be asked for it
+  std::string left_as_;       ///< the member's id: a client that is leaving must not be queried
   bool withdrawing_ = false;  ///< leaving_, and it will join again
-  std::optional<rd_kafka_resp_err_t> refused_;  ///< what the library said to an assignment
+  std::optional<rd_kafka_resp_err_t> refused_;  ///< the library's answer to an assignment
   LocalTime rejoin_at_ = kNever;
 };
 

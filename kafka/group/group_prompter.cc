@@ -6,15 +6,15 @@
 namespace neliroute {
 namespace {
 
-constexpr milliseconds kLookFirst{5};
-constexpr milliseconds kLookLast{250};
+constexpr milliseconds kPollFirst{5};
+constexpr milliseconds kPollLast{250};
 
 }  // namespace
 
 GroupPrompter::GroupPrompter(boost::asio::any_io_executor strand, GroupMember& member,
                              std::function<void()> joined)
     : delay_(strand),
-      poll_(strand),
+      poll_timer_(strand),
       member_(&member),
       joined_(std::move(joined)),
       random_(std::random_device{}()) {}
@@ -34,19 +34,19 @@ void GroupPrompter::expedite(milliseconds within) {
 }
 
 void GroupPrompter::await_membership() {
-  pause_ = kLookFirst;
-  look();
+  pause_ = kPollFirst;
+  poll();
 }
 
-// Joining takes a few round trips, and as long as it takes where the coordinator is away.
-void GroupPrompter::look() {
+// Joining takes a few round trips, or longer if the coordinator is away.
+void GroupPrompter::poll() {
   if (member_ == nullptr) return;
-  poll_.expires_after(pause_);
-  pause_ = std::min(2 * pause_, kLookLast);
-  poll_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+  poll_timer_.expires_after(pause_);
+  pause_ = std::min(2 * pause_, kPollLast);
+  poll_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();
     if (!self || error || self->member_ == nullptr) return;
-    if (!self->member_->is_counted()) return self->look();
+    if (!self->member_->is_counted()) return self->poll();
     self->joined_();
   });
 }
@@ -54,7 +54,7 @@ void GroupPrompter::look() {
 void GroupPrompter::stop() {
   member_ = nullptr;
   delay_.cancel();
-  poll_.cancel();
+  poll_timer_.cancel();
 }
 
 }  // namespace neliroute

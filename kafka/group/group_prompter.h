@@ -1,8 +1,8 @@
-// Has a member's next heartbeat sent early, and notices when the group counts it as a member.
+// Sends a member's next heartbeat early, and detects when the group counts it as a member.
 //
 // Consumer protocol only. librdkafka sends a heartbeat at once when the subscription changes, also
-// to the same list, which changes nothing. And it says nothing of a member that has joined and was
-// given nothing, so it is asked for the member's epoch until there is one.
+// when it changes to the same list. It reports nothing when a member has joined and was assigned
+// nothing, so this polls it for the member's epoch.
 //
 // Threads: the strand.   Units: std::chrono.   Errors: none.
 #pragma once
@@ -24,17 +24,17 @@ class GroupPrompter : public std::enable_shared_from_this<GroupPrompter> {
   GroupPrompter(boost::asio::any_io_executor strand, GroupMember& member,
                 std::function<void()> joined);
 
-  /// After a random delay of at most `within`. One that is under way will do for this, too.
+  /// After a random delay of at most `within`. Calls during the delay are one.
   void expedite(milliseconds within);
-  /// A membership begins: `joined` is called once the group knows of it.
+  /// A membership begins: `joined` is called once the group knows it.
   void await_membership();
   void stop();
 
  private:
-  void look();
+  void poll();
 
   boost::asio::steady_timer delay_;
-  boost::asio::steady_timer poll_;
+  boost::asio::steady_timer poll_timer_;
   GroupMember* member_;
   std::function<void()> joined_;
   std::minstd_rand random_;

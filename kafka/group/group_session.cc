@@ -7,7 +7,7 @@ namespace {
 
 constexpr milliseconds kLong{30'000};
 constexpr milliseconds kProfileSession{3000};
-// Kafka's own group.min.session.timeout.ms, for when nobody can tell.
+// Kafka's default of group.min.session.timeout.ms, for when it is unknown.
 constexpr milliseconds kClassicFloorStock{6000};
 
 std::string text(milliseconds value) { return std::to_string(value.count()) + " ms"; }
@@ -56,7 +56,7 @@ GroupSessionPlan leave(std::string why_not = {}) {
 GroupSessionPlan plan_group_session(const GroupSession& found) {
   if (!found.wanted || !found.session || *found.wanted >= *found.session) return leave();
   const milliseconds wanted = *found.wanted;
-  // What nobody can tell is no reason to change a broker's state.
+  // Unknown floors are no reason to change a broker's state.
   if (!found.session_floor || !found.heartbeat_floor) return leave();
   if (!fits(wanted, *found.session_floor, *found.heartbeat_floor)) {
     return leave(floors(found, wanted) + ", or use " + classic(found, wanted));

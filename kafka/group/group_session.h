@@ -1,5 +1,5 @@
-// The session of a group with the consumer protocol: whether this process may set the one it was
-// asked for, and what to say where it is long and cannot be.
+// The session timeout of a group with the consumer protocol: whether this process may set the one
+// that its options ask for, and what to report if it is long and cannot be set.
 //
 // Threads: pure functions, any.   Units: std::chrono.   Errors: none; texts say what to do.
 #pragma once
@@ -12,22 +12,22 @@
 
 namespace neliroute {
 
-/// What was asked for, and what was found.
+/// The wanted session, and what the brokers say.
 struct GroupSession {
   std::string brokers;
   std::string group;
   /// --session; no value: whatever is in force will do.
   std::optional<milliseconds> wanted;
-  /// In force; no value: nobody could tell.
+  /// In force; no value: unknown.
   std::optional<milliseconds> session;
   /// The broker's floors for what a group may set for itself. Both are static.
   std::optional<milliseconds> session_floor;
   std::optional<milliseconds> heartbeat_floor;
   /// Of a session with the classic protocol.
   std::optional<milliseconds> classic_floor;
-  /// Somebody has set the group's session or heartbeat.
+  /// The group's session or heartbeat was set for this group.
   bool own_settings = false;
-  /// Nobody is a member; no value: nobody could tell, or nobody has asked yet.
+  /// It has no member; no value: unknown, or not queried yet.
   std::optional<bool> empty;
 };
 
@@ -48,8 +48,8 @@ struct GroupSessionPlan {
 /// The same where the broker refused to set it.
 [[nodiscard]] std::string cannot_set(const GroupSession& found, const std::string& refusal);
 
-/// One line for whoever did not ask for a session and gets one that an owner's slots are unowned
-/// for after a kill; no value: it is short enough to go without saying.
+/// A warning if no session was asked for and the one in force leaves slots unowned for long after
+/// a kill; no value: it is short enough.
 [[nodiscard]] std::optional<std::string> long_session_warning(const GroupSession& found);
 
 }  // namespace neliroute

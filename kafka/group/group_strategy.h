@@ -1,5 +1,5 @@
-// What a member is told whom its group refuses for its protocol or assignors, and what follows from
-// eager ones.
+// The error when a group refuses a member for its protocol or assignors, and what follows from
+// eager assignors.
 //
 // Threads: pure functions, any.   Units: std::chrono.   Errors: none; texts say what to do.
 #pragma once
@@ -15,10 +15,9 @@
 namespace neliroute {
 
 /// Whether the group refuses this process because a member speaks another protocol, or shares no
-/// assignor with it: INCONSISTENT_GROUP_PROTOCOL; and to a member of the consumer protocol that
-/// there is no group, GROUP_ID_NOT_FOUND.
+/// assignor with it: INCONSISTENT_GROUP_PROTOCOL; with the consumer protocol GROUP_ID_NOT_FOUND.
 [[nodiscard]] bool is_inconsistent_group(rd_kafka_resp_err_t error) noexcept;
-/// What is told then.
+/// The text that is reported then.
 [[nodiscard]] std::string inconsistent_group(const KafkaOptions& options, GroupProtocol protocol,
                                              rd_kafka_resp_err_t error);
 
@@ -26,7 +25,7 @@ namespace neliroute {
 /// killed is in it until its session is over.
 [[nodiscard]] milliseconds inconsistent_group_bound(const Timing& timing) noexcept;
 
-/// Exclusive `broadcast` with eager assignors is how goNELI's members are joined, which hear that
+/// Exclusive `broadcast` with eager assignors is how to join goNELI's members, which learn that
 /// they were removed at their next heartbeat, 3 s by default. No value: the lease is above that.
 [[nodiscard]] std::optional<std::string> eager_lease_warning(const KafkaOptions& options,
                                                              GroupProtocol protocol,

@@ -95,8 +95,8 @@ Result<void> BoundedReader::find_bounds(std::uint32_t partitions) {
   return {};
 }
 
-// A log whose leader has just changed, or was just chosen, is asked for again; finding its leader
-// takes a round trip, which is pause enough.
+// Repeated while a log's leader changes, or is being elected; finding the leader takes a round
+// trip, which is pause enough.
 rd_kafka_resp_err_t BoundedReader::query_bounds(std::int32_t log, std::int64_t* low,
                                                 std::int64_t* high) const {
   const LocalTime deadline = later(boot_now(), wanted_.kafka.timeout);
@@ -114,7 +114,7 @@ rd_kafka_resp_err_t BoundedReader::query_bounds(std::int32_t log, std::int64_t* 
 
 Result<void> BoundedReader::find_starts() {
   for (Progress& log : logs_) log.read.start = log.read.low;
-  // The embedded broker does not know times; there the records themselves tell.
+  // The embedded broker does not know times; there the records' own stamps are compared.
   if (wanted_.since && !embedded_broker_ && !logs_.empty()) {
     const rdkafka::TopicPartitionsPtr asked{
         rd_kafka_topic_partition_list_new(static_cast<int>(logs_.size()))};
@@ -139,7 +139,7 @@ Result<void> BoundedReader::find_starts() {
   }
   for (Progress& log : logs_) {
     log.next = log.read.start;
-    // What stood just below the oldest record may have been wanted, too.
+    // Records just below the oldest one may have been wanted, too.
     log.read.cut_short = log.read.low > 0 && log.read.start == log.read.low;
     log.done = log.read.start >= log.read.end;
     if (!log.done) ++left_;
@@ -246,7 +246,7 @@ Result<void> BoundedReader::read() {
   consume();
   LocalTime silent_since = boot_now();
   while (left_ > 0) {
-    // Lines are nobody's here: what keeps it from reading is told as an error.
+    // Log lines are dropped: what prevents reading arrives as an error, too.
     while (log_->serve([](const rd_kafka_event_t*) {}) == ClientLog::Served::some) {
     }
     const auto event = rdkafka::poll(queue_.get(), kPollMs);
@@ -289,7 +289,7 @@ Result<std::vector<LogRead>> read_logs(LogReading wanted,
                                        const std::function<void(const Received&)>& record,
                                        const NoticeSink& notices) {
   wanted.kafka.watcher = true;
-  wanted.kafka.missing_topic = MissingTopic::fail;  // nothing was ever said on it
+  wanted.kafka.missing_topic = MissingTopic::fail;  // no record was ever written to it
   const auto facts = prepare_topic(wanted.kafka, notices);
   if (!facts) return facts.error();
   for (const Notice& notice : facts->notices) {

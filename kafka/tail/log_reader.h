@@ -34,7 +34,7 @@ struct LogRead {
   /// Stamps of the first and the last record; no value: there was none.
   std::optional<BrokerTime> first;
   std::optional<BrokerTime> last;
-  /// Records that were wanted are gone, or nobody can tell whether they were.
+  /// Records that were wanted are gone, or may be.
   bool cut_short = false;
 };
 

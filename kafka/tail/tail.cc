@@ -51,16 +51,16 @@ void Tail::release_client() {
   for (LogTail& t : logs_) t.consuming = false;
 }
 
-// Every log goes on where it was; those that were only starting start anew.
+// Every log continues where it was; those that were starting start again.
 void Tail::replace_client() {
   release_client();
   if (auto opened = open(); !opened) {
-    // The same settings made a client before; rescue_if_due() tries again.
-    if (std::exchange(open_failure_told_, true)) return;
+    // The same settings worked before; rescue_if_due() tries again.
+    if (std::exchange(open_failure_reported_, true)) return;
     return notices_({Severity::error, "nothing can be read, since there is no new consumer (" +
                                           opened.error().message() + "); still trying"});
   }
-  open_failure_told_ = false;
+  open_failure_reported_ = false;
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
     const LogTail& t = logs_[l];
     if (t.phase == Phase::reading) {
@@ -73,13 +73,13 @@ void Tail::replace_client() {
 
 void Tail::rescue_if_due(LocalTime now) {
   const bool owed = std::any_of(logs_.begin(), logs_.end(), [&](const LogTail& t) {
-    return t.asked_at != kNever && backoff_.is_over(now - t.asked_at);
+    return t.awaited_since != kNever && backoff_.is_over(now - t.awaited_since);
   });
   if (std::exchange(replace_soon_, false)) return replace_client();
   if (!owed && handle_) return;
   backoff_.grow();
   for (LogTail& t : logs_) {
-    if (t.asked_at != kNever) t.asked_at = now;
+    if (t.awaited_since != kNever) t.awaited_since = now;
   }
   replace_client();
 }
@@ -100,9 +100,9 @@ void Tail::start(Log log) {
   LogTail next;
   next.phase = Phase::probing;
   next.span = kFirstSpan;
-  next.refused_told = tail(log).refused_told;
+  next.refusal_reported = tail(log).refusal_reported;
   next.from_end = tail(log).from_end;
-  next.asked_at = boot_now();
+  next.awaited_since = boot_now();
   const bool used = std::exchange(tail(log), next).consuming;
   tail(log).consuming = used;
   if (used) return replace_client();  // which starts it
@@ -112,7 +112,7 @@ void Tail::start(Log log) {
 void Tail::wait(Log log) {
   tail(log).phase = Phase::waiting;
   tail(log).reread.reset();
-  tail(log).asked_at = kNever;
+  tail(log).awaited_since = kNever;
 }
 
 void Tail::start_waiting() {
@@ -136,8 +136,8 @@ bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   const auto lines = log_->serve(other);
   if (lines != ClientLog::Served::all) return lines == ClientLog::Served::some;
   const auto event = rdkafka::poll(queue_.get());
-  // After the record was taken, and before it is looked at: that the topic was made again is told
-  // by a line that was written before the first record of the new one came.
+  // After the record was taken, and before it is handled: the line that reports a recreated topic
+  // was logged before the new topic's first record arrived.
   if (log_->serve_waiting(other) == ClientLog::Served::gone || !event) return false;
   if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH) {
     while (const auto* message = rd_kafka_event_message_next(event.get())) {
@@ -169,16 +169,16 @@ bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   return true;
 }
 
-// How far back reading starts follows from the newest record that says a lease. A line that is none
-// of our records says nothing of leases.
+// How far back reading starts follows from the newest record that contains a lease. A malformed
+// record contains none.
 void Tail::note_last(LogTail& t, const Decoded& value, BrokerTime stamped) {
   if (!t.record_seen) t.last_stamp = stamped;
   const auto* record = std::get_if<Record>(&value);
-  const bool says = record != nullptr && record->max_lease;
-  if (t.record_seen && (t.lease_said || !says)) return;
+  const bool has_lease = record != nullptr && record->max_lease;
+  if (t.record_seen && (t.lease_seen || !has_lease)) return;
   t.record_seen = true;
-  t.lease_said = says;
-  t.horizon = history_horizon(says ? record : nullptr, t.last_stamp, options_.lease);
+  t.lease_seen = has_lease;
+  t.horizon = history_horizon(has_lease ? record : nullptr, t.last_stamp, options_.lease);
 }
 
 void Tail::on_record(Log log, const rd_kafka_message_t& message) {
@@ -223,19 +223,19 @@ void Tail::on_end(Log log, std::int64_t offset) {
   if (t.phase != Phase::reading) return;
   if (t.reread && is_doubtful_end(t, offset)) return;
   if (t.reread && !answer_reread(log, offset, nullptr, {})) return;
-  if (offset < t.next) return gap(log, GapReason::truncated);  // what was read is there no more
+  if (offset < t.next) return gap(log, GapReason::truncated);  // records that were read are gone
   t.next = offset;
   events_(LogPosition{log, offset}, boot_now());
 }
 
 // A log's new leader may not know yet how far the others have read: then the log seems to end
-// before its last record, which comes a moment later. Only who asks once more is told that it ends.
+// before its last record, which comes a moment later. So only the second such answer counts.
 bool Tail::is_doubtful_end(LogTail& t, std::int64_t offset) {
   return offset == t.reread->offset && std::exchange(t.doubted_end, offset) != offset;
 }
 
 // The last record of the log, or its end where it has none, is known. A record is enough: the end
-// is told only when a fetch finds nothing new, and where many write, that may be never.
+// is reported only when a fetch finds nothing new, and where many write, that may be never.
 void Tail::probed(Log log, std::int64_t end) {
   LogTail& t = tail(log);
   t.end = end;
@@ -249,16 +249,16 @@ std::uint64_t Tail::unread() const {
     const LogTail& t = logs_[log];
     std::int64_t low = -1;
     std::int64_t high = -1;
-    const bool told = t.phase == Phase::reading &&
-                      rd_kafka_get_watermark_offsets(handle_.get(), options_.topic.c_str(),
-                                                     static_cast<std::int32_t>(log), &low,
-                                                     &high) == RD_KAFKA_RESP_ERR_NO_ERROR;
-    if (told) sum += std::max<std::int64_t>(high - t.next, 0);
+    const bool known = t.phase == Phase::reading &&
+                       rd_kafka_get_watermark_offsets(handle_.get(), options_.topic.c_str(),
+                                                      static_cast<std::int32_t>(log), &low,
+                                                      &high) == RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (known) sum += std::max<std::int64_t>(high - t.next, 0);
   }
   return static_cast<std::uint64_t>(sum);
 }
 
-// Asking for an offset by time is not for every broker, and blocks; records are small, so reading
+// Querying an offset by time blocks, and not every broker can answer; records are small, so reading
 // back in growing steps costs little more.
 void Tail::gallop(Log log) {
   LogTail& t = tail(log);
@@ -270,8 +270,8 @@ void Tail::gallop(Log log) {
   t.low = low;
   const std::int64_t start = t.end - t.span;
   t.from_beginning = !options_.believe_broker_time || start <= std::max<std::int64_t>(low, 0);
-  // By number where it is known: after OFFSET_TAIL(1) librdkafka takes 1 off a beginning that it
-  // remembers, and below the first record there is nothing to read.
+  // By number where it is known: after OFFSET_TAIL(1) librdkafka subtracts 1 from a beginning that
+  // it remembers, and below the first record there is nothing to read.
   const std::int64_t beginning = low >= 0 ? low : std::int64_t{RD_KAFKA_OFFSET_BEGINNING};
   consume(log, t.from_beginning ? beginning : start);
 }
@@ -280,8 +280,8 @@ void Tail::begin(Log log, std::int64_t start) {
   LogTail& t = tail(log);
   t.phase = Phase::reading;
   t.next = start;
-  t.refused_told = false;
-  t.asked_at = kNever;
+  t.refusal_reported = false;
+  t.awaited_since = kNever;
   t.from_end = false;
   backoff_.reset();
   events_(TailStarted{log, start, t.end, t.from_beginning}, boot_now());
@@ -292,7 +292,7 @@ bool Tail::reread(const RereadRequest& request) {
   if (t.phase != Phase::reading) return true;
   const std::int64_t offset = request.offset >= 0 ? request.offset : t.next - 1;
   if (offset < 0) return false;
-  if (!t.reread) t.asked_at = boot_now();
+  if (!t.reread) t.awaited_since = boot_now();
   t.reread = request;
   consume(request.log, offset);
   return true;
@@ -302,7 +302,7 @@ bool Tail::reread(const RereadRequest& request) {
 bool Tail::answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped) {
   const RereadRequest request = *std::exchange(tail(log).reread, std::nullopt);
   tail(log).doubted_end = -1;
-  tail(log).asked_at = kNever;
+  tail(log).awaited_since = kNever;
   backoff_.reset();
   std::optional<RecordIdentity> found;
   if (value != nullptr && offset == request.offset) found = identity_of(*value, stamped);
@@ -330,8 +330,8 @@ std::string_view topic_id_in(std::string_view line, std::string_view topic) noex
   return line.substr(to + kTo.size());
 }
 
-// Each client learns the id once, and a new one goes on at the offsets of the one before: another
-// id than that one's is another topic.
+// Each client logs the id once, and a new client continues at the previous one's offsets: another
+// id is another topic.
 void Tail::on_log_line(std::string_view line) {
   const std::string_view id = topic_id_in(line, options_.topic);
   if (id.empty() || id == topic_id_) return;
@@ -365,7 +365,7 @@ void Tail::on_error(Log log, rd_kafka_resp_err_t error) {
       return gap(log, GapReason::topic_missing);
     case TailFault::refused:
       if (refused_) refused_(log);
-      if (std::exchange(t.refused_told, true)) return;
+      if (std::exchange(t.refusal_reported, true)) return;
       notices_({Severity::error, "log " + std::to_string(log.value()) + " cannot be read: " +
                                      describe(error)});
   }

@@ -1,16 +1,16 @@
 // Reads the logs, in no group: READ and DESCRIBE on the topic are all it needs.
 //
-// A log is read in phases. Probing: its last record, which tells its end. Galloping: back from the
+// A log is read in phases. Probing: its last record, which shows its end. Galloping: back from the
 // end until the first record read is old enough that nothing below it can matter (an owner; a
 // watcher starts at the end). Dating: the log's very first record, if it is still there, whose
-// stamp tells when the topic was made. Reading: every record becomes an event.
+// stamp shows when the topic was created. Reading: every record becomes an event.
 //
-// A log is moved about by seeking, which blocks nothing. Where that is not enough, after an error
-// or where the end must be told again, the client is replaced: stopping a log can block for ever
-// when its broker goes away at that moment, and was seen to.
+// The position moves by seeking, which does not block. Where that is not enough, after an error or
+// to learn the end again, the client is replaced: stopping a log was seen to block for ever when
+// its broker goes away at that moment.
 //
 // Threads: the strand.   Units: offsets, std::chrono.
-// Errors: a gap is an event; a log that cannot be read is tried again, and said so once.
+// Errors: a gap is an event; a log that cannot be read is retried, and reported once.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -41,8 +41,8 @@ struct TailOptions {
   bool watcher = false;
 };
 
-/// The id that the topic has now, if this line of librdkafka's log tells it. The library says so at
-/// its debug level only, and goes on reading the new topic at the old offset.
+/// The id that the topic has now, if this line of librdkafka's log contains it. The library logs it
+/// at debug level only, and continues to read the new topic at the old offset.
 [[nodiscard]] std::string_view topic_id_in(std::string_view line, std::string_view topic) noexcept;
 
 class Tail {
@@ -54,30 +54,30 @@ class Tail {
   ~Tail();
 
   [[nodiscard]] Result<void> open();
-  /// Called before the client is replaced: nothing may refer to it any more.
+  /// Called before the client is replaced: nothing may refer to it afterwards.
   void before_replacement(std::function<void()> handler) { before_ = std::move(handler); }
 
-  /// Called when the broker refuses to have a log read for want of a right.
+  /// Called when the broker refuses to let this process read a log.
   void on_refused(std::function<void(Log)> handler) { refused_ = std::move(handler); }
 
-  /// Reads the log anew.
+  /// Reads the log from its history on.
   void start(Log log);
-  /// Stops reading it; the topic is to be looked at first.
+  /// Stops reading it until the topic was checked.
   void wait(Log log);
-  /// Reads those anew that wait: the topic is there, and fits.
+  /// Starts the logs that wait: the topic exists, and fits.
   void start_waiting();
-  /// Logs that wait for the topic to be there again.
+  /// Whether a log waits for the topic's check.
   [[nodiscard]] bool waits_for_topic() const;
-  /// False: there is no record to read again, so the log's leader must be asked otherwise.
+  /// False: there is no record to read again, so the log's leader must be queried otherwise.
   bool reread(const RereadRequest& request);
   /// Replaces the client if a log owes its answer for too long.
   void rescue_if_due(LocalTime now);
   /// Takes what came off the queues; false: nothing was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
-  /// A line of the client's log: some tell what nothing else does.
+  /// A line of the client's log: some contain what no event does.
   void on_log_line(std::string_view line);
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
-  /// Records at the logs' ends, as the last answers told them, that were not taken yet.
+  /// Records up to the logs' ends, as of the last answers, that were not taken yet.
   [[nodiscard]] std::uint64_t unread() const;
 
  private:
@@ -89,7 +89,7 @@ class Tail {
     std::int64_t end = -1;
     bool record_seen = false;
     BrokerTime last_stamp;
-    bool lease_said = false;  ///< by a record that was seen
+    bool lease_seen = false;  ///< in a record
     BrokerTime horizon;
     std::int64_t span = 0;
     bool from_beginning = false;
@@ -98,10 +98,10 @@ class Tail {
     // Reading.
     std::int64_t next = 0;
     std::optional<RereadRequest> reread;
-    std::int64_t doubted_end = -1;  ///< where the log seemed to end at once when it was asked
-    bool refused_told = false;
+    std::int64_t doubted_end = -1;  ///< where the log seemed to end at the first reread
+    bool refusal_reported = false;
     /// Since when an answer is owed; kNever: none is.
-    LocalTime asked_at = kNever;
+    LocalTime awaited_since = kNever;
   };
 
   void release_client();
@@ -133,9 +133,9 @@ class Tail {
   std::optional<ClientLog> log_;
   std::vector<LogTail> logs_;
   Backoff backoff_;  ///< with a log that owes its answer
-  bool open_failure_told_ = false;
+  bool open_failure_reported_ = false;
   bool replace_soon_ = false;
-  std::string topic_id_;  ///< as the clients name it; outlives them
+  std::string topic_id_;  ///< from the clients' logs; outlives them
 };
 
 }  // namespace neliroute

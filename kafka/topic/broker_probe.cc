@@ -269,10 +269,9 @@ void BrokerProbe::set_group_configs(const std::string& group, const Configs& con
   for (const auto& [name, value] : configs) {
     const rdkafka::ErrorPtr error{rd_kafka_ConfigResource_add_incremental_config(
         resource.get(), name.c_str(), RD_KAFKA_ALTER_CONFIG_OP_TYPE_SET, value.c_str())};
-    if (error) {
-      return then(
-          done_unless(rd_kafka_error_code(error.get()), rd_kafka_error_string(error.get())));
-    }
+    if (!error) continue;
+    return then(
+        unknown<Done>(rd_kafka_error_code(error.get()), rd_kafka_error_string(error.get())));
   }
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
   const auto options =

@@ -1,4 +1,4 @@
-// What must be known of the topic, the broker and the group before a process takes part; makes the
+// What a process must know of the topic, the broker and the group before it takes part; creates the
 // topic if it is missing.
 //
 // Threads: blocking, any one; at start only.   Units: std::chrono.
@@ -24,22 +24,21 @@ namespace neliroute {
 struct LedgerFacts {
   std::uint32_t partitions = 0;
   std::uint32_t logs = 0;
-  /// The topic was asked, and stamps LogAppendTime.
+  /// The topic's configuration is known, and stamps LogAppendTime.
   bool believe_broker_time = false;
   SessionFacts session;
-  /// How long the topic keeps records; no value: for ever, or nobody could tell.
+  /// How long the topic keeps records; no value: for ever, or unknown.
   std::optional<milliseconds> retention;
   bool created = false;
-  /// The broker knows no admin calls at all: librdkafka's mock cluster.
+  /// The broker knows no admin requests: librdkafka's mock cluster.
   bool embedded_broker = false;
   /// Consumer protocol: what its session depends on.
   GroupSession group_session;
   std::vector<Notice> notices;
 };
 
-/// `waiting` is told when no broker answers at first, or a watcher's topic is missing, and why it
-/// is waited.
-/// `before_creation` may refuse what the new topic would not fit: nothing is left behind then.
+/// `waiting` is notified when no broker answers at first, or a watcher's topic is missing.
+/// `before_creation` may refuse options that a new topic would not fit: then none is created.
 [[nodiscard]] Result<LedgerFacts> prepare_topic(
     const KafkaOptions& options, const NoticeSink& waiting = {},
     const std::function<Result<void>(std::uint32_t partitions)>& before_creation = {});
@@ -51,7 +50,7 @@ struct LedgerFacts {
 [[nodiscard]] std::optional<Error> unfit_topic(const std::map<std::string, std::string>& configs,
                                                const std::string& topic, Mode mode);
 
-/// What follows for epochs where writers stamp their records themselves; no value: the broker does.
+/// What follows for epochs if writers stamp their records themselves; no value: the broker does.
 [[nodiscard]] std::optional<std::string> stamp_warning(
     const std::map<std::string, std::string>& configs, const std::string& topic);
 

@@ -80,7 +80,7 @@ class Silence {
 };
 
 /// Every log answered then.
-RecordWriter::HeardOf heard_at(LocalTime at) {
+RecordWriter::LastAnswer heard_at(LocalTime at) {
   return [at](Log) { return at; };
 }
 

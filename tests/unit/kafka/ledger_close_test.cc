@@ -1,7 +1,9 @@
 // A ledger is closed, or dropped, in whatever state it is.
 #include <gtest/gtest.h>
 
+#include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <memory>
 #include <neliroute/clock.h>
 
 #include "tests/unit/kafka/ledger_rig.h"
@@ -141,6 +143,26 @@ TEST(LedgerClosingTest, ADeadlineThatHasPassedClosesAtOnceAWriteOnItsWay) {
   rig.close(milliseconds{0});
   EXPECT_TRUE(rig.wait([](const Seen& seen) { return seen.closed; }));
   EXPECT_LT(boot_now() - from, seconds{1});
+}
+
+// At once, and at the deadline while a record is on its way. run() returns when nothing is left.
+TEST(LedgerClosingTest, MayBeDestroyedByTheCallThatSaysItIsClosed) {
+  for (const bool writing : {false, true}) {
+    boost::asio::io_context io;
+    const LedgerRig nobody_listens;
+    auto opened = KafkaLedger::open(io.get_executor(), nobody_listens.parameters());
+    ASSERT_TRUE(opened.has_value()) << opened.error().message();
+    std::unique_ptr<KafkaLedger> ledger = std::move(*opened);
+    ledger->start([](const Event&, LocalTime) {}, {});
+    if (writing) ledger->write({Log{0}, 1, "a record"});
+    bool closed = false;
+    ledger->close(later(boot_now(), milliseconds{300}), [&] {
+      ledger.reset();
+      closed = true;
+    });
+    io.run();
+    EXPECT_TRUE(closed);
+  }
 }
 
 TEST(LedgerClosingTest, WhatWasWrittenLastIsStoredBeforeItIsClosed) {

@@ -175,6 +175,8 @@ TEST_F(LedgerReadsTest, NoRecordOfARecreatedTopicPassesForOneOfTheOld) {
   // So that the client learns of the new topic before a fetch of the old one fails.
   KafkaLedgerParameters often = parameters();
   often.kafka.properties["topic.metadata.refresh.interval.ms"] = "10";
+  // The mock deletes the topic and then creates it: a refresh in between would show a missing one.
+  often.kafka.properties["topic.metadata.propagation.max.ms"] = "60000";
   often.facts.embedded_broker = false;  // whose fetches wait for 10 ms only
   rig_.open(often);
   rig_.start_and_read();
