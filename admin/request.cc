@@ -121,7 +121,7 @@ std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, st
   return Request{header.method() == http::verb::head, parser.keep_alive(),
                  std::string(asked.substr(0, mark)),
                  std::string(asked.substr(std::min(mark + 1, asked.size()))),
-                 std::string(host)};
+                 std::string(host), std::string(header[http::field::if_none_match])};
 }
 
 std::optional<Parameters> read_query(std::string_view query) {

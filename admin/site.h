@@ -4,6 +4,8 @@
 // Errors: answers with a status of 400 and above, and {"error":..}.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,9 +21,10 @@ using Text = std::shared_ptr<const std::string>;
 struct Answer {
   unsigned status = 200;
   std::string_view type = "application/json";
-  Text body;
-  std::string more;     ///< further lines of the header, each with its end
-  bool events = false;  ///< not this answer, but the stream of events
+  Text body = nullptr;
+  std::string tag = {};   ///< by which a browser may keep it, and ask each time; empty: it may not
+  std::string more = {};  ///< further lines of the header, each with its end
+  bool events = false;    ///< not this answer, but the stream of events
 };
 
 [[nodiscard]] Answer answer_of(const Refusal& refusal);
@@ -69,9 +72,7 @@ class Site {
   AdminView view_;
   Exposition metrics_;
   std::string only_at_;
-  Text openapi_;
-  Text page_;
-  std::string page_policy_;  ///< a line of the header
+  std::map<std::string, Answer> files_;  ///< what is embedded, by its path
   Shared whole_;
   Shared processes_;
   Shared exposed_;
