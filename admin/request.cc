@@ -153,9 +153,4 @@ std::variant<RouteQuestion, Refusal> read_route_question(std::string_view query,
   return misasked("there is no such parameter");
 }
 
-std::string_view reason_of(unsigned status) noexcept {
-  const auto reason = http::obsolete_reason(static_cast<http::status>(status));
-  return {reason.data(), reason.size()};
-}
-
 }  // namespace neliroute::admin

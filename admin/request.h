@@ -58,6 +58,4 @@ struct RouteQuestion {
 [[nodiscard]] std::variant<RouteQuestion, Refusal> read_route_question(std::string_view query,
                                                                        std::uint32_t slots);
 
-[[nodiscard]] std::string_view reason_of(unsigned status) noexcept;
-
 }  // namespace neliroute::admin

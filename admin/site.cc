@@ -44,24 +44,9 @@ Answer answer_of(const Refusal& refusal) {
   }
   Answer answer = json_answer(boost::json::serialize(boost::json::object{{"error", error}}),
                               refusal.status);
-  if (refusal.status == 405) answer.more = "Allow: GET, HEAD\r\n";
-  if (refusal.status == 503) answer.more = "Retry-After: 1\r\n";
+  if (refusal.status == 405) answer.more = {{"Allow", "GET, HEAD"}};
+  if (refusal.status == 503) answer.more = {{"Retry-After", "1"}};
   return answer;
-}
-
-std::string header_of(const Answer& answer, bool keep_alive) {
-  std::string text = "HTTP/1.1 " + std::to_string(answer.status) + ' ';
-  text += reason_of(answer.status);
-  text += "\r\nContent-Type: ";
-  text += answer.type;
-  text += "\r\n";
-  if (answer.body) text += "Content-Length: " + std::to_string(answer.body->size()) + "\r\n";
-  text += answer.tag.empty() ? "Cache-Control: no-store\r\n"
-                             : "Cache-Control: no-cache\r\nETag: " + answer.tag + "\r\n";
-  text += "X-Content-Type-Options: nosniff\r\n";
-  text += answer.more;
-  text += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
-  return text;
 }
 
 Site::Site(Observable observable, Exposition metrics, std::string only_at)
@@ -75,7 +60,7 @@ Site::Site(Observable observable, Exposition metrics, std::string only_at)
   }
   Answer page = std::move(files_.extract("/page/index.html").mapped());
   const Text policy = files_.extract("/page/policy.txt").mapped().body;  // and its line's end
-  page.more = "Content-Security-Policy: " + policy->substr(0, policy->find('\n')) + "\r\n";
+  page.more = {{"Content-Security-Policy", policy->substr(0, policy->find('\n'))}};
   files_["/"] = std::move(page);
 }
 

@@ -4,11 +4,12 @@
 // Errors: answers with a status of 400 and above, and {"error":..}.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "admin/admin_view.h"
 #include "admin/exposition.h"
@@ -17,20 +18,19 @@
 namespace neliroute::admin {
 
 using Text = std::shared_ptr<const std::string>;
+/// Of a header: names and values.
+using Fields = std::vector<std::pair<std::string_view, std::string>>;
 
 struct Answer {
   unsigned status = 200;
   std::string_view type = "application/json";
   Text body = nullptr;
   std::string tag = {};   ///< by which a browser may keep it, and ask each time; empty: it may not
-  std::string more = {};  ///< further lines of the header, each with its end
+  Fields more = {};       ///< beside those that all have
   bool events = false;    ///< not this answer, but the stream of events
 };
 
 [[nodiscard]] Answer answer_of(const Refusal& refusal);
-
-/// All lines of an answer's header. `keep_alive`: the connection takes another request.
-[[nodiscard]] std::string header_of(const Answer& answer, bool keep_alive);
 
 /// A rendering that all who ask within a moment share, so that asking often costs little.
 class Shared {
