@@ -207,7 +207,7 @@ void AdminServer::Impl::admit(tcp::socket socket) {
   const auto connection = std::make_shared<Connection>(std::move(socket), shared_from_this(),
                                                        place(full ? refused_ : open_));
   connections_.insert(connection.get());
-  full ? connection->start_refused() : connection->start();
+  connection->start(full);
 }
 
 Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor executor,

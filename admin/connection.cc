@@ -1,14 +1,23 @@
 #include "admin/connection.h"
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/write.hpp>
+#include <algorithm>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/span_body.hpp>
+#include <boost/beast/http/write.hpp>
 #include <chrono>
 #include <neliroute/clock.h>
+#include <sstream>
 #include <utility>
 
 namespace neliroute::admin {
 namespace {
 
+namespace http = boost::beast::http;
+using Response = http::response<http::span_body<const char>>;
+using boost::system::error_code;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kReadSize = 2048;
 // A client that still sends while it is refused must not lose the answer to a reset: what it sends
 // is read for a while.
 constexpr milliseconds kLinger{1000};
@@ -23,64 +32,87 @@ Answer too_much() {
                          "later"});
 }
 
+http::response_header<> header_of(const Answer& answer, bool keep_alive) {
+  http::response_header<> made;
+  made.version(11);
+  made.result(answer.status);
+  made.set(http::field::content_type, answer.type);
+  if (answer.body) made.set(http::field::content_length, std::to_string(answer.body->size()));
+  made.set(http::field::cache_control, answer.tag.empty() ? "no-store" : "no-cache");
+  if (!answer.tag.empty()) made.set(http::field::etag, answer.tag);
+  made.set("X-Content-Type-Options", "nosniff");
+  for (const auto& [name, value] : answer.more) made.set(name, value);
+  made.set(http::field::connection, keep_alive ? "keep-alive" : "close");
+  return made;
+}
+
 }  // namespace
 
 Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Service> service,
                        Place place)
-    : socket_(std::move(socket)),
-      deadline_(socket_.get_executor()),
+    : stream_(std::move(socket)),
+      header_end_(stream_.get_executor()),
       service_(std::move(service)),
       place_(std::move(place)) {}
 
-void Connection::start() {
-  enter(Phase::header, service_->limits().header);
-  read();
-}
-
 // A supervisor must not take a process for dead because others hold all its connections.
-void Connection::start_refused() {
-  refused_ = true;
-  enter(Phase::header, std::min(kRefusedHeader, service_->limits().header));
+void Connection::start(bool refused) {
+  refused_ = refused;
+  const milliseconds bound = service_->limits().header;
+  begin_header(refused ? std::min(kRefusedHeader, bound) : bound);
   read();
 }
 
 void Connection::close() {
-  if (std::exchange(phase_, Phase::closed) == Phase::closed) return;
-  deadline_.cancel();
-  place_.reset();
-  boost::system::error_code ignored;
-  socket_.close(ignored);
+  if (!std::exchange(place_, nullptr)) return;
+  header_end_.cancel();
+  stream_.close();
+}
+
+// Beast's deadline would close the connection without a word.
+void Connection::begin_header(milliseconds bound) {
+  idle_ = false;
+  stream_.expires_never();
+  header_end_.expires_after(bound);
+  header_end_.async_wait([weak = weak_from_this()](const error_code& error) {
+    const auto self = weak.lock();
+    // One that was on its way when it was replaced is not the deadline any more.
+    if (!self || error || steady_clock::now() < self->header_end_.expiry()) return;
+    self->late_ = true;
+    self->stream_.cancel();  // the reading
+  });
 }
 
 // There may be one already: clients need not wait for an answer before they ask again.
 void Connection::await_request() {
+  const std::string_view bytes(static_cast<const char*>(received_.data().data()),
+                               received_.size());
+  const bool head = bytes.starts_with("HEAD ");
   std::size_t used = 0;
-  const bool head = received_.starts_with("HEAD ");
-  auto read_so_far = read_request(received_, used);
-  received_.erase(0, used);
+  auto read_so_far = read_request(bytes, used);
+  received_.consume(used);
+  if (std::holds_alternative<NeedMore>(read_so_far)) return read();
+  header_end_.expires_at(steady_clock::time_point::max());
   if (const auto* request = std::get_if<Request>(&read_so_far)) return handle(*request);
-  if (const auto* refusal = std::get_if<Refusal>(&read_so_far)) {
-    return send(answer_of(*refusal), head, /*keep_alive=*/false);
-  }
-  read();
+  send(answer_of(std::get<Refusal>(read_so_far)), head, /*keep_alive=*/false);
 }
 
 void Connection::read() {
-  socket_.async_read_some(
-      boost::asio::buffer(chunk_),
-      [self = shared_from_this()](const boost::system::error_code& error, std::size_t read) {
-        self->on_read(error, read);
-      });
+  stream_.async_read_some(received_.prepare(kReadSize),
+                          [self = shared_from_this()](const error_code& error, std::size_t read) {
+                            self->on_read(error, read);
+                          });
 }
 
-void Connection::on_read(const boost::system::error_code& error, std::size_t read) {
-  if (phase_ == Phase::idle && !error) enter(Phase::header, service_->limits().header);
-  if (phase_ != Phase::header) {
-    if (phase_ == Phase::idle) close();
-    return;  // the deadline came first
+void Connection::on_read(const error_code& error, std::size_t read) {
+  if (closed()) return;
+  if (late_) {
+    return send(answer_of({408, "the request's header did not end in time; send it at once"}),
+                /*head=*/false, /*keep_alive=*/false);
   }
   if (error) return close();
-  received_.append(chunk_.data(), read);
+  received_.commit(read);
+  if (idle_) begin_header(service_->limits().header);
   await_request();
 }
 
@@ -98,79 +130,57 @@ void Connection::handle(const Request& request) {
   const Text first = service_->hub().first_events();
   AnswerBudget::Held held = service_->budget().hold(first);
   if (!held) return send(too_much(), request.head, request.keep_alive);
-  std::string header = header_of(answer, /*keep_alive=*/false);
-  phase_ = Phase::closed;  // of this object; the socket lives on
-  deadline_.cancel();
-  service_->hub().join(std::move(socket_), std::move(header), {first, std::move(held)},
-                       std::move(place_));
+  std::ostringstream header;
+  header << header_of(answer, /*keep_alive=*/false);
+  service_->hub().join(std::move(stream_), header.str(), {first, std::move(held)},
+                       std::exchange(place_, nullptr));
 }
 
 void Connection::send(Answer answer, bool head, bool keep_alive) {
-  enter(Phase::writing, service_->limits().write);
+  stream_.expires_after(service_->limits().write);
   const bool big = answer.body && answer.body->size() > kSmall;
   if (big && !head && !(held_ = service_->budget().hold(answer.body))) {
     answer = too_much();
   }
-  header_ = header_of(answer, keep_alive);
+  const auto response = std::make_shared<Response>(header_of(answer, keep_alive));
   body_ = head ? nullptr : std::move(answer.body);
-  const std::array<boost::asio::const_buffer, 2> buffers{
-      boost::asio::buffer(header_),
-      body_ ? boost::asio::buffer(*body_) : boost::asio::const_buffer()};
-  boost::asio::async_write(
-      socket_, buffers,
-      [self = shared_from_this(), keep_alive](const boost::system::error_code& error,
-                                              std::size_t) { self->on_sent(error, keep_alive); });
+  if (body_) response->body() = {body_->data(), body_->size()};
+  http::async_write(stream_, *response,
+                    [self = shared_from_this(), response, keep_alive](const error_code& error,
+                                                                      std::size_t) {
+                      self->on_sent(error, keep_alive);
+                    });
 }
 
-void Connection::on_sent(const boost::system::error_code& error, bool keep_alive) {
-  if (phase_ != Phase::writing) return;
+void Connection::on_sent(const error_code& error, bool keep_alive) {
   body_.reset();
   held_.reset();
-  if (error) return close();
+  if (error || closed()) return close();
   if (!keep_alive) return linger();
-  if (received_.empty()) {
-    enter(Phase::idle, service_->limits().idle);
-    return read();
+  if (received_.size() > 0) {
+    begin_header(service_->limits().header);
+    return await_request();
   }
-  enter(Phase::header, service_->limits().header);
-  await_request();
+  idle_ = true;
+  stream_.expires_after(service_->limits().idle);
+  read();
 }
 
 void Connection::linger() {
-  enter(Phase::lingering, kLinger);
-  boost::system::error_code error;
-  socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, error);
+  stream_.expires_after(kLinger);
+  error_code error;
+  stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, error);
   if (error) return close();
   discard();
 }
 
 void Connection::discard() {
-  socket_.async_read_some(
-      boost::asio::buffer(chunk_),
-      [self = shared_from_this()](const boost::system::error_code& error, std::size_t read) {
-        self->discarded_ += read;
-        if (error || self->discarded_ > kDiscardedMax) return self->close();
-        if (self->phase_ == Phase::lingering) self->discard();
-      });
-}
-
-void Connection::enter(Phase phase, milliseconds bound) {
-  phase_ = phase;
-  deadline_.expires_after(bound);
-  deadline_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-    const auto self = weak.lock();
-    // One that was on its way when it was replaced is not the deadline any more.
-    if (!self || error || std::chrono::steady_clock::now() < self->deadline_.expiry()) return;
-    self->on_deadline();
-  });
-}
-
-void Connection::on_deadline() {
-  if (phase_ != Phase::header) return close();
-  boost::system::error_code ignored;
-  socket_.cancel(ignored);  // the reading; the answer is written next
-  send(answer_of({408, "the request's header did not end in time; send it at once"}),
-       /*head=*/false, /*keep_alive=*/false);
+  stream_.async_read_some(received_.prepare(kReadSize),
+                          [self = shared_from_this()](const error_code& error, std::size_t read) {
+                            self->discarded_ += read;
+                            if (error || self->discarded_ > kDiscardedMax) return self->close();
+                            self->discard();
+                          });
 }
 
 }  // namespace neliroute::admin

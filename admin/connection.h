@@ -1,15 +1,20 @@
 // One client of the admin port, from its first byte until it goes, or becomes an event stream.
 // Private to the admin port.
 //
+// Boost.Beast parses requests, makes and writes answers, and closes a client that is too slow to
+// take one or idle for too long. Ours is what Beast does not do: answer a header that does not end
+// in time (its deadlines close without a word), refuse TLS and endless targets before a header ends
+// (its async_read_header() waits for the end), and bound what is discarded.
+//
 // Threads: one (the server's strand).   Units: bytes, std::chrono.
 // Errors: what a client does wrong is answered, and the connection closed.
 #pragma once
 
-#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 #include <memory>
-#include <string>
 
 #include "admin/answer_budget.h"
 #include "admin/event_hub.h"
@@ -36,14 +41,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  void start();
-  /// The same where there are too many: health is told, and all else refused.
-  void start_refused();
+  /// `refused`: there are too many; health is told, and all else refused.
+  void start(bool refused);
   void close();
 
  private:
-  enum class Phase { idle, header, writing, lingering, closed };
-
+  void begin_header(milliseconds bound);
   void await_request();
   void read();
   void on_read(const boost::system::error_code& error, std::size_t read);
@@ -52,21 +55,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_sent(const boost::system::error_code& error, bool keep_alive);
   void linger();
   void discard();
-  void enter(Phase phase, milliseconds bound);
-  void on_deadline();
+  [[nodiscard]] bool closed() const noexcept { return !place_; }
 
-  boost::asio::ip::tcp::socket socket_;
-  boost::asio::steady_timer deadline_;
+  boost::beast::tcp_stream stream_;
+  boost::asio::steady_timer header_end_;
   std::shared_ptr<Service> service_;
   Place place_;
-  Phase phase_ = Phase::header;
   bool refused_ = false;
-  std::string received_;  ///< and not answered
-  std::string header_;
-  Text body_;
-  AnswerBudget::Held held_;  ///< while body_ is on its way
+  bool idle_ = false;
+  bool late_ = false;  ///< the header has not ended in time
+  boost::beast::flat_buffer received_;  ///< and not answered
+  Text body_;                           ///< of the answer that is being written
+  AnswerBudget::Held held_;             ///< while body_ is on its way
   std::size_t discarded_ = 0;
-  std::array<char, 2048> chunk_{};
 };
 
 }  // namespace neliroute::admin

@@ -26,68 +26,56 @@ std::string event_text(std::string_view event, std::string_view data) {
 }  // namespace
 
 void EventStream::start() {
-  boost::system::error_code ignored;
-  socket_.non_blocking(true, ignored);
-  progress_ = steady_clock::now();
+  stream_.expires_never();  // it need not say anything
   watch();
 }
 
 void EventStream::send(Kept kept, std::size_t limit) {
   if (closed()) return;
-  if (queue_.empty()) progress_ = steady_clock::now();
   queued_ += kept.text->size();
   queue_.push_back(std::move(kept));
-  if (!waiting_) pump();
+  if (queue_.size() == 1) write();
   if (queued_ > limit) close();
 }
 
-// Written at once where the socket takes it, which is nearly always: no handler, no allocation.
-void EventStream::pump() {
-  while (!queue_.empty()) {
-    const std::string& text = *queue_.front().text;
-    boost::system::error_code error;
-    const std::size_t sent = socket_.write_some(
-        boost::asio::buffer(text.data() + begun_, text.size() - begun_), error);
-    if (error == boost::asio::error::would_block || error == boost::asio::error::try_again) {
-      waiting_ = true;
-      socket_.async_wait(boost::asio::ip::tcp::socket::wait_write,
-                         [self = shared_from_this()](const boost::system::error_code& failed) {
-                           self->waiting_ = false;
-                           if (!failed && !self->closed()) self->pump();
-                         });
-      return;
-    }
-    if (error) return close();
-    progress_ = steady_clock::now();
-    begun_ += sent;
-    queued_ -= sent;
-    if (begun_ < text.size()) continue;
+void EventStream::write() {
+  const std::string& text = *queue_.front().text;
+  stream_.expires_after(patience_);  // of this alone: the reading has begun
+  stream_.async_write_some(
+      boost::asio::buffer(text.data() + begun_, text.size() - begun_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t sent) {
+        self->on_written(error, sent);
+      });
+}
+
+void EventStream::on_written(const boost::system::error_code& error, std::size_t sent) {
+  if (error || closed()) {
+    queue_.clear();
+    return close();
+  }
+  begun_ += sent;
+  queued_ -= sent;
+  if (begun_ == queue_.front().text->size()) {
     queue_.pop_front();
     begun_ = 0;
   }
+  if (!queue_.empty()) write();
 }
 
 void EventStream::watch() {
-  socket_.async_read_some(
+  stream_.async_read_some(
       boost::asio::buffer(ignored_),
       [self = shared_from_this()](const boost::system::error_code& error, std::size_t read) {
-        if (self->closed()) return;
         self->received_ += read;
         if (error || self->received_ > kReceivedMax) return self->close();
         self->watch();
       });
 }
 
-void EventStream::close_if_stalled_since(steady_clock::time_point time) {
-  if (!queue_.empty() && progress_ < time) close();
-}
-
+// What is being written is kept until on_written().
 void EventStream::close() {
-  if (closed()) return;
   place_.reset();
-  queue_.clear();
-  boost::system::error_code ignored;
-  socket_.close(ignored);
+  stream_.close();
 }
 
 EventHub::EventHub(boost::asio::any_io_executor strand, Site& site, const AdminLimits& limits)
@@ -97,10 +85,11 @@ EventHub::EventHub(boost::asio::any_io_executor strand, Site& site, const AdminL
       age_timer_(strand),
       limit_(limits.stream_bytes) {}
 
-void EventHub::join(boost::asio::ip::tcp::socket socket, std::string header, Kept first,
+void EventHub::join(boost::beast::tcp_stream client, std::string header, Kept first,
                     Place place) {
   if (closed_) return;
-  auto stream = std::make_shared<EventStream>(std::move(socket), std::move(place));
+  auto stream =
+      std::make_shared<EventStream>(std::move(client), limits_.write, std::move(place));
   stream->start();
   limit_ = std::max(limits_.stream_bytes, 2 * first.text->size());
   stream->send({std::make_shared<const std::string>(std::move(header)), nullptr}, limit_);
@@ -175,12 +164,9 @@ void EventHub::await_age() {
   age_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();
     if (!self || error || self->closed_) return;
-    const auto woken = steady_clock::now();
-    if (woken >= self->last_sent_ + self->limits_.age) {
+    if (steady_clock::now() >= self->last_sent_ + self->limits_.age) {
       self->broadcast(event_text("age", self->site_.view().age(boot_now())));
     }
-    const auto stalled = woken - self->limits_.write;
-    for (const auto& stream : self->streams_) stream->close_if_stalled_since(stalled);
     self->await_age();
   });
 }

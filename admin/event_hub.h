@@ -8,8 +8,8 @@
 
 #include <array>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -33,29 +33,28 @@ struct Kept {
 /// One client of the hub.
 class EventStream : public std::enable_shared_from_this<EventStream> {
  public:
-  EventStream(boost::asio::ip::tcp::socket socket, Place place)
-      : socket_(std::move(socket)), place_(std::move(place)) {}
+  /// `patience`: how long the client may take none of what waits for it.
+  EventStream(boost::beast::tcp_stream stream, milliseconds patience, Place place)
+      : stream_(std::move(stream)), patience_(patience), place_(std::move(place)) {}
 
   void start();
   /// Keeps at most `limit` bytes that the client has not taken; more, and it closes.
   void send(Kept text, std::size_t limit);
-  /// Closes if the client takes nothing of what has waited for it since that time.
-  void close_if_stalled_since(std::chrono::steady_clock::time_point time);
   void close();
   [[nodiscard]] bool closed() const noexcept { return !place_; }
 
  private:
-  void pump();
+  void write();
+  void on_written(const boost::system::error_code& error, std::size_t sent);
   void watch();
 
-  boost::asio::ip::tcp::socket socket_;
+  boost::beast::tcp_stream stream_;
+  milliseconds patience_;
   Place place_;
   std::deque<Kept> queue_;
   std::size_t begun_ = 0;   ///< bytes of the first text that are sent
   std::size_t queued_ = 0;  ///< bytes of all, less those
   std::size_t received_ = 0;
-  std::chrono::steady_clock::time_point progress_;
-  bool waiting_ = false;
   std::array<char, 128> ignored_{};
 };
 
@@ -66,7 +65,7 @@ class EventHub : public std::enable_shared_from_this<EventHub> {
   /// What a stream begins with: the whole view, and what moved lately.
   [[nodiscard]] Text first_events();
   /// Takes the client over; `header` is sent first.
-  void join(boost::asio::ip::tcp::socket socket, std::string header, Kept first, Place place);
+  void join(boost::beast::tcp_stream client, std::string header, Kept first, Place place);
   /// The view has changed.
   void changed();
   void transition(std::string line);

@@ -123,7 +123,7 @@ std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, st
   return Request{header.method() == http::verb::head, parser.keep_alive(),
                  std::string(asked.substr(0, mark)),
                  std::string(asked.substr(std::min(mark + 1, asked.size()))),
-                 std::string(host)};
+                 std::string(host), std::string(header[http::field::if_none_match])};
 }
 
 std::optional<Parameters> read_query(std::string_view query) {
@@ -153,11 +153,6 @@ std::variant<RouteQuestion, Refusal> read_route_question(std::string_view query,
   if (name == "slot") return slot_question(value, slots);
   if (name == "key") return RouteQuestion{value, 0};
   return misasked("there is no such parameter");
-}
-
-std::string_view reason_of(unsigned status) noexcept {
-  const auto reason = http::obsolete_reason(static_cast<http::status>(status));
-  return {reason.data(), reason.size()};
 }
 
 }  // namespace neliroute::admin

@@ -24,6 +24,7 @@ struct Request {
   std::string path;
   std::string query;  ///< what stands behind the '?', still encoded
   std::string host;   ///< whom the client thinks it asks; empty: it did not say
+  std::string kept;   ///< the tags of what the client has kept, as the field If-None-Match has them
 };
 
 /// Whether it asks for health alone.
@@ -56,7 +57,5 @@ struct RouteQuestion {
 };
 [[nodiscard]] std::variant<RouteQuestion, Refusal> read_route_question(std::string_view query,
                                                                        std::uint32_t slots);
-
-[[nodiscard]] std::string_view reason_of(unsigned status) noexcept;
 
 }  // namespace neliroute::admin

@@ -7,7 +7,6 @@
 
 #include "admin/embedded.h"
 #include "admin/listen_address.h"
-#include "admin/page/slot_page.h"
 
 namespace neliroute::admin {
 namespace {
@@ -15,7 +14,19 @@ namespace {
 Text text_of(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
 Answer json_answer(std::string body, unsigned status = 200) {
-  return {status, "application/json", text_of(std::move(body)), {}, false};
+  return {status, "application/json", text_of(std::move(body))};
+}
+
+std::string_view type_of(std::string_view name) {
+  if (name.ends_with(".html")) return "text/html; charset=utf-8";
+  if (name.ends_with(".css")) return "text/css; charset=utf-8";
+  if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
+  return "application/json";
+}
+
+/// Whether the field If-None-Match names this version. A proxy may have marked it weak.
+bool is_kept(std::string_view kept, std::string_view tag) {
+  return kept == "*" || kept.find(tag) != std::string_view::npos;
 }
 
 Answer not_found(std::string_view path) {
@@ -33,31 +44,25 @@ Answer answer_of(const Refusal& refusal) {
   }
   Answer answer = json_answer(boost::json::serialize(boost::json::object{{"error", error}}),
                               refusal.status);
-  if (refusal.status == 405) answer.more = "Allow: GET, HEAD\r\n";
-  if (refusal.status == 503) answer.more = "Retry-After: 1\r\n";
+  if (refusal.status == 405) answer.more = {{"Allow", "GET, HEAD"}};
+  if (refusal.status == 503) answer.more = {{"Retry-After", "1"}};
   return answer;
-}
-
-std::string header_of(const Answer& answer, bool keep_alive) {
-  std::string text = "HTTP/1.1 " + std::to_string(answer.status) + ' ';
-  text += reason_of(answer.status);
-  text += "\r\nContent-Type: ";
-  text += answer.type;
-  text += "\r\n";
-  if (answer.body) text += "Content-Length: " + std::to_string(answer.body->size()) + "\r\n";
-  text += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
-  text += answer.more;
-  text += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
-  return text;
 }
 
 Site::Site(Observable observable, Exposition metrics, std::string only_at)
     : view_(std::move(observable)),
       metrics_(std::move(metrics)),
-      only_at_(std::move(only_at)),
-      openapi_(text_of(std::string(openapi_json()))),
-      page_(text_of(std::string(slot_page()))),
-      page_policy_("Content-Security-Policy: " + std::string(slot_page_policy()) + "\r\n") {}
+      only_at_(std::move(only_at)) {
+  for (const EmbeddedFile& file : embedded_files()) {
+    files_["/" + std::string(file.name)] = {200, type_of(file.name),
+                                            text_of(std::string(file.text)),
+                                            '"' + std::string(file.sha256) + '"'};
+  }
+  Answer page = std::move(files_.extract("/page/index.html").mapped());
+  const Text policy = files_.extract("/page/policy.txt").mapped().body;  // and its line's end
+  page.more = {{"Content-Security-Policy", policy->substr(0, policy->find('\n'))}};
+  files_["/"] = std::move(page);
+}
 
 // A question must not end the process that it asks, which may own something.
 Answer Site::answer(const Request& request, LocalTime now) {
@@ -76,23 +81,26 @@ Answer Site::find(const Request& request, LocalTime now) {
   }
   const std::string& path = request.path;
   if (path == "/v1/route") return route(request, now);
-  if (path == "/v1/slots") return {200, "application/json", whole(now), {}, false};
+  if (path == "/v1/slots") return {200, "application/json", whole(now)};
   if (path == "/v1/processes") {
     return {200, "application/json",
-            processes_.get(now, view_.version(), [&] { return view_.processes(now); }), {}, false};
+            processes_.get(now, view_.version(), [&] { return view_.processes(now); })};
   }
-  if (path == "/v1/events") return {200, "text/event-stream", nullptr, {}, true};
+  if (path == "/v1/events") return {.type = "text/event-stream", .events = true};
   if (path == "/healthz") return health(now);
   if (path == "/readyz") {
     return json_answer(view_.readiness(now), view_.ready(now) ? 200 : 503);
   }
   if (path == "/metrics") {
     return {200, "text/plain; version=0.0.4; charset=utf-8",
-            exposed_.get(now, 0, [&] { return metrics_.text(); }), {}, false};
+            exposed_.get(now, 0, [&] { return metrics_.text(); })};
   }
-  if (path == "/openapi.json") return {200, "application/json", openapi_, {}, false};
-  if (path == "/") return {200, "text/html; charset=utf-8", page_, page_policy_, false};
-  return not_found(path);
+  const auto file = files_.find(path);
+  if (file == files_.end()) return not_found(path);
+  if (is_kept(request.kept, file->second.tag)) {
+    return {304, file->second.type, nullptr, file->second.tag};
+  }
+  return file->second;
 }
 
 Answer Site::route(const Request& request, LocalTime now) const {

@@ -4,9 +4,12 @@
 // Errors: answers with a status of 400 and above, and {"error":..}.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "admin/admin_view.h"
 #include "admin/exposition.h"
@@ -15,19 +18,19 @@
 namespace neliroute::admin {
 
 using Text = std::shared_ptr<const std::string>;
+/// Of a header: names and values.
+using Fields = std::vector<std::pair<std::string_view, std::string>>;
 
 struct Answer {
   unsigned status = 200;
   std::string_view type = "application/json";
-  Text body;
-  std::string more;     ///< further lines of the header, each with its end
-  bool events = false;  ///< not this answer, but the stream of events
+  Text body = nullptr;
+  std::string tag = {};   ///< by which a browser may keep it, and ask each time; empty: it may not
+  Fields more = {};       ///< beside those that all have
+  bool events = false;    ///< not this answer, but the stream of events
 };
 
 [[nodiscard]] Answer answer_of(const Refusal& refusal);
-
-/// All lines of an answer's header. `keep_alive`: the connection takes another request.
-[[nodiscard]] std::string header_of(const Answer& answer, bool keep_alive);
 
 /// A rendering that all who ask within a moment share, so that asking often costs little.
 class Shared {
@@ -69,9 +72,7 @@ class Site {
   AdminView view_;
   Exposition metrics_;
   std::string only_at_;
-  Text openapi_;
-  Text page_;
-  std::string page_policy_;  ///< a line of the header
+  std::map<std::string, Answer> files_;  ///< what is embedded, by its path
   Shared whole_;
   Shared processes_;
   Shared exposed_;

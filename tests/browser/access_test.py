@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """The slot page for everybody: names and roles, contrast, themes, a phone; and the modules that no
-eye can judge, looks and layout.   access_test.py PAGE_FOLDER [TEST...]"""
+eye can judge, looks and layout.   access_test.py [TEST...]"""
 import itertools
 import math
 import unittest
 
 from page_case import PageCase
 from browser import scenarios
-from browser.server import SOURCES
+from browser.server import Server
 
 TEXT_CONTRAST, MARK_CONTRAST = 4.5, 3.0  # WCAG 2.2, 1.4.3 and 1.4.11
 PHONE = {"width": 390, "height": 844}
@@ -198,6 +198,21 @@ class Everybody(PageCase):
         self.until_text("#slot-number", "64")
 
 
+class Behind(PageCase):
+    def test_a_proxy_may_serve_it_under_a_path_of_its_own(self):
+        """check_pages() sees that it asks for nothing beside that path."""
+        self.world = scenarios.three()
+        self.server = Server(self.world)
+        self.addCleanup(self.server.stop)
+        self.server.prefix = "/ops/orders"
+        self.visit(self.server.url + "ops/orders/")
+        self.painted()
+        self.page.fill("#lookup-value", "user:1000")
+        self.page.click("#lookup button")
+        self.until_text("#lookup-answer", "pricing-")
+        self.until_text("#processes-body", "s ago")
+
+
 class Modules(PageCase):
     """Single modules, imported as they are in the source."""
 
@@ -206,11 +221,6 @@ class Modules(PageCase):
         self.page.goto(self.server.url + "page/")  # not bound by the page's own policy
         return self.page.evaluate(
             f"async (argument) => {{ const m = await import('/page/{name}'); {script} }}", argument)
-
-    def test_no_module_is_forgotten(self):
-        listed = (SOURCES / "CMakeLists.txt").read_text()
-        for file in SOURCES.glob("*.js"):
-            self.assertIn(f"  {file.name}", listed)
 
     def test_a_look_follows_from_a_name_for_ever(self):
         """Whoever changes these numbers makes two versions of the page disagree."""

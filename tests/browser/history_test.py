@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the slot page shows of the time before it was opened.   history_test.py PAGE_FOLDER"""
+"""What the slot page shows of the time before it was opened.   history_test.py"""
 import unittest
 
 from page_case import PageCase

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The slot page of real processes on the embedded broker.   live_test.py PAGE_FOLDER [TEST...]"""
+"""The slot page of real processes on the embedded broker.   live_test.py [TEST...]"""
 import json
 import tempfile
 import types

@@ -8,7 +8,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from browser import chromium, scenarios  # noqa: E402
 from browser.server import Server  # noqa: E402
 
-FOLDER = Path(sys.argv.pop(1)).resolve()  # where the build put slot_page.html and slot_page.csp
 DESK = {"width": 1280, "height": 900}
 TIMEOUT_MS = 60_000  # on a busy machine; what is waited for usually comes at once
 
@@ -112,7 +111,7 @@ class PageCase(unittest.TestCase):
     def open(self, world=None, colours="light", size=None, script=None, **context):
         """The page, with this world behind it, once it shows it; one that is open is closed."""
         self.world = world or scenarios.three()
-        self.server = Server(FOLDER, self.world)
+        self.server = Server(self.world)
         self.addCleanup(self.server.stop)
         self.visit(self.server.url, colours, size, script, **context)
         self.painted()

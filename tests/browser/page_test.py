@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a person sees on the slot page.   page_test.py PAGE_FOLDER [TEST...]"""
+"""What a person sees on the slot page.   page_test.py [TEST...]"""
 import binascii
 import unittest
 

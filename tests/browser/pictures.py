@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes the pictures of the slot page that the docs show.
 
-  pictures.py PAGE_FOLDER OUT [NAME...]   PAGE_FOLDER: build/admin/page; OUT: docs/pictures
+  pictures.py OUT [NAME...]   OUT: docs/pictures
 """
 import argparse
 import sys
@@ -98,7 +98,6 @@ PICTURES = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
     arguments = parser.parse_args()
@@ -107,7 +106,7 @@ def main():
         for name in arguments.names or PICTURES:
             scenario, size, colours, act = PICTURES[name]
             world = scenario()
-            server = Server(arguments.folder, world)
+            server = Server(world)
             try:
                 page = browser.new_page(viewport=size, color_scheme=colours)
                 page.set_default_timeout(TIMEOUT_MS)

@@ -1,8 +1,8 @@
-"""Serves the joined slot page with a World behind it, as the admin port would.
+"""Serves the slot page with a World behind it, as the admin port would.
 
-  server.py PAGE_FOLDER [--scenario NAME] [--port PORT]   for whoever works on the page
+  server.py [--scenario NAME] [--port PORT]   for whoever works on the page
 
-PAGE_FOLDER holds slot_page.html and slot_page.csp, as the build makes them: build/admin/page.
+The files are those of admin/page, read anew each time: change one, and load the page again.
 """
 import argparse
 import contextlib
@@ -21,21 +21,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from browser import scenarios  # noqa: E402
 
 SOURCES = Path(__file__).resolve().parents[2] / "admin" / "page"
+TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 AGE_EVERY_S = 1.0
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Its address is `url`; `paths` is what was asked for."""
+    """Its address is `url`; `paths` is what was asked for. As a proxy would, it takes `prefix` away
+    from a path; there is nothing at others."""
 
     daemon_threads = True
 
-    def __init__(self, folder, world, port=0):
+    def __init__(self, world, port=0):
         super().__init__(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}/"
-        self.page = (Path(folder) / "slot_page.html").read_bytes()
-        self.policy = (Path(folder) / "slot_page.csp").read_text()
         self.world = world
         self.paths = []
+        self.prefix = ""
         self.away = self.mute = self.ages_fail = False
         self.speech = threading.Condition()
         self.streams = set()
@@ -82,12 +83,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         path, _, query = self.path.partition("?")
         self.server.paths.append(self.path)
+        begins = path.startswith(f"{self.server.prefix}/")
+        path = path.removeprefix(self.server.prefix) if begins else "/none"
         if self.server.away:
             self.close_connection = True
             return
         if path == "/":
-            self.answer(200, "text/html; charset=utf-8", self.server.page,
-                        {"Content-Security-Policy": self.server.policy})
+            policy = (SOURCES / "policy.txt").read_text().strip()
+            self.answer(200, "text/html; charset=utf-8", (SOURCES / "index.html").read_bytes(),
+                        {"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"})
         elif path == "/v1/events":
             self.events()
         elif path == "/v1/slots":
@@ -119,10 +123,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer_json(400, {"error": f"slot is '{text}', expected 0 to {slots - 1}"})
 
     def source(self, file):
-        """A module as it is in the source, for tests of single modules."""
-        if file.suffix == ".js" and file.is_file():
-            self.answer(200, "text/javascript", file.read_bytes())
-        else:
+        if file.suffix in TYPES and file.is_file():
+            self.answer(200, TYPES[file.suffix], file.read_bytes(),
+                        {"X-Content-Type-Options": "nosniff"})
+        else:  # for tests of single modules: nothing runs there but what they import
             self.answer(200, "text/html", b"<!doctype html><link rel=icon href=data:,>")
 
     def events(self):
@@ -164,12 +168,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", help="where slot_page.html and slot_page.csp are")
     parser.add_argument("--scenario", choices=sorted(scenarios.ALL), default="three")
     parser.add_argument("--port", type=int, default=8080)
     arguments = parser.parse_args()
     world = scenarios.ALL[arguments.scenario]()
-    server = Server(arguments.folder, world, arguments.port)
+    server = Server(world, arguments.port)
     print(f"{server.url} shows '{arguments.scenario}'; an owner is killed every 20 s", flush=True)
     try:
         while True:

@@ -3,6 +3,7 @@
 #include "admin/request.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "tests/fuzz/bytes.h"
 
@@ -14,10 +15,12 @@ using admin::Refusal;
 using admin::Request;
 
 constexpr std::uint32_t kSlots = 1024;
+constexpr unsigned kRefusals[] = {400, 405, 413, 414, 431};
 
 void check(const Refusal& refusal) {
-  FUZZ_CHECK(refusal.status >= 400 && refusal.status < 500, "it is the client's fault");
-  FUZZ_CHECK(!refusal.error.empty() && !admin::reason_of(refusal.status).empty(), "which it hears");
+  const auto known = std::find(std::begin(kRefusals), std::end(kRefusals), refusal.status);
+  FUZZ_CHECK(known != std::end(kRefusals), "it is the client's fault");
+  FUZZ_CHECK(!refusal.error.empty(), "which it hears");
 }
 
 void check(const Request& request, std::string_view bytes) {

@@ -24,7 +24,7 @@ import cpp_text
 FILE_LINES, FUNCTION_LINES, LINE_COLUMNS = 500, 70, 100
 PURE_ROOMS = ("slots", "placement", "neli_core", "neli_core/claimed", "neli_core/broadcast",
               "audit")
-INNER_ROOMS = ("neli_core/claimed", "neli_core/broadcast", "admin/page")
+INNER_ROOMS = ("neli_core/claimed", "neli_core/broadcast")
 CPP = (".h", ".cc")
 CODE = CPP + (".py", ".sh", ".cmake", ".java", ".js", ".css", ".html")
 
@@ -83,7 +83,6 @@ MAY_INCLUDE = {
     "router": (r"(slots|neli_core|kafka|router)/", r"(?!librdkafka/|boost/beast).*"),
     "metrics": (r"(slots|neli_core|kafka|router|metrics)/", r"(?!librdkafka/|boost/beast).*"),
     "admin": (r"(slots|neli_core|kafka|router|metrics|admin)/", ANY_BUT_RDKAFKA),
-    "admin/page": (r"admin/page/", r"string_view"),
     "tool": (r"(?!tests|bench|examples)", ANY_BUT_RDKAFKA),
     # Applications, with a Kafka client.
     "examples": (r"(slots|neli_core|kafka|router|metrics|admin|examples)/", r".*"),

@@ -63,9 +63,12 @@ Client::Client(AdminRig& rig, bool reads) : rig_(rig), socket_(*rig.io) {
 
 void Client::send(std::string text) {
   const auto kept = std::make_shared<std::string>(std::move(text));
+  *unsent_ += kept->size();
   // The server may have closed it: an error is none.
   asio::async_write(socket_, asio::buffer(*kept),
-                    [kept](const boost::system::error_code&, std::size_t) {});
+                    [kept, unsent = unsent_](const boost::system::error_code&, std::size_t sent) {
+                      *unsent -= sent;
+                    });
 }
 
 void Client::read() {

@@ -58,6 +58,8 @@ class Client {
   /// Waits for an event of that name, and takes all up to it.
   [[nodiscard]] ServerEvent event(std::string_view name);
   [[nodiscard]] const std::string& received() const noexcept { return received_; }
+  /// Of what was to be sent, how much the server's side has not taken.
+  [[nodiscard]] std::size_t unsent() const noexcept { return *unsent_; }
   /// Whether the server has closed it.
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   /// Waits until it has.
@@ -72,6 +74,7 @@ class Client {
   std::array<char, 16384> chunk_{};
   std::string received_;
   bool ended_ = false;
+  std::shared_ptr<std::size_t> unsent_ = std::make_shared<std::size_t>(0);
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "admin/page/slot_page.h"
+#include "admin/embedded.h"
 #include "tests/unit/admin/admin_rig.h"
 
 namespace neliroute {
@@ -26,6 +26,15 @@ std::set<std::string> names_of(const boost::json::object& object) {
   std::set<std::string> names;
   for (const auto& member : object) names.emplace(member.key());
   return names;
+}
+
+/// Of the program's own files, by its name.
+std::string_view embedded(std::string_view name) {
+  for (const admin::EmbeddedFile& file : admin::embedded_files()) {
+    if (file.name == name) return file.text;
+  }
+  ADD_FAILURE() << "there is no " << name;
+  return {};
 }
 
 TEST(AdminServer, tells_a_watchers_view) {
@@ -157,8 +166,41 @@ TEST(AdminServer, serves_the_slot_page_with_its_policy) {
   const HttpAnswer answer = client.get("/");
   EXPECT_EQ(answer.status, 200u);
   EXPECT_EQ(answer.field("Content-Type"), "text/html; charset=utf-8");
-  EXPECT_EQ(answer.field("Content-Security-Policy"), slot_page_policy());
-  EXPECT_EQ(answer.body, slot_page());
+  EXPECT_EQ(answer.field("Content-Security-Policy") + '\n', embedded("page/policy.txt"));
+  EXPECT_EQ(answer.body, embedded("page/index.html"));
+  const HttpAnswer script = client.get("/page/main.js");
+  EXPECT_EQ(script.field("Content-Type"), "text/javascript; charset=utf-8");
+  EXPECT_EQ(script.field("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(script.body, embedded("page/main.js"));
+  EXPECT_EQ(client.get("/page/style.css").field("Content-Type"), "text/css; charset=utf-8");
+  for (const char* none : {"/page", "/page/", "/page/index.html", "/page/policy.txt",
+                           "/page/none.js", "/page/../openapi.json", "/main.js", "//"}) {
+    EXPECT_EQ(client.get(none).status, 404u) << none;
+  }
+}
+
+TEST(AdminServer, lets_a_browser_keep_the_files_of_the_page_while_they_are_the_same) {
+  AdminRig rig;
+  Client client(rig);
+  for (const char* path : {"/", "/page/map.js", "/page/style.css", "/openapi.json"}) {
+    const HttpAnswer whole = client.get(path);
+    const std::string tag = whole.field("ETag");
+    EXPECT_EQ(tag.size(), 66u) << tag;
+    EXPECT_EQ(whole.field("Cache-Control"), "no-cache") << "it asks each time";
+    for (const std::string& kept : {tag, "W/" + tag, R"("older", )" + tag, std::string("*")}) {
+      client.send(request(path, "GET", "If-None-Match: " + kept + "\r\n"));
+      const HttpAnswer same = client.answer();
+      EXPECT_EQ(same.status, 304u) << kept;
+      EXPECT_EQ(same.field("ETag"), tag);
+      EXPECT_EQ(same.field("Content-Length"), "");
+    }
+    client.send(request(path, "GET", "If-None-Match: \"older\"\r\n"));
+    EXPECT_EQ(client.answer().body, whole.body) << "and nothing was left of the others";
+  }
+  client.send(request("/v1/slots", "GET", "If-None-Match: *\r\n"));
+  const HttpAnswer view = client.answer();
+  EXPECT_EQ(view.status, 200u);
+  EXPECT_EQ(view.field("ETag"), "") << "what changes is not kept";
 }
 
 TEST(AdminServer, answers_in_order_what_is_asked_at_once_and_keeps_the_connection) {
@@ -322,22 +364,22 @@ TEST(AdminServer, answers_this_machine_by_its_own_names_only) {
 }
 
 TEST(AdminServer, keeps_a_bounded_number_of_bytes_for_who_does_not_read) {
-  const std::size_t page = slot_page().size();
+  const std::string_view big = embedded("openapi.json");
   AdminLimits limits;
-  limits.send_buffer = 4096;
-  limits.answer_bytes = page + 1000;
+  limits.send_buffer = 2048;
+  limits.answer_bytes = big.size() + 1000;
   AdminRig rig(/*watcher=*/true, limits);
   Client stalled(rig, /*reads=*/false);
-  stalled.send(request("/"));
+  stalled.send(request("/openapi.json"));
   Client same(rig);
-  EXPECT_EQ(same.get("/").body.size(), page) << "it is one text, which counts once";
+  EXPECT_EQ(same.get("/openapi.json").body, big) << "it is one text, which counts once";
   Client other(rig);
-  const HttpAnswer refused = other.get("/openapi.json");
+  const HttpAnswer refused = other.get("/");
   EXPECT_EQ(refused.status, 503u);
   EXPECT_EQ(refused.field("Retry-After"), "1");
   EXPECT_EQ(other.get("/healthz").status, 200u) << "whatever others hold";
   stalled.close();
-  EXPECT_TRUE(rig.run_until([&] { return other.get("/openapi.json").status == 200; }));
+  EXPECT_TRUE(rig.run_until([&] { return other.get("/").status == 200; }));
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ TEST(EventStream, is_closed_when_its_client_takes_nothing_for_long) {
   }
   EXPECT_TRUE(rig.run_until([&] {
     Client next(rig);
-    return next.get("/healthz").status == 200;
+    return next.get("/v1/slots").status == 200;
   })) << "its place is free";
 }
 
