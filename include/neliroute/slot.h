@@ -11,7 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 #include <optional>
 
 namespace neliroute {
@@ -38,8 +38,8 @@ class Slot {
 class SlotCount {
  public:
   constexpr explicit SlotCount(std::uint32_t value) noexcept : value_(value) {
-    detail::slots_check(value >= 1, "a slot count must be at least 1");
-    detail::slots_check(value <= kSlotCountMax, "a slot count must be at most 1048576");
+    NELIROUTE_ASSERT(value >= 1, "a slot count must be at least 1");
+    NELIROUTE_ASSERT(value <= kSlotCountMax, "a slot count must be at most 1048576");
   }
 
   /// Nothing unless 1 <= value <= kSlotCountMax.

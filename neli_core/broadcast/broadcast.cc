@@ -1,10 +1,10 @@
 #include "neli_core/broadcast/broadcast.h"
 
 #include <algorithm>
+#include <neliroute/detail/assert.h>
 #include <string>
 #include <utility>
 
-#include "neli_core/assert.h"
 #include "neli_core/timing.h"
 
 namespace neliroute {

@@ -1,9 +1,8 @@
 #include "neli_core/claimed/claim_protocol.h"
 
 #include <algorithm>
+#include <neliroute/detail/assert.h>
 #include <utility>
-
-#include "neli_core/assert.h"
 
 namespace neliroute {
 

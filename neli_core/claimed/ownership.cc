@@ -1,8 +1,8 @@
 // ClaimProtocol: leading and stopping, graces and barriers (rules 4 to 7, 9 and 10).
 #include <algorithm>
 #include <limits>
+#include <neliroute/detail/assert.h>
 
-#include "neli_core/assert.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
 

@@ -1,8 +1,8 @@
 // ClaimProtocol: how far the logs were read, and whether that still holds (rule 11).
 #include <algorithm>
+#include <neliroute/detail/assert.h>
 #include <utility>
 
-#include "neli_core/assert.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
 
