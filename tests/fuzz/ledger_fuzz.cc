@@ -153,8 +153,8 @@ class World {
       Decoded value = decode_record(write.value);
       member.sent.push_back({std::move(write), std::move(value)});
     }
-    for (const RereadRequest& request : ready.rereads) member.asked.push_back(request);
     for (const Log log : ready.restart_tails) member.reads[log.value()] = false;
+    for (const RereadRequest& request : ready.rereads) member.asked.push_back(request);
     check();
   }
 
