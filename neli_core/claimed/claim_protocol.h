@@ -106,6 +106,7 @@ class ClaimProtocol final : public Core {
 
   // ownership.cc: leading, stopping, graces, barriers (rules 4 to 7, 9, 10).
   void evaluate(Partition partition);
+  void evaluate_all(Log log);
   void start_or_resume(Partition partition);
   void stop(Partition partition, StopReason reason, LocalTime at);
   void drop(Partition partition);
@@ -166,9 +167,9 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] LocalTime next_beat() const;
   void schedule_renewals();
   void write_claims(Log log);
+  void note_claim(Partition partition, std::uint64_t seq);
   void write_renewals(Log log);
   void write_releases(Log log);
-  void write_claim(Log log, const std::vector<Partition>& partitions);
   void write(std::uint64_t seq, Outstanding outstanding, std::string value);
   [[nodiscard]] Record header(RecordType type, Log which) const;
   void finish(std::uint64_t seq, bool stored, std::int64_t offset);
@@ -190,12 +191,6 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] std::uint32_t partition_count() const { return options_.settings.partitions; }
   [[nodiscard]] bool claims_under_way() const;
   [[nodiscard]] bool releases_under_way() const;
-  template <class Visitor>
-  void for_each_partition_of(Log l, Visitor&& visit) {
-    for (std::uint32_t p = l.value(); p < partition_count(); p += options_.settings.logs) {
-      visit(Partition{p});
-    }
-  }
 
   CoreOptions options_;
   std::shared_ptr<LeaseVector> leases_;

@@ -31,7 +31,6 @@ void ClaimProtocol::write_greeting() {
   }
   greeting_due_ = false;
   Record record = header(RecordType::renewal, first);
-  record.incarnation = l.greatest_incarnation;
   record.seq = next_seq_++;
   Outstanding outstanding;
   outstanding.log = first;
@@ -45,7 +44,7 @@ void ClaimProtocol::write_greeting() {
 
 void ClaimProtocol::note_member(const Received& event, const Record& record) {
   const bool known = members_.note(record, record.lease.value_or(lease_bound()), now_);
-  if (event.offset < log(event.log).end_at_start) return;
+  if (log(event.log).is_history(event.offset)) return;
   const bool first = !known && record.type == RecordType::claim;
   if (!first && !is_greeting(record)) return;
   newcomer_ = true;

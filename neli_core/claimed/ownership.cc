@@ -45,6 +45,10 @@ void ClaimProtocol::evaluate(Partition partition) {
   deadlines_.set(partition, next);
 }
 
+void ClaimProtocol::evaluate_all(Log log) {
+  place(log).for_each([this](Partition partition) { evaluate(partition); });
+}
+
 bool ClaimProtocol::may_lead(Partition partition) const {
   const PartitionState& p = state(partition);
   // Before `since` is known, nobody can tell which of two configurations came first.

@@ -1,0 +1,42 @@
+// How far the tail of one log has read, in the words of TailStarted, Received and LogPosition.
+//
+// Threads: one.   Units: offsets.   Errors: none.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "neli_core/event.h"
+
+namespace neliroute {
+
+struct LogProgress {
+  bool started = false;           ///< the tail runs, as far as is known
+  std::int64_t end_at_start = 0;  ///< where the log ended when its tail last started
+  std::int64_t next = 0;          ///< offset of the next record
+
+  void start(const TailStarted& event) noexcept {
+    started = true;
+    end_at_start = event.end;
+    next = event.start;
+  }
+  void stop() noexcept { started = false; }
+
+  /// The record there comes next. False: it was read before, or no tail runs.
+  bool read(std::int64_t offset) noexcept {
+    if (!started || offset < next) return false;
+    next = offset + 1;
+    return true;
+  }
+  /// Nothing lies between what was read and there.
+  void reach(std::int64_t end) noexcept { next = std::max(next, end); }
+
+  /// It has read all that lay in the log when it started.
+  [[nodiscard]] bool caught_up() const noexcept { return started && next >= end_at_start; }
+  /// Lay in the log when the tail started: its writer may be long gone.
+  [[nodiscard]] bool is_history(std::int64_t offset) const noexcept {
+    return offset < end_at_start;
+  }
+};
+
+}  // namespace neliroute
