@@ -6,6 +6,7 @@
 
 #include "audit/audit_statement.h"
 #include "neli_core/options.h"
+#include "neli_core/record/judgement.h"
 
 namespace neliroute {
 namespace {
@@ -33,17 +34,26 @@ void LogAudit::on(const Received& event) {
     first_stamp_ = event.stamped;
   }
   const auto* record = std::get_if<Record>(event.value);
-  if (record == nullptr) {
-    ++totals_.ignored;
-  } else if (record->lane != options_.lane) {
-    ++totals_.other_lanes;
-  } else if (!names_possible_epochs(*record, event.stamped)) {
-    ++totals_.ignored;  // nobody believes its incarnation
+  if (record != nullptr) {
+    judge_record(event, *record);
   } else {
-    ++totals_.records;
-    on_record(event, *record);
+    ++totals_.ignored;
   }
   flush();
+}
+
+void LogAudit::judge_record(const Received& event, const Record& record) {
+  switch (judge(record, event.stamped, options_.lane)) {
+    case Judgement::other_lane:
+      ++totals_.other_lanes;
+      break;
+    case Judgement::impossible_epoch:
+      ++totals_.ignored;
+      break;
+    case Judgement::heeded:
+      ++totals_.records;
+      on_record(event, record);
+  }
 }
 
 void LogAudit::on_record(const Received& event, const Record& record) {
@@ -69,9 +79,10 @@ void LogAudit::on_record(const Received& event, const Record& record) {
 // Which log a partition is in follows from the settings. Who merely asks does not change them: it
 // is refused; but once all have stopped, others may start.
 void LogAudit::follow_settings(const Record& record, const Mark& at) {
-  if (!record.settings || record.version != kRecordVersion) return;
-  if (!settings_) settings_ = record.settings;
-  const Settings& now = *record.settings;
+  const Settings* readable = readable_settings(record);
+  if (readable == nullptr) return;
+  const Settings& now = *readable;
+  if (!settings_) settings_ = now;
   if (record.type == RecordType::renewal && record.leading.empty()) return;
   if (record.type == RecordType::release) return;
   const bool moved = now.logs != settings_->logs || now.partitions != settings_->partitions;
@@ -85,17 +96,9 @@ void LogAudit::follow_settings(const Record& record, const Mark& at) {
 }
 
 // Before any settings were read nobody can say which partitions are meant.
-template <class Visitor>
-void LogAudit::for_each_here(const LogParts& parts, Visitor&& visit) const {
-  if (!settings_ || log_.value() >= settings_->logs) return;
-  const std::uint32_t partitions = std::min(settings_->partitions, kPartitionCountMax);
-  parts.for_each({log_, settings_->logs, partitions}, visit);
-}
-
-PartitionRanges LogAudit::partitions_here() const {
-  if (!settings_ || log_.value() >= settings_->logs) return {};
-  return PartitionRanges::of_log(log_, settings_->logs,
-                                 std::min(settings_->partitions, kPartitionCountMax));
+LogPlace LogAudit::place() const {
+  if (!settings_ || log_.value() >= settings_->logs) return {log_, 1, 0};
+  return {log_, settings_->logs, std::min(settings_->partitions, kPartitionCountMax)};
 }
 
 WriterAudit& LogAudit::writer_of(const Record& record) {
@@ -137,7 +140,7 @@ void LogAudit::on_claim(const Received& event, const Record& record) {
   writer_of(record);
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   const Mark at{event.offset, event.stamped, record.id, epoch, Says::claims};
-  const auto claim = [&](Partition partition) {
+  for_each_claimed(record, place(), [&](Partition partition) {
     PartitionAudit& audit = partitions_[partition];
     judge_gap(audit, partition, at);
     for (auto it = audit.epochs.rbegin(); it != audit.epochs.rend(); ++it) {
@@ -148,20 +151,15 @@ void LogAudit::on_claim(const Received& event, const Record& record) {
     EpochAudit& made = insert(audit, epoch, record.id);
     made.claim_seen = made.newest_at_start = true;
     made.claimed = event.stamped;
-    if (record.settings && record.version == kRecordVersion) {
-      made.exclusive = is_exclusive(*record.settings);
+    if (const Settings* settings = readable_settings(record)) {
+      made.exclusive = is_exclusive(*settings);
     }
     made.last_valid = at;
     made.until = made.renewed_until = event.stamped + record.lease.value_or(kLeaseMax);
     if (record.lease) made.stands_until = made.until;
     if (!record.lease) made.unreadable_lease = event.stamped;
     cover(audit, made.until, at);
-  };
-  if (record.parts) {
-    for_each_here(*record.parts, claim);
-  } else {
-    partitions_here().for_each(kPartitionCountMax, claim);
-  }
+  });
 }
 
 // A process names an own epoch once it has read its claim, and so all that lies before it.
@@ -172,7 +170,7 @@ void LogAudit::prove_reading(const Record& record, WriterAudit& writer) {
   }
   for (const EpochParts& named : record.epochs) {
     if (named.claim_offset <= writer.read || named.claim_offset < start_) continue;
-    for_each_here(named.parts, [&](Partition partition) {
+    named.parts.for_each(place(), [&](Partition partition) {
       const auto audit = partitions_.find(partition);
       if (audit == partitions_.end()) return;
       const EpochAudit* epoch = find(audit->second, named.claim_offset);
@@ -193,34 +191,31 @@ void LogAudit::on_renewal(const Received& event, const Record& record) {
     writer.last_seq = record.seq;
     prove_reading(record, writer);
   }
-  for (const EpochParts& named : record.epochs) {
-    said.at.epoch = epoch_of(record, named);
-    for_each_here(named.parts, [&](Partition partition) {
-      // Another version may say it otherwise.
-      const bool readable = record.version == kRecordVersion;
-      said.says = readable && record.leading.contains(partition, settings_->logs) ? Says::leads
-                  : readable && record.draining.contains(partition, settings_->logs) ? Says::drains
-                                                                    : Says::looks;
-      said.at.says = said.says;
-      PartitionAudit& audit = partitions_[partition];
-      EpochAudit* epoch = find(audit, named.claim_offset);
-      const bool own =
-          epoch != nullptr && epoch->id == record.id && epoch->epoch == said.at.epoch;
-      if (own || (epoch == nullptr && named.claim_offset < start_)) {
-        if (epoch == nullptr) epoch = &insert(audit, said.at.epoch, record.id);
-        return renew(audit, partition, *epoch, said);
-      }
-      false_epoch(audit, partition, epoch, said);
-    });
-  }
+  for_each_named(record, place(), [&](Partition partition, const Epoch& named) {
+    said.at.epoch = named;
+    // Another version may say it otherwise.
+    const bool readable = record.version == kRecordVersion;
+    said.says = readable && record.leading.contains(partition, settings_->logs) ? Says::leads
+                : readable && record.draining.contains(partition, settings_->logs) ? Says::drains
+                                                                  : Says::looks;
+    said.at.says = said.says;
+    PartitionAudit& audit = partitions_[partition];
+    EpochAudit* epoch = find(audit, named.offset);
+    const bool own = epoch != nullptr && epoch->id == record.id && epoch->epoch == named;
+    if (own || (epoch == nullptr && named.offset < start_)) {
+      if (epoch == nullptr) epoch = &insert(audit, named, record.id);
+      return renew(audit, partition, *epoch, said);
+    }
+    false_epoch(audit, partition, epoch, said);
+  });
 }
 
 void LogAudit::renew(PartitionAudit& audit, Partition partition, EpochAudit& epoch,
                      Statement& said) {
   const Record& record = said.record;
   const BrokerTime until = said.at.stamped + record.lease.value_or(kLeaseMax);
-  if (record.settings && record.version == kRecordVersion) {
-    epoch.exclusive = is_exclusive(*record.settings);
+  if (const Settings* settings = readable_settings(record)) {
+    epoch.exclusive = is_exclusive(*settings);
   }
   const bool valid = epoch.superseded_at < 0;
   if (!epoch.released && (valid || !epoch.exclusive.value_or(false))) {
@@ -262,23 +257,20 @@ void LogAudit::renew(PartitionAudit& audit, Partition partition, EpochAudit& epo
 void LogAudit::on_release(const Received& event, const Record& record) {
   WriterAudit& writer = writer_of(record);
   if (!writer.last_seq || record.seq > *writer.last_seq) writer.last_seq = record.seq;
-  for (const EpochParts& named : record.epochs) {
-    const Epoch released = epoch_of(record, named);
+  for_each_named(record, place(), [&](Partition partition, const Epoch& released) {
     const Mark at{event.offset, event.stamped, record.id, released, Says::releases};
-    for_each_here(named.parts, [&](Partition partition) {
-      PartitionAudit& audit = partitions_[partition];
-      EpochAudit* epoch = find(audit, named.claim_offset);
-      if (epoch == nullptr && named.claim_offset < start_) {
-        epoch = &insert(audit, released, record.id);
-      }
-      // It counts from the epoch's own id only.
-      if (epoch == nullptr || epoch->id != record.id || epoch->epoch != released) return;
-      if (epoch->released) return;
-      epoch->released = at;
-      epoch->release_seq = record.seq;
-      vacate(audit, at);
-    });
-  }
+    PartitionAudit& audit = partitions_[partition];
+    EpochAudit* epoch = find(audit, released.offset);
+    if (epoch == nullptr && released.offset < start_) {
+      epoch = &insert(audit, released, record.id);
+    }
+    // It counts from the epoch's own id only.
+    if (epoch == nullptr || epoch->id != record.id || epoch->epoch != released) return;
+    if (epoch->released) return;
+    epoch->released = at;
+    epoch->release_seq = record.seq;
+    vacate(audit, at);
+  });
 }
 
 void LogAudit::cover(PartitionAudit& audit, BrokerTime until, const Mark& by) {
@@ -322,7 +314,7 @@ void LogAudit::forget(FindingKind why, const Mark& at) {
 }
 
 void LogAudit::finish() {
-  partitions_here().for_each(kPartitionCountMax, [&](Partition partition) {
+  place().for_each([&](Partition partition) {
     judge_gap(partitions_[partition], partition, std::nullopt);
   });
   flush();

@@ -99,6 +99,7 @@ class LogAudit {
  private:
   struct Statement;
 
+  void judge_record(const Received& event, const Record& record);
   void on_record(const Received& event, const Record& record);
   void follow_settings(const Record& record, const Mark& at);
   WriterAudit& writer_of(const Record& record);
@@ -123,10 +124,7 @@ class LogAudit {
            std::optional<milliseconds> at_least = std::nullopt);
   void flush();
 
-  /// All of which the records stand here, as far as settings were read.
-  [[nodiscard]] PartitionRanges partitions_here() const;
-  template <class Visitor>
-  void for_each_here(const LogParts& parts, Visitor&& visit) const;
+  [[nodiscard]] LogPlace place() const;
   [[nodiscard]] EpochAudit* find(PartitionAudit& audit, std::int64_t claim_offset) const;
   EpochAudit& insert(PartitionAudit& audit, const Epoch& epoch, ProcessId id) const;
   [[nodiscard]] bool is_over(const EpochAudit& epoch, BrokerTime at) const;

@@ -12,10 +12,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <neliroute/detail/assert.h>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
-
-#include "neli_core/assert.h"
 
 namespace neliroute {
 

@@ -26,7 +26,7 @@ Record CoreOptions::header(RecordType type, milliseconds lease_bound,
   record.id = id;
   record.lease = lease;
   record.max_lease = lease_bound;
-  record.max_incarnation = greatest_incarnation;
+  record.incarnation = record.max_incarnation = greatest_incarnation;
   record.since = since;
   record.process = process;
   record.settings = settings;

@@ -42,7 +42,7 @@ struct CoreOptions {
   /// timing.h's, as only who asked the broker knows the session.
   [[nodiscard]] Result<void> validate() const;
   /// What every record of this process carries. `lease_bound`: T*; `greatest_incarnation`: of its
-  /// log.
+  /// log, the least that a claim asks for.
   [[nodiscard]] Record header(RecordType type, milliseconds lease_bound,
                               std::int64_t greatest_incarnation,
                               std::optional<std::int64_t> since) const;

@@ -1,8 +1,9 @@
 // What a process must do next: the outputs of the state machine.
 //
-// Carry out everything, in the order of the fields. The lease vector was changed before the Ready
-// was made, so a partition that stopped answers "no" before anybody is told, and the application
-// hears `draining` before the group is let proceed.
+// Carry out everything, in the order of the fields, as every driver does: Engine, the simulator,
+// the tests' rigs. The lease vector was changed before the Ready was made, so a partition that
+// stopped answers "no" before anybody is told. `transitions` come first: readers see them, then the
+// application is notified, and only then is the rebalance acknowledged and anything written.
 //
 // Threads: values.   Units: std::chrono.   Errors: `refused` ends the process's part in the group.
 #pragma once
@@ -39,10 +40,10 @@ struct Ready {
   std::vector<Transition> transitions;
   /// Let this many rebalance events, the oldest first, proceed.
   std::uint32_t rebalances_done = 0;
-  std::vector<Write> writes;
   /// Variation `broadcast`: append a record without key and value to every partition. What became
   /// of it is seen by reading.
   bool broadcast = false;
+  std::vector<Write> writes;
   /// Assign the tail of these logs anew, and answer with TailStarted.
   std::vector<Log> restart_tails;
   std::vector<RereadRequest> rereads;

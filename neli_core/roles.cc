@@ -1,8 +1,7 @@
 #include "neli_core/roles.h"
 
+#include <neliroute/detail/assert.h>
 #include <utility>
-
-#include "neli_core/assert.h"
 
 namespace neliroute {
 

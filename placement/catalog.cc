@@ -5,7 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 #include <system_error>
 
 #include "placement/hash/anchor.h"
@@ -153,7 +153,7 @@ std::optional<std::string> unfit(const Spec& spec, const Setting& setting) {
 }
 
 std::unique_ptr<Placement> make_placement(const Spec& spec, const Setting& setting) {
-  detail::slots_check(!unfit(spec, setting), "a placement must fit its setting");
+  NELIROUTE_ASSERT(!unfit(spec, setting), "a placement must fit its setting");
   const std::string_view name = spec.kind->name;
   if (spec.kind->unit == Unit::partitions) return make_kafka(name, setting);
   if (name == "least") return std::make_unique<Least>(setting, spec.parameter.value_or(0));

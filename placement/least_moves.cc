@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 #include <numeric>
 
 namespace neliroute::placement {
@@ -56,7 +56,7 @@ std::vector<std::uint64_t> targets_of(const std::vector<std::uint64_t>& kept,
 }  // namespace
 
 std::vector<Band> bands_of(std::uint64_t items, std::span<const Share> shares, double tolerance) {
-  detail::slots_check(tolerance >= 0 && tolerance <= 1, "a tolerance must be 0 to 1");
+  NELIROUTE_ASSERT(tolerance >= 0 && tolerance <= 1, "a tolerance must be 0 to 1");
   std::uint64_t weights = 0;
   for (const Share& share : shares) weights += share.weight;
   std::vector<Band> bands;
@@ -91,16 +91,16 @@ LeastCount least_count(std::uint64_t items, std::span<const std::uint64_t> held,
 
 LeastMoves least_moves(std::span<const MemberId> current, std::span<const Share> shares,
                        double tolerance, std::size_t roster) {
-  detail::slots_check(!shares.empty(), "there must be a member to own the items");
+  NELIROUTE_ASSERT(!shares.empty(), "there must be a member to own the items");
   std::vector<std::size_t> share_of(roster, kNoShare);
   for (std::size_t b = 0; b < shares.size(); ++b) {
-    detail::slots_check(shares[b].member < roster, "a member must be on the roster");
+    NELIROUTE_ASSERT(shares[b].member < roster, "a member must be on the roster");
     share_of[shares[b].member] = b;
   }
   std::vector<std::uint64_t> held(shares.size());
   for (const MemberId owner : current) {
     if (owner == kNobody) continue;
-    detail::slots_check(owner < roster, "an owner must be on the roster");
+    NELIROUTE_ASSERT(owner < roster, "an owner must be on the roster");
     if (share_of[owner] != kNoShare) ++held[share_of[owner]];
   }
   const std::vector<Band> bands = bands_of(current.size(), shares, tolerance);

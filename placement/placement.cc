@@ -1,7 +1,7 @@
 #include "placement/placement.h"
 
 #include <algorithm>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 
 #include "placement/hash/mix.h"
 
@@ -17,30 +17,30 @@ constexpr std::uint8_t kLeaving = 2;
 
 Placement::Placement(const Setting& setting)
     : owners_(setting.items, kNobody), setting_(setting), present_(setting.roster.size()) {
-  detail::slots_check(setting.items != 0, "a placement must have items");
+  NELIROUTE_ASSERT(setting.items != 0, "a placement must have items");
   hashes_.reserve(setting.roster.size());
   for (const Member& member : setting.roster) {
-    detail::slots_check(member.weight >= 1 && member.weight <= kWeightMax,
-                        "a weight must be 1 to 1000");
+    NELIROUTE_ASSERT(member.weight >= 1 && member.weight <= kWeightMax,
+                     "a weight must be 1 to 1000");
     hashes_.push_back(member_hash(member.name, setting.seed));
   }
 }
 
 void Placement::change(std::span<const MemberId> leaving, std::span<const MemberId> joining) {
   for (const MemberId member : leaving) {
-    detail::slots_check(member < present_.size() && present_[member] == kPresent,
-                        "only a member can leave");
+    NELIROUTE_ASSERT(member < present_.size() && present_[member] == kPresent,
+                     "only a member can leave");
     present_[member] = kLeaving;
   }
   std::erase_if(members_, [this](MemberId member) { return present_[member] == kLeaving; });
   for (const MemberId member : joining) {
-    detail::slots_check(member < present_.size() && present_[member] == kAbsent,
-                        "who joins must be on the roster, and have been absent before");
+    NELIROUTE_ASSERT(member < present_.size() && present_[member] == kAbsent,
+                     "who joins must be on the roster, and have been absent before");
     present_[member] = kPresent;
     members_.push_back(member);
   }
   for (const MemberId member : leaving) present_[member] = kAbsent;
-  detail::slots_check(members_.size() <= setting_.most_members, "there are more members than said");
+  NELIROUTE_ASSERT(members_.size() <= setting_.most_members, "there are more members than said");
   update(leaving, joining);
   if (members_.empty()) std::fill(owners_.begin(), owners_.end(), kNobody);
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 
 #include "placement/least_moves.h"
 
@@ -31,7 +31,7 @@ Simulation::Simulation(Placement& placement, const Trace& trace, std::uint32_t s
                        Timing timing)
     : placement_(placement), trace_(trace), slots_each_(slots_each), timing_(timing),
       was_member_(trace.roster.size()) {
-  detail::slots_check(placement.members().empty(), "a simulation begins without members");
+  NELIROUTE_ASSERT(placement.members().empty(), "a simulation begins without members");
 }
 
 std::vector<std::uint64_t> Simulation::loads() const {
@@ -98,7 +98,7 @@ void Simulation::count_moves(Report& report) const {
 }
 
 Report Simulation::advance() {
-  detail::slots_check(!done(), "a trace ends with its last step");
+  NELIROUTE_ASSERT(!done(), "a trace ends with its last step");
   const Step& step = trace_.steps[next_++];
   Report report;
   report.at_ms = step.at_ms;

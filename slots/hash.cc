@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstddef>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 
 namespace neliroute {
 namespace {
@@ -45,7 +45,7 @@ std::string_view to_string(Hash hash) noexcept {
     case Hash::murmur2:
       return "murmur2";
   }
-  detail::slots_invariant_broken("not a value of Hash");
+  NELIROUTE_UNREACHABLE("not a value of Hash");
 }
 
 std::optional<Hash> parse_hash(std::string_view name) noexcept {
@@ -97,7 +97,7 @@ std::uint64_t hash_value(Hash hash, std::string_view bytes) noexcept {
     case Hash::murmur2:
       return murmur2(bytes) & 0x7fffffff;
   }
-  detail::slots_invariant_broken("not a value of Hash");
+  NELIROUTE_UNREACHABLE("not a value of Hash");
 }
 
 }  // namespace neliroute

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <cstdint>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 #include <neliroute/slot.h>
 
 namespace neliroute {
@@ -18,14 +18,14 @@ namespace neliroute {
 /// The partition, 0..partition_count-1, that carries a slot.
 [[nodiscard]] constexpr std::uint32_t partition_of(Slot slot,
                                                    std::uint32_t partition_count) noexcept {
-  detail::slots_check(partition_count != 0, "there must be at least one partition");
+  NELIROUTE_ASSERT(partition_count != 0, "there must be at least one partition");
   return slot.value() % partition_count;
 }
 
 /// How many of `slots` one partition carries.
 [[nodiscard]] constexpr std::uint32_t slots_on_partition(std::uint32_t partition, SlotCount slots,
                                                          std::uint32_t partition_count) noexcept {
-  detail::slots_check(partition < partition_count, "a partition must be below the partition count");
+  NELIROUTE_ASSERT(partition < partition_count, "a partition must be below the partition count");
   const std::uint32_t each = slots.value() / partition_count;
   return partition < slots.value() % partition_count ? each + 1 : each;
 }
@@ -33,7 +33,7 @@ namespace neliroute {
 /// Whether every partition carries the same number of slots, and at least one.
 [[nodiscard]] constexpr bool partitions_are_even(SlotCount slots,
                                                  std::uint32_t partition_count) noexcept {
-  detail::slots_check(partition_count != 0, "there must be at least one partition");
+  NELIROUTE_ASSERT(partition_count != 0, "there must be at least one partition");
   return slots.value() % partition_count == 0;
 }
 

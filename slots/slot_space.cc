@@ -1,7 +1,7 @@
 #include <neliroute/slot_space.h>
 
 #include <cstddef>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 #include <ostream>
 #include <type_traits>
 
@@ -30,7 +30,7 @@ std::string_view to_string(HashScheme scheme) noexcept {
     case Hash::murmur2:
       return "murmur2+tags";
   }
-  detail::slots_invariant_broken("not a value of Hash");
+  NELIROUTE_UNREACHABLE("not a value of Hash");
 }
 
 std::optional<HashScheme> parse_hash_scheme(std::string_view name) noexcept {
@@ -54,7 +54,7 @@ Slot SlotSpace::slot_of_scheme(std::string_view key) const noexcept {
 
 void SlotSpace::slot_of(std::span<const std::string_view> keys,
                         std::span<Slot> slots) const noexcept {
-  detail::slots_check(keys.size() == slots.size(), "a batch needs one slot for every key");
+  NELIROUTE_ASSERT(keys.size() == slots.size(), "a batch needs one slot for every key");
   for (std::size_t index = 0; index < keys.size(); ++index) {
     slots[index] = slot_of(keys[index]);
   }

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 #include <optional>
 
 namespace neliroute {
@@ -48,8 +48,8 @@ class SlotCount {
   consteval SlotCount(Constant value)  // NOLINT: implicit on purpose
       : SlotCount(static_cast<std::uint32_t>(value)) {}
   constexpr explicit SlotCount(std::uint32_t value) noexcept : value_(value) {
-    detail::slots_check(value >= 1, "a slot count must be at least 1");
-    detail::slots_check(value <= kSlotCountMax, "a slot count must be at most 1048576");
+    NELIROUTE_ASSERT(value >= 1, "a slot count must be at least 1");
+    NELIROUTE_ASSERT(value <= kSlotCountMax, "a slot count must be at most 1048576");
   }
 
   /// Nothing unless 1 <= value <= kSlotCountMax.

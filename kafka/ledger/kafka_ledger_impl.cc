@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <neliroute/clock.h>
+#include <neliroute/detail/assert.h>
 
 #include "kafka/client/kafka_error.h"
 #include "kafka/client/kafka_statistics.h"
 #include "kafka/group/group_strategy.h"
-#include "neli_core/assert.h"
 
 namespace neliroute {
 namespace {

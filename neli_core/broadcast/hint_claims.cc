@@ -4,7 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "neli_core/record/epoch_records.h"
+#include "neli_core/record/judgement.h"
+#include "neli_core/record/packed_records.h"
 
 namespace neliroute {
 namespace {
@@ -53,25 +54,22 @@ void HintClaims::stop(Partition partition) {
 // --- What it hears -------------------------------------------------------------------------------
 
 void HintClaims::on(const TailStarted& event, LocalTime) {
-  LogState& l = logs_[event.log.value()];
-  l.started = true;
-  l.end_at_start = event.end;
-  l.next = event.start;
+  logs_[event.log.value()].start(event);
 }
 
 void HintClaims::on(const LogPosition& event, LocalTime) {
   LogState& l = logs_[event.log.value()];
-  if (l.started) l.next = std::max(l.next, event.next);
+  if (l.started) l.reach(event.next);
 }
 
 // What was claimed there may be gone: it is claimed anew when the log is read again.
 void HintClaims::on(const GapFound& event, LocalTime) {
   LogState& l = logs_[event.log.value()];
   lease_bound_.gap(event.log);
-  l.started = false;
+  l.stop();
   l.read_until.reset();
   l.releases.clear();
-  for_each_partition_of(event.log, [this](Partition partition) {
+  place(event.log).for_each([this](Partition partition) {
     State& p = state(partition);
     p.own.reset();
     p.claim_seq = 0;
@@ -82,26 +80,22 @@ void HintClaims::on(const GapFound& event, LocalTime) {
 
 void HintClaims::on(const Received& event, LocalTime now) {
   LogState& l = logs_[event.log.value()];
-  if (!l.started || event.offset < l.next) return;
-  l.next = event.offset + 1;
+  if (!l.read(event.offset)) return;
   l.read_until = readable(event.stamped);
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
   lease_bound_.read(event, *record);
   if (record->id != options_.id) {
     agreement_.note(*record, record->lease.value_or(options_.lease), now,
-                    event.offset >= l.end_at_start);
+                    !l.is_history(event.offset));
   } else if (!since_) {
     since_ = event.stamped.time_since_epoch().count();
   }
-  if (record->lane != options_.lane) {
-    l.greatest_incarnation = std::max(
-        l.greatest_incarnation, incarnation_of_other_lane(*record, event.stamped, event.offset));
-    return;
-  }
-  if (!names_possible_epochs(*record, event.stamped)) return;
+  const Judgement judged = judge(*record, event.stamped, options_.lane);
   l.greatest_incarnation =
-      std::max(l.greatest_incarnation, greatest_incarnation_in(*record, event.stamped));
+      std::max(l.greatest_incarnation,
+               incarnation_told(*record, judged, event.stamped, event.offset));
+  if (judged != Judgement::heeded) return;
   switch (record->type) {
     case RecordType::claim:
       return on_claim(event, *record, now);
@@ -146,18 +140,9 @@ void HintClaims::on_claim(const Received& event, const Record& record, LocalTime
   });
 }
 
-template <class Visitor>
-void HintClaims::for_each_named(const Received& event, const Record& record, Visitor&& visit) {
-  for (const EpochParts& named : record.epochs) {
-    const Epoch epoch = epoch_of(record, named);
-    named.parts.for_each(place(event.log), [&](Partition partition) {
-      visit(partition, state(partition), epoch);
-    });
-  }
-}
-
 void HintClaims::on_renewal(const Received& event, const Record& record, LocalTime now) {
-  for_each_named(event, record, [&](Partition partition, State& p, const Epoch& epoch) {
+  for_each_named(record, place(event.log), [&](Partition partition, const Epoch& epoch) {
+    State& p = state(partition);
     note_newest(p, epoch, now);
     const bool successor = record.id != options_.id && p.own && epoch > *p.own;
     if (!successor || epoch != p.newest) return;
@@ -166,7 +151,8 @@ void HintClaims::on_renewal(const Received& event, const Record& record, LocalTi
 }
 
 void HintClaims::on_release(const Received& event, const Record& record) {
-  for_each_named(event, record, [](Partition, State& p, const Epoch& epoch) {
+  for_each_named(record, place(event.log), [&](Partition partition, const Epoch& epoch) {
+    State& p = state(partition);
     if (epoch == p.newest) p.newest_until = kLongAgo;
   });
 }
@@ -194,7 +180,7 @@ void HintClaims::on(const WriteFailed& event, LocalTime now) {
 }
 
 bool HintClaims::history_was_read() const {
-  return std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
+  return all_caught_up(logs_);
 }
 
 // Not one that drains, was released or has gone silent: a partition may come back to this process.
@@ -236,7 +222,7 @@ Record HintClaims::header(RecordType type, Log log) const {
 
 void HintClaims::write_claims(Log log, Ready& ready, LocalTime now) {
   std::vector<Partition> due;
-  for_each_partition_of(log, [&](Partition partition) {
+  place(log).for_each([&](Partition partition) {
     State& p = state(partition);
     if (p.claim_seq != 0 && now >= later(p.claim_written, 2 * options_.lease)) {
       p.claim_seq = 0;  // not read back: lost
@@ -250,30 +236,17 @@ void HintClaims::write_claims(Log log, Ready& ready, LocalTime now) {
     const bool waits = p.claim_written != kLongAgo && now < later(p.claim_written, beat_);
     if (p.claim_due && !waits) due.push_back(partition);
   });
-  if (!due.empty()) write_claim(log, due, ready, now);
-}
-
-void HintClaims::write_claim(Log log, const std::vector<Partition>& partitions, Ready& ready,
-                               LocalTime now) {
-  Record record = header(RecordType::claim, log);
-  record.incarnation = record.max_incarnation;
-  record.parts = LogParts::of(partitions, options_.settings.logs);
-  record.seq = next_seq_;
-  std::string value = encode_record(record);
-  if (value.size() > kRecordBytesMax && partitions.size() > 1) {
-    const auto middle = partitions.begin() + static_cast<std::ptrdiff_t>(partitions.size() / 2);
-    write_claim(log, {partitions.begin(), middle}, ready, now);
-    return write_claim(log, {middle, partitions.end()}, ready, now);
+  for (PackedRecord& record : claim_records(header(RecordType::claim, log), due,
+                                            options_.settings.logs, next_seq_)) {
+    for (const std::size_t i : record.named) {
+      State& p = state(due[i]);
+      p.claim_due = false;
+      p.claim_seq = record.seq;
+      p.claim_written = now;
+    }
+    wrote_ = true;
+    ready.writes.push_back({log, record.seq, std::move(record.value)});
   }
-  for (const Partition partition : partitions) {
-    State& p = state(partition);
-    p.claim_due = false;
-    p.claim_seq = record.seq;
-    p.claim_written = now;
-  }
-  ++next_seq_;
-  wrote_ = true;
-  ready.writes.push_back({log, record.seq, std::move(value)});
 }
 
 void HintClaims::write_renewals(Log log, Ready& ready) {
@@ -281,7 +254,7 @@ void HintClaims::write_renewals(Log log, Ready& ready) {
   if (!l.renewal_due || l.in_flight >= kHintsInFlightMax) return;
   l.renewal_due = false;
   EpochsHeld held;
-  for_each_partition_of(log, [&](Partition partition) {
+  place(log).for_each([&](Partition partition) {
     const State& p = state(partition);
     if (p.own) held[*p.own].push_back(partition);
   });
@@ -297,7 +270,7 @@ void HintClaims::write_epochs(RecordType type, Log log, const EpochsHeld& held, 
       named.push_back({partition, epoch, renews && !draining, renews && draining});
     }
   }
-  for (EpochRecord& record :
+  for (PackedRecord& record :
        epoch_records(header(type, log), named, options_.settings.logs, next_seq_)) {
     if (type == RecordType::renewal) {
       on_the_way_[record.seq] = log;

@@ -18,6 +18,7 @@
 
 #include "neli_core/event.h"
 #include "neli_core/lease_bound.h"
+#include "neli_core/log_progress.h"
 #include "neli_core/options.h"
 #include "neli_core/ready.h"
 #include "neli_core/settings_agreement.h"
@@ -74,16 +75,12 @@ class HintClaims {
     LocalTime newest_until = kLongAgo;
     bool has_successor = false;
   };
-  struct LogState {
-    bool started = false;
-    std::int64_t end_at_start = 0;
-    std::int64_t next = 0;
+  struct LogState : LogProgress {
     std::int64_t greatest_incarnation = 0;  ///< 0: none known
     std::optional<BrokerTime> read_until;  ///< broker time of the last record that was read
     bool renewal_due = false;
     std::uint32_t in_flight = 0;
     EpochsHeld releases;
-    [[nodiscard]] bool caught_up() const noexcept { return started && next >= end_at_start; }
   };
 
   void on_claim(const Received& event, const Record& record, LocalTime now);
@@ -91,13 +88,9 @@ class HintClaims {
   void on_release(const Received& event, const Record& record);
   void note_newest(State& p, const Epoch& epoch, LocalTime now);
   [[nodiscard]] bool claims_again(const State& p, LocalTime now) const;
-  template <class Visitor>
-  void for_each_named(const Received& event, const Record& record, Visitor&& visit);
   void write_claims(Log log, Ready& ready, LocalTime now);
   void write_renewals(Log log, Ready& ready);
-  void write_releases(Log log, Ready& ready);
   void write_epochs(RecordType type, Log log, const EpochsHeld& held, Ready& ready);
-  void write_claim(Log log, const std::vector<Partition>& partitions, Ready& ready, LocalTime now);
   [[nodiscard]] Record header(RecordType type, Log log) const;
   [[nodiscard]] LogPlace place(Log log) const {
     return {log, options_.settings.logs, options_.settings.partitions};
@@ -105,11 +98,6 @@ class HintClaims {
   [[nodiscard]] State& state(Partition p) { return partitions_[p.value()]; }
   [[nodiscard]] LogState& log_of(Partition p) {
     return logs_[neliroute::log_of(p, options_.settings.logs).value()];
-  }
-  template <class Visitor>
-  void for_each_partition_of(Log log, Visitor&& visit) {
-    const Settings& s = options_.settings;
-    for (std::uint32_t p = log.value(); p < s.partitions; p += s.logs) visit(Partition{p});
   }
 
   CoreOptions options_;

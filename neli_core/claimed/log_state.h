@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "neli_core/event.h"
-#include "neli_core/record/record.h"
+#include "neli_core/log_progress.h"
 
 namespace neliroute {
 
@@ -29,12 +29,8 @@ struct StoredClaim {
   std::vector<Partition> partitions;
 };
 
-struct LogState {
+struct LogState : LogProgress {
   // The tail.
-  bool started = false;
-  std::int64_t end_at_start = 0;  ///< end offset of L0
-  std::int64_t next = 0;
-  std::int64_t start = 0;  ///< where it last started
   LocalTime started_at = kLongAgo;  ///< L0
   /// The first record read with a believed stamp: the horizon of what may lie below.
   std::optional<BrokerTime> first_stamp;
@@ -64,8 +60,6 @@ struct LogState {
   std::vector<Partition> claims_due;
   std::map<std::int64_t, StoredClaim> stored_claims;  ///< by offset
   std::vector<PendingRelease> releases;
-
-  [[nodiscard]] bool caught_up() const noexcept { return started && next >= end_at_start; }
 };
 
 }  // namespace neliroute

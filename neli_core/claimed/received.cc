@@ -3,6 +3,7 @@
 
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
+#include "neli_core/record/judgement.h"
 
 namespace neliroute {
 namespace {
@@ -17,9 +18,8 @@ bool is_own(const Record& record, const CoreOptions& self) {
 
 void ClaimProtocol::on(const Received& event) {
   LogState& l = log(event.log);
-  if (!l.started || event.offset < l.next) return;
   const bool was_caught_up = l.caught_up();
-  l.next = event.offset + 1;
+  if (!l.read(event.offset)) return;
   l.last_offset = event.offset;
   l.last = identity_of(*event.value, event.stamped);
   if (!l.check_pending) note_answer(event.log);
@@ -32,40 +32,33 @@ void ClaimProtocol::on(const Received& event) {
     ++counters_.records_ignored;
   }
   give_up_lost_claims(event.log);
-  if (!was_caught_up && l.caught_up()) {
-    for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
-  }
+  if (!was_caught_up && l.caught_up()) evaluate_all(event.log);
 }
 
 void ClaimProtocol::on_record(const Received& event, const Record& record) {
   if (!mutated(Mutation::longest_lease)) lease_bound_.read(event, record);
   LogState& l = log(event.log);
   // Not what a newcomer says: it may know no more than this process does.
-  if (record.max_lease && event.offset < l.end_at_start) l.history_bound_known = true;
+  if (record.max_lease && l.is_history(event.offset)) l.history_bound_known = true;
   const bool own = is_own(record, options_);
   if (!own) {
     ++counters_.records_foreign;
     if (since_is_possible(record, event)) {
       agreement_.note(record, record.lease.value_or(lease_bound()), now_,
-                      event.offset >= l.end_at_start);
+                      !l.is_history(event.offset));
     }
   } else {
     ++counters_.records_own;
     // Whoever only joined has not said under which settings it leads.
     if (!since_ && !is_greeting(record)) since_ = event.stamped.time_since_epoch().count();
   }
-  if (record.lane != options_.lane) {
-    ++counters_.records_other_lane;
-    l.greatest_incarnation = std::max(
-        l.greatest_incarnation, incarnation_of_other_lane(record, event.stamped, event.offset));
-    return;
-  }
-  if (!names_possible_epochs(record, event.stamped)) {
-    ++counters_.records_ignored;
-    return;
-  }
+  const Judgement judged = judge(record, event.stamped, options_.lane);
   l.greatest_incarnation =
-      std::max(l.greatest_incarnation, greatest_incarnation_in(record, event.stamped));
+      std::max(l.greatest_incarnation,
+               incarnation_told(record, judged, event.stamped, event.offset));
+  if (judged == Judgement::other_lane) ++counters_.records_other_lane;
+  if (judged == Judgement::impossible_epoch) ++counters_.records_ignored;
+  if (judged != Judgement::heeded) return;
   if (!own) note_member(event, record);
   switch (record.type) {
     case RecordType::claim:
@@ -86,7 +79,7 @@ bool ClaimProtocol::since_is_possible(const Record& record, const Received& even
 Reading ClaimProtocol::reading_of(const Received& event, const Record& record) const {
   Reading reading{now_, record.lease.value_or(lease_bound()), std::nullopt};
   if (options_.believe_broker_time && event.log_append_time &&
-      event.offset < log(event.log).end_at_start) {
+      log(event.log).is_history(event.offset)) {
     reading.history_stamp = event.stamped;
   }
   return reading;
@@ -110,7 +103,7 @@ void ClaimProtocol::on_claim(const Received& event, const Record& record) {
   l.greatest_incarnation = std::max(l.greatest_incarnation, epoch.incarnation);
   if (!record.parts) ++counters_.claims_unreadable;
   const Reading reading = reading_of(event, record);
-  const auto claim = [&](Partition partition) {
+  for_each_claimed(record, place(event.log), [&](Partition partition) {
     set_vacant(partition, false);
     if (is_own(record, options_)) {
       on_own_claim(partition, epoch, event, record);
@@ -119,12 +112,7 @@ void ClaimProtocol::on_claim(const Received& event, const Record& record) {
       on_foreign_claim(partition);
     }
     evaluate(partition);
-  };
-  if (record.parts) {
-    record.parts->for_each(place(event.log), claim);
-  } else {
-    for_each_partition_of(event.log, claim);
-  }
+  });
 }
 
 void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const Received& event,
@@ -149,7 +137,7 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
     return;
   }
   // Rule 2: wanted no more. Rule 8: nor by who is leaving. (What is held unassigned drains.)
-  if (!p.own && (!p.assigned || closing_ != Closing::no)) return release(partition, epoch);
+  if (!p.own && (!p.assigned || closing_.begun())) return release(partition, epoch);
   const bool draining = p.own && p.own->draining;
   if (mutated(Mutation::newest_own_claim) && p.own && !p.own->superseded) return;
   OwnEpoch next;
@@ -172,8 +160,8 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   ++held_count_;
   ++l.held_count;
   set_epoch_lease(partition);
-  if (next.leading) announce(TransitionKind::acquired, partition, epoch, now_);
-  if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch, now_);
+  if (next.leading) announce(TransitionKind::acquired, partition, epoch);
+  if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch);
   // Who only waits yet has nothing to say that the claim did not, but where the claim was so long
   // on its way (a new producer's first record is) that its lease would not last to the next beat.
   const bool short_lived = next.lease_until < later(now_, options_.lease / 2);
@@ -192,23 +180,20 @@ void ClaimProtocol::on_foreign_claim(Partition partition) {
     end(partition, StopReason::superseded);
   } else if (!p.own->draining) {
     p.own->draining = true;
-    announce(TransitionKind::draining, partition, p.own->epoch, now_);
+    announce(TransitionKind::draining, partition, p.own->epoch);
     note_state_change(partition);
   }
 }
 
 void ClaimProtocol::on_renewal(const Received& event, const Record& record) {
   bool unread_claim = false;
-  for (const EpochParts& named : record.epochs) {
-    const Epoch epoch = epoch_of(record, named);
-    named.parts.for_each(place(event.log), [&](Partition partition) {
-      if (is_own(record, options_)) {
-        on_own_renewal(partition, epoch, record);
-      } else {
-        unread_claim |= on_foreign_renewal(partition, epoch, event, record);
-      }
-    });
-  }
+  for_each_named(record, place(event.log), [&](Partition partition, const Epoch& epoch) {
+    if (is_own(record, options_)) {
+      on_own_renewal(partition, epoch, record);
+    } else {
+      unread_claim |= on_foreign_renewal(partition, epoch, event, record);
+    }
+  });
   if (unread_claim) gap(event.log, GapReason::unread_claim);
 }
 
@@ -250,23 +235,20 @@ void ClaimProtocol::on_release(const Received& event, const Record& record) {
   if (is_own(record, options_)) return;
   bool unread_claim = false;
   const Reading reading = reading_of(event, record);
-  for (const EpochParts& named : record.epochs) {
-    const Epoch epoch = epoch_of(record, named);
-    named.parts.for_each(place(event.log), [&](Partition partition) {
-      PartitionState& p = state(partition);
-      if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) {
-        unread_claim = true;
-        return;
-      }
-      const bool newest = p.history.is_valid(epoch);
-      if (!p.history.release(epoch, record.id, reading)) {
-        ++counters_.releases_refused;
-      } else if (newest && !p.assigned) {
-        set_vacant(partition, true);
-      }
-      evaluate(partition);
-    });
-  }
+  for_each_named(record, place(event.log), [&](Partition partition, const Epoch& epoch) {
+    PartitionState& p = state(partition);
+    if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) {
+      unread_claim = true;
+      return;
+    }
+    const bool newest = p.history.is_valid(epoch);
+    if (!p.history.release(epoch, record.id, reading)) {
+      ++counters_.releases_refused;
+    } else if (newest && !p.assigned) {
+      set_vacant(partition, true);
+    }
+    evaluate(partition);
+  });
   if (unread_claim) gap(event.log, GapReason::unread_claim);
 }
 

@@ -1,10 +1,11 @@
 // ClaimProtocol: how far the logs were read, and whether that still holds (rule 11).
 #include <algorithm>
+#include <neliroute/detail/assert.h>
 #include <utility>
 
-#include "neli_core/assert.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
+#include "neli_core/record/judgement.h"
 
 namespace neliroute {
 
@@ -14,29 +15,26 @@ void ClaimProtocol::on(const TailStarted& event) {
   // Whatever restarted a tail that ran: elsewhere than at its next offset it is a gap.
   if (l.started && event.start == l.next) return;
   if (l.started) give_up(event.log, GapReason::restarted);
-  l.started = true;
-  l.end_at_start = event.end;
-  l.next = l.start = event.start;
+  l.start(event);
   l.started_at = now_;
   l.first_stamp.reset();
   l.history_bound_known = event.from_beginning || event.start == 0;
   l.last_offset = -1;
   l.check_pending = false;
   note_answer(event.log);
-  for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
+  evaluate_all(event.log);
 }
 
 void ClaimProtocol::on(const LogPosition& event) {
   LogState& l = log(event.log);
   if (!l.started) return;
   const bool was_caught_up = l.caught_up();
-  if (event.next > l.next) l.next = event.next;
+  l.reach(event.next);
   // It ended later once: this is another log, or less of it.
   if (!l.caught_up()) return gap(event.log, GapReason::truncated);
   if (!l.check_pending) note_answer(event.log);
   give_up_lost_claims(event.log);
-  if (was_caught_up) return;
-  for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
+  if (!was_caught_up) evaluate_all(event.log);
 }
 
 void ClaimProtocol::note_answer(Log which) {
@@ -83,7 +81,7 @@ void ClaimProtocol::on(const Reread& event) {
   }
   const bool was_pending = std::exchange(l.check_pending, false);
   note_answer(event.log);
-  if (was_pending) for_each_partition_of(event.log, [this](Partition p) { evaluate(p); });
+  if (was_pending) evaluate_all(event.log);
 }
 
 void ClaimProtocol::on(const GapFound& event) { gap(event.log, event.reason); }
@@ -100,7 +98,7 @@ void ClaimProtocol::give_up(Log which, GapReason reason) {
       {Severity::error, "log " + std::to_string(which.value()) + ": " + to_string(reason) +
                             "; its partitions are given up and claimed again"});
   lease_bound_.gap(which);
-  l.started = false;
+  l.stop();
   l.check_pending = false;
   l.reread_requested = false;
   l.reread_at = kNever;
@@ -110,7 +108,7 @@ void ClaimProtocol::give_up(Log which, GapReason reason) {
   if (l.greatest_incarnation != 0) {
     l.greatest_incarnation = next_incarnation(l.greatest_incarnation);
   }
-  for_each_partition_of(which, [this](Partition partition) {
+  place(which).for_each([this](Partition partition) {
     PartitionState& p = state(partition);
     if (mutated(Mutation::gap_rule)) return;
     end(partition, StopReason::gap);

@@ -4,7 +4,8 @@
 
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
-#include "neli_core/record/epoch_records.h"
+#include "neli_core/record/judgement.h"
+#include "neli_core/record/packed_records.h"
 
 namespace neliroute {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 // away for long is not met by a flood of stale ones when it is back.
 constexpr std::uint32_t kRenewalsInFlightMax = 2;
 constexpr std::uint32_t kReleaseAttemptsMax = 3;
-
-template <class T>
-std::pair<std::vector<T>, std::vector<T>> halves_of(const std::vector<T>& all) {
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  return {std::vector<T>(all.begin(), middle), std::vector<T>(middle, all.end())};
-}
 
 }  // namespace
 
@@ -77,34 +72,27 @@ void ClaimProtocol::write_claims(Log which) {
     state(partition).claim_listed = false;
     if (claim_time(partition) <= now_) due.push_back(partition);
   }
-  if (!due.empty()) write_claim(which, due);
+  for (PackedRecord& record :
+       claim_records(header(RecordType::claim, which), due, options_.settings.logs, next_seq_,
+                     options_.record_bytes_max)) {
+    Outstanding outstanding;
+    outstanding.log = which;
+    outstanding.type = RecordType::claim;
+    for (const std::size_t i : record.named) {
+      note_claim(due[i], record.seq);
+      outstanding.claimed.push_back(due[i]);
+    }
+    write(record.seq, std::move(outstanding), std::move(record.value));
+  }
 }
 
-void ClaimProtocol::write_claim(Log which, const std::vector<Partition>& partitions) {
-  Record record = header(RecordType::claim, which);
-  record.incarnation = log(which).greatest_incarnation;
-  record.parts = LogParts::of(partitions, options_.settings.logs);
-  record.seq = next_seq_;
-  std::string value = encode_record(record);
-  if (value.size() > options_.record_bytes_max && partitions.size() > 1) {
-    const auto [first, second] = halves_of(partitions);
-    write_claim(which, first);
-    return write_claim(which, second);
-  }
-  ++next_seq_;
-  for (const Partition partition : partitions) {
-    PartitionState& p = state(partition);
-    if (mutated(Mutation::claim_gives_up)) end(partition, StopReason::superseded);
-    p.claim = ClaimUnderWay{record.seq, now_};
-    p.claim_due = false;
-    p.last_claim_written = now_;
-    evaluate(partition);
-  }
-  Outstanding outstanding;
-  outstanding.log = which;
-  outstanding.type = RecordType::claim;
-  outstanding.claimed = partitions;
-  write(record.seq, std::move(outstanding), std::move(value));
+void ClaimProtocol::note_claim(Partition partition, std::uint64_t seq) {
+  PartitionState& p = state(partition);
+  if (mutated(Mutation::claim_gives_up)) end(partition, StopReason::superseded);
+  p.claim = ClaimUnderWay{seq, now_};
+  p.claim_due = false;
+  p.last_claim_written = now_;
+  evaluate(partition);
 }
 
 // The next claim outranks what the store has seen. When it is read it ends the epoch held (rule 2),
@@ -144,9 +132,9 @@ void ClaimProtocol::write_renewals(Log which) {
   l.renewal_due = false;
   l.state_changed = false;
   std::vector<NamedEpoch> held;
-  for_each_partition_of(which, [&](Partition partition) {
+  place(which).for_each([&](Partition partition) {
     const PartitionState& p = state(partition);
-    if (!p.own || p.barrier) return;
+    if (!p.own || barriers_.runs(partition)) return;
     const OwnEpoch& own = *p.own;
     if (mutated(Mutation::silent_drain) && own.draining) return;
     held.push_back({partition, own.epoch, own.leading && !own.draining,
@@ -155,7 +143,7 @@ void ClaimProtocol::write_renewals(Log which) {
   auto records = epoch_records(header(RecordType::renewal, which), held, options_.settings.logs,
                                next_seq_, options_.record_bytes_max);
   if (records.empty()) return;
-  for (EpochRecord& record : records) {
+  for (PackedRecord& record : records) {
     Outstanding outstanding;
     outstanding.log = which;
     outstanding.type = RecordType::renewal;
@@ -173,7 +161,7 @@ void ClaimProtocol::write_releases(Log which) {
   for (const PendingRelease& r : releases) named.push_back({r.partition, r.epoch});
   auto records = epoch_records(header(RecordType::release, which), named, options_.settings.logs,
                                next_seq_, options_.record_bytes_max);
-  for (EpochRecord& record : records) {
+  for (PackedRecord& record : records) {
     Outstanding outstanding;
     outstanding.log = which;
     outstanding.type = RecordType::release;
@@ -193,7 +181,7 @@ void ClaimProtocol::finish(std::uint64_t seq, bool stored, std::int64_t offset) 
   LogState& l = log(outstanding.log);
   if (outstanding.ends_batch) --l.renewals_in_flight;
   if (mutated(Mutation::no_read_back) && stored && outstanding.type == RecordType::renewal) {
-    for_each_partition_of(outstanding.log, [&](Partition partition) {
+    place(outstanding.log).for_each([&](Partition partition) {
       if (state(partition).own) extend(partition, sent_plus_lease(seq));
     });
   }
@@ -205,7 +193,7 @@ void ClaimProtocol::finish(std::uint64_t seq, bool stored, std::int64_t offset) 
   }
   for (PendingRelease release : outstanding.released) {
     if (stored) {
-      announce(TransitionKind::released, release.partition, release.epoch, now_);
+      announce(TransitionKind::released, release.partition, release.epoch);
     } else if (++release.attempts < kReleaseAttemptsMax) {
       l.releases.push_back(release);
     }

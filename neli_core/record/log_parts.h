@@ -25,6 +25,12 @@ struct LogPlace {
   Log log;
   std::uint32_t logs = 1;
   std::uint32_t partitions = kPartitionCountMax;
+
+  /// Calls visit(Partition) in ascending order for all whose records stand in the log.
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    for (std::uint32_t p = log.value(); p < partitions; p += logs) visit(Partition{p});
+  }
 };
 
 class LogParts {

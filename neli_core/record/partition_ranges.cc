@@ -25,15 +25,6 @@ PartitionRanges PartitionRanges::of(const std::vector<Partition>& partitions) {
   return set;
 }
 
-PartitionRanges PartitionRanges::of_log(Log log, std::uint32_t log_count,
-                                        std::uint32_t partition_count) {
-  PartitionRanges set;
-  for (std::uint32_t p = log.value(); p < partition_count; p += log_count) {
-    set.insert(Partition{p});
-  }
-  return set;
-}
-
 std::optional<PartitionRanges> PartitionRanges::parse(std::string_view text) {
   PartitionRanges set;
   if (text.empty()) return set;

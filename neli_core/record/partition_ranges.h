@@ -23,9 +23,6 @@ class PartitionRanges {
 
   PartitionRanges() = default;
   [[nodiscard]] static PartitionRanges of(const std::vector<Partition>& partitions);
-  /// Every partition 0..count-1 whose records stand in this log.
-  [[nodiscard]] static PartitionRanges of_log(Log log, std::uint32_t log_count,
-                                              std::uint32_t partition_count);
   /// Accepts what to_string() writes, in any order; nothing else. A partition of
   /// kPartitionCountMax or more is a refusal, so a set never takes more memory than that.
   [[nodiscard]] static std::optional<PartitionRanges> parse(std::string_view text);

@@ -295,42 +295,6 @@ void write_epochs(ObjectWriter& out, const std::vector<EpochParts>& epochs) {
 
 }  // namespace
 
-std::int64_t incarnation_limit(BrokerTime stamped) noexcept {
-  const std::int64_t stamp = stamped.time_since_epoch().count();
-  return std::clamp<std::int64_t>(stamp, 0, kIncarnationMax - kIncarnationAhead) +
-         kIncarnationAhead;
-}
-
-std::int64_t greatest_named_incarnation(const Record& record) noexcept {
-  std::int64_t greatest = record.incarnation;
-  for (const EpochParts& named : record.epochs) {
-    greatest = std::max(greatest, named.incarnation.value_or(record.incarnation));
-  }
-  return greatest;
-}
-
-bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept {
-  return record.type == RecordType::claim ||
-         greatest_named_incarnation(record) <= incarnation_limit(stamped);
-}
-
-std::int64_t greatest_incarnation_in(const Record& record, BrokerTime stamped) noexcept {
-  std::int64_t greatest = 0;
-  for (const std::int64_t incarnation :
-       {greatest_named_incarnation(record), record.max_incarnation}) {
-    if (incarnation <= incarnation_limit(stamped)) greatest = std::max(greatest, incarnation);
-  }
-  return greatest;
-}
-
-Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset) noexcept {
-  const std::int64_t said =
-      record.incarnation <= incarnation_limit(stamped) ? record.incarnation : 0;
-  const std::int64_t stamp = stamped.time_since_epoch().count();
-  // A writer may stamp what it likes. Beyond this no claim that repeats it would be believed.
-  return {std::max(said, std::clamp<std::int64_t>(stamp, 0, kIncarnationAhead)), offset};
-}
-
 BrokerTime history_horizon(const Record* last, BrokerTime end, milliseconds own) noexcept {
   constexpr BrokerTime kLatest{milliseconds{kIncarnationMax}};
   end = std::clamp(end, BrokerTime{}, kLatest);
@@ -339,17 +303,6 @@ BrokerTime history_horizon(const Record* last, BrokerTime end, milliseconds own)
   const milliseconds bound =
       std::max({own, *last->max_lease, last->lease.value_or(milliseconds{0})});
   return std::max(std::clamp(*last->read_until, BrokerTime{}, end) - bound, longest);
-}
-
-std::int64_t incarnation_of_other_lane(const Record& record, BrokerTime stamped,
-                               std::int64_t offset) noexcept {
-  if (!names_possible_epochs(record, stamped)) return 0;
-  // Who knows an incarnation says so in max_incarnation, too: this is a stranger's line, and its
-  // number anything.
-  if (greatest_named_incarnation(record) > record.max_incarnation) return 0;
-  const std::int64_t said = greatest_incarnation_in(record, stamped);
-  if (record.type != RecordType::claim) return said;
-  return std::max(said, claim_epoch(record, stamped, offset).incarnation);
 }
 
 Decoded decode_record(std::string_view value) {

@@ -47,7 +47,7 @@ struct Record {
   Lane lane;
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
-  /// Incarnation; of a claim the least that its epoch's may be, see claim_epoch().
+  /// Incarnation; of a claim the least that its epoch's may be, see claim_epoch() in judgement.h.
   std::int64_t incarnation = 0;
   /// The greatest incarnation that the writer knows in this log. What a lone owner knew, others
   /// repeat, so it outlives that owner: a newcomer reads only a little way back.
@@ -87,42 +87,31 @@ enum class Ignored {
   return {named.incarnation.value_or(record.incarnation), named.claim_offset};
 }
 
+/// Calls visit(Partition) for each that a claim in this log is for: for every one of the log, if it
+/// cannot be read which.
+template <class Visitor>
+void for_each_claimed(const Record& claim, const LogPlace& place, Visitor&& visit) {
+  claim.parts ? claim.parts->for_each(place, visit) : place.for_each(visit);
+}
+
+/// Calls visit(Partition, Epoch) for each that a renewal or release in this log names.
+template <class Visitor>
+void for_each_named(const Record& record, const LogPlace& place, Visitor&& visit) {
+  for (const EpochParts& named : record.epochs) {
+    const Epoch epoch = epoch_of(record, named);
+    named.parts.for_each(place, [&](Partition partition) { visit(partition, epoch); });
+  }
+}
+
 using Decoded = std::variant<Record, Ignored>;
 
 /// What every reader of JSON can represent.
 inline constexpr std::int64_t kIncarnationMax = (std::int64_t{1} << 53) - 1;
-/// 139 years of milliseconds.
-inline constexpr std::int64_t kIncarnationAhead = std::int64_t{1} << 42;
-/// The greatest incarnation that a record of this broker time may name. Broker times are where
-/// incarnations come from, and they grow by one now and then: one that is a lifetime ahead is a
-/// mistake, and believing it would leave no room above it.
-[[nodiscard]] std::int64_t incarnation_limit(BrokerTime stamped) noexcept;
-/// The greatest incarnation of those that it names, and its own.
-[[nodiscard]] std::int64_t greatest_named_incarnation(const Record& record) noexcept;
-/// Whether the epochs that it names can be: a claim's is made where it stands, see claim_epoch().
-[[nodiscard]] bool names_possible_epochs(const Record& record, BrokerTime stamped) noexcept;
-/// The greatest incarnation that it knows of and that can be; 0: none.
-[[nodiscard]] std::int64_t greatest_incarnation_in(const Record& record,
-                                                   BrokerTime stamped) noexcept;
-/// What another lane's record says of the greatest incarnation; 0: nothing that is believed.
-/// Incarnations are one lane's affair, but each lane repeats what the others knew: where everybody
-/// of a lane has gone, what they wrote soon lies below what a newcomer reads.
-[[nodiscard]] std::int64_t incarnation_of_other_lane(const Record& record, BrokerTime stamped,
-                                             std::int64_t offset) noexcept;
-/// The epoch that a claim makes: a pure function of the record and where it stands. Its incarnation
-/// is the later of the written one and the record's own broker time, so that it outranks what was
-/// led before by whoever is gone, and of whom the claimant read nothing.
-[[nodiscard]] Epoch claim_epoch(const Record& record, BrokerTime stamped,
-                                std::int64_t offset) noexcept;
 /// Nothing that was written before this may still be led by, but for the error of brokers' clocks
 /// (rule 6). `last`: the newest record that says a lease, in a log that ends at `end`; `own`: of
 /// who asks. Null: none says one.
 [[nodiscard]] BrokerTime history_horizon(const Record* last, BrokerTime end,
                                          milliseconds own) noexcept;
-/// One that outranks `inc`, where there is one: at the limit, the offset decides alone.
-[[nodiscard]] constexpr std::int64_t next_incarnation(std::int64_t incarnation) noexcept {
-  return incarnation < kIncarnationMax ? incarnation + 1 : kIncarnationMax;
-}
 
 /// A stamp as a record may carry it; a writer may stamp what it likes.
 [[nodiscard]] constexpr std::optional<BrokerTime> readable(BrokerTime stamped) noexcept {

@@ -1,6 +1,6 @@
 #include "placement/hash/anchor.h"
 
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 #include <numeric>
 
 #include "placement/hash/mix.h"
@@ -10,7 +10,7 @@ namespace neliroute::placement {
 
 Anchor::Anchor(std::uint32_t capacity)
     : left_then_(capacity), successor_(capacity), in_place_(capacity), place_(capacity) {
-  detail::slots_check(capacity != 0, "there must be a bucket");
+  NELIROUTE_ASSERT(capacity != 0, "there must be a bucket");
   std::iota(successor_.begin(), successor_.end(), 0U);
   in_place_ = place_ = successor_;
   // As if all had been removed, the last first.
@@ -19,7 +19,7 @@ Anchor::Anchor(std::uint32_t capacity)
 }
 
 std::uint32_t Anchor::add() {
-  detail::slots_check(!removed_.empty(), "there must be a bucket left");
+  NELIROUTE_ASSERT(!removed_.empty(), "there must be a bucket left");
   const std::uint32_t bucket = removed_.back();
   removed_.pop_back();
   left_then_[bucket] = 0;
@@ -30,9 +30,9 @@ std::uint32_t Anchor::add() {
 }
 
 void Anchor::remove(std::uint32_t bucket) {
-  detail::slots_check(in_use_ != 0 && in_place_[place_[bucket]] == bucket &&
-                          place_[bucket] < in_use_,
-                      "only a bucket in use can be removed");
+  NELIROUTE_ASSERT(in_use_ != 0 && in_place_[place_[bucket]] == bucket &&
+                       place_[bucket] < in_use_,
+                   "only a bucket in use can be removed");
   removed_.push_back(bucket);
   --in_use_;
   left_then_[bucket] = in_use_;

@@ -1,7 +1,7 @@
 #include "placement/hash/dx.h"
 
 #include <bit>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 
 #include "placement/hash/mix.h"
 #include "placement/placement.h"
@@ -16,12 +16,12 @@ constexpr std::uint64_t kRounds = 8;
 }  // namespace
 
 Dx::Dx(std::uint32_t capacity) : capacity_(capacity), bits_((capacity + 63) / 64) {
-  detail::slots_check(std::has_single_bit(capacity), "a capacity must be a power of two");
+  NELIROUTE_ASSERT(std::has_single_bit(capacity), "a capacity must be a power of two");
   for (std::uint32_t bucket = capacity; bucket-- > 0;) free_.push_back(bucket);
 }
 
 std::uint32_t Dx::add() {
-  detail::slots_check(!free_.empty(), "there must be a bucket left");
+  NELIROUTE_ASSERT(!free_.empty(), "there must be a bucket left");
   const std::uint32_t bucket = free_.back();
   free_.pop_back();
   bits_[bucket / 64] |= std::uint64_t{1} << (bucket % 64);
@@ -29,13 +29,13 @@ std::uint32_t Dx::add() {
 }
 
 void Dx::remove(std::uint32_t bucket) {
-  detail::slots_check(bucket < capacity_ && in_use(bucket), "only a bucket in use can be removed");
+  NELIROUTE_ASSERT(bucket < capacity_ && in_use(bucket), "only a bucket in use can be removed");
   bits_[bucket / 64] &= ~(std::uint64_t{1} << (bucket % 64));
   free_.push_back(bucket);
 }
 
 std::uint32_t Dx::find(std::uint64_t hash) const {
-  detail::slots_check(free_.size() < capacity_, "a bucket must be in use");
+  NELIROUTE_ASSERT(free_.size() < capacity_, "a bucket must be in use");
   std::uint32_t bucket = 0;
   for (std::uint64_t probe = 0; probe < kRounds * capacity_; ++probe) {
     bucket = below(capacity_, hash_words(hash, probe));

@@ -1,13 +1,13 @@
 #include "placement/hash/jump.h"
 
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 
 #include "placement/hash/mix.h"
 
 namespace neliroute::placement {
 
 std::uint32_t jump_hash(std::uint64_t hash, std::uint32_t buckets) {
-  detail::slots_check(buckets != 0, "there must be a bucket");
+  NELIROUTE_ASSERT(buckets != 0, "there must be a bucket");
   std::uint64_t bucket = 0;
   // The next bucket that the item would jump to, were there enough.
   for (std::uint64_t next = 0; next < buckets;) {

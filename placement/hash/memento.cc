@@ -1,6 +1,6 @@
 #include "placement/hash/memento.h"
 
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 
 #include "placement/hash/jump.h"
 #include "placement/hash/mix.h"
@@ -21,8 +21,8 @@ std::uint32_t Memento::add() {
 }
 
 void Memento::remove(std::uint32_t bucket) {
-  detail::slots_check(bucket < size_ && !removed_.contains(bucket),
-                      "only a bucket in use can be removed");
+  NELIROUTE_ASSERT(bucket < size_ && !removed_.contains(bucket),
+                   "only a bucket in use can be removed");
   if (removed_.empty() && bucket + 1 == size_) {
     last_removed_ = --size_;
     return;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "neli_core/record/judgement.h"
+
 namespace neliroute {
 namespace {
 
@@ -85,9 +87,14 @@ void Meter::hear(const Received& event, const LeaseVector& leases, LocalTime now
   const auto& record = std::get<Record>(*event.value);
   const bool own = record.id == self_;
   add(own ? Count::records_own : Count::records_other);
-  if (record.lane != lane_) return add(Count::ignored_other_lane);
-  if (!names_possible_epochs(record, event.stamped)) return add(Count::ignored_impossible_epoch);
-  if (own) hear_own(event.log, record, leases, now);
+  switch (judge(record, event.stamped, lane_)) {
+    case Judgement::other_lane:
+      return add(Count::ignored_other_lane);
+    case Judgement::impossible_epoch:
+      return add(Count::ignored_impossible_epoch);
+    case Judgement::heeded:
+      if (own) hear_own(event.log, record, leases, now);
+  }
 }
 
 void Meter::hear_own(Log log, const Record& record, const LeaseVector& leases, LocalTime now) {

@@ -56,11 +56,12 @@ LocalTime Directory::history_until(Log log) const {
 
 void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
-  view = {true, event.end, now, now, now};
-  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
-    Hint& hint = hints_[p];
+  view.start(event);
+  view.started_at = view.last_answer = view.reading_since = now;
+  place(event.log).for_each([this](Partition p) {
+    Hint& hint = hints_[p.value()];
     hint.doubtful = !hint.owner;
-  }
+  });
 }
 
 void Directory::on(const LogPosition& event, LocalTime now) { answered(event.log, now); }
@@ -75,18 +76,18 @@ void Directory::answered(Log log, LocalTime now) {
 }
 
 void Directory::on(const GapFound& event, LocalTime) {
-  logs_[event.log.value()].started = false;
+  logs_[event.log.value()].stop();
   lease_bound_.gap(event.log);
-  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
-    Hint& hint = hints_[p];
+  place(event.log).for_each([this](Partition p) {
+    Hint& hint = hints_[p.value()];
     hint.next.reset();
     hint.next_epoch = kNoEpoch;
-    if (hint.owner) lose_owner(Partition{p}, kLongAgo);
+    if (hint.owner) lose_owner(p, kLongAgo);
     hint.unowned_since = hint.lost_at = hint.moved_at = kLongAgo;
     // The topic may be made again, with offsets from 0 on; incarnation keeps its epochs above
     // these.
-    note_change(Partition{p});
-  }
+    note_change(p);
+  });
 }
 
 void Directory::on(const Received& event, LocalTime now) {
@@ -96,8 +97,8 @@ void Directory::on(const Received& event, LocalTime now) {
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
   lease_bound_.read(event, *record);
-  if (record->lane != options_.lane || event.offset < view.end_at_start) return;
-  if (!names_possible_epochs(*record, event.stamped)) return;
+  if (view.is_history(event.offset)) return;
+  if (judge(*record, event.stamped, options_.lane) != Judgement::heeded) return;
   switch (record->type) {
     case RecordType::claim:
       return on_claim(event, *record, now);
@@ -111,7 +112,7 @@ void Directory::on(const Received& event, LocalTime now) {
 void Directory::on_claim(const Received& event, const Record& record, LocalTime now) {
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   const PeerPtr who = peer(record);
-  const auto claim = [&](Partition partition) {
+  for_each_claimed(record, place(event.log), [&](Partition partition) {
     Hint& hint = hints_[partition.value()];
     if (epoch <= std::max(hint.epoch, hint.next_epoch)) doubt_outlived(hint, now);
     forget_doubtful(hint, event.log, now);
@@ -125,20 +126,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
       if (hint.unowned_since == kLongAgo) hint.unowned_since = now;
     }
     note_change(partition);
-  };
-  if (record.parts) {
-    record.parts->for_each(place(event.log), claim);
-    return;
-  }
-  for (std::uint32_t p = event.log.value(); p < options_.partitions; p += options_.logs) {
-    claim(Partition{p});
-  }
-}
-
-const Settings* settings_in_force(const Record& record) {
-  if (!record.settings || record.version != kRecordVersion) return nullptr;
-  if (record.leading.empty() && record.draining.empty()) return nullptr;
-  return &*record.settings;
+  });
 }
 
 void Directory::learn_mode(const Record& record) {
@@ -162,12 +150,9 @@ void Directory::on_renewal(const Received& event, const Record& record, LocalTim
   learn_mode(record);
   learn_lease(record, now);
   const PeerPtr who = peer(record);
-  for (const EpochParts& named : record.epochs) {
-    const Epoch epoch = epoch_of(record, named);
-    named.parts.for_each(place(event.log), [&](Partition partition) {
-      renew(partition, epoch, record, who, now);
-    });
-  }
+  for_each_named(record, place(event.log), [&](Partition partition, const Epoch& epoch) {
+    renew(partition, epoch, record, who, now);
+  });
 }
 
 void Directory::renew(Partition partition, const Epoch& epoch, const Record& record,
@@ -219,23 +204,20 @@ void Directory::note_move(Hint& hint, LocalTime now) {
 }
 
 void Directory::on_release(const Received& event, const Record& record, LocalTime now) {
-  for (const EpochParts& named : record.epochs) {
-    const Epoch epoch = epoch_of(record, named);
-    named.parts.for_each(place(event.log), [&](Partition partition) {
-      Hint& hint = hints_[partition.value()];
-      if (hint.moved_at != kLongAgo && hint.before == epoch) {
-        overlaps_.push_back(now - std::exchange(hint.moved_at, kLongAgo));
-      }
-      if (hint.owner && hint.epoch == epoch && hint.owner->id == record.id) {
-        lose_owner(partition, now);
-        hint.released = true;
-      }
-      if (hint.next && hint.next_epoch == epoch && hint.next->id == record.id) {
-        hint.next.reset();  // next_epoch stays: it keeps older owners from coming back
-        note_change(partition);
-      }
-    });
-  }
+  for_each_named(record, place(event.log), [&](Partition partition, const Epoch& epoch) {
+    Hint& hint = hints_[partition.value()];
+    if (hint.moved_at != kLongAgo && hint.before == epoch) {
+      overlaps_.push_back(now - std::exchange(hint.moved_at, kLongAgo));
+    }
+    if (hint.owner && hint.epoch == epoch && hint.owner->id == record.id) {
+      lose_owner(partition, now);
+      hint.released = true;
+    }
+    if (hint.next && hint.next_epoch == epoch && hint.next->id == record.id) {
+      hint.next.reset();  // next_epoch stays: it keeps older owners from coming back
+      note_change(partition);
+    }
+  });
 }
 
 void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {

@@ -21,8 +21,9 @@
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
 #include "neli_core/lease_bound.h"
+#include "neli_core/log_progress.h"
 #include "neli_core/options.h"
-#include "neli_core/record/record.h"
+#include "neli_core/record/judgement.h"
 
 namespace neliroute {
 
@@ -68,10 +69,6 @@ struct DirectoryOptions {
 /// Of a process with these options.
 [[nodiscard]] DirectoryOptions directory_options(const CoreOptions& core, bool watcher = false);
 
-/// What a watcher need not be told: who leads says which rules its lane plays by. Null: it does not
-/// lead. Who only claims may have them wrong, and will refuse.
-[[nodiscard]] const Settings* settings_in_force(const Record& record);
-
 class Directory {
  public:
   explicit Directory(DirectoryOptions options);
@@ -116,9 +113,7 @@ class Directory {
   [[nodiscard]] std::vector<microseconds> take_overlaps() { return std::exchange(overlaps_, {}); }
 
  private:
-  struct LogView {
-    bool started = false;
-    std::int64_t end_at_start = 0;
+  struct LogView : LogProgress {
     LocalTime started_at = kLongAgo;
     LocalTime last_answer = kLongAgo;
     LocalTime reading_since = kLongAgo;  ///< without a silence of T*/2

@@ -12,11 +12,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <neliroute/detail/assert.h>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include "neli_core/assert.h"
 
 namespace neliroute {
 

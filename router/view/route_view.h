@@ -14,12 +14,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <neliroute/detail/assert.h>
 #include <neliroute/detail/fast_mod.h>
 #include <neliroute/route.h>
 #include <neliroute/slot_space.h>
 #include <vector>
 
-#include "neli_core/assert.h"
 #include "neli_core/lease_vector.h"
 #include "router/view/directory.h"
 #include "router/view/interned_processes.h"

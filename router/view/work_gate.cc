@@ -1,6 +1,7 @@
 #include "router/view/work_gate.h"
 
 #include <linux/membarrier.h>
+#include <neliroute/detail/assert.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,8 +11,6 @@
 #include <new>
 #include <type_traits>
 #include <utility>
-
-#include "neli_core/assert.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define NELIROUTE_TSAN 1

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "neli_core/claimed/claim_protocol.h"
+#include "neli_core/record/judgement.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"
 
@@ -153,8 +154,8 @@ class World {
       Decoded value = decode_record(write.value);
       member.sent.push_back({std::move(write), std::move(value)});
     }
-    for (const RereadRequest& request : ready.rereads) member.asked.push_back(request);
     for (const Log log : ready.restart_tails) member.reads[log.value()] = false;
+    for (const RereadRequest& request : ready.rereads) member.asked.push_back(request);
     check();
   }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "neli_core/claimed/claim_protocol.h"
+#include "neli_core/record/judgement.h"
 #include "router/view/directory.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"

@@ -355,8 +355,8 @@ void World::carry_out(Node& node) {
   // Who refuses stops leading: the oracle is to know why before it sees that.
   if (ready.refused) on_refusal(node, *ready.refused);
   watch(node);
-  for (const Transition& transition : ready.transitions) note(node, transition);
   publish(node, ready.transitions);
+  for (const Transition& transition : ready.transitions) note(node, transition);
   if (stops_inside(node) && !ready.writes.empty()) {
     node.unfinished = {std::nullopt, {}, std::move(ready)};
     plan_for(node, node.stop_inside_until, Happening::timer);

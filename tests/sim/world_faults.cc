@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "neli_core/mutation.h"
+#include "neli_core/record/judgement.h"
 #include "tests/sim/world.h"
 
 namespace neliroute::sim {

@@ -14,7 +14,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <neliroute/detail/check.h>
+#include <neliroute/detail/assert.h>
 #include <neliroute/detail/wide_multiply.h>
 
 namespace neliroute {
@@ -42,7 +42,7 @@ class FastMod {
   static constexpr std::uint64_t kPowerOfTwo = 0;
 
   [[nodiscard]] static constexpr std::uint64_t reciprocal_of(std::uint64_t divisor) noexcept {
-    detail::slots_check(divisor != 0, "a divisor must not be zero");
+    NELIROUTE_ASSERT(divisor != 0, "a divisor must not be zero");
     return std::has_single_bit(divisor) ? kPowerOfTwo
                                         : std::numeric_limits<std::uint64_t>::max() / divisor;
   }

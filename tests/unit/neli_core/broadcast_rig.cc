@@ -107,13 +107,7 @@ std::vector<Record> World::beside(RecordType type) const {
 void World::carry_out(Process& process) {
   Ready ready = process.core.take_ready();
   for (const Transition& t : ready.transitions) process.transitions.push_back(t);
-  for (const Notice& n : ready.notices) process.notices.push_back(n);
-  if (ready.refused) process.refused = ready.refused;
   process.rebalances_done += ready.rebalances_done;
-  process.subscribed |= ready.subscribe;
-  process.left_group |= ready.leave_group;
-  process.closed |= ready.closed;
-  if (ready.leave_group) process.assigned.assign(process.assigned.size(), false);
   if (ready.broadcast && !process.cut && !process.mute) {
     for (std::size_t p = 0; p < process.assigned.size(); ++p) {
       topic_[p].push_back({broker_now(), {}});
@@ -128,6 +122,12 @@ void World::carry_out(Process& process) {
       process.core.step(WriteAcknowledged{write.seq}, now_);
     }
   }
+  process.subscribed |= ready.subscribe;
+  process.left_group |= ready.leave_group;
+  if (ready.leave_group) process.assigned.assign(process.assigned.size(), false);
+  for (const Notice& n : ready.notices) process.notices.push_back(n);
+  if (ready.refused) process.refused = ready.refused;
+  process.closed |= ready.closed;
   for (const Transition& t : ready.transitions) {
     if (t.kind == TransitionKind::stopped && !process.keep_barriers) {
       step(process, BarrierDone{t.partition, t.epoch});

@@ -1,6 +1,7 @@
 // A store refused the epoch that is held: the next one outranks what it knows.
 #include <gtest/gtest.h>
 
+#include "neli_core/record/judgement.h"
 #include "tests/unit/neli_core/rig.h"
 
 namespace neliroute {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "neli_core/record/judgement.h"
 #include "tests/unit/neli_core/rig.h"
 
 namespace neliroute {

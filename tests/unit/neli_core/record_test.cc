@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "neli_core/record/judgement.h"
+
 namespace neliroute {
 namespace {
 
@@ -182,6 +184,31 @@ TEST(Record, an_incarnation_that_cannot_be_is_none_wherever_it_stands) {
   record.epochs[1].incarnation = incarnation_limit(stamped) + 1;
   EXPECT_FALSE(names_possible_epochs(record, stamped));
   EXPECT_EQ(greatest_incarnation_in(record, stamped), record.max_incarnation);
+}
+
+TEST(Judgement, another_lane_s_record_is_not_heeded_nor_one_of_an_epoch_that_cannot_be) {
+  Record record = full_record(RecordType::renewal);
+  const BrokerTime stamped{milliseconds{1'700'000'000'000}};
+  EXPECT_EQ(judge(record, stamped, record.lane), Judgement::heeded);
+  EXPECT_EQ(judge(record, stamped, Lane{record.lane.value() + 1}), Judgement::other_lane);
+  record.incarnation = incarnation_limit(stamped) + 1;
+  EXPECT_EQ(judge(record, stamped, record.lane), Judgement::impossible_epoch);
+  EXPECT_EQ(incarnation_told(record, Judgement::impossible_epoch, stamped, 7), 0);
+  record.type = RecordType::claim;
+  EXPECT_EQ(judge(record, stamped, record.lane), Judgement::heeded) << "its place makes its epoch";
+}
+
+TEST(Judgement, settings_are_in_force_if_who_leads_says_so_in_this_version) {
+  Record record = full_record(RecordType::renewal);
+  ASSERT_NE(settings_in_force(record), nullptr);
+  EXPECT_EQ(*settings_in_force(record), *record.settings);
+  record.version = kRecordVersion + 1;
+  EXPECT_EQ(settings_in_force(record), nullptr);
+  EXPECT_EQ(readable_settings(record), nullptr);
+  record.version = kRecordVersion;
+  record.leading = record.draining = {};
+  EXPECT_EQ(settings_in_force(record), nullptr) << "it only looks";
+  EXPECT_NE(readable_settings(record), nullptr);
 }
 
 TEST(Record, a_renewal_that_holds_nothing_is_one) {

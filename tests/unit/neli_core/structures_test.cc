@@ -10,9 +10,10 @@
 #include <utility>
 
 #include "neli_core/deadline_tree.h"
-#include "neli_core/epoch_history.h"
+#include "neli_core/claimed/epoch_history.h"
 #include "neli_core/lease_vector.h"
 #include "neli_core/ready.h"
+#include "neli_core/record/log_parts.h"
 #include "neli_core/record/partition_ranges.h"
 
 namespace neliroute {
@@ -108,10 +109,15 @@ TEST(PartitionRanges, refuses_everything_else) {
   EXPECT_FALSE(PartitionRanges::parse(repeated)) << "more ranges than partitions";
 }
 
-TEST(PartitionRanges, of_a_log_are_those_that_p_mod_L_sends_there) {
-  EXPECT_EQ(PartitionRanges::of_log(Log{1}, 4, 10).to_string(), "1,5,9");
-  EXPECT_EQ(PartitionRanges::of_log(Log{0}, 1, 10).to_string(), "0-9");
-  EXPECT_TRUE(PartitionRanges::of_log(Log{3}, 4, 3).empty());
+TEST(LogPlaceTest, partitions_of_a_log_are_those_that_p_mod_L_sends_there) {
+  const auto partitions_of = [](const LogPlace& place) {
+    PartitionRanges partitions;
+    place.for_each([&](Partition p) { partitions.insert(p); });
+    return partitions;
+  };
+  EXPECT_EQ(partitions_of({Log{1}, 4, 10}).to_string(), "1,5,9");
+  EXPECT_EQ(partitions_of({Log{0}, 1, 10}).to_string(), "0-9");
+  EXPECT_TRUE(partitions_of({Log{3}, 4, 3}).empty());
   EXPECT_EQ(log_of(Partition{9}, 4), Log{1});
 }
 

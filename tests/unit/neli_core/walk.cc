@@ -94,9 +94,9 @@ void Walk::after(const NodePtr& node) {
   for (const Write& write : ready.writes) send(node, write);
   for (const Log log : ready.restart_tails) restart_tail(node, log.value());
   for (const RereadRequest& request : ready.rereads) reread(node, request);
-  for (const Notice& notice : ready.notices) tell(node, 0, notice.text);
   if (ready.subscribe) node->member = true;
   if (ready.leave_group) node->member = false;
+  for (const Notice& notice : ready.notices) tell(node, 0, notice.text);
   if (ready.refused) {
     node->closing = true;
     tell(node, 0, "refuses: " + ready.refused->message());

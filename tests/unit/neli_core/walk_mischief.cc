@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "neli_core/record/judgement.h"
 #include "tests/unit/neli_core/walk.h"
 
 namespace neliroute::walk {

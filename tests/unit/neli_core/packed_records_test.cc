@@ -1,5 +1,5 @@
-// Renewals and releases: what they name, in which unit, and with which incarnation.
-#include "neli_core/record/epoch_records.h"
+// Renewals, releases and claims: what they name, in which unit, and with which incarnation.
+#include "neli_core/record/packed_records.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ Record header() {
 std::vector<Record> records_of(const std::vector<NamedEpoch>& named, std::uint32_t logs = 1) {
   std::uint64_t seq = 5;
   std::vector<Record> all;
-  for (const EpochRecord& one : epoch_records(header(), named, logs, seq)) {
+  for (const PackedRecord& one : epoch_records(header(), named, logs, seq)) {
     EXPECT_LE(one.value.size(), kRecordBytesMax);
     all.push_back(std::get<Record>(decode_record(one.value)));
     EXPECT_EQ(all.back().seq, one.seq);
@@ -92,6 +92,32 @@ TEST(EpochRecords, what_does_not_fit_one_record_takes_several) {
   for (const Record& record : records) parts += record.leading.size();
   EXPECT_EQ(parts, named.size());
   EXPECT_GT(records.size(), 3u);
+}
+
+TEST(ClaimRecords, what_does_not_fit_one_record_takes_several_which_name_each_partition_once) {
+  Record claim = header();
+  claim.type = RecordType::claim;
+  std::vector<Partition> partitions;
+  for (std::uint32_t p = 1; p < 4'000; p += 4) partitions.push_back(Partition{p});
+  std::uint64_t seq = 5;
+  PartitionRanges claimed;
+  const auto records = claim_records(claim, partitions, 2, seq, 2'000);
+  for (const PackedRecord& one : records) {
+    EXPECT_LE(one.value.size(), 2'000u);
+    const auto record = std::get<Record>(decode_record(one.value));
+    EXPECT_EQ(record.seq, one.seq);
+    EXPECT_EQ(record.parts->size(), one.named.size());
+    record.parts->for_each({Log{1}, 2, 4'000}, [&](Partition p) { claimed.insert(p); });
+  }
+  EXPECT_EQ(claimed, PartitionRanges::of(partitions));
+  EXPECT_GT(records.size(), 3u);
+  EXPECT_EQ(seq, 5 + records.size());
+}
+
+TEST(ClaimRecords, one_partition_is_claimed_however_long_the_record_is) {
+  std::uint64_t seq = 5;
+  EXPECT_EQ(claim_records(header(), {Partition{1}, Partition{2}}, 1, seq, 1).size(), 2u);
+  EXPECT_TRUE(claim_records(header(), {}, 1, seq).empty());
 }
 
 }  // namespace
