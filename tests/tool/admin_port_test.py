@@ -17,6 +17,7 @@ from harness import children, process
 PARTITIONS = 16
 SLOTS = 256
 STREAMS = 1000
+CONNECTIONS = 2048  # AdminLimits::connections
 # What 1,000 idle streams may cost a process.
 CORE_SHARE_MOST = 0.05
 
@@ -162,6 +163,28 @@ class AdminPort(unittest.TestCase):
         before, began = used(), time.monotonic()
         meanwhile()
         return (used() - before) / 1e9 / (time.monotonic() - began)
+
+    def test_so_many_connections_and_health(self):
+        """One more is refused, but for health; when they go, their places are free again."""
+        limits = Path(f"/proc/{self.children['w'].pid}/limits").read_text(encoding="ascii")
+        files = int(re.search(r"Max open files +(\d+)", limits).group(1))
+        places = min(CONNECTIONS, files // 2)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, places + 100), hard))
+        held = []
+        try:
+            for _ in range(places):
+                held.append(http.client.HTTPConnection("127.0.0.1", self.ports["w"], timeout=30))
+                held[-1].request("GET", "/healthz")
+                self.assertEqual(held[-1].getresponse().read(), b'{"status":"ok"}')
+            status, body = self.get("w", "/v1/slots")
+            self.assertEqual(status, 503, body)
+            self.assertIn("as many connections as are served at once", body)
+            self.assertEqual(self.get("w", "/healthz")[0], 200)
+        finally:
+            for one in held:
+                one.close()
+        children.wait_until(lambda: self.get("w", "/v1/slots")[0] == 200, 20, "places are free")
 
     def test_idle_streams_cost_little(self):
         """1,000 of them: each is told every second, for less than 5 % of a core."""
