@@ -15,8 +15,8 @@ using namespace testing_engine;
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-struct Closing : EngineRig {
-  explicit Closing(EngineRigOptions rig_options = {}) : EngineRig(rig_options) {
+struct ClosingRig : EngineRig {
+  explicit ClosingRig(EngineRigOptions rig_options = {}) : EngineRig(rig_options) {
     start();
     assign("0-3");
     EXPECT_EQ(verdict(0), Verdict::local);
@@ -32,7 +32,7 @@ struct Closing : EngineRig {
 };
 
 TEST(EngineClose, who_is_alone_leaves_at_once) {
-  Closing rig;
+  ClosingRig rig;
   rig.listen();
   rig.ledger->others = 0;
   rig.drain(10s);
@@ -46,7 +46,7 @@ TEST(EngineClose, who_is_alone_leaves_at_once) {
 }
 
 TEST(EngineClose, who_is_not_alone_leads_until_successors_do) {
-  Closing rig;
+  ClosingRig rig;
   rig.drain(10s);
   EXPECT_TRUE(rig.told("leave_group"));
   const std::int64_t even = rig.append(0, kB.claim("0,2"));
@@ -60,7 +60,7 @@ TEST(EngineClose, who_is_not_alone_leads_until_successors_do) {
 }
 
 TEST(EngineClose, who_is_not_alone_waits_no_longer_than_the_bound) {
-  Closing rig;
+  ClosingRig rig;
   rig.drain(300ms);
   rig.pass(299ms);
   EXPECT_EQ(rig.verdict(0), Verdict::local);
@@ -70,7 +70,7 @@ TEST(EngineClose, who_is_not_alone_waits_no_longer_than_the_bound) {
 }
 
 TEST(EngineClose, who_is_answered_hands_over_for_all_of_the_bound) {
-  Closing rig;
+  ClosingRig rig;
   rig.drain(6s);
   for (int i = 0; i < 59; ++i) rig.pass(100ms);
   EXPECT_EQ(rig.verdict(0), Verdict::local);
@@ -81,7 +81,7 @@ TEST(EngineClose, who_is_answered_hands_over_for_all_of_the_bound) {
 
 // Its brokers are gone: nothing is handed over, no release is stored, and closing takes its time.
 TEST(EngineClose, a_silent_ledger_is_closed_within_the_bound) {
-  Closing rig({Mode::non_exclusive, false, 10s});
+  ClosingRig rig({Mode::non_exclusive, false, 10s});
   rig.ledger->hold_writes = true;
   const LocalTime from = rig.now;
   rig.drain(6s);
@@ -100,7 +100,7 @@ TEST(EngineClose, a_silent_ledger_is_closed_within_the_bound) {
   EXPECT_TRUE(rig.closes());
 }
 
-struct InVain : Closing {
+struct InVain : ClosingRig {
   [[nodiscard]] auto asked() const {
     return std::count(story.begin(), story.end(), "count_others");
   }
@@ -154,7 +154,7 @@ TEST(EngineClose, a_group_is_not_empty_whose_slots_somebody_leads) {
 
 // What its ledger told meanwhile has yet to be served.
 TEST(EngineClose, an_executor_that_stood_still_does_not_take_its_ledger_for_a_silent_one) {
-  Closing rig;
+  ClosingRig rig;
   rig.drain(6s);
   const LocalTime from = rig.now;
   rig.now = from + 5s;
@@ -170,7 +170,7 @@ TEST(EngineClose, an_executor_that_stood_still_does_not_take_its_ledger_for_a_si
 }
 
 TEST(EngineClose, when_nobody_can_count_it_takes_it_that_there_are_others) {
-  Closing rig;
+  ClosingRig rig;
   rig.ledger->answers_count = false;
   rig.drain(10s);
   rig.ledger->count_answer(std::nullopt);
@@ -180,7 +180,7 @@ TEST(EngineClose, when_nobody_can_count_it_takes_it_that_there_are_others) {
 }
 
 TEST(EngineClose, when_nobody_answers_it_goes_on_after_a_second) {
-  Closing rig;
+  ClosingRig rig;
   rig.ledger->answers_count = false;
   const auto start = std::chrono::steady_clock::now();
   rig.drain(10s);
@@ -194,14 +194,14 @@ TEST(EngineClose, when_nobody_answers_it_goes_on_after_a_second) {
 }
 
 TEST(EngineClose, without_a_bound_nobody_is_counted) {
-  Closing rig;
+  ClosingRig rig;
   rig.drain(0ms);
   EXPECT_TRUE(rig.closes());
   EXPECT_FALSE(rig.told("count_others"));
 }
 
 TEST(EngineClose, a_second_drain_may_shorten_the_first_and_both_hear_of_the_end) {
-  Closing rig;
+  ClosingRig rig;
   rig.drain(10s);
   EXPECT_EQ(rig.verdict(0), Verdict::local);
   rig.drain(0ms);
@@ -212,7 +212,7 @@ TEST(EngineClose, a_second_drain_may_shorten_the_first_and_both_hear_of_the_end)
 }
 
 TEST(EngineClose, a_barrier_is_waited_for) {
-  Closing rig;
+  ClosingRig rig;
   rig.keep_tokens = true;
   rig.listen();
   rig.drain(0ms);
@@ -241,7 +241,7 @@ TEST(EngineClose, afterwards_every_answer_is_unknown) {
 }
 
 TEST(EngineClose, a_ledger_that_never_says_that_it_closed_is_dropped) {
-  Closing rig;
+  ClosingRig rig;
   rig.ledger->answers_close = false;
   const auto start = std::chrono::steady_clock::now();
   rig.drain(0ms);
@@ -256,7 +256,7 @@ TEST(EngineClose, a_ledger_that_never_says_that_it_closed_is_dropped) {
 }
 
 TEST(EngineClose, an_executor_that_goes_first_takes_a_closing_engine_with_it) {
-  Closing rig;
+  ClosingRig rig;
   rig.ledger->answers_close = false;
   rig.let_go();
   rig.poll();
@@ -269,7 +269,7 @@ TEST(EngineClose, an_executor_that_goes_first_takes_a_closing_engine_with_it) {
 }
 
 TEST(EngineClose, once_abandoned_no_handler_is_called) {
-  Closing rig;
+  ClosingRig rig;
   int heard = 0;
   static_cast<void>(rig.listen([&](const Transition&, const BarrierToken&) { ++heard; }));
   rig.engine->set_failure_handler([&](const Error&) { ++heard; });
