@@ -47,9 +47,8 @@ void QueueWakeup::detach(rd_kafka_queue_t* queue) {
 
 void QueueWakeup::close() {
   while (!queues_.empty()) detach(queues_.back());
-  wake_ = nullptr;
   boost::system::error_code ignored;
-  descriptor_.close(ignored);
+  descriptor_.close(ignored);  // wake_ stays: this may be called from inside it
 }
 
 void QueueWakeup::wait() {
@@ -57,13 +56,13 @@ void QueueWakeup::wait() {
       boost::asio::posix::stream_descriptor::wait_read,
       [weak = weak_from_this()](const boost::system::error_code& error) {
         const auto self = weak.lock();
-        if (!self || error || !self->wake_) return;
+        if (!self || error || !self->descriptor_.is_open()) return;
         // Read before the queues are emptied: what comes meanwhile must write it again.
         std::uint64_t count = 0;
         while (::read(self->descriptor_.native_handle(), &count, sizeof count) > 0) {
         }
         self->wake_();
-        if (self->wake_) self->wait();
+        if (self->descriptor_.is_open()) self->wait();
       });
 }
 

@@ -145,18 +145,22 @@ TEST(LedgerClosingTest, ADeadlineThatHasPassedClosesAtOnceAWriteOnItsWay) {
   EXPECT_LT(boot_now() - from, seconds{1});
 }
 
-// At once, and at the deadline while a record is on its way. run() returns when nothing is left.
+// At once; at the deadline, while a record is in flight; and when its last record was stored.
+// run() returns when nothing is left.
 TEST(LedgerClosingTest, MayBeDestroyedByTheCallThatSaysItIsClosed) {
-  for (const bool writing : {false, true}) {
+  enum class Last { nothing, in_flight, stored };
+  for (const Last last : {Last::nothing, Last::in_flight, Last::stored}) {
     boost::asio::io_context io;
-    const LedgerRig nobody_listens;
-    auto opened = KafkaLedger::open(io.get_executor(), nobody_listens.parameters());
+    LedgerRig rig;
+    if (last == Last::stored) rig.open_broker();
+    auto opened = KafkaLedger::open(io.get_executor(), rig.parameters());
     ASSERT_TRUE(opened.has_value()) << opened.error().message();
     std::unique_ptr<KafkaLedger> ledger = std::move(*opened);
     ledger->start([](const Event&, LocalTime) {}, {});
-    if (writing) ledger->write({Log{0}, 1, "a record"});
+    if (last != Last::nothing) ledger->write({Log{0}, 1, "a record"});
     bool closed = false;
-    ledger->close(later(boot_now(), milliseconds{300}), [&] {
+    const milliseconds within{last == Last::stored ? 20'000 : 300};
+    ledger->close(later(boot_now(), within), [&] {
       ledger.reset();
       closed = true;
     });
