@@ -10,6 +10,7 @@
 #include "neli_core/timing.h"
 #include "slots/partition.h"
 #include "tests/fuzz/bytes.h"
+#include "router/options/option_parts.h"
 #include "tool/command_line/options.h"
 #include "tool/command_line/values.h"
 
@@ -25,19 +26,19 @@ void check_refusal(const Result<T>& result) {
 }
 
 void check_values(std::string_view text) {
-  const auto duration = tool::parse_duration(text);
+  const auto duration = parse_duration(text);
   check_refusal(duration);
   if (duration) {
     FUZZ_CHECK(duration->count() >= 0 && *duration <= std::chrono::hours{24}, "at most a day");
     FUZZ_CHECK(!tool::text_of(*duration).empty(), "can be shown");
   }
-  const auto slots = tool::parse_slots(text);
+  const auto slots = parse_slots(text);
   check_refusal(slots);
   if (slots) FUZZ_CHECK(slots->value() >= 1 && slots->value() <= kSlotCountMax, "in range");
-  check_refusal(tool::parse_hash_option(text));
-  check_refusal(tool::parse_mode_option(text));
-  check_refusal(tool::parse_profile_option(text));
-  const auto property = tool::parse_property(text);
+  check_refusal(parse_hash_option(text));
+  check_refusal(parse_mode_option(text));
+  check_refusal(parse_profile_option(text));
+  const auto property = parse_property(text);
   check_refusal(property);
   if (property) FUZZ_CHECK(property->first + "=" + property->second == text, "kept whole");
 }
@@ -128,12 +129,11 @@ void check_command_line(std::string_view text, const SessionFacts& facts) {
   const RouterOptions& router = options.router;
   const auto fits = options.check();
   check_refusal(fits);
-  if (fits && router.kafka.partitions) {
-    FUZZ_CHECK(router.slots.value() >= *router.kafka.partitions, "a slot for each");
+  if (fits && router.partitions) {
+    FUZZ_CHECK(router.slots.value() >= *router.partitions, "a slot for each");
   }
-  FUZZ_CHECK(!router.kafka.topic.empty() && !router.kafka.group.empty(), "not empty");
-  TimingRequest request = router.timing;
-  request.mode = router.mode;
+  FUZZ_CHECK(!router.kafka.topic.empty() && !router.group.empty(), "not empty");
+  const TimingRequest request = timing_request(router);
   check_timing(request, facts);
   const milliseconds lease = watcher_timing(request).lease;
   FUZZ_CHECK(lease.count() > 0, "a watcher's");
@@ -141,8 +141,8 @@ void check_command_line(std::string_view text, const SessionFacts& facts) {
   CoreOptions core;
   core.id = ProcessId{1};
   core.mode = router.mode;
-  core.settings = {router.kafka.group, router.slots.value(), router.kafka.partitions.value_or(64),
-                   router.kafka.logs.value_or(4), std::string(to_string(router.hash)), ""};
+  core.settings = {router.group, router.slots.value(), router.partitions.value_or(64),
+                   router.logs.value_or(4), std::string(to_string(router.hash)), ""};
   core.process = router.process;
   core.lease = request.lease.value_or(core.lease);
   core.interval = request.interval.value_or(core.interval);
