@@ -16,7 +16,6 @@
 
 #include "neli_core/event.h"
 #include "neli_core/lease_vector.h"
-#include "neli_core/partition_state.h"
 #include "neli_core/ready.h"
 
 namespace neliroute {
@@ -29,6 +28,9 @@ struct RejectedRecords {
   std::uint64_t not_stamped = 0;       ///< by the broker
   std::uint64_t unassigned = 0;        ///< of a partition that is not assigned
 };
+
+/// The role states, in the words of the leader-and-followers seed.
+enum class RoleState { following, looking, leading, draining };
 
 class Core {
  public:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <neliroute/time.h>
 
 #include "neli_core/event.h"
 
@@ -38,5 +39,16 @@ struct LogProgress {
     return offset < end_at_start;
   }
 };
+
+/// Who has not read the history of every log by then takes part all the same: what is missing comes
+/// later.
+inline constexpr milliseconds kHistoryBound{3000};
+
+/// The history of each of these logs was read.
+template <class Logs>
+[[nodiscard]] bool all_caught_up(const Logs& logs) {
+  return std::all_of(logs.begin(), logs.end(),
+                     [](const LogProgress& log) { return log.caught_up(); });
+}
 
 }  // namespace neliroute

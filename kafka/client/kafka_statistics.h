@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "kafka/client/client_kind.h"
-#include "neli_core/withdrawal.h"
+#include "neli_core/leaving/withdrawal.h"
 
 namespace neliroute {
 

@@ -15,7 +15,7 @@
 #include "neli_core/event.h"
 #include "neli_core/ledger.h"
 #include "neli_core/ready.h"
-#include "neli_core/withdrawal.h"
+#include "neli_core/leaving/withdrawal.h"
 
 namespace neliroute {
 

@@ -10,9 +10,6 @@
 namespace neliroute {
 namespace {
 
-// Who cannot read every log's history joins all the same: only hints want it.
-constexpr std::chrono::seconds kJoinAfter{3};
-
 std::string ms(milliseconds value) { return std::to_string(value.count()) + " ms"; }
 
 // How long ago the broker stamped it, as far as this machine's wall clock can tell.
@@ -41,7 +38,9 @@ Broadcast::Broadcast(BroadcastOptions options)
     : options_(std::move(options)),
       leases_(std::make_shared<LeaseVector>(options_.core.settings.partitions)),
       partitions_(options_.core.settings.partitions),
-      deadlines_(options_.core.settings.partitions) {
+      deadlines_(options_.core.settings.partitions),
+      barriers_(options_.core.settings.partitions, options_.core.lease),
+      closing_(options_.core.lease) {
   if (options_.hints) beside_.emplace(options_.core, options_.beat());
 }
 
@@ -63,7 +62,7 @@ void Broadcast::tick(LocalTime now) {
   now_ = now;
   if (!first_now_) first_now_ = now;
   while (deadlines_.earliest() <= now_) evaluate(deadlines_.first());
-  if (beside_ && close_reason_ != StopReason::conflict && closing_ < Closing::stopping) {
+  if (beside_ && closing_.reason() != StopReason::conflict && !has_stopped()) {
     if (auto error = beside_->conflict(now_)) refuse(std::move(*error), now_);
   }
   advance_subscription();
@@ -73,22 +72,20 @@ void Broadcast::tick(LocalTime now) {
 
 // With claims beside, settings are compared before this process takes part.
 void Broadcast::advance_subscription() {
-  if (subscribed_ || closing_ != Closing::no) return;
+  if (subscribed_ || closing_.begun()) return;
   if (beside_ && beside_->undecided_until(now_)) return;
-  if (beside_ && !beside_->history_was_read() && now_ < later(*first_now_, kJoinAfter)) return;
+  if (beside_ && !beside_->history_was_read() && now_ < later(*first_now_, kHistoryBound)) return;
   ready_.subscribe = subscribed_ = true;
 }
 
 LocalTime Broadcast::joins_by() const noexcept {
   if (!first_now_ || !beside_) return now_;
-  return beside_->undecided_until(now_).value_or(later(*first_now_, kJoinAfter));
+  return beside_->undecided_until(now_).value_or(later(*first_now_, kHistoryBound));
 }
 
 // After a stop of its own it writes once, not once for every beat that it missed.
 void Broadcast::schedule_broadcast() {
-  if (now_ < next_broadcast_ || closing_ == Closing::stopping || closing_ == Closing::closed) {
-    return;
-  }
+  if (now_ < next_broadcast_ || has_stopped()) return;
   broadcast_due_ = true;
   const microseconds beat = options_.beat();
   next_broadcast_ = next_broadcast_ == kLongAgo
@@ -101,20 +98,16 @@ Ready Broadcast::take_ready() {
     ready_.broadcast = true;
     ++counters_.broadcasts;
   }
-  if (beside_ && (closing_ != Closing::closed || ready_.closed)) beside_->write(ready_, now_);
+  if (beside_ && (!closed() || ready_.closed)) beside_->write(ready_, now_);
   return std::exchange(ready_, Ready{});
 }
 
 LocalTime Broadcast::next_deadline() const noexcept {
   LocalTime next = deadlines_.earliest();
-  if (closing_ == Closing::no || closing_ == Closing::draining) {
-    next = std::min(next, next_broadcast_);
-  }
-  if (beside_ && closing_ != Closing::closed) next = std::min(next, beside_->next_deadline());
+  if (!has_stopped()) next = std::min(next, next_broadcast_);
+  if (beside_ && !closed()) next = std::min(next, beside_->next_deadline());
   if (!subscribed_) next = std::min(next, joins_by());
-  if (closing_ == Closing::draining) next = std::min(next, close_until_);
-  if (closing_ == Closing::stopping) next = std::min(next, closed_at_);
-  return next;
+  return std::min(next, closing_.until());
 }
 
 // --- V, and who leads by it ----------------------------------------------------------------------
@@ -181,13 +174,17 @@ void Broadcast::evaluate(Partition partition) {
   if (p.leading && now_ >= p.lease_until) {
     ++counters_.lapses;
     stop(partition,
-         p.assigned                ? StopReason::lapsed
-         : closing_ == Closing::no ? StopReason::superseded
-                                   : close_reason_,
+         p.assigned         ? StopReason::lapsed
+         : closing_.begun() ? closing_.reason()
+                            : StopReason::superseded,
          p.lease_until);
   }
-  if (p.barrier) next = std::min(next, run_barrier_clock(partition));
-  if (!p.leading && may_lead(p)) {
+  // Nobody waits for a barrier here but this process itself, before it leads the partition again.
+  next = std::min(next, barriers_.advance(partition, now_, ready_));
+  if (barriers_.is_stuck(partition, now_) && p.assigned && !closing_.begun()) {
+    refuse(barriers_.stuck(partition), later(now_, lease()));
+  }
+  if (!p.leading && may_lead(partition)) {
     if (now_ >= p.grace_end) {
       start(partition);
     } else {
@@ -198,8 +195,9 @@ void Broadcast::evaluate(Partition partition) {
   deadlines_.set(partition, next);
 }
 
-bool Broadcast::may_lead(const State& p) const {
-  return p.assigned && !p.barrier && now_ < p.lease_until;
+bool Broadcast::may_lead(Partition partition) const {
+  const State& p = state(partition);
+  return p.assigned && !barriers_.runs(partition) && now_ < p.lease_until;
 }
 
 void Broadcast::start(Partition partition) {
@@ -210,45 +208,22 @@ void Broadcast::start(Partition partition) {
   ++p.generation;
   if (beside_) beside_->lead(partition, now_);
   leases_->set(partition, p.lease_until, p.generation);
-  announce(TransitionKind::acquired, partition, p.epoch, now_);
+  announce(TransitionKind::acquired, partition);
 }
 
 void Broadcast::stop(Partition partition, StopReason reason, LocalTime at) {
   State& p = state(partition);
-  NELIROUTE_ASSERT(!p.barrier, "nobody leads while an older barrier still runs");
   p.leading = p.draining = false;
   --leading_count_;
   if (beside_) beside_->stop(partition);
   leases_->set(partition, kLongAgo, p.generation);
-  announce(TransitionKind::stopped, partition, p.epoch, std::min(at, now_), reason,
-           p.lease_until);
-  // Who lapsed hears of the deadline and that it is over in one; it need not be told again.
-  p.barrier = Barrier{p.epoch, p.lease_until, now_, now_ >= p.lease_until, false};
-  ++barrier_count_;
-}
-
-// Nobody waits for a barrier here, but this process itself: before it leads the partition again.
-LocalTime Broadcast::run_barrier_clock(Partition partition) {
-  State& p = state(partition);
-  if (!p.barrier->overdue_told) {
-    if (now_ < p.barrier->deadline) return p.barrier->deadline;
-    p.barrier->overdue_told = true;
-    announce(TransitionKind::barrier_overdue, partition, p.barrier->epoch, now_);
-  }
-  const LocalTime stuck_at = p.barrier->stuck_at(lease());
-  if (now_ < stuck_at) return stuck_at;
-  if (p.assigned && closing_ == Closing::no) {
-    refuse(Barrier::stuck(partition, lease()), later(now_, lease()));
-  }
-  return kNever;
+  barriers_.begin({TransitionKind::stopped, partition, p.epoch, std::min(at, now_), reason,
+                   p.lease_until},
+                  now_, ready_);
 }
 
 void Broadcast::on(const BarrierDone& event) {
-  State& p = state(event.partition);
-  if (!p.barrier || p.barrier->epoch != event.epoch) return;
-  p.barrier.reset();
-  --barrier_count_;
-  evaluate(event.partition);
+  if (barriers_.end(event)) evaluate(event.partition);
 }
 
 // --- The group -----------------------------------------------------------------------------------
@@ -262,11 +237,11 @@ void Broadcast::on(const GroupAssigned& event) {
       return;
     }
     State& p = state(partition);
-    if (closing_ != Closing::no || p.assigned) return;
+    if (closing_.begun() || p.assigned) return;
     p.assigned = true;
     if (exclusive()) p.grace_end = later(now_, lease());
     if (p.leading && std::exchange(p.draining, false)) {
-      announce(TransitionKind::acquired, partition, p.epoch, now_);
+      announce(TransitionKind::acquired, partition);
       if (beside_) beside_->drain(partition, false);
     }
     evaluate(partition);
@@ -288,11 +263,11 @@ void Broadcast::revoke(Partition partition) {
   p.assigned = false;
   if (exclusive()) {
     if (p.leading) {
-      stop(partition, closing_ == Closing::no ? StopReason::superseded : close_reason_, now_);
+      stop(partition, closing_.begun() ? closing_.reason() : StopReason::superseded, now_);
     }
     p.lease_until = kLongAgo;
   } else if (p.leading && !std::exchange(p.draining, true)) {
-    announce(TransitionKind::draining, partition, p.epoch, now_);
+    announce(TransitionKind::draining, partition);
     if (beside_) beside_->drain(partition, true);
   }
   evaluate(partition);
@@ -333,9 +308,9 @@ void Broadcast::other_partition_count(std::uint32_t count, const char* least) {
 // --- Leaving -------------------------------------------------------------------------------------
 
 void Broadcast::on(const CloseRequested& event) {
-  close_until_ = std::min(close_until_, std::max(event.until, now_));
-  if (closing_ != Closing::no) return;
-  closing_ = Closing::draining;
+  closing_.ask(event.until, now_);
+  if (closing_.stage() != ClosingStage::asked) return;
+  closing_.drain();
   ready_.leave_group = subscribed_;
   subscribed_ = true;  // and never again
   for (std::uint32_t p = 0; p < partition_count(); ++p) {
@@ -348,36 +323,28 @@ void Broadcast::end_drains() {
   for (std::uint32_t i = 0; i < partition_count(); ++i) {
     const Partition partition{i};
     if (!state(partition).leading || !beside_->has_successor(partition, now_)) continue;
-    stop(partition, close_reason_, now_);
+    stop(partition, closing_.reason(), now_);
     evaluate(partition);
   }
 }
 
 void Broadcast::advance_closing() {
-  if (closing_ == Closing::draining && beside_) end_drains();
-  if (closing_ == Closing::draining && (now_ >= close_until_ || leading_count_ == 0)) {
-    closing_ = Closing::stopping;
-    closed_at_ = later(now_, lease());
+  if (closing_.stage() == ClosingStage::draining && beside_) end_drains();
+  if (closing_.ends(ClosingStage::draining, now_, [this] { return leading_count_ == 0; })) {
+    closing_.stop(now_);
     for (std::uint32_t i = 0; i < partition_count(); ++i) {
       const Partition partition{i};
-      if (state(partition).leading) stop(partition, close_reason_, now_);
+      if (state(partition).leading) stop(partition, closing_.reason(), now_);
       evaluate(partition);
     }
   }
-  if (closing_ == Closing::stopping && (now_ >= closed_at_ || barrier_count_ == 0)) {
-    closing_ = Closing::closed;
-    ready_.closed = true;
+  if (closing_.ends(ClosingStage::stopping, now_, [this] { return barriers_.none_runs(); })) {
+    closing_.close(ready_);
   }
 }
 
 void Broadcast::refuse(Error error, LocalTime drain_until) {
-  const bool conflict = error.code() == Errc::settings_conflict;
-  // Who leaves hands over, but not by rules that are not the group's.
-  if (closing_ != Closing::no && !conflict) return;
-  ready_.notices.push_back({Severity::error, error.message()});
-  if (conflict) close_reason_ = StopReason::conflict;
-  ready_.refused = std::move(error);
-  on(CloseRequested{drain_until});
+  if (closing_.refuse(std::move(error), ready_)) on(CloseRequested{drain_until});
 }
 
 // --- What it says --------------------------------------------------------------------------------
@@ -399,9 +366,8 @@ void Broadcast::notice_once(bool& told, Severity severity, std::string text) {
   if (!std::exchange(told, true)) ready_.notices.push_back({severity, std::move(text)});
 }
 
-void Broadcast::announce(TransitionKind kind, Partition partition, const Epoch& epoch,
-                         LocalTime at, StopReason reason, LocalTime barrier_deadline) {
-  ready_.transitions.push_back({kind, partition, epoch, at, reason, barrier_deadline});
+void Broadcast::announce(TransitionKind kind, Partition partition) {
+  ready_.transitions.push_back({kind, partition, state(partition).epoch, now_});
 }
 
 }  // namespace neliroute

@@ -26,8 +26,9 @@
 #include "neli_core/broadcast/hint_claims.h"
 #include "neli_core/core.h"
 #include "neli_core/deadline_tree.h"
+#include "neli_core/leaving/barriers.h"
+#include "neli_core/leaving/closing.h"
 #include "neli_core/options.h"
-#include "neli_core/partition_state.h"
 
 namespace neliroute {
 
@@ -87,7 +88,9 @@ class Broadcast final : public Core {
   [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override {
     return state(partition).generation;
   }
-  [[nodiscard]] bool closed() const noexcept override { return closing_ == Closing::closed; }
+  [[nodiscard]] bool closed() const noexcept override {
+    return closing_.stage() == ClosingStage::closed;
+  }
   [[nodiscard]] RejectedRecords rejected() const noexcept override {
     return {counters_.records_stale, 0, counters_.records_ahead, counters_.records_not_stamped,
             counters_.records_unassigned};
@@ -101,7 +104,6 @@ class Broadcast final : public Core {
   }
 
  private:
-  enum class Closing { no, draining, stopping, closed };
   struct State {
     bool assigned = false;
     /// Exclusive: assigned + T.
@@ -113,7 +115,6 @@ class Broadcast final : public Core {
     bool draining = false;
     Epoch epoch = kNoEpoch;
     std::uint16_t generation = 0;
-    std::optional<Barrier> barrier;
   };
 
   explicit Broadcast(BroadcastOptions options);
@@ -132,21 +133,20 @@ class Broadcast final : public Core {
 
   [[nodiscard]] bool heeded(const Heard& event);
   void evaluate(Partition partition);
-  [[nodiscard]] bool may_lead(const State& p) const;
+  [[nodiscard]] bool may_lead(Partition partition) const;
   void start(Partition partition);
   void stop(Partition partition, StopReason reason, LocalTime at);
   void revoke(Partition partition);
-  LocalTime run_barrier_clock(Partition partition);
   void schedule_broadcast();
   void advance_subscription();
   [[nodiscard]] LocalTime joins_by() const noexcept;
   void advance_closing();
+  [[nodiscard]] bool has_stopped() const { return closing_.stage() >= ClosingStage::stopping; }
   void end_drains();
   void other_partition_count(std::uint32_t count, const char* least);
   void refuse(Error error, LocalTime drain_until);
   void notice_once(bool& told, Severity severity, std::string text);
-  void announce(TransitionKind kind, Partition partition, const Epoch& epoch, LocalTime at,
-                StopReason reason = StopReason::none, LocalTime barrier_deadline = kNever);
+  void announce(TransitionKind kind, Partition partition);
 
   [[nodiscard]] State& state(Partition p) { return partitions_[p.value()]; }
   [[nodiscard]] const State& state(Partition p) const { return partitions_[p.value()]; }
@@ -160,6 +160,8 @@ class Broadcast final : public Core {
   std::shared_ptr<LeaseVector> leases_;
   std::vector<State> partitions_;
   DeadlineTree deadlines_;
+  Barriers barriers_;
+  ClosingState closing_;
   std::optional<HintClaims> beside_;
   BroadcastCounters counters_;
   Ready ready_;
@@ -169,15 +171,10 @@ class Broadcast final : public Core {
   bool broadcast_due_ = false;
   bool subscribed_ = false;
   std::uint32_t leading_count_ = 0;
-  std::uint32_t barrier_count_ = 0;
   bool ahead_told_ = false;
   bool stale_told_ = false;
   bool not_stamped_told_ = false;
   std::optional<std::uint32_t> count_told_;
-  Closing closing_ = Closing::no;
-  LocalTime close_until_ = kNever;
-  StopReason close_reason_ = StopReason::closed;
-  LocalTime closed_at_ = kNever;  ///< whatever a barrier does
 };
 
 }  // namespace neliroute

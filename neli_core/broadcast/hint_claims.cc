@@ -180,7 +180,7 @@ void HintClaims::on(const WriteFailed& event, LocalTime now) {
 }
 
 bool HintClaims::history_was_read() const {
-  return std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
+  return all_caught_up(logs_);
 }
 
 // Not one that drains, was released or has gone silent: a partition may come back to this process.

@@ -18,6 +18,8 @@ ClaimProtocol::ClaimProtocol(CoreOptions options)
       partitions_(options_.settings.partitions),
       logs_(options_.settings.logs),
       deadlines_(options_.settings.partitions),
+      barriers_(options_.settings.partitions, options_.lease),
+      closing_(options_.lease),
       agreement_(options_.settings, options_.lane),
       lease_bound_(options_),
       pacing_(options_.heartbeat) {}
@@ -61,21 +63,19 @@ LocalTime ClaimProtocol::next_deadline() const noexcept {
     if (l.started) next = std::min(next, l.reread_at);
     if (!l.renewal_due) next = std::min(next, l.next_renewal);
   }
-  if (!subscribed_ && closing_ == Closing::no) {
+  if (!subscribed_ && !closing_.begun()) {
     const LocalTime start = first_now_.value_or(now_);
     const auto undecided = agreement_.undecided_until(now_);
-    next = std::min(next, undecided.value_or(later(start, std::chrono::seconds{3})));
+    next = std::min(next, undecided.value_or(later(start, kHistoryBound)));
   }
   next = std::min(next, pacing_.due());
   if (greeting_due_) {
     if (const auto undecided = agreement_.undecided_until(now_)) next = std::min(next, *undecided);
   }
-  if (closing_ == Closing::awaiting_claims) next = std::min(next, claims_until_);
-  if (closing_ == Closing::draining) next = std::min(next, close_until_);
-  if (closing_ == Closing::stopping) {
-    next = std::min(next, barrier_count_ == 0 ? std::min(closed_at_, released_by_) : closed_at_);
+  if (closing_.stage() == ClosingStage::stopping && barriers_.none_runs()) {
+    next = std::min(next, released_by_);
   }
-  return next;
+  return std::min(next, closing_.until());
 }
 
 RoleState ClaimProtocol::role_state(Partition partition) const noexcept {
@@ -95,9 +95,8 @@ std::uint16_t ClaimProtocol::generation(Partition partition) const noexcept {
   return state(partition).generation;
 }
 
-void ClaimProtocol::announce(TransitionKind kind, Partition partition, const Epoch& epoch,
-                         LocalTime at, StopReason reason, LocalTime barrier_deadline) {
-  ready_.transitions.push_back({kind, partition, epoch, at, reason, barrier_deadline});
+void ClaimProtocol::announce(TransitionKind kind, Partition partition, const Epoch& epoch) {
+  ready_.transitions.push_back({kind, partition, epoch, now_});
 }
 
 }  // namespace neliroute

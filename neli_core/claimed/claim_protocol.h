@@ -19,13 +19,15 @@
 
 #include "neli_core/claimed/expedite.h"
 #include "neli_core/claimed/log_state.h"
+#include "neli_core/claimed/partition_state.h"
 #include "neli_core/core.h"
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
+#include "neli_core/leaving/barriers.h"
+#include "neli_core/leaving/closing.h"
 #include "neli_core/lease_bound.h"
 #include "neli_core/lease_vector.h"
 #include "neli_core/options.h"
-#include "neli_core/partition_state.h"
 #include "neli_core/ready.h"
 #include "neli_core/settings_agreement.h"
 
@@ -66,7 +68,9 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override;
   /// Partitions led or held, and partitions that the group assigned.
   [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
-  [[nodiscard]] bool closed() const noexcept override { return closing_ == Closing::closed; }
+  [[nodiscard]] bool closed() const noexcept override {
+    return closing_.stage() == ClosingStage::closed;
+  }
   [[nodiscard]] RejectedRecords rejected() const noexcept override {
     return {counters_.renewals_stale, counters_.releases_refused, 0, 0, 0};
   }
@@ -76,7 +80,6 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_.value(); }
 
  private:
-  enum class Closing { no, awaiting_claims, draining, stopping, closed };
   struct Outstanding {
     Log log;
     RecordType type = RecordType::claim;
@@ -120,10 +123,8 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] LocalTime claim_after_history(Partition partition) const;
   [[nodiscard]] LocalTime claim_again_at(Partition partition) const;
   [[nodiscard]] LocalTime claim_time(Partition partition) const;
-  LocalTime run_barrier_clock(Partition partition);
   void on(const BarrierDone& event);
-  void announce(TransitionKind kind, Partition partition, const Epoch& epoch, LocalTime at,
-                StopReason reason = StopReason::none, LocalTime barrier_deadline = kNever);
+  void announce(TransitionKind kind, Partition partition, const Epoch& epoch);
 
   // membership.cc: the group, closing, one configuration (rules 7 and 8).
   void on(const GroupAssigned& event);
@@ -197,6 +198,8 @@ class ClaimProtocol final : public Core {
   std::vector<PartitionState> partitions_;
   std::vector<LogState> logs_;
   DeadlineTree deadlines_;
+  Barriers barriers_;
+  ClosingState closing_;
   SettingsAgreement agreement_;
   ClaimCounters counters_;
   Ready ready_;
@@ -212,7 +215,6 @@ class ClaimProtocol final : public Core {
   bool wrote_ = false;
   bool subscribed_ = false;
   std::uint32_t held_count_ = 0;
-  std::uint32_t barrier_count_ = 0;
   std::uint32_t assigned_count_ = 0;
   std::uint32_t vacant_count_ = 0;
   ExpeditePacing pacing_;
@@ -222,12 +224,7 @@ class ClaimProtocol final : public Core {
   bool greeting_due_ = false;
   bool newcomer_ = false;  ///< it may want what this process has
   bool partitions_added_told_ = false;
-  Closing closing_ = Closing::no;
-  LocalTime close_until_ = kNever;
-  LocalTime claims_until_ = kNever;
-  LocalTime closed_at_ = kNever;  ///< whatever a barrier or the ledger does
-  LocalTime released_by_ = kNever;
-  StopReason close_reason_ = StopReason::closed;
+  LocalTime released_by_ = kNever;  ///< closing: whether or not releases are known to be stored
 };
 
 }  // namespace neliroute

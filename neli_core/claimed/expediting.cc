@@ -10,7 +10,7 @@ namespace neliroute {
 // Who has joined an existing group gets nothing before the others give something up, which they
 // learn at their next heartbeat only. So it tells them.
 void ClaimProtocol::on(const GroupJoined&) {
-  if (closing_ != Closing::no) return;
+  if (closing_.begun()) return;
   joined_ = true;
   // A first claim says it as well. Who joins again is known, so a claim of it says nothing new.
   greeting_due_ = std::exchange(joined_once_, true) || assigned_count_ == 0;
@@ -18,7 +18,7 @@ void ClaimProtocol::on(const GroupJoined&) {
 
 void ClaimProtocol::write_greeting() {
   if (!greeting_due_) return;
-  if (closing_ != Closing::no) {
+  if (closing_.begun()) {
     greeting_due_ = false;
     return;
   }
@@ -73,7 +73,7 @@ bool ClaimProtocol::may_be_reassigned() const {
 
 void ClaimProtocol::advance_expedite() {
   if (now_ < pacing_.due()) return;
-  if (!joined_ || closing_ != Closing::no || !may_be_reassigned()) {
+  if (!joined_ || closing_.begun() || !may_be_reassigned()) {
     newcomer_ = false;
     return pacing_.end();
   }

@@ -8,8 +8,6 @@
 namespace neliroute {
 namespace {
 
-// Who cannot read every log's history joins all the same: the missing logs are claimed later.
-constexpr std::chrono::seconds kSubscribeAfter{3};
 // A ledger that stores anything stores a release by then, however short the bound was.
 constexpr milliseconds kReleaseLeast{500};
 
@@ -31,7 +29,7 @@ void ClaimProtocol::on(const GroupAssigned& event) {
       return;
     }
     PartitionState& p = state(partition);
-    if (closing_ != Closing::no || p.assigned) return;
+    if (closing_.begun() || p.assigned) return;
     p.assigned = true;
     ++assigned_count_;
     set_vacant(partition, false);
@@ -39,7 +37,7 @@ void ClaimProtocol::on(const GroupAssigned& event) {
         !mutated(Mutation::claim_while_draining)) {
       p.own->draining = false;  // given back before anybody else wanted it: lead on
       p.claim_due = p.own->refused;
-      if (p.own->leading) announce(TransitionKind::acquired, partition, p.own->epoch, now_);
+      if (p.own->leading) announce(TransitionKind::acquired, partition, p.own->epoch);
       note_state_change(partition);
     } else {
       p.claim_due = true;
@@ -67,30 +65,19 @@ void ClaimProtocol::revoke(Partition partition) {
     drop(partition);
   } else if (p.own && !p.own->draining) {
     p.own->draining = true;
-    announce(TransitionKind::draining, partition, p.own->epoch, now_);
+    announce(TransitionKind::draining, partition, p.own->epoch);
     note_state_change(partition);
   }
   evaluate(partition);
 }
 
 void ClaimProtocol::on(const CloseRequested& event) {
-  if (closing_ == Closing::no) {
-    closing_ = Closing::awaiting_claims;
-    claims_until_ = std::min(later(now_, options_.lease), std::max(event.until, now_));
-  }
-  close_until_ = std::min(close_until_, std::max(event.until, now_));
-  claims_until_ = std::min(claims_until_, close_until_);
+  closing_.ask(event.until, now_);
   released_by_ = std::min(released_by_, event.released_by);
 }
 
 void ClaimProtocol::refuse(Error error, LocalTime drain_until) {
-  const bool conflict = error.code() == Errc::settings_conflict;
-  // Who leaves hands over, but not by rules that are not the group's.
-  if (closing_ != Closing::no && !conflict) return;
-  ready_.notices.push_back({Severity::error, error.message()});
-  if (conflict) close_reason_ = StopReason::conflict;
-  ready_.refused = std::move(error);
-  on(CloseRequested{drain_until});
+  if (closing_.refuse(std::move(error), ready_)) on(CloseRequested{drain_until});
 }
 
 bool ClaimProtocol::claims_under_way() const {
@@ -107,41 +94,37 @@ bool ClaimProtocol::releases_under_way() const {
 
 // Rule 8: leave the group, drain until successors lead or the bound is over, then stop.
 void ClaimProtocol::advance_closing() {
-  if (closing_ == Closing::awaiting_claims && (now_ >= claims_until_ || !claims_under_way())) {
-    closing_ = Closing::draining;
+  if (closing_.ends(ClosingStage::asked, now_, [this] { return !claims_under_way(); })) {
+    closing_.drain();
     ready_.leave_group = subscribed_;
     subscribed_ = true;  // and never again
     for (std::uint32_t p = 0; p < partition_count(); ++p) {
       if (state(Partition{p}).assigned) revoke(Partition{p});
     }
   }
-  if (closing_ == Closing::draining && (now_ >= close_until_ || held_count_ == 0)) {
-    closing_ = Closing::stopping;
-    closed_at_ = later(now_, options_.lease);
+  if (closing_.ends(ClosingStage::draining, now_, [this] { return held_count_ == 0; })) {
+    closing_.stop(now_);
     released_by_ = std::max(released_by_, later(now_, kReleaseLeast));
     for (std::uint32_t p = 0; p < partition_count(); ++p) {
-      end(Partition{p}, close_reason_);
+      end(Partition{p}, closing_.reason());
       evaluate(Partition{p});
     }
   }
-  const bool released = now_ >= released_by_ || !releases_under_way();
-  if (closing_ == Closing::stopping &&
-      (now_ >= closed_at_ || (barrier_count_ == 0 && released))) {
-    closing_ = Closing::closed;
-    ready_.closed = true;
-  }
+  const auto all_done = [this] {
+    return barriers_.none_runs() && (now_ >= released_by_ || !releases_under_way());
+  };
+  if (closing_.ends(ClosingStage::stopping, now_, all_done)) closing_.close(ready_);
 }
 
 void ClaimProtocol::advance_subscription() {
-  if (subscribed_ || closing_ != Closing::no) return;
+  if (subscribed_ || closing_.begun()) return;
   if (!history_was_read() || agreement_.undecided_until(now_)) return;
   subscribed_ = true;
   ready_.subscribe = true;
 }
 
 bool ClaimProtocol::history_was_read() const {
-  return now_ >= later(*first_now_, kSubscribeAfter) ||
-         std::all_of(logs_.begin(), logs_.end(), [](const LogState& l) { return l.caught_up(); });
+  return now_ >= later(*first_now_, kHistoryBound) || all_caught_up(logs_);
 }
 
 // Claims that wait for the doubt's end are due when it ends, which may be before it had to.
@@ -154,7 +137,8 @@ void ClaimProtocol::follow_doubt() {
 }
 
 void ClaimProtocol::check_agreement() {
-  if (close_reason_ == StopReason::conflict || closing_ >= Closing::stopping) return;
+  if (closing_.reason() == StopReason::conflict) return;
+  if (closing_.stage() >= ClosingStage::stopping) return;
   // One log may tell of a newcomer before another tells of those who came first.
   if (!history_was_read()) return;
   std::optional<SettingsAgreement::Seniority> own;

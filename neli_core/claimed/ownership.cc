@@ -1,7 +1,6 @@
 // ClaimProtocol: leading and stopping, graces and barriers (rules 4 to 7, 9 and 10).
 #include <algorithm>
 #include <limits>
-#include <neliroute/detail/assert.h>
 
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
@@ -24,7 +23,10 @@ void ClaimProtocol::evaluate(Partition partition) {
     stop(partition, StopReason::lapsed, p.own->lease_until);
     over ? drop(partition) : note_state_change(partition);
   }
-  if (p.barrier) next = std::min(next, run_barrier_clock(partition));
+  next = std::min(next, barriers_.advance(partition, now_, ready_));
+  if (barriers_.is_stuck(partition, now_) && p.assigned && !closing_.begun()) {
+    refuse(barriers_.stuck(partition), later(now_, options_.lease));
+  }
   if (p.own && !p.own->leading && may_lead(partition)) {
     const LocalTime grace = grace_end(partition);
     if (grace <= now_) {
@@ -53,7 +55,7 @@ bool ClaimProtocol::may_lead(Partition partition) const {
   const PartitionState& p = state(partition);
   // Before `since` is known, nobody can tell which of two configurations came first.
   const bool newest = !p.own->superseded && !p.own->outlived;
-  return since_ && newest && !p.barrier && now_ < p.own->lease_until &&
+  return since_ && newest && !barriers_.runs(partition) && now_ < p.own->lease_until &&
          (p.assigned || p.own->draining);
 }
 
@@ -124,22 +126,19 @@ void ClaimProtocol::start_or_resume(Partition partition) {
   PartitionState& p = state(partition);
   p.own->leading = true;
   set_epoch_lease(partition);
-  announce(TransitionKind::acquired, partition, p.own->epoch, now_);
-  if (p.own->draining) announce(TransitionKind::draining, partition, p.own->epoch, now_);
+  announce(TransitionKind::acquired, partition, p.own->epoch);
+  if (p.own->draining) announce(TransitionKind::draining, partition, p.own->epoch);
   note_state_change(partition);
 }
 
 // From here on the answer is no; the application hears of it and has a barrier to answer.
 void ClaimProtocol::stop(Partition partition, StopReason reason, LocalTime at) {
   PartitionState& p = state(partition);
-  NELIROUTE_ASSERT(!p.barrier, "nobody leads while an older barrier still runs");
   p.own->leading = false;
   leases_->set(partition, kLongAgo, p.generation);
-  announce(TransitionKind::stopped, partition, p.own->epoch, std::min(at, now_), reason,
-           p.own->lease_until);
-  // Who lapsed hears of the deadline and that it is over in one; it need not be told again.
-  p.barrier = Barrier{p.own->epoch, p.own->lease_until, now_, now_ >= p.own->lease_until, false};
-  ++barrier_count_;
+  barriers_.begin({TransitionKind::stopped, partition, p.own->epoch, std::min(at, now_), reason,
+                   p.own->lease_until},
+                  now_, ready_);
 }
 
 // Gives the epoch up for ever.
@@ -161,13 +160,9 @@ void ClaimProtocol::end(Partition partition, StopReason reason) {
 
 // Written after the barrier, if one runs under the epoch.
 void ClaimProtocol::release(Partition partition, const Epoch& epoch) {
-  PartitionState& p = state(partition);
   // After a gap one's own claims are read once more, also that of an epoch whose barrier runs yet.
-  const bool runs = p.barrier && !mutated(Mutation::release_in_barrier);
-  if (runs && p.barrier->epoch == epoch) {
-    p.barrier->release_after = true;
-    return;
-  }
+  const bool waits = !mutated(Mutation::release_in_barrier);
+  if (waits && barriers_.put_off_release(partition, epoch)) return;
   log(log_of(partition)).releases.push_back({epoch, partition, 0});
 }
 
@@ -212,7 +207,7 @@ LocalTime ClaimProtocol::claim_again_at(Partition partition) const {
 LocalTime ClaimProtocol::claim_time(Partition partition) const {
   const PartitionState& p = state(partition);
   const LogState& l = log(log_of(partition));
-  if (!p.assigned || closing_ != Closing::no || p.barrier) return kNever;
+  if (!p.assigned || closing_.begun() || barriers_.runs(partition)) return kNever;
   if (!l.caught_up() || l.check_pending) return kNever;
   LocalTime at = kNever;
   if (p.claim) {
@@ -232,32 +227,12 @@ LocalTime ClaimProtocol::claim_time(Partition partition) const {
              : std::max(at, later(p.last_claim_written, options_.interval));
 }
 
-// Tells a barrier that it outlasted its lease, and gives up on one that outlasts it by T while
-// the partition waits for this process.
-LocalTime ClaimProtocol::run_barrier_clock(Partition partition) {
-  PartitionState& p = state(partition);
-  if (!p.barrier->overdue_told) {
-    if (now_ < p.barrier->deadline) return p.barrier->deadline;
-    p.barrier->overdue_told = true;
-    announce(TransitionKind::barrier_overdue, partition, p.barrier->epoch, now_);
-  }
-  const LocalTime stuck_at = p.barrier->stuck_at(options_.lease);
-  if (now_ < stuck_at) return stuck_at;
-  if (p.assigned && closing_ == Closing::no) {
-    refuse(Barrier::stuck(partition, options_.lease), later(now_, options_.lease));
-  }
-  return kNever;
-}
-
 void ClaimProtocol::on(const BarrierDone& event) {
-  PartitionState& p = state(event.partition);
-  if (!p.barrier || p.barrier->epoch != event.epoch) return;
-  const bool release_after = p.barrier->release_after;
-  p.barrier.reset();
-  --barrier_count_;
-  if (release_after) release(event.partition, event.epoch);
+  const auto releases = barriers_.end(event);
+  if (!releases) return;
+  if (*releases) release(event.partition, event.epoch);
   // It was in no renewal while the barrier ran. Thousands that end one by one share one.
-  if (p.own && barrier_count_ == 0) note_state_change(event.partition);
+  if (state(event.partition).own && barriers_.none_runs()) note_state_change(event.partition);
   evaluate(event.partition);
 }
 

@@ -137,7 +137,7 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
     return;
   }
   // Rule 2: wanted no more. Rule 8: nor by who is leaving. (What is held unassigned drains.)
-  if (!p.own && (!p.assigned || closing_ != Closing::no)) return release(partition, epoch);
+  if (!p.own && (!p.assigned || closing_.begun())) return release(partition, epoch);
   const bool draining = p.own && p.own->draining;
   if (mutated(Mutation::newest_own_claim) && p.own && !p.own->superseded) return;
   OwnEpoch next;
@@ -160,8 +160,8 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   ++held_count_;
   ++l.held_count;
   set_epoch_lease(partition);
-  if (next.leading) announce(TransitionKind::acquired, partition, epoch, now_);
-  if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch, now_);
+  if (next.leading) announce(TransitionKind::acquired, partition, epoch);
+  if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch);
   // Who only waits yet has nothing to say that the claim did not, but where the claim was so long
   // on its way (a new producer's first record is) that its lease would not last to the next beat.
   const bool short_lived = next.lease_until < later(now_, options_.lease / 2);
@@ -180,7 +180,7 @@ void ClaimProtocol::on_foreign_claim(Partition partition) {
     end(partition, StopReason::superseded);
   } else if (!p.own->draining) {
     p.own->draining = true;
-    announce(TransitionKind::draining, partition, p.own->epoch, now_);
+    announce(TransitionKind::draining, partition, p.own->epoch);
     note_state_change(partition);
   }
 }

@@ -134,7 +134,7 @@ void ClaimProtocol::write_renewals(Log which) {
   std::vector<NamedEpoch> held;
   place(which).for_each([&](Partition partition) {
     const PartitionState& p = state(partition);
-    if (!p.own || p.barrier) return;
+    if (!p.own || barriers_.runs(partition)) return;
     const OwnEpoch& own = *p.own;
     if (mutated(Mutation::silent_drain) && own.draining) return;
     held.push_back({partition, own.epoch, own.leading && !own.draining,
@@ -193,7 +193,7 @@ void ClaimProtocol::finish(std::uint64_t seq, bool stored, std::int64_t offset) 
   }
   for (PendingRelease release : outstanding.released) {
     if (stored) {
-      announce(TransitionKind::released, release.partition, release.epoch, now_);
+      announce(TransitionKind::released, release.partition, release.epoch);
     } else if (++release.attempts < kReleaseAttemptsMax) {
       l.releases.push_back(release);
     }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "neli_core/claimed/claim_protocol.h"
-#include "neli_core/withdrawal.h"
+#include "neli_core/leaving/withdrawal.h"
 #include "router/directory.h"
 #include "router/route_view.h"
 #include "tests/sim/event_queue.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "neli_core/epoch_history.h"
+#include "neli_core/claimed/epoch_history.h"
 #include "tests/unit/neli_core/rig.h"
 
 namespace neliroute {

@@ -1,5 +1,5 @@
 // Who cannot lead what it was given leaves the group, and not otherwise; and it does not flap.
-#include "neli_core/withdrawal.h"
+#include "neli_core/leaving/withdrawal.h"
 
 #include <gtest/gtest.h>
 

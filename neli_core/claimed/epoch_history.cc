@@ -1,4 +1,4 @@
-#include "neli_core/epoch_history.h"
+#include "neli_core/claimed/epoch_history.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,17 +1,14 @@
 // Everything the state machine knows about one partition.
 //
-// Threads: one (inside a Core).   Units: LocalTime.   Errors: none.
+// Threads: one (inside ClaimProtocol).   Units: LocalTime.   Errors: none.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <neliroute/error.h>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
 #include <optional>
-#include <string>
 
-#include "neli_core/epoch_history.h"
+#include "neli_core/claimed/epoch_history.h"
 
 namespace neliroute {
 
@@ -35,26 +32,6 @@ struct OwnEpoch {
   bool draining = false;
 };
 
-/// The application is finishing what it did under an epoch.
-struct Barrier {
-  Epoch epoch;
-  LocalTime deadline;  ///< the end of the lease
-  /// Later than the deadline for who was stopped and noticed the lapse on waking up.
-  LocalTime started;
-  bool overdue_told = false;
-  bool release_after = false;
-
-  /// When it has outlasted its lease by T, too, and the process gives up.
-  [[nodiscard]] LocalTime stuck_at(milliseconds lease) const noexcept {
-    return later(std::max(deadline, started), lease);
-  }
-  [[nodiscard]] static Error stuck(Partition partition, milliseconds lease) {
-    return {Errc::barrier_stuck, "the barrier of partition " + std::to_string(partition.value()) +
-                                     " still runs " + std::to_string(lease.count()) +
-                                     " ms after its lease ended; leaving the group"};
-  }
-};
-
 struct ClaimUnderWay {
   std::uint64_t seq = 0;
   LocalTime written;
@@ -63,7 +40,6 @@ struct ClaimUnderWay {
 struct PartitionState {
   bool assigned = false;
   std::optional<OwnEpoch> own;
-  std::optional<Barrier> barrier;
   std::optional<ClaimUnderWay> claim;
   /// A claim is due whatever others do: assigned anew, failed, after a gap.
   bool claim_due = false;
@@ -76,8 +52,5 @@ struct PartitionState {
   std::uint16_t generation = 0;
   EpochHistory history;
 };
-
-/// The role states, in the words of the leader-and-followers seed.
-enum class RoleState { following, looking, leading, draining };
 
 }  // namespace neliroute

@@ -1,4 +1,4 @@
-#include "neli_core/withdrawal.h"
+#include "neli_core/leaving/withdrawal.h"
 
 #include <algorithm>
 #include <utility>
