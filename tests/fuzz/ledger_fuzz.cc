@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "neli_core/claimed/claim_protocol.h"
-#include "neli_core/record/judgement.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"
+#include "tests/memory_log.h"
 
 namespace neliroute::fuzz {
 namespace {
@@ -17,14 +17,9 @@ constexpr std::uint32_t kPartitions = 2;
 constexpr std::size_t kMembers = 3;
 constexpr std::size_t kRecordsMax = 2000;
 
-struct Stored {
-  Decoded value;
-  BrokerTime stamped;
-};
-
 struct Sent {
   Write write;
-  Decoded value;
+  std::shared_ptr<const Decoded> value;
 };
 
 struct Member {
@@ -77,7 +72,9 @@ class World {
       case 9:
         return finish_barrier(member);
       case 10:
-        return append(log, forged(bytes_, {ProcessId{1}, ProcessId{2}}, epochs(log), end(log)));
+        return append(log, std::make_shared<const Decoded>(
+                               forged(bytes_, {ProcessId{1}, ProcessId{2}}, epochs(log),
+                                      logs_[log].end())));
       case 11:
         return append_again(log);
       case 12:
@@ -151,7 +148,7 @@ class World {
       member.barriers.push_back({transition.partition, transition.epoch});
     }
     for (Write& write : ready.writes) {
-      Decoded value = decode_record(write.value);
+      auto value = read_value(write.value);
       member.sent.push_back({std::move(write), std::move(value)});
     }
     for (const Log log : ready.restart_tails) member.reads[log.value()] = false;
@@ -194,36 +191,38 @@ class World {
 
   enum class Fate { stored, stored_unheard, stored_twice, lost };
 
-  [[nodiscard]] std::int64_t end(std::uint32_t log) const { return std::ssize(logs_[log]); }
   [[nodiscard]] std::size_t records() const {
     std::size_t all = 0;
-    for (const auto& log : logs_) all += log.size();
+    for (const MemoryLog& log : logs_) all += log.records.size();
     return all;
   }
 
   [[nodiscard]] std::vector<Epoch> epochs(std::uint32_t log) const {
     std::vector<Epoch> made;
-    for (std::int64_t offset = 0; offset < end(log); ++offset) {
-      const Stored& stored = logs_[log][static_cast<std::size_t>(offset)];
-      const auto* record = std::get_if<Record>(&stored.value);
-      if (record == nullptr || record->type != RecordType::claim) continue;
-      made.push_back(claim_epoch(*record, stored.stamped, offset));
+    std::int64_t offset = 0;
+    for (const StoredRecord& stored : logs_[log].records) {
+      const Record* record = stored.record();
+      const bool claims = record != nullptr && record->type == RecordType::claim;
+      if (claims) made.push_back(claim_epoch(*record, stored.stamped, offset));
+      ++offset;
     }
     return made;
   }
 
-  void append(std::uint32_t log, Decoded value) {
+  void append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
     // Two brokers' clocks, at most clock_error apart.
     const auto most = static_cast<std::uint32_t>(kClockError.count());
     const auto time =
         std::chrono::duration_cast<milliseconds>(now_) + milliseconds{bytes_.below(most + 1)};
-    logs_[log].push_back({std::move(value), BrokerTime{milliseconds{kBrokerEpochMs} + time}});
+    logs_[log].append(std::move(value), BrokerTime{milliseconds{kBrokerEpochMs} + time},
+                      believe_broker_time_);
   }
 
   void append_again(std::uint32_t log) {
-    if (logs_[log].empty()) return;
-    const auto back = 1 + static_cast<std::size_t>(bytes_.byte()) % logs_[log].size();
-    append(log, Decoded(logs_[log][logs_[log].size() - back].value));
+    const auto& records = logs_[log].records;
+    if (records.empty()) return;
+    const auto back = 1 + static_cast<std::size_t>(bytes_.byte()) % records.size();
+    append(log, records[records.size() - back].value);
   }
 
   void land(Member& member, Fate fate) {
@@ -234,7 +233,7 @@ class World {
     if (fate != Fate::lost) append(log, sent.value);
     if (fate == Fate::stored_twice) append(log, sent.value);
     if (fate == Fate::stored || fate == Fate::stored_twice) {
-      step(member, WriteAcknowledged{sent.write.seq, end(log) - 1});
+      step(member, WriteAcknowledged{sent.write.seq, logs_[log].end() - 1});
     } else {
       step(member, WriteFailed{sent.write.seq});
     }
@@ -242,9 +241,10 @@ class World {
 
   // T* at the end of a log, as its tail learns it: from the last record that says one.
   [[nodiscard]] BrokerTime horizon(std::uint32_t log, milliseconds own) const {
-    const BrokerTime end = logs_[log].back().stamped;
-    for (auto stored = logs_[log].rbegin(); stored != logs_[log].rend(); ++stored) {
-      const auto* record = std::get_if<Record>(&stored->value);
+    const auto& records = logs_[log].records;
+    const BrokerTime end = records.back().stamped;
+    for (auto stored = records.rbegin(); stored != records.rend(); ++stored) {
+      const Record* record = stored->record();
       if (record != nullptr && record->max_lease) return history_horizon(record, end, own);
     }
     return history_horizon(nullptr, end, own);
@@ -252,47 +252,42 @@ class World {
 
   // From the beginning, or as far back as rule 6 asks, at least one record.
   void start_tail(Member& member, std::uint32_t log) {
-    std::int64_t from = end(log);
-    if (from > 0) {
+    const std::int64_t end = logs_[log].end();
+    std::int64_t from = 0;
+    if (end > 0) {
       const BrokerTime least = horizon(log, member.core->options().lease) - kClockError;
-      while (from > 0 && logs_[log][static_cast<std::size_t>(from - 1)].stamped >= least) --from;
-      from = std::min(from, end(log) - 1);
+      from = std::min(logs_[log].first_since(least), end - 1);
     }
     if (bytes_.flag() || !believe_broker_time_) from = 0;
     member.reads[log] = true;
     member.next[log] = from;
-    step(member, TailStarted{Log{log}, from, end(log), from == 0});
+    step(member, TailStarted{Log{log}, from, end, from == 0});
   }
 
   void read(Member& member, std::uint32_t log, std::uint32_t most) {
-    for (; most > 0 && member.reads[log] && member.next[log] < end(log); --most) {
+    for (; most > 0 && member.reads[log] && member.next[log] < logs_[log].end(); --most) {
       const std::int64_t offset = member.next[log]++;
-      const Stored stored = logs_[log][static_cast<std::size_t>(offset)];
-      step(member, Received{Log{log}, offset, stored.stamped, believe_broker_time_, &stored.value});
+      const StoredRecord stored = *logs_[log].find(offset);
+      step(member, Received{Log{log}, offset, stored.stamped, stored.log_append_time,
+                            stored.value.get()});
     }
   }
 
   void answer(Member& member, std::uint32_t log) {
-    if (!member.reads[log] || member.next[log] != end(log)) return;
-    step(member, LogPosition{Log{log}, end(log)});
+    if (!member.reads[log] || member.next[log] != logs_[log].end()) return;
+    step(member, LogPosition{Log{log}, logs_[log].end()});
   }
 
   void reread(Member& member) {
     if (member.asked.empty()) return;
     const RereadRequest request = member.asked.front();
     member.asked.pop_front();
-    const auto& log = logs_[request.log.value()];
-    Reread event{request.log, request.question, request.offset, std::nullopt};
-    if (request.offset >= 0 && request.offset < std::ssize(log)) {
-      const Stored& stored = log[static_cast<std::size_t>(request.offset)];
-      event.found = identity_of(stored.value, stored.stamped);
-    }
-    step(member, event);
+    step(member, logs_[request.log.value()].answer(request));
   }
 
   Bytes bytes_;
   microseconds now_{10'000'000};
-  std::vector<std::vector<Stored>> logs_;
+  std::vector<MemoryLog> logs_;
   std::vector<Member> members_;
   std::uint64_t started_ = 0;
   bool believe_broker_time_ = true;

@@ -33,12 +33,11 @@ TEST(LeaderAndFollowers, reads_the_history_before_it_joins_and_claims) {
   scene.settle_in();
   scene.crash("a");
   ClaimProtocol core = *ClaimProtocol::make(scene.stage.rig().core_options(9, "c"));
-  const auto end = static_cast<std::int64_t>(scene.stage.rig().log(0).size());
+  const std::int64_t end = scene.stage.rig().log(0).end();
   core.step(TailStarted{Log{0}, end - 1, end}, scene.now());
   EXPECT_FALSE(core.take_ready().subscribe) << "a record is still to be read";
-  const auto& last = scene.stage.rig().log(0).back();
-  const Decoded value = decode_record(last.value);
-  core.step(Received{Log{0}, end - 1, last.stamped, true, &value}, scene.now());
+  const auto& last = scene.stage.rig().log(0).records.back();
+  core.step(Received{Log{0}, end - 1, last.stamped, true, last.value.get()}, scene.now());
   const Ready ready = core.take_ready();
   EXPECT_TRUE(ready.subscribe);
   EXPECT_TRUE(ready.writes.empty()) << "claims only what the group assigns";

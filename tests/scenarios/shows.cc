@@ -113,13 +113,14 @@ Lines Stage::take_tally() {
 
 Lines Stage::log(Log log, std::size_t from, bool json) {
   Lines lines;
-  const auto& records = rig_.log(log.value());
+  const auto& records = rig_.log(log.value()).records;
   for (std::size_t i = from; i < records.size(); ++i) {
     std::string line = "  #" + std::to_string(i) + " ";
-    const Decoded value = decode_record(records[i].value);
-    const auto* record = std::get_if<Record>(&value);
-    if (json || record == nullptr) {
-      line += records[i].value;
+    const Record* record = records[i].record();
+    if (record == nullptr) {
+      line += "no record of ours";
+    } else if (json) {
+      line += encode_record(*record);
     } else {
       line += record->process.name + ": " + text_of(*record, place_of(log));
     }

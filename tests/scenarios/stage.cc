@@ -54,15 +54,14 @@ DirectoryOptions Stage::directory_options(Lane lane) const {
 // Where an owner's tail starts, as docs/protocol.md rule 6 has it: far enough back that nothing
 // below may still be led.
 std::int64_t Stage::horizon(Log log) const {
-  const auto& records = const_cast<rig::Rig&>(rig_).log(log.value());
-  if (records.empty() || !options_.rig.believe_broker_time) return 0;
+  const MemoryLog& stored = const_cast<rig::Rig&>(rig_).log(log.value());
+  if (stored.end() == 0 || !options_.rig.believe_broker_time) return 0;
+  const StoredRecord& last = stored.records.back();
   milliseconds bound = options_.rig.lease;
-  if (const Decoded last = decode_record(records.back().value); std::get_if<Record>(&last)) {
-    bound = std::max(bound, std::get<Record>(last).max_lease.value_or(bound));
-  }
-  const BrokerTime back = records.back().stamped - bound - options_.rig.clock_error;
-  auto offset = static_cast<std::int64_t>(records.size()) - 1;
-  while (offset > 0 && records[static_cast<std::size_t>(offset)].stamped > back) --offset;
+  if (last.record()) bound = std::max(bound, last.record()->max_lease.value_or(bound));
+  const BrokerTime back = last.stamped - bound - options_.rig.clock_error;
+  std::int64_t offset = stored.end() - 1;
+  while (offset > 0 && stored.find(offset)->stamped > back) --offset;
   return offset;
 }
 
@@ -84,7 +83,7 @@ void Stage::watch(const std::string& name, Lane lane) {
   actor.lookup = std::make_unique<Lookup>(
       directory_options(lane), self, std::make_shared<LeaseVector>(options_.rig.partitions));
   for (std::uint32_t l = 0; l < options_.rig.logs; ++l) {
-    const auto end = static_cast<std::int64_t>(rig_.log(l).size());
+    const std::int64_t end = rig_.log(l).end();
     actor.lookup->feed(TailStarted{Log{l}, end, end}, rig_.now());
   }
 }
@@ -110,7 +109,7 @@ void Stage::heal(Actor& actor) {
 
 void Stage::delete_topic() {
   topic_exists_ = false;
-  for (std::uint32_t l = 0; l < options_.rig.logs; ++l) rig_.log(l).clear();
+  for (std::uint32_t l = 0; l < options_.rig.logs; ++l) rig_.log(l).records.clear();
   for (const auto& actor : actors_) {
     for (std::uint32_t l = 0; l < options_.rig.logs; ++l) {
       const GapFound gone{Log{l}, GapReason::topic_missing};
@@ -176,15 +175,15 @@ void Stage::on_ready(rig::Process& process, const Ready& ready) {
 }
 
 void Stage::on_append(const rig::Process* writer, Log log, std::int64_t offset) {
-  const rig::StoredRecord& stored = rig_.log(log.value())[static_cast<std::size_t>(offset)];
-  const Decoded value = decode_record(stored.value);
+  const StoredRecord stored = *rig_.log(log.value()).find(offset);
   for (const auto& actor : actors_) {
     if (actor->process) continue;
-    actor->lookup->feed(Received{log, offset, stored.stamped, stored.log_append_time, &value},
+    actor->lookup->feed(Received{log, offset, stored.stamped, stored.log_append_time,
+                                 stored.value.get()},
                         rig_.now());
   }
   Actor* actor = writer ? actor_of(writer) : nullptr;
-  const auto* record = std::get_if<Record>(&value);
+  const Record* record = stored.record();
   const std::string text = record ? text_of(*record, place_of(log)) : "no record of ours";
   if (record && actor && record->type == RecordType::renewal) {
     if (std::exchange(actor->last_renewal[log], text) == text) return;

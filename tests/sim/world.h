@@ -9,11 +9,11 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/memory_log.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/fenced_store.h"
 #include "tests/sim/group.h"
@@ -53,21 +53,14 @@ class World {
   [[nodiscard]] Outcome run();
 
  private:
-  struct Stored {
-    const Decoded* value = nullptr;  ///< null: an offset without a record
-    BrokerTime stamped;
-  };
-  struct TopicLog {
-    std::vector<Stored> records;  ///< by offset
-    std::int64_t low = 0;         ///< retention took what is below
-    std::size_t broker = 0;       ///< its leader
+  struct TopicLog : MemoryLog {
+    std::size_t broker = 0;  ///< its leader
     Time away_until = 0;
-    [[nodiscard]] std::int64_t end() const { return static_cast<std::int64_t>(records.size()); }
   };
   struct WriteOnItsWay {
     std::uint32_t log = 0;
     std::uint64_t seq = 0;
-    const Decoded* value = nullptr;
+    std::shared_ptr<const Decoded> value;
     Time give_up_at = 0;
     std::uint64_t topic = 0;
     bool answered = false;
@@ -105,8 +98,7 @@ class World {
   void send(Node& node, Write& write);
   void land(Node& node, std::uint32_t index, bool alive);
   void answer_write(Node& node, const WriteOnItsWay& write, bool stored, Time at);
-  void append(std::uint32_t log, const Decoded* value);
-  const Decoded* keep(Decoded value);
+  void append(std::uint32_t log, std::shared_ptr<const Decoded> value);
   void schedule_fetch(Node& node, std::uint32_t log, Time when);
   void fetch(Node& node, std::uint32_t log);
   void try_logs_again(Node& node);
@@ -232,7 +224,6 @@ class World {
   Time topic_away_until_ = 0;
   Time coordinator_down_until_ = 0;
   Time slow_until_ = 0;
-  std::deque<Decoded> values_;
   std::vector<WriteOnItsWay> writes_;
   std::vector<Reread> rereads_;
   std::vector<GroupRequest> requests_;

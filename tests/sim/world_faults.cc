@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "neli_core/mutation.h"
-#include "neli_core/record/judgement.h"
 #include "tests/sim/world.h"
 
 namespace neliroute::sim {
@@ -276,14 +275,14 @@ void World::lie(Random& random) {
 void World::expire_log(std::uint32_t log) {
   TopicLog& l = logs_[log];
   if (l.end() == 0) return;
-  const Stored* last = &l.records.back();
-  if (last->value == nullptr) return;
-  const BrokerTime horizon = last->stamped - milliseconds{15 * plan_.longest_lease() / kMs};
+  const StoredRecord& last = l.records.back();
+  if (last.value == nullptr) return;
+  const BrokerTime horizon = last.stamped - milliseconds{15 * plan_.longest_lease() / kMs};
   // Offsets without a record go with an older record only, as they share its segment.
   for (std::int64_t i = l.low; i < l.end() - 1; ++i) {
-    const Stored& stored = l.records[static_cast<std::size_t>(i)];
-    if (stored.value == nullptr) continue;
-    if (stored.stamped >= horizon) return;
+    const StoredRecord* stored = l.find(i);
+    if (stored == nullptr) continue;
+    if (stored->stamped >= horizon) return;
     l.low = i + 1;
   }
 }
@@ -389,20 +388,13 @@ void World::odd_claim(std::uint32_t log, Random& random) {
   if (topic_away_until_ > now_) return;
   // It claims and never leads, nor releases: others wait for it as for one that crashed (rule 9).
   oracle_.wrong(now_ + 6 * plan_.interval());
-  std::int64_t incarnation = 0;
-  for (const Stored& stored : logs_[log].records) {
-    const auto* record = stored.value == nullptr ? nullptr : std::get_if<Record>(stored.value);
-    if (record != nullptr) {
-      incarnation =
-          std::max({incarnation, greatest_named_incarnation(*record), record->max_incarnation});
-    }
-  }
+  const std::int64_t incarnation = logs_[log].greatest_incarnation();
   static constexpr const char* kRests[] = {
       R"(})", R"(,"v":3,"lparts":{"p":[1]},"mode":"odd"})",
       R"(,"v":3,"id":"00000000000000aa","lparts":"0","lease_ms":250})"};
   const std::int64_t lane = random.between(0, plan_.lanes - 1);
-  append(log, keep(decode_record(R"({"t":"claim","lane":)" + std::to_string(lane) + R"(,"inc":)" +
-                                 std::to_string(incarnation) + kRests[random.between(0, 2)])));
+  append(log, read_value(R"({"t":"claim","lane":)" + std::to_string(lane) + R"(,"inc":)" +
+                         std::to_string(incarnation) + kRests[random.between(0, 2)]));
 }
 
 void World::noise(std::uint32_t log, Random& random) {
@@ -411,7 +403,7 @@ void World::noise(std::uint32_t log, Random& random) {
       "", "not JSON", R"({"t":"renewal","lane":0})", R"({"t":"audit","lane":0,"id":"1"})",
       R"({"v":2,"t":"claim","lane":7,"id":"00000000000000bb","inc":9,"lparts":"0-7"})",
       R"({"t":"claim"})"};
-  append(log, keep(decode_record(kTexts[random.between(0, 5)])));
+  append(log, read_value(kTexts[random.between(0, 5)]));
 }
 
 // Every fault ends by itself; who is not there comes back, and nobody lies any more.

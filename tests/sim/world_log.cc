@@ -12,11 +12,6 @@ constexpr std::int64_t kFirstSpan = 16;
 
 }  // namespace
 
-const Decoded* World::keep(Decoded value) {
-  values_.push_back(std::move(value));
-  return &values_.back();
-}
-
 Time World::unreachable_until(const Node& node, std::uint32_t log) const {
   return std::max({node.links[log].both_until(), logs_[log].away_until, topic_away_until_});
 }
@@ -30,7 +25,7 @@ void World::send(Node& node, Write& write) {
   WriteOnItsWay way;
   way.log = l;
   way.seq = write.seq;
-  way.value = keep(decode_record(write.value));
+  way.value = read_value(write.value);
   way.give_up_at = now_ + lease;
   way.topic = topic_;
   if (node.forbidden_until[l] > now_) {
@@ -106,16 +101,17 @@ void World::answer_write(Node& node, const WriteOnItsWay& write, bool stored, Ti
            static_cast<std::int64_t>(write.seq), logs_[write.log].end() - 1);
 }
 
-void World::append(std::uint32_t log, const Decoded* value) {
+void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
   TopicLog& l = logs_[log];
   const Time stamp = now_ + broker_skew_[l.broker];
   if (happens(Fault::offset_hole, chance_[static_cast<std::size_t>(Fault::offset_hole)])) {
     l.records.resize(l.records.size() + 1);
   }
-  l.records.push_back({value, BrokerTime{milliseconds{stamp / kMs + kBrokerEpochMs}}});
+  l.append(std::move(value), BrokerTime{milliseconds{stamp / kMs + kBrokerEpochMs}},
+           !plan_.has(Fault::no_broker_time));
   ++records_;
   if (plan_.request.trace) {
-    const auto* record = std::get_if<Record>(value);
+    const Record* record = l.records.back().record();
     tell("log " + std::to_string(log) + " [" + std::to_string(l.end() - 1) + "] stamped " +
          std::to_string(l.records.back().stamped.time_since_epoch().count()) + " " +
          (record == nullptr ? std::string("none") : encode_record(*record).substr(0, 220)));
@@ -152,15 +148,15 @@ void World::fetch(Node& node, std::uint32_t log) {
     reader.running = false;
     return step(node, GapFound{Log{log}, GapReason::out_of_range});
   }
-  const bool believed = !plan_.has(Fault::no_broker_time);
   reader.answered_at = now_;
   std::int64_t most = l.end();
   if (happens(Fault::fetch_in_parts, node.random)) most = reader.next + node.random.between(1, 4);
   while (goes_on() && reader.next < std::min(most, l.end())) {
-    const Stored stored = l.records[static_cast<std::size_t>(reader.next)];
     const std::int64_t offset = reader.next++;
-    if (stored.value == nullptr) continue;
-    step(node, Received{Log{log}, offset, stored.stamped, believed, stored.value});
+    if (l.find(offset) == nullptr) continue;
+    const StoredRecord stored = *l.find(offset);
+    step(node, Received{Log{log}, offset, stored.stamped, stored.log_append_time,
+                        stored.value.get()});
   }
   const bool is_read_on = node.alive && node.life == life && reader.version == version;
   if (is_read_on && reader.next < l.end()) {
@@ -201,11 +197,13 @@ void World::probe(Node& node, std::uint32_t log) {
 std::int64_t World::start_of_reading(Node& node, const TopicLog& log) const {
   if (plan_.has(Fault::no_broker_time)) return log.low;
   std::int64_t last = log.end() - 1;
-  while (last >= log.low && log.records[static_cast<std::size_t>(last)].value == nullptr) --last;
+  while (last >= log.low && log.find(last) == nullptr) --last;
   if (last < log.low) return log.low;
-  const auto record_at = [&](std::int64_t i) { return log.records[static_cast<std::size_t>(i)]; };
-  const BrokerTime horizon = history_horizon(std::get_if<Record>(record_at(last).value),
-                                             record_at(last).stamped, node.lease) -
+  const auto record_at = [&](std::int64_t i) -> const StoredRecord& {
+    return log.records[static_cast<std::size_t>(i)];
+  };
+  const BrokerTime horizon = history_horizon(record_at(last).record(), record_at(last).stamped,
+                                             node.lease) -
                              plan_.timing.clock_error;
   if (!plan_.exact_tail) {
     std::int64_t span = kFirstSpan;
@@ -225,7 +223,7 @@ std::int64_t World::start_of_reading(Node& node, const TopicLog& log) const {
 // Holes carry no record.
 bool World::nothing_lies_below(const TopicLog& log, std::int64_t offset) {
   for (std::int64_t i = log.low; i < offset; ++i) {
-    if (log.records[static_cast<std::size_t>(i)].value != nullptr) return false;
+    if (log.find(i) != nullptr) return false;
   }
   return true;
 }
@@ -263,11 +261,7 @@ void World::reread_lands(Node& node, std::uint32_t index) {
   if (blocked > now_) {
     return plan_for(node, blocked + latency(node), Happening::reread_lands, index);
   }
-  const TopicLog& l = logs_[log];
-  if (answer.offset >= l.low && answer.offset >= 0 && answer.offset < l.end()) {
-    const Stored& stored = l.records[static_cast<std::size_t>(answer.offset)];
-    if (stored.value != nullptr) answer.found = identity_of(*stored.value, stored.stamped);
-  }
+  answer = logs_[log].answer({answer.log, answer.question, answer.offset});
   plan_for(node, now_ + latency(node), Happening::reread_answered, index);
 }
 

@@ -13,7 +13,7 @@ void Walk::audit(Auditor& auditor) const {
   for (std::uint32_t log = 0; log < logs_.size(); ++log) {
     std::int64_t offset = 0;
     for (const auto& stored : logs_[log].records) {
-      auditor.on({Log{log}, offset++, stored->stamped, true, &stored->value});
+      auditor.on({Log{log}, offset++, stored.stamped, true, stored.value.get()});
     }
   }
   auditor.finish();

@@ -62,8 +62,7 @@ Process& World::add(BroadcastOptions options, milliseconds wall_error) {
   process.next.assign(partitions, 0);
   process.core.tick(now_);
   carry_out(process);
-  const auto end = static_cast<std::int64_t>(topic_[0].size());
-  step(process, TailStarted{Log{0}, 0, end});
+  step(process, TailStarted{Log{0}, 0, topic_[0].end()});
   return process;
 }
 
@@ -77,7 +76,7 @@ void World::assign(Process& process, const std::string& partitions) {
   const PartitionRanges ranges = *PartitionRanges::parse(partitions);
   ranges.for_each(static_cast<std::uint32_t>(process.assigned.size()), [&](Partition p) {
     process.assigned[p.value()] = true;
-    process.next[p.value()] = topic_[p.value()].size();  // from the end on
+    process.next[p.value()] = topic_[p.value()].end();  // from there on
   });
   step(process, GroupAssigned{ranges});
 }
@@ -90,15 +89,14 @@ void World::revoke(Process& process, const std::string& partitions, bool lost) {
 }
 
 void World::append(Partition partition, BrokerTime stamped, std::string value) {
-  topic_[partition.value()].push_back({stamped, std::move(value)});
+  topic_[partition.value()].append(read_value(value), stamped);
   deliver();
 }
 
 std::vector<Record> World::beside(RecordType type) const {
   std::vector<Record> found;
-  for (const Stored& stored : topic_[0]) {
-    const Decoded value = decode_record(stored.value);
-    const auto* record = std::get_if<Record>(&value);
+  for (const StoredRecord& stored : topic_[0].records) {
+    const Record* record = stored.record();
     if (record != nullptr && record->type == type) found.push_back(*record);
   }
   return found;
@@ -110,7 +108,7 @@ void World::carry_out(Process& process) {
   process.rebalances_done += ready.rebalances_done;
   if (ready.broadcast && !process.cut && !process.mute) {
     for (std::size_t p = 0; p < process.assigned.size(); ++p) {
-      topic_[p].push_back({broker_now(), {}});
+      topic_[p].append(read_value({}), broker_now());
     }
   }
   for (const Write& write : ready.writes) {
@@ -118,7 +116,7 @@ void World::carry_out(Process& process) {
     if (process.fail_writes || process.cut) {
       process.core.step(WriteFailed{write.seq}, now_);
     } else {
-      topic_[write.log.value()].push_back({broker_now(), write.value});
+      topic_[write.log.value()].append(read_value(write.value), broker_now());
       process.core.step(WriteAcknowledged{write.seq}, now_);
     }
   }
@@ -146,14 +144,13 @@ bool World::deliver_once() {
     if (process->stopped || process->cut || process->closed) continue;
     any |= deliver_log(*process);
     for (std::size_t p = 0; p < process->next.size(); ++p) {
-      while (process->assigned[p] && process->next[p] < topic_[p].size()) {
-        const std::size_t offset = process->next[p]++;
+      while (process->assigned[p] && process->next[p] < topic_[p].end()) {
+        const std::int64_t offset = process->next[p]++;
         const WallTime wall{broker_now().time_since_epoch() + process->wall_error};
-        const BrokerTime stamped = topic_[p][offset].stamped;
+        const BrokerTime stamped = topic_[p].find(offset)->stamped;
         const Partition partition{static_cast<std::uint32_t>(p)};
-        process->core.step(Heard{partition, static_cast<std::int64_t>(offset), stamped,
-                                 process->log_append_time, now_, wall},
-                           now_);
+        process->core.step(
+            Heard{partition, offset, stamped, process->log_append_time, now_, wall}, now_);
         carry_out(*process);
         any = true;
       }
@@ -164,12 +161,10 @@ bool World::deliver_once() {
 
 bool World::deliver_log(Process& process) {
   bool any = false;
-  while (process.tail_next < topic_[0].size()) {
-    const std::size_t offset = process.tail_next++;
-    const Stored stored = topic_[0][offset];
-    const Decoded value = decode_record(stored.value);
-    process.core.step(
-        Received{Log{0}, static_cast<std::int64_t>(offset), stored.stamped, true, &value}, now_);
+  while (process.tail_next < topic_[0].end()) {
+    const std::int64_t offset = process.tail_next++;
+    const StoredRecord stored = *topic_[0].find(offset);
+    process.core.step(Received{Log{0}, offset, stored.stamped, true, stored.value.get()}, now_);
     carry_out(process);
     any = true;
   }

@@ -10,6 +10,7 @@
 
 #include "neli_core/broadcast/broadcast.h"
 #include "neli_core/roles.h"
+#include "tests/memory_log.h"
 
 namespace neliroute::broadcast_rig {
 
@@ -43,8 +44,8 @@ struct Process {
   bool keep_barriers = false;
   bool log_append_time = true;
   std::vector<bool> assigned;
-  std::vector<std::size_t> next;  ///< offset of the next record to read, per partition
-  std::size_t tail_next = 0;      ///< the same of the log, which is partition 0
+  std::vector<std::int64_t> next;  ///< offset of the next record to read, per partition
+  std::int64_t tail_next = 0;      ///< the same of the log, which is partition 0
   /// Its claims are stored, but not acknowledged, or not even that.
   bool fail_writes = false;
   bool lose_writes = false;
@@ -76,7 +77,7 @@ class World {
   }
   /// Records of a partition, written by anybody.
   [[nodiscard]] std::size_t length(std::uint32_t partition = 0) const {
-    return partition < topic_.size() ? topic_[partition].size() : 0;
+    return partition < topic_.size() ? topic_[partition].records.size() : 0;
   }
 
  private:
@@ -85,12 +86,8 @@ class World {
   bool deliver_once();
   bool deliver_log(Process& process);
 
-  struct Stored {
-    BrokerTime stamped;
-    std::string value;
-  };
   LocalTime now_{milliseconds{100'000}};
-  std::vector<std::vector<Stored>> topic_;
+  std::vector<MemoryLog> topic_;
   std::vector<std::unique_ptr<Process>> processes_;
 };
 

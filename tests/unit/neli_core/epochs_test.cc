@@ -83,7 +83,7 @@ TEST(Epoch, each_lane_repeats_the_incarnations_of_the_others) {
   Record other_lane = claim_of(9, "3", 0);
   other_lane.lane = Lane{1};
   rig.append(kLog, other_lane);
-  const auto stamp = rig.log(0).back().stamped.time_since_epoch().count();
+  const auto stamp = rig.log(0).records.back().stamped.time_since_epoch().count();
   ASSERT_GT(stamp, a.core.epoch(kP0)->incarnation) << "a first claim's inc is its own stamp";
   rig.settle();
   rig.run_for(100ms);
@@ -116,7 +116,7 @@ TEST(Epoch, every_record_repeats_the_greatest_incarnation_its_writer_knows) {
   EXPECT_EQ(a.records(RecordType::renewal).back().incarnation, 1'700'000'010'000);
   EXPECT_EQ(a.records(RecordType::renewal).back().max_incarnation, 1'800'000'000'000);
   // A newcomer that reads nothing but this renewal claims with it.
-  auto& b = rig.start(2, "b", static_cast<std::int64_t>(rig.log(0).size()) - 1);
+  auto& b = rig.start(2, "b", rig.log(0).end() - 1);
   rig.assign(b, "0");
   EXPECT_EQ(b.records(RecordType::claim)[0].incarnation, 1'800'000'000'000);
 }
@@ -171,7 +171,7 @@ TEST(Epoch, a_claim_that_lands_in_a_topic_made_again_is_of_its_time_there) {
   a.hold = true;
   rig.assign(a, "0");
   const auto said = a.records(RecordType::claim)[0].incarnation;
-  rig.log(0).clear();
+  rig.log(0).records.clear();
   rig.broker_offset += 60s;
   rig.append(kLog, "the first");
   rig.append(kLog, a.written[0].value);
@@ -190,7 +190,7 @@ TEST(Epoch, what_is_claimed_after_a_gap_outranks_what_was_known_before) {
   rig.assign(a, "0");
   const Epoch before = *a.core.epoch(kP0);
   rig.run_for(500ms);
-  rig.log(0).clear();  // the topic is made again, with a broker whose clock is behind
+  rig.log(0).records.clear();  // the topic is made again, with a broker whose clock is behind
   rig.broker_offset -= 10s;
   rig.step(a, GapFound{kLog, GapReason::topic_replaced});
   rig.restart_tail(a, kLog, 0);
@@ -252,8 +252,8 @@ TEST(Epoch, a_claim_stamped_in_the_far_future_makes_nobody_claim_for_ever) {
   options.believe_broker_time = options.log_append_time = false;
   Rig rig(options);
   auto& a = rig.start(1, "a");
-  rig.log(0).push_back({R"({"t":"claim","lane":7})",
-                        BrokerTime{std::chrono::milliseconds{1'763'690'000'000'000}}, false});
+  rig.log(0).append(read_value(R"({"t":"claim","lane":7})"),
+                    BrokerTime{std::chrono::milliseconds{1'763'690'000'000'000}}, false);
   rig.settle();
   rig.assign(a, "0");
   rig.run_for(1s);

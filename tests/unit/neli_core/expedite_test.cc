@@ -384,9 +384,8 @@ TEST(Greeting, has_no_finding_in_an_audit_and_is_counted_as_a_record) {
     if (f.certain) findings.emplace_back(to_string(f.kind));
   });
   std::int64_t offset = 0;
-  for (const rig::StoredRecord& stored : rig.log(0)) {
-    const Decoded value = decode_record(stored.value);
-    auditor.on(Received{kLog, offset++, stored.stamped, true, &value});
+  for (const StoredRecord& stored : rig.log(0).records) {
+    auditor.on(Received{kLog, offset++, stored.stamped, true, stored.value.get()});
   }
   auditor.finish();
   EXPECT_TRUE(findings.empty()) << findings.front();

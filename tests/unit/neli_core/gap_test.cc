@@ -193,9 +193,7 @@ TEST(Rule11, after_T_without_an_answer_no_own_record_extends_a_lease_until_the_c
   const RereadRequest request = a.rereads[0];
   rig.run_for(500ms);
   EXPECT_FALSE(a.leads(0, rig.now()));
-  const auto& record = rig.log(0)[static_cast<std::size_t>(request.offset)];
-  const auto found = identity_of(decode_record(record.value), record.stamped);
-  rig.step(a, Reread{kLog, request.question, request.offset, found});
+  rig.step(a, rig.log(0).answer(request));
   rig.run_for(100ms);
   EXPECT_TRUE(a.leads(0, rig.now()));
   EXPECT_EQ(a.core.counters().gaps, 0u);
@@ -227,9 +225,7 @@ TEST(Rule11, a_position_in_the_log_is_an_answer_but_does_not_make_the_check_good
   rig.run_for(300ms);
   EXPECT_FALSE(a.leads(0, rig.now()));
   const RereadRequest request = a.rereads.at(0);
-  const auto& record = rig.log(0)[static_cast<std::size_t>(request.offset)];
-  const auto found = identity_of(decode_record(record.value), record.stamped);
-  rig.step(a, Reread{kLog, request.question, request.offset, found});
+  rig.step(a, rig.log(0).answer(request));
   rig.run_for(100ms);
   EXPECT_TRUE(a.leads(0, rig.now())) << "nor does it make the answer an old one";
 }
@@ -282,8 +278,7 @@ TEST(Rule11, a_last_record_that_changed_or_is_gone_is_a_gap) {
     Woken w;
     ASSERT_EQ(w.a->rereads.size(), 1u);
     const RereadRequest request = w.a->rereads[0];
-    const auto& record = w.rig.log(0)[static_cast<std::size_t>(request.offset)];
-    auto found = std::optional(identity_of(decode_record(record.value), record.stamped));
+    auto found = w.rig.log(0).answer(request).found;
     if (what == 0) found.reset();
     if (what == 1) found->id = ProcessId{9};
     if (what == 2) found->seq += 1;
@@ -311,7 +306,7 @@ TEST(Rule11, what_is_received_after_a_silence_does_not_vouch_for_itself) {
   Woken w;
   const std::int64_t before = w.a->rereads[0].offset;
   // The topic was made again and is longer by now: the tail reads on as if nothing had been.
-  for (auto& record : w.rig.log(0)) record.value = "of another topic";
+  for (auto& record : w.rig.log(0).records) record.value = read_value("of another topic");
   w.rig.append(kLog, "of another topic");
   w.rig.settle();
   w.rig.run_for(1100ms);  // the first question was never answered: it is asked again

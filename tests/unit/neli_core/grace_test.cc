@@ -47,7 +47,7 @@ std::size_t leaders_after_release_by(std::uint64_t id, bool before_its_renewals)
   rig.run_for(3s);
   const auto release = [&] { rig.append(kLog, release_of(id, *a.core.epoch(rig::kP0), "0")); };
   if (before_its_renewals) release();
-  auto& b = rig.start(2, "b", std::ssize(rig.log(0)) - 1);
+  auto& b = rig.start(2, "b", rig.log(0).end() - 1);
   rig.run_for(200ms);
   if (!before_its_renewals) release();
   rig.run_for(2s);
@@ -342,7 +342,7 @@ TEST(Valid, what_was_known_before_a_gap_keeps_standing_in_the_way) {
   const LocalTime read = rig.now();
   rig.run_for(100ms);
   rig.step(a, GapFound{kLog, GapReason::topic_replaced});
-  rig.log(0).clear();
+  rig.log(0).records.clear();
   rig.restart_tail(a, kLog, 0);
   const LocalTime l0 = rig.now();
   rig.assign(a, "0");
@@ -360,7 +360,7 @@ TEST(Rule6, who_must_wait_for_what_lies_below_its_tail_s_start_lets_the_owner_le
     auto& a = rig.start(1, "a");
     rig.assign(a, "0");
     rig.run_for(3s);
-    auto& b = rig.start(2, "b", std::ssize(rig.log(0)) - 1);
+    auto& b = rig.start(2, "b", rig.log(0).end() - 1);
     const LocalTime l0 = rig.now();
     rig.assign(b, "0");
     rig.run_for(500ms);
@@ -391,7 +391,7 @@ TEST(Rule6, who_must_wait_claims_at_once_where_nobody_leads) {
   rig.append(kLog, release_of(1, *a.core.epoch(kP0), "0"));
   const LocalTime died = rig.now();
   a.drop_writes = true;
-  auto& b = rig.start(2, "b", std::ssize(rig.log(0)) - 2);
+  auto& b = rig.start(2, "b", rig.log(0).end() - 2);
   Record junk = claim_of(9, "1");
   junk.max_lease = 60s;
   rig.append(kLog, junk);

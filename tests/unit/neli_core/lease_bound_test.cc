@@ -244,12 +244,12 @@ TEST(HistoryHorizon, stamps_at_the_limits_overflow_nothing) {
 
 // The offset from which a newcomer reads.
 std::int64_t start_of_reading(Rig& rig) {
-  const auto& log = rig.log(0);
-  const Decoded last = decode_record(log.back().value);
-  const BrokerTime from = history_horizon(std::get_if<Record>(&last), log.back().stamped,
-                                          rig.options.lease) - rig.options.clock_error;
-  auto at = static_cast<std::int64_t>(log.size()) - 1;
-  while (at > 0 && log[static_cast<std::size_t>(at)].stamped > from) --at;
+  const MemoryLog& log = rig.log(0);
+  const StoredRecord& last = log.records.back();
+  const BrokerTime from =
+      history_horizon(last.record(), last.stamped, rig.options.lease) - rig.options.clock_error;
+  auto at = log.end() - 1;
+  while (at > 0 && log.find(at)->stamped > from) --at;
   return at;
 }
 
@@ -269,7 +269,7 @@ TEST(Rule6, a_newcomer_reads_on_from_where_the_last_writer_had_read) {
   ASSERT_TRUE(rig.run_until([&] { return a.leads(2, rig.now()); }, 10s));
   rig.run_for(1500ms);
   a.stopped = true;
-  ASSERT_EQ(std::get<Record>(decode_record(rig.log(0).back().value)).id, ProcessId{1});
+  ASSERT_EQ(rig.log(0).records.back().record()->id, ProcessId{1});
   auto& newcomer = rig.start(3, "newcomer", start_of_reading(rig));
   rig.assign(newcomer, "2");
   EXPECT_EQ(newcomer.core.lease_bound(), 20s);

@@ -56,7 +56,7 @@ Process& Rig::start(CoreOptions core_options, const std::vector<std::int64_t>& t
 }
 
 void Rig::restart_tail(Process& process, Log log, std::int64_t from) {
-  const auto end = static_cast<std::int64_t>(logs_[log.value()].size());
+  const std::int64_t end = logs_[log.value()].end();
   process.next[log.value()] = std::min(from, end);
   step(process, TailStarted{log, process.next[log.value()], end});
 }
@@ -161,9 +161,8 @@ std::int64_t Rig::append(Log log, const std::string& value) {
 }
 
 std::int64_t Rig::store(const Process* writer, Log log, const std::string& value) {
-  auto& records = logs_[log.value()];
-  records.push_back({value, broker_now(), options.log_append_time});
-  const auto offset = static_cast<std::int64_t>(records.size()) - 1;
+  const std::int64_t offset =
+      logs_[log.value()].append(read_value(value), broker_now(), options.log_append_time);
   if (onlooker_) onlooker_->on_append(writer, log, offset);
   return offset;
 }
@@ -205,13 +204,7 @@ void Rig::reread(Process& process, const RereadRequest& request) {
   process.rereads.push_back(request);
   if (!process.answer_rereads) return;
   if (process.hold) return process.owed_rereads.push_back(request);
-  std::optional<RecordIdentity> found;
-  const auto& records = logs_[request.log.value()];
-  if (request.offset >= 0 && request.offset < static_cast<std::int64_t>(records.size())) {
-    const StoredRecord& record = records[static_cast<std::size_t>(request.offset)];
-    found = identity_of(decode_record(record.value), record.stamped);
-  }
-  feed(process, Reread{request.log, request.question, request.offset, found});
+  feed(process, logs_[request.log.value()].answer(request));
 }
 
 void Rig::release_hold(Process& process) {
@@ -251,11 +244,11 @@ void Rig::carry_out(Process& process) {
 void Rig::deliver(Process& process) {
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
     std::int64_t& next = process.next[l];
-    while (next < static_cast<std::int64_t>(logs_[l].size())) {
-      const StoredRecord record = logs_[l][static_cast<std::size_t>(next)];
-      const Decoded value = decode_record(record.value);
+    while (const StoredRecord* found = logs_[l].find(next)) {
+      const StoredRecord record = *found;
       const std::int64_t offset = next++;
-      step(process, Received{Log{l}, offset, record.stamped, record.log_append_time, &value});
+      step(process, Received{Log{l}, offset, record.stamped, record.log_append_time,
+                             record.value.get()});
     }
   }
 }
@@ -267,7 +260,7 @@ void Rig::settle() {
     for (auto& process : processes_) {
       if (process->hold || process->stopped) continue;
       for (std::uint32_t l = 0; l < logs_.size(); ++l) {
-        moved |= process->next[l] < static_cast<std::int64_t>(logs_[l].size());
+        moved |= process->next[l] < logs_[l].end();
       }
       deliver(*process);
     }

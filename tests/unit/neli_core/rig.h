@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "neli_core/claimed/claim_protocol.h"
+#include "tests/memory_log.h"
 
 namespace neliroute::rig {
 
@@ -19,12 +20,6 @@ inline constexpr Log kLog{0};
 inline constexpr Partition kP0{0};
 
 inline LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
-
-struct StoredRecord {
-  std::string value;
-  BrokerTime stamped;
-  bool log_append_time = true;
-};
 
 /// A record that its producer holds: on its way, not yet in the log.
 struct InFlight {
@@ -167,7 +162,7 @@ class Rig {
 
   [[nodiscard]] LocalTime now() const { return now_; }
   [[nodiscard]] BrokerTime broker_now() const;
-  [[nodiscard]] std::vector<StoredRecord>& log(std::uint32_t l) { return logs_[l]; }
+  [[nodiscard]] MemoryLog& log(std::uint32_t l) { return logs_[l]; }
   [[nodiscard]] std::deque<std::unique_ptr<Process>>& processes() { return processes_; }
   /// How many processes answer yes for the partition now.
   [[nodiscard]] std::size_t leaders(std::uint32_t partition) const;
@@ -189,7 +184,7 @@ class Rig {
   [[nodiscard]] LocalTime next_deadline() const;
 
   LocalTime now_ = at_ms(10'000);
-  std::vector<std::vector<StoredRecord>> logs_;
+  std::vector<MemoryLog> logs_;
   std::deque<std::unique_ptr<Process>> processes_;
   Onlooker* onlooker_ = nullptr;
 };

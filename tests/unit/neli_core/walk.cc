@@ -163,9 +163,8 @@ void Walk::send(const NodePtr& node, const Write& write) {
   Time lands = std::max(now_ + latency(), tail.cut_until);
   if (kind != 4) lands = std::max(lands, tail.last_append + 1);  // in order, but for some
   tail.last_append = std::max(tail.last_append, lands);
-  const auto value = std::make_shared<const Decoded>(decode_record(write.value));
-  const auto land = [this, l, topic, value] {
-    if (topic == topic_ || chance(50)) append(l, *value);
+  const auto land = [this, l, topic, value = read_value(write.value)] {
+    if (topic == topic_ || chance(50)) append(l, value);
   };
   const auto answer = [this, node](Time when, const Event& event) {
     for_node(when, node, [this, node, event] { step(node, event); });
@@ -176,7 +175,7 @@ void Walk::send(const NodePtr& node, const Write& write) {
   const auto stored_at = std::make_shared<std::int64_t>(-1);
   at(lands, [this, l, land, stored_at] {
     land();
-    *stored_at = static_cast<std::int64_t>(logs_[l].records.size()) - 1;
+    *stored_at = logs_[l].end() - 1;
   });
   if (kind == 2) return answer(now_ + between(0, kLease), WriteFailed{seq});  // stored all the same
   if (kind == 3) at(lands + between(0, kLease), land);                        // twice
@@ -185,14 +184,14 @@ void Walk::send(const NodePtr& node, const Write& write) {
   });
 }
 
-void Walk::append(std::uint32_t log, const Decoded& value) {
+void Walk::append(std::uint32_t log, const std::shared_ptr<const Decoded>& value) {
   TopicLog& l = logs_[log];
   const BrokerTime stamp{milliseconds{now_ / kMs + kBrokerEpochMs + l.skew_ms}};
-  l.records.push_back(std::make_shared<const Stored>(Stored{value, stamp}));
-  if (const auto* record = std::get_if<Record>(&value); record != nullptr && options_.verbose) {
+  const std::int64_t offset = l.append(value, stamp);
+  if (const auto* record = l.records.back().record(); record != nullptr && options_.verbose) {
     std::printf("%9.3f log %u topic %d offset %d stamp %+d: %s\n",
                 static_cast<double>(now_ % 100'000'000) / 1000.0, log, static_cast<int>(topic_),
-                static_cast<int>(l.records.size()) - 1, static_cast<int>(l.skew_ms),
+                static_cast<int>(offset), static_cast<int>(l.skew_ms),
                 encode_record(*record).substr(0, 175).c_str());
   }
   for (const NodePtr& node : nodes_) {
@@ -218,12 +217,13 @@ void Walk::fetch(const NodePtr& node, std::uint32_t log) {
   if (tail.cut_until > now_) return schedule_fetch(node, log, 0);
   const std::uint64_t version = tail.version;
   if (tail.topic != topic_) return;  // an error will say so, see make_topic_again()
-  const auto end = static_cast<std::int64_t>(logs_[log].records.size());
+  const std::int64_t end = logs_[log].end();
   if (tail.next > end) return step(node, GapFound{Log{log}, GapReason::out_of_range});
   while (tail.version == version && tail.running && node->alive && tail.next < end) {
-    const auto record = logs_[log].records[static_cast<std::size_t>(tail.next)];
+    const StoredRecord record = *logs_[log].find(tail.next);
     const std::int64_t offset = tail.next++;
-    step(node, Received{Log{log}, offset, record->stamped, believe_broker_time_, &record->value});
+    step(node, Received{Log{log}, offset, record.stamped, believe_broker_time_,
+                        record.value.get()});
   }
   if (tail.version != version || !node->alive) return;
   step(node, LogPosition{Log{log}, tail.next});
@@ -238,17 +238,15 @@ void Walk::restart_tail(const NodePtr& node, std::uint32_t log) {
   for_node(std::max(now_ + latency(), tail.cut_until), node, [this, node, log, version] {
     Tail& t = node->tails[log];
     if (t.version != version) return;
-    const auto& records = logs_[log].records;
-    const auto end = static_cast<std::int64_t>(records.size());
-    std::int64_t start = believe_broker_time_ ? std::max<std::int64_t>(end - 1, 0) : 0;
-    const auto* last = records.empty() ? nullptr : std::get_if<Record>(&records.back()->value);
-    const BrokerTime end_stamp = records.empty() ? BrokerTime{} : records.back()->stamped;
-    const BrokerTime from = history_horizon(last, end_stamp, node->core->options().lease) -
-                            milliseconds{kClockErrorMs};
-    const auto stamp_of = [&](std::int64_t i) {
-      return records[static_cast<std::size_t>(i)]->stamped;
-    };
-    while (start > 0 && stamp_of(start - 1) >= from) --start;
+    const MemoryLog& stored = logs_[log];
+    const std::int64_t end = stored.end();
+    std::int64_t start = 0;
+    if (believe_broker_time_ && end > 0) {
+      const StoredRecord& last = stored.records.back();
+      const BrokerTime from =
+          history_horizon(last.record(), last.stamped, node->core->options().lease);
+      start = std::min(stored.first_since(from - milliseconds{kClockErrorMs}), end - 1);
+    }
     const std::uint64_t topic = topic_;
     for_node(now_ + latency(), node, [this, node, log, version, start, end, topic] {
       Tail& u = node->tails[log];
@@ -268,12 +266,7 @@ void Walk::reread(const NodePtr& node, const RereadRequest& request) {
   const std::uint32_t l = request.log.value();
   for_node(std::max(now_, node->tails[l].cut_until) + latency(), node, [this, node, l, request] {
     if (node->tails[l].cut_until > now_) return;  // it will ask again
-    Reread answer{request.log, request.question, request.offset, std::nullopt};
-    const auto& records = logs_[l].records;
-    if (request.offset >= 0 && request.offset < static_cast<std::int64_t>(records.size())) {
-      const auto& record = records[static_cast<std::size_t>(request.offset)];
-      answer.found = identity_of(record->value, record->stamped);
-    }
+    const Reread answer = logs_[l].answer(request);
     for_node(now_ + latency(), node, [this, node, answer] { step(node, answer); });
   });
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "neli_core/claimed/claim_protocol.h"
+#include "tests/memory_log.h"
 
 namespace neliroute {
 class Auditor;
@@ -50,12 +51,7 @@ class Walk {
   void audit(Auditor& auditor) const;
 
  private:
-  struct Stored {
-    Decoded value;
-    BrokerTime stamped;
-  };
-  struct TopicLog {
-    std::vector<std::shared_ptr<const Stored>> records;
+  struct TopicLog : MemoryLog {
     std::int64_t skew_ms = 0;
   };
   struct Tail {
@@ -112,7 +108,7 @@ class Walk {
 
   // The ledger.
   void send(const NodePtr& node, const Write& write);
-  void append(std::uint32_t log, const Decoded& value);
+  void append(std::uint32_t log, const std::shared_ptr<const Decoded>& value);
   void schedule_fetch(const NodePtr& node, std::uint32_t log, Time wait);
   void fetch(const NodePtr& node, std::uint32_t log);
   void restart_tail(const NodePtr& node, std::uint32_t log);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "neli_core/record/judgement.h"
 #include "tests/unit/neli_core/walk.h"
 
 namespace neliroute::walk {
@@ -138,19 +137,12 @@ void Walk::make_topic_again() {
 // less too.
 void Walk::odd_claim() {
   const auto log = static_cast<std::uint32_t>(between(0, std::ssize(logs_) - 1));
-  std::int64_t incarnation = 0;
-  for (const auto& stored : logs_[log].records) {
-    const auto* record = std::get_if<Record>(&stored->value);
-    if (record != nullptr) {
-      incarnation =
-          std::max({incarnation, greatest_named_incarnation(*record), record->max_incarnation});
-    }
-  }
+  const std::int64_t incarnation = logs_[log].greatest_incarnation();
   static const char* const kRests[] = {
       R"(})", R"(,"v":3,"lparts":{"p":[1]},"mode":"odd"})",
       R"(,"v":3,"id":"00000000000000aa","lparts":"0","lease_ms":250})"};
-  append(log, decode_record(R"({"t":"claim","lane":0,"inc":)" + std::to_string(incarnation) +
-                            kRests[between(0, 2)]));
+  append(log, read_value(R"({"t":"claim","lane":0,"inc":)" + std::to_string(incarnation) +
+                         kRests[between(0, 2)]));
 }
 
 std::vector<Walk::NodePtr> Walk::members() const {

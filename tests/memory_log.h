@@ -1,0 +1,83 @@
+// A log in memory, of which the ledgers of tests are made: it stores, and gives back what a tail
+// reads. What is late, lost or made up, each ledger decides.
+//
+// Threads: one.   Units: offsets.   Errors: none.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "neli_core/event.h"
+#include "neli_core/ready.h"
+#include "neli_core/record/judgement.h"
+
+namespace neliroute {
+
+struct StoredRecord {
+  std::shared_ptr<const Decoded> value;  ///< null: an offset without a record
+  BrokerTime stamped;
+  bool log_append_time = true;
+
+  [[nodiscard]] const Record* record() const {
+    return value ? std::get_if<Record>(value.get()) : nullptr;
+  }
+};
+
+/// What a reader makes of this text.
+[[nodiscard]] inline std::shared_ptr<const Decoded> read_value(const std::string& text) {
+  return std::make_shared<const Decoded>(decode_record(text));
+}
+
+struct MemoryLog {
+  std::vector<StoredRecord> records;  ///< by offset
+  std::int64_t low = 0;               ///< retention took what is below
+
+  [[nodiscard]] std::int64_t end() const { return std::ssize(records); }
+
+  /// Its offset.
+  std::int64_t append(std::shared_ptr<const Decoded> value, BrokerTime stamped,
+                      bool log_append_time = true) {
+    records.push_back({std::move(value), stamped, log_append_time});
+    return end() - 1;
+  }
+
+  /// Null: no record is there (any more).
+  [[nodiscard]] const StoredRecord* find(std::int64_t offset) const {
+    if (offset < low || offset < 0 || offset >= end()) return nullptr;
+    const StoredRecord& stored = records[static_cast<std::size_t>(offset)];
+    return stored.value ? &stored : nullptr;
+  }
+
+  [[nodiscard]] Reread answer(const RereadRequest& request) const {
+    Reread answer{request.log, request.question, request.offset, std::nullopt};
+    if (const StoredRecord* stored = find(request.offset)) {
+      answer.found = identity_of(*stored->value, stored->stamped);
+    }
+    return answer;
+  }
+
+  /// The start of the records at the end that were stamped then or later.
+  [[nodiscard]] std::int64_t first_since(BrokerTime time) const {
+    std::int64_t first = end();
+    while (first > low && records[static_cast<std::size_t>(first - 1)].stamped >= time) --first;
+    return first;
+  }
+
+  /// As the records in it tell, whosever they are.
+  [[nodiscard]] std::int64_t greatest_incarnation() const {
+    std::int64_t greatest = 0;
+    for (const StoredRecord& stored : records) {
+      const Record* record = stored.record();
+      if (record == nullptr) continue;
+      greatest = std::max({greatest, greatest_named_incarnation(*record), record->max_incarnation});
+    }
+    return greatest;
+  }
+};
+
+}  // namespace neliroute
