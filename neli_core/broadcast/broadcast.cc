@@ -162,7 +162,7 @@ bool Broadcast::heeded(const Heard& event) {
               "the broker's clock is " + std::to_string(-age_of(event).count() / 1000) +
                   " ms ahead of this machine's, the local clock error is " +
                   ms(options_.local_clock_error) +
-                  "; synchronise the clocks or raise --local-clock-error" +
+                  "; synchronise the clocks or raise `timing.local_clock_error`" +
                   (exclusive() ? "; nothing is led by such records" : ""));
   return !exclusive();
 }
