@@ -16,6 +16,13 @@
 #include <neliroute/detail/assert.h>
 #include <optional>
 
+// Clang 14 breaks down at some calls of immediate functions; there a wrong constant aborts.
+#if defined(__clang__) && __clang_major__ < 15
+#define NELIROUTE_CONSTEVAL constexpr
+#else
+#define NELIROUTE_CONSTEVAL consteval
+#endif
+
 namespace neliroute {
 
 /// Far above any useful number (Redis Cluster has 16384), and low enough that a table with an
@@ -45,7 +52,7 @@ class SlotCount {
   /// A constant converts by itself, as in `options.slots = 4096`; one that cannot be a slot count
   /// does not compile. Counts that come from outside go through make().
   template <std::same_as<int> Constant>
-  consteval SlotCount(Constant value)  // NOLINT: implicit on purpose
+  NELIROUTE_CONSTEVAL SlotCount(Constant value)  // NOLINT: implicit on purpose
       : SlotCount(static_cast<std::uint32_t>(value)) {}
   constexpr explicit SlotCount(std::uint32_t value) noexcept : value_(value) {
     NELIROUTE_ASSERT(value >= 1, "a slot count must be at least 1");

@@ -309,7 +309,7 @@ void Broadcast::other_partition_count(std::uint32_t count, const char* least) {
 
 void Broadcast::on(const CloseRequested& event) {
   closing_.ask(event.until, now_);
-  if (closing_.stage() != Closing::Stage::asked) return;
+  if (closing_.stage() != ClosingStage::asked) return;
   closing_.drain();
   ready_.leave_group = subscribed_;
   subscribed_ = true;  // and never again
@@ -329,9 +329,8 @@ void Broadcast::end_drains() {
 }
 
 void Broadcast::advance_closing() {
-  using Stage = Closing::Stage;
-  if (closing_.stage() == Stage::draining && beside_) end_drains();
-  if (closing_.ends(Stage::draining, now_, [this] { return leading_count_ == 0; })) {
+  if (closing_.stage() == ClosingStage::draining && beside_) end_drains();
+  if (closing_.ends(ClosingStage::draining, now_, [this] { return leading_count_ == 0; })) {
     closing_.stop(now_);
     for (std::uint32_t i = 0; i < partition_count(); ++i) {
       const Partition partition{i};
@@ -339,7 +338,7 @@ void Broadcast::advance_closing() {
       evaluate(partition);
     }
   }
-  if (closing_.ends(Stage::stopping, now_, [this] { return barriers_.none_runs(); })) {
+  if (closing_.ends(ClosingStage::stopping, now_, [this] { return barriers_.none_runs(); })) {
     closing_.close(ready_);
   }
 }

@@ -89,7 +89,7 @@ class Broadcast final : public Core {
     return state(partition).generation;
   }
   [[nodiscard]] bool closed() const noexcept override {
-    return closing_.stage() == Closing::Stage::closed;
+    return closing_.stage() == ClosingStage::closed;
   }
   [[nodiscard]] RejectedRecords rejected() const noexcept override {
     return {counters_.records_stale, 0, counters_.records_ahead, counters_.records_not_stamped,
@@ -141,7 +141,7 @@ class Broadcast final : public Core {
   void advance_subscription();
   [[nodiscard]] LocalTime joins_by() const noexcept;
   void advance_closing();
-  [[nodiscard]] bool has_stopped() const { return closing_.stage() >= Closing::Stage::stopping; }
+  [[nodiscard]] bool has_stopped() const { return closing_.stage() >= ClosingStage::stopping; }
   void end_drains();
   void other_partition_count(std::uint32_t count, const char* least);
   void refuse(Error error, LocalTime drain_until);
@@ -161,7 +161,7 @@ class Broadcast final : public Core {
   std::vector<State> partitions_;
   DeadlineTree deadlines_;
   Barriers barriers_;
-  Closing closing_;
+  ClosingState closing_;
   std::optional<HintClaims> beside_;
   BroadcastCounters counters_;
   Ready ready_;

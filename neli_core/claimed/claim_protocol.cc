@@ -72,7 +72,7 @@ LocalTime ClaimProtocol::next_deadline() const noexcept {
   if (greeting_due_) {
     if (const auto undecided = agreement_.undecided_until(now_)) next = std::min(next, *undecided);
   }
-  if (closing_.stage() == Closing::Stage::stopping && barriers_.none_runs()) {
+  if (closing_.stage() == ClosingStage::stopping && barriers_.none_runs()) {
     next = std::min(next, released_by_);
   }
   return std::min(next, closing_.until());

@@ -69,7 +69,7 @@ class ClaimProtocol final : public Core {
   /// Partitions led or held, and partitions that the group assigned.
   [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
   [[nodiscard]] bool closed() const noexcept override {
-    return closing_.stage() == Closing::Stage::closed;
+    return closing_.stage() == ClosingStage::closed;
   }
   [[nodiscard]] RejectedRecords rejected() const noexcept override {
     return {counters_.renewals_stale, counters_.releases_refused, 0, 0, 0};
@@ -199,7 +199,7 @@ class ClaimProtocol final : public Core {
   std::vector<LogState> logs_;
   DeadlineTree deadlines_;
   Barriers barriers_;
-  Closing closing_;
+  ClosingState closing_;
   SettingsAgreement agreement_;
   ClaimCounters counters_;
   Ready ready_;

@@ -94,8 +94,7 @@ bool ClaimProtocol::releases_under_way() const {
 
 // Rule 8: leave the group, drain until successors lead or the bound is over, then stop.
 void ClaimProtocol::advance_closing() {
-  using Stage = Closing::Stage;
-  if (closing_.ends(Stage::asked, now_, [this] { return !claims_under_way(); })) {
+  if (closing_.ends(ClosingStage::asked, now_, [this] { return !claims_under_way(); })) {
     closing_.drain();
     ready_.leave_group = subscribed_;
     subscribed_ = true;  // and never again
@@ -103,7 +102,7 @@ void ClaimProtocol::advance_closing() {
       if (state(Partition{p}).assigned) revoke(Partition{p});
     }
   }
-  if (closing_.ends(Stage::draining, now_, [this] { return held_count_ == 0; })) {
+  if (closing_.ends(ClosingStage::draining, now_, [this] { return held_count_ == 0; })) {
     closing_.stop(now_);
     released_by_ = std::max(released_by_, later(now_, kReleaseLeast));
     for (std::uint32_t p = 0; p < partition_count(); ++p) {
@@ -114,7 +113,7 @@ void ClaimProtocol::advance_closing() {
   const auto all_done = [this] {
     return barriers_.none_runs() && (now_ >= released_by_ || !releases_under_way());
   };
-  if (closing_.ends(Stage::stopping, now_, all_done)) closing_.close(ready_);
+  if (closing_.ends(ClosingStage::stopping, now_, all_done)) closing_.close(ready_);
 }
 
 void ClaimProtocol::advance_subscription() {
@@ -139,7 +138,7 @@ void ClaimProtocol::follow_doubt() {
 
 void ClaimProtocol::check_agreement() {
   if (closing_.reason() == StopReason::conflict) return;
-  if (closing_.stage() >= Closing::Stage::stopping) return;
+  if (closing_.stage() >= ClosingStage::stopping) return;
   // One log may tell of a newcomer before another tells of those who came first.
   if (!history_was_read()) return;
   std::optional<SettingsAgreement::Seniority> own;

@@ -4,24 +4,24 @@
 
 namespace neliroute {
 
-void Closing::ask(LocalTime until, LocalTime now) noexcept {
+void ClosingState::ask(LocalTime until, LocalTime now) noexcept {
   drained_by_ = std::min(drained_by_, std::max(until, now));
   if (begun()) return;
-  stage_ = Stage::asked;
+  stage_ = ClosingStage::asked;
   asked_at_ = now;
 }
 
-void Closing::stop(LocalTime now) noexcept {
-  stage_ = Stage::stopping;
+void ClosingState::stop(LocalTime now) noexcept {
+  stage_ = ClosingStage::stopping;
   closed_by_ = later(now, lease_);
 }
 
-void Closing::close(Ready& ready) noexcept {
-  stage_ = Stage::closed;
+void ClosingState::close(Ready& ready) noexcept {
+  stage_ = ClosingStage::closed;
   ready.closed = true;
 }
 
-bool Closing::refuse(Error error, Ready& ready) {
+bool ClosingState::refuse(Error error, Ready& ready) {
   const bool conflict = error.code() == Errc::settings_conflict;
   // Who leaves hands over, but not by rules that are not the group's.
   if (begun() && !conflict) return false;
@@ -31,16 +31,16 @@ bool Closing::refuse(Error error, Ready& ready) {
   return true;
 }
 
-LocalTime Closing::until() const noexcept {
+LocalTime ClosingState::until() const noexcept {
   switch (stage_) {
-    case Stage::asked:
+    case ClosingStage::asked:
       return std::min(later(asked_at_, lease_), drained_by_);
-    case Stage::draining:
+    case ClosingStage::draining:
       return drained_by_;
-    case Stage::stopping:
+    case ClosingStage::stopping:
       return closed_by_;
-    case Stage::no:
-    case Stage::closed:
+    case ClosingStage::no:
+    case ClosingStage::closed:
       break;
   }
   return kNever;

@@ -14,28 +14,28 @@
 
 namespace neliroute {
 
-class Closing {
- public:
-  enum class Stage {
-    no,
-    asked,     ///< `claimed`: claims that are on their way are awaited
-    draining,  ///< the group was left; whoever comes next takes over
-    stopping,  ///< nothing is led any more; barriers and releases are awaited
-    closed,
-  };
+enum class ClosingStage {
+  no,
+  asked,     ///< `claimed`: claims that are on their way are awaited
+  draining,  ///< the group was left; whoever comes next takes over
+  stopping,  ///< nothing is led any more; barriers and releases are awaited
+  closed,
+};
 
-  explicit Closing(milliseconds lease) noexcept : lease_(lease) {}
+class ClosingState {
+ public:
+  explicit ClosingState(milliseconds lease) noexcept : lease_(lease) {}
 
   /// The earliest bound stands.
   void ask(LocalTime until, LocalTime now) noexcept;
-  void drain() noexcept { stage_ = Stage::draining; }
+  void drain() noexcept { stage_ = ClosingStage::draining; }
   void stop(LocalTime now) noexcept;
   void close(Ready& ready) noexcept;
   /// The error ends this process's part in the group. False: it leaves anyway, in its own time.
   [[nodiscard]] bool refuse(Error error, Ready& ready);
 
-  [[nodiscard]] Stage stage() const noexcept { return stage_; }
-  [[nodiscard]] bool begun() const noexcept { return stage_ != Stage::no; }
+  [[nodiscard]] ClosingStage stage() const noexcept { return stage_; }
+  [[nodiscard]] bool begun() const noexcept { return stage_ != ClosingStage::no; }
   /// Why it stops what it still leads.
   [[nodiscard]] StopReason reason() const noexcept { return reason_; }
   /// When the stage ends, whatever is still awaited.
@@ -43,13 +43,13 @@ class Closing {
   /// It is in this stage, and the stage ends now: it waits for nothing more, or has waited long
   /// enough.
   template <class Done>
-  [[nodiscard]] bool ends(Stage stage, LocalTime now, Done&& nothing_is_awaited) const {
+  [[nodiscard]] bool ends(ClosingStage stage, LocalTime now, Done&& nothing_is_awaited) const {
     return stage_ == stage && (now >= until() || nothing_is_awaited());
   }
 
  private:
   milliseconds lease_;
-  Stage stage_ = Stage::no;
+  ClosingStage stage_ = ClosingStage::no;
   LocalTime asked_at_ = kNever;
   LocalTime drained_by_ = kNever;
   LocalTime closed_by_ = kNever;

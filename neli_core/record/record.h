@@ -107,6 +107,7 @@ using Decoded = std::variant<Record, Ignored>;
 
 /// What every reader of JSON can represent.
 inline constexpr std::int64_t kIncarnationMax = (std::int64_t{1} << 53) - 1;
+
 /// Nothing that was written before this may still be led by, but for the error of brokers' clocks
 /// (rule 6). `last`: the newest record that says a lease, in a log that ends at `end`; `own`: of
 /// who asks. Null: none says one.

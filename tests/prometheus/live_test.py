@@ -241,9 +241,10 @@ class Live(unittest.TestCase):
         self.assertGreaterEqual(by_x(f"{gaps}_count"), PARTITIONS // 2)
         self.assertGreater(by_x(unowned), 0)
         self.assertLessEqual(by_x(unowned), SLOTS // 2 * longest)
-        # Two ways to measure the same, one of partitions and one of slots.
+        # Two ways to measure the same, one of partitions and one of slots. A gap counts from the
+        # lease's end, an unowned slot from when that is noticed: on a busy machine 0.2 s of 1.5 s.
         by_partitions = by_x(f"{gaps}_sum") * SLOTS / PARTITIONS
-        self.assertAlmostEqual(by_partitions / by_x(unowned), 1, delta=0.05)
+        self.assertAlmostEqual(by_partitions / by_x(unowned), 1, delta=0.25)
         self.assertEqual(self.one("neliroute_handover_overlap_seconds_count", "killed", "quotes"),
                          0)
         self.assertGreater(min(self.grown("neliroute_handover_overlap_seconds_count", "three",

@@ -148,7 +148,12 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
 
 Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
   const Time further = further_rebalances(part, since);
-  if (!plan_.exclusive()) return plan_.takeover() + further;
+  if (!plan_.exclusive()) {
+    // Who reads of other settings in a log that it reads anew waits until it knows whether their
+    // writer lives; who runs in the other mode waits as that mode does.
+    const Time undecided = plan_.has(Fault::other_settings) ? plan_.grace() : 0;
+    return plan_.takeover() + undecided + further;
+  }
   const bool planned = wrong_until_ + plan_.settled() < start;
   return (planned ? plan_.handover() : plan_.takeover() + plan_.grace()) + further;
 }

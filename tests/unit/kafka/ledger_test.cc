@@ -150,7 +150,10 @@ TEST_F(LedgerTest, ARecordThatIsNotThereYetIsWaitedFor) {
   write_and_receive(1, 2);
   ask_again(13, 2);
   rig_.write(Log{0}, 3);
-  ASSERT_TRUE(rig_.wait([](const Seen& seen) { return !seen.rereads.empty(); }));
+  // The answer comes just before the record itself.
+  ASSERT_TRUE(rig_.wait([](const Seen& seen) {
+    return !seen.rereads.empty() && seen.received[0].size() == 3;
+  }));
   const Seen seen = rig_.seen();
   EXPECT_EQ(seen.rereads[0].question, 13U);
   ASSERT_TRUE(seen.rereads[0].found);

@@ -12,7 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using rig::at_ms;
 using rig::kP0;
-using Stage = Closing::Stage;
 
 constexpr Epoch kEpoch{7, 30};
 
@@ -69,12 +68,12 @@ TEST(BarriersTest, two_of_one_partition_break_the_invariant) {
 TEST(ClosingTest, each_stage_ends_when_nothing_is_awaited_or_at_its_bound) {
   const auto never = [] { return false; };
   const auto always = [] { return true; };
-  Closing closing(1s);
-  EXPECT_FALSE(closing.ends(Stage::asked, at_ms(0), always)) << "not in this stage";
+  ClosingState closing(1s);
+  EXPECT_FALSE(closing.ends(ClosingStage::asked, at_ms(0), always)) << "not in this stage";
   closing.ask(at_ms(5000), at_ms(100));
-  EXPECT_TRUE(closing.ends(Stage::asked, at_ms(100), always));
-  EXPECT_FALSE(closing.ends(Stage::asked, at_ms(1099), never));
-  EXPECT_TRUE(closing.ends(Stage::asked, at_ms(1100), never)) << "a lease is enough for a claim";
+  EXPECT_TRUE(closing.ends(ClosingStage::asked, at_ms(100), always));
+  EXPECT_FALSE(closing.ends(ClosingStage::asked, at_ms(1099), never));
+  EXPECT_TRUE(closing.ends(ClosingStage::asked, at_ms(1100), never)) << "claims have a lease";
   closing.ask(at_ms(900), at_ms(200));
   closing.ask(at_ms(4000), at_ms(300));
   EXPECT_EQ(closing.until(), at_ms(900)) << "the earliest bound stands";
@@ -89,7 +88,7 @@ TEST(ClosingTest, each_stage_ends_when_nothing_is_awaited_or_at_its_bound) {
 }
 
 TEST(ClosingTest, a_process_that_leaves_gives_up_at_once_only_for_settings_that_differ) {
-  Closing closing(1s);
+  ClosingState closing(1s);
   Ready ready;
   EXPECT_TRUE(closing.refuse({Errc::barrier_stuck, "stuck"}, ready));
   EXPECT_EQ(ready.refused->code(), Errc::barrier_stuck);
