@@ -8,6 +8,9 @@ RecordIdentity identity_of(const Decoded& value, BrokerTime stamped) noexcept {
   if (const auto* record = std::get_if<Record>(&value)) {
     identity.id = record->id;
     identity.seq = record->seq;
+  } else if (const auto* assignment = std::get_if<AssignmentRecord>(&value)) {
+    identity.id = assignment->id;
+    identity.seq = assignment->seq;
   }
   return identity;
 }

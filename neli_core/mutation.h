@@ -43,8 +43,16 @@ enum class Mutation : std::uint8_t {
   claim_gives_up,          ///< rule 1: writing a claim gives up what is held
   waits_for_drainer,       ///< rule 9: nobody claims again because the holder drains, or is silent
   stop_when_revoked,       ///< rule 7: no drain
+  blind_judges,            ///< A1: who reads nothing of log 0 judges its members
+  death_unproven,          ///< A1: silence alone proves a death
+  seat_kept,               ///< A2: a silent holder keeps the seat
+  stale_assignments,       ///< A3: an assignment of a former assigner is obeyed
+  never_goes_back,         ///< A5: a designee that does not lead stays one
+  from_memory,             ///< A7: plans from what it wrote, not from what it read
+  leaves_silently,         ///< A8: a leaver does not say so
+  never_repeats,           ///< A7: what is not carried out is not repeated
 };
-inline constexpr int kMutationCount = static_cast<int>(Mutation::stop_when_revoked) + 1;
+inline constexpr int kMutationCount = static_cast<int>(Mutation::never_repeats) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::uint64_t active_mutations = 0;

@@ -79,6 +79,21 @@ class ClaimProtocol final : public Core {
   /// T*: the greatest of the own lease and of every lease read.
   [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_.value(); }
 
+  // What an assigner's member adds (neli_core/assigner): it renews whether or not it holds anything,
+  // and says in log 0 who it is.
+
+  /// Renews log 0 each interval from now on, `every_log`: all of them.
+  void keep_renewing(bool every_log);
+  void say(const MemberFields& member) { member_ = member; }
+  /// Renews a log that it renews at all with the next Ready, before the interval is over.
+  void renew_now(Log which) { log(which).state_changed = true; }
+  /// When a record of its own was sent; nothing once that is longer ago than a lease.
+  [[nodiscard]] std::optional<LocalTime> sent_at(std::uint64_t seq) const;
+  /// Broker time of its first record that said under which settings it leads.
+  [[nodiscard]] std::optional<std::int64_t> since() const noexcept { return since_; }
+  [[nodiscard]] const LogProgress& progress(Log which) const { return log(which); }
+  [[nodiscard]] ClosingStage closing_stage() const noexcept { return closing_.stage(); }
+
  private:
   struct Outstanding {
     Log log;
@@ -169,6 +184,7 @@ class ClaimProtocol final : public Core {
   void schedule_renewals();
   void write_claims(Log log);
   void note_claim(Partition partition, std::uint64_t seq);
+  [[nodiscard]] bool renews(Log which) const;
   void write_renewals(Log log);
   void write_releases(Log log);
   void write(std::uint64_t seq, Outstanding outstanding, std::string value);
@@ -224,6 +240,9 @@ class ClaimProtocol final : public Core {
   bool greeting_due_ = false;
   bool newcomer_ = false;  ///< it may want what this process has
   bool partitions_added_told_ = false;
+  std::optional<MemberFields> member_;
+  bool renews_first_log_ = false;
+  bool renews_every_log_ = false;
   LocalTime released_by_ = kNever;  ///< closing: whether or not releases are known to be stored
 };
 

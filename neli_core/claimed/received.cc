@@ -28,7 +28,7 @@ void ClaimProtocol::on(const Received& event) {
   }
   if (const auto* record = std::get_if<Record>(event.value)) {
     on_record(event, *record);
-  } else {
+  } else if (std::holds_alternative<Ignored>(*event.value)) {
     ++counters_.records_ignored;
   }
   give_up_lost_claims(event.log);

@@ -28,9 +28,25 @@ LocalTime ClaimProtocol::next_beat() const {
   return later(*first_now_, ((now_ - *first_now_) / interval + 1) * interval);
 }
 
+void ClaimProtocol::keep_renewing(bool every_log) {
+  renews_first_log_ = true;
+  renews_every_log_ = every_log;
+}
+
+bool ClaimProtocol::renews(Log which) const {
+  return log(which).held_count != 0 || renews_every_log_ ||
+         (renews_first_log_ && which == Log{0});
+}
+
+std::optional<LocalTime> ClaimProtocol::sent_at(std::uint64_t seq) const {
+  const auto sent = sent_.find(seq);
+  return sent == sent_.end() ? std::nullopt : std::optional(sent->second);
+}
+
 void ClaimProtocol::schedule_renewals() {
-  for (LogState& l : logs_) {
-    if (l.held_count == 0) {
+  for (std::uint32_t i = 0; i < logs_.size(); ++i) {
+    LogState& l = logs_[i];
+    if (!renews(Log{i})) {
       l.next_renewal = kNever;
       l.renewal_due = false;
       l.state_changed = false;
@@ -47,6 +63,7 @@ Record ClaimProtocol::header(RecordType type, Log which) const {
   const LogState& l = log(which);
   Record record = options_.header(type, lease_bound(), l.greatest_incarnation, since_);
   if (l.last_offset >= 0) record.read_until = readable(l.last.stamped);
+  if (type == RecordType::renewal && which == Log{0}) record.member = member_;
   if (mutated(Mutation::vouches_unread)) {
     record.read_until = BrokerTime{milliseconds{kIncarnationMax}};
   }
@@ -128,7 +145,7 @@ void ClaimProtocol::write_renewals(Log which) {
   LogState& l = log(which);
   if (!l.renewal_due && !l.state_changed) return;
   const std::uint32_t in_flight_max = kRenewalsInFlightMax + (l.state_changed ? 1 : 0);
-  if (l.held_count == 0 || l.renewals_in_flight >= in_flight_max) return;
+  if (!renews(which) || l.renewals_in_flight >= in_flight_max) return;
   l.renewal_due = false;
   l.state_changed = false;
   std::vector<NamedEpoch> held;
@@ -142,7 +159,14 @@ void ClaimProtocol::write_renewals(Log which) {
   });
   auto records = epoch_records(header(RecordType::renewal, which), held, options_.settings.logs,
                                next_seq_, options_.record_bytes_max);
-  if (records.empty()) return;
+  // Who holds nothing does not become anybody's senior by saying so, as with a greeting.
+  const bool wrote = wrote_ || !records.empty();
+  if (records.empty()) {
+    if (l.held_count != 0) return;  // barriers run under all that it holds
+    Record record = header(RecordType::renewal, which);
+    record.seq = next_seq_++;
+    records.push_back({record.seq, encode_record(record), {}});
+  }
   for (PackedRecord& record : records) {
     Outstanding outstanding;
     outstanding.log = which;
@@ -150,6 +174,7 @@ void ClaimProtocol::write_renewals(Log which) {
     outstanding.ends_batch = &record == &records.back();
     write(record.seq, std::move(outstanding), std::move(record.value));
   }
+  wrote_ = wrote;
   ++l.renewals_in_flight;
 }
 

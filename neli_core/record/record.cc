@@ -1,16 +1,17 @@
 #include "neli_core/record/record.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <array>
+#include <boost/json.hpp>
 #include <charconv>
-#include <limits>
 #include <utility>
+
+#include "neli_core/record/assignment_record.h"
+#include "neli_core/record/json_fields.h"
+#include "neli_core/record/object_writer.h"
 
 namespace neliroute {
 namespace {
-
-namespace json = boost::json;
 
 // Deep enough for whatever a later version may nest in a claim, which counts all the same.
 constexpr std::uint32_t kNestingMax = 256;
@@ -18,57 +19,6 @@ constexpr std::size_t kEpochsMax = kPartitionCountMax;
 // A partition has one epoch, or a few that are released at once. Each costs its reader a search
 // among the others: a record that named one 50,000 times kept every process busy for 6 s.
 constexpr std::size_t kEpochsOfPartitionMax = 8;
-
-std::optional<std::int64_t> integer_of(const json::value* value) {
-  if (value == nullptr) return std::nullopt;
-  if (const auto* number = value->if_int64()) return *number;
-  if (const auto* number = value->if_uint64()) {
-    if (*number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      return static_cast<std::int64_t>(*number);
-    }
-  }
-  return std::nullopt;
-}
-
-// Milliseconds since 1970, and no more than every reader of JSON can represent.
-std::optional<std::int64_t> incarnation_of(const json::value* value) {
-  const auto number = integer_of(value);
-  return number && *number <= kIncarnationMax ? number : std::nullopt;
-}
-
-std::optional<std::uint32_t> small_of(const json::value* value) {
-  const auto number = integer_of(value);
-  if (!number || *number < 0 || *number > std::numeric_limits<std::uint32_t>::max()) {
-    return std::nullopt;
-  }
-  return static_cast<std::uint32_t>(*number);
-}
-
-std::string text_of(const json::value* value) {
-  const json::string* text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string{} : std::string(text->begin(), text->end());
-}
-
-std::optional<ProcessId> id_of(const json::value* value) {
-  const json::string* text = value == nullptr ? nullptr : value->if_string();
-  if (text == nullptr || text->size() != 16) return std::nullopt;
-  std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), id, 16);
-  if (error != std::errc{} || end != text->data() + text->size() || id == 0) return std::nullopt;
-  return ProcessId{id};
-}
-
-std::optional<milliseconds> lease_of(const json::value* value) {
-  const auto number = integer_of(value);
-  if (!number || *number <= 0) return std::nullopt;
-  return std::min(milliseconds{*number}, kLeaseMax);
-}
-
-std::optional<LogParts> parts_of(const json::value* value) {
-  const json::string* text = value == nullptr ? nullptr : value->if_string();
-  if (text == nullptr) return std::nullopt;
-  return LogParts::parse(std::string_view(text->data(), text->size()));
-}
 
 std::optional<RecordType> type_of(const json::value* value) {
   const json::string* text = value == nullptr ? nullptr : value->if_string();
@@ -148,6 +98,24 @@ std::optional<Settings> settings_of(const json::object& object) {
   return settings;
 }
 
+std::optional<MemberFields> member_of(const json::value* value) {
+  const json::object* object = value == nullptr ? nullptr : value->if_object();
+  if (object == nullptr) return std::nullopt;
+  MemberFields member;
+  const auto session = lease_of(object->if_contains("session_ms"));
+  if (!session) return std::nullopt;
+  member.session = *session;
+  member.weight = std::min(small_of(object->if_contains("weight")).value_or(1), kWeightMax);
+  member.cordoned = truth_of(object->if_contains("cordoned"));
+  member.host = text_of(object->if_contains("host"));
+  member.zone = text_of(object->if_contains("zone"));
+  member.seat = seat_of(object->if_contains("seat"));
+  member.seat_by = id_of(object->if_contains("seat_by")).value_or(kNobody);
+  member.upto = integer_of(object->if_contains("upto")).value_or(-1);
+  member.assigning = truth_of(object->if_contains("assigning"));
+  return member;
+}
+
 ProcessInfo process_of(const json::object& object) {
   ProcessInfo process;
   process.name = text_of(object.if_contains("by"));
@@ -164,7 +132,7 @@ ProcessInfo process_of(const json::object& object) {
 
 Decoded record_of(const json::object& object) {
   const auto type = type_of(object.if_contains("t"));
-  if (!type) return Ignored::unknown_type;
+  if (!type) return decode_assignment(object);
   const auto lane = small_of(object.if_contains("lane"));
   if (!lane) return Ignored::no_lane;
   Record record;
@@ -200,6 +168,7 @@ Decoded record_of(const json::object& object) {
   if (*type == RecordType::renewal && record.version != 1) {
     record.leading = parts_of(object.if_contains("leading")).value_or(LogParts{});
     record.draining = parts_of(object.if_contains("draining")).value_or(LogParts{});
+    record.member = member_of(object.if_contains("member"));
   }
   return record;
 }
@@ -216,68 +185,6 @@ const char* name_of(RecordType type) {
   return "";
 }
 
-// Writes members straight into the text: a tree of values would cost ten times as much.
-class ObjectWriter {
- public:
-  ObjectWriter() { text_.reserve(kUsualBytes); }
-
-  template <class Integer>
-  void number(std::string_view key, Integer value) {
-    name(key);
-    std::array<char, 24> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    text_.append(digits.data(), end);
-  }
-  void text(std::string_view key, std::string_view value) {
-    name(key);
-    quote(value);
-  }
-  void begin(std::string_view key) {
-    name(key);
-    text_ += '{';
-    first_ = true;
-  }
-  void end() {
-    text_ += '}';
-    first_ = false;
-  }
-  [[nodiscard]] std::string take() {
-    text_ += '}';
-    return std::move(text_);
-  }
-
- private:
-  static constexpr std::size_t kUsualBytes = 512;
-
-  void name(std::string_view key) {
-    if (!first_) text_ += ',';
-    first_ = false;
-    quote(key);
-    text_ += ':';
-  }
-  // Bytes that are not UTF-8 stand as they are: names come from command lines.
-  void quote(std::string_view value) {
-    text_ += '"';
-    for (const char c : value) {
-      if (c == '"' || c == '\\') {
-        text_ += '\\';
-        text_ += c;
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        static constexpr std::string_view kHex = "0123456789abcdef";
-        text_ += "\\u00";
-        text_ += kHex[static_cast<unsigned char>(c) >> 4];
-        text_ += kHex[static_cast<unsigned char>(c) & 15];
-      } else {
-        text_ += c;
-      }
-    }
-    text_ += '"';
-  }
-
-  std::string text_ = "{";
-  bool first_ = true;
-};
-
 void write_epochs(ObjectWriter& out, const std::vector<EpochParts>& epochs) {
   out.begin("lparts");
   for (const EpochParts& epoch : epochs) {
@@ -290,6 +197,20 @@ void write_epochs(ObjectWriter& out, const std::vector<EpochParts>& epochs) {
   for (const EpochParts& epoch : epochs) {
     if (epoch.incarnation) out.number(std::to_string(epoch.claim_offset), *epoch.incarnation);
   }
+  out.end();
+}
+
+void write_member(ObjectWriter& out, const MemberFields& member) {
+  out.begin("member");
+  out.number("session_ms", member.session.count());
+  if (member.weight != 1) out.number("weight", member.weight);
+  if (member.cordoned) out.truth("cordoned", true);
+  if (!member.host.empty()) out.text("host", member.host);
+  if (!member.zone.empty()) out.text("zone", member.zone);
+  if (member.seat) out.text("seat", to_string(*member.seat));
+  if (member.seat_by != kNobody) out.text("seat_by", to_string(member.seat_by));
+  out.number("upto", member.upto);
+  if (member.assigning) out.truth("assigning", true);
   out.end();
 }
 
@@ -337,6 +258,7 @@ std::string encode_record(const Record& record) {
   if (record.type == RecordType::renewal) {
     out.text("leading", record.leading.to_string());
     out.text("draining", record.draining.to_string());
+    if (record.member) write_member(out, *record.member);
   }
   if (record.lease) out.number("lease_ms", record.lease->count());
   if (record.max_lease) out.number("max_ms", record.max_lease->count());

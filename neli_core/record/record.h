@@ -41,6 +41,24 @@ struct EpochParts {
   friend bool operator==(const EpochParts&, const EpochParts&) = default;
 };
 
+/// The greatest weight that a member can have.
+inline constexpr std::uint32_t kWeightMax = 1'000'000;
+
+/// What a renewal in log 0 says of its writer as a member of a group that an assigner assigns to.
+struct MemberFields {
+  milliseconds session{0};  ///< silent for longer: taken for dead
+  std::uint32_t weight = 1;
+  bool cordoned = false;  ///< to own nothing
+  std::string host;
+  std::string zone;
+  /// The newest seat claim that it has read, and whose it is. No value: none.
+  std::optional<Epoch> seat = std::nullopt;
+  ProcessId seat_by = kNobody;
+  std::int64_t upto = -1;  ///< it has read log 0 up to there, exclusively
+  bool assigning = false;  ///< it holds the seat, and reads what it writes
+  friend bool operator==(const MemberFields&, const MemberFields&) = default;
+};
+
 struct Record {
   RecordType type = RecordType::claim;
   std::int64_t version = kRecordVersion;
@@ -68,6 +86,8 @@ struct Record {
   /// Broker time of the writer's first own record read back; compared to find who came first.
   std::optional<std::int64_t> since;
   ProcessInfo process;
+  /// Renewals in log 0, where an assigner assigns.
+  std::optional<MemberFields> member;
   /// No value: the record does not carry all of them (another version).
   std::optional<Settings> settings;
 
@@ -103,7 +123,38 @@ void for_each_named(const Record& record, const LogPlace& place, Visitor&& visit
   }
 }
 
-using Decoded = std::variant<Record, Ignored>;
+enum class AssignmentType {
+  seat_claim,    ///< the writer assigns from here on
+  seat_release,  ///< and no longer
+  assign,        ///< these partitions should be claimed by these members
+  leave,         ///< the writer hands over what it has, and then ends
+};
+
+/// Who should claim what.
+struct Designation {
+  ProcessId to = kNobody;
+  PartitionRanges partitions;
+  friend bool operator==(const Designation&, const Designation&) = default;
+};
+
+/// A record of log 0 that claims nothing: by whom the members are assigned what.
+struct AssignmentRecord {
+  AssignmentType type = AssignmentType::seat_claim;
+  Lane lane;
+  ProcessId id = kNobody;
+  std::uint64_t seq = 0;
+  /// Of an assignment and a release: the seat claim under which it was written.
+  Epoch seat = kNoEpoch;
+  std::vector<Designation> designations;
+  friend bool operator==(const AssignmentRecord&, const AssignmentRecord&) = default;
+};
+
+/// What a seat claim that stands there is called ever after.
+[[nodiscard]] constexpr Epoch seat_at(BrokerTime stamped, std::int64_t offset) noexcept {
+  return {stamped.time_since_epoch().count(), offset};
+}
+
+using Decoded = std::variant<Record, AssignmentRecord, Ignored>;
 
 /// What every reader of JSON can represent.
 inline constexpr std::int64_t kIncarnationMax = (std::int64_t{1} << 53) - 1;
@@ -125,5 +176,6 @@ inline constexpr std::int64_t kIncarnationMax = (std::int64_t{1} << 53) - 1;
 
 /// Writes one; decode_record(encode_record(r)) == r for every record of this version.
 [[nodiscard]] std::string encode_record(const Record& record);
+[[nodiscard]] std::string encode_record(const AssignmentRecord& record);
 
 }  // namespace neliroute

@@ -1,0 +1,153 @@
+#include "neli_core/assigner/members.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+namespace {
+
+// A member that flaps is given nothing for so many of its sessions, and twice as long each time.
+constexpr int kPenaltySessions = 10;
+constexpr milliseconds kPenaltyMax{std::chrono::minutes{10}};
+// A dead member is remembered for that long, so that it is known when it comes back.
+constexpr milliseconds kRemembered{std::chrono::minutes{20}};
+
+}  // namespace
+
+bool Members::blind(LocalTime now) const noexcept {
+  return now - last_read_ > options_.interval * 5 / 2;
+}
+
+// A stretch in which nothing was read says nothing of anybody: all silence begins anew, and lasts
+// longer by the length of that stretch, as others were cut off with this process.
+void Members::note_read(LocalTime now) {
+  if (last_read_ != kLongAgo && blind(now) && !mutated(Mutation::blind_judges)) {
+    const microseconds stretch = std::min<microseconds>(now - last_read_, options_.lease);
+    for (auto& [id, member] : members_) member.silent_since = later(now, stretch);
+  }
+  last_read_ = now;
+}
+
+void Members::restarted(LocalTime now) {
+  for (auto& [id, member] : members_) member.silent_since = std::max(member.silent_since, now);
+  last_read_ = now;
+  proven_ = kLongAgo;
+}
+
+void Members::read(const Record& record, LocalTime now) {
+  auto [at, fresh] = members_.try_emplace(record.id);
+  Member& member = at->second;
+  if (fresh) {
+    member.id = record.id;
+    last_newcomer_ = now;
+    ++version_;
+  }
+  const MemberFields& fields = *record.member;
+  if (member.fields.weight != fields.weight || member.fields.cordoned != fields.cordoned ||
+      member.process.name != record.process.name || member.since != record.since) {
+    ++version_;
+  }
+  member.fields = fields;
+  member.process = record.process;
+  member.since = record.since;
+  revive(member, now);
+  forget(now);
+}
+
+void Members::heard(ProcessId id, LocalTime now) {
+  if (const auto at = members_.find(id); at != members_.end()) revive(at->second, now);
+}
+
+void Members::revive(Member& member, LocalTime now) {
+  member.silent_since = std::max(member.silent_since, now);
+  if (!std::exchange(member.dead, false)) return;
+  ++version_;
+  ++false_deaths_;
+  const milliseconds first = kPenaltySessions * member.fields.session;
+  member.penalty = std::clamp(2 * member.penalty, first, std::max(first, kPenaltyMax));
+  member.cordoned_until = later(now, member.penalty);
+}
+
+void Members::leave(ProcessId id, LocalTime now) {
+  const auto at = members_.find(id);
+  if (at == members_.end()) return;
+  at->second.silent_since = std::max(at->second.silent_since, now);
+  if (!std::exchange(at->second.leaving, true)) ++version_;
+}
+
+void Members::read_back(LocalTime sent) { proven_ = std::max(proven_, sent); }
+
+void Members::tick(LocalTime now) {
+  for (auto& [id, member] : members_) {
+    if (member.cordoned_until != kLongAgo && now >= member.cordoned_until) {
+      member.cordoned_until = kLongAgo;
+      ++version_;
+    }
+    if (member.dead || id == options_.own || now < member.silent_until()) continue;
+    const bool proven = proven_ >= member.silent_until() || mutated(Mutation::death_unproven);
+    if (blind(now) || !proven) continue;
+    member.dead = true;
+    member.dead_at = now;
+    ++version_;
+    // A member that has left is expected to fall silent.
+    if (!member.leaving) deaths_.push_back(id);
+  }
+}
+
+std::vector<ProcessId> Members::take_deaths() { return std::exchange(deaths_, {}); }
+
+bool Members::wants_proof(LocalTime now) const noexcept {
+  if (blind(now)) return false;
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    return !member.dead && entry.first != options_.own && now >= member.silent_until() &&
+           proven_ < member.silent_until();
+  });
+}
+
+LocalTime Members::next_deadline() const noexcept {
+  LocalTime next = kNever;
+  for (const auto& [id, member] : members_) {
+    if (member.cordoned_until != kLongAgo) next = std::min(next, member.cordoned_until);
+    // What is past waits for a record, and not for a time.
+    if (member.dead || id == options_.own || proven_ >= member.silent_until()) continue;
+    next = std::min(next, member.silent_until());
+  }
+  return next;
+}
+
+const Member* Members::find(ProcessId id) const {
+  const auto at = members_.find(id);
+  return at == members_.end() ? nullptr : &at->second;
+}
+
+bool Members::lives(ProcessId id) const {
+  const Member* const member = find(id);
+  return member != nullptr && member->lives();
+}
+
+std::vector<const Member*> Members::living() const {
+  std::vector<const Member*> living;
+  for (const auto& [id, member] : members_) {
+    if (member.lives()) living.push_back(&member);
+  }
+  std::sort(living.begin(), living.end(),
+            [](const Member* left, const Member* right) { return is_senior(*left, *right); });
+  return living;
+}
+
+std::size_t Members::living_count() const noexcept {
+  return static_cast<std::size_t>(std::count_if(
+      members_.begin(), members_.end(), [](const auto& entry) { return entry.second.lives(); }));
+}
+
+void Members::forget(LocalTime now) {
+  std::erase_if(members_, [&](const auto& entry) {
+    return entry.second.dead && now >= later(entry.second.dead_at, kRemembered);
+  });
+}
+
+}  // namespace neliroute

@@ -1,0 +1,94 @@
+#include "neli_core/record/assignment_record.h"
+
+#include <boost/json.hpp>
+#include <utility>
+
+#include "neli_core/record/object_writer.h"
+
+namespace neliroute {
+namespace {
+
+struct Name {
+  AssignmentType type;
+  std::string_view name;
+};
+constexpr Name kNames[] = {
+    {AssignmentType::seat_claim, "seat_claim"},
+    {AssignmentType::seat_release, "seat_release"},
+    {AssignmentType::assign, "assign"},
+    {AssignmentType::leave, "leave"},
+};
+
+bool read_designations(const json::value* value, std::vector<Designation>& into) {
+  const json::object* object = value == nullptr ? nullptr : value->if_object();
+  if (object == nullptr || object->size() > kPartitionCountMax) return false;
+  std::size_t named = 0;
+  into.reserve(object->size());
+  for (const auto& member : *object) {
+    const json::value key(json::string_view(member.key().data(), member.key().size()));
+    const auto id = id_of(&key);
+    const auto partitions = PartitionRanges::parse(text_of(&member.value()));
+    if (!id || !partitions) return false;
+    named += partitions->size();
+    if (named > kPartitionCountMax) return false;
+    into.push_back({*id, *partitions});
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Epoch> seat_of(const json::value* value) {
+  const auto seat = parse_epoch(text_of(value));
+  return seat && seat->offset >= 0 ? seat : std::nullopt;
+}
+
+Decoded decode_assignment(const json::object& object) {
+  const std::string named = text_of(object.if_contains("t"));
+  for (const auto& [type, name] : kNames) {
+    if (named != name) continue;
+    const auto lane = small_of(object.if_contains("lane"));
+    if (!lane) return Ignored::no_lane;
+    const auto id = id_of(object.if_contains("id"));
+    if (!id) return Ignored::malformed;
+    AssignmentRecord record;
+    record.type = type;
+    record.lane = Lane{*lane};
+    record.id = *id;
+    const auto seq = integer_of(object.if_contains("seq")).value_or(0);
+    record.seq = seq < 0 ? 0 : static_cast<std::uint64_t>(seq);
+    if (type == AssignmentType::assign || type == AssignmentType::seat_release) {
+      const auto seat = seat_of(object.if_contains("seat"));
+      if (!seat) return Ignored::malformed;
+      record.seat = *seat;
+    }
+    if (type == AssignmentType::assign &&
+        !read_designations(object.if_contains("to"), record.designations)) {
+      return Ignored::malformed;
+    }
+    return record;
+  }
+  return Ignored::unknown_type;
+}
+
+std::string encode_record(const AssignmentRecord& record) {
+  ObjectWriter out;
+  out.number("v", kRecordVersion);
+  for (const auto& [type, name] : kNames) {
+    if (type == record.type) out.text("t", name);
+  }
+  out.number("lane", record.lane.value());
+  out.text("id", to_string(record.id));
+  out.number("seq", record.seq);
+  if (record.seat != kNoEpoch) out.text("seat", to_string(record.seat));
+  if (record.type == AssignmentType::assign) {
+    out.begin("to");
+    for (const Designation& one : record.designations) {
+      out.text(to_string(one.to), one.partitions.to_string());
+    }
+    out.end();
+  }
+  return out.take();
+}
+
+}  // namespace neliroute
