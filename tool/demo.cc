@@ -15,8 +15,8 @@
 #include "tool/demo/demo_cast.h"
 #include "tool/demo/demo_screen.h"
 #include "tool/keys.h"
-#include "tool/lookup.h"
 #include "tool/print/output.h"
+#include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
 namespace {
@@ -85,7 +85,7 @@ class Demo {
       if (!property) return property.error();
       common.router.kafka.properties.insert(std::move(*property));
     }
-    auto lookup = Lookup::open(common);
+    auto lookup = WatcherLoop::open(common);
     if (!lookup) return lookup.error();
     lookup_ = std::move(*lookup);
     if (!options_.json) {
@@ -271,7 +271,7 @@ class Demo {
   Cast cast_;
   std::vector<std::string> keys_;
   Screen screen_;
-  std::unique_ptr<Lookup> lookup_;
+  std::unique_ptr<WatcherLoop> lookup_;
   Owners owners_;
   std::optional<LocalTime> owned_at_;
   std::vector<std::uint64_t> keys_on_;  ///< by partition

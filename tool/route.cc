@@ -15,10 +15,10 @@
 #include "tool/command_line/options.h"
 #include "tool/command_line/values.h"
 #include "tool/keys.h"
-#include "tool/lookup.h"
 #include "tool/print/explain.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
+#include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
 namespace {
@@ -102,7 +102,7 @@ std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::s
 }
 
 /// Each key from its hash to the rule that gave its verdict; as JSON, what /v1/route answers.
-std::vector<Verdict> say_why(Lookup& lookup, const Explainer& explainer,
+std::vector<Verdict> say_why(WatcherLoop& lookup, const Explainer& explainer,
                              const std::vector<std::string>& keys, bool as_json) {
   // The view comes to it on the strand, which has not run if everything was known at once.
   constexpr milliseconds kSoon{1000};
@@ -127,7 +127,7 @@ int answer(const std::string& command, const RouteOptions& options,
            const std::vector<std::string>& keys) {
   const LocalTime began = boot_now();
   std::optional<Progress> progress(options.common.connecting());
-  const auto lookup = Lookup::open(options.common, began);
+  const auto lookup = WatcherLoop::open(options.common, began);
   if (!lookup) return fail(command, lookup.error());
   progress->now("hearing of every owner");
   const Watcher& watcher = (*lookup)->watcher();

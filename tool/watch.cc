@@ -16,12 +16,12 @@
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
 #include "tool/command_line/values.h"
-#include "tool/lookup.h"
 #include "tool/print/event_log.h"
 #include "tool/print/output.h"
 #include "tool/print/placement.h"
 #include "tool/print/progress.h"
 #include "tool/watch/watch_live.h"
+#include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
 namespace {
@@ -94,7 +94,7 @@ class Changes {
   std::vector<Route> last_;
 };
 
-int follow(const std::string& command, Lookup& lookup, bool as_json) {
+int follow(const std::string& command, WatcherLoop& lookup, bool as_json) {
   Changes changes(lookup.watcher(), as_json);
   // Shared: the handler may be called once more while the watcher closes.
   const auto changed = std::make_shared<bool>(true);
@@ -179,7 +179,7 @@ void say_table(const std::vector<Route>& view, SlotCount slots, const Ages& ages
   }
 }
 
-int once(const std::string& command, Lookup& lookup, bool as_json) {
+int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   const Settings& settings = lookup.watcher().settings();
   std::vector<Route> view;
   Ages ages;
@@ -239,7 +239,7 @@ int watch_command(const Arguments& arguments) {
   if (!once_only) end_at_once_on_signals();  // it holds nothing, and to be ended is its plan
   const LocalTime began = boot_now();
   std::optional<Progress> progress(options.connecting());
-  const auto lookup = Lookup::open(options, began);
+  const auto lookup = WatcherLoop::open(options, began);
   if (!lookup) return fail(line.name(), lookup.error());
   if (once_only) {
     progress->now("hearing of every owner");

@@ -12,9 +12,9 @@
 #include "kafka/client/kafka_statistics.h"
 #include "kafka/topic/broker_probe.h"
 #include "neli_core/event.h"
+#include "neli_core/leaving/withdrawal.h"
 #include "neli_core/ledger.h"
 #include "neli_core/ready.h"
-#include "neli_core/leaving/withdrawal.h"
 
 namespace neliroute {
 

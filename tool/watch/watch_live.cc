@@ -39,7 +39,7 @@ class Watched : public Observer {
 class Live {
  public:
   /// `http`: where the admin port is; empty: nowhere.
-  Live(Lookup& lookup, const CommonOptions& options, const std::string& http,
+  Live(WatcherLoop& lookup, const CommonOptions& options, const std::string& http,
        std::unique_ptr<FullScreen> screen)
       : observable_(lookup.watcher().observable()),
         watched_(std::make_shared<Watched>(observable_.facts().settings)),
@@ -147,7 +147,7 @@ class Live {
 
 }  // namespace
 
-int watch_live(const std::string& command, Lookup& lookup, const CommonOptions& options,
+int watch_live(const std::string& command, WatcherLoop& lookup, const CommonOptions& options,
                const std::string& http, std::unique_ptr<FullScreen> screen) {
   {
     Live live(lookup, options, http, std::move(screen));

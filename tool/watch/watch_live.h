@@ -6,14 +6,14 @@
 #include <string>
 
 #include "tool/command_line/options.h"
-#include "tool/lookup.h"
+#include "tool/watcher_loop.h"
 #include "tool/watch/full_screen.h"
 
 namespace neliroute::tool {
 
 /// Until somebody quits, or a signal comes; the exit code. `http`: where the admin port is; empty:
 /// nowhere.
-[[nodiscard]] int watch_live(const std::string& command, Lookup& lookup,
+[[nodiscard]] int watch_live(const std::string& command, WatcherLoop& lookup,
                              const CommonOptions& options, const std::string& http,
                              std::unique_ptr<FullScreen> screen);
 
