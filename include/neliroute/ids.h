@@ -70,8 +70,8 @@ inline constexpr std::uint32_t kLaneMax = 1023;
 /// Fencing number of one ownership of a partition and lane. Totally ordered; a store that keeps
 /// the greatest epoch it has seen can refuse the writes of every earlier owner.
 struct Epoch {
-  /// Incarnation of the topic, in milliseconds of broker time: what keeps epochs rising when
-  /// the topic is made again and its offsets start over.
+  /// The later of the claim's broker time and the greatest incarnation that its writer knew, in
+  /// milliseconds: keeps epochs rising when the topic is recreated and its offsets start over.
   std::int64_t incarnation = 0;
   /// Offset of the claim record in its log.
   std::int64_t offset = -1;

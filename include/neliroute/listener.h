@@ -26,6 +26,10 @@ namespace neliroute {
 /// begun under it, then complete or drop the token. Exclusive: the successor waits for that, or for
 /// Transition::barrier_deadline. It never holds up a rebalance.
 ///
+/// A handler that completes it later must be mutable, as complete() changes the token:
+/// `[done = std::move(token)]() mutable { done.complete(); }`. One that is stored and never called
+/// keeps the barrier until it is destroyed.
+///
 /// Threads: any; it may be copied, and so be kept in a std::function.
 class BarrierToken {
  public:

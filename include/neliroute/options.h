@@ -63,7 +63,8 @@ struct TimingOptions {
   std::optional<milliseconds> local_clock_error = std::nullopt;
   /// Variation `broadcast`: how many groups share the topic.
   std::uint32_t groups = 1;
-  /// For handlers that block: raises Timing::hang_limit.
+  /// For handlers that block: raises Timing::hang_limit. They need a longer `lease` as well, since
+  /// nothing is renewed meanwhile.
   std::optional<milliseconds> hang_limit = std::nullopt;
 };
 
@@ -81,7 +82,8 @@ struct Timing {
   std::vector<std::string> warnings;
 };
 
-/// Called on the strand with each line that an operator should read.
+/// Called with each line that an operator should read: on the strand, and during open() on the
+/// thread that opens.
 using NoticeHandler = std::function<void(const Notice&)>;
 
 struct RouterOptions {

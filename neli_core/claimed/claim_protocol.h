@@ -91,7 +91,7 @@ class ClaimProtocol final : public Core {
 
   explicit ClaimProtocol(CoreOptions options);
 
-  // received.cc: what records mean (rules 1 to 4, 9 to 11).
+  // received.cc: what records mean (rules 1 to 4, 6, 10 and 11).
   void on(const Received& event);
   void on_record(const Received& event, const Record& record);
   void on_claim(const Received& event, const Record& record);
@@ -107,7 +107,7 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] Reading reading_of(const Received& event, const Record& record) const;
   [[nodiscard]] LocalTime sent_plus_lease(std::uint64_t seq) const;
 
-  // ownership.cc: leading, stopping, graces, barriers (rules 4 to 7, 9, 10).
+  // ownership.cc: leading, stopping, graces, barriers, when to claim (rules 1, 4 to 7, 9, 10).
   void evaluate(Partition partition);
   void evaluate_all(Log log);
   void start_or_resume(Partition partition);

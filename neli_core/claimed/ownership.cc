@@ -1,4 +1,5 @@
-// ClaimProtocol: leading and stopping, graces and barriers (rules 4 to 7, 9 and 10).
+// ClaimProtocol: leading and stopping, graces and barriers, and when a claim may be written
+// (rules 1, 4 to 7, 9 and 10).
 #include <algorithm>
 #include <limits>
 

@@ -225,7 +225,7 @@ bool ClaimProtocol::on_foreign_renewal(Partition partition, const Epoch& epoch,
     ++counters_.renewals_stale;
   }
   if (leads && !exclusive() && p.own && p.own->superseded && epoch > p.own->epoch) {
-    end(partition, StopReason::superseded);  // the successor leads: the drain is over
+    end(partition, StopReason::superseded);  // rule 4: the successor leads, so the drain is over
   }
   evaluate(partition);
   return false;
