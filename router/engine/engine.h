@@ -1,5 +1,6 @@
 // The strand behind a Router or Watcher: carries events from the ledger to the state machine and
 // the directory, carries out their requests, and publishes what readers see. Private.
+//
 // Threads: everything on the strand, unless stated otherwise.
 #pragma once
 
