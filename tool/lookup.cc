@@ -11,10 +11,10 @@
 namespace neliroute::tool {
 namespace {
 
-// How often a condition is looked at again: far below what a person, or a lease, would notice.
+// How often a condition is polled: far below what a person, or a lease, would notice.
 constexpr milliseconds kPoll{5};
 constexpr milliseconds kCloseBound{1000};
-// A wait for an event that has no bound is one of these after another.
+// An unbounded wait for an event is a sequence of waits of this length.
 constexpr std::chrono::hours kLong{1};
 
 }  // namespace
@@ -57,8 +57,8 @@ bool Lookup::run_until_told(const std::function<bool()>& done, LocalTime deadlin
 }
 
 bool Lookup::run_until_known(const std::function<bool()>& known) {
-  // Some may be known before all are. Who waits for all makes the watcher notice what time alone
-  // changes, too; so whatever makes one known is something that runs here.
+  // Some may be known before all are. Waiting for all makes the watcher notice changes caused by
+  // time alone, too; so whatever makes one known is something that runs here.
   watcher_->async_ready([](boost::system::error_code) {});
   return run(known, [this] { return later(timed_from_, timeout()); });
 }
@@ -73,7 +73,7 @@ bool Lookup::run_until(const std::function<bool()>& done, LocalTime deadline) {
   return false;
 }
 
-// A partition that nobody speaks of is known to be unowned a lease after the start.
+// A partition that no record mentions is known to be unowned a lease after the start.
 milliseconds Lookup::timeout() const { return options_.timeout_or_default(watcher_->lease()); }
 
 int Lookup::fail(const std::string& command) const {
