@@ -327,7 +327,7 @@ std::string AdminView::route(const std::optional<std::string>& key, Slot slot,
   row["verdict"] = to_string(route.verdict);
   if (route.verdict == Verdict::local || route.verdict == Verdict::remote) {
     put_text(row, "owner", route.owner());
-    // Between a change and its arrival here, the ids seen are those of who led before.
+    // Between a change and its arrival here, the ids seen are those of the former owner.
     const bool current = seen.owner && seen.epoch == route.epoch;
     if (current) row["id"] = to_string(seen.owner->id);
     put_text(row, "endpoint", route.endpoint());

@@ -13,7 +13,7 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::string_view kHeaderEnd = "\r\n\r\n";
-// The line a request begins with, beside its target: "GET", " HTTP/1.1", and room for odd ones.
+// The request line without its target: "GET", " HTTP/1.1", and room for odd ones.
 constexpr std::size_t kStartLineRest = 64;
 
 Refusal too_long_target() {
@@ -29,7 +29,7 @@ Refusal has_body() {
   return {413, "the request has a body; this port only answers questions: ask without one"};
 }
 
-/// What can be told before the header has ended.
+/// What can be judged before the header has ended.
 std::variant<NeedMore, Request, Refusal> judge_beginning(std::string_view bytes) {
   const bool line_ended = bytes.find("\r\n") != std::string_view::npos;
   if (!line_ended && bytes.size() > kTargetBytesMax + kStartLineRest) return too_long_target();

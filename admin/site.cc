@@ -64,7 +64,7 @@ Site::Site(Observable observable, Exposition metrics, std::string only_at)
   files_["/"] = std::move(page);
 }
 
-// A question must not end the process that it asks, which may own something.
+// A request must not end the process, which may own slots.
 Answer Site::answer(const Request& request, LocalTime now) {
   try {
     return find(request, now);

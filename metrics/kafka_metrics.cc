@@ -65,7 +65,7 @@ void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, 
   made.gauge("kafka_brokers_up", "Brokers that librdkafka is connected to");
   for (const auto& [client, told] : clients) made.add(told.brokers_up, {{"client", client}});
   made.gauge("kafka_round_trip_median_seconds", "From request to answer, of the slowest broker");
-  for (const auto& [client, told] : clients) {  // none: nothing was asked
+  for (const auto& [client, told] : clients) {  // none: nothing was sent
     if (const auto median = told.round_trip_median) {
       made.add(seconds_of(*median), {{"client", client}});
     }

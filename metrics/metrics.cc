@@ -20,10 +20,10 @@ namespace {
 
 using prometheus::MetricFamily;
 
-// A double holds that much of a digest exactly.
+// A double holds this much of a digest exactly.
 constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 48) - 1;
 
-// Between the steps of one rebalance partitions drain, or are claimed, and so are not at rest.
+// Between the steps of one rebalance, partitions drain or are claimed, so the view is not steady.
 constexpr milliseconds kRestLeast{1000};
 
 constexpr std::array kVerdicts{Verdict::local, Verdict::remote, Verdict::unowned,
@@ -73,7 +73,7 @@ void add_records(MetricFamilies& made, const Meter& meter) {
   made.add(static_cast<double>(meter.count(Count::log_gaps)));
 }
 
-/// What only a member of the group has.
+/// Only for a member of the group.
 void add_membership(MetricFamilies& made, const Meter& meter) {
   made.histogram("claim_round_trip_seconds", "From handing a claim over to reading it back",
                  meter.claim_round_trips());
@@ -117,7 +117,7 @@ void add_membership(MetricFamilies& made, const Meter& meter) {
 
 }  // namespace
 
-/// The view at one moment, for a scrape to go through at its leisure.
+/// The view at one moment, which a scrape can go through in its own time.
 struct Metrics::View {
   std::vector<ObservedRoute> routes;
   std::vector<Verdict> verdicts;  ///< what a lookup answers, which time alone can change
@@ -138,7 +138,7 @@ struct Metrics::View {
   void add_moves(MetricFamilies& made) const;
 };
 
-/// The view as the strand tells it, which must not wait for a scrape for long.
+/// The view as the strand reports it; the strand must not wait for a scrape for long.
 class Metrics::Seen : public Observer {
  public:
   Seen(const ObservedFacts& facts, LocalTime now)
@@ -192,7 +192,7 @@ class Metrics::Seen : public Observer {
   }
 
  private:
-  /// Time passed, with the view as it was.
+  /// Time passed with an unchanged view.
   void pass(LocalTime now) {
     view_.unowned_slot_seconds +=
         unowned_slots_ * seconds_of(std::max(now - counted_, microseconds{0}));

@@ -11,7 +11,7 @@
 namespace neliroute::tool {
 namespace {
 
-// Event streams are files; the soft limit is for programs that use select(2).
+// Event streams are file descriptors; the soft limit is for programs that use select(2).
 void raise_file_limit() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -60,7 +60,7 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,
   return port;
 }
 
-// Its thread ends when all that was open is closed.
+// Its thread ends when everything that was open is closed.
 AdminPort::~AdminPort() {
   server_.reset();
   work_.reset();

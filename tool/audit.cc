@@ -1,4 +1,4 @@
-// neliroute audit: whether what the processes say they did is what the protocol allows.
+// neliroute audit: checks a topic's records against the protocol.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// neliroute demo: a broker, three owners, all words of a dictionary, and a kill. It only asks and
-// shows: who owns what is found out by a Watcher, as any caller would.
+// neliroute demo: a broker, three owners, all words of a dictionary, and a kill. It only looks up
+// and shows: a Watcher finds out who owns what, as for any caller.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace json = boost::json;
 
 const std::vector<std::string> kNames = {"alpha", "beta", "gamma"};
 constexpr std::size_t kVictim = 1;
-// How long an answer must stay the same to count as the last one: some renewals.
+// How long an answer must stay the same to count as final: some renewals.
 constexpr milliseconds kRest{600};
 constexpr milliseconds kPatience{30'000};
 
@@ -100,8 +100,8 @@ class Demo {
     return {};
   }
 
-  /// Until each partition is owned by one of these, each of which owns some, and all is at rest.
-  /// owned_at_ is when the first of that was so; a failover ends there.
+  /// Waits until each partition is owned by one of these, each of which owns some, and the view is
+  /// steady. owned_at_ is when the first of that was so; a failover ends there.
   Result<void> wait_owned(const std::set<std::string>& names) {
     owned_at_.reset();
     Owners last;
@@ -146,7 +146,7 @@ class Demo {
                                          names.size(), text_of(time_limit()))};
   }
 
-  /// The session may be as long as the user's broker likes.
+  /// The session may be as long as the user's broker allows.
   [[nodiscard]] milliseconds time_limit() const { return kPatience + 3 * session(); }
 
   [[nodiscard]] milliseconds session() const {
@@ -253,7 +253,7 @@ class Demo {
           Owners owners = owners_of(lookup_->watcher().view(now));
           if (owners != owners_) last_change = now;
           owners_ = std::move(owners);
-          // Not every step of a move, but where it came to rest.
+          // Not every step of a move, only its result.
           if (owners_ != shown && now - last_change >= kRest / 2 && !options_.json) {
             screen_.strip("now", owners_);
             shown = owners_;

@@ -43,7 +43,7 @@ std::string text_of_route(const std::string& key, const Route& route, std::size_
   return text;
 }
 
-/// A line a key.
+/// Prints a line for each key.
 std::vector<Verdict> say_each(const Watcher& watcher, const std::vector<std::string>& keys,
                               bool as_json) {
   std::size_t width = 0;
@@ -68,7 +68,7 @@ std::vector<Verdict> say_each(const Watcher& watcher, const std::vector<std::str
   return verdicts;
 }
 
-/// A line an owner: how many of the keys are its.
+/// Prints a line for each owner: how many of the keys are its.
 std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::string>& keys,
                                 bool as_json) {
   const LocalTime now = boot_now();
@@ -104,7 +104,7 @@ std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::s
 /// Each key from its hash to the rule that gave its verdict; as JSON, what /v1/route answers.
 std::vector<Verdict> say_why(WatcherLoop& lookup, const Explainer& explainer,
                              const std::vector<std::string>& keys, bool as_json) {
-  // The view comes to it on the strand, which has not run if everything was known at once.
+  // The view reaches it on the strand, which has not run if everything was known at once.
   constexpr milliseconds kSoon{1000};
   lookup.run_until_told([&] { return explainer.told(); }, later(boot_now(), kSoon));
   const LocalTime now = boot_now();

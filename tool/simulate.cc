@@ -1,4 +1,4 @@
-// neliroute simulate: what placements move when the membership changes. Asks nobody.
+// neliroute simulate: what placements move when the membership changes. Works offline.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -121,7 +121,7 @@ Result<placement::Trace> read_trace(const std::string& path) {
   return std::move(parsed.trace);
 }
 
-/// Says on stderr, if a person looks there, what takes more than a second.
+/// Says on stderr, if it is a terminal, what takes more than a second.
 class ProgressLine {
  public:
   void operator()(const std::string& what) {
@@ -144,7 +144,7 @@ class ProgressLine {
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
 };
 
-/// A Take that parses and stores, for an option that tells its own name.
+/// A Take that parses and stores, for an option that names itself in errors.
 template <class Target, class Parse>
 CommandLine::Take taken(Target& target, Parse parse) {
   return [&target, parse](const std::string& text) -> Result<void> {
@@ -249,7 +249,7 @@ Result<void> complete(SimulateOptions& options) {
   }
   if (request.specs.empty()) {
     request.specs = *parse_specs("all");
-    // Not asked for by name: those that know no weights just stay away.
+    // Not requested by name: those that do not know weights are just left out.
     const auto& file = request.trace_of_file;
     const bool weighted = file && std::any_of(file->roster.begin(), file->roster.end(),
                                               [](const auto& one) { return one.weight > 1; });

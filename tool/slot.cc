@@ -1,4 +1,4 @@
-// neliroute slot: which slot keys belong to. Asks nobody.
+// neliroute slot: which slot keys belong to. Works offline.
 #include <fmt/format.h>
 
 #include <neliroute/slot_space.h>

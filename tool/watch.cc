@@ -26,7 +26,7 @@
 namespace neliroute::tool {
 namespace {
 
-/// What a line is about: another answer of these is a change.
+/// The parts of an answer that a line shows: another value is a change.
 bool same_answer(const Route& a, const Route& b) {
   return a.verdict == b.verdict && a.owner() == b.owner() && a.endpoint() == b.endpoint() &&
          a.epoch == b.epoch;
@@ -49,7 +49,7 @@ boost::json::object json_of(const Route& route, std::uint32_t slots) {
   return row;
 }
 
-/// Prints every change of a view, a line each.
+/// Prints every change of a view, one per line.
 class Changes {
  public:
   Changes(const Watcher& watcher, bool as_json) : watcher_(watcher), json_(as_json) {}
@@ -123,7 +123,7 @@ std::string wrapped(const std::string& ranges) {
   return text;
 }
 
-/// When each partition's owner was heard of last: the moment at which its hint was lengthened.
+/// When each partition's owner was last read: when its hint was last extended.
 class Ages {
  public:
   void look(const std::vector<Route>& view, LocalTime now) {
@@ -135,7 +135,7 @@ class Ages {
       until_[p] = until;
     }
   }
-  /// Of the partition of this owner that was heard of least lately.
+  /// The age of the owner's partition whose renewal is oldest.
   [[nodiscard]] milliseconds age(const PartitionRanges& partitions, LocalTime now) const {
     microseconds oldest{0};
     for (const Partition p : partitions.to_vector()) {
@@ -236,7 +236,7 @@ int watch_command(const Arguments& arguments) {
   if (const auto free = AdminPort::check(http); !free) return fail(line.name(), free.error());
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
-  if (!once_only) end_at_once_on_signals();  // it holds nothing, and to be ended is its plan
+  if (!once_only) end_at_once_on_signals();  // it holds nothing, and being ended is how it stops
   const LocalTime began = boot_now();
   std::optional<Progress> progress(options.connecting());
   const auto lookup = WatcherLoop::open(options, began);

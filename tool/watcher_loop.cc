@@ -11,10 +11,10 @@
 namespace neliroute::tool {
 namespace {
 
-// How often a condition is looked at again: far below what a person, or a lease, would notice.
+// How often a condition is polled: far below what a person, or a lease, would notice.
 constexpr milliseconds kPoll{5};
 constexpr milliseconds kCloseBound{1000};
-// A wait for an event that has no bound is one of these after another.
+// An unbounded wait for an event is a sequence of waits of this length.
 constexpr std::chrono::hours kLong{1};
 
 }  // namespace
@@ -58,8 +58,8 @@ bool WatcherLoop::run_until_told(const std::function<bool()>& done, LocalTime de
 }
 
 bool WatcherLoop::run_until_known(const std::function<bool()>& known) {
-  // Some may be known before all are. Who waits for all makes the watcher notice what time alone
-  // changes, too; so whatever makes one known is something that runs here.
+  // Some may be known before all are. Waiting for all makes the watcher notice changes caused by
+  // time alone, too; so whatever makes one known is something that runs here.
   watcher_->async_ready([](boost::system::error_code) {});
   return run(known, [this] { return later(timed_from_, timeout()); });
 }
@@ -74,7 +74,7 @@ bool WatcherLoop::run_until(const std::function<bool()>& done, LocalTime deadlin
   return false;
 }
 
-// A partition that nobody speaks of is known to be unowned a lease after the start.
+// A partition that no record mentions is known to be unowned a lease after the start.
 milliseconds WatcherLoop::timeout() const { return options_.timeout_or_default(watcher_->lease()); }
 
 int WatcherLoop::fail(const std::string& command) const {

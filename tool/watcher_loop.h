@@ -1,4 +1,4 @@
-// A Watcher and the loop that runs it: what route, watch and demo look things up with.
+// A Watcher and the loop that runs it: route, watch and demo look things up with it.
 //
 // Threads: one.   Units: LocalTime is CLOCK_BOOTTIME.
 // Errors: open() returns what is wrong; failure() is what went wrong later.
@@ -18,29 +18,29 @@ namespace neliroute::tool {
 
 class WatcherLoop {
  public:
-  /// What the user chose as --timeout counts from `began`, and bounds the connecting, too; what is
-  /// taken else counts from when it is open.
+  /// The user's --timeout counts from `began`, and includes connecting; a default counts from when
+  /// it is open.
   [[nodiscard]] static Result<std::unique_ptr<WatcherLoop>> open(const CommonOptions& options,
                                                             LocalTime began = boot_now());
-  /// Closes the watcher in order if the ledger answers, and leaves it to the system if not.
+  /// Closes the watcher if the ledger answers, and leaves it to the system if not.
   ~WatcherLoop();
   WatcherLoop(const WatcherLoop&) = delete;
   WatcherLoop& operator=(const WatcherLoop&) = delete;
 
-  /// Runs until known() says so, of what can be asked of the watcher; false: the time to answer
-  /// passed first, or the watcher failed.
+  /// Runs until known() is true, which may query the watcher; false: the time to answer passed
+  /// first, or the watcher failed.
   bool run_until_known(const std::function<bool()>& known);
-  /// Runs until done() says so, which only what runs here can make true.
+  /// Runs until done() is true, which only handlers that run here can make so.
   bool run_until_told(const std::function<bool()>& done, LocalTime deadline);
-  /// Runs until done() says so, which is asked every few milliseconds: keys, children and clocks
-  /// tell nobody.
+  /// Runs until done() is true, which is polled every few milliseconds: keys, children and clocks
+  /// send no notification.
   bool run_until(const std::function<bool()>& done, LocalTime deadline);
 
   [[nodiscard]] Watcher& watcher() noexcept { return *watcher_; }
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
-  /// Says why it failed, unless the log has; the exit code.
+  /// Says why it failed, unless the log has; returns the exit code.
   [[nodiscard]] int fail(const std::string& command) const;
-  /// What to say when something is still unknown at the deadline.
+  /// The message if something is still unknown at the deadline.
   [[nodiscard]] std::string silence() const;
 
  private:

@@ -60,7 +60,7 @@ class Router : public Lookup {
   /// so destroy the Router on its executor, or after async_drain().
   ~Router();
 
-  // --- Whether this process owns it. Each question takes a key, a slot or a partition. ----------
+  // --- Whether this process owns it. Each call takes a key, a slot or a partition. --------------
 
   /// Whether this process leads it: one atomic load.
   [[nodiscard]] bool owns(std::string_view key, LocalTime now = boot_now()) const noexcept;
@@ -81,11 +81,11 @@ class Router : public Lookup {
   [[nodiscard]] Work begin(Slot slot, LocalTime now = boot_now()) const;
   [[nodiscard]] Work begin(Partition partition, LocalTime now = boot_now()) const;
 
-  /// A store refused this process's epoch, since it knows a greater one: it was restored, or served
-  /// another topic. The process claims the partition again with an epoch above `stored` and leads
-  /// on meanwhile; write again when lease() or begin() returns a greater epoch. Does nothing if
-  /// this process holds no epoch, or one that is no lower. An epoch whose incarnation is a lifetime
-  /// ahead of the broker's clock is not believed, which on_notice is told.
+  /// Reports that a store refused this process's epoch, since it knows a greater one: it was
+  /// restored, or served another topic. The process claims the partition again with an epoch above
+  /// `stored` and leads on meanwhile; write again when lease() or begin() returns a greater epoch.
+  /// Does nothing if this process holds no epoch, or one that is no lower. An epoch whose
+  /// incarnation is a lifetime ahead of the broker's clock is not believed; on_notice reports it.
   void refused(std::string_view key, const Epoch& stored);
   void refused(Slot slot, const Epoch& stored);
   void refused(Partition partition, const Epoch& stored);
@@ -96,20 +96,20 @@ class Router : public Lookup {
   /// role_count() is led by nobody.
   [[nodiscard]] bool leads(Role role, LocalTime now = boot_now()) const noexcept;
   [[nodiscard]] std::uint32_t role_count() const noexcept;
-  /// How many of them this process leads.
+  /// How many roles this process leads.
   [[nodiscard]] std::uint32_t led_role_count(LocalTime now = boot_now()) const noexcept;
-  /// May change at any time, here alone: no record carries it. 0 is bad_option.
+  /// May change at any time, in this process alone: no record carries it. 0 is bad_option.
   [[nodiscard]] Result<void> set_role_count(std::uint32_t count);
 
-  // --- What happens. ----------------------------------------------------------------------------
+  // --- Notifications, and the end. --------------------------------------------------------------
 
   /// Calls the listener from now on, until the Subscription is destroyed; first for what is led
   /// already. There may be several: a barrier ends when all of them have completed their tokens.
   [[nodiscard]] Subscription subscribe(Listener& listener);
 
-  /// Completes when every slot is known, or this process leads all that the group gave it. With an
-  /// error when that cannot be any more: closed, or what Listener::failed() is told. Cancellable:
-  /// operation_aborted.
+  /// Completes when every slot is known, or this process leads everything the group assigned to it.
+  /// Completes with an error when that cannot happen any more: `closed`, or the error that
+  /// Listener::failed() gets. Cancellable: operation_aborted.
   template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
   auto async_ready(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(

@@ -8,7 +8,7 @@
 namespace neliroute {
 namespace {
 
-// The request may go to a broker that cannot be reached; then the next one goes to another, soon.
+// The request may go to a broker that cannot be reached; the next one soon goes to another.
 constexpr milliseconds kLeadersAnswerWithin{3000};
 
 std::optional<std::size_t> others_among(const Answer<MemberIds>& members, const std::string& self,

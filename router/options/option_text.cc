@@ -15,7 +15,7 @@ Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-/// All of the text, as a number; nothing if it is none or too great.
+/// The whole text as a number; nullopt if it is none or too great.
 std::optional<std::uint64_t> number_of(std::string_view text) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
@@ -101,7 +101,7 @@ Result<void> set_property(Options& o, Text text) {
   return {};
 }
 
-// By the names of the command.
+// Keyed by the command's names.
 constexpr std::array kOptions = {
     Option{"X", set_property},
     Option{"allow-uneven", [](Options& o, Text t) { return put(o.allow_uneven, parse_flag(t)); }},

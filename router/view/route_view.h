@@ -1,4 +1,4 @@
-// What readers on any thread see: the own leases, and a published copy of the directory.
+// What readers on any thread see: this process's leases, and a published copy of the directory.
 //
 // The writer publishes a new immutable snapshot when an owner or an epoch changes; renewals only
 // move atomic deadlines. A reader keeps the snapshot that it used last and compares one version

@@ -1,4 +1,4 @@
-// neliroute man: the manual page, made from what --help is made from.
+// neliroute man: the manual page, made from the same descriptions as --help.
 #include <fmt/format.h>
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace neliroute::tool {
 namespace {
 
-/// As roff reads it: a minus stays one, and no line is taken for a request.
+/// Escaped for roff: a minus stays one, and no line is read as a request.
 std::string roff(std::string_view text) {
   std::string made;
   for (const char c : text) {
@@ -34,7 +34,7 @@ std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR";
 std::string paragraph(std::string_view text) {
   if (text.empty()) return {};
   const std::string body = roff(text) + '\n';
-  // One of several lines stands as it is.
+  // Several lines are printed unchanged.
   if (text.find('\n') != std::string_view::npos) return ".PP\n.nf\n" + body + ".fi\n";
   return ".PP\n" + body;
 }

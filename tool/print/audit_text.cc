@@ -11,7 +11,7 @@
 namespace neliroute::tool {
 namespace {
 
-/// What the records show, in a sentence; the rule's number in docs/protocol.md behind it.
+/// What the records show, in a sentence, with the rule's number in docs/protocol.md.
 std::string_view meaning_of(const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::overlap:

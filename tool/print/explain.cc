@@ -24,7 +24,7 @@ bool is_owned(const Explained& e) {
   return e.route.verdict == Verdict::remote || e.route.verdict == Verdict::local;
 }
 
-/// What observers heard belongs to this route, and not to the one before.
+/// What observers saw belongs to this route, and not to the one before.
 bool is_current(const Explained& e) { return e.seen.owner && e.seen.epoch == e.route.epoch; }
 
 std::string why_owned(const Explained& e) {

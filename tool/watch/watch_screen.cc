@@ -18,7 +18,7 @@ const std::string kPrompt = "filter: ";
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 constexpr std::array<std::string_view, kWatchPages> kPageNames = {"Owners", "Partitions", "Moves"};
 
-// Where there is no room for a line, the later goes first.
+// If there is no room for all lines, later ones are dropped first.
 enum Frame : std::size_t { kHeadingLine, kKeysLine, kPagesLine, kSlotsLine, kLedgerLine, kTitleLine,
                            kFrameLines };
 
