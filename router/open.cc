@@ -103,9 +103,8 @@ Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOption
 }
 
 // What an operator should know about an owner that starts.
-std::vector<std::string> warnings_of(const RouterOptions& options, const LedgerFacts& facts,
-                                     const Timing& timing) {
-  const KafkaOptions kafka = kafka_options(options);
+std::vector<std::string> warnings_of(const RouterOptions& options, const KafkaOptions& kafka,
+                                     const LedgerFacts& facts, const Timing& timing) {
   std::vector<std::string> lines = timing.warnings;
   if (auto line = long_session_warning(facts.group_session)) lines.push_back(std::move(*line));
   if (auto line = eager_lease_warning(kafka, facts.session.protocol, timing.lease)) {
@@ -162,7 +161,7 @@ Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
 
   auto timing = derive_timing(timing_request(options), facts->session);
   if (!timing) return timing.error();
-  for (const std::string& line : warnings_of(options, *facts, *timing)) {
+  for (const std::string& line : warnings_of(options, kafka, *facts, *timing)) {
     notify(options, Severity::warning, line);
   }
   if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();

@@ -125,6 +125,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void end_turn();
   void replay_leading(const std::shared_ptr<ListenerSlot>& slot);
   void fail(const Error& error);
+  void tell_failed(Listener& listener, const Error& error);
   void tell_failure(const Error& error);
   /// Why it gave up; a watcher's: how its settings differ now.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept {

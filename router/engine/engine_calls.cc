@@ -169,10 +169,7 @@ std::shared_ptr<ListenerSlot> Engine::subscribe(Listener& listener) {
     if (self->abandoned_) return;
     self->replay_leading(slot);
     if (!self->failure_) return;
-    slot->run([&](Listener& late) {
-      self->handlers_.run("Listener::failed()", std::nullopt,
-                          [&] { late.failed(*self->failure_); });
-    });
+    slot->run([&](Listener& late) { self->tell_failed(late, *self->failure_); });
   });
   return slot;
 }
@@ -220,12 +217,15 @@ void Engine::fail(const Error& error) {
   tell_failure(error);
 }
 
+void Engine::tell_failed(Listener& listener, const Error& error) {
+  handlers_.run("Listener::failed()", std::nullopt, [&] { listener.failed(error); });
+}
+
 void Engine::tell_failure(const Error& error) {
   if (!abandoned_) observers_.tell_failure(error);
   ready_.complete_all(error.code());
   listeners_.each([&](Listener& listener) {
-    if (abandoned_) return;
-    handlers_.run("Listener::failed()", std::nullopt, [&] { listener.failed(error); });
+    if (!abandoned_) tell_failed(listener, error);
   });
   if (on_failure_ && !abandoned_) {
     handlers_.run("on_failure", std::nullopt, [&] { on_failure_(error); });

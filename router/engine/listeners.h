@@ -38,7 +38,6 @@ class ListenerSlot {
 class Listeners {
  public:
   void add(std::shared_ptr<ListenerSlot> slot) { slots_.push_back(std::move(slot)); }
-  [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
 
   template <class Call>
   void each(const Call& call) {

@@ -18,6 +18,8 @@
 
 namespace neliroute {
 
+/// The whole text as a number; nullopt if it is none or too great.
+[[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view text);
 /// "250ms", "3s", "1m": a whole number and its unit. A bare number is refused: its unit is unknown.
 [[nodiscard]] Result<milliseconds> parse_duration(std::string_view text);
 /// A whole number, least..most.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <optional>
 
@@ -14,15 +13,6 @@ namespace neliroute::tool {
 namespace {
 
 Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
-
-/// The whole text as a number; nullopt if it is none or too great.
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
 
 /// Takes `digits` digits and what follows them off the front.
 std::optional<std::int64_t> take_digits(std::string_view& text, std::size_t digits,
