@@ -1,4 +1,4 @@
-// Joins the parts: what the stream tells goes to the view, and from there to whatever shows it.
+// Joins the parts: the stream's events go to the view, and from there to the modules that show it.
 import { byId, setShown, setText } from "./dom.js";
 import { startTheme, themeColour } from "./theme.js";
 import { Tiles, paintSwatch } from "./looks.js";
@@ -77,7 +77,7 @@ function pickVerdict(name) {
   }
 }
 
-// --- What the stream tells -----------------------------------------------------------------------
+// --- What the stream sends -----------------------------------------------------------------------
 
 let tableTimer = null;
 
@@ -149,7 +149,7 @@ function tick() {
   }
 }
 
-// Who was an owner longer ago than the strip shows is forgotten, but for who is selected.
+// Forgets processes that were owners longer ago than the strip shows, except those selected.
 function forget() {
   const before = performance.now() - STRIP_MS - FORGET_EVERY_MS; // what is painted may be older
   if (view.known && view.forget(before, (owner) => processes.selected.has(owner.id))) {
