@@ -30,7 +30,7 @@ export class History {
     this.total++;
   }
 
-  // The newest change comes first; visit(index into the arrays) until it returns false.
+  // From the newest change to the oldest: visit(index into the arrays) until it returns false.
   backwards(visit) {
     for (let number = this.total - 1; number >= this.#oldest(); number--) {
       if (visit(number % CAPACITY) === false) {
