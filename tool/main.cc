@@ -17,7 +17,7 @@ namespace {
 
 std::string help() {
   std::string text =
-      "neliroute answers who owns a key: hash slots are shared out among processes\n"
+      "neliroute answers who owns a key: hash slots are divided among processes\n"
       "through a Kafka group (the NELI protocol), and keys are routed to the owner of\n"
       "their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";

@@ -166,9 +166,9 @@ int route_command(const Arguments& arguments) {
   add_common_options(line, options.common, Part::reader);
   add_wait_flag(line, options.common);
   line.heading("General");
-  add_keys_option(line, options.file, "More keys, one a line; - is stdin");
+  add_keys_option(line, options.file, "More keys, one per line; - is stdin");
   line.flag("--count", "Print how many keys each owner has, not every key", options.count);
-  line.flag("--explain", "Print how each answer comes about: hash, slot, partition, and which rule "
+  line.flag("--explain", "Explain each answer: hash, slot, partition, and which rule "
             "gave the verdict", options.explain);
   if (const auto code = line.parse(arguments)) return *code;
   if (options.count && options.explain) {

@@ -315,7 +315,7 @@ const std::string& CommandLine::name() const { return parts_->text.name; }
 Description CommandLine::description() const {
   std::vector<OptionText> all = parts_->shown;
   all.push_back({"General", "--config", "", "FILE",
-                 "More settings: a line an option, as in slots=1024", {}});
+                 "More settings: one option per line, as in slots=1024", {}});
   all.push_back({"General", "--help", "-h", "", "This text", {}});
   // An option that was added later joins the others under its heading.
   std::vector<std::string> headings;
@@ -350,8 +350,8 @@ std::string CommandLine::help() const {
     out += line;
     wrap(out, one.help, kHelpColumn);
   }
-  out += "\nA variable may stand for any option (NELIROUTE_LOG_LEVEL for --log-level); the\n"
-         "command line goes before the settings file, and that before the variables.\n";
+  out += "\nAny option can be set by a variable (NELIROUTE_LOG_LEVEL for --log-level).\n"
+         "Precedence: command line, settings file, environment.\n";
   if (text.footer.find('\n') != std::string::npos) {
     out += '\n' + text.footer + '\n';
   } else if (!text.footer.empty()) {
