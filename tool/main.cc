@@ -63,7 +63,7 @@ int main_command(const std::vector<std::string>& arguments) {
     names.emplace_back(command.name);
   }
   if (first.starts_with('-')) {
-    return fail("", fmt::format("options stand behind the command, as in `neliroute run {}`; "
+    return fail("", fmt::format("options go after the command, as in `neliroute run {}`; "
                                 "`neliroute --help` lists the commands", first), kExitUsage);
   }
   const auto meant = nearest(first, names);

@@ -129,7 +129,7 @@ int answer(const std::string& command, const RouteOptions& options,
   std::optional<Progress> progress(options.common.connecting());
   const auto lookup = Lookup::open(options.common, began);
   if (!lookup) return fail(command, lookup.error());
-  progress->now("hearing of every owner");
+  progress->now("waiting for every owner");
   const Watcher& watcher = (*lookup)->watcher();
   std::set<Partition> partitions;
   for (const std::string& key : keys) {

@@ -85,7 +85,7 @@ Result<std::vector<placement::Spec>> parse_specs(std::string_view text) {
                                                      shown(one), name)};
         }
         return Error{Errc::bad_option,
-                     fmt::format("\"{}\": behind {}: goes the {}, a {} from {} to {}", shown(one),
+                     fmt::format("\"{}\": after {}: goes the {}, a {} from {} to {}", shown(one),
                                  name, parameter.name, parameter.whole ? "whole number" : "number",
                                  parameter.least, parameter.most)};
       }

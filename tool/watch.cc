@@ -230,7 +230,7 @@ int watch_command(const Arguments& arguments) {
   add_http_option(line, http);
   if (const auto code = line.parse(arguments)) return *code;
   if (once_only && http) {
-    return fail(line.name(), "--http serves until it is told to stop, and --once ends: leave one "
+    return fail(line.name(), "--http serves until it is stopped, and --once exits: leave one "
                              "of them out", kExitUsage);
   }
   if (const auto free = AdminPort::check(http); !free) return fail(line.name(), free.error());

@@ -56,7 +56,7 @@ class SettingsFile : public CLI::ConfigTOML {
       if (!item.parents.empty()) {
         const std::string& section = item.parents.front();
         throw CLI::ConfigError(line_of("[" + section + "]") + "it has a section [" + section +
-                               "], but all settings stand outside of sections");
+                               "], but settings must be outside of sections");
       }
       const std::string option = option_of(item.name);
       if (is_in(known, option)) return false;
@@ -145,7 +145,7 @@ struct CommandLine::Parts {
       return fmt::format("unknown option {}; did you mean {}?", name, *meant);
     }
     return fmt::format("unknown option {}; `neliroute {} --help` lists them all{}", name, text.name,
-                       text.positionals.empty() ? "" : ", and keys that begin with - go behind --");
+                       text.positionals.empty() ? "" : ", and keys that begin with - go after --");
   }
 
   /// Where a wrong value of this option came from, which CLI11 does not say; empty: from the
@@ -287,7 +287,7 @@ std::optional<int> CommandLine::parse(const Arguments& asked) {
     return fail(name(), parts_->settings_file() + error.what(), kExitUsage);
   } catch (const CLI::FileError& error) {
     return fail(name(), std::string("--config: ") + error.what() +
-                            "; give a file with a line an option, as in slots=1024", kExitUsage);
+                            "; give a file with one option per line, as in slots=1024", kExitUsage);
   } catch (const CLI::ConversionError& error) {  // CLI11 converts nothing but flags here
     const std::string what = error.what();
     const std::string given = what.substr(std::min(what.find('-'), what.size()));
