@@ -60,7 +60,7 @@ export class Ages {
     }
     for (const { id, partitions, oldest_ms: oldest } of processes ?? []) {
       const owner = this.view.owners[this.view.byId.get(id)];
-      if (owner && partitions > 0) { // of who leads nothing there is no renewal to tell of
+      if (owner && partitions > 0) { // a process that leads nothing has no renewal
         owner.heard = oldest;
       }
     }

@@ -49,7 +49,7 @@ export class Lookup {
       }
       this.answer = readable(answer);
       if (asked) {
-        this.onFound(answer.slot); // tells of the slot; what is told last is heard
+        this.onFound(answer.slot); // announces the slot; the last announcement is heard
       }
       this.#show(this.answer);
     } catch {

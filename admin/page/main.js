@@ -14,7 +14,7 @@ import { Details, sentenceOf } from "./details.js";
 import { Lookup } from "./lookup.js";
 import { Moves } from "./moves.js";
 
-const CLOCK_MS = 500; // ages are shown anew
+const CLOCK_MS = 500; // how often ages are updated
 const STRIP_EVERY_MS = 1000;
 const TABLE_EVERY_MS = 400; // at most so often, however fast slots move
 const FORGET_EVERY_MS = 5000;

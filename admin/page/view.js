@@ -11,7 +11,7 @@ export const NOT_KNOWN = -2;
 export const VERDICTS = ["unknown", "unowned", "local", "remote"];
 export const [UNKNOWN, UNOWNED, LOCAL, REMOTE] = [0, 1, 2, 3];
 
-const STALE_MS = 3000; // what is older is told with its age
+const STALE_MS = 3000; // older values are shown with their age
 const STALE_INTERVALS = 3; // of the renewals of owners
 const MOVES_KEPT_MS = 3600e3;
 const SETTINGS = ["group", "topic", "lane", "slots", "partitions"];

@@ -21,7 +21,7 @@ class Noted:
     event: object
     at: float  # CLOCK_BOOTTIME just before the event
     rested: float
-    before: dict  # partition -> owner at rest
+    before: dict  # partition -> owner in steady state
     after: dict
     members: tuple  # afterwards
     rejoined: tuple  # those that stayed, and that the group knows by another id now

@@ -292,7 +292,7 @@ void put_moves(Picture& picture, const WatchModel& model, const WatchMoment& mom
 }  // namespace
 
 WatchState::WatchState() {
-  tables[0].sort = 2;  // who has most
+  tables[0].sort = 2;  // the largest owner first
   tables[0].descending = true;
 }
 
