@@ -162,7 +162,7 @@ std::uint32_t AdminView::slots_on(Partition partition) const {
 
 std::string AdminView::trouble(LocalTime now) const {
   if (!failure_.empty()) return failure_;
-  if (observable_.closed()) return "this process has left, and hears nothing more";
+  if (observable_.closed()) return "this process has left, and reads nothing any more";
   if (observable_.at_work(now)) return {};
   return "the router's strand has not run for " +
          std::to_string(whole_ms(observable_.overdue(now))) +

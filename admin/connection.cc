@@ -28,7 +28,7 @@ constexpr milliseconds kRefusedHeader{1000};
 constexpr std::size_t kSmall = 4096;
 
 Answer too_much() {
-  return answer_of({503, "too many answers wait for clients that do not read them; ask again "
+  return answer_of({503, "too many answers wait for clients that do not read them; try again "
                          "later"});
 }
 
@@ -118,8 +118,7 @@ void Connection::on_read(const error_code& error, std::size_t read) {
 
 void Connection::handle(const Request& request) {
   if (refused_ && !is_probe(request)) {
-    return send(answer_of({503, "there are as many connections as are served at once; close some, "
-                                "or try again later"}),
+    return send(answer_of({503, "there are too many connections; close some, or try again later"}),
                 request.head, /*keep_alive=*/false);
   }
   Answer answer = service_->site().answer(request, boot_now());

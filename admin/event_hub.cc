@@ -142,7 +142,7 @@ void EventHub::flush() {
   last_flush_ = steady_clock::now();
   std::string text = std::exchange(transitions_, {});
   if (const std::size_t dropped = std::exchange(transitions_dropped_, 0)) {
-    text += ": " + std::to_string(dropped) + " transitions too many at once are left out\n\n";
+    text += ": " + std::to_string(dropped) + " transitions left out, too many at once\n\n";
   }
   AdminView& view = site_.view();
   const LocalTime now = boot_now();

@@ -17,8 +17,8 @@ constexpr std::string_view kHeaderEnd = "\r\n\r\n";
 constexpr std::size_t kStartLineRest = 64;
 
 Refusal too_long_target() {
-  return {414, "the target is longer than 8 KiB; a key that long cannot be asked for here: look it "
-               "up with `neliroute route`"};
+  return {414, "the target is longer than 8 KiB; a key that long cannot be looked up here: use "
+               "`neliroute route`"};
 }
 
 Refusal too_long_header() {
@@ -26,7 +26,7 @@ Refusal too_long_header() {
 }
 
 Refusal has_body() {
-  return {413, "the request has a body; this port only answers questions: ask without one"};
+  return {413, "the request has a body; this port is read-only: send the request without one"};
 }
 
 /// What can be judged before the header has ended.
@@ -112,7 +112,7 @@ std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, st
     return Refusal{405, "only GET and HEAD are answered here; nothing can be changed"};
   }
   if (header.version() >= 11 && header.find(http::field::host) == header.end()) {
-    return Refusal{400, "the field Host is missing, which HTTP/1.1 requires"};
+    return Refusal{400, "the Host field, which HTTP/1.1 requires, is missing"};
   }
   const bool coded = header.find(http::field::transfer_encoding) != header.end();
   if (coded || parser.content_length().value_or(0) > 0) return has_body();

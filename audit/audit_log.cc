@@ -286,7 +286,7 @@ bool LogAudit::is_over(const EpochAudit& epoch, BrokerTime at) const {
   return timed_ && until + margin() < at;
 }
 
-// Whether this release leaves nobody who may lead, including those with records before the start.
+// Whether no process may lead after this release, including those with records before the start.
 void LogAudit::vacate(PartitionAudit& audit, const Mark& release) {
   const bool nobody_below = start_ == 0 || (timed_ && horizon() + margin() < release.stamped);
   const bool all_over =

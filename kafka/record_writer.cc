@@ -173,12 +173,12 @@ std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {
     opening_since_ = now;
     open_patience_.grow();
     if (std::exchange(open_failure_reported_, true)) return std::nullopt;
-    return Notice{Severity::error, "nothing can be written, since there is no new producer (" +
+    return Notice{Severity::error, "nothing can be written, as no new producer can be created (" +
                                        opened.error().message() + "); still trying"};
   }
   open_patience_.reset();
   if (!std::exchange(open_failure_reported_, false)) return std::nullopt;
-  return Notice{Severity::warning, "there is a new producer; writing goes on"};
+  return Notice{Severity::warning, "a new producer was created; writing continues"};
 }
 
 bool RecordWriter::awaits(Log log) const {
@@ -205,7 +205,7 @@ std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, const LastAnswe
   if (!stuck) return std::nullopt;
   replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
   return Notice{Severity::warning, "log " + std::to_string(stuck->value()) +
-                                       ": no record was stored for long; a new producer goes on "
+                                       ": no record was stored for long; a new producer keeps "
                                        "trying"};
 }
 

@@ -61,7 +61,7 @@ void LeaseBound::read_stamped(LogLeases& l, const Record& record, BrokerTime sta
   l.told = milliseconds{0};
 }
 
-// Affects only this log: each record carries what its writer knows of all logs.
+// Keeps for this log what is known of all logs, as each record states what its writer knows of all.
 void LeaseBound::gap(Log log) {
   LogLeases& l = logs_[log.value()];
   l.told = value_;

@@ -54,7 +54,7 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,
   port->thread_ = std::thread([raw = port.get()] { raw->io_.run(); });
   log(Severity::info, "admin port: http://" + port->address() + "/");
   if (!port->server_->is_local()) {
-    log(Severity::warning, "whoever reaches " + port->address() +
+    log(Severity::warning, "everybody who can reach " + port->address() +
                                " can read names, endpoints and tags there");
   }
   return port;

@@ -45,7 +45,7 @@ class Demo {
     if (auto done = wait_owned({kNames.begin(), kNames.end()}); !done) return done;
     show_placement("2  Every key has an owner");
     if (auto done = kill_one(); !done) return done;
-    show_placement("4  The same keys, routed anew");
+    show_placement("4  The same keys, routed again");
     if (options_.stay) return stay();
     return {};
   }
@@ -68,7 +68,7 @@ class Demo {
   Result<void> raise_curtain() {
     if (!options_.json) {
       screen_.title(options_);
-      screen_.step("1  Three processes share the slots out");
+      screen_.step("1  Three processes divide the slots");
       screen_.starting();
     }
     if (auto started = cast_.start_broker(); !started) return started;
@@ -288,7 +288,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
   line.list("--brokers", "HOST:PORT,...", "Your Kafka (default: the embedded broker)",
             into(options.brokers));
   line.value("--topic", "NAME", "Topic and group (default neliroute; on your Kafka "
-             "neliroute-demo, which is made and stays)", into(options.topic));
+             "neliroute-demo, which is created and kept)", into(options.topic));
   line.value("--slots", "N", "How many slots there are (default 1024)",
              [&](const std::string& text) -> Result<void> {
                const auto slots = parse_slots(text);
@@ -325,7 +325,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
   line.choices({"claimed", "broadcast"});
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the clocks",
              handed_on("--local-clock-error", parse_duration));
-  line.value("--roles", "N", "How many roles there are (default: one a slot)",
+  line.value("--roles", "N", "How many roles there are (default: one per slot)",
              handed_on("--roles", [](const std::string& text) {
                return parse_number(text, 1, kSlotCountMax);
              }));
@@ -334,7 +334,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
                 options.properties.push_back(text);
                 return {};
               });
-  line.value("--keys", "FILE", "The keys, one a line (default /usr/share/dict/words)",
+  line.value("--keys", "FILE", "The keys, one per line (default /usr/share/dict/words)",
              into(options.keys));
   line.flag("--stay", "Keep it running until Ctrl-C, to try things in another terminal",
             options.stay);
@@ -346,9 +346,9 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
 
 int demo_command(const Arguments& arguments) {
   CommandLine line({"demo",
-                    "Starts a broker and three processes that share hash slots out, routes every "
-                    "word of a dictionary, kills one of the three and shows what moves, and how "
-                    "soon. Ends what it started.", "", ""});
+                    "Starts a broker and three processes that divide hash slots, routes every word "
+                    "of a dictionary, kills one of the three and shows what moves, and how soon. "
+                    "Stops everything that it started.", "", ""});
   DemoOptions options;
   add_demo_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;

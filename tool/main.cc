@@ -17,7 +17,7 @@ namespace {
 
 std::string help() {
   std::string text =
-      "neliroute answers who owns a key: hash slots are shared out among processes\n"
+      "neliroute answers who owns a key: hash slots are divided among processes\n"
       "through a Kafka group (the NELI protocol), and keys are routed to the owner of\n"
       "their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
@@ -63,7 +63,7 @@ int main_command(const std::vector<std::string>& arguments) {
     names.emplace_back(command.name);
   }
   if (first.starts_with('-')) {
-    return fail("", fmt::format("options stand behind the command, as in `neliroute run {}`; "
+    return fail("", fmt::format("options go after the command, as in `neliroute run {}`; "
                                 "`neliroute --help` lists the commands", first), kExitUsage);
   }
   const auto meant = nearest(first, names);

@@ -129,7 +129,7 @@ int answer(const std::string& command, const RouteOptions& options,
   std::optional<Progress> progress(options.common.connecting());
   const auto lookup = WatcherLoop::open(options.common, began);
   if (!lookup) return fail(command, lookup.error());
-  progress->now("hearing of every owner");
+  progress->now("waiting for every owner");
   const Watcher& watcher = (*lookup)->watcher();
   std::set<Partition> partitions;
   for (const std::string& key : keys) {
@@ -166,9 +166,9 @@ int route_command(const Arguments& arguments) {
   add_common_options(line, options.common, Part::reader);
   add_wait_flag(line, options.common);
   line.heading("General");
-  add_keys_option(line, options.file, "More keys, one a line; - is stdin");
+  add_keys_option(line, options.file, "More keys, one per line; - is stdin");
   line.flag("--count", "Print how many keys each owner has, not every key", options.count);
-  line.flag("--explain", "Print how each answer comes about: hash, slot, partition, and which rule "
+  line.flag("--explain", "Explain each answer: hash, slot, partition, and which rule "
             "gave the verdict", options.explain);
   if (const auto code = line.parse(arguments)) return *code;
   if (options.count && options.explain) {

@@ -219,18 +219,18 @@ int watch_command(const Arguments& arguments) {
                     "and filtered, with moves and ages (? explains its keys); elsewhere, and with "
                     "--json, a line for every change. Owns nothing and joins no group.", "",
                     "Exit codes of --once are those of route: 0 all owned, 1 one is not, 3 one is "
-                    "unknown. With --http give --group, too: metrics and page say it."});
+                    "unknown. With --http give --group, too, because both show it."});
   CommonOptions options;
   bool once_only = false;
   add_common_options(line, options, Part::reader);
   add_wait_flag(line, options);
   line.heading("General");
-  line.flag("--once", "Print a table of owners and end", once_only);
+  line.flag("--once", "Print a table of owners and exit", once_only);
   std::optional<std::string> http;
   add_http_option(line, http);
   if (const auto code = line.parse(arguments)) return *code;
   if (once_only && http) {
-    return fail(line.name(), "--http serves until it is told to stop, and --once ends: leave one "
+    return fail(line.name(), "--http serves until it is stopped, and --once exits: leave one "
                              "of them out", kExitUsage);
   }
   if (const auto free = AdminPort::check(http); !free) return fail(line.name(), free.error());

@@ -84,8 +84,8 @@ int WatcherLoop::fail(const std::string& command) const {
 }
 
 std::string WatcherLoop::silence() const {
-  return fmt::format("the ledger has not told all of that within {}; raise --timeout if it is "
-                     "slow, try again later if it is away", text_of(timeout()));
+  return fmt::format("the ledger has not answered all of that within {}; raise --timeout if it "
+                     "is slow, try again later if it cannot be reached", text_of(timeout()));
 }
 
 }  // namespace neliroute::tool

@@ -21,7 +21,7 @@ Result<void> QueueWakeup::open() {
   const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (fd < 0) {
     return Error{Errc::ledger_refused,
-                 std::string("cannot make an eventfd: ") + std::strerror(errno) +
+                 std::string("cannot create an eventfd: ") + std::strerror(errno) +
                      "; raise the limit of open files (ulimit -n)"};
   }
   descriptor_.assign(fd);

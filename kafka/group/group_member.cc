@@ -151,7 +151,7 @@ void GroupMember::announce_next() {
     const rd_kafka_resp_err_t error = *std::exchange(refused_, std::nullopt);
     if (notices_) {
       notices_({Severity::error, describe(error, "the library refuses what the group assigned; "
-                                                 "joining the group anew")});
+                                                 "joining the group again")});
     }
     return lose_membership();
   }

@@ -87,8 +87,8 @@ void KafkaLedgerImpl::on_inconsistent_group(rd_kafka_resp_err_t error) {
   if (!inconsistent_since_) {
     inconsistent_since_ = now;
     notice(Severity::error,
-           text + (ever_assigned_ ? "; asking on"
-                                  : "; asking on for " + std::to_string(bound.count()) + " ms"));
+           text + (ever_assigned_ ? "; still trying"
+                                  : "; trying for " + std::to_string(bound.count()) + " ms"));
   }
   if (!ever_assigned_ && now >= later(*inconsistent_since_, bound)) refuse(text);
 }

@@ -90,11 +90,11 @@ void KafkaLedgerImpl::on_topic_checked(const TopicVerdict& verdict) {
   if (verdict.kind == Verdict::unfit) trouble = verdict.why;
   if (verdict.kind == Verdict::missing) {
     trouble = "topic " + parameters_.kafka.topic + " is not there (" + verdict.why +
-              "); waiting for it, a running process makes none";
+              "); waiting for it, a running process does not create it";
   }
   if (verdict.kind == Verdict::unknown) {
-    trouble = "nobody says whether topic " + parameters_.kafka.topic + " is there (" +
-              verdict.why + "); asking on";
+    trouble = "no broker says whether topic " + parameters_.kafka.topic + " exists (" +
+              verdict.why + "); still trying";
   }
   if (trouble != topic_trouble_ && !trouble.empty()) notice(Severity::error, trouble);
   topic_trouble_ = trouble;

@@ -264,9 +264,9 @@ Result<void> BoundedReader::read() {
     }
     if (boot_now() - silent_since > wanted_.kafka.timeout) {
       return Error{Errc::ledger_unreachable,
-                   "topic " + wanted_.kafka.topic + " told nothing for " +
+                   "topic " + wanted_.kafka.topic + " sent nothing for " +
                        std::to_string(wanted_.kafka.timeout.count()) +
-                       " ms, and not all was read; raise `kafka.timeout`, or try again later"};
+                       " ms, and reading is incomplete; raise `kafka.timeout`, or try again later"};
     }
   }
   return {};

@@ -57,7 +57,7 @@ void Tail::replace_client() {
   if (auto opened = open(); !opened) {
     // The same settings worked before; rescue_if_due() tries again.
     if (std::exchange(open_failure_reported_, true)) return;
-    return notices_({Severity::error, "nothing can be read, since there is no new consumer (" +
+    return notices_({Severity::error, "nothing can be read, as no new consumer can be created (" +
                                           opened.error().message() + "); still trying"});
   }
   open_failure_reported_ = false;

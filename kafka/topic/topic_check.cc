@@ -30,7 +30,7 @@ TopicVerdict judge(const Answer<TopicDescription>& described, const TopicNeeds& 
                            std::to_string(topic.partitions) +
                            " partitions, this process runs with " +
                            std::to_string(needs.partitions) +
-                           "; stop all processes, or make it again with that many"};
+                           "; stop all processes, or recreate it with that many"};
 }
 
 void check_topic(BrokerProbe& probe, const TopicNeeds& needs, milliseconds answer_within,

@@ -148,7 +148,7 @@ bool Broadcast::heeded(const Heard& event) {
     ++counters_.records_not_stamped;
     notice_once(not_stamped_told_, Severity::error,
                 "records are stamped by their writers: exclusive broadcast needs "
-                "message.timestamp.type=LogAppendTime, and nobody leads without; alter the topic");
+                "message.timestamp.type=LogAppendTime, else nobody leads; alter the topic");
     return false;
   }
   not_stamped_told_ = false;
@@ -279,7 +279,7 @@ void Broadcast::on(const GapFound& event) {
   ready_.restart_tails.push_back(event.log);
   ready_.notices.push_back({Severity::error, "log " + std::to_string(event.log.value()) + ": " +
                                                  to_string(event.reason) +
-                                                 "; it is read anew"});
+                                                 "; it is read again"});
 }
 
 // --- M is a constant -----------------------------------------------------------------------------
@@ -296,8 +296,8 @@ void Broadcast::other_partition_count(std::uint32_t count, const char* least) {
   const std::string text = "the topic has " + (least + std::to_string(count)) +
                            " partitions, but this process runs with " +
                            std::to_string(partition_count()) +
-                           ": the number must not change while a group runs, as who starts now "
-                           "looks for the same roles on other partitions";
+                           ": the number must not change while a group runs, as a process "
+                           "that starts now maps the same roles to other partitions";
   if (exclusive()) {
     refuse({Errc::topic_unfit, text + "; stop all processes and start them with the new number"},
            now_);

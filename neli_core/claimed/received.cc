@@ -163,7 +163,7 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   set_epoch_lease(partition);
   if (next.leading) announce(TransitionKind::acquired, partition, epoch);
   if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch);
-  // A process that still waits has nothing to add to its claim. Except if the claim took so long (a
+  // A process that still waits has nothing to add to its claim, except if the claim took so long (a
   // new producer's first record does) that its lease would not last to the next beat.
   const bool short_lived = next.lease_until < later(now_, options_.lease / 2);
   if (next.leading || short_lived) note_state_change(partition);

@@ -266,7 +266,7 @@ void Engine::drain(milliseconds bound, std::function<void()> done) {
   });
 }
 
-// A ledger that does not answer can hand nothing over, and ending it takes time.
+// Nothing can be handed over through a ledger that does not answer, and ending it takes time.
 void Engine::stop_draining_if_silent(LocalTime now) {
   if (now < look_at_drain_) return;
   if (now > later(look_at_drain_, kTimerLate) && now < drained_by_) {

@@ -56,7 +56,7 @@ class SettingsFile : public CLI::ConfigTOML {
       if (!item.parents.empty()) {
         const std::string& section = item.parents.front();
         throw CLI::ConfigError(line_of("[" + section + "]") + "it has a section [" + section +
-                               "], but all settings stand outside of sections");
+                               "], but settings must be outside of sections");
       }
       const std::string option = option_of(item.name);
       if (is_in(known, option)) return false;
@@ -145,7 +145,7 @@ struct CommandLine::Parts {
       return fmt::format("unknown option {}; did you mean {}?", name, *meant);
     }
     return fmt::format("unknown option {}; `neliroute {} --help` lists them all{}", name, text.name,
-                       text.positionals.empty() ? "" : ", and keys that begin with - go behind --");
+                       text.positionals.empty() ? "" : ", and keys that begin with - go after --");
   }
 
   /// Where a wrong value of this option came from, which CLI11 does not say; empty: from the
@@ -287,7 +287,7 @@ std::optional<int> CommandLine::parse(const Arguments& asked) {
     return fail(name(), parts_->settings_file() + error.what(), kExitUsage);
   } catch (const CLI::FileError& error) {
     return fail(name(), std::string("--config: ") + error.what() +
-                            "; give a file with a line an option, as in slots=1024", kExitUsage);
+                            "; give a file with one option per line, as in slots=1024", kExitUsage);
   } catch (const CLI::ConversionError& error) {  // CLI11 converts nothing but flags here
     const std::string what = error.what();
     const std::string given = what.substr(std::min(what.find('-'), what.size()));
@@ -315,7 +315,7 @@ const std::string& CommandLine::name() const { return parts_->text.name; }
 Description CommandLine::description() const {
   std::vector<OptionText> all = parts_->shown;
   all.push_back({"General", "--config", "", "FILE",
-                 "More settings: a line an option, as in slots=1024", {}});
+                 "More settings: one option per line, as in slots=1024", {}});
   all.push_back({"General", "--help", "-h", "", "This text", {}});
   // An option that was added later joins the others under its heading.
   std::vector<std::string> headings;
@@ -350,8 +350,8 @@ std::string CommandLine::help() const {
     out += line;
     wrap(out, one.help, kHelpColumn);
   }
-  out += "\nA variable may stand for any option (NELIROUTE_LOG_LEVEL for --log-level); the\n"
-         "command line goes before the settings file, and that before the variables.\n";
+  out += "\nAny option can be set by a variable (NELIROUTE_LOG_LEVEL for --log-level).\n"
+         "Precedence: command line, settings file, environment.\n";
   if (text.footer.find('\n') != std::string::npos) {
     out += '\n' + text.footer + '\n';
   } else if (!text.footer.empty()) {

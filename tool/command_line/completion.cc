@@ -256,9 +256,9 @@ constexpr std::array<std::pair<std::string_view, std::string (*)()>, 3> kShells 
 
 int completion_command(const Arguments& arguments) {
   CommandLine line({"completion",
-                    "Prints what lets a shell complete commands, options and their values.",
+                    "Prints a script with which a shell completes commands, options and values.",
                     "bash|zsh|fish",
-                    "To have it at once:\n"
+                    "To use it at once:\n"
                     "  source <(neliroute completion bash)        # or zsh\n"
                     "  neliroute completion fish | source\n"
                     "`cmake --install` puts it where the shells look for it."});

@@ -59,15 +59,15 @@ std::string section_of(const Description& command) {
 }
 
 constexpr std::string_view kDescription =
-    "neliroute answers who owns a key. Keys hash to a fixed number of slots; the slots are shared "
-    "out among the living processes through a Kafka group, by the NELI protocol; a lookup names "
+    "neliroute answers who owns a key. Keys hash to a fixed number of slots; the slots are divided "
+    "among the living processes through a Kafka group, by the NELI protocol; a lookup names "
     "the owner of a key's slot, its endpoint, its epoch, and how long to believe it.";
 
 constexpr std::string_view kSettings =
-    "A variable may stand for any option: NELIROUTE_LOG_LEVEL for --log-level, NELIROUTE_X for -X "
-    "(one a line). A file that --config names holds a line an option, as in slots=1024. The "
-    "command line goes before that file, and the file before the variables. NO_COLOR, if it is set "
-    "to anything, keeps colours away.";
+    "Any option can be set by an environment variable: NELIROUTE_LOG_LEVEL for --log-level, "
+    "NELIROUTE_X for -X (one per line). A file that --config names has one option per line, as in "
+    "slots=1024. Precedence: command line, settings file, environment. NO_COLOR, if it is set to "
+    "anything, turns colours off.";
 
 constexpr std::pair<std::string_view, std::string_view> kCodes[] = {
     {"0", "yes, done, or stopped as planned"},
@@ -87,7 +87,7 @@ constexpr std::string_view kExample =
 
 std::string page() {
   std::string text = ".TH NELIROUTE 1 \"\" \"neliroute " NELIROUTE_VERSION "\" \"User Commands\"\n"
-                     ".SH NAME\nneliroute \\- tells which process owns a key\n"
+                     ".SH NAME\nneliroute \\- says which process owns a key\n"
                      ".SH SYNOPSIS\n.B neliroute\n.I COMMAND\n[\\fIOPTIONS\\fR]\n";
   text += ".SH DESCRIPTION\n" + roff(kDescription) + '\n';
   for (const Command& command : commands()) {

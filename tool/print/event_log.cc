@@ -131,16 +131,16 @@ void LineWriter::drop_front() {
 
 void LineWriter::tell(const std::string& why) {
   if (std::exchange(told_, true)) return;
-  log(Severity::warning, path_ + " takes no lines now: " + why + "; " +
+  log(Severity::warning, path_ + " takes no lines now: " + why + "; up to " +
                              std::to_string(kKeptMost / 1024) +
-                             " KiB are kept for it, and what comes then is lost");
+                             " KiB are kept for it, and further lines are lost");
 }
 
 void LineWriter::tell_lost() {
   if (lost_ > 0) {
     log(Severity::error, path_ + ": " + std::to_string(lost_) + " lines were lost");
   } else if (told_ && lines_.empty()) {
-    log(Severity::info, path_ + " took all lines in the end; none is lost");
+    log(Severity::info, path_ + " has taken all lines; none is lost");
   }
   lost_ = 0;
   told_ = false;

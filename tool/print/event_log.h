@@ -52,7 +52,7 @@ class LineWriter {
   std::deque<std::string> lines_;  ///< not written yet
   std::size_t begun_ = 0;          ///< bytes of the first line that are written
   std::size_t kept_ = 0;           ///< bytes of all lines
-  std::size_t lost_ = 0;           ///< lines, since it was told last
+  std::size_t lost_ = 0;           ///< lines, since the last report
   bool told_ = false;
 };
 

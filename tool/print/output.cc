@@ -143,8 +143,8 @@ bool say(std::string_view line) {
   output_ended = true;
   if (errno == EPIPE) return false;
   output_lost = true;
-  fail("", fmt::format("stdout cannot be written: {}; what it did not take is lost, so free space "
-                       "there or send it elsewhere, and ask again", std::strerror(errno)),
+  fail("", fmt::format("stdout cannot be written: {}; the rest of the output is lost: free space "
+                       "there or redirect it, and try again", std::strerror(errno)),
        kExitUnreachable);
   return false;
 }

@@ -185,7 +185,7 @@ Result<void> check(const SimulateRequest& request) {
     }
     return Error{Errc::bad_option,
                  fmt::format("--trace {} is no trace of {} members; choose one of {} (a number "
-                             "behind a colon counts, as in join:3; no more can leave than there "
+                             "after a colon counts, as in join:3; no more can leave than there "
                              "are), or give a --trace-file",
                              request.trace, request.members, known)};
   }

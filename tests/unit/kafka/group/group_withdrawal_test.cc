@@ -172,7 +172,7 @@ TEST_F(GroupWithdrawalTest, AwayItJoinsBeforeItsTimeWhereNobodyIsInTheGroup) {
   others = 0;
   for (int i = 0; i < 10; ++i) pass(refuse);
   EXPECT_GT(joins, 0);
-  EXPECT_THAT(notices.back(), HasSubstr("nobody is in the group"));
+  EXPECT_THAT(notices.back(), HasSubstr("the group is empty"));
 }
 
 TEST_F(GroupWithdrawalTest, AloneItStaysAndSaysSo) {

@@ -80,7 +80,7 @@ TEST_F(TopicAwayTest, OfABrokerThatFellSilentItIsNotSaidThatTheTopicIsGone) {
     });
   };
   const auto unknown = [&](const Seen& seen) {
-    return told(seen, "nobody says whether topic neliroute is there");
+    return told(seen, "no broker says whether topic neliroute exists");
   };
   // A query lasts 5 s. A client that has not noticed yet that its broker is gone answers the first
   // one as if it were there; then the log starts on a new client, which is queried the next time.

@@ -89,7 +89,7 @@ TEST(WatcherEngine, restarts_the_tail_after_a_gap) {
   EXPECT_EQ(rig.verdict(1), Verdict::remote);
   ASSERT_EQ(rig.notices.size(), 1u);
   EXPECT_EQ(rig.notices[0].severity, Severity::error);
-  EXPECT_EQ(rig.notices[0].text.find("log 0: the topic was made again"), 0u);
+  EXPECT_EQ(rig.notices[0].text.find("log 0: the topic was recreated"), 0u);
   rig.event(TailStarted{Log{0}, 11, 11});
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
   rig.append(0, kB.leads(9, "0"));
