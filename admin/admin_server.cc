@@ -28,19 +28,19 @@ using admin::KeptChange;
 using admin::Place;
 using asio::ip::tcp;
 
-// Connections that are told that there are too many, at once; further ones are just closed.
+// Connections that are refused with an answer, at once; further ones are just closed.
 constexpr std::size_t kRefusedMax = 64;
-// After a failure to accept, most likely for want of files.
+// After a failed accept, most likely for lack of file descriptors.
 constexpr milliseconds kAcceptPause{100};
 
-/// The rest of the files are the ledger's and the application's.
+/// The other file descriptors are for the ledger and the application.
 std::size_t connections_of(const AdminLimits& limits) {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits.connections;
   return std::min<std::size_t>(limits.connections, std::max<rlim_t>(files.rlim_cur / 2, 1));
 }
 
-/// Counts one more until it is given back.
+/// Counts one more until the Place is released.
 Place place(const std::shared_ptr<std::size_t>& count) {
   ++*count;
   return {count.get(), [count](std::size_t*) { --*count; }};
@@ -53,7 +53,7 @@ bool is_for_here(const tcp::acceptor& acceptor) {
 
 }  // namespace
 
-/// Everything on its strand.
+/// Runs everything on its strand.
 class AdminServer::Impl : public admin::Service, public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::any_io_executor strand, tcp::acceptor acceptor, Observable observable,

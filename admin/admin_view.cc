@@ -162,7 +162,7 @@ std::uint32_t AdminView::slots_on(Partition partition) const {
 
 std::string AdminView::trouble(LocalTime now) const {
   if (!failure_.empty()) return failure_;
-  if (observable_.closed()) return "this process has left, and hears nothing more";
+  if (observable_.closed()) return "this process has left, and reads nothing any more";
   if (observable_.at_work(now)) return {};
   return "the router's strand has not run for " +
          std::to_string(whole_ms(observable_.overdue(now))) +
@@ -327,7 +327,7 @@ std::string AdminView::route(const std::optional<std::string>& key, Slot slot,
   row["verdict"] = to_string(route.verdict);
   if (route.verdict == Verdict::local || route.verdict == Verdict::remote) {
     put_text(row, "owner", route.owner());
-    // Between a change and its arrival here, the ids seen are those of who led before.
+    // Between a change and its arrival here, the ids seen are those of the former owner.
     const bool current = seen.owner && seen.epoch == route.epoch;
     if (current) row["id"] = to_string(seen.owner->id);
     put_text(row, "endpoint", route.endpoint());

@@ -1,7 +1,7 @@
-// The view as the admin port tells it: a copy of what observers hear, and its JSON.
+// The view as the admin port serves it: a copy of what observers receive, and its JSON.
 //
-// Processes stand in a list, and rows name them by their index there. An index stays as long as
-// that list does; it is made anew when most of it are processes that have left.
+// Processes are in a list, and rows name them by their index in it. An index stays valid as long as
+// the list; the list is rebuilt when most of its processes have left.
 //
 // Threads: one (the server's strand).   Units: milliseconds and Unix seconds in the JSON.
 // Errors: none.
@@ -20,7 +20,7 @@
 
 namespace neliroute::admin {
 
-/// A ViewChange that keeps what it tells.
+/// A ViewChange that owns its data.
 struct KeptChange {
   std::uint64_t version = 0;
   std::uint64_t digest = 0;
@@ -41,18 +41,18 @@ class AdminView {
   /// What changed since the last settle().
   [[nodiscard]] std::string changes(LocalTime now) const;
   [[nodiscard]] bool has_changed() const noexcept { return renumbered_ || !changed_.empty(); }
-  /// Whether indices changed their meaning: then whole() must be told, not changes().
+  /// Whether indices changed their meaning: then send whole(), not changes().
   [[nodiscard]] bool renumbered() const noexcept { return renumbered_; }
-  /// What changed so far has been told.
+  /// All changes so far have been sent.
   void settle();
   [[nodiscard]] std::string age(LocalTime now) const;
-  /// What moved in the last ten minutes, as MoveHistory tells it.
+  /// What moved in the last ten minutes, as MoveHistory shows it.
   [[nodiscard]] std::string moves(LocalTime now) const { return moves_.text(now); }
   [[nodiscard]] std::string processes(LocalTime now) const;
   [[nodiscard]] std::string route(const std::optional<std::string>& key, Slot slot,
                                   LocalTime now) const;
   [[nodiscard]] std::string readiness(LocalTime now) const;
-  /// Empty: the strand runs, and the process has not given up. Else what is wrong.
+  /// Empty: the strand runs, and the process has not given up. Otherwise what is wrong.
   [[nodiscard]] std::string trouble(LocalTime now) const;
   [[nodiscard]] bool ready(LocalTime now) const;
 
@@ -74,7 +74,7 @@ class AdminView {
   [[nodiscard]] std::vector<Holding> holdings(LocalTime now) const;
   [[nodiscard]] std::uint32_t slots_on(Partition partition) const;
   void put_row(std::string& out, Partition partition, LocalTime now) const;
-  /// "version", "digest", "age_ms", "ready" and "ledger" of whatever is told.
+  /// "version", "digest", "age_ms", "ready" and "ledger" of every answer.
   void put_state(boost::json::object& row, LocalTime now) const;
 
   Observable observable_;
@@ -82,7 +82,7 @@ class AdminView {
   MoveHistory moves_;
   std::vector<PeerPtr> listed_;
   std::map<ProcessId, int> indices_;
-  std::vector<bool> relisted_;  ///< of listed_: not told yet
+  std::vector<bool> relisted_;  ///< of listed_: not sent yet
   std::vector<Partition> changed_;
   std::vector<char> is_changed_;
   std::array<std::uint32_t, 4> slots_by_verdict_{};

@@ -1,7 +1,7 @@
-// How much memory the answers take that clients have asked for and not taken yet.
+// How much memory is taken by answers that clients have requested and not read yet.
 //
-// Answers are shared by all who ask within a moment, so each text counts once. Somebody who asks
-// for a new one all the time and reads none of them is told to come back later.
+// Requests within a moment share one answer, so each text counts once. A client that keeps
+// requesting new ones and reads none of them gets a 503.
 //
 // Threads: one (the server's strand).   Units: bytes.   Errors: none.
 #pragma once
@@ -18,7 +18,7 @@ class AnswerBudget {
  public:
   explicit AnswerBudget(std::size_t most) : state_(std::make_shared<State>(most)) {}
 
-  /// Counts the text for as long as what is returned lives; null: it is too much.
+  /// Counts the text for as long as the returned handle lives; null: it is too much.
   using Held = std::shared_ptr<const void>;
   [[nodiscard]] Held hold(const Text& text) {
     std::weak_ptr<const void>& known = state_->held[text.get()];

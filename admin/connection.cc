@@ -18,17 +18,17 @@ using boost::system::error_code;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kReadSize = 2048;
-// A client that still sends while it is refused must not lose the answer to a reset: what it sends
-// is read for a while.
+// A client that still sends while it is refused must not lose the answer to a reset: its data is
+// read for a while.
 constexpr milliseconds kLinger{1000};
 constexpr std::size_t kDiscardedMax = 256 * 1024;
-// Who is one too many is not waited for long.
+// A connection above the limit is not waited for long.
 constexpr milliseconds kRefusedHeader{1000};
-// What each connection may keep of its own: health must be told whatever others hold.
+// What each connection may keep outside the budget: health must be served whatever others hold.
 constexpr std::size_t kSmall = 4096;
 
 Answer too_much() {
-  return answer_of({503, "too many answers wait for clients that do not read them; ask again "
+  return answer_of({503, "too many answers wait for clients that do not read them; try again "
                          "later"});
 }
 
@@ -55,7 +55,7 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Serv
       service_(std::move(service)),
       place_(std::move(place)) {}
 
-// A supervisor must not take a process for dead because others hold all its connections.
+// A supervisor must not consider a process dead because others hold all its connections.
 void Connection::start(bool refused) {
   refused_ = refused;
   const milliseconds bound = service_->limits().header;
@@ -69,21 +69,21 @@ void Connection::close() {
   stream_.close();
 }
 
-// Beast's deadline would close the connection without a word.
+// Beast's deadline would close the connection without an answer.
 void Connection::begin_header(milliseconds bound) {
   idle_ = false;
   stream_.expires_never();
   header_end_.expires_after(bound);
   header_end_.async_wait([weak = weak_from_this()](const error_code& error) {
     const auto self = weak.lock();
-    // One that was on its way when it was replaced is not the deadline any more.
+    // A handler that was already queued when its timer was replaced is not the deadline any more.
     if (!self || error || steady_clock::now() < self->header_end_.expiry()) return;
     self->late_ = true;
-    self->stream_.cancel();  // the reading
+    self->stream_.cancel();  // stops reading
   });
 }
 
-// There may be one already: clients need not wait for an answer before they ask again.
+// There may be one already: clients may pipeline requests.
 void Connection::await_request() {
   const std::string_view bytes(static_cast<const char*>(received_.data().data()),
                                received_.size());
@@ -118,8 +118,7 @@ void Connection::on_read(const error_code& error, std::size_t read) {
 
 void Connection::handle(const Request& request) {
   if (refused_ && !is_probe(request)) {
-    return send(answer_of({503, "there are as many connections as are served at once; close some, "
-                                "or try again later"}),
+    return send(answer_of({503, "there are too many connections; close some, or try again later"}),
                 request.head, /*keep_alive=*/false);
   }
   Answer answer = service_->site().answer(request, boot_now());

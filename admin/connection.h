@@ -1,13 +1,13 @@
-// One client of the admin port, from its first byte until it goes, or becomes an event stream.
+// One client of the admin port, from its first byte until it closes, or becomes an event stream.
 // Private to the admin port.
 //
 // Boost.Beast parses requests, makes and writes answers, and closes a client that is too slow to
-// take one or idle for too long. Ours is what Beast does not do: answer a header that does not end
-// in time (its deadlines close without a word), refuse TLS and endless targets before a header ends
-// (its async_read_header() waits for the end), and bound what is discarded.
+// read one or idle for too long. This adds what Beast lacks: it answers a header that does not end
+// in time (Beast's deadlines close without an answer), refuses TLS and endless targets before a
+// header ends (its async_read_header() waits for the end), and bounds what is discarded.
 //
 // Threads: one (the server's strand).   Units: bytes, std::chrono.
-// Errors: what a client does wrong is answered, and the connection closed.
+// Errors: a client's mistake is answered, and the connection closed.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -23,14 +23,14 @@ namespace neliroute::admin {
 
 class Connection;
 
-/// What connections share; outlives them.
+/// What connections share; it outlives them.
 struct Service {
   virtual ~Service() = default;
   virtual Site& site() = 0;
   virtual EventHub& hub() = 0;
   virtual AnswerBudget& budget() = 0;
   [[nodiscard]] virtual const AdminLimits& limits() const = 0;
-  /// The connection is no more.
+  /// The connection has ended.
   virtual void left(Connection& connection) = 0;
 };
 
@@ -41,7 +41,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// `refused`: there are too many; health is told, and all else refused.
+  /// `refused`: there are too many; health is answered, and all else refused.
   void start(bool refused);
   void close();
 

@@ -1,4 +1,4 @@
-// Files that are part of the program: embed.cmake makes them strings.
+// Files that are compiled into the program: embed.cmake makes them strings.
 //
 // Threads: any.   Units: bytes of UTF-8.   Errors: none.
 #pragma once

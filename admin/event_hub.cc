@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Of what a client of a stream says nothing is read but that it has gone.
+// A stream's client is read only to notice that it has gone.
 constexpr std::size_t kReceivedMax = 64 * 1024;
 constexpr std::size_t kTransitionBytesMax = std::size_t{1} << 20;
 
@@ -26,7 +26,7 @@ std::string event_text(std::string_view event, std::string_view data) {
 }  // namespace
 
 void EventStream::start() {
-  stream_.expires_never();  // it need not say anything
+  stream_.expires_never();  // it need not send anything
   watch();
 }
 
@@ -40,7 +40,7 @@ void EventStream::send(Kept kept, std::size_t limit) {
 
 void EventStream::write() {
   const std::string& text = *queue_.front().text;
-  stream_.expires_after(patience_);  // of this alone: the reading has begun
+  stream_.expires_after(patience_);  // for this write only: reading has begun already
   stream_.async_write_some(
       boost::asio::buffer(text.data() + begun_, text.size() - begun_),
       [self = shared_from_this()](const boost::system::error_code& error, std::size_t sent) {
@@ -72,7 +72,7 @@ void EventStream::watch() {
       });
 }
 
-// What is being written is kept until on_written().
+// The text that is being written is kept until on_written().
 void EventStream::close() {
   place_.reset();
   stream_.close();
@@ -99,7 +99,7 @@ void EventHub::join(boost::beast::tcp_stream client, std::string header, Kept fi
   if (!ageing_) await_age();
 }
 
-// Many come at once after a server was restarted: they share one text.
+// Many connect at once after a server was restarted: they share one text.
 Text EventHub::first_events() {
   Text whole = site_.whole(boot_now());
   if (whole != rendered_) {
@@ -112,7 +112,7 @@ Text EventHub::first_events() {
 }
 
 void EventHub::changed() {
-  if (!anybody()) return site_.view().settle();  // who comes is told everything
+  if (!anybody()) return site_.view().settle();  // a new client gets everything
   flush_soon();
 }
 
@@ -135,14 +135,14 @@ void EventHub::flush_soon() {
   });
 }
 
-// May have been on its way when the server, and its site with it, went.
+// May have been queued when the server, and its site with it, was destroyed.
 void EventHub::flush() {
   if (closed_) return;
   flushing_ = false;
   last_flush_ = steady_clock::now();
   std::string text = std::exchange(transitions_, {});
   if (const std::size_t dropped = std::exchange(transitions_dropped_, 0)) {
-    text += ": " + std::to_string(dropped) + " transitions too many at once are left out\n\n";
+    text += ": " + std::to_string(dropped) + " transitions left out, too many at once\n\n";
   }
   AdminView& view = site_.view();
   const LocalTime now = boot_now();
@@ -174,7 +174,7 @@ void EventHub::await_age() {
 void EventHub::broadcast(std::string text) {
   last_sent_ = steady_clock::now();
   const auto shared = std::make_shared<const std::string>(std::move(text));
-  // A whole view may be told here, too, of more processes than there were when anybody came.
+  // A whole view may be sent here, too, with more processes than when the clients connected.
   limit_ = std::max(limit_, 2 * shared->size());
   std::erase_if(streams_, [&](const std::shared_ptr<EventStream>& stream) {
     stream->send({shared, nullptr}, limit_);

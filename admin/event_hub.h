@@ -1,7 +1,7 @@
-// /v1/events: everything that changes, to everybody who listens. Private to the admin port.
+// /v1/events: sends every change to all clients. Private to the admin port.
 //
-// Each event is rendered once and shared by all clients. Who reads too slowly is closed, and gets a
-// whole view when it comes back.
+// Each event is rendered once and shared by all clients. A client that reads too slowly is closed,
+// and gets a whole view when it comes back.
 //
 // Threads: one (the server's strand).   Units: bytes, std::chrono.   Errors: none; a stream closes.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace neliroute::admin {
 
-/// A place among the connections that there may be; given back when the last copy goes.
+/// One of the allowed connections; released with its last copy.
 using Place = std::shared_ptr<void>;
 
 /// A text, and what counts it for as long as it is kept, if anything does.
@@ -33,12 +33,12 @@ struct Kept {
 /// One client of the hub.
 class EventStream : public std::enable_shared_from_this<EventStream> {
  public:
-  /// `patience`: how long the client may take none of what waits for it.
+  /// `patience`: how long the client may read none of what is queued for it.
   EventStream(boost::beast::tcp_stream stream, milliseconds patience, Place place)
       : stream_(std::move(stream)), patience_(patience), place_(std::move(place)) {}
 
   void start();
-  /// Keeps at most `limit` bytes that the client has not taken; more, and it closes.
+  /// Queues at most `limit` bytes that the client has not read; above it, closes.
   void send(Kept text, std::size_t limit);
   void close();
   [[nodiscard]] bool closed() const noexcept { return !place_; }
@@ -64,7 +64,7 @@ class EventHub : public std::enable_shared_from_this<EventHub> {
 
   /// What a stream begins with: the whole view, and what moved lately.
   [[nodiscard]] Text first_events();
-  /// Takes the client over; `header` is sent first.
+  /// Takes over the client; `header` is sent first.
   void join(boost::beast::tcp_stream client, std::string header, Kept first, Place place);
   /// The view has changed.
   void changed();

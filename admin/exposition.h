@@ -1,4 +1,4 @@
-// /metrics: neliroute's own and what else is to be served there, as text for Prometheus.
+// /metrics: neliroute's metrics and the application's, as text for Prometheus.
 //
 // Threads: one (the server's strand).   Units: in the metrics' names.   Errors: none.
 #pragma once

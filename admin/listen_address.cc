@@ -28,7 +28,7 @@ Result<ListenText> parse_listen(std::string_view text) {
     return misread(text, "has no port");
   }
   if (bracketed) {
-    if (!host.ends_with(']')) return misread(text, "has no bracket behind its IPv6 address");
+    if (!host.ends_with(']')) return misread(text, "has no bracket after its IPv6 address");
     host = host.substr(1, host.size() - 2);
     if (host.empty()) return misread(text, "has no address in its brackets");
   } else if (host.find(':') != std::string_view::npos) {

@@ -20,13 +20,13 @@ struct ListenText {
 /// HOST:PORT, [IPV6]:PORT, :PORT or PORT.
 [[nodiscard]] Result<ListenText> parse_listen(std::string_view text);
 
-/// Whether a request's field Host (HOST or HOST:PORT) names this machine from within: an address,
-/// `localhost` or *.localhost, or the name that was given to listen at. Another name can be a
-/// stranger's, made to lead here (DNS rebinding), so that a web page of his could read what only
+/// Whether a request's Host field (HOST or HOST:PORT) names this machine from within: an address,
+/// `localhost` or *.localhost, or the name given to listen at. Another name may be an attacker's
+/// that resolves to this machine (DNS rebinding), so that a web page of theirs could read what only
 /// this machine may.
 [[nodiscard]] bool is_local_name(std::string_view host, std::string_view listen);
 
-/// Names are looked up, blocking; of several addresses the first is taken.
+/// Resolves names, which blocks; takes the first of several addresses.
 [[nodiscard]] Result<boost::asio::ip::tcp::endpoint> resolve_listen(std::string_view text);
 
 /// Listens there from now on.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kNobodyIndex = -1;
 constexpr int kUnknownIndex = -2;
-// Of one instant, between different pairs of owners; more are not searched for their like.
+// Moves of one instant between different pairs of owners; only so many are searched for a match.
 constexpr std::ptrdiff_t kPairsSearched = 64;
 
 }  // namespace
@@ -44,7 +44,7 @@ void MoveHistory::note(Partition partition, const ObservedRoute& before,
   forget(at);
 }
 
-// What moves together is told together.
+// Partitions that move together are one move.
 MoveHistory::Move& MoveHistory::move_of(const State& from, const State& to, LocalTime at) {
   const auto end = moves_.rbegin() + std::min<std::ptrdiff_t>(std::ssize(moves_), kPairsSearched);
   for (auto move = moves_.rbegin(); move != end && move->at == at; ++move) {

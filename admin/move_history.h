@@ -1,7 +1,7 @@
-// The moves of the last ten minutes, for who opens the slot page after an alert. Private to the
-// admin port.
+// The moves of the last ten minutes, for a person who opens the slot page after an alert. Private
+// to the admin port.
 //
-// Bounded: where more moves than that, the oldest are forgotten first.
+// Bounded: if more moves than that, the oldest are forgotten first.
 //
 // Threads: one (the server's strand).   Units: milliseconds in the JSON.   Errors: none.
 #pragma once
@@ -23,13 +23,13 @@ class MoveHistory {
 
   explicit MoveHistory(std::uint32_t partitions) : was_known_(partitions, false) {}
 
-  /// The partition is on another route since `at`. What it was before anything was known of it is
-  /// no move. Times do not fall.
+  /// The partition has another route since `at`. Its first known route is no move. Times do not
+  /// decrease.
   void note(Partition partition, const ObservedRoute& before, const ObservedRoute& after,
             LocalTime at);
   /// {"reach_ms":..,"processes":[..],"moves":[[ms ago, from, to, "0-9,12"],..]}, the oldest first:
-  /// all moves since reach_ms ago. Who moved is named by its index in `processes`; -1: nobody,
-  /// -2: unknown.
+  /// all moves since reach_ms ago. Owners are named by their index in `processes`; -1: nobody, -2:
+  /// unknown.
   [[nodiscard]] std::string text(LocalTime now) const;
 
  private:

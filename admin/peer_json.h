@@ -1,4 +1,4 @@
-// A process as the admin port names it. Private to it.
+// A process as the admin port describes it. Private to it.
 //
 // Threads: pure function, any.   Units: none.   Errors: none.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace neliroute::admin {
 
-/// {"name":..,"id":..,"endpoint":..,"tags":{..}}, as UTF-8 whatever it calls itself.
+/// {"name":..,"id":..,"endpoint":..,"tags":{..}}, as UTF-8 whatever the process's own names are.
 [[nodiscard]] boost::json::object json_of(const Peer& peer);
 
 }  // namespace neliroute::admin

@@ -13,12 +13,12 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::string_view kHeaderEnd = "\r\n\r\n";
-// The line a request begins with, beside its target: "GET", " HTTP/1.1", and room for odd ones.
+// The request line without its target: "GET", " HTTP/1.1", and room for odd ones.
 constexpr std::size_t kStartLineRest = 64;
 
 Refusal too_long_target() {
-  return {414, "the target is longer than 8 KiB; a key that long cannot be asked for here: look it "
-               "up with `neliroute route`"};
+  return {414, "the target is longer than 8 KiB; a key that long cannot be looked up here: use "
+               "`neliroute route`"};
 }
 
 Refusal too_long_header() {
@@ -26,10 +26,10 @@ Refusal too_long_header() {
 }
 
 Refusal has_body() {
-  return {413, "the request has a body; this port only answers questions: ask without one"};
+  return {413, "the request has a body; this port is read-only: send the request without one"};
 }
 
-/// What can be told before the header has ended.
+/// What can be judged before the header has ended.
 std::variant<NeedMore, Request, Refusal> judge_beginning(std::string_view bytes) {
   const bool line_ended = bytes.find("\r\n") != std::string_view::npos;
   if (!line_ended && bytes.size() > kTargetBytesMax + kStartLineRest) return too_long_target();
@@ -112,7 +112,7 @@ std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, st
     return Refusal{405, "only GET and HEAD are answered here; nothing can be changed"};
   }
   if (header.version() >= 11 && header.find(http::field::host) == header.end()) {
-    return Refusal{400, "the field Host is missing, which HTTP/1.1 requires"};
+    return Refusal{400, "the Host field, which HTTP/1.1 requires, is missing"};
   }
   const bool coded = header.find(http::field::transfer_encoding) != header.end();
   if (coded || parser.content_length().value_or(0) > 0) return has_body();

@@ -1,4 +1,4 @@
-// What a client of the admin port asks for: one HTTP request, read from bytes. Boost.Beast parses.
+// A request of the admin port's client: one HTTP request, read from bytes. Boost.Beast parses.
 //
 // Threads: pure functions, any.   Units: bytes.
 // Errors: a Refusal, which says what was wrong, what was expected and what to do.
@@ -22,18 +22,18 @@ struct Request {
   bool head = false;  ///< HEAD, not GET
   bool keep_alive = true;
   std::string path;
-  std::string query;  ///< what stands behind the '?', still encoded
-  std::string host;   ///< whom the client thinks it asks; empty: it did not say
+  std::string query;  ///< what follows the '?', still encoded
+  std::string host;   ///< as the client names this server; empty: it did not
   std::string kept;   ///< the tags of what the client has kept, as the field If-None-Match has them
 };
 
-/// Whether it asks for health alone.
+/// Whether it requests only health.
 [[nodiscard]] inline bool is_probe(const Request& request) {
   return request.path == "/healthz" || request.path == "/readyz";
 }
 
-/// An answer that is no. Where the request was not understood, or is not read to its end, the
-/// connection is of no more use.
+/// A refusal. If the request was not understood, or is not read to its end, the connection is of no
+/// more use.
 struct Refusal {
   unsigned status = 400;
   std::string error;
@@ -50,7 +50,7 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 /// "a=1&b=x%20y" decoded; a '+' is a space. No value: a % without two hexadecimal digits.
 [[nodiscard]] std::optional<Parameters> read_query(std::string_view query);
 
-/// What /v1/route is asked: of a key, or of a slot.
+/// The question to /v1/route: about a key, or about a slot.
 struct RouteQuestion {
   std::optional<std::string> key;
   std::uint32_t slot = 0;

@@ -64,7 +64,7 @@ Site::Site(Observable observable, Exposition metrics, std::string only_at)
   files_["/"] = std::move(page);
 }
 
-// A question must not end the process that it asks, which may own something.
+// A request must not end the process, which may own slots.
 Answer Site::answer(const Request& request, LocalTime now) {
   try {
     return find(request, now);
@@ -76,8 +76,8 @@ Answer Site::answer(const Request& request, LocalTime now) {
 Answer Site::find(const Request& request, LocalTime now) {
   if (!only_at_.empty() && !is_probe(request) && !request.host.empty() &&
       !is_local_name(request.host, only_at_)) {
-    return answer_of({421, "the field Host names another machine, and this port is for this one "
-                           "alone; ask for 127.0.0.1 or localhost, or let your proxy send that"});
+    return answer_of({421, "the Host field names another machine, but this port is for this one "
+                           "only; use 127.0.0.1 or localhost, or let your proxy send that"});
   }
   const std::string& path = request.path;
   if (path == "/v1/route") return route(request, now);

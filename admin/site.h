@@ -1,4 +1,4 @@
-// What the admin port answers to which request.
+// What the admin port answers to each request.
 //
 // Threads: one (the server's strand).   Units: in the JSON's names.
 // Errors: answers with a status of 400 and above, and {"error":..}.
@@ -25,14 +25,14 @@ struct Answer {
   unsigned status = 200;
   std::string_view type = "application/json";
   Text body = nullptr;
-  std::string tag = {};   ///< by which a browser may keep it, and ask each time; empty: it may not
-  Fields more = {};       ///< beside those that all have
+  std::string tag = {};   ///< a browser may keep it by this, and revalidate each time; empty: not
+  Fields more = {};       ///< besides those that all have
   bool events = false;    ///< not this answer, but the stream of events
 };
 
 [[nodiscard]] Answer answer_of(const Refusal& refusal);
 
-/// A rendering that all who ask within a moment share, so that asking often costs little.
+/// A rendering shared by all requests within a moment, so that frequent requests cost little.
 class Shared {
  public:
   /// `version`: what else must be the same.
@@ -56,11 +56,11 @@ class Shared {
 
 class Site {
  public:
-  /// `only_at`: what is listened at, if this machine alone may ask; else empty.
+  /// `only_at`: the address, if only this machine may connect; else empty.
   Site(Observable observable, Exposition metrics, std::string only_at);
 
   [[nodiscard]] Answer answer(const Request& request, LocalTime now);
-  /// The whole view, as rendered for somebody else if that was a moment ago.
+  /// The whole view, as rendered for an earlier request if that was a moment ago.
   [[nodiscard]] Text whole(LocalTime now);
   [[nodiscard]] AdminView& view() noexcept { return view_; }
 

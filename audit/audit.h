@@ -1,11 +1,11 @@
-// Auditor: from the records of a topic alone, whether what the processes say they did is what the
-// protocol allows (docs/protocol.md, section 2).
+// Auditor: checks records against the protocol (docs/protocol.md, section 2), from the records of a
+// topic alone.
 //
 // What a record proves. A renewal was written before it was appended, so a process that says
 // `leading` led at some instant before the record's stamp. It was not written before
-//  - the claim of its own that it names, and so all that lies before that, was read,
+//  - the claim of its own that it names, and so every record before that, was read,
 //  - the writer's `since`,
-//  - the sixth renewal before it was appended. For who leads has read an own record j back that it
+//  - the sixth renewal before it was appended. For a leader has read back an own record j that it
 //    wrote less than a lease ago. Of the six before this one either j is one or comes after them,
 //    so they were appended; or all are younger than j, so none of them timed out yet, and then
 //    rule 3 lets no more than two of them be unacknowledged, and a producer that failed and was
@@ -15,9 +15,9 @@
 // a millisecond for rounding, and 0.1 % of a lease for drift. Where records carry no broker time
 // only the order in the log is used.
 //
-// A finding that is `certain` broke a rule, whatever clocks (within clock_error) and network did.
-// The others are notes: what looks wrong but may be a record that was long under way, a former
-// topic's, or nobody's fault. Epochs whose claim lies below the first record are known by their
+// A finding that is `certain` broke a rule, whatever clocks (within clock_error) and the network
+// did. The others are notes: they look wrong, but may be a record that was delayed for long, a
+// former topic's, or nobody's fault. Epochs claimed before the first record are known by their
 // renewals.
 //
 // Threads: one.   Units: offsets, BrokerTime, milliseconds.
@@ -44,12 +44,12 @@ namespace neliroute {
 enum class FindingKind {
   overlap,       ///< exclusive: an older epoch is led after a newer one's owner led
   early_leader,  ///< exclusive: leads before an older epoch was out of the way (rule 6)
-  overstay,      ///< exclusive: leads on behind a claim, or when the lease must be over (4, 5)
+  overstay,      ///< exclusive: leads on after a claim, or after its lease must have ended (4, 5)
   gap,           ///< non-exclusive: nobody was entitled to lead
   epoch_fell,    ///< led under a smaller epoch than an earlier owner's
   resumed,       ///< an epoch is named again after its release (rule 10)
   false_epoch,   ///< names an epoch that it did not claim in this log
-  settings,      ///< slots, partitions or logs are others from here on
+  settings,      ///< slots, partitions or logs differ from here on
   hole,          ///< records are missing, so what was known before is forgotten
 };
 [[nodiscard]] std::string_view to_string(FindingKind kind) noexcept;
@@ -58,7 +58,7 @@ enum class FindingKind {
 enum class Says { claims, looks, leads, drains, releases };
 [[nodiscard]] std::string_view to_string(Says says) noexcept;
 
-/// One record, as it bears on a finding.
+/// One record, as evidence for a finding.
 struct Evidence {
   std::int64_t offset = -1;
   BrokerTime stamped;
@@ -74,7 +74,7 @@ struct Finding {
   /// False: a note.
   bool certain = true;
   Log log;
-  /// All those to which the same records did the same.
+  /// All partitions to which the same records did the same.
   PartitionRanges partitions;
   std::vector<Evidence> evidence;
   /// How long a gap lasted, or by how much a leader was early or late: at least.
@@ -84,8 +84,8 @@ struct Finding {
 struct AuditTotals {
   std::uint64_t records = 0;      ///< of this lane
   std::uint64_t other_lanes = 0;
-  std::uint64_t ignored = 0;      ///< no record of ours
-  std::uint64_t ownerships = 0;   ///< epochs of a partition under which somebody led
+  std::uint64_t ignored = 0;      ///< not one of our records
+  std::uint64_t ownerships = 0;   ///< epochs of a partition under which a process led
   std::uint64_t gaps = 0;         ///< of a partition, in either mode, that are certain
   milliseconds longest_gap{0};
   std::uint64_t findings = 0;
@@ -110,7 +110,7 @@ class Auditor {
   Auditor(const Auditor&) = delete;
   Auditor& operator=(const Auditor&) = delete;
 
-  /// The records of each log in their order, from any offset on. One that is missing is noticed.
+  /// The records of each log in order, from any offset on. A missing one is noticed.
   void on(const Received& event);
   /// The logs end here.
   void finish();

@@ -76,8 +76,8 @@ void LogAudit::on_record(const Received& event, const Record& record) {
   if (leads) alive_ = Mark{event.offset, event.stamped, record.id, kNoEpoch, Says::leads};
 }
 
-// Which log a partition is in follows from the settings. Who merely asks does not change them: it
-// is refused; but once all have stopped, others may start.
+// Which log a partition is in follows from the settings. A mere claim does not change them: its
+// writer will be refused; but once all have stopped, others may start.
 void LogAudit::follow_settings(const Record& record, const Mark& at) {
   const Settings* readable = readable_settings(record);
   if (readable == nullptr) return;
@@ -95,7 +95,7 @@ void LogAudit::follow_settings(const Record& record, const Mark& at) {
   settings_->mode = now.mode;
 }
 
-// Before any settings were read nobody can say which partitions are meant.
+// Before any settings were read, it is not known which partitions are meant.
 LogPlace LogAudit::place() const {
   if (!settings_ || log_.value() >= settings_->logs) return {log_, 1, 0};
   return {log_, settings_->logs, std::min(settings_->partitions, kPartitionCountMax)};
@@ -125,7 +125,7 @@ EpochAudit& LogAudit::insert(PartitionAudit& audit, const Epoch& epoch, ProcessI
   // What its records below the start may have extended it to.
   if (epoch.offset < start_) added.until = added.renewed_until = horizon();
   if (behind != audit.epochs.end()) {
-    // Claims that were read, the earliest first, stand behind what lies below the start.
+    // Claims that were read, the earliest first, follow those before the start.
     const auto claim = std::find_if(behind, audit.epochs.end(),
                                     [](const EpochAudit& known) { return known.claim_seen; });
     if (claim != audit.epochs.end()) {
@@ -162,9 +162,9 @@ void LogAudit::on_claim(const Received& event, const Record& record) {
   });
 }
 
-// A process names an own epoch once it has read its claim, and so all that lies before it.
+// A process names an own epoch once it has read its claim, and so every record before it.
 void LogAudit::prove_reading(const Record& record, WriterAudit& writer) {
-  // One from the future is not believed, as everywhere.
+  // A date from the future is not believed, as everywhere.
   if (record.since && BrokerTime{milliseconds{*record.since}} <= last_stamp_) {
     writer.written = std::max(writer.written, BrokerTime{milliseconds{*record.since}});
   }
@@ -241,7 +241,7 @@ void LogAudit::renew(PartitionAudit& audit, Partition partition, EpochAudit& epo
     add(FindingKind::resumed, true, partition, {evidence(*epoch.released), evidence(said.at)});
   }
   if (!said.leads()) return;
-  // A newer claim below the start would have ended its lease by then.
+  // A newer claim before the start would have ended its lease by then.
   if (valid && timed_ && epoch.exclusive.value_or(false) &&
       said.written > horizon() + margin()) {
     epoch.newest_at_start = true;
@@ -264,7 +264,7 @@ void LogAudit::on_release(const Received& event, const Record& record) {
     if (epoch == nullptr && released.offset < start_) {
       epoch = &insert(audit, released, record.id);
     }
-    // It counts from the epoch's own id only.
+    // It counts only from the epoch's own id.
     if (epoch == nullptr || epoch->id != record.id || epoch->epoch != released) return;
     if (epoch->released) return;
     epoch->released = at;
@@ -286,7 +286,7 @@ bool LogAudit::is_over(const EpochAudit& epoch, BrokerTime at) const {
   return timed_ && until + margin() < at;
 }
 
-// Whether this release leaves nobody who may lead: also nobody whose records lie below the start.
+// Whether no process may lead after this release, including those with records before the start.
 void LogAudit::vacate(PartitionAudit& audit, const Mark& release) {
   const bool nobody_below = start_ == 0 || (timed_ && horizon() + margin() < release.stamped);
   const bool all_over =
@@ -299,7 +299,7 @@ void LogAudit::vacate(PartitionAudit& audit, const Mark& release) {
   audit.covered_by = release;
 }
 
-// What was known does not bear on what follows.
+// What was known does not apply to what follows.
 void LogAudit::forget(FindingKind why, const Mark& at) {
   partitions_.clear();
   writers_.clear();

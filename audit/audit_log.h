@@ -29,35 +29,35 @@ struct Mark {
   Says says = Says::claims;
 };
 
-/// One epoch of one partition, as its records tell.
+/// One epoch of one partition, as its records show it.
 struct EpochAudit {
   Epoch epoch;
   ProcessId id = kNobody;
   bool claim_seen = false;
   BrokerTime claimed = kBeforeAll;  ///< if it was seen
-  /// No newer claim lies below the first record: seen, or shown by who led on for a lease.
+  /// No newer claim precedes the first record: seen, or shown by an owner that led on for a lease.
   bool newest_at_start = false;
-  /// Whether its owner plays by the exclusive rules; no value: it did not say.
+  /// Whether its owner follows the exclusive rules; no value: it did not say.
   std::optional<bool> exclusive;
-  /// Its lease is over by then if nothing extended it but what every reader believes (rule 2).
+  /// Its lease ends by then if only records that every reader believes extended it (rule 2).
   BrokerTime until = kBeforeAll;
-  /// The same, by whatever it wrote: a non-exclusive drainer goes on behind other claims.
+  /// The same, by any of its records: a non-exclusive drainer goes on after other claims.
   BrokerTime renewed_until = kBeforeAll;
-  /// The successor's grace ends no earlier: that part of `until` which was readable.
+  /// The successor's grace ends no earlier: the part of `until` that was readable.
   BrokerTime stands_until = kBeforeAll;
   /// The last record of it that must be waited for and whose lease cannot be read.
   std::optional<BrokerTime> unreadable_lease;
   Mark last_valid;
-  /// The first claim behind it, and whose.
+  /// The first claim after it, and its writer.
   std::int64_t superseded_at = -1;
   ProcessId superseded_by = kNobody;
   std::optional<Mark> led;  ///< the first record that says so
   std::optional<Mark> released;
   std::uint64_t release_seq = 0;
-  /// The stamps of its last renewals: as many as may be under way (see audit.h).
+  /// The stamps of its last renewals: as many as may be in flight (see audit.h).
   std::array<BrokerTime, 6> recent;
   std::size_t renewals = 0;
-  // What was told already, so that a story is told once.
+  // What was reported already, so that each story is reported once.
   std::int64_t overlap_told = -1;
   std::int64_t overlap_noted = -1;
   bool overstay_told = false;
@@ -66,7 +66,7 @@ struct EpochAudit {
 
 struct PartitionAudit {
   std::vector<EpochAudit> epochs;  // by claim offset, ascending
-  /// The greatest epoch under which somebody led, and the first record that says so.
+  /// The greatest epoch under which a process led, and the first record that says so.
   Epoch greatest = kNoEpoch;
   Mark greatest_led;
   bool greatest_claim_seen = false;
@@ -74,7 +74,7 @@ struct PartitionAudit {
   /// Until when anybody may lead, by the record that says so; no value: nothing was read yet.
   std::optional<BrokerTime> covered_until;
   Mark covered_by;
-  /// The release that left nobody; -1: somebody may lead.
+  /// The release that left nobody; -1: some process may lead.
   std::int64_t vacated_at = -1;
 };
 
@@ -148,7 +148,7 @@ class LogAudit {
   std::optional<Settings> settings_;
   std::map<ProcessId, WriterAudit> writers_;
   std::map<Partition, PartitionAudit> partitions_;
-  /// The last record that says it leads something: whoever wrote it lived.
+  /// The last record that says its writer leads something: that process lived.
   Mark alive_;
   std::vector<Finding> pending_;
 };

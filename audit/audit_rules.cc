@@ -1,4 +1,4 @@
-// LogAudit: what the rules allow. The arguments for what is certain stand in audit.h.
+// LogAudit: what the rules allow. audit.h has the arguments for what is certain.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace neliroute {
 void LogAudit::judge_first(PartitionAudit& audit, Partition partition, EpochAudit& epoch,
                            const Statement& said) {
   audit.led = true;
-  // Claimed behind a greater epoch that was led, as its claim's place or that record's shows.
+  // Claimed after a greater epoch that was led, as its claim's place or that record's shows.
   const bool later = epoch.claim_seen &&
                      ((audit.greatest_claim_seen && audit.greatest.offset < epoch.epoch.offset) ||
                       audit.greatest_led.offset < epoch.epoch.offset);
@@ -28,7 +28,7 @@ void LogAudit::judge_first(PartitionAudit& audit, Partition partition, EpochAudi
   if (epoch.exclusive.value_or(false)) judge_early(audit, partition, epoch, said);
 }
 
-// Rule 6: every older epoch of another id is released, or its lease was over when this was
+// Rule 6: every older epoch of another id is released, or its lease had ended when this was
 // appended, which is later than when it was written.
 void LogAudit::judge_early(const PartitionAudit& audit, Partition partition,
                            const EpochAudit& epoch, const Statement& said) {
@@ -46,8 +46,8 @@ void LogAudit::judge_early(const PartitionAudit& audit, Partition partition,
   }
 }
 
-// Rules 4 and 5, exclusive mode: who has read a claim behind its own stops, and whose lease is over
-// has stopped.
+// Rules 4 and 5, exclusive mode: a process that has read a claim after its own stops; one whose
+// lease has ended has stopped.
 void LogAudit::judge_late(const PartitionAudit& audit, Partition partition, EpochAudit& epoch,
                           const Statement& said) {
   if (!epoch.exclusive.value_or(false) || epoch.superseded_at < 0) return;
@@ -72,20 +72,20 @@ void LogAudit::judge_late(const PartitionAudit& audit, Partition partition, Epoc
   add(FindingKind::overstay, true, partition, {evidence(epoch.last_valid), evidence(said.at)}, by);
 }
 
-// Between the end of every lease, or the release that left nobody, and `until`, nobody was
-// entitled to lead. In exclusive mode that belongs to every move; in non-exclusive mode it does
-// not, if somebody lived who could have taken over.
+// Between the end of every lease, or the release that left nobody, and `until`, nobody was entitled
+// to lead. In exclusive mode that is part of every move; in non-exclusive mode it is not, if a
+// process lived that could have taken over.
 void LogAudit::judge_gap(PartitionAudit& audit, Partition partition,
                          const std::optional<Mark>& until) {
   const bool vacated = audit.vacated_at >= 0 && audit.led;
   const BrokerTime from = audit.covered_until.value_or(horizon());
   const BrokerTime to = until ? until->stamped : last_stamp_;
-  // Who has not led yet may still be getting there; a lease is more than that takes.
+  // A process that has not led yet may still be on the way; a lease is more than that takes.
   const milliseconds allowance = audit.led ? milliseconds{0} : lease_bound_;
   if (!vacated && (!timed_ || to <= from + margin() + allowance)) return;
   const bool watched = vacated ? alive_.offset > audit.vacated_at
                                : timed_ && alive_.stamped > from + margin();
-  if (!until && !watched) return;  // all have left, as the log tells
+  if (!until && !watched) return;  // all have left, as the log shows
   std::optional<milliseconds> lasted;
   if (timed_) lasted = std::max(milliseconds{0}, to - from - margin());
   if (audit.led) {
@@ -101,8 +101,8 @@ void LogAudit::judge_gap(PartitionAudit& audit, Partition partition,
   add(FindingKind::gap, watched, partition, std::move(shown), lasted);
 }
 
-// An epoch that this log does not have, or has for somebody else. Left over from a topic that was
-// made again, unless its writer has shown that it knows this one, or both say that they lead it.
+// An epoch that is not in this log, or is another process's. Left over from a topic that was
+// recreated, unless its writer has shown that it knows this one, or both say that they lead it.
 void LogAudit::false_epoch(PartitionAudit& audit, Partition partition, const EpochAudit* other,
                            const Statement& said) {
   cover(audit, said.at.stamped + said.record.lease.value_or(kLeaseMax), said.at);
@@ -139,7 +139,7 @@ Evidence LogAudit::evidence(const Mark& mark) const {
 void LogAudit::add(FindingKind kind, bool certain, Partition partition,
                    std::vector<Evidence> shown, std::optional<milliseconds> at_least) {
   for (Finding& finding : pending_) {
-    // Of two logs' worth of partitions the same records tell the same story once.
+    // The same records tell the same story once, for all their partitions.
     if (finding.kind != kind || finding.certain != certain || finding.evidence != shown) continue;
     finding.partitions.insert(partition);
     if (at_least) finding.at_least = std::min(finding.at_least.value_or(*at_least), *at_least);

@@ -12,9 +12,9 @@ struct LogAudit::Statement {
   WriterAudit& writer;
   Mark at;
   Says says = Says::looks;
-  /// It came in the order in which it was written; a repetition says nothing new.
+  /// It was appended in the order of writing; a repetition says nothing new.
   bool in_order = true;
-  /// What its writer had certainly read, and the time before which it did not write it.
+  /// What its writer had certainly read, and the time before which it was not written.
   std::int64_t read = -1;
   BrokerTime written = kBeforeAll;
 

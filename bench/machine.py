@@ -1,4 +1,4 @@
-"""Where figures were taken: the machine and the versions. Figures without them say nothing."""
+"""Where figures were taken: the machine and the versions, without which they mean nothing."""
 import json
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Of many measurements, the three that the benches tell."""
+"""The three summary figures that the benches report of many measurements."""
 import statistics
 
 

@@ -1,7 +1,7 @@
 #include "embedded_broker/embedded_broker.h"
 
 #include <librdkafka/rdkafka.h>
-// After rdkafka.h, which it needs.
+// Must follow rdkafka.h, which it needs.
 #include <librdkafka/rdkafka_mock.h>
 #include <signal.h>
 
@@ -31,7 +31,7 @@ constexpr bool kSupported = true;
 rd_kafka_resp_err_t adapt(rd_kafka_mock_cluster_t* cluster, std::uint16_t port) {
   rd_kafka_mock_broker_set_host_port(cluster, kBrokerId, kHost, port);
   rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0);
-  // Its consumer protocol assigns plain ranges, so clients are answered that it has none.
+  // Its consumer protocol assigns plain ranges, so clients get the answer that it has none.
   constexpr std::int16_t kConsumerGroupHeartbeat = 68;
   return rd_kafka_mock_set_apiversion(cluster, kConsumerGroupHeartbeat, -1, -1);
 }
@@ -55,7 +55,7 @@ Error refused(std::string_view what, std::string_view why) {
                                     std::string(why)};
 }
 
-/// What is wrong with the topics, if anything.
+/// The error in the topics, if any.
 std::optional<Error> check(const EmbeddedBrokerOptions& options) {
   std::set<std::string_view> names;
   for (const auto& [name, partitions] : options.topics) {
@@ -76,7 +76,7 @@ std::optional<Error> check(const EmbeddedBrokerOptions& options) {
   return std::nullopt;
 }
 
-/// While it lives, threads are started with every signal blocked. librdkafka does so itself, but
+/// While it lives, threads are started with every signal blocked. librdkafka does so itself, except
 /// for the mock's thread, which ends for good when a signal interrupts it.
 class SignalsBlocked {
  public:
@@ -119,7 +119,7 @@ std::uint16_t port_of(const rd_kafka_mock_cluster_t* cluster) {
 
 }  // namespace
 
-struct EmbeddedBroker::Parts {  // destroyed from the last to the first
+struct EmbeddedBroker::Parts {  // destroyed in reverse order
   Handle handle{nullptr, rd_kafka_destroy};
   Cluster cluster{nullptr, rd_kafka_mock_cluster_destroy};
   std::unique_ptr<Relay> relay;

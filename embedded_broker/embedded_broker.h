@@ -1,7 +1,7 @@
 // A Kafka broker inside this process, for trying out and for tests: librdkafka's mock cluster of
-// one broker behind a relay, so that it is reached, and names itself, at one fixed port.
+// one broker behind a relay, so that it is reached at, and advertises, one fixed port.
 //
-// limits() lists what it cannot do: to be read before trusting measurements. Needs librdkafka
+// limits() lists what it cannot do: read it before trusting measurements. Needs librdkafka
 // >= 2.12. The mock runs on threads of librdkafka; the relay on the caller's executor, which must
 // be running while clients are served.
 //
@@ -25,7 +25,7 @@ namespace neliroute {
 
 struct EmbeddedBrokerOptions {
   std::uint16_t port = 9092;  ///< of 127.0.0.1; 0: any that is free
-  /// Names and partition counts; they are there before the first client is let in.
+  /// Names and partition counts; created before the first client is accepted.
   std::vector<std::pair<std::string, std::uint32_t>> topics;
 };
 
@@ -43,7 +43,7 @@ class EmbeddedBroker {
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] std::string address() const;  ///< for bootstrap.servers: "127.0.0.1:9092"
 
-  /// What this broker cannot do, a sentence or two a line, at most 80 columns wide.
+  /// What this broker cannot do: one or two sentences per line, at most 80 columns wide.
   [[nodiscard]] static std::string_view limits() noexcept;
 
  private:

@@ -16,8 +16,8 @@ namespace asio = boost::asio;
 // On any thread, as often as you like: no lock, no I/O.
 void serve(const neliroute::Router& router, const std::string& key) {
   if (const auto work = router.begin(key)) {
-    // Do the work here: while `work` lives, who takes the slot over waits for it, at most until the
-    // lease ends. Hand work.epoch() to the store, which refuses one that is older.
+    // Do the work here: while `work` lives, a successor waits for it, at most until the lease ends.
+    // Hand work.epoch() to the store, which refuses an older one.
     std::cout << key << ": served here, epoch " << work.epoch() << std::endl;
   } else if (const auto route = router.route(key); route.verdict == neliroute::Verdict::remote) {
     std::cout << key << ": ask " << route.endpoint() << std::endl;
@@ -26,17 +26,17 @@ void serve(const neliroute::Router& router, const std::string& key) {
   }
 }
 
-// Nothing is renewed while these run, so all calls in one go must take less than an interval: what
-// a partition needs is loaded elsewhere.
+// Nothing is renewed while these run, so all calls in a row must take less than an interval: load
+// what a partition needs elsewhere.
 class Service : public neliroute::Listener {
  public:
   explicit Service(asio::io_context& io) : io_(io) {}
   void acquired(const neliroute::Transition& change) override { tell(change); }
-  // What was begun is waited for by itself; a service that has more to finish keeps the token.
+  // Work guards are waited for anyway; a service that has more to finish keeps the token.
   void stopped(const neliroute::Transition& change, neliroute::BarrierToken) override {
     tell(change);
   }
-  void failed(const neliroute::Error&) override {  // which on_notice was told
+  void failed(const neliroute::Error&) override {  // on_notice reported it
     status = 2;
     io_.stop();
   }
@@ -65,7 +65,7 @@ int main(int count, char** arguments) {
   neliroute::Router& router = **opened;
   Service service(io);
   const auto subscription = router.subscribe(service);
-  // Hand over, then end: on a signal, or when nobody asks any more.
+  // Hand over, then end: on a signal, or at the end of stdin.
   const auto leave = [&] { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); };
   asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](auto, int) { leave(); });

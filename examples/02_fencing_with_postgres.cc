@@ -1,14 +1,14 @@
-// A store that refuses whoever is no longer the owner:
+// A store that refuses writes of a process that is not the owner any more:
 //   02_fencing_with_postgres HOST:PORT BROKERS DATABASE [unfenced]
 // Each line on stdin, "KEY AMOUNT", adds to a balance that the key's owner keeps in memory.
 //
-// begin() tells who owns a key now, not when the write arrives: a process may be stopped in
-// between and wake up when another has long taken over. So every row keeps the epoch of its last
-// owner, and refuses a lower one in the very statement that writes. Reading must do so too (take),
-// or a late write of the old owner slips in between what the new one read and its own first write.
+// begin() says who owns a key now, not when the write arrives: a process may be stopped in between
+// and wake up long after another took over. So every row keeps the epoch of its last owner, and
+// refuses a lower one in the very statement that writes. Reads must do so too (take), or a late
+// write of the old owner slips in between the new owner's read and its first write.
 //
-// A store that was restored, or served another topic, may know an epoch that nobody reached yet,
-// and would refuse its rightful owner for ever. That owner says so, and is given a greater one.
+// A store that was restored, or served another topic, may know an epoch that nobody has reached
+// yet, and would refuse its rightful owner for ever. That owner reports it, and gets a greater one.
 //
 // `unfenced` leaves the comparison out; tests/fencing shows the update that is lost then.
 #include <unistd.h>
@@ -44,7 +44,7 @@ class Store {
     connection_.prepare("epoch", "SELECT inc, off FROM balances WHERE key = $1");
   }
 
-  /// Reads a balance as its new owner: from now on the row refuses every earlier one.
+  /// Reads a balance as its new owner: from now on, the row refuses every earlier one.
   std::optional<std::int64_t> take(const std::string& key, const neliroute::Epoch& epoch) {
     pqxx::nontransaction statement(connection_);
     const auto rows = statement.exec_prepared("take", key, epoch.incarnation, epoch.offset);
@@ -59,7 +59,7 @@ class Store {
                .affected_rows() == 1;
   }
 
-  /// That of the last who took the key.
+  /// The epoch of the last process that took the key.
   neliroute::Epoch epoch_of(const std::string& key) {
     pqxx::nontransaction statement(connection_);
     const auto row = statement.exec_prepared1("epoch", key);
@@ -75,11 +75,11 @@ class Teller {
   Teller(neliroute::Router& router, Store& store) : router_(router), store_(store) {}
 
   std::string add(const std::string& key, std::int64_t amount) {
-    // Who takes the key over waits until this is written, but not longer than the lease.
+    // A successor waits until this is written, but not longer than the lease.
     const auto work = router_.begin(router_.slot_of(key));
     if (!work) return "ask " + std::string(router_.route(key).endpoint());
     Balance& known = known_[key];
-    // What was read under another epoch may have been changed by others since.
+    // A balance read under another epoch may have been changed by others since.
     if (known.epoch != work.epoch()) {
       const auto balance = store_.take(key, work.epoch());
       if (!balance) return refused(key, work.epoch());
@@ -102,8 +102,8 @@ class Teller {
   std::string refused(const std::string& key, const neliroute::Epoch& epoch) {
     known_.erase(key);
     const neliroute::Epoch stored = store_.epoch_of(key);
-    // Asked after the store was. Who leads even now has nobody newer behind it (in exclusive mode),
-    // so it is the store that is ahead. Who does not was fenced, as it should be.
+    // Checked after the store. A process that still leads has no newer owner (in exclusive mode),
+    // so the store is ahead. One that does not was fenced, as it should be.
     const auto lease = router_.lease(key);
     if (!lease || lease->epoch != epoch) return "refused, somebody newer owns it";
     router_.refused(key, stored);
@@ -165,7 +165,7 @@ int main(int count, char** arguments) try {
   };
   next();
   io.run();
-} catch (const pqxx::failure& error) {  // The database's word; ours are values.
+} catch (const pqxx::failure& error) {  // libpqxx throws; neliroute returns values.
   std::cerr << error.what() << '\n';
   return 1;
 }

@@ -1,12 +1,12 @@
-// Quotes of instruments, each published by the process that owns it, to all who subscribe:
+// Quotes of instruments, each published by the process that owns it, to all subscribers:
 //   03_pricing_stream owner NAME BROKERS HTTP    HTTP: where the slot page and /metrics are
-//   03_pricing_stream subscriber BROKERS         a line a second; at the end one an instrument
+//   03_pricing_stream subscriber BROKERS         a line per second; finally one per instrument
 //
-// An instrument must not fall silent, and a quote heard twice does no harm: non-exclusive mode.
-// While an instrument moves, two owners publish it; both give a quote the number that it has in the
-// feed, so subscribers keep what is newer than what they have, and drop the rest.
-// Who takes an instrument over cannot tell what a killed owner published last. It begins two leases
-// back, as the instrument was silent for less than one: duplicates are the price of no gap.
+// An instrument must not fall silent, and a duplicate quote does no harm: non-exclusive mode. While
+// an instrument moves, two owners publish it; both give a quote the same number, that of the feed,
+// so subscribers keep quotes with greater numbers, and drop the rest. A successor does not know
+// what a killed owner published last. It begins two leases back, as the instrument was silent for
+// less than one: duplicates are the price of no gap.
 #include <librdkafka/rdkafka.h>
 
 #include <boost/asio/io_context.hpp>
@@ -26,7 +26,7 @@ using Client = std::unique_ptr<rd_kafka_t, decltype(&rd_kafka_destroy)>;
 constexpr const char* kQuotes = "neliroute-quotes";
 
 // The feed stands for an exchange: a quote of each instrument every period, numbered by the time.
-// Whoever has the same seed is told the same, and old quotes as well as new ones.
+// Processes with the same seed get the same quotes, old ones as well as new ones.
 constexpr std::chrono::milliseconds kPeriod{100};
 constexpr int kSeed = 6;
 const std::vector<std::string> kInstruments = {
@@ -54,7 +54,7 @@ Client open_client(rd_kafka_type_t type, const std::string& brokers,
   return client;
 }
 
-/// One that is there already is good; where a broker makes topics by itself, that is as good.
+/// An existing topic is fine; so is a broker that creates topics by itself.
 void make_topic(rd_kafka_t* client) {
   char why[512] = "";
   auto* topic = rd_kafka_NewTopic_new(kQuotes, -1, -1, why, sizeof why);
@@ -65,7 +65,7 @@ void make_topic(rd_kafka_t* client) {
   rd_kafka_NewTopic_destroy(topic);
 }
 
-/// How many partitions it has; 0: there is no such topic.
+/// How many partitions it has; 0: the topic does not exist.
 std::int32_t partitions_of(rd_kafka_t* client) {
   auto* topic = rd_kafka_topic_new(client, kQuotes, nullptr);
   const rd_kafka_metadata_t* told = nullptr;
@@ -93,7 +93,7 @@ int own(const std::string& name, const std::string& brokers, const std::string& 
   neliroute::RouterOptions options;
   options.kafka.brokers = brokers;
   options.kafka.topic = options.group = "neliroute-pricing";
-  options.process.name = name;  // and no endpoint: who wants quotes asks Kafka
+  options.process.name = name;  // and no endpoint: subscribers read quotes from Kafka
   options.timing.profile = neliroute::Profile::fast;
   options.on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
   boost::asio::io_context io;
@@ -141,7 +141,7 @@ int own(const std::string& name, const std::string& brokers, const std::string& 
   return listener.status;
 }
 
-/// What a subscriber heard of an instrument.
+/// What a subscriber received of an instrument.
 struct Heard {
   std::int64_t sequence = 0, missing = 0, duplicates = 0;
   std::string price, by;
@@ -167,7 +167,8 @@ void hear(Heard& one, const std::string& text) {
   words >> one.price >> one.by;
 }
 
-/// A line of all, and with `each` one of each instrument; how many quotes are missing.
+/// Prints a line for all, and with `each` one for each instrument; returns how many quotes are
+/// missing.
 std::int64_t tell(const std::map<std::string, Heard>& tape, bool each) {
   std::map<std::string, int> live;
   Heard all;

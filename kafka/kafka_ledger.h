@@ -3,7 +3,7 @@
 // Threads: everything on the strand; besides librdkafka's own threads, a heartbeat pump with the
 // classic protocol.   Units: std::chrono.
 // Errors: open() returns what settings make impossible; what happens later is an event or a
-// notice. A broker that is away is neither an error nor the end.
+// notice. An unreachable broker is neither an error nor the end.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,4 +1,4 @@
-// What the ledger on Kafka is told: how to reach it, and the part that this process takes.
+// The options of the ledger on Kafka: how to reach it, and the part that this process takes.
 //
 // Threads: values, any.   Units: std::chrono.   Errors: see topic_setup.h and client_config.h.
 #pragma once
@@ -32,7 +32,7 @@ struct KafkaOptions : KafkaConnection {
   /// No value: `consumer` where library and broker have it, else `classic`.
   std::optional<GroupProtocol> protocol;
   MissingTopic missing_topic = MissingTopic::wait_for_timeout;
-  /// What --session asks for: where a group's session can be set, it is (group_session.h).
+  /// What --session requests: it is set where a group's session can be set (group_session.h).
   std::optional<milliseconds> session;
   /// A reader that owns nothing: no group, no producer, creates nothing.
   bool watcher = false;
@@ -42,9 +42,9 @@ struct KafkaOptions : KafkaConnection {
   }
 };
 
-/// Kafka's own bound: it makes folders of them.
+/// Kafka's own limit: it makes folders of them.
 inline constexpr std::size_t kTopicNameMax = 249;
-/// Whether Kafka takes it: 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', but not . or .. alone.
+/// Whether Kafka accepts it: 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', but not . or .. alone.
 [[nodiscard]] constexpr bool is_topic_name(std::string_view name) noexcept {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";

@@ -152,7 +152,7 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   topic_.reset();
   rdkafka::destroy(handle_.release(), milliseconds{0});  // leases wait for the next one
   broadcasts_.clear();
-  // The same settings made a client before, but a thread may not be had just now.
+  // The same settings worked before, but a thread may be unavailable just now.
   if (!open()) opening_since_ = boot_now();
   const auto outstanding = outstanding_;
   for (const auto& [seq, log] : outstanding) answer(seq, error);
@@ -162,7 +162,7 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   has_stored_ = false;
 }
 
-// Records that it still has in flight to the old topic were seen to block it in the new one.
+// Records still in flight to the old topic were seen to block it in the new one.
 void RecordWriter::on_topic_replaced() {
   if (handle_ && has_stored_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
 }
@@ -173,12 +173,12 @@ std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {
     opening_since_ = now;
     open_patience_.grow();
     if (std::exchange(open_failure_reported_, true)) return std::nullopt;
-    return Notice{Severity::error, "nothing can be written, since there is no new producer (" +
+    return Notice{Severity::error, "nothing can be written, as no new producer can be created (" +
                                        opened.error().message() + "); still trying"};
   }
   open_patience_.reset();
   if (!std::exchange(open_failure_reported_, false)) return std::nullopt;
-  return Notice{Severity::warning, "there is a new producer; writing goes on"};
+  return Notice{Severity::warning, "a new producer was created; writing continues"};
 }
 
 bool RecordWriter::awaits(Log log) const {
@@ -191,12 +191,12 @@ std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, const LastAnswe
   if (!handle_) return open_again_if_due(now);
   std::optional<Log> stuck;
   for (auto& [log, failing] : failing_) {
-    // A log that is given up, or another process's now, needs no other client.
+    // A log that was given up, or belongs to another process now, needs no other client.
     const bool tries = awaits(log) || now <= later(failing.last, 2 * settings_.timing.lease);
     if (!tries) failing.since = kNever;
     if (failing.since == kNever) continue;
-    // If the log did not answer, its broker is away: the client's time starts again when it is
-    // back. A log that is merely idle is queried, and so answers, within T.
+    // If the log did not answer, its broker cannot be reached: the client's time starts again when
+    // it is back. A log that is merely idle is queried, and so answers, within T.
     if (later(last_answer(log), 2 * settings_.timing.lease) < now) failing.since = now;
     if (!failing.backoff.is_over(now - failing.since)) continue;
     failing.backoff.grow();
@@ -205,7 +205,7 @@ std::optional<Notice> RecordWriter::rescue_if_due(LocalTime now, const LastAnswe
   if (!stuck) return std::nullopt;
   replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
   return Notice{Severity::warning, "log " + std::to_string(stuck->value()) +
-                                       ": no record was stored for long; a new producer goes on "
+                                       ": no record was stored for long; a new producer keeps "
                                        "trying"};
 }
 

@@ -25,7 +25,7 @@ namespace neliroute {
 class RecordWriter {
  public:
   /// `error`: none if it was stored, at `offset` if that is not negative. Seq 0: a record of a
-  /// broadcast; only the trouble is of use.
+  /// broadcast; only its error matters.
   using Answer =
       std::function<void(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset)>;
 
@@ -35,7 +35,7 @@ class RecordWriter {
   [[nodiscard]] Result<void> open();
   /// Called before a client is replaced: nothing of it may be used any more.
   void before_replacement(std::function<void()> handler) { before_ = std::move(handler); }
-  /// Called when the broker refuses a record for want of a right; none: it refuses all of them.
+  /// Called when the broker refuses a record for lack of a right; no log: it refuses all of them.
   void on_refused(std::function<void(std::optional<Log>)> handler) {
     refused_by_broker_ = std::move(handler);
   }
@@ -46,7 +46,7 @@ class RecordWriter {
   /// Appends a record without key and value to each of so many partitions, except those with two
   /// in flight: a broker that comes back is not flooded with old ones.
   void broadcast(std::uint32_t partition_count);
-  /// Takes what came off the producer's queue; false: nothing was left.
+  /// Takes events off the producer's queue; false: none was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
   /// When a log last answered a reader.
   using LastAnswer = std::function<LocalTime(Log)>;
@@ -59,15 +59,15 @@ class RecordWriter {
   /// stored anything yet.
   void on_topic_replaced();
   [[nodiscard]] bool idle() const;
-  /// None while no client can be had.
+  /// Null while no client can be created.
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
   [[nodiscard]] std::size_t outstanding_count() const { return outstanding_.size(); }
 
-  /// How long the first try to make another client waits; each next one twice as long.
+  /// How long to wait before trying again to create a client; twice as long each time.
   static constexpr milliseconds kOpenAgain{200};
 
  private:
-  /// What was in flight is answered with this error.
+  /// Records in flight are answered with this error.
   void replace(rd_kafka_resp_err_t error);
   std::optional<Notice> open_again_if_due(LocalTime now);
   [[nodiscard]] bool awaits(Log log) const;
@@ -96,7 +96,7 @@ class RecordWriter {
   std::function<void(std::optional<Log>)> refused_by_broker_;
   std::map<Log, Failing> failing_;
   bool has_stored_ = false;  ///< by this client
-  /// Where there is no client: since the last try to make one.
+  /// While there is no client: when creating one was last tried.
   LocalTime opening_since_ = kNever;
   Backoff open_patience_{kOpenAgain};
   bool open_failure_reported_ = false;

@@ -23,10 +23,10 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBufferBytes = std::size_t{16} * 1024;
-/// How long the end of one side waits for what is still under way to the other.
+/// How long the end of one side waits for data still in flight to the other.
 constexpr std::chrono::milliseconds kFarewell{1000};
 constexpr std::chrono::milliseconds kDrainStep{5};
-/// After a failed accept, which is a lack of file descriptors or memory.
+/// After a failed accept, which means a lack of file descriptors or memory.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 tcp::endpoint local(std::uint16_t port) { return {asio::ip::address_v4::loopback(), port}; }
@@ -89,7 +89,7 @@ class Relay::Connection : public std::enable_shared_from_this<Connection> {
   void write_upstream(std::size_t bytes) {
     asio::async_write(upstream_, asio::buffer(requests_, bytes),
                       [self = shared_from_this()](const error_code& error, std::size_t) {
-                        // What the upstream said before it ended is still being read.
+                        // What the upstream sent before it ended is still being read.
                         if (error) self->upstream_deaf_ = true;
                         self->read_client();
                       });
@@ -133,8 +133,8 @@ class Relay::Connection : public std::enable_shared_from_this<Connection> {
     if (ended_) return;
     if (client_gone_) return end();
     upstream_gone_ = upstream_deaf_ = true;
-    // A close while something unread lies here would take from the client what is under way to it:
-    // its own end is awaited, and what it still sends is discarded.
+    // Closing with unread data here would discard what is in flight to the client: so wait for the
+    // client's end, and discard what it still sends.
     error_code ignored;
     client_.shutdown(tcp::socket::shutdown_send, ignored);
     timer_.expires_after(kFarewell);
@@ -152,7 +152,7 @@ class Relay::Connection : public std::enable_shared_from_this<Connection> {
   Clock::time_point give_up_;
   bool client_gone_ = false;
   bool upstream_deaf_ = false;  // writing to it failed
-  bool upstream_gone_ = false;  // and all it said was read
+  bool upstream_gone_ = false;  // and all it sent was read
   bool ended_ = false;
 };
 
@@ -166,7 +166,7 @@ class Relay::Listener : public std::enable_shared_from_this<Listener> {
   error_code bind(std::uint16_t port) {
     error_code error;
     acceptor_.open(tcp::v4(), error);
-    // A port whose old connections linger is free; one that somebody listens on is not.
+    // A port with lingering old connections is free; one that somebody listens on is not.
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(local(port), error);
     if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);

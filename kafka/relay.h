@@ -1,7 +1,7 @@
 // A TCP relay on this machine: 127.0.0.1:port -> 127.0.0.1:upstream port.
 //
-// It exists so that the embedded broker, whose own port is random, is reached on a port that the
-// user chose. Each connection has two loops with a buffer of 16 KiB each: a side that does not
+// It exists so that the embedded broker, whose own port is random, can be reached on a port that
+// the user chose. Each connection has two loops with a buffer of 16 KiB each: a side that does not
 // read stops the other side from sending.
 //
 // Ending a connection: if the upstream ends it, the client gets all that was sent before and then
@@ -27,7 +27,7 @@ class Relay {
  public:
   static constexpr std::size_t kConnectionsMax = 1024;
 
-  /// Takes the port (0: any that is free), but lets nobody in yet.
+  /// Binds the port (0: any free one), but accepts no client yet.
   [[nodiscard]] static Result<std::unique_ptr<Relay>> listen(
       const boost::asio::any_io_executor& executor, std::uint16_t port,
       std::size_t connections_max = kConnectionsMax);
@@ -36,7 +36,7 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  /// Lets clients in from now on. Once.
+  /// Accepts clients from now on. Call it once.
   void forward_to(std::uint16_t upstream_port);
 
   [[nodiscard]] std::uint16_t port() const noexcept;

@@ -26,7 +26,7 @@ void add_kafka_counters(MetricFamilies& made, const std::vector<KafkaClient>& cl
   add_each(made, clients, &ClientStatistics::sent_bytes);
   made.counter("kafka_received_bytes_total", "Bytes that it received");
   add_each(made, clients, &ClientStatistics::received_bytes);
-  made.counter("kafka_errors_total", "Requests that it could not send, read, or wait for");
+  made.counter("kafka_errors_total", "Requests not sent, answers not read, and timeouts");
   for (const auto& [client, told] : clients) {
     made.add(static_cast<double>(told.send_errors), {{"client", client}, {"reason", "send"}});
     made.add(static_cast<double>(told.receive_errors),
@@ -42,7 +42,7 @@ void add_kafka_counters(MetricFamilies& made, const std::vector<KafkaClient>& cl
 }  // namespace
 
 void add_withdrawals(MetricFamilies& made, const KafkaStatistics& statistics) {
-  made.counter("withdrawals_total", "Times that it left the group, as it could not lead");
+  made.counter("withdrawals_total", "Times that it left the group because it could not lead");
   for (const Obstacle why : {Obstacle::refused, Obstacle::out_of_reach}) {
     made.add(static_cast<double>(statistics.withdrawals(why)), {{"reason", to_string(why)}});
   }
@@ -57,7 +57,7 @@ void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, 
                                     {ClientKind::group, "group"}}) {
     if (const auto told = statistics.read(kind)) clients.push_back({label, *told});
   }
-  made.gauge("kafka_statistics_age_seconds", "How long ago librdkafka told what follows");
+  made.gauge("kafka_statistics_age_seconds", "Age of librdkafka's latest statistics");
   for (const auto& [client, told] : clients) {
     made.add(seconds_of(now - told.told_at), {{"client", client}});
   }
@@ -65,20 +65,20 @@ void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, 
   made.gauge("kafka_brokers_up", "Brokers that librdkafka is connected to");
   for (const auto& [client, told] : clients) made.add(told.brokers_up, {{"client", client}});
   made.gauge("kafka_round_trip_median_seconds", "From request to answer, of the slowest broker");
-  for (const auto& [client, told] : clients) {  // none: nothing was asked
+  for (const auto& [client, told] : clients) {  // none: nothing was sent
     if (const auto median = told.round_trip_median) {
       made.add(seconds_of(*median), {{"client", client}});
     }
   }
-  made.gauge("kafka_round_trip_p99_seconds", "What 99 of 100 round trips are within");
+  made.gauge("kafka_round_trip_p99_seconds", "99th percentile of the round trips");
   for (const auto& [client, told] : clients) {
     if (const auto p99 = told.round_trip_p99) made.add(seconds_of(*p99), {{"client", client}});
   }
-  made.gauge("kafka_throttle_seconds", "The longest that a broker's quota made it wait");
+  made.gauge("kafka_throttle_seconds", "The longest time that a broker's quota made it wait");
   for (const auto& [client, told] : clients) {
     made.add(seconds_of(told.throttle), {{"client", client}});
   }
-  made.gauge("kafka_unserved_events", "What librdkafka has for this process and it has not taken");
+  made.gauge("kafka_unserved_events", "Events of librdkafka that this process has not taken yet");
   add_each(made, clients, &ClientStatistics::unserved_events);
   for (const auto& [client, told] : clients) {  // a watcher has neither producer nor group
     if (told.unsent_records) {
@@ -91,7 +91,7 @@ void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, 
     }
     if (told.joined) {
       made.gauge("kafka_group_joined",
-                 "1 if the group's coordinator is reached and nothing is asked");
+                 "1 if it reaches the group's coordinator and no rebalance is pending");
       made.add(*told.joined ? 1 : 0);
     }
   }

@@ -1,4 +1,4 @@
-// Of librdkafka's own statistics what docs/metrics.md lists, neliroute_kafka_*. Private.
+// The metrics neliroute_kafka_* of docs/metrics.md, from librdkafka's own statistics. Private.
 //
 // Threads: as Metrics::Collect().   Units: seconds, bytes.   Errors: none.
 #pragma once
@@ -8,9 +8,9 @@
 
 namespace neliroute {
 
-/// As of when the clients last told.
+/// As of the clients' last statistics.
 void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, LocalTime now);
-/// A member's only.
+/// Only for a member.
 void add_withdrawals(MetricFamilies& made, const KafkaStatistics& statistics);
 
 }  // namespace neliroute

@@ -1,4 +1,4 @@
-// Families of metrics in the making, in the words of prometheus-cpp. Private.
+// Builds families of metrics with prometheus-cpp's types. Private.
 //
 // Threads: one.   Units: seconds.   Errors: none.
 #pragma once
@@ -15,7 +15,7 @@ namespace neliroute {
 
 [[nodiscard]] double seconds_of(microseconds duration);
 
-/// Prometheus takes UTF-8 only.
+/// Prometheus accepts UTF-8 only.
 [[nodiscard]] std::string label_text(const std::string& text);
 
 using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
@@ -30,7 +30,8 @@ class MetricFamilies {
   void gauge(const char* name, const char* help);
   void histogram(const char* name, const char* help, const Histogram& timings);
   void add(double value, MetricLabels labels = {});
-  /// Of a process that may be another one: its label, label_text() of its name, is for the own.
+  /// For a process that may be another one: its label, label_text() of its name, replaces this
+  /// one's.
   void add_of(const std::string& process, double value);
   [[nodiscard]] std::vector<prometheus::MetricFamily> take() { return std::move(made_); }
 

@@ -20,10 +20,10 @@ namespace {
 
 using prometheus::MetricFamily;
 
-// A double holds that much of a digest exactly.
+// A double holds this much of a digest exactly.
 constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 48) - 1;
 
-// Between the steps of one rebalance partitions drain, or are claimed, and so are not at rest.
+// Between the steps of one rebalance, partitions drain or are claimed, so the view is not steady.
 constexpr milliseconds kRestLeast{1000};
 
 constexpr std::array kVerdicts{Verdict::local, Verdict::remote, Verdict::unowned,
@@ -45,10 +45,10 @@ void add_counts(MetricFamilies& made, const Meter& meter, const char* label,
 
 void add_handovers(MetricFamilies& made, const Meter& meter) {
   made.histogram("handover_gap_seconds",
-                 "How long a partition had no owner when it came to one; 0: it moved without a gap",
+                 "How long a partition had no owner before it got one; 0: it moved without a gap",
                  meter.gaps());
   made.histogram("handover_overlap_seconds",
-                 "From hearing of a new owner to hearing the release of the one before",
+                 "From reading of a new owner to reading the former owner's release",
                  meter.overlaps());
 }
 
@@ -56,7 +56,7 @@ void add_records(MetricFamilies& made, const Meter& meter) {
   made.counter("records_total", "Records of the protocol that were read");
   add_counts(made, meter, "writer",
              {{"own", Count::records_own}, {"other", Count::records_other}});
-  made.counter("records_ignored_total", "Records that were read and mean nothing, or no more");
+  made.counter("records_ignored_total", "Records that were read and ignored");
   add_counts(made, meter, "reason",
              {{"not_json", Count::ignored_not_json},
               {"unknown_type", Count::ignored_unknown_type},
@@ -69,40 +69,40 @@ void add_records(MetricFamilies& made, const Meter& meter) {
               {"ahead", Count::ignored_ahead},
               {"not_stamped", Count::ignored_not_stamped},
               {"unassigned", Count::ignored_unassigned}});
-  made.counter("log_gaps_total", "Logs that had to be read anew: truncated, made again, lost");
+  made.counter("log_gaps_total", "Logs that had to be read again: truncated, recreated, lost");
   made.add(static_cast<double>(meter.count(Count::log_gaps)));
 }
 
-/// What only a member of the group has.
+/// Only for a member of the group.
 void add_membership(MetricFamilies& made, const Meter& meter) {
-  made.histogram("claim_round_trip_seconds", "From handing a claim over to reading it back",
+  made.histogram("claim_round_trip_seconds", "From sending a claim to reading it back",
                  meter.claim_round_trips());
-  made.histogram("renewal_round_trip_seconds", "From handing a renewal over to reading it back",
+  made.histogram("renewal_round_trip_seconds", "From sending a renewal to reading it back",
                  meter.renewal_round_trips());
-  made.histogram("lease_margin_seconds", "What was left of the lease when a renewal lengthened it",
+  made.histogram("lease_margin_seconds", "What was left of the lease when a renewal extended it",
                  meter.lease_margins());
   made.counter("writes_total", "Records that were written");
   add_counts(made, meter, "result",
              {{"stored", Count::writes_stored}, {"failed", Count::writes_failed}});
-  made.counter("rebalances_total", "What the group told this process");
+  made.counter("rebalances_total", "Assignments, revocations and losses reported by the group");
   add_counts(made, meter, "kind",
              {{"assigned", Count::rebalances_assigned},
               {"revoked", Count::rebalances_revoked},
               {"lost", Count::rebalances_lost}});
-  made.counter("heartbeats_expedited_total", "Group heartbeats that it wanted sent early");
+  made.counter("heartbeats_expedited_total", "Group heartbeats that it requested early");
   made.add(static_cast<double>(meter.count(Count::heartbeats_expedited)));
   made.gauge("last_rebalance_timestamp_seconds", "When the group last assigned or revoked");
   if (const LocalTime at = meter.last_rebalance(); at != kLongAgo) {
     made.add(seconds_of(at.time_since_epoch() + unix_minus_boot_now()));
   }
   made.histogram("rebalance_duration_seconds",
-                 "From hearing what the group assigned to leading the last of it",
+                 "From an assignment by the group to leading all of it",
                  meter.rebalance_durations());
   made.gauge("assigned_partitions", "Partitions that the group assigned to this process");
   made.add(meter.assigned_partitions());
   made.counter("acquisitions_total", "Partitions that this process began to lead");
   made.add(static_cast<double>(meter.count(Count::acquired)));
-  made.counter("stops_total", "Partitions that it stopped to lead");
+  made.counter("stops_total", "Partitions that it stopped leading");
   add_counts(made, meter, "reason",
              {{"superseded", Count::stopped_superseded},
               {"closed", Count::stopped_closed},
@@ -111,13 +111,13 @@ void add_membership(MetricFamilies& made, const Meter& meter) {
               {"conflict", Count::stopped_conflict}});
   made.counter("barriers_overdue_total", "Barriers that outlasted the lease");
   made.add(static_cast<double>(meter.count(Count::barriers_overdue)));
-  made.counter("work_abandoned_total", "Guards of work that outlived their lease");
+  made.counter("work_abandoned_total", "Work guards that outlived their lease");
   made.add(static_cast<double>(meter.count(Count::work_abandoned)));
 }
 
 }  // namespace
 
-/// The view at one moment, for a scrape to go through at its leisure.
+/// The view at one moment, which a scrape can go through in its own time.
 struct Metrics::View {
   std::vector<ObservedRoute> routes;
   std::vector<Verdict> verdicts;  ///< what a lookup answers, which time alone can change
@@ -138,7 +138,7 @@ struct Metrics::View {
   void add_moves(MetricFamilies& made) const;
 };
 
-/// The view as the strand tells it, which must not wait for a scrape for long.
+/// The view as the strand reports it; the strand must not wait for a scrape for long.
 class Metrics::Seen : public Observer {
  public:
   Seen(const ObservedFacts& facts, LocalTime now)
@@ -192,7 +192,7 @@ class Metrics::Seen : public Observer {
   }
 
  private:
-  /// Time passed, with the view as it was.
+  /// Time passed with an unchanged view.
   void pass(LocalTime now) {
     view_.unowned_slot_seconds +=
         unowned_slots_ * seconds_of(std::max(now - counted_, microseconds{0}));
@@ -215,13 +215,13 @@ void Metrics::View::add_answers(MetricFamilies& made, const Observable& observab
   for (std::size_t p = 0; p < verdicts.size(); ++p) {
     answers[index_of(verdicts[p])] += slots_on(p);
   }
-  made.gauge("view_slots", "Slots by what a lookup answers here");
+  made.gauge("view_slots", "Slots by what a lookup answers in this process");
   for (const Verdict verdict : kVerdicts) {
     made.add(answers[index_of(verdict)], {{"state", std::string(to_string(verdict))}});
   }
   made.gauge("view_age_seconds", "How long ago the most silent log's leader last answered");
   made.add(seconds_of(observable.age(now)));
-  made.gauge("view_digest", "Of all owners and epochs: equal where views agree");
+  made.gauge("view_digest", "Of all owners and epochs: equal if views agree");
   made.add(static_cast<double>(digest & kDigestMask));
   made.counter("view_changes_total", "Changes of the view");
   made.add(static_cast<double>(version));
@@ -232,7 +232,7 @@ void Metrics::View::add_answers(MetricFamilies& made, const Observable& observab
   made.add(observable.ledger_answers(now) ? 1 : 0);
   made.gauge("gave_up", "1 if this process refused, or its barrier was stuck");
   made.add(gave_up ? 1 : 0);
-  made.counter("unowned_slot_seconds_total", "Slots that nobody led, times how long");
+  made.counter("unowned_slot_seconds_total", "Unowned slots times how long they were unowned");
   made.add(unowned_slot_seconds);
 }
 
@@ -282,14 +282,14 @@ void Metrics::View::add_owners(MetricFamilies& made, const Observable& observabl
     (one.slots == 0 ? coming : one.staying == 0 ? draining : owning) += 1;
     if (one.slots > 0) by_name[label_text(one.name)] += one.slots;
   }
-  made.gauge("process_slots", "Slots that a process leads, as this view has it");
+  made.gauge("process_slots", "Slots that a process leads, according to this view");
   for (const auto& [name, count] : by_name) made.add_of(name, count);
   made.gauge("processes", "Processes that lead slots, only hand over, or only claim");
   made.add(owning, {{"state", "owning"}});
   made.add(draining, {{"state", "draining"}});
   made.add(coming, {{"state", "coming"}});
   made.gauge("oldest_renewal_age_seconds",
-             "How long ago the owner was heard of that was heard of least lately");
+             "Age of the oldest owner renewal");
   made.add(seconds_of(oldest));
 }
 
@@ -298,7 +298,7 @@ void Metrics::View::add_moves(MetricFamilies& made) const {
   made.add(static_cast<double>(moves.join), {{"cause", "join"}});
   made.add(static_cast<double>(moves.leave), {{"cause", "leave"}});
   made.add(static_cast<double>(moves.balance), {{"cause", "balance"}});
-  made.counter("excess_moves_total", "Slots moved beyond the least that would have done");
+  made.counter("excess_moves_total", "Slots moved beyond the least possible");
   made.add(static_cast<double>(moves.excess));
 }
 
@@ -321,7 +321,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
                  {"group", label_text(facts.settings.group)},
                  {"topic", facts.topic},
                  {"lane", std::to_string(facts.lane.value())}});
-  made.gauge("info", "1; what never changes while a process runs");
+  made.gauge("info", "Always 1; the labels carry the configuration");
   made.add(1, {{"id", facts.id ? to_string(*facts.id) : ""},
                {"mode", settings.mode},
                {"variation", settings.variation},
@@ -330,7 +330,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
                {"partitions", std::to_string(facts.settings.partitions)}});
   made.gauge("partitions", "Partitions of the topic: what is owned and moved");
   made.add(facts.settings.partitions);
-  made.gauge("lease_seconds", "T: how long one renewal entitles its sender");
+  made.gauge("lease_seconds", "T: how long one renewal entitles its sender to lead");
   made.add(seconds_of(observable_.lease()));
   const View view = seen_->view(observable_, now);
   if (facts.id) view.add_slots(made);
@@ -338,7 +338,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   view.add_owners(made, observable_, now);
   view.add_moves(made);
   add_handovers(made, observable_.meter());
-  made.counter("lookups_total", "Lookups by what they answered");
+  made.counter("lookups_total", "Lookups by their answer");
   const auto lookups = observable_.lookups();
   for (const Verdict verdict : kVerdicts) {
     made.add(static_cast<double>(lookups[index_of(verdict)]),

@@ -9,7 +9,7 @@
 namespace neliroute {
 namespace {
 
-// An episode that does not come to rest (a partition that nobody gets) is counted all the same.
+// An episode that never becomes steady (a partition that nobody gets) is counted all the same.
 constexpr int kEpisodeQuietsMax = 10;
 
 }  // namespace
@@ -22,7 +22,7 @@ void SlotMoves::note(Partition partition, ProcessId owner, bool at_rest, LocalTi
   Place& place = places_[partition.value()];
   if (std::exchange(place.at_rest, at_rest) != at_rest) at_rest ? --restless_ : ++restless_;
   if (std::exchange(place.now, owner) == owner) return;
-  if (place.before == kNobody) place.before = owner;  // nobody moved to who is heard of first
+  if (place.before == kNobody) place.before = owner;  // a first owner is no move
   if (began_ == kNever) began_ = now;
   changed_ = now;
 }
@@ -38,7 +38,7 @@ void SlotMoves::close() {
     std::int64_t before = 0;
     std::int64_t after = 0;
   };
-  // The strand does this: with 65,536 partitions a tree would take it tens of milliseconds.
+  // This runs on the strand: with 65,536 partitions a tree would take it tens of milliseconds.
   std::unordered_map<std::uint64_t, Holding> holdings;
   const auto slots_on = [&](std::size_t partition) -> std::int64_t {
     return slots_on_partition(static_cast<std::uint32_t>(partition), slots_,

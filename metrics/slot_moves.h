@@ -1,7 +1,7 @@
-// How many slots went from one owner to another, why, and how many of them need not have.
+// How many slots moved from one owner to another, why, and how many of them need not have.
 //
-// Moves come in episodes: from the first owner that changes until every partition is led, nobody
-// drains and nobody claims, for a while. Only then can be told who came and who left.
+// Moves come in episodes: from the first change of an owner until every partition is led, and for a
+// while none drains or is claimed. Only then it is known which processes came and left.
 //
 // Threads: one.   Units: slots, LocalTime.   Errors: none.
 #pragma once
@@ -14,12 +14,12 @@
 
 namespace neliroute {
 
-/// Since the beginning.
+/// Since the start.
 struct MoveCounts {
   std::uint64_t join = 0;     ///< to a process that owned nothing before
   std::uint64_t leave = 0;    ///< from one that owns nothing after
   std::uint64_t balance = 0;  ///< between two that own something before and after
-  /// Beyond the least that leads from each process's number of slots before to that after.
+  /// More than the least that leads from each process's number of slots before to that after.
   std::uint64_t excess = 0;
 };
 
@@ -28,7 +28,8 @@ class SlotMoves {
   /// `quiet`: how long nothing must change for an episode to be over.
   SlotMoves(SlotCount slots, std::uint32_t partitions, microseconds quiet);
 
-  /// Who leads it now; kNobody: nobody, or not known. `at_rest`: it is led, and not about to move.
+  /// `owner` leads it now; kNobody: nobody, or not known. `at_rest`: it is led, and not about to
+  /// move.
   void note(Partition partition, ProcessId owner, bool at_rest, LocalTime now);
   /// Time passed.
   void tick(LocalTime now);

@@ -1,7 +1,7 @@
 // The state machine of one process, whichever variation of NELI it is: what a driver sees of it.
 //
-// Events come in through step() with the time at which they were noticed, what must be done comes
-// out of take_ready(). Kafka, the Router's engine and a simulator drive any Core alike.
+// Events come in through step() with the time at which they were noticed; take_ready() returns what
+// must be done. Kafka, the Router's engine and a simulator drive any Core alike.
 //
 // Threads: one caller; leases() may be read by any thread.
 // Units: std::chrono.   Errors: in Ready::refused and Ready::notices.

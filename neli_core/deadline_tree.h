@@ -1,6 +1,6 @@
-// The earliest of many deadlines: a tournament tree, one leaf a partition.
+// The earliest of many deadlines: a tournament tree, one leaf per partition.
 //
-// Setting a leaf costs O(log n), asking for the earliest O(1). A heap with lazy deletion would
+// Setting a leaf costs O(log n), reading the earliest O(1). A heap with lazy deletion would
 // grow with every renewed lease; a scan costs 30 us at 65,536 partitions and every record.
 //
 // Threads: one.   Units: LocalTime.   Errors: none.

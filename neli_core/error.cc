@@ -16,7 +16,7 @@ class Category final : public boost::system::error_category {
       case Errc::not_owner:
         return "this process does not own the slot now; route the key and go to its owner";
       case Errc::bad_option:
-        return "a setting is wrong; see the message beside this error";
+        return "a setting is wrong; see the message of this error";
       case Errc::topic_unfit:
         return "the ledger topic's configuration breaks an assumption; alter it or use another";
       case Errc::settings_conflict:
@@ -30,7 +30,7 @@ class Category final : public boost::system::error_category {
       case Errc::closed:
         return "already closed; open a new one";
       case Errc::timed_out:
-        return "no answer within the bound; try again or raise it";
+        return "no answer within the time limit; try again or raise it";
     }
     return "unknown neliroute error " + std::to_string(code);
   }

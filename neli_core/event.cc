@@ -18,17 +18,17 @@ RecordIdentity identity_of(const Decoded& value, BrokerTime stamped) noexcept {
 const char* to_string(GapReason reason) noexcept {
   switch (reason) {
     case GapReason::out_of_range:
-      return "the next offset is outside of the log";
+      return "the next offset is outside the log";
     case GapReason::truncated:
       return "the log was truncated";
     case GapReason::topic_replaced:
-      return "the topic was made again";
+      return "the topic was recreated";
     case GapReason::topic_missing:
       return "the topic or its partition is unknown to the broker";
     case GapReason::restarted:
-      return "the tail restarted elsewhere than at its next offset";
+      return "the tail did not restart at its next offset";
     case GapReason::changed:
-      return "the last record read is not there any more";
+      return "the last record read is gone";
     case GapReason::unread_claim:
       return "a record names a claim that was never read";
   }

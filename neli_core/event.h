@@ -18,7 +18,7 @@
 
 namespace neliroute {
 
-/// What makes a record that record, when it is read again.
+/// Identifies a record when it is read again.
 struct RecordIdentity {
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
@@ -29,16 +29,16 @@ struct RecordIdentity {
 [[nodiscard]] RecordIdentity identity_of(const Decoded& value, BrokerTime stamped) noexcept;
 
 /// The tail reads a log from `start` on; `end` is the log's end offset. `now` is L0: a time read
-/// after the answer with the end offset came.
+/// after the answer with the end offset arrived.
 struct TailStarted {
   Log log;
   std::int64_t start = 0;
   std::int64_t end = 0;
-  /// `start` is the log's first record that is still there: what lies below is past retention.
+  /// `start` is the log's first remaining record: older ones are past retention.
   bool from_beginning = false;
 };
 
-/// A record, in log order. `value` outlives the call only.
+/// A record, in log order. `value` is valid during the call only.
 struct Received {
   Log log;
   std::int64_t offset = 0;
@@ -47,7 +47,7 @@ struct Received {
   const Decoded* value = nullptr;
 };
 
-/// The log's leader answered that the log ends at `next`, and that nothing lies between what was
+/// The log's leader answered that the log ends at `next`, and no record lies between what was
 /// received and there.
 struct LogPosition {
   Log log;
@@ -55,7 +55,7 @@ struct LogPosition {
 };
 
 /// Answer to Ready::rereads: the record at `offset`, or that it is gone. Offset -1: the log's
-/// leader answered, there was no record to read again.
+/// leader answered; there was no record to read again.
 struct Reread {
   Log log;
   std::uint64_t question = 0;
@@ -66,13 +66,13 @@ struct Reread {
 enum class GapReason { out_of_range, truncated, topic_replaced, topic_missing, restarted, changed,
                        unread_claim };
 
-/// The tail can no longer vouch that it reads the log it read before.
+/// The tail cannot guarantee any more that it reads the same log as before.
 struct GapFound {
   Log log;
   GapReason reason = GapReason::out_of_range;
 };
 
-/// Kafka stored the record that was written with this seq, at this offset; -1: it does not say so.
+/// Kafka stored the record that was written with this seq, at this offset; -1: offset not known.
 struct WriteAcknowledged {
   std::uint64_t seq = 0;
   std::int64_t offset = -1;
@@ -82,8 +82,8 @@ struct WriteFailed {
   std::uint64_t seq = 0;
 };
 
-/// The group counts this process among its members, whether or not it gives it anything. Told where
-/// the group protocol has a use for Ready::expedite.
+/// The group counts this process among its members, whether or not it assigns anything to it. Sent
+/// only where the group protocol has a use for Ready::expedite.
 struct GroupJoined {};
 /// The group suggests that this process should claim these.
 struct GroupAssigned {
@@ -95,24 +95,24 @@ struct GroupRevoked {
   bool lost = false;
 };
 
-/// The application is done with what it did under this epoch.
+/// The application has finished what it did under this epoch.
 struct BarrierDone {
   Partition partition;
   Epoch epoch;
 };
 
-/// A store that keeps the greatest epoch it has seen refused a lower one. Where that was the one
-/// held, it was restored, or belongs to more than this topic, or the log lost what it had heard.
+/// A store that keeps the greatest epoch it has seen refused a lower one. If that was the epoch
+/// held, then the store was restored, or serves more than this topic, or the log lost records.
 struct EpochRefused {
   Partition partition;
   Epoch stored;
 };
 
-/// Leave in an orderly way: hand over, at most until then; then stop. In the past: stop now.
+/// Planned leave: hand over, at most until then; then stop. In the past: stop now.
 struct CloseRequested {
   LocalTime until;
-  /// How long it may take at most until the releases are known to be stored. A barrier may last
-  /// longer: it has its lease.
+  /// When the releases must be known to be stored at the latest. A barrier may last longer, up to
+  /// its lease.
   LocalTime released_by = kNever;
 };
 

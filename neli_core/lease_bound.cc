@@ -7,7 +7,7 @@
 namespace neliroute {
 namespace {
 
-// Kept apart in each log; a topic knows one or two.
+// Kept apart for each log; a topic usually has one or two.
 constexpr std::size_t kLeasesMax = 8;
 
 BrokerTime after(BrokerTime from, milliseconds wait) {
@@ -29,7 +29,7 @@ void LeaseBound::read(const Received& event, const Record& record) {
   if (believe_broker_time_ && event.log_append_time && readable(event.stamped)) {
     read_stamped(l, record, event.stamped);
   } else {
-    // Nobody knows for how long it was read: what was told stands.
+    // It is not known for how long it was read: what records said stands.
     const milliseconds zero{0};
     l.told = std::max({before, record.lease.value_or(zero), record.max_lease.value_or(zero)});
     l.read_for_long = false;
@@ -47,7 +47,7 @@ void LeaseBound::read_stamped(LogLeases& l, const Record& record, BrokerTime sta
   };
   std::erase_if(l.in_force, over);
   if (!l.since) l.since = stamped;
-  // Of another version it may say the longest alone: then that is all that is known of its own.
+  // A record of another version may state only the longest lease: then that stands for its own.
   const auto& lease = record.lease ? record.lease : record.max_lease;
   if (lease) l.add({*lease, after(stamped, *lease)});
   if (record.max_lease && !l.read_for_long) l.told = std::max(l.told, *record.max_lease);
@@ -61,7 +61,7 @@ void LeaseBound::read_stamped(LogLeases& l, const Record& record, BrokerTime sta
   l.told = milliseconds{0};
 }
 
-// Of this log: what is known of the others, too, as a record of each carries what is known of all.
+// Keeps for this log what is known of all logs, as each record states what its writer knows of all.
 void LeaseBound::gap(Log log) {
   LogLeases& l = logs_[log.value()];
   l.told = value_;

@@ -1,13 +1,14 @@
 // T*: the longest lease by which anybody may still be leading (rule 6).
 //
-// A newcomer reads only the end of a log, and does not see who was given a long lease before that.
-// So every record carries what its writer knows (`max_ms`), and who starts believes it. Who has
-// read a log for that long, without a gap, has read of every lease that is still in force, and
-// believes `lease_ms` alone: or else one long lease, once, would be handed on for ever. That long
-// is told by the stamps in the log, so who lags behind, or was stopped, forgets nothing too early.
+// A newcomer reads only the end of a log, and does not see which process was given a long lease
+// before that. So every record carries what its writer knows (`max_ms`), and a newcomer believes
+// it. A process that has read a log for that long, without a gap, has read of every lease that is
+// still in force, and believes `lease_ms` alone: otherwise a single long lease would be handed on
+// for ever. The stamps in the log measure that time, so a process that lags behind, or was stopped,
+// forgets nothing too early.
 //
 // Threads: one (inside ClaimProtocol or HintClaims).   Units: milliseconds, BrokerTime.
-// Errors: none. It only ever errs upwards.
+// Errors: none. The value may be too great, never too small.
 #pragma once
 
 #include <neliroute/ids.h>
@@ -25,11 +26,11 @@ class LeaseBound {
  public:
   explicit LeaseBound(const CoreOptions& options);
 
-  /// The next record of its log, of whichever lane.
+  /// The next record of its log, of any lane.
   void read(const Received& event, const Record& record);
-  /// What is read of this log from here on does not follow on what was read.
+  /// Records read from this log from here on do not continue those read before.
   void gap(Log log);
-  /// Never below the own lease.
+  /// Never below this process's own lease.
   [[nodiscard]] milliseconds value() const noexcept { return value_; }
 
  private:
@@ -38,10 +39,10 @@ class LeaseBound {
     BrokerTime until;
   };
   struct LogLeases {
-    milliseconds told{0};             ///< by `max_ms`, or known before a gap
+    milliseconds told{0};             ///< stated by `max_ms`, or known before a gap
     std::optional<BrokerTime> since;  ///< of the first record that was read
-    bool read_for_long = false;       ///< so what others tell is known better here
-    std::vector<InForce> in_force;    ///< the longer a lease, the sooner it is over
+    bool read_for_long = false;       ///< so this process knows better than what others state
+    std::vector<InForce> in_force;    ///< the longer a lease, the earlier it ends
 
     [[nodiscard]] milliseconds bound() const noexcept;
     void add(const InForce& added);

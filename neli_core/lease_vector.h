@@ -1,6 +1,6 @@
-// V: until when this process leads each partition. The one thing that every thread may ask.
+// V: until when this process leads each partition. The only state that every thread may read.
 //
-// A lease is compared with `now` at the time of asking, so a process that was stopped, or a
+// A lease is compared with `now` in each lookup, so a process that was stopped, or a
 // machine that was suspended, wakes up fenced. Each word also carries a short generation, which
 // tells a reader whether the epoch that it has cached still belongs to the lease it just read.
 //

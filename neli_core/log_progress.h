@@ -1,4 +1,4 @@
-// How far the tail of one log has read, in the words of TailStarted, Received and LogPosition.
+// How far the tail of one log has read, in terms of TailStarted, Received and LogPosition.
 //
 // Threads: one.   Units: offsets.   Errors: none.
 #pragma once
@@ -23,25 +23,25 @@ struct LogProgress {
   }
   void stop() noexcept { started = false; }
 
-  /// The record there comes next. False: it was read before, or no tail runs.
+  /// The record there is the next one. False: it was read before, or no tail runs.
   bool read(std::int64_t offset) noexcept {
     if (!started || offset < next) return false;
     next = offset + 1;
     return true;
   }
-  /// Nothing lies between what was read and there.
+  /// No record lies between what was read and there.
   void reach(std::int64_t end) noexcept { next = std::max(next, end); }
 
-  /// It has read all that lay in the log when it started.
+  /// It has read all records that existed when it started.
   [[nodiscard]] bool caught_up() const noexcept { return started && next >= end_at_start; }
-  /// Lay in the log when the tail started: its writer may be long gone.
+  /// Existed when the tail started: its writer may be long gone.
   [[nodiscard]] bool is_history(std::int64_t offset) const noexcept {
     return offset < end_at_start;
   }
 };
 
-/// Who has not read the history of every log by then takes part all the same: what is missing comes
-/// later.
+/// A process that has not read the history of every log by then takes part all the same: the rest
+/// comes later.
 inline constexpr milliseconds kHistoryBound{3000};
 
 /// The history of each of these logs was read.

@@ -12,34 +12,34 @@ namespace neliroute {
 enum class Mutation : std::uint8_t {
   own_by_name,             ///< names decide what is own, not ids
   unreadable_ignored,      ///< a claim whose partitions cannot be read counts for nothing
-  newest_own_claim,        ///< one's own newer claim does not end one's older epoch
-  no_read_back,            ///< an acknowledgement extends the lease, not the reading of it
-  lease_from_read,         ///< the lease counts from the reading of a record, not from its sending
+  newest_own_claim,        ///< an own newer claim does not end an own older epoch
+  no_read_back,            ///< an acknowledgement extends the lease, not reading the record
+  lease_from_read,         ///< the lease counts from reading a record, not from sending it
   superseded,              ///< rule 4: a foreign claim does not stop the owner
   stale,                   ///< rule 3: a renewal of an older or superseded epoch extends the lease
   no_grace,                ///< rule 6, all of it
-  grace_read,              ///< rule 6 (a): what was read as it came is not waited for
-  grace_history,           ///< rule 6 (b): what lay in the log before is not waited for
+  grace_read,              ///< rule 6 (a): does not wait for records read as they arrived
+  grace_history,           ///< rule 6 (b): does not wait for existing records
   no_clock_error,          ///< rule 6 (b) without e
-  horizon,                 ///< rule 6: what lies below the tail's start is not waited for
-  longest_lease,           ///< T* is one's own T
-  lease_bound_early,       ///< T* forgets leases that are in force, and what others tell of them
+  horizon,                 ///< rule 6: does not wait for records before the tail's start
+  longest_lease,           ///< T* is the process's own T
+  lease_bound_early,       ///< T* forgets leases that are in force, and what others state of them
   vouches_unread,          ///< a record claims that its writer has read all that is there
   early_release,           ///< the release is written before leading stops
   gap_rule,                ///< rule 11: a gap ends no epoch
   reread,                  ///< rule 11: after a silence the last record is not read again
-  incarnation_plus_one,            ///< an epoch that is not greater than a known one is taken
-  incarnation_impure,              ///< a first claim's incarnation is what its reader knows
+  incarnation_plus_one,            ///< an epoch that is not greater than a known one is accepted
+  incarnation_impure,              ///< a first claim's incarnation depends on what its reader knows
   not_boottime,            ///< a clock that stands still while the process is stopped
-  one_now,                 ///< the time of a record's reading was taken before it was received
+  one_now,                 ///< the read time of a record was taken before it was received
   release_in_barrier,      ///< rule 4: the release does not wait for the barrier
-  no_release,              ///< exclusive: what is over is never released
+  no_release,              ///< exclusive: an ended epoch is never released
   late_again,              ///< rule 1: a claim that is not read back is written again after 20 T
   old_hint,                ///< hints: a foreign claim leaves the old owner in place
-  never_withdraws,         ///< who cannot lead what it was given stays in the group
+  never_withdraws,         ///< a process that cannot lead its partitions stays in the group
   stop_at_claim,           ///< non-exclusive: rule 4 of exclusive mode
-  silent_drain,            ///< non-exclusive: who drains does not renew
-  claim_while_draining,    ///< rule 1: who drains and is assigned again claims
+  silent_drain,            ///< non-exclusive: a draining process does not renew
+  claim_while_draining,    ///< rule 1: a draining process that is assigned again claims
   claim_gives_up,          ///< rule 1: writing a claim gives up what is held
   waits_for_drainer,       ///< rule 9: nobody claims again because the holder drains, or is silent
   stop_when_revoked,       ///< rule 7: no drain

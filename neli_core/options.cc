@@ -74,7 +74,7 @@ Result<void> CoreOptions::validate() const {
   largest.settings = settings;
   largest.process = process;
   const std::size_t bytes = encode_record(largest).size();
-  // Half is left for the partitions; who cannot fit them there writes several records.
+  // Half is left for the partitions; a process that cannot fit them there writes several records.
   if (bytes > kRecordBytesMax / 2) {
     return unfit("name, endpoint, group and tags take " + std::to_string(bytes) +
                  " bytes in a record, the limit is " + std::to_string(kRecordBytesMax / 2) +

@@ -1,4 +1,4 @@
-// What one process must be told to take part: identity, settings and timing.
+// What one process needs to take part: identity, settings and timing.
 //
 // Threads: values, any.   Units: std::chrono.
 // Errors: validate() names the option, both numbers and what to do.
@@ -19,7 +19,7 @@
 namespace neliroute {
 
 struct CoreOptions {
-  /// 64 random bits, drawn anew at every start. Never kNobody.
+  /// 64 random bits, drawn at every start. Never kNobody.
   ProcessId id = kNobody;
   Lane lane;
   Mode mode = Mode::non_exclusive;
@@ -29,8 +29,8 @@ struct CoreOptions {
   /// Whether the topic is known to stamp LogAppendTime. If not, no broker time is believed and
   /// exclusive mode waits the local graces only.
   bool believe_broker_time = true;
-  /// How often the group tells a member of its assignment, where it can be asked sooner: the
-  /// consumer protocol's heartbeat interval. 0: it cannot.
+  /// How often the group sends a member its assignment, if it can be queried sooner: the consumer
+  /// protocol's heartbeat interval. 0: it cannot.
   milliseconds heartbeat{0};
   /// `mode` inside is filled in from the field above.
   Settings settings;
@@ -38,8 +38,8 @@ struct CoreOptions {
   /// A record that would be longer is split, unless it names one partition only.
   std::size_t record_bytes_max = kRecordBytesMax;
 
-  /// The bounds that the state machine itself rests on. Those between lease and session are
-  /// timing.h's, as only who asked the broker knows the session.
+  /// Checks the bounds that the state machine itself rests on. Those between lease and session are
+  /// in timing.h, as the session is known only after querying the broker.
   [[nodiscard]] Result<void> validate() const;
   /// What every record of this process carries. `lease_bound`: T*; `greatest_incarnation`: of its
   /// log, the least that a claim asks for.

@@ -2,8 +2,8 @@
 //
 // Carry out everything, in the order of the fields, as every driver does: Engine, the simulator,
 // the tests' rigs. The lease vector was changed before the Ready was made, so a partition that
-// stopped answers "no" before anybody is told. `transitions` come first: readers see them, then the
-// application is notified, and only then is the rebalance acknowledged and anything written.
+// stopped answers "no" before anybody is notified. `transitions` come first: readers see them, then
+// the application is notified, and only then is the rebalance acknowledged and anything written.
 //
 // Threads: values.   Units: std::chrono.   Errors: `refused` ends the process's part in the group.
 #pragma once
@@ -21,17 +21,18 @@
 
 namespace neliroute {
 
-/// A record to append to a log. Was `sent` when the Ready was taken: hand it over soon.
+/// A record to append to a log. Its time `sent` is when the Ready was taken: hand it over soon.
 struct Write {
   Log log;
   std::uint64_t seq = 0;
   std::string value;
 };
 
-/// Read the record at `offset` again and answer with Reread; -1: any answer of the leader will do.
+/// Read the record at `offset` again and answer with Reread; -1: any answer of the leader is
+/// enough.
 struct RereadRequest {
   Log log;
-  /// Comes back in the answer: one that was asked before a long silence proves nothing after it.
+  /// Returned in the answer: an answer to a request from before a long silence proves nothing.
   std::uint64_t question = 0;
   std::int64_t offset = -1;
 };
@@ -40,23 +41,23 @@ struct Ready {
   std::vector<Transition> transitions;
   /// Let this many rebalance events, the oldest first, proceed.
   std::uint32_t rebalances_done = 0;
-  /// Variation `broadcast`: append a record without key and value to every partition. What became
-  /// of it is seen by reading.
+  /// Variation `broadcast`: append a record without key and value to every partition. Reading it
+  /// back is the only confirmation.
   bool broadcast = false;
   std::vector<Write> writes;
-  /// Assign the tail of these logs anew, and answer with TailStarted.
+  /// Restart the tails of these logs, and answer with TailStarted.
   std::vector<Log> restart_tails;
   std::vector<RereadRequest> rereads;
   /// The history was read: join the group.
   bool subscribe = false;
   bool leave_group = false;
-  /// The group may have another assignment for this process: have the next heartbeat sent early,
-  /// after a random delay of at most this.
+  /// The group may have another assignment for this process: send the next heartbeat early, after a
+  /// random delay of at most this.
   std::optional<milliseconds> expedite;
   std::vector<Notice> notices;
   /// Why this process gave up; it drains, leaves and closes by itself.
   std::optional<Error> refused;
-  /// Nothing is held, nothing is under way: close the ledger.
+  /// Nothing is held or in flight: close the ledger.
   bool closed = false;
 };
 

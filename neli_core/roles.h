@@ -1,8 +1,8 @@
-// Roles R_j on partitions: R_j is led by whoever leads partition j mod M.
+// Roles R_j on partitions: R_j is led by the process that leads partition j mod M.
 //
-// The number of roles may change at any time, without a word to anybody: nothing of it stands in a
-// record. With fewer roles than partitions some partitions carry none; with more, some carry
-// several; none is ever left without a partition.
+// The number of roles may change at any time, without notifying anybody: no record carries it. With
+// fewer roles than partitions some partitions carry none; with more, some carry several; every role
+// always has a partition.
 //
 // Threads: any; set_count() too.   Units: none.   Errors: no roles at all is bad_option.
 // Paper: "Protocol definition" (the mapping from R to M).
@@ -32,7 +32,7 @@ class Roles {
   [[nodiscard]] Partition partition_of(Role role) const noexcept {
     return Partition{role.value() % leases_->size()};
   }
-  /// Whether this process leads the role. A role that there is not (any more) is led by nobody.
+  /// Whether this process leads the role. A role >= count() is led by nobody.
   [[nodiscard]] bool leads(Role role, LocalTime now) const noexcept {
     return role.value() < count() && leases_->leads(partition_of(role), now);
   }

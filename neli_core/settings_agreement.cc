@@ -13,7 +13,7 @@ std::string text_of(std::uint32_t value) { return std::to_string(value); }
 void SettingsAgreement::note(const Record& record, milliseconds lease, LocalTime read,
                              bool fresh) {
   if (!record.since || !record.settings || record.id == kNobody) return;
-  if (record.type == RecordType::release && !fresh) return;  // a goodbye proves nobody's life
+  if (record.type == RecordType::release && !fresh) return;  // its writer may be gone
   Seen& seen = seen_[record.id];
   seen.seniority = {*record.since, record.id};
   const std::int64_t version = std::min(record.version, kRecordVersion);  // a later one is read
@@ -85,8 +85,8 @@ std::optional<Error> SettingsAgreement::conflict(const std::optional<Seniority>&
   return std::nullopt;
 }
 
-// A senior that agrees may be long gone as well, and then another's settings are in force, which
-// may be of another mode: who takes part meanwhile could lead beside it.
+// A senior that agrees may be long gone as well; then another process's settings are in force,
+// perhaps of another mode, and a process that takes part meanwhile could lead beside it.
 std::optional<LocalTime> SettingsAgreement::undecided_until(LocalTime now) const {
   std::optional<LocalTime> until;
   if (at_rest(now)) return until;

@@ -1,4 +1,4 @@
-// Whether this process's settings are those of the group that runs ("One configuration" of
+// Whether this process's settings are those of the running group ("One configuration" of
 // docs/protocol.md): the running configuration is that of the live record whose writer came first.
 //
 // Threads: one.   Units: LocalTime, broker milliseconds.   Errors: conflict() returns one.
@@ -17,7 +17,7 @@ namespace neliroute {
 
 class SettingsAgreement {
  public:
-  /// When a process came: broker time of its first record, ties by id.
+  /// When a process started: broker time of its first record, ties by id.
   struct Seniority {
     std::int64_t since = 0;
     ProcessId id = kNobody;
@@ -29,16 +29,16 @@ class SettingsAgreement {
       : own_(std::move(own)), lane_(lane), member_(member) {}
 
   /// A foreign record was read. `fresh`: it was appended after the tail started, so its writer
-  /// lived then; what lay in the log before may be of a process long gone.
+  /// lived then; an existing record may be of a process long gone.
   void note(const Record& record, milliseconds lease, LocalTime read, bool fresh);
 
-  /// The error to refuse with, if a senior with other settings is known to live.
-  /// `own`: no value before anything was written; everybody is senior then.
+  /// The error to refuse with, if a senior with other settings is known to live. `own`: no value
+  /// before anything was written; every process is senior then.
   [[nodiscard]] std::optional<Error> conflict(const std::optional<Seniority>& own,
                                               LocalTime now) const;
-  /// Somebody has other settings, and until then it is not known whether the senior still lives.
+  /// A process has other settings, and until then it is not known whether the senior still lives.
   [[nodiscard]] std::optional<LocalTime> undecided_until(LocalTime now) const;
-  /// Nobody who lives differs, so neither of these searches.
+  /// No living process differs, so neither of these searches.
   [[nodiscard]] bool at_rest(LocalTime now) const noexcept { return now >= differing_until_; }
 
  private:
@@ -61,7 +61,7 @@ class SettingsAgreement {
   Lane lane_;
   bool member_;
   std::map<ProcessId, Seen> seen_;
-  LocalTime differing_until_ = kLongAgo;  ///< in the past at rest, and then nothing is searched
+  LocalTime differing_until_ = kLongAgo;  ///< in the past: steady state, nothing is searched
   std::size_t forget_at_ = 64;
 };
 

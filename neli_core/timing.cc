@@ -12,8 +12,8 @@ milliseconds default_clock_error(milliseconds session) {
   return std::max(session / 20, milliseconds{100});
 }
 
-// Non-exclusive: how long a successor may take after the owner's last renewal. It is noticed
-// after a session, told by a heartbeat, and its first renewal must still be read.
+// Non-exclusive: how long a successor may take after the owner's last renewal. The group notices
+// after a session and sends the assignment with a heartbeat; then the first renewal must be read.
 milliseconds non_exclusive_bound(milliseconds session, milliseconds heartbeat,
                                  milliseconds interval, GroupProtocol protocol) {
   const milliseconds rebalance =
@@ -25,7 +25,7 @@ milliseconds exclusive_lease(milliseconds session, milliseconds clock_error) {
   return std::min(session * 3 / 4, session * 19 / 20 - clock_error);
 }
 
-// What no bound below is meant to judge, nor its arithmetic to overflow with.
+// Refuses values that the bounds below are not meant for, and that would overflow.
 Result<void> refuse_absurd(const TimingRequest& request) {
   constexpr milliseconds kMost{24 * 3'600'000};
   const auto check = [&](const char* option, const std::optional<milliseconds>& value,
@@ -107,7 +107,7 @@ Result<milliseconds> exclusive_lease_for(const TimingRequest& request, const Tim
     }
     return *request.lease;
   }
-  // The profile's own session gives a shorter hand-over, where the one in force leaves room.
+  // The profile's own session gives a shorter hand-over, if the one in force leaves room.
   const milliseconds profile_session = timing_of(request.profile).session;
   const milliseconds profile_error =
       request.clock_error.value_or(default_clock_error(profile_session));
@@ -141,7 +141,7 @@ Result<void> choose_non_exclusive(const TimingRequest& request, const SessionFac
   return {};
 }
 
-// An option of the other variation would be ignored in silence.
+// An option of the other variation would be silently ignored.
 Result<void> refuse_others_options(const TimingRequest& request) {
   if (request.variation == Variation::broadcast) {
     if (!request.clock_error) return {};
@@ -165,7 +165,7 @@ Result<void> choose_broadcast(const TimingRequest& request, Timing& timing) {
   if (request.lease) {
     timing.lease = *request.lease;
   } else if (request.mode == Mode::exclusive) {
-    // The profile's own session gives a shorter grace, where the one in force leaves room.
+    // The profile's own session gives a shorter grace, if the one in force leaves room.
     const milliseconds wanted = exclusive_lease(timing_of(request.profile).session, e);
     timing.lease =
         wanted.count() > 0 && wanted + e < session ? wanted : exclusive_lease(session, e);

@@ -1,7 +1,7 @@
-// How the durations of the protocol follow from each other, and which of them contradict.
+// How the durations of the protocol follow from each other, and which of them conflict.
 //
-// Every value not given follows the session in force; values given are never changed, and refused
-// with both numbers when they break a bound.
+// A value that is not given follows from the session in force; a given value is never changed, and
+// is refused with both numbers if it breaks a bound.
 //
 // Threads: pure functions, any.   Units: std::chrono.
 // Errors: derive_timing() names the option, both numbers and what to do.
@@ -18,7 +18,7 @@
 
 namespace neliroute {
 
-/// What a profile stands for where nothing else is given.
+/// What a profile means where nothing else is given.
 struct ProfileTiming {
   milliseconds interval;
   milliseconds session;
@@ -31,13 +31,13 @@ struct TimingRequest : TimingOptions {
   Variation variation = Variation::claimed;
 };
 
-/// What the broker said; a value that nobody could tell is empty.
+/// What the broker reported; empty: not known.
 struct SessionFacts {
   GroupProtocol protocol = GroupProtocol::consumer;
   /// Consumer protocol: the session and heartbeat in force for the group.
   std::optional<milliseconds> session;
   std::optional<milliseconds> heartbeat;
-  /// Classic protocol: the broker's bounds on what a member may ask for.
+  /// Classic protocol: the broker's bounds on a member's session.
   std::optional<milliseconds> session_min;
   std::optional<milliseconds> session_max;
   /// Why the session that was asked for was not set for the group, and what to do.
@@ -50,9 +50,9 @@ struct SessionFacts {
 /// A watcher has no session: it takes the profile's lease.
 [[nodiscard]] Timing watcher_timing(const TimingRequest& request);
 
-/// The smallest hang limit, and the default one. librdkafka looks every 500 ms, and with classic
-/// wants it no shorter than the session; there it leaves by itself, with the consumer protocol the
-/// broker must notice the silence, which takes a session more.
+/// The smallest hang limit, and the default one. librdkafka checks every 500 ms, and with the
+/// classic protocol requires at least the session. With classic, it leaves by itself; with the
+/// consumer protocol, the broker must notice the silence, which takes another session.
 [[nodiscard]] milliseconds least_hang_limit(GroupProtocol protocol, milliseconds session) noexcept;
 
 /// A classic session below this cannot work with librdkafka: a rejoin may wait 1 s in silence.

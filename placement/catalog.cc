@@ -30,7 +30,7 @@ namespace {
 
 constexpr Parameter kNone{};
 constexpr double kMostCapacity = 1 << 24;
-// A point is 16 bytes; more than this many are a mistake, or another machine's.
+// A point is 16 bytes; more than this many are a mistake, or need another machine.
 constexpr double kMostPoints = 100'000'000;
 
 constexpr std::array kKinds = {

@@ -1,9 +1,9 @@
-// The placements by name: what a person may choose, and how one is made.
+// The placements by name: which there are, and how one is made.
 //
-// A spec is a name, and with some a number behind a colon: "ring:160", "bounded:1.25".
+// A spec is a name, for some with a number after a colon: "ring:160", "bounded:1.25".
 //
-// Threads: any.   Units: none.   Errors: text that is no spec is nothing; unfit() says why a
-// spec cannot serve a setting, and making one that cannot aborts.
+// Threads: any.   Units: none.   Errors: nullopt for text that is no spec; unfit() says why a spec
+// cannot serve a setting, and making one that cannot aborts.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ struct Parameter {
   std::string_view name;  ///< empty: there is none
   double least = 0;
   double most = 0;
-  /// What it is when it is not given; nothing: it follows from the setting.
+  /// Its default; nullopt: it follows from the setting.
   std::optional<double> usual;
   bool whole = true;
 };
 
 struct Kind {
   std::string_view name;
-  /// What it places by nature: Kafka's assignors know nothing smaller than a partition.
+  /// What it usually places: Kafka's assignors know nothing smaller than a partition.
   Unit unit = Unit::slots;
   Parameter parameter;
   bool knows_weights = false;
-  /// No item ever moves between two members that were there before and stay.
+  /// No item ever moves between two members that were there before and after.
   bool excess_free = false;
   std::string_view summary;
 };
@@ -50,7 +50,7 @@ struct Spec {
 
 [[nodiscard]] std::optional<Spec> parse_spec(std::string_view text);
 
-/// Why it cannot serve: what was given, what it takes, what to do. Nothing if it can.
+/// Why it cannot serve: what was given, what it accepts, what to do. nullopt if it can.
 [[nodiscard]] std::optional<std::string> unfit(const Spec& spec, const Setting& setting);
 
 [[nodiscard]] std::unique_ptr<Placement> make_placement(const Spec& spec, const Setting& setting);

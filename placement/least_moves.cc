@@ -14,7 +14,7 @@ std::uint64_t above(std::uint64_t value, std::uint64_t limit) noexcept {
   return value > limit ? value - limit : 0;
 }
 
-/// What each may keep of what it holds, so that exactly the least moves.
+/// How much each may keep of what it holds, so that exactly the least moves.
 std::vector<std::uint64_t> kept_of(std::span<const std::uint64_t> held,
                                    std::span<const Band> bands, const LeastCount& count) {
   std::vector<std::uint64_t> kept(held.size());
@@ -23,8 +23,8 @@ std::vector<std::uint64_t> kept_of(std::span<const std::uint64_t> held,
     kept[b] = std::min(held[b], bands[b].most);
     released += held[b] - kept[b];
   }
-  // Floors lack more than is free: those who have more than theirs give one each, round and round,
-  // the last first, so that nobody gives much more than the others.
+  // Floors lack more than is free: members above their floor give one each, in rounds, the last
+  // first, so that nobody gives much more than the others.
   while (released < count.moves) {
     for (std::size_t b = held.size(); b-- > 0 && released < count.moves;) {
       if (kept[b] > bands[b].least) {
@@ -36,7 +36,7 @@ std::vector<std::uint64_t> kept_of(std::span<const std::uint64_t> held,
   return kept;
 }
 
-/// How many each will own: the floors first, then one each, round and round.
+/// How many each will own: the floors first, then one each, in rounds.
 std::vector<std::uint64_t> targets_of(const std::vector<std::uint64_t>& kept,
                                       std::span<const Band> bands, std::uint64_t items) {
   std::vector<std::uint64_t> targets(kept.size());

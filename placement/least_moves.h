@@ -1,5 +1,5 @@
-// The least that must move for a new set of members to be balanced, and an assignment that
-// attains it. Every placement is measured against this.
+// The least that must move to balance a new set of members, and an assignment that attains it.
+// Every placement is measured against this.
 //
 // With bands L_b..U_b of how much each member may own (the floor and the ceiling of its share;
 // wider with a tolerance), O orphans (items whose owner is gone, or that have none) and c_b items
@@ -7,8 +7,8 @@
 //
 //     least = max( O + sum (c_b - U_b)+ ,  sum (L_b - c_b)+ )
 //
-// Either side is a lower bound: what is orphaned or above a ceiling must leave, and what a floor
-// lacks must come. The assignment here moves exactly that many, so the bound is exact.
+// Either side is a lower bound: orphans and items above a ceiling must leave, and floors must be
+// filled. The assignment here moves exactly that many, so the bound is exact.
 //
 // Memory: O(S + n).   Cost: O(S + n log n).   Promise: balance, and the least moves from any start.
 // Which member keeps a ceiling matters for the next change, so over a run of changes this is the
@@ -38,13 +38,13 @@ struct Band {
   std::uint64_t most = 0;
 };
 
-/// The bands of the shares, in their order; tolerance 0.05 lets all of them be 5 % off.
+/// The bands of the shares, in their order; tolerance 0.05 lets each be 5 % off.
 [[nodiscard]] std::vector<Band> bands_of(std::uint64_t items, std::span<const Share> shares,
                                          double tolerance);
 
 struct LeastCount {
   std::uint64_t moves = 0;
-  /// The orphans among them, which must move whatever the balance.
+  /// The orphans among them, which must move in any case.
   std::uint64_t unavoidable = 0;
 };
 
@@ -57,8 +57,8 @@ struct LeastMoves {
   std::vector<MemberId> owners;
 };
 
-/// Ties go by item and by the order of the shares, so that all who ask get one answer.
-/// `roster`: how many member ids there are.
+/// Ties go by item and by the order of the shares, so that all callers get one answer. `roster`:
+/// how many member ids there are.
 [[nodiscard]] LeastMoves least_moves(std::span<const MemberId> current,
                                      std::span<const Share> shares, double tolerance,
                                      std::size_t roster);
@@ -69,7 +69,7 @@ struct LeastMoves {
                                             std::span<const MemberId> members,
                                             std::span<const Band> bands, std::size_t roster);
 
-/// As a placement: each change moves the least from what the last one left.
+/// As a placement: each change moves the least, starting from the previous result.
 class Least final : public Placement {
  public:
   Least(const Setting& setting, double tolerance) : Placement(setting), tolerance_(tolerance) {}

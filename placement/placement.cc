@@ -8,7 +8,7 @@
 namespace neliroute::placement {
 namespace {
 
-// What present_ says. Who leaves and joins in one change would be neither: it is refused.
+// The values of present_. A member that leaves and joins in one change would be neither: refused.
 constexpr std::uint8_t kAbsent = 0;
 constexpr std::uint8_t kPresent = 1;
 constexpr std::uint8_t kLeaving = 2;

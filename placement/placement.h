@@ -1,11 +1,11 @@
 // Placement: which member owns which item, kept up to date as members come and go.
 //
-// One interface for every algorithm of this folder, so that a simulation can hold them side by
-// side. A change is one event, however many leave and join in it: an assignor of Kafka sees one
-// rebalance. Deterministic by roster, seed and the changes: no clock, no I/O, no other randomness.
+// One interface for every algorithm of this folder, so that a simulation can compare them. A change
+// is one event, however many leave and join in it: an assignor of Kafka sees one rebalance.
+// Deterministic by roster, seed and the changes: no clock, no I/O, no other randomness.
 //
 // Threads: one at a time.   Units: items.
-// Errors: a change that cannot be (a member joins twice, a stranger leaves) aborts.
+// Errors: an impossible change (a member joins twice, a stranger leaves) aborts.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace neliroute::placement {
 
-/// What every placement is made with.
+/// What every placement is constructed with.
 struct Setting {
   std::uint32_t items = 0;
   std::uint64_t seed = 0;
-  /// Everybody who will ever be a member. It must outlive the placement.
+  /// All members that there will ever be. It must outlive the placement.
   std::span<const Member> roster;
   /// How many will be members at once, at most.
   std::uint32_t most_members = 0;
@@ -49,10 +49,10 @@ class Placement {
  protected:
   explicit Placement(const Setting& setting);
 
-  /// members() is what it shall be; owners_ is what it was. With no member left, owners_ need not
-  /// be touched.
+  /// members() is already the new set; owners_ is still the old result. With no member left,
+  /// owners_ need not be changed.
   virtual void update(std::span<const MemberId> leaving, std::span<const MemberId> joining) = 0;
-  /// Beside the owners and the members.
+  /// Besides the owners and the members.
   [[nodiscard]] virtual std::size_t own_memory() const = 0;
 
   [[nodiscard]] const Setting& setting() const noexcept { return setting_; }

@@ -66,13 +66,13 @@ std::uint64_t Simulation::least_from_here() const {
   std::vector<std::uint64_t> held;
   std::vector<Share> shares;
   for (const MemberId member : placement_.members()) {
-    // Who is new, or has come back, has nothing.
+    // A member that is new, or has come back, has nothing.
     held.push_back(was_member_[member] != 0 ? by_roster[member] : 0);
     shares.push_back({member, trace_.roster[member].weight});
   }
   if (shares.empty()) return before_.size() - unowned;
   const std::vector<Band> bands = bands_of(before_.size(), shares, 0);
-  // What nobody owned is placed, not moved.
+  // Unowned items are placed, not moved.
   return least_count(before_.size(), held, bands).moves - unowned;
 }
 

@@ -1,10 +1,10 @@
 // A simulation: one placement, one trace, and what each step moved.
 //
-// Moves are counted in slots: an item is a slot, or a partition that carries as many slots as the
-// next one. The model of time that nothing is owned: a crashed member's slots wait for the session
-// to end; then, and at once when a change was planned, a rebalance takes its time, in which either
-// all slots are unowned (eager) or only those that move (cooperative, KIP-848). Steps do not
-// overlap: each is over before the next begins, however close the trace has them.
+// Moves are counted in slots: an item is a slot, or a partition; all partitions carry equally many
+// slots. The model of time without an owner: a crashed member's slots wait for the session to end.
+// Then, or at once if the change was planned, a rebalance takes its time; meanwhile either all
+// slots are unowned (eager) or only those that move (cooperative, KIP-848). Steps do not overlap:
+// each ends before the next begins, however close they are in the trace.
 //
 // Threads: one at a time.   Units: slots, seconds.   Errors: see placement.h.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace neliroute::placement {
 
-/// How even the members' loads are, each by its weight.
+/// How even the members' loads are, relative to their weights.
 struct Balance {
   double peak = 0;  ///< the largest over the mean; 0 if there is no member
   double cv = 0;    ///< standard deviation over mean
@@ -27,7 +27,7 @@ struct Balance {
 [[nodiscard]] Balance balance_of(std::span<const std::uint64_t> loads,
                                  std::span<const std::uint32_t> weights);
 
-/// How slots change hands, in time.
+/// How long slots take to change owner.
 struct Timing {
   double session_s = 0.5;
   double rebalance_s = 0.05;

@@ -38,7 +38,7 @@ class Dice {
   std::uint64_t draws_ = 0;
 };
 
-/// Makes the steps of a trace, and names who joins.
+/// Makes the steps of a trace, and names the joining members.
 class Writer {
  public:
   Writer(Names names, std::uint64_t seed) : names_(names), seed_(seed), dice_(seed + 1) {}
@@ -56,7 +56,7 @@ class Writer {
       present_.push_back(id);
     }
   }
-  /// Takes so many out of those who were there before the step began.
+  /// Takes so many out of those that were members before the step began.
   std::vector<MemberId> pick(std::uint32_t count) {
     std::vector<MemberId> picked;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -126,7 +126,7 @@ void write_walk(Writer& writer, std::uint32_t steps, std::uint32_t members) {
   }
 }
 
-/// Steps at one time are one step.
+/// Merges steps at the same time into one.
 void join_steps(std::vector<Step>& steps) {
   std::vector<Step> joined;
   for (Step& step : steps) {

@@ -1,7 +1,7 @@
-// A trace: who joins, leaves and crashes, and when. Built in ones, and those of a file.
+// A trace: which members join, leave and crash, and when. Built-in ones, and those of a file.
 //
-// What happens at one time is one step: an assignor sees one rebalance. The first step only joins;
-// it is the first placement, which nobody counts as movement.
+// Events at one time are one step: an assignor sees one rebalance. The first step only joins; it is
+// the first placement, which does not count as movement.
 //
 // Threads: pure, any.   Units: milliseconds since the trace began.
 // Errors: parse_trace() says which line is wrong and what was expected there.
@@ -37,12 +37,12 @@ struct Trace {
 
 enum class Names : std::uint8_t {
   shuffled,  ///< a newcomer's name sorts anywhere, as with Kafka's default ids
-  ordered,   ///< it sorts behind all others: node-00001, node-00002, ...
+  ordered,   ///< it sorts after all others: node-00001, node-00002, ...
 };
 
 struct TraceKind {
   std::string_view name;
-  /// What a number behind a colon counts, and what it is without one; empty: it takes none.
+  /// What a number after a colon counts, and its default; empty: it takes none.
   std::string_view number;
   std::uint32_t usual = 0;
   std::string_view summary;

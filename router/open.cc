@@ -70,7 +70,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   return core;
 }
 
-// What can be told before the session is known.
+// Checks what can be checked before the session is known.
 Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partitions) {
   if (auto even = check_slots(options, partitions); !even) return even;
   LedgerFacts facts;
@@ -95,17 +95,16 @@ Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOption
   broadcast.local_clock_error = timing.local_clock_error;
   broadcast.groups = options.timing.groups;
   broadcast.hints = options.hints;
-  // The embedded broker knows no other time than the writers' own.
+  // The embedded broker has no time but the writers' own.
   broadcast.require_broker_time = !facts.embedded_broker;
   auto made = Broadcast::make(std::move(broadcast));
   if (!made) return made.error();
   return std::unique_ptr<Core>(std::make_unique<Broadcast>(std::move(*made)));
 }
 
-// What an operator should know of an owner that starts.
-std::vector<std::string> warnings_of(const RouterOptions& options, const LedgerFacts& facts,
-                                     const Timing& timing) {
-  const KafkaOptions kafka = kafka_options(options);
+// What an operator should know about an owner that starts.
+std::vector<std::string> warnings_of(const RouterOptions& options, const KafkaOptions& kafka,
+                                     const LedgerFacts& facts, const Timing& timing) {
   std::vector<std::string> lines = timing.warnings;
   if (auto line = long_session_warning(facts.group_session)) lines.push_back(std::move(*line));
   if (auto line = eager_lease_warning(kafka, facts.session.protocol, timing.lease)) {
@@ -128,7 +127,7 @@ Result<void> check_owner(const RouterOptions& options) {
     }
   }
   if (options.hints || options.variation == Variation::broadcast) return {};
-  // The other variation would ignore it in silence.
+  // The other variation would silently ignore it.
   return Error{Errc::bad_option, "`hints` is of `variation` broadcast only: in claimed the "
                                  "claims are the protocol itself; leave it out"};
 }
@@ -137,7 +136,7 @@ void notify(const RouterOptions& options, Severity severity, const std::string& 
   if (options.on_notice) options.on_notice({severity, text});
 }
 
-/// It renews nothing, and believes for a lease what it is told: of the rest nothing follows.
+/// A watcher renews nothing, and believes what it reads for a lease: nothing else matters.
 Timing timing_of_watcher(const std::optional<milliseconds>& lease) {
   Timing timing = watcher_timing({});
   timing.lease = lease.value_or(timing.lease);
@@ -145,7 +144,7 @@ Timing timing_of_watcher(const std::optional<milliseconds>& lease) {
   return timing;
 }
 
-/// What the broker, the topic and the group say, and what follows from it.
+/// What the broker, the topic and the group report, and what follows from it.
 struct Found {
   LedgerFacts facts;
   Timing timing;
@@ -162,7 +161,7 @@ Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
 
   auto timing = derive_timing(timing_request(options), facts->session);
   if (!timing) return timing.error();
-  for (const std::string& line : warnings_of(options, *facts, *timing)) {
+  for (const std::string& line : warnings_of(options, kafka, *facts, *timing)) {
     notify(options, Severity::warning, line);
   }
   if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
@@ -231,7 +230,7 @@ Result<Opened> open_owner(boost::asio::any_io_executor executor, RouterOptions o
   return open_engine(std::move(executor), options, kafka_options(options));
 }
 
-// What a watcher is not told is the same as an owner's defaults; it is never read.
+// Options that a watcher does not have are set to an owner's defaults; they are never read.
 Result<Opened> open_watcher(boost::asio::any_io_executor executor, WatcherOptions options) {
   RouterOptions same;
   same.kafka = std::move(options.kafka);

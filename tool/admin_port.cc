@@ -11,7 +11,7 @@
 namespace neliroute::tool {
 namespace {
 
-// Event streams are files; the soft limit is for programs that use select(2).
+// Event streams are file descriptors; the soft limit is for programs that use select(2).
 void raise_file_limit() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -54,13 +54,13 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,
   port->thread_ = std::thread([raw = port.get()] { raw->io_.run(); });
   log(Severity::info, "admin port: http://" + port->address() + "/");
   if (!port->server_->is_local()) {
-    log(Severity::warning, "whoever reaches " + port->address() +
+    log(Severity::warning, "everybody who can reach " + port->address() +
                                " can read names, endpoints and tags there");
   }
   return port;
 }
 
-// Its thread ends when all that was open is closed.
+// Its thread ends when everything that was open is closed.
 AdminPort::~AdminPort() {
   server_.reset();
   work_.reset();

@@ -1,5 +1,5 @@
-// --http: the admin port of `run` and `watch`, on a thread of its own: what its clients ask for
-// holds the protocol up no more than another process would, and a protocol that is held up is told.
+// --http: the admin port of `run` and `watch`, on a thread of its own: its clients delay the
+// protocol no more than another process would, and /healthz can report a protocol that hangs.
 //
 // Threads: one; destroy it before the Router or Watcher, and before their executor.
 // Units: none.   Errors: bad_option, naming the address and what to do.
@@ -22,10 +22,10 @@ void add_http_option(CommandLine& line, std::optional<std::string>& http);
 
 class AdminPort {
  public:
-  /// Whether it could listen there now: what is wrong is told before a broker is waited for.
+  /// Checks that it could listen there now: reports an error before waiting for a broker.
   [[nodiscard]] static Result<void> check(const std::optional<std::string>& http);
-  /// Null if it is not asked for. Else it is told where it listens, and the process may open as
-  /// many files as the system lets it.
+  /// Null if it is not requested. Otherwise logs where it listens, and raises the process's limit
+  /// of open files as far as the system allows.
   [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(
       const Observable& observable, const std::optional<std::string>& http);
   /// Closes all connections.

@@ -1,4 +1,4 @@
-// neliroute audit: whether what the processes say they did is what the protocol allows.
+// neliroute audit: checks a topic's records against the protocol.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,13 +57,13 @@ int audit(const std::string& command, const CommonOptions& options,
 
 int audit_command(const Arguments& arguments) {
   CommandLine line({"audit",
-                    "Reads what the topic's records say and compares it with what the protocol "
-                    "allows: two leaders and early ones in exclusive mode, gaps in non-exclusive "
-                    "mode, epochs that fall. Needs no process, joins no group.", "",
+                    "Checks the topic's records against the protocol's rules. It finds two "
+                    "leaders and early ones in exclusive mode, gaps in non-exclusive mode, and "
+                    "epochs that fall. Needs no running process, joins no group.", "",
                     "A finding is certain: whatever the network did, and as long as two\n"
                     "broker timestamps differ from the truth by no more than --clock-error\n"
                     "TIME (default: the profile's). A note may have a harmless reason.\n"
-                    "--timeout bounds the ledger's silence, not the whole. Exit codes: 0 no\n"
+                    "--timeout limits each silence of the ledger, not the run. Exit codes: 0 no\n"
                     "findings; 1 findings; 2 bad usage; 3 the ledger is unreachable or refuses.\n"
                     "Example: neliroute audit --since 10m --json | jq 'select(.finding)'"});
   CommonOptions options;

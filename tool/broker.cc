@@ -26,14 +26,14 @@ struct BrokerOptions {
 };
 
 void add_options(CommandLine& line, BrokerOptions& options) {
-  line.value("--port", "N", "Port of 127.0.0.1; 0 is any that is free (default 9092)",
+  line.value("--port", "N", "Port of 127.0.0.1; 0 is any free one (default 9092)",
              [&options](const std::string& text) -> Result<void> {
                const auto port = parse_number(text, 0, 65535);
                if (!port) return port.error();
                options.port = static_cast<std::uint16_t>(*port);
                return {};
              });
-  line.values("--topic", "NAME", "A topic to make; may be repeated (default neliroute)",
+  line.values("--topic", "NAME", "A topic to create; may be repeated (default neliroute)",
               [&options](const std::string& text) -> Result<void> {
                 auto topic = parse_topic(text);
                 if (!topic) return topic.error();
@@ -75,7 +75,7 @@ void announce(const EmbeddedBroker& broker, const EmbeddedBrokerOptions& made, b
 
 int broker_command(const Arguments& arguments) {
   CommandLine line({"broker", "Runs a Kafka broker inside this process, in memory, until Ctrl-C: "
-                    "enough to try neliroute without Kafka, and nothing to rely on.", "", ""});
+                    "enough to try neliroute without Kafka, not for production.", "", ""});
   BrokerOptions options;
   add_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;

@@ -1,5 +1,5 @@
-// neliroute demo: a broker, three owners, all words of a dictionary, and a kill. It only asks and
-// shows: who owns what is found out by a Watcher, as any caller would.
+// neliroute demo: a broker, three owners, all words of a dictionary, and a kill. It only looks up
+// and shows: a Watcher finds out who owns what, as for any caller.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 #include "tool/demo/demo_cast.h"
 #include "tool/demo/demo_screen.h"
 #include "tool/keys.h"
-#include "tool/lookup.h"
 #include "tool/print/output.h"
+#include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
 namespace {
@@ -25,7 +25,7 @@ namespace json = boost::json;
 
 const std::vector<std::string> kNames = {"alpha", "beta", "gamma"};
 constexpr std::size_t kVictim = 1;
-// How long an answer must stay the same to count as the last one: some renewals.
+// How long an answer must stay the same to count as final: some renewals.
 constexpr milliseconds kRest{600};
 constexpr milliseconds kPatience{30'000};
 
@@ -45,7 +45,7 @@ class Demo {
     if (auto done = wait_owned({kNames.begin(), kNames.end()}); !done) return done;
     show_placement("2  Every key has an owner");
     if (auto done = kill_one(); !done) return done;
-    show_placement("4  The same keys, routed anew");
+    show_placement("4  The same keys, routed again");
     if (options_.stay) return stay();
     return {};
   }
@@ -68,7 +68,7 @@ class Demo {
   Result<void> raise_curtain() {
     if (!options_.json) {
       screen_.title(options_);
-      screen_.step("1  Three processes share the slots out");
+      screen_.step("1  Three processes divide the slots");
       screen_.starting();
     }
     if (auto started = cast_.start_broker(); !started) return started;
@@ -85,7 +85,7 @@ class Demo {
       if (!property) return property.error();
       common.router.kafka.properties.insert(std::move(*property));
     }
-    auto lookup = Lookup::open(common);
+    auto lookup = WatcherLoop::open(common);
     if (!lookup) return lookup.error();
     lookup_ = std::move(*lookup);
     if (!options_.json) {
@@ -100,8 +100,8 @@ class Demo {
     return {};
   }
 
-  /// Until each partition is owned by one of these, each of which owns some, and all is at rest.
-  /// owned_at_ is when the first of that was so; a failover ends there.
+  /// Waits until each partition is owned by one of these, each of which owns some, and the view is
+  /// steady. owned_at_ is when the first of that was so; a failover ends there.
   Result<void> wait_owned(const std::set<std::string>& names) {
     owned_at_.reset();
     Owners last;
@@ -146,7 +146,7 @@ class Demo {
                                          names.size(), text_of(time_limit()))};
   }
 
-  /// The session may be as long as the user's broker likes.
+  /// The session may be as long as the user's broker allows.
   [[nodiscard]] milliseconds time_limit() const { return kPatience + 3 * session(); }
 
   [[nodiscard]] milliseconds session() const {
@@ -253,7 +253,7 @@ class Demo {
           Owners owners = owners_of(lookup_->watcher().view(now));
           if (owners != owners_) last_change = now;
           owners_ = std::move(owners);
-          // Not every step of a move, but where it came to rest.
+          // Not every step of a move, only its result.
           if (owners_ != shown && now - last_change >= kRest / 2 && !options_.json) {
             screen_.strip("now", owners_);
             shown = owners_;
@@ -271,7 +271,7 @@ class Demo {
   Cast cast_;
   std::vector<std::string> keys_;
   Screen screen_;
-  std::unique_ptr<Lookup> lookup_;
+  std::unique_ptr<WatcherLoop> lookup_;
   Owners owners_;
   std::optional<LocalTime> owned_at_;
   std::vector<std::uint64_t> keys_on_;  ///< by partition
@@ -288,7 +288,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
   line.list("--brokers", "HOST:PORT,...", "Your Kafka (default: the embedded broker)",
             into(options.brokers));
   line.value("--topic", "NAME", "Topic and group (default neliroute; on your Kafka "
-             "neliroute-demo, which is made and stays)", into(options.topic));
+             "neliroute-demo, which is created and kept)", into(options.topic));
   line.value("--slots", "N", "How many slots there are (default 1024)",
              [&](const std::string& text) -> Result<void> {
                const auto slots = parse_slots(text);
@@ -325,7 +325,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
   line.choices({"claimed", "broadcast"});
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the clocks",
              handed_on("--local-clock-error", parse_duration));
-  line.value("--roles", "N", "How many roles there are (default: one a slot)",
+  line.value("--roles", "N", "How many roles there are (default: one per slot)",
              handed_on("--roles", [](const std::string& text) {
                return parse_number(text, 1, kSlotCountMax);
              }));
@@ -334,7 +334,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
                 options.properties.push_back(text);
                 return {};
               });
-  line.value("--keys", "FILE", "The keys, one a line (default /usr/share/dict/words)",
+  line.value("--keys", "FILE", "The keys, one per line (default /usr/share/dict/words)",
              into(options.keys));
   line.flag("--stay", "Keep it running until Ctrl-C, to try things in another terminal",
             options.stay);
@@ -346,9 +346,9 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
 
 int demo_command(const Arguments& arguments) {
   CommandLine line({"demo",
-                    "Starts a broker and three processes that share hash slots out, routes every "
-                    "word of a dictionary, kills one of the three and shows what moves, and how "
-                    "soon. Ends what it started.", "", ""});
+                    "Starts a broker and three processes that divide hash slots, routes every word "
+                    "of a dictionary, kills one of the three and shows what moves, and how soon. "
+                    "Stops everything that it started.", "", ""});
   DemoOptions options;
   add_demo_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;

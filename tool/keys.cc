@@ -21,11 +21,11 @@ Result<std::vector<std::string>> read_keys(const std::string& path) {
   if (!input.eof()) {  // it did not open, or it is a folder, or the disk is broken
     return Error{Errc::bad_option, "--keys " + path + ": " +
                                        (errno != 0 ? std::strerror(errno) : "cannot be read") +
-                                       "; give a file with a key a line, or - for stdin"};
+                                       "; give a file with one key per line, or - for stdin"};
   }
   if (keys.empty()) {
     return Error{Errc::bad_option, "--keys " + path +
-                                       ": there is no key in it; give a file with a key a line"};
+                                       ": it contains no key; give a file with one key per line"};
   }
   return keys;
 }
@@ -39,7 +39,7 @@ Result<std::vector<std::string>> gather_keys(std::vector<std::string> given,
                  std::make_move_iterator(more->end()));
   }
   if (given.empty()) {
-    return Error{Errc::bad_option, "no key; give one or more, or --keys FILE with one a line"};
+    return Error{Errc::bad_option, "no key; give one or more, or --keys FILE with one per line"};
   }
   return given;
 }

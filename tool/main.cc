@@ -1,4 +1,4 @@
-// neliroute: the command. Finds the subcommand and leaves the rest to it.
+// neliroute: the command. Finds the subcommand and calls it.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
@@ -17,7 +17,7 @@ namespace {
 
 std::string help() {
   std::string text =
-      "neliroute answers who owns a key: hash slots are shared out among processes\n"
+      "neliroute answers who owns a key: hash slots are divided among processes\n"
       "through a Kafka group (the NELI protocol), and keys are routed to the owner of\n"
       "their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
@@ -63,7 +63,7 @@ int main_command(const std::vector<std::string>& arguments) {
     names.emplace_back(command.name);
   }
   if (first.starts_with('-')) {
-    return fail("", fmt::format("options stand behind the command, as in `neliroute run {}`; "
+    return fail("", fmt::format("options go after the command, as in `neliroute run {}`; "
                                 "`neliroute --help` lists the commands", first), kExitUsage);
   }
   const auto meant = nearest(first, names);
@@ -72,16 +72,16 @@ int main_command(const std::vector<std::string>& arguments) {
                                     : "`neliroute --help` lists them"), kExitUsage);
 }
 
-/// Who was started with stdout closed would else write its answers into its first socket.
+/// A process started with stdout closed would otherwise write its answers into its first socket.
 void occupy_standard_files() {
   for (const int file : {0, 1, 2}) {
     if (::fcntl(file, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
   }
 }
 
-/// glibc gives threads arenas of their own, up to eight for each core, and each keeps as much as
-/// its worst moment took. librdkafka's threads come and go with every broker that does, so a
-/// process would grow for hours, by some 10 MiB. They allocate too little to miss an arena each.
+/// glibc gives threads arenas of their own, up to eight per core, and each keeps as much memory as
+/// it ever used. librdkafka's threads come and go with every broker, so a process would grow for
+/// hours, by some 10 MiB. They allocate too little to need an arena each.
 void share_arenas() {
   constexpr int kArenas = 2;
   if (std::getenv("MALLOC_ARENA_MAX") == nullptr) mallopt(M_ARENA_MAX, kArenas);
@@ -97,7 +97,7 @@ int main(int count, char** arguments) {
   try {
     return after_output(main_command({arguments + 1, arguments + count}));
   } catch (const std::exception& error) {
-    // Errors are values here; what throws is Asio and the library when the system refuses them.
+    // Errors are values here; only Asio and the library throw, when the system refuses something.
     return fail("", fmt::format("the system refuses what it needs: {}; look at the limits of this "
                                 "process, as `ulimit -n` (files) and `ulimit -v` (memory)",
                                 error.what()), kExitUnreachable);

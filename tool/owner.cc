@@ -30,7 +30,7 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 
-/// Counts what is led, and sums a burst of transitions up in one line of the log.
+/// Counts what is led, and sums up a burst of transitions in one line of the log.
 class Tally {
  public:
   Tally(asio::io_context& io, const Router& router) : timer_(io), router_(router) {}
@@ -90,7 +90,7 @@ void add_broadcast(json::object& object, const Router& router, const CommonOptio
   object["hints"] = options.router.hints;
 }
 
-/// Lines for --events and stdout, which a reader that stalls does not hold up.
+/// Lines for --events and stdout; a slow reader does not delay the process.
 class Lines {
  public:
   Lines(asio::io_context& io, std::shared_ptr<LineWriter> writer)
@@ -177,7 +177,7 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
 }
 
 // GNU timeout sends its signal to the child and to the child's group, within a millisecond, and a
-// supervisor may do the like: that is one wish, not two.
+// supervisor may do the same: that is one request, not two.
 constexpr std::chrono::seconds kSameSignal{1};
 
 /// Runs an open router until it has left.
@@ -230,7 +230,7 @@ class Owner {
     });
   }
 
-  /// How many partitions are still to be handed over, to who waits for it at a terminal.
+  /// How many partitions are still to be handed over, for a person who waits at a terminal.
   void tell_progress() {
     if (!progress_) progress_.emplace("handing over");
     if (!progress_->shown()) return;
@@ -259,7 +259,7 @@ class Owner {
   std::optional<Error> failure_;
 };
 
-/// What becomes of the router, to the owner and to whoever takes notes.
+/// Reports what happens to the router to the owner and to the event log.
 class Teller : public Listener {
  public:
   Teller(Owner& owner, std::function<void(const Transition&)> note)
@@ -307,7 +307,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
     return fail(command, free.error());
   }
   start_log(common.log_level);
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not take an owner with it
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that closes must not end an owner
   end_at_once_on_signals();  // until the router is open
   std::shared_ptr<LineWriter> output = LineWriter::open("-").value();
   auto events = options.events ? output : nullptr;
@@ -350,7 +350,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   io.run();
   tally.tell();
   if (owner.failure()) {
-    // The log told it when it happened; once is enough.
+    // The log reported it when it happened; once is enough.
     return common.log_level == LogLevel::off ? fail(command, *owner.failure())
                                              : exit_code_of(owner.failure()->code());
   }

@@ -15,10 +15,10 @@
 #include "tool/command_line/options.h"
 #include "tool/command_line/values.h"
 #include "tool/keys.h"
-#include "tool/lookup.h"
 #include "tool/print/explain.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
+#include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
 namespace {
@@ -43,7 +43,7 @@ std::string text_of_route(const std::string& key, const Route& route, std::size_
   return text;
 }
 
-/// A line a key.
+/// Prints a line for each key.
 std::vector<Verdict> say_each(const Watcher& watcher, const std::vector<std::string>& keys,
                               bool as_json) {
   std::size_t width = 0;
@@ -68,7 +68,7 @@ std::vector<Verdict> say_each(const Watcher& watcher, const std::vector<std::str
   return verdicts;
 }
 
-/// A line an owner: how many of the keys are its.
+/// Prints a line for each owner: how many of the keys are its.
 std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::string>& keys,
                                 bool as_json) {
   const LocalTime now = boot_now();
@@ -102,9 +102,9 @@ std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::s
 }
 
 /// Each key from its hash to the rule that gave its verdict; as JSON, what /v1/route answers.
-std::vector<Verdict> say_why(Lookup& lookup, const Explainer& explainer,
+std::vector<Verdict> say_why(WatcherLoop& lookup, const Explainer& explainer,
                              const std::vector<std::string>& keys, bool as_json) {
-  // The view comes to it on the strand, which has not run if everything was known at once.
+  // The view reaches it on the strand, which has not run if everything was known at once.
   constexpr milliseconds kSoon{1000};
   lookup.run_until_told([&] { return explainer.told(); }, later(boot_now(), kSoon));
   const LocalTime now = boot_now();
@@ -127,9 +127,9 @@ int answer(const std::string& command, const RouteOptions& options,
            const std::vector<std::string>& keys) {
   const LocalTime began = boot_now();
   std::optional<Progress> progress(options.common.connecting());
-  const auto lookup = Lookup::open(options.common, began);
+  const auto lookup = WatcherLoop::open(options.common, began);
   if (!lookup) return fail(command, lookup.error());
-  progress->now("hearing of every owner");
+  progress->now("waiting for every owner");
   const Watcher& watcher = (*lookup)->watcher();
   std::set<Partition> partitions;
   for (const std::string& key : keys) {
@@ -166,9 +166,9 @@ int route_command(const Arguments& arguments) {
   add_common_options(line, options.common, Part::reader);
   add_wait_flag(line, options.common);
   line.heading("General");
-  add_keys_option(line, options.file, "More keys, one a line; - is stdin");
+  add_keys_option(line, options.file, "More keys, one per line; - is stdin");
   line.flag("--count", "Print how many keys each owner has, not every key", options.count);
-  line.flag("--explain", "Print how each answer comes about: hash, slot, partition, and which rule "
+  line.flag("--explain", "Explain each answer: hash, slot, partition, and which rule "
             "gave the verdict", options.explain);
   if (const auto code = line.parse(arguments)) return *code;
   if (options.count && options.explain) {

@@ -1,4 +1,4 @@
-// neliroute run: owns slots until it is told to stop.
+// neliroute run: owns slots until it is stopped.
 #include "tool/command_line/commands.h"
 #include "tool/owner.h"
 

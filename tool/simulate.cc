@@ -1,4 +1,4 @@
-// neliroute simulate: what placements move when the membership changes. Asks nobody.
+// neliroute simulate: what placements move when the membership changes. Works offline.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -48,13 +48,13 @@ std::string footer() {
          "Columns, in slots, of the whole trace: moved = had an owner and has another or\n"
          "none; least = what a placement that is always balanced moves; of it = moved /\n"
          "least (below 1: members are left uneven, see the peak); unavoid. = the owner\n"
-         "went; excess = between two who stay; gain = the most one member got in a step;\n"
+         "left; excess = between two that stay; gain = the most one member got in a step;\n"
          "peak = largest load / mean, at first and at last; CV = deviation / mean;\n"
-         "unowned = slots x seconds: a crashed member's slots for --session, then what is\n"
-         "revoked for --rebalance: what moves, or with --eager every slot. Each step is\n"
-         "over before the next begins, however close they are.\n"
+         "unowned = slots x seconds: a crashed member's slots for --session, then the\n"
+         "revoked ones for --rebalance: those that move, or with --eager every slot. Each\n"
+         "step ends before the next begins, however close they are.\n"
          "A file for --trace-file has lines `SECONDS join|leave|crash NAME [WEIGHT]`;\n"
-         "those of one time are one step, and the first step is the first placement.\n"
+         "lines of one time are one step, and the first step is the first placement.\n"
          "Examples:\n"
          "  neliroute simulate\n"
          "  neliroute simulate --trace rolling --placement range,sticky,rendezvous --eager\n"
@@ -85,7 +85,7 @@ Result<std::vector<placement::Spec>> parse_specs(std::string_view text) {
                                                      shown(one), name)};
         }
         return Error{Errc::bad_option,
-                     fmt::format("\"{}\": behind {}: goes the {}, a {} from {} to {}", shown(one),
+                     fmt::format("\"{}\": after {}: goes the {}, a {} from {} to {}", shown(one),
                                  name, parameter.name, parameter.whole ? "whole number" : "number",
                                  parameter.least, parameter.most)};
       }
@@ -121,7 +121,7 @@ Result<placement::Trace> read_trace(const std::string& path) {
   return std::move(parsed.trace);
 }
 
-/// Says on stderr, if a person looks there, what takes more than a second.
+/// Says on stderr, if it is a terminal, what takes more than a second.
 class ProgressLine {
  public:
   void operator()(const std::string& what) {
@@ -144,7 +144,7 @@ class ProgressLine {
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
 };
 
-/// A Take that parses and stores, for an option that tells its own name.
+/// A Take that parses and stores, for an option that names itself in errors.
 template <class Target, class Parse>
 CommandLine::Take taken(Target& target, Parse parse) {
   return [&target, parse](const std::string& text) -> Result<void> {
@@ -204,7 +204,7 @@ void add_options(CommandLine& line, SimulateOptions& options) {
   line.value("--members", "N", "How many there are at first (default 10)",
              taken(request.members, count_to(placement::kMembersMax)));
   line.value("--names", "HOW", "shuffled: a newcomer's name sorts anywhere, as Kafka's ids do; "
-             "ordered: behind all others (default shuffled)", taken(request.names, parse_names));
+             "ordered: after all others (default shuffled)", taken(request.names, parse_names));
   line.choices({"shuffled", "ordered"});
   line.value("--seeds", "N", "Means over so many runs with other names and hashes (default 10)",
              taken(request.seeds, count_to(10'000)));
@@ -213,7 +213,7 @@ void add_options(CommandLine& line, SimulateOptions& options) {
   line.heading("Time");
   line.value("--session", "TIME", "How long a crash goes unnoticed (default 500ms)",
              taken(request.timing.session_s, seconds));
-  line.value("--rebalance", "TIME", "How long what is revoked has no owner (default 50ms)",
+  line.value("--rebalance", "TIME", "How long revoked slots have no owner (default 50ms)",
              taken(request.timing.rebalance_s, seconds));
   line.flag("--eager", "Every change revokes everything, not only what moves",
             request.timing.eager);
@@ -222,7 +222,7 @@ void add_options(CommandLine& line, SimulateOptions& options) {
   line.flag("--measure", "Memory, and processor seconds of the first placement and the slowest "
             "step, too", options.measure);
   add_json_flag(line, options.json);
-  line.flag("--csv", "Comma-separated values with a head line", options.csv);
+  line.flag("--csv", "Comma-separated values with a header line", options.csv);
 }
 
 Result<void> complete(SimulateOptions& options) {
@@ -249,7 +249,7 @@ Result<void> complete(SimulateOptions& options) {
   }
   if (request.specs.empty()) {
     request.specs = *parse_specs("all");
-    // Not asked for by name: those that know no weights just stay away.
+    // Not requested by name: those that do not know weights are just left out.
     const auto& file = request.trace_of_file;
     const bool weighted = file && std::any_of(file->roster.begin(), file->roster.end(),
                                               [](const auto& one) { return one.weight > 1; });
@@ -285,7 +285,7 @@ void print(const SimulateOptions& options) {
 
 int simulate_command(const Arguments& arguments) {
   CommandLine line({"simulate", "Shows what placements of slots move when the membership changes, "
-                    "beside the least possible. Asks nobody.", "", footer()});
+                    "compared with the least possible. Works offline.", "", footer()});
   SimulateOptions options;
   add_options(line, options);
   allow_all_settings_in_file(line);

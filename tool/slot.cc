@@ -1,4 +1,4 @@
-// neliroute slot: which slot keys belong to. Asks nobody.
+// neliroute slot: which slot keys belong to. Works offline.
 #include <fmt/format.h>
 
 #include <neliroute/slot_space.h>
@@ -31,7 +31,7 @@ bool say_slot(const std::string& key, Slot slot, const CommonOptions& options) {
 }  // namespace
 
 int slot_command(const Arguments& arguments) {
-  CommandLine line({"slot", "Prints the slot of every key. Asks nobody: a slot is the key's hash "
+  CommandLine line({"slot", "Prints the slot of every key. Works offline: a slot is the key's hash "
                     "modulo the number of slots.", "KEY...",
                     "Redis Cluster's slots: --hash crc16 --slots 16384 --hash-tags"});
   CommonOptions options;
@@ -42,7 +42,7 @@ int slot_command(const Arguments& arguments) {
   line.flag("--allow-uneven", "Slots need not be a multiple of partitions",
             options.router.allow_uneven);
   line.heading("General");
-  add_keys_option(line, file, "More keys, one a line; - is stdin");
+  add_keys_option(line, file, "More keys, one per line; - is stdin");
   add_json_flag(line, options.json);
   allow_all_settings_in_file(line);
   if (const auto code = line.parse(arguments)) return *code;

@@ -16,17 +16,17 @@
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
 #include "tool/command_line/values.h"
-#include "tool/lookup.h"
 #include "tool/print/event_log.h"
 #include "tool/print/output.h"
 #include "tool/print/placement.h"
 #include "tool/print/progress.h"
 #include "tool/watch/watch_live.h"
+#include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
 namespace {
 
-/// What a line is about: another answer of these is a change.
+/// The parts of an answer that a line shows: another value is a change.
 bool same_answer(const Route& a, const Route& b) {
   return a.verdict == b.verdict && a.owner() == b.owner() && a.endpoint() == b.endpoint() &&
          a.epoch == b.epoch;
@@ -49,7 +49,7 @@ boost::json::object json_of(const Route& route, std::uint32_t slots) {
   return row;
 }
 
-/// Prints every change of a view, a line each.
+/// Prints every change of a view, one per line.
 class Changes {
  public:
   Changes(const Watcher& watcher, bool as_json) : watcher_(watcher), json_(as_json) {}
@@ -94,7 +94,7 @@ class Changes {
   std::vector<Route> last_;
 };
 
-int follow(const std::string& command, Lookup& lookup, bool as_json) {
+int follow(const std::string& command, WatcherLoop& lookup, bool as_json) {
   Changes changes(lookup.watcher(), as_json);
   // Shared: the handler may be called once more while the watcher closes.
   const auto changed = std::make_shared<bool>(true);
@@ -123,7 +123,7 @@ std::string wrapped(const std::string& ranges) {
   return text;
 }
 
-/// When each partition's owner was heard of last: the moment at which its hint was lengthened.
+/// When each partition's owner was last read: when its hint was last extended.
 class Ages {
  public:
   void look(const std::vector<Route>& view, LocalTime now) {
@@ -135,7 +135,7 @@ class Ages {
       until_[p] = until;
     }
   }
-  /// Of the partition of this owner that was heard of least lately.
+  /// The age of the owner's partition whose renewal is oldest.
   [[nodiscard]] milliseconds age(const PartitionRanges& partitions, LocalTime now) const {
     microseconds oldest{0};
     for (const Partition p : partitions.to_vector()) {
@@ -179,7 +179,7 @@ void say_table(const std::vector<Route>& view, SlotCount slots, const Ages& ages
   }
 }
 
-int once(const std::string& command, Lookup& lookup, bool as_json) {
+int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   const Settings& settings = lookup.watcher().settings();
   std::vector<Route> view;
   Ages ages;
@@ -219,27 +219,27 @@ int watch_command(const Arguments& arguments) {
                     "and filtered, with moves and ages (? explains its keys); elsewhere, and with "
                     "--json, a line for every change. Owns nothing and joins no group.", "",
                     "Exit codes of --once are those of route: 0 all owned, 1 one is not, 3 one is "
-                    "unknown. With --http give --group, too: metrics and page say it."});
+                    "unknown. With --http give --group, too, because both show it."});
   CommonOptions options;
   bool once_only = false;
   add_common_options(line, options, Part::reader);
   add_wait_flag(line, options);
   line.heading("General");
-  line.flag("--once", "Print a table of owners and end", once_only);
+  line.flag("--once", "Print a table of owners and exit", once_only);
   std::optional<std::string> http;
   add_http_option(line, http);
   if (const auto code = line.parse(arguments)) return *code;
   if (once_only && http) {
-    return fail(line.name(), "--http serves until it is told to stop, and --once ends: leave one "
+    return fail(line.name(), "--http serves until it is stopped, and --once exits: leave one "
                              "of them out", kExitUsage);
   }
   if (const auto free = AdminPort::check(http); !free) return fail(line.name(), free.error());
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
-  if (!once_only) end_at_once_on_signals();  // it holds nothing, and to be ended is its plan
+  if (!once_only) end_at_once_on_signals();  // it holds nothing, and being ended is how it stops
   const LocalTime began = boot_now();
   std::optional<Progress> progress(options.connecting());
-  const auto lookup = Lookup::open(options, began);
+  const auto lookup = WatcherLoop::open(options, began);
   if (!lookup) return fail(line.name(), lookup.error());
   if (once_only) {
     progress->now("hearing of every owner");

@@ -1,6 +1,6 @@
-// How long ago each owner was heard of. The stream does not tell it, for it would have to all the
-// time; so it is asked for while somebody may be looking. Between two answers an age does not grow:
-// that this page has not asked is no silence of the owner's.
+// How long ago each owner's last renewal was read. The stream does not send it, as it changes all
+// the time; so the page requests it while somebody may be looking. Between two answers an age does
+// not grow: a page that has not asked does not mean that the owner is silent.
 
 const EVERY_MS = 2000;
 const REST = 10; // times as long as the last answer took: thousands of owners cost more
@@ -9,7 +9,7 @@ const GIVE_UP_MS = 10e3;
 const FAILED_MOST_MS = 60e3;
 
 export class Ages {
-  // onChange(): owners' heard (ms, or null: not known) may be another
+  // onChange(): owners' heard (ms, or null: not known) may have changed
   constructor(view, stream, onChange) {
     this.view = view;
     this.stream = stream;
@@ -20,7 +20,7 @@ export class Ages {
     this.toldAt = null;
   }
 
-  // To be called now and then.
+  // Call it now and then.
   watch(now) {
     const useful = this.stream.open && document.visibilityState === "visible";
     if (this.toldAt !== null && (!this.stream.open || now - this.toldAt > OLD_MS)) {
@@ -60,7 +60,7 @@ export class Ages {
     }
     for (const { id, partitions, oldest_ms: oldest } of processes ?? []) {
       const owner = this.view.owners[this.view.byId.get(id)];
-      if (owner && partitions > 0) { // of who leads nothing there is no renewal to tell of
+      if (owner && partitions > 0) { // a process that leads nothing has no renewal
         owner.heard = oldest;
       }
     }

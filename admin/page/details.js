@@ -1,4 +1,4 @@
-// All about one slot: the one under the pointer, else the one at the cursor.
+// All about one slot: the one under the pointer, or else at the cursor.
 import { byId, make, setFields, setShown, setText } from "./dom.js";
 import { count, counted, duration } from "./format.js";
 import { paintSwatch } from "./looks.js";
@@ -19,7 +19,7 @@ function withEndpoint({ name, endpoint }) {
   return endpoint ? `${name} at ${endpoint}` : name;
 }
 
-// In one sentence, for who cannot see the map.
+// In one sentence, for people who cannot see the map.
 export function sentenceOf(view, slot) {
   const partition = slot % view.settings.partitions;
   const owner = view.ownerOf(partition);

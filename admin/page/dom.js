@@ -1,5 +1,5 @@
 // What every other module needs of the document. Text is set as text, never as markup: names and
-// endpoints come from whoever may write to the ledger.
+// endpoints are untrusted.
 
 export function byId(id) {
   return document.getElementById(id);

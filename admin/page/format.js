@@ -47,7 +47,7 @@ export function duration(ms) {
   return `${whole}\u00a0s`;
 }
 
-// What came as JSON, which is text only: bytes that are none came as <name>_base64.
+// A text from JSON: bytes that are not UTF-8 arrive as <name>_base64.
 export function readable(object) {
   const texts = Object.entries(object).filter(([name]) => name.endsWith("_base64"))
     .map(([name, value]) => [name.slice(0, -"_base64".length), `${value} (base64)`]);

@@ -19,7 +19,7 @@ export class History {
     this.forgotten = 0; // so many of the oldest
   }
 
-  // Times never go back: what is learnt late is shown no earlier than what was learnt before.
+  // Times never go back: a change learnt late is shown no earlier than those learnt before.
   add(time, partition, from, to) {
     const at = this.total % CAPACITY;
     const newest = this.total ? this.time[(this.total - 1) % CAPACITY] : -Infinity;
@@ -30,7 +30,7 @@ export class History {
     this.total++;
   }
 
-  // The index of the newest change is 0; visit(index into the arrays) until it says false.
+  // From the newest change to the oldest: visit(index into the arrays) until it returns false.
   backwards(visit) {
     for (let number = this.total - 1; number >= this.#oldest(); number--) {
       if (visit(number % CAPACITY) === false) {

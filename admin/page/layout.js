@@ -9,7 +9,7 @@ import { count, counted } from "./format.js";
 const CELL_MOST = 18; // pixels of the page
 const CELL_LEAST = 2; // of the screen; below it the map scrolls
 
-// The columns for a cell of this size: as many as there is room for, but rather as many that a
+// The columns for a cell of this size: as many as there is room for, preferably so many that a
 // partition begins where a row begins.
 function columnsFor(room, unit) {
   if (unit <= room) {
@@ -30,8 +30,8 @@ function unitOf(slots, partitions, kind) {
   return slots % partitions === 0 ? slots / partitions : 1;
 }
 
-// Width and height in pixels of the screen, density of them to a pixel of the page. The greatest
-// cell with which all slots fit, or the one that was asked for.
+// Width and height in screen pixels; density: screen pixels per page pixel. The largest cell with
+// which all slots fit, or the requested one.
 export function fit({ slots, partitions }, kind, width, height, density, wanted = null) {
   const unit = unitOf(slots, partitions, kind);
   for (let cell = wanted ?? Math.round(CELL_MOST * density); ; cell--) {
@@ -43,7 +43,7 @@ export function fit({ slots, partitions }, kind, width, height, density, wanted 
   }
 }
 
-// What a row or a column is, where it is anything; and how to read the order.
+// What a row or a column means, if anything; and how to read the order.
 export function meaning({ slots, partitions }, kind, columns) {
   const each = slots / partitions;
   if (kind === "slot") {
@@ -153,8 +153,8 @@ export function byNumber(partitions) {
   return Int32Array.from({ length: partitions }, (_, partition) => partition);
 }
 
-// The partitions owner after owner, of each by number. state: see view.js; an owner's names decide,
-// nobody's (below 0) come first.
+// The partitions owner after owner, by number within each. state: see view.js; owners are ordered
+// by name; unowned partitions (below 0) come first.
 export function byOwner(state, owners) {
   const sorted = owners.map((owner, number) => ({ name: owner.name, number }))
     .sort((a, b) => byName(a.name, b.name) || a.number - b.number);

@@ -1,9 +1,9 @@
-// What an owner looks like: a colour and a pattern that follow from its name alone, so that every
-// page of every process, today and tomorrow, shows it alike.
+// What an owner looks like: a colour and a pattern that depend only on its name, so that every page
+// of every process, today and tomorrow, shows it alike.
 //
-// The twelve colours were searched for, not chosen: the greatest least distance (0.09 in OKLab)
-// between any two, as seen with normal vision and without red, green or blue cones; in an order
-// that keeps neighbours far apart. Strong reds are left out: red means unowned.
+// The twelve colours were computed: they maximise the smallest distance (0.09 in OKLab) between any
+// two, as seen with normal vision and without red, green or blue cones; their order keeps
+// neighbours far apart. Strong reds are left out: red means unowned.
 
 export const COLOURS = [
   "#6d79e7", "#b59b68", "#74d2fa", "#edbc51", "#b46b91", "#315bc0",
@@ -109,7 +109,7 @@ export class Tiles {
     return tile;
   }
 
-  // A name that is not among these is worked out anew when it comes again.
+  // A name that is not among these is computed again when it comes back.
   keepOnly(names) {
     for (const name of this.names.keys()) {
       if (!names.has(name)) {
@@ -126,7 +126,7 @@ export class Tiles {
     return this.looks.get(look);
   }
 
-  // The tile, and the same one faint: for cells that are not among those highlighted.
+  // The tile, and a faint one for cells that are not highlighted.
   #make(ground, ink, hasInk) {
     const faint = (colour) => mix(colour, this.theme.panel, 0.84);
     const tile = makeTile(ground, ink, hasInk, this.scale);

@@ -1,5 +1,5 @@
-// Look a key up, and see step by step why it lands where it does. The answer is the server's, the
-// very one that an application would get; when its partition changes hands, it is asked again.
+// Looks a key up, and shows step by step why it lands where it does. The answer is the server's,
+// the same as for an application; when its partition changes owner, it is requested again.
 import { byId, make, setText } from "./dom.js";
 import { count, duration, readable } from "./format.js";
 import { epochText, term } from "./details.js";
@@ -49,7 +49,7 @@ export class Lookup {
       }
       this.answer = readable(answer);
       if (asked) {
-        this.onFound(answer.slot); // tells of the slot; what is told last is heard
+        this.onFound(answer.slot); // announces the slot; the last announcement is heard
       }
       this.#show(this.answer);
     } catch {

@@ -1,4 +1,4 @@
-// Joins the parts: what the stream tells goes to the view, and from there to whatever shows it.
+// Joins the parts: the stream's events go to the view, and from there to the modules that show it.
 import { byId, setShown, setText } from "./dom.js";
 import { startTheme, themeColour } from "./theme.js";
 import { Tiles, paintSwatch } from "./looks.js";
@@ -14,7 +14,7 @@ import { Details, sentenceOf } from "./details.js";
 import { Lookup } from "./lookup.js";
 import { Moves } from "./moves.js";
 
-const CLOCK_MS = 500; // ages are shown anew
+const CLOCK_MS = 500; // how often ages are updated
 const STRIP_EVERY_MS = 1000;
 const TABLE_EVERY_MS = 400; // at most so often, however fast slots move
 const FORGET_EVERY_MS = 5000;
@@ -77,7 +77,7 @@ function pickVerdict(name) {
   }
 }
 
-// --- What the stream tells -----------------------------------------------------------------------
+// --- What the stream sends -----------------------------------------------------------------------
 
 let tableTimer = null;
 
@@ -149,7 +149,7 @@ function tick() {
   }
 }
 
-// Who was an owner longer ago than the strip shows is forgotten, but for who is selected.
+// Forgets processes that were owners longer ago than the strip shows, except those selected.
 function forget() {
   const before = performance.now() - STRIP_MS - FORGET_EVERY_MS; // what is painted may be older
   if (view.known && view.forget(before, (owner) => processes.selected.has(owner.id))) {

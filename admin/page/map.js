@@ -1,5 +1,5 @@
-// The slot map: every slot a cell. Only the cells in sight are painted, so that a million slots
-// cost what a screen costs. The pointer points, the arrow keys move a cursor; both tell which slot.
+// The slot map: every slot a cell. Only the visible cells are painted, so that a million slots cost
+// what a screen costs. The pointer points, the arrow keys move a cursor; both select a slot.
 import { byId, setShown, setText } from "./dom.js";
 import { Order, byNumber, byOwner, fit, meaning } from "./layout.js";
 import { Painter } from "./painter.js";
@@ -50,7 +50,7 @@ export class SlotMap {
     this.relayout();
   }
 
-  // By a step to larger (1) or smaller (-1) cells; 0: all that fits.
+  // One step to larger (1) or smaller (-1) cells; 0: all that fits.
   zoom(step) {
     const cell = this.geometry?.cell ?? 1;
     const next = step > 0 ? Math.max(cell + 1, Math.round(cell * ZOOM)) : Math.round(cell / ZOOM);
@@ -121,7 +121,7 @@ export class SlotMap {
     this.#tell();
   }
 
-  // For tests, and for whoever looks with the inspector.
+  // For tests, and for people who use the inspector.
   #tell() {
     const { cell, columns } = this.geometry;
     Object.assign(this.canvas.dataset, {
@@ -176,7 +176,7 @@ export class SlotMap {
     mark.style.width = mark.style.height = `${side + 2 * grown}px`;
   }
 
-  // Scrolls until the cursor is in sight; once it is laid out anew, if that is to come.
+  // Scrolls until the cursor is visible; after the next layout, if one is due.
   #reveal() {
     this.toReveal = this.stale.order;
     if (this.toReveal) {

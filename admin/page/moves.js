@@ -1,5 +1,5 @@
-// The newest moves in words, those of one kind and one instant in one line; and what the
-// process that answers did itself.
+// The newest moves in words, one line for those of one kind and instant; and what the answering
+// process did itself.
 import { byId, make, setShown, setText } from "./dom.js";
 import { count, counted, duration, timeOfDay } from "./format.js";
 import { NOBODY } from "./view.js";
@@ -40,7 +40,7 @@ export class Moves {
     }
   }
 
-  // What came of one cause comes in a burst, a line for each partition: here it is one line.
+  // Moves of one cause arrive in a burst, one for each partition: here they are one line.
   transition({ at, event, reason, partition }) {
     const what = reason === undefined ? event : `${event} (${reason})`;
     if (this.did?.what !== what || at - this.did.at > TOGETHER_MS / 1000) {

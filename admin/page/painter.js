@@ -21,7 +21,7 @@ export class Painter {
     }
   }
 
-  // What the next paintings show. lit(partition): whether it is among those highlighted.
+  // What to paint from now on. lit(partition): whether it is highlighted.
   show({ view, order, geometry, tiles, lit, top }) {
     Object.assign(this, { view, order, geometry, tiles, lit, top });
     this.tileOf = view.owners.map((owner) => tiles.ofName(owner.name));
@@ -72,7 +72,7 @@ export class Painter {
     return state >= 0 ? this.tileOf[state] : state === -1 ? this.tiles.unowned : this.tiles.unknown;
   }
 
-  // A partition on its way to another owner shows that one below the diagonal.
+  // A partition that moves to another owner shows that one below the diagonal.
   #paintCell(position, partition) {
     const { cell, columns } = this.geometry;
     const left = (position % columns) * cell;

@@ -1,5 +1,5 @@
-// Who owns how much, against a fair share. Sorted by a click on a heading, filtered by what is
-// typed, and whoever is selected stands out on the map.
+// Who owns how much, against a fair share. A click on a heading sorts it, typing filters it, and
+// selected processes stand out on the map.
 import { byId, make, setShown, setText } from "./dom.js";
 import { count, counted, deviation, duration, tenth } from "./format.js";
 import { byName } from "./layout.js";
@@ -47,7 +47,7 @@ export class Processes {
     this.show();
   }
 
-  // Whether the filter or the selection leaves anybody out; and whether it does this one.
+  // Whether the filter or the selection excludes any process; and whether it excludes this one.
   get restricts() {
     return this.selected.size > 0 || this.filter !== "";
   }
@@ -110,7 +110,7 @@ export class Processes {
     return parts.join(" · ");
   }
 
-  // How long each owner has held what it has held longest: a time since, or null.
+  // How long each owner has held its oldest partition: a time since, or null.
   #findHeld() {
     for (const owner of this.view.owners) {
       owner.held = null;
@@ -166,7 +166,7 @@ export class Processes {
     return row;
   }
 
-  // Renewals come several times a lease: half of one without any is trouble on its way.
+  // Renewals arrive several times per lease: half of one without any is an early sign of trouble.
   #tellHeard(row, owner) {
     const known = owner.heard !== null && owner.partitions > 0; // it may have lost them since
     const late = known && owner.heard > this.view.settings.lease_ms / 2;
@@ -205,7 +205,7 @@ export class Processes {
     return row;
   }
 
-  // The rows of whom the view has forgotten.
+  // The rows of owners that the view has forgotten.
   #forget() {
     for (const id of this.rows.keys()) {
       if (!this.view.byId.has(id)) {
@@ -214,12 +214,12 @@ export class Processes {
     }
   }
 
-  // By its id: a view that begins anew numbers the owners anew.
+  // By its id: a new view numbers the owners again.
   #current(id) {
     return this.view.owners[this.view.byId.get(id)];
   }
 
-  // Owners, those that are about to be, the process that answers; and for a while who was one.
+  // Owners, those that are about to be, the answering process; and for a while former owners.
   #isListed(owner, now) {
     return owner.partitions > 0 || owner.coming > 0 || owner.id === this.view.settings.id
       || now - owner.ledAt < STRIP_MS;

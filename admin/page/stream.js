@@ -1,6 +1,6 @@
-// The stream of /v1/events: opened, watched, opened again. A browser tries again by itself when a
-// stream breaks, but not when it was refused, and it does not notice one that has fallen silent:
-// the server says something every second.
+// The stream of /v1/events: opened, watched, reopened. A browser retries by itself when a stream
+// breaks, but not when it was refused, and it does not notice one that has fallen silent: the
+// server sends something every second.
 
 const SILENT_MS = 4000;
 const FIRST_MS = 30000; // the first event is the whole view: large, perhaps over a slow link
@@ -31,7 +31,7 @@ export class Stream {
     this.source.addEventListener("error", () => this.#away());
   }
 
-  // What changed is told in the terms of the view that this connection began with.
+  // Changes refer to the view that this connection began with.
   #take(name, data) {
     if (name !== "view" && !this.begun) {
       return;

@@ -1,6 +1,6 @@
 // The last minutes as a strip: partitions from top to bottom, time from left to right, each painted
-// as its owner was. What was before this page knew is left empty. It is painted from right to left:
-// from the state now, undoing one change after another.
+// as its owner was. The time before this page's history is left empty. It is painted from right to
+// left: from the state now, undoing one change after another.
 import { byId, setText } from "./dom.js";
 import { count, duration } from "./format.js";
 import { pixel } from "./looks.js";
@@ -89,9 +89,9 @@ export class Strip {
   }
 }
 
-// Walks back through the history, one column of pixels at a time. A row is a partition; where there
-// are more partitions than pixels it shows one of several, but also that any of them is unowned,
-// and each change of any of them.
+// Walks back through the history, one column of pixels at a time. A row is a partition. If there
+// are more partitions than pixels, a row shows one of several, but also that any of them is
+// unowned, and each change of any of them.
 class Columns {
   constructor(view, tiles, now, width, height) {
     Object.assign(this, { view, tiles, width, height });
@@ -148,7 +148,7 @@ class Columns {
       : state === NOBODY ? this.tiles.unowned : this.tiles.unknown;
   }
 
-  // Takes back the changes that came after the beginning of column x.
+  // Undoes the changes that came after the beginning of column x.
   #undo(from, x) {
     const history = this.view.history;
     for (; this.undone < this.changes.length; this.undone++) {

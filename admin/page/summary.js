@@ -1,5 +1,5 @@
-// The head of the page: whose view this is, whether it can be trusted, and the few numbers that say
-// whether all is well.
+// The head of the page: whose view this is, whether it can be trusted, and the few numbers that
+// show whether all is well.
 import { byId, setFields, setShown, setText } from "./dom.js";
 import { count, counted, deviation, duration, tenth } from "./format.js";
 import { STRIP_MS } from "./strip.js";
@@ -28,7 +28,7 @@ export function conditionOf(view, stream, now) {
   return { kind: "live", pill: "Live", text: "" };
 }
 
-// What a silent ledger leaves to be shown.
+// What can still be shown if the ledger is silent.
 function whatIsLeft(view) {
   const unknown = view.verdictSlots[UNKNOWN];
   if (unknown === view.settings.slots) {
@@ -102,7 +102,7 @@ export function showFacts(view, now) {
   setText(byId("count-draining"), count(view.drainingSlots));
 }
 
-// What to say before something that may no longer be so.
+// What to say before a value that may be out of date.
 function old(view, now) {
   const shown = view.shownAt(now);
   return shown === now ? "" : `${duration(now - shown)} ago: `;

@@ -1,4 +1,4 @@
-// Light, dark, or what the system says; and the colours of style.css as numbers for the canvases.
+// Light, dark, or the system's choice; and the colours of style.css as numbers for the canvases.
 import { byId } from "./dom.js";
 
 const KEY = "neliroute-theme";

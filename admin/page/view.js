@@ -1,9 +1,9 @@
-// The view of one process, as /v1/events tells it: for each partition who owns it, and since when.
+// The view of one process, as /v1/events sends it: who owns each partition, and since when.
 //
-// Owners are numbered in the order in which this page first saw them; a number stays theirs when
-// the stream breaks and a new view numbers the processes anew, until others are forgotten. Times
-// are the page's clock (performance.now()): no other machine's is compared with it, only ages come
-// from there.
+// Owners are numbered in the order in which this page first saw them. A number stays valid when the
+// stream breaks and a new view numbers the processes again, until others are forgotten. Times are
+// the page's clock (performance.now()): other machines' times are not compared with it, only ages
+// come from there.
 import { readable } from "./format.js";
 
 export const NOBODY = -1;
@@ -11,7 +11,7 @@ export const NOT_KNOWN = -2;
 export const VERDICTS = ["unknown", "unowned", "local", "remote"];
 export const [UNKNOWN, UNOWNED, LOCAL, REMOTE] = [0, 1, 2, 3];
 
-const STALE_MS = 3000; // what is older is told with its age
+const STALE_MS = 3000; // older values are shown with their age
 const STALE_INTERVALS = 3; // of the renewals of owners
 const MOVES_KEPT_MS = 3600e3;
 const SETTINGS = ["group", "topic", "lane", "slots", "partitions"];
@@ -25,7 +25,8 @@ export class View {
     this.movedSlots = []; // [time, slots] of each change in which slots went to another owner
   }
 
-  // --- What is asked of it -----------------------------------------------------------------------
+  // --- Queries
+  // -------------------------------------------------------------------------------------
 
   get known() {
     return this.settings !== null;
@@ -36,7 +37,7 @@ export class View {
     return this.settings.age_ms + (now - this.heardAt);
   }
 
-  // The instant that is shown: now, or when the last word is from if that is long ago.
+  // The instant that is shown: now, or when the last event arrived if that is long ago.
   shownAt(now) {
     const age = this.age(now);
     return age > Math.max(STALE_MS, STALE_INTERVALS * (this.settings.interval_ms ?? 0))
@@ -56,7 +57,7 @@ export class View {
     return this.owners[this.next[partition]] ?? null;
   }
 
-  // Those that own something or are about to: among them a fair share is a share.
+  // Those that own something or are about to: a fair share is a share among them.
   get sharing() {
     return this.owners.filter((owner) => owner.partitions > 0 || owner.coming > 0).length;
   }
@@ -65,12 +66,13 @@ export class View {
     return this.settings.slots / Math.max(1, this.sharing);
   }
 
-  // Slots that went from one owner to another after that time.
+  // Slots that moved from one owner to another after that time.
   movedSince(time) {
     return this.movedSlots.reduce((sum, [at, slots]) => (at >= time ? sum + slots : sum), 0);
   }
 
-  // --- What it is told ---------------------------------------------------------------------------
+  // --- Updates
+  // -------------------------------------------------------------------------------------
 
   // A whole view: of /v1/slots, or the first of a stream.
   takeWhole(whole, now) {
@@ -94,9 +96,9 @@ export class View {
     return this.#takeRows(view, now, false);
   }
 
-  // What moved before this page knew of anything: told behind the view, of the last minutes. The
-  // moves as takeChanged() returns what it saw, each with its time. A page that has a history of
-  // its own knows it all, and more.
+  // What moved before this page was opened: sent after the view, for the last minutes. Returns the
+  // moves, each with its time, as takeChanged() does. A page that has a history of its own knows
+  // all of it, and more.
   takeMoves({ reach_ms: reach, processes, moves }, now) {
     if (this.history.total > 0) {
       return [];
@@ -132,10 +134,10 @@ export class View {
     this.heardAt = now;
   }
 
-  // Forgets the owners that nothing needs any longer, for a page stays open for months beside
-  // processes that restart: those that lead and claim nothing, last led before that time and were
-  // not the last leader of what nobody leads. keep(owner): whether to keep it nevertheless.
-  // Says whether it forgot any: then those left have new numbers, in the same order.
+  // Forgets owners that are not needed any more, as a page stays open for months while processes
+  // restart: those that lead and claim nothing, last led before that time and are not the last
+  // leader of an unowned partition. keep(owner): whether to keep it nevertheless. Returns whether
+  // it forgot any: then those left have new numbers, in the same order.
   forget(before, keep) {
     const needed = new Uint8Array(this.owners.length);
     for (const numbers of [this.lastOwner, this.next]) {
@@ -209,7 +211,7 @@ export class View {
     return this.byId.get(process.id);
   }
 
-  // In the order of the times at which they happened, for the history.
+  // In order of time, for the history.
   #takeRows(rows, now, fresh) {
     const sinceOf = (row) => (row[7] === null ? 0 : row[7]);
     const seen = [];

@@ -42,7 +42,7 @@ class Cell:
                                                   f"client.id={name}"])
 
     def _rest(self, fleet):
-        """The assignment by name, and who has another id in the group than before."""
+        """The assignment by name, and which members have another id in the group than before."""
         names = {owner.key: name for name, owner in self.running.items()}
         rest = {partition: names[key] for partition, key in fleet.rest(120).items()}
         known = {member["client"]: member["member"]
@@ -63,7 +63,7 @@ class Cell:
 
     def run(self):
         """Walks, and returns the cell's figures."""
-        # Made beforehand: a thousand partitions take the broker seconds, which are no process's.
+        # Created beforehand: a thousand partitions take the broker seconds, not the processes.
         self.kafka.admin.create_topic(self.topic, self.partitions)
         with self._fleet() as fleet:
             for name in self.walk.first:
@@ -86,7 +86,7 @@ class Cell:
         return self._judged(report, finished)
 
     def _judged(self, report, finished):
-        # Two of the four know no history: what they do is foretold by names alone.
+        # Two of the four ignore history: names alone determine what they do.
         ids = self.ids if self.sticky else {name: name for name in self.ids}
         predicted = predict(self.assignor, self.partitions, self.walk, ids, self.folder)
         ends = steps.ends(self.noted, finished)

@@ -4,12 +4,12 @@
     bench/churn/churn.py                 P from 2 to 12 to 3, 64, 256 and 1,024 partitions
     bench/churn/churn.py --quick         P from 2 to 4 to 3, 64 partitions, two assignors
 
-For each event, from rest to rest: partitions moved, the least possible, those that moved twice or
-away and back, how long each had no leader or two, how long it took; and what `neliroute simulate`
-says of the same walk. `range` and `roundrobin` must do exactly what it says; where `uniform` or
-`cooperative-sticky` moved more than the least, or another number than it says, the assignments
-before and after are listed. Exit 1 if one of the first two differs, if two led at once in
-exclusive mode, or if an assignment at rest is not balanced.
+For each event, from one steady state to the next: partitions moved, the least possible, those that
+moved twice or away and back, how long each had no leader or two, how long it took; and what
+`neliroute simulate` says of the same walk. `range` and `roundrobin` must do exactly what it says;
+if `uniform` or `cooperative-sticky` moved more than the least, or another number than it says, the
+assignments before and after are listed. Exit 1 if one of the first two differs, if two led at once
+in exclusive mode, or if an assignment in steady state is not balanced.
 """
 import argparse
 import contextlib
@@ -86,7 +86,7 @@ def context(options, made):
 
 
 def failures(cells):
-    """What must never be, as lines."""
+    """What must never happen, as lines."""
     found = []
     for cell in cells:
         where = f"{cell['assignor']}, {cell['partitions']} partitions"
@@ -101,7 +101,7 @@ def failures(cells):
 
 
 def walked(kafka, folder, assignor, partitions, made, options):
-    """The figures of one cell; one that fails must not cost the others theirs."""
+    """The figures of one cell; a failed one must not affect the others."""
     cell = Cell(kafka, folder, assignor, partitions, made, options)
     try:
         return cell.run()

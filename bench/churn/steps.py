@@ -1,7 +1,7 @@
-"""A step: what one event moved, from rest to rest, by the merged event logs.
+"""A step: what one event moved, from one steady state to the next, by the merged event logs.
 
-Moved are the partitions whose owner at rest differs. A partition that changed its leader more
-often than that took, or came back, is a double move, and counted apart.
+Moved are the partitions whose owner in steady state differs. A partition that changed its leader
+more often than needed, or came back, is a double move, and counted separately.
 """
 import collections
 import dataclasses
@@ -10,8 +10,8 @@ import math
 from harness import checker
 from spread import median_p90_worst
 
-# What prediction and reality must have in common, by the simulator's names. Who keeps to what was
-# may do so in several ways: what one of them gains is his who drew up the assignment.
+# What prediction and reality must have in common, by the simulator's names. A sticky assignor has
+# several ways to keep assignments, so the gain of a single member may differ.
 COMPARED = {"by rank": ("moved", "unavoidable", "excess", "gain"), "sticky": ("moved",)}
 
 
@@ -21,7 +21,7 @@ class Noted:
     event: object
     at: float  # CLOCK_BOOTTIME just before the event
     rested: float
-    before: dict  # partition -> owner at rest
+    before: dict  # partition -> owner in steady state
     after: dict
     members: tuple  # afterwards
     rejoined: tuple  # those that stayed, and that the group knows by another id now

@@ -29,7 +29,7 @@ def _aligned(rows):
 
 
 def cell_text(cell):
-    """All steps of a cell, and what must not pass unseen."""
+    """All steps of a cell, and what must not be overlooked."""
     rows = cell["steps"]
     lines = ["", f"{cell['assignor']} ({cell['protocol']} protocol), {cell['partitions']} "
                  "partitions", *_aligned([HEAD, *map(_cells, rows)])]

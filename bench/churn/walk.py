@@ -1,5 +1,5 @@
-"""The walk: who joins, leaves and is killed, one after the other, from a few processes to the peak
-and down again. A pure function of its seed.
+"""The walk: processes join, leave and are killed, one after the other, from a few to the peak and
+down again. A pure function of its seed.
 
 Names decide what `range` and `roundrobin` do, by where a newcomer's sorts; so they are drawn, each
 is used once, and all have one length: none is the beginning of another.

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""What ownership costs at rest: an owner, a watcher and the broker, on a real Apache Kafka.
+"""What ownership costs in steady state: an owner, a watcher and the broker, on real Apache Kafka.
 
     bench/cost/cost.py              every cell, about 5 minutes
     bench/cost/cost.py --quick      one small cell
 
-For each cell, over a window at rest: processor time, resident memory, bytes and requests a second
-of an owner and of a watcher, the broker's processor time, and the records that were written,
-beside what the formulas of docs/benchmarks.md say.
+For each cell, over a window in steady state: processor time, resident memory, bytes and requests
+per second of an owner and of a watcher, the broker's processor time, and the records that were
+written, compared with the formulas of docs/benchmarks.md.
 """
 import argparse
 import statistics

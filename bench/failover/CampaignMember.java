@@ -19,11 +19,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 
 /**
- * One process that runs for every role on etcd, by the recipe of etcd's own elections: a key for
- * each candidate of a role, bound to its lease; the one that was created first leads. One watch
- * serves all roles: the server's Campaign call, hundreds at a time, was seen not to return to some
- * who led after many keys had gone at once. When the lease is lost, so are its roles, and it runs
- * anew with another one.
+ * One process that is a candidate for every role on etcd, by the recipe of etcd's own elections: a
+ * key for each candidate of a role, bound to its lease; the one that was created first leads. One
+ * watch serves all roles: the server's Campaign call, hundreds at a time, was seen not to return to
+ * some leaders after many keys had gone at once. When the lease is lost, so are its roles, and it
+ * starts again with another one.
  *
  * <p>Started as: CampaignMember URL TTL_SECONDS ROLES NAME EVENT_FILE; runs until it is killed.
  */
@@ -107,7 +107,7 @@ public final class CampaignMember {
     }
   }
 
-  /** Who runs for which role, in the order of their keys' creation, and what we lead. */
+  /** The candidates for each role, in the order of their keys' creation, and what we lead. */
   private final class Candidates {
     private final String mine;
     private final List<TreeMap<Long, String>> queues = new ArrayList<>();

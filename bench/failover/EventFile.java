@@ -3,7 +3,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What a member of an election says about itself: a JSON object a line, in one write each.
+ * The events of a member of an election: one JSON object per line, in one write each.
  *
  * <p>Instants are System.nanoTime(), which on Linux is CLOCK_MONOTONIC, one clock for all
  * processes of a machine.

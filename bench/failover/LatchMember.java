@@ -7,7 +7,7 @@ import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 import org.apache.curator.retry.RetryNTimes;
 
 /**
- * One process that runs for every role with a LeaderLatch of Apache Curator, on ZooKeeper.
+ * One process that is a candidate for every role by Apache Curator's LeaderLatch, on ZooKeeper.
  *
  * <p>Started as: LatchMember HOST:PORT SESSION_MS ROLES NAME EVENT_FILE; runs until it is killed.
  */
@@ -42,7 +42,7 @@ public final class LatchMember {
       latch.start();
       latches.add(latch);
     }
-    // In the queue for a role is who has a node there.
+    // A process with a node there is in the queue for a role.
     while (latches.stream().anyMatch(latch -> latch.getOurPath() == null)) {
       Thread.sleep(5);
     }

@@ -1,7 +1,7 @@
-"""Elections on etcd and on ZooKeeper, with the same kills as ours.
+"""Elections on etcd and on ZooKeeper, with the same kills as for neliroute.
 
-A server and a few members in Java, each of which runs for every role. A member writes itself when
-it gains or loses a role (EventFile.java), so nothing is measured by polling.
+A server and a few members in Java, each of which is a candidate for every role. A member itself
+writes when it gains or loses a role (EventFile.java), so nothing is measured by polling.
 """
 import json
 import os

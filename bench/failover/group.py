@@ -1,4 +1,4 @@
-"""A group of owner processes that is hurt again and again, each time from rest."""
+"""A group of owner processes that is disturbed repeatedly, each time from steady state."""
 from harness import checker
 from harness.children import boot_now, wait_until
 from harness.process import Fleet

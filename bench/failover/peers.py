@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ours beside etcd's elections and ZooKeeper's LeaderLatch: the same kill on the same machine.
+"""neliroute, etcd's elections and ZooKeeper's LeaderLatch: the same kill on the same machine.
 
     bench/failover/peers.py             sessions of 300 ms, 500 ms, 1 s and 3 s, 10 kills a cell
     bench/failover/peers.py --quick     session 500 ms, 2 kills a cell

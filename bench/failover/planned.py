@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""How soon a group with slow heartbeats is at rest after a planned leave and after a join.
+"""How soon a group with slow heartbeats is steady after a planned leave and after a join.
 
     bench/failover/planned.py                    heartbeat 4.5 s, 10 of each, on Kafka 4.1.1
     bench/failover/planned.py --quick            2 of each, for a look
 
 With the consumer protocol a member learns of its assignment in the answer to a heartbeat; neliroute
-has one sent early where a record shows that the membership changed. Measured is from SIGTERM, or
+sends one early if a record shows that the membership changed. Measured is from SIGTERM, or
 from the broker's time of the newcomer's first record, to the last change of owner that followed, as
 the processes' event logs tell. Prints both, and with --json FILE writes every figure with the
 machine, the versions and the command behind it.

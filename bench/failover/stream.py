@@ -28,7 +28,7 @@ SESSION_MS = 500
 
 
 class Stage:
-    """Three owners, one of which can be ended and made again."""
+    """Three owners, one of which can be ended and restarted."""
 
     def __init__(self, brokers, folder):
         self.brokers = brokers

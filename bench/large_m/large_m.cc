@@ -1,12 +1,12 @@
-// What one join costs where a topic has many partitions: one process leads all of them, another one
+// What one join costs when a topic has many partitions: one process leads all of them, another one
 // joins and takes half of them, picked at random. Both are whole engines on KafkaLedgers, on the
-// embedded broker. Only what the group suggests is made up, and comes at once: the broker's group
-// and librdkafka's assignor take minutes for so many partitions, on threads of their own.
+// embedded broker. Only the group's assignments are simulated, and are immediate: the broker's
+// group and librdkafka's assignor take minutes for so many partitions, on threads of their own.
 //
 //     large_m [--partitions 1024,10000,65536] [--logs 4] [--json FILE]
 //
-// A turn is what the strand's thread does between two waits for an event, in CPU time: what else
-// the machine does is not in it. While one lasts, no heartbeat is answered and no record read.
+// A turn is what the strand's thread does between two waits for an event, in CPU time: other load
+// on the machine does not count. During a turn, no heartbeat is answered and no record read.
 #include <time.h>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ struct Written {
   std::atomic<std::uint64_t> records{0};
 };
 
-/// A ledger that counts what is written to it, and is told by the bench what the group suggests.
+/// A ledger that counts writes; the bench sets the group's assignments.
 class CountedLedger final : public Ledger {
  public:
   CountedLedger(std::unique_ptr<Ledger> ledger, Written& written)
@@ -134,7 +134,7 @@ class CountedLedger final : public Ledger {
   Written& written_;
 };
 
-/// One process, and a thread of it that looks keys up now and then.
+/// One process, with a thread that looks keys up now and then.
 class Owner : Listener {
  public:
   Owner(std::uint64_t id, const KafkaOptions& kafka) : led_(*kafka.partitions, false) {

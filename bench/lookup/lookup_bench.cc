@@ -1,4 +1,5 @@
-// What a lookup costs beside the hash of its key, while a writer publishes 100 times a second.
+// What a lookup costs compared with the hash of its key, while a writer publishes 100 times a
+// second.
 //
 //   lookup_bench                                      a table of nanoseconds and ratios
 //   lookup_bench --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
@@ -10,8 +11,8 @@
 // route_*      key -> slot -> Route, as Lookup::route(key, now) does it
 // batch_*      64 keys at once, a key's share of it
 //
-// chained: each key is chosen by the answer before, so that its latency shows; otherwise keys do
-// not wait for each other. cold: so many keys that neither they nor the view stay in the cache.
+// chained: each key is chosen by the answer before, so that its latency shows; otherwise keys are
+// independent. cold: so many keys that neither they nor the view stay in the cache.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #undef XXH_INLINE_ALL
@@ -72,7 +73,7 @@ class World {
     publish();
   }
 
-  // As the strand does: what changed is published, then every deadline is moved.
+  // As the strand does: publishes the changes, then moves every deadline.
   void change_something() {
     move(round_++ % leases_->size());
     publish();
@@ -124,7 +125,8 @@ class World {
   std::uint32_t round_ = 0;
 };
 
-// Many keys, so that no branch is learnt by heart; hot: few enough for the first-level cache.
+// Many keys, so that branch prediction cannot learn them; hot: few enough for the first-level
+// cache.
 class Keys {
  public:
   Keys(std::size_t length, std::size_t count)
@@ -164,7 +166,7 @@ void add(const std::string& what, std::size_t key, const std::string& condition,
       ->ThreadRange(1, 2);
 }
 
-// `number` of the answer, at most 1, goes into the choice of the next key.
+// `number` of the answer, at most 1, affects the choice of the next key.
 template <class Call>
 void add_chained(const std::string& what, std::size_t key, Call number) {
   benchmark::RegisterBenchmark((what + key_condition(key) + "/chained").c_str(),
@@ -268,7 +270,8 @@ int run() {
   std::thread writer([&] {
     for (std::uint32_t round = 0; !done; ++round) {
       for (Worlds& worlds : all) {
-        // A snapshot of 65,536 partitions takes milliseconds to make; a core is not the writer's.
+        // A snapshot of 65,536 partitions takes milliseconds to make; the writer has no core of its
+        // own.
         if (worlds.partitions > kOftenMax && round % 100 != 0) continue;
         worlds.local.change_something();
         worlds.remote.change_something();

@@ -1,10 +1,10 @@
 // What it costs to find the owner of a hashed key without a table of slots: the algorithms of
-// placement/, and the shape that cluster clients use, beside the table that neliroute keeps.
+// placement/, and the structure that cluster clients use, next to neliroute's table.
 //
 //   placement_bench --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
 //
-// All take 64 hashed bits and give a member. Buckets in use are 3 of 4, as after removals, where
-// the algorithm knows removals.
+// All take 64 hashed bits and return a member. 3 of 4 buckets are in use, as after removals, if the
+// algorithm supports removals.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::vector<std::uint64_t> random_words(std::size_t count, std::uint64_t seed) {
   return words;
 }
 
-// Two loads: neliroute's way, and Maglev's.
+// Two loads: for neliroute, and for Maglev.
 class SlotTable {
  public:
   explicit SlotTable(std::uint32_t members) : modulo_(kSlots), owners_(kSlots) {
@@ -148,7 +148,7 @@ class JumpLookup {
   std::uint32_t members_;
 };
 
-// A third more were added, and every fourth is removed again.
+// A third more were added, and every fourth was removed again.
 template <class State>
 class InUse {
  public:

@@ -1,7 +1,7 @@
 // A table of Google Benchmark's figures as ratios to one of them, measured in the same run: on a
-// shared or throttled machine nanoseconds wander, ratios much less.
+// shared or throttled machine nanoseconds vary, ratios much less.
 //
-// Threads: one.   Units: nanoseconds of CPU time a call, the least of all repetitions.
+// Threads: one.   Units: nanoseconds of CPU time per call, the minimum of all repetitions.
 // Errors: a benchmark without its baseline is left out.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace neliroute::bench {
 
-/// Names are "what/condition": figures are compared with "<baseline>/<the same condition>", where
-/// the part of the condition from `/processes` on does not matter to the baseline.
+/// Names are "what/condition": figures are compared with "<baseline>/<the same condition>",
+/// ignoring the part of the condition from `/processes` on.
 class RatioReporter : public benchmark::ConsoleReporter {
  public:
   explicit RatioReporter(std::string baseline) : baseline_(std::move(baseline)) {}

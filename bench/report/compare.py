@@ -1,4 +1,4 @@
-"""Two bench.json: what got worse, by ratio, beyond a threshold and beyond the noise of both."""
+"""Compares two bench.json: what got worse, by ratio, beyond a threshold and the noise of both."""
 import json
 import math
 from pathlib import Path

@@ -223,7 +223,7 @@ def cost(result):
 
 
 def unique(figures):
-    """Cells of one shape, with other events, are told apart by a number."""
+    """Cells of one shape, with other events, are distinguished by a number."""
     seen = {}
     made = []
     for figure in figures:

@@ -176,7 +176,7 @@ def earlier(target, new, replaced):
 
 
 def measure_all(options):
-    """bench.json, written anew after every run; whether every bench was content."""
+    """bench.json, rewritten after every run; whether every bench succeeded."""
     selected = wanted(options)
     out = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)

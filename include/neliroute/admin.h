@@ -1,16 +1,16 @@
-// The admin port: HTTP for operators, dashboards and Prometheus. It only answers questions.
+// The admin port: HTTP for operators, dashboards and Prometheus. It is read-only.
 //
 //   auto admin = neliroute::AdminServer::open(io.get_executor(), router->observable(), {});
 //   if (!admin) { std::cerr << admin.error().message() << '\n'; return 2; }
 //   std::cout << "http://" << (*admin)->address() << '\n';
 //
-// openapi.json describes what it serves. Everything a client may cost is bounded: AdminLimits.
+// openapi.json describes what it serves. AdminLimits bounds everything that a client may cost.
 //
 // Threads: all of it on one strand of the given executor; open() and the destructor on any thread.
-// An executor with a thread of its own keeps what clients ask for from delaying the protocol; it
-// must outlive whatever the router's executor is running when the server is destroyed.
+// Give it an executor with a thread of its own, so that no client delays the protocol. That
+// executor must outlive whatever the router's executor is running when the server is destroyed.
 // Units: std::chrono, bytes.
-// Errors: open() returns bad_option for an address that cannot be, or cannot be listened at.
+// Errors: open() returns bad_option for an address that is malformed or cannot be listened on.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -30,23 +30,23 @@ class Collectable;
 namespace neliroute {
 
 struct AdminLimits {
-  /// Further ones are asked at once what they want: health is told, all else answered 503. At most
-  /// half of the files the process may open.
+  /// Further connections are served one request: health is answered, anything else gets a 503. At
+  /// most half of the files that the process may open.
   std::size_t connections = 2048;
   /// From connecting, or from a request's first byte, to the end of its header.
   milliseconds header{10'000};
   /// Between two requests of a connection.
   milliseconds idle{60'000};
-  /// Until an answer is taken, or any of what waits for a stream's client.
+  /// Until a client has read its answer, or any of what is queued for its stream.
   milliseconds write{30'000};
-  /// Between two events that tell of changes; what changes meanwhile is merged.
+  /// Between two events that report changes; what changes meanwhile is merged.
   milliseconds merge{100};
-  /// Between two events where nothing changes.
+  /// Between two events while nothing changes.
   milliseconds age{1'000};
-  /// What is kept for a stream whose client reads slowly, and at least two whole views; then it is
-  /// closed.
+  /// How much is kept for a stream whose client reads slowly, at least two whole views; a stream
+  /// that exceeds it is closed.
   std::size_t stream_bytes = std::size_t{1} << 20;
-  /// Of all answers that clients have asked for and not taken yet; one more is a 503.
+  /// Total size of the answers that clients have requested and not read yet; above it, 503.
   std::size_t answer_bytes = std::size_t{256} << 20;
   /// SO_SNDBUF of a connection, of which Linux takes twice as much; 0: the system's, which grows to
   /// megabytes for each client that does not read.
@@ -54,7 +54,7 @@ struct AdminLimits {
 };
 
 struct AdminOptions {
-  /// HOST:PORT, :PORT or PORT; without a host, and by default, this machine alone can reach it.
+  /// HOST:PORT, :PORT or PORT. Without a host, and by default, only this machine can reach it.
   /// Port 0: any free one, see address().
   std::string listen = "127.0.0.1:0";
   AdminLimits limits;
@@ -62,17 +62,17 @@ struct AdminOptions {
   std::vector<std::weak_ptr<prometheus::Collectable>> collectables;
   /// A series for each slot, too: see docs/metrics.md.
   bool per_slot_metrics = false;
-  /// Called on the strand with each line that an operator should read. Default: nobody reads them.
+  /// Called on the strand with each line that an operator should read. Default: they are dropped.
   std::function<void(const Notice&)> on_notice;
-  /// What readers are shown of a failure's message, which names options as in `kafka.brokers`; the
-  /// command puts its flags there. Default: the message. Called on the strand.
+  /// Rewords a failure's message before readers see it. The message names options as in
+  /// `kafka.brokers`; the command puts its flags there. Default: unchanged. Called on the strand.
   std::function<std::string(const std::string&)> wording;
 };
 
 class AdminServer {
  public:
-  /// Listens from now on, and answers as soon as the executor runs. A host that is a name is
-  /// looked up, blocking.
+  /// Listens from now on, and answers as soon as the executor runs. Resolves a host name, which
+  /// blocks.
   [[nodiscard]] static Result<std::unique_ptr<AdminServer>> open(
       boost::asio::any_io_executor executor, Observable observable, AdminOptions options);
   /// Closes all connections, as soon as the executor runs.

@@ -8,13 +8,13 @@
 
 namespace neliroute {
 
-/// This machine's time since its start, suspends included.
+/// Time since this machine booted, suspends included.
 [[nodiscard]] LocalTime boot_now() noexcept;
 
-/// This machine's idea of the time of day, which a broker's is compared with.
+/// This machine's time of day, which is compared with a broker's.
 [[nodiscard]] WallTime wall_now() noexcept;
 
-/// What to add to a LocalTime for Unix time, by this machine's idea of the time of day.
+/// What to add to a LocalTime to get Unix time, by this machine's time of day.
 [[nodiscard]] microseconds unix_minus_boot_now() noexcept;
 
 }  // namespace neliroute

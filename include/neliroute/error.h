@@ -1,8 +1,8 @@
-// Result<T>: a value or an Error. No exception leaves a public call of this library. And Notice: a
-// line for the application's log.
+// Result<T>: a value or an Error; no public call of this library throws. And Notice: a line for the
+// application's log.
 //
-// An Error is a code of our own category plus, where there is more to say, the text of this
-// occurrence: it names the input, what was expected and what to do.
+// An Error is a code of our own category and, where there is more to say, a detail: a text that
+// names the input, what was expected and what to do.
 //
 // Threads: values, any.   Units: none.   Errors: this is where they are defined.
 #pragma once
@@ -21,17 +21,17 @@ enum class Errc {
   topic_unfit,         ///< the topic exists, but its configuration breaks an assumption
   settings_conflict,   ///< the running group has other slots, partitions, logs, hash or mode
   ledger_unreachable,  ///< no broker answered in time
-  ledger_refused,      ///< the broker answered: not authorised, or not supported
+  ledger_refused,      ///< the broker refused: not authorised, or not supported
   barrier_stuck,       ///< the application's barrier did not end; the process left the group
   closed,              ///< the object was closed, or is closing
-  timed_out,           ///< the bound of the call passed first
+  timed_out,           ///< the call's time limit passed
 };
 
 /// Our category. Its messages say what happened and what to do.
 [[nodiscard]] const boost::system::error_category& error_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(Errc code) noexcept;
 
-/// A code of our category, and what it is about this time.
+/// A code of our category, and the detail of this occurrence.
 class [[nodiscard]] Error {
  public:
   Error() noexcept = default;  ///< no error; what error() of a Result with a value returns
@@ -51,12 +51,12 @@ class [[nodiscard]] Error {
 /// Its message.
 std::ostream& operator<<(std::ostream& out, const Error& error);
 
-/// For boost::system::result::value(), which throws what this makes of an Error.
+/// For boost::system::result::value(), which throws the code that this returns.
 [[nodiscard]] boost::system::error_code make_error_code(const Error& error) noexcept;
 [[noreturn]] void throw_exception_from_error(const Error& error,
                                              const boost::source_location& location);
 
-/// boost::system::result, but ignoring one warns, which -Werror makes an error.
+/// boost::system::result, but the compiler warns if one is ignored.
 template <class T = void>
 class [[nodiscard]] Result : public boost::system::result<T, Error> {
  public:

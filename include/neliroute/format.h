@@ -1,4 +1,4 @@
-// Formatters of the library's values for fmt, which a program that includes this must have.
+// fmt formatters for the library's values. A program that includes this must have fmt.
 //
 // Threads: any.   Units: none.   Errors: none.
 #pragma once
@@ -19,7 +19,7 @@ inline std::string text_of(const Epoch& epoch) { return to_string(epoch); }
 inline std::string text_of(const Error& error) { return error.message(); }
 inline std::string_view text_of(Verdict verdict) noexcept { return to_string(verdict); }
 
-/// With fmt's options for text.
+/// Takes fmt's format specifications for text.
 template <class Value>
 struct TextFormatter : fmt::formatter<std::string_view> {
   template <class Context>

@@ -1,7 +1,7 @@
 // Strong types for the numbers of the protocol: partitions, logs, lanes, process ids and epochs.
 //
-// A partition, a log and a lane are all small integers; mixing them up compiles only if somebody
-// converts explicitly, both ways.
+// A partition, a log and a lane are all small integers. They convert explicitly only, both ways, so
+// that mixing them up does not compile.
 //
 // Threads: values, any.   Units: none.   Errors: none.
 // Paper: "Protocol definition" (partitions M_i, roles R_j, processes P).
@@ -18,7 +18,7 @@
 
 namespace neliroute {
 
-/// An integer that only means one thing.
+/// An integer with one meaning.
 template <class Tag, class Integer>
 class StrongId {
  public:
@@ -45,16 +45,16 @@ using Log = StrongId<struct LogTag, std::uint32_t>;
 /// One of several disjoint process groups over the same slots.
 using Lane = StrongId<struct LaneTag, std::uint32_t>;
 
-/// R_0 .. R_{N-1}: what is to be done, by whoever leads it. A slot is a role that a key leads to.
+/// R_0 .. R_{N-1}: a task of the process that leads it. A slot is a role that keys are hashed to.
 using Role = StrongId<struct RoleTag, std::uint32_t>;
 
 /// 64 random bits drawn at every start of a core. "Own" means this id, never a name.
 using ProcessId = StrongId<struct ProcessIdTag, std::uint64_t>;
 
-/// The id of a record that does not say whose it is. It is nobody's own.
+/// The id of a record that names no process. No process has it.
 inline constexpr ProcessId kNobody{0};
 
-/// The 16 hexadecimal digits in which an id stands in records and event logs.
+/// An id as records and event logs write it: 16 hexadecimal digits.
 [[nodiscard]] std::string to_string(ProcessId id);
 std::ostream& operator<<(std::ostream& out, ProcessId id);
 
@@ -70,8 +70,8 @@ inline constexpr std::uint32_t kLaneMax = 1023;
 /// Fencing number of one ownership of a partition and lane. Totally ordered; a store that keeps
 /// the greatest epoch it has seen can refuse the writes of every earlier owner.
 struct Epoch {
-  /// Incarnation of the topic, in milliseconds of broker time: what keeps epochs rising when
-  /// the topic is made again and its offsets start over.
+  /// The later of the claim's broker time and the greatest incarnation that its writer knew, in
+  /// milliseconds: keeps epochs rising when the topic is recreated and its offsets start over.
   std::int64_t incarnation = 0;
   /// Offset of the claim record in its log.
   std::int64_t offset = -1;
@@ -84,7 +84,7 @@ inline constexpr Epoch kNoEpoch{std::numeric_limits<std::int64_t>::min(), -1};
 
 /// "1763690000123:4711": incarnation and offset.
 [[nodiscard]] std::string to_string(const Epoch& epoch);
-/// What to_string() wrote; nothing if it is anything else.
+/// Parses what to_string() wrote; nullopt for anything else.
 [[nodiscard]] std::optional<Epoch> parse_epoch(std::string_view text) noexcept;
 std::ostream& operator<<(std::ostream& out, const Epoch& epoch);
 

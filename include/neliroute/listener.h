@@ -1,4 +1,4 @@
-// Listener: what an application learns of the partitions that it owns, and how it answers.
+// Listener: notifies an application of the partitions that it owns, and takes its answers.
 //
 //   struct Service : neliroute::Listener {
 //     void acquired(const Transition& t) override { ... }                     // leads from now on
@@ -6,9 +6,9 @@
 //   } service;
 //   const auto subscription = router->subscribe(service);
 //
-// Threads: called on the router's strand, which renews nothing meanwhile: all calls in one go must
-//   take less than an interval, which is warned of. What a partition needs is loaded and stored on
-//   another thread.
+// Threads: called on the router's strand, which renews nothing meanwhile. All calls in a row must
+//   take less than an interval; a warning reports it if they do not. Load and store what a
+//   partition needs on another thread.
 // Units: LocalTime.   Errors: none.
 // goNELI: "Barriers" (LeaderAcquired, LeaderRevoked, LeaderFenced).
 #pragma once
@@ -23,8 +23,12 @@
 namespace neliroute {
 
 /// Comes with `stopped`. While it or a copy of it lives, the epoch is not released: finish what was
-/// begun under it, then complete or drop the token. Exclusive: the successor waits for that, or for
-/// Transition::barrier_deadline. It never holds up a rebalance.
+/// begun under it, then complete or drop the token. In exclusive mode the successor waits for that,
+/// or for Transition::barrier_deadline. It never holds up a rebalance.
+///
+/// A handler that completes it later must be mutable, as complete() changes the token:
+/// `[done = std::move(token)]() mutable { done.complete(); }`. One that is stored and never called
+/// keeps the barrier until it is destroyed.
 ///
 /// Threads: any; it may be copied, and so be kept in a std::function.
 class BarrierToken {
@@ -34,7 +38,7 @@ class BarrierToken {
   explicit BarrierToken(std::function<void()> done)
       : held_(std::make_shared<Held>(std::move(done))) {}
 
-  /// The application is done, whoever still has a copy. Idempotent.
+  /// The application is done, even if copies remain. Idempotent.
   void complete() {
     if (const auto held = std::exchange(held_, nullptr)) held->complete();
   }
@@ -60,21 +64,21 @@ class BarrierToken {
 class Listener {
  public:
   virtual ~Listener() = default;
-  /// This process leads the partition. Told first for what is led when the listener subscribes.
+  /// This process leads the partition. Called first for what it leads when the listener subscribes.
   virtual void acquired(const Transition& transition) { static_cast<void>(transition); }
   /// It still leads, until a successor does.
   virtual void draining(const Transition& transition) { static_cast<void>(transition); }
-  /// It leads no more. The partition's barrier ends when every listener's token and all Work ended.
+  /// It leads no more. The partition's barrier ends when every listener's token and all Work have.
   virtual void stopped(const Transition& transition, BarrierToken barrier) {
     static_cast<void>(transition), static_cast<void>(barrier);
   }
   /// The barrier outlasted the lease: a successor may lead from now on. After another lease this
   /// process gives up.
   virtual void barrier_overdue(const Transition& transition) { static_cast<void>(transition); }
-  /// Others know that it leads no more.
+  /// The release was acknowledged: others can read that it leads no more.
   virtual void released(const Transition& transition) { static_cast<void>(transition); }
-  /// This process gave up: settings_conflict, barrier_stuck, ledger_refused. Told once; it hands
-  /// over and leaves by itself.
+  /// This process gave up: settings_conflict, barrier_stuck, ledger_refused. Called once; the
+  /// process hands over and leaves by itself.
   virtual void failed(const Error& error) { static_cast<void>(error); }
 
  protected:
@@ -85,8 +89,9 @@ class Listener {
 
 class ListenerSlot;
 
-/// While it lives the listener is called. Its destructor waits for a call that is under way on
-/// another thread, so the listener may go after it; it may itself be destroyed in such a call.
+/// While it lives, the listener is called. Its destructor waits for a call that is under way on
+/// another thread, so the listener may be destroyed after it. It may itself be destroyed in such a
+/// call.
 ///
 /// Threads: any, one at a time.
 class [[nodiscard]] Subscription {
@@ -102,7 +107,7 @@ class [[nodiscard]] Subscription {
     return *this;
   }
   ~Subscription() { cancel(); }
-  /// The listener is called no more. Idempotent.
+  /// The listener is not called any more. Idempotent.
   void cancel() noexcept;
 
  private:

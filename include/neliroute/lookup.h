@@ -1,10 +1,10 @@
-// Lookup: what a Router and a Watcher have in common: who owns a key, slot or partition now.
+// Lookup: what a Router and a Watcher have in common; says who owns a key, slot or partition now.
 //
 //   const neliroute::Route route = router->route("user:1000");
 //   if (route.verdict == neliroute::Verdict::remote) connect(route.endpoint());
 //
-// Every question takes a key (bytes, of any kind), a Slot or a Partition, and may be asked with a
-// time that was read before.
+// Every lookup takes a key (any bytes), a Slot or a Partition, and optionally a time that the
+// caller has read already.
 //
 // Threads: any, wait-free, without allocation except for a thread's first call; view() and
 //   slots_of() allocate.
@@ -43,7 +43,7 @@ class Lookup {
   [[nodiscard]] Partition partition_of(Slot slot) const noexcept;
   [[nodiscard]] std::vector<Slot> slots_of(Partition partition) const;
 
-  /// What the processes of the topic agree on.
+  /// What the processes of the topic must agree on.
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
 
  protected:

@@ -3,10 +3,10 @@
 //   auto metrics = neliroute::Metrics::make(router->observable());
 //   exposer.RegisterCollectable(metrics);      // beside the application's own registry
 //
-// The AdminServer serves them at /metrics without further ado.
+// The AdminServer serves them at /metrics without further code.
 //
-// Threads: Collect(): any. It takes a lock that the strand takes at a change of the view, and no
-// lookup does.
+// Threads: Collect(): any. It takes a lock that the strand takes when the view changes, and that no
+// lookup takes.
 // Units: seconds, slots.   Errors: none.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Observable: of a Router or Watcher, what dashboards, the admin port and metrics are made from.
+// Observable: what dashboards, the admin port and metrics read of a Router or Watcher.
 //
 // A handle, cheap to copy. It may outlive the Router or Watcher it came from (then everything is
 // unknown and closed), but not their executor.
@@ -35,27 +35,28 @@ struct ObservedFacts {
   Settings settings;
   SlotSpace space;
   std::optional<milliseconds> interval;  ///< none: a watcher
-  milliseconds lease{0};  ///< a watcher's until it hears of an owner: see Observable::lease()
+  milliseconds lease{0};  ///< a watcher's until it reads an owner's: see Observable::lease()
 };
 
 class Observable {
  public:
-  /// `statistics`: of the clients of Kafka; null: the ledger has none.
+  /// `statistics`: of the Kafka clients; null if the ledger has none.
   Observable(std::shared_ptr<Engine> engine, ObservedFacts facts,
              std::shared_ptr<const KafkaStatistics> statistics = nullptr);
 
   [[nodiscard]] const ObservedFacts& facts() const noexcept { return *facts_; }
-  /// As facts() has them; a watcher's mode and variation are those that it has heard of.
+  /// As in facts(), but a watcher's mode and variation are those that it has read in records.
   [[nodiscard]] Settings settings() const;
-  /// T: as facts() has it; a watcher's is the owners', as far as it has heard of them.
+  /// T: as in facts(), but a watcher's is the owners', as far as it has read their records.
   [[nodiscard]] milliseconds lease() const noexcept;
-  /// As the Router's, but not counted as a lookup of the application's.
+  /// As Lookup::route(), but not counted as a lookup of the application.
   [[nodiscard]] Route route(Slot slot, LocalTime now) const;
-  /// How long ago the most silent log's leader last answered; since the start, if it never did.
+  /// The greatest age, over all logs, of the last answer of the log's leader; counted from the
+  /// start if it has not answered.
   [[nodiscard]] microseconds age(LocalTime now) const;
   /// Whether every log's leader has answered within the lease.
   [[nodiscard]] bool ledger_answers(LocalTime now) const;
-  /// How long the strand has been owing work: 0 unless its executor does not run, or is blocked.
+  /// How long the strand's work has been due: 0 unless its executor does not run, or is blocked.
   [[nodiscard]] microseconds overdue(LocalTime now) const;
   [[nodiscard]] bool closed() const;
   /// Neither closed nor overdue by more than any timer ever is while its executor runs.
@@ -63,7 +64,7 @@ class Observable {
   [[nodiscard]] LookupCounts lookups() const;
   [[nodiscard]] const Meter& meter() const;
   [[nodiscard]] const KafkaStatistics* statistics() const { return statistics_.get(); }
-  /// Told on the strand from now on, for as long as it lives.
+  /// Calls the observer on the strand from now on, for as long as it lives.
   void observe(std::weak_ptr<Observer> observer) const;
 
  private:

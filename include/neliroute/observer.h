@@ -1,10 +1,10 @@
-// Observer: what dashboards, the admin port and metrics learn of a Router or Watcher.
+// Observer: notifies dashboards, the admin port and metrics of what happens in a Router or Watcher.
 //
-// Observers stand beside the application's own listeners, and there may be several. The one that
-// made an observer keeps it: Observable::observe() takes a weak pointer.
+// Observers exist beside the application's own listeners, and there may be several. The creator of
+// an observer keeps it alive: Observable::observe() takes a weak pointer.
 //
-// Threads: called on the router's strand, so an observer must not block. A call may be under way
-// while the last owner lets go; the observer lives until it returns.
+// Threads: called on the router's strand, so an observer must not block. If its last owner releases
+// it during a call, it lives until the call returns.
 // Units: LocalTime.   Errors: none.
 #pragma once
 
@@ -25,18 +25,18 @@ struct Peer {
 };
 using PeerPtr = std::shared_ptr<const Peer>;
 
-/// The route of a partition's slots with what callers do not need: who by id, and since when.
+/// The route of a partition's slots, with what callers do not need: ids, and since when.
 struct ObservedRoute {
   Verdict verdict = Verdict::unknown;
   PeerPtr owner;           ///< local and remote
-  PeerPtr next;            ///< who claimed last, and does not lead yet
+  PeerPtr next;            ///< the process that claimed last, and does not lead yet
   Epoch epoch = kNoEpoch;  ///< local and remote
   bool draining = false;
   bool looking = false;  ///< this process waits to lead it: its claim is under way, or in grace
-  /// The owner's: its last renewal was read (sent, if it is this process) that long before the
-  /// route ends.
+  /// The owner's lease: the route ends that long after the owner's last renewal was read (sent, if
+  /// the owner is this process).
   milliseconds lease{0};
-  /// Since when this process, that one, or nobody leads; kLongAgo: it began unobserved.
+  /// Since when the verdict and the owner are these; kLongAgo: since before this process saw it.
   LocalTime since = kLongAgo;
 };
 
@@ -50,7 +50,8 @@ struct ViewChange {
   LocalTime at;
   /// Grows with every change.
   std::uint64_t version = 0;
-  /// Of all partitions' owners and epochs, as the logs tell them: who read the same has the same.
+  /// Of the owners and epochs of all partitions, as the logs show them: processes that have read
+  /// the same records have the same digest.
   std::uint64_t digest = 0;
   std::span<const ChangedRoute> routes;
 };
@@ -58,15 +59,15 @@ struct ViewChange {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// First of every partition, as it is when the observer joins; then of those that changed.
-  /// Readers on other threads see it already.
+  /// The first call reports every partition, as it is when the observer joins; later ones report
+  /// those that changed. Readers on other threads see the change already.
   virtual void on_view(const ViewChange& change) = 0;
-  /// What the application is told, without its barrier. Never of a watcher.
+  /// What the application's listeners are notified of, without the barrier. Never from a watcher.
   virtual void on_transition(const Transition& transition) { static_cast<void>(transition); }
-  /// This process gave up, or a watcher's settings differ from the owners'; told once, to who
-  /// joins later, too.
+  /// This process gave up, or a watcher's settings differ from the owners'. Called once; also for
+  /// an observer that joins later.
   virtual void on_failure(const Error& error) { static_cast<void>(error); }
-  /// A watcher's settings are the owners' again.
+  /// A watcher's settings equal the owners' again.
   virtual void on_recovery() {}
 
  protected:

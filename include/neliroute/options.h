@@ -1,7 +1,7 @@
 // Options for open(): of a Router, which owns slots, and of a Watcher, which only looks them up.
 //
-// All of them have defaults but what is said not to. A value that is given is never changed; one
-// that breaks a bound is refused with both numbers.
+// All of them have defaults. A value that is given is never changed; one that breaks a bound is
+// refused, and the error names both numbers.
 //
 // Threads: values.   Units: std::chrono.
 // Errors: open() and from_environment() name the option, what was expected and what to do.
@@ -34,7 +34,7 @@ struct KafkaConnection {
   milliseconds timeout{10'000};
 };
 
-/// The group protocol of Kafka. `consumer` is KIP-848, Kafka 4.0 and later.
+/// Kafka's group protocol. `consumer` is KIP-848, Kafka 4.0 and later.
 enum class GroupProtocol { classic, consumer };
 [[nodiscard]] std::string_view to_string(GroupProtocol protocol) noexcept;
 
@@ -46,12 +46,12 @@ enum class Profile {
 [[nodiscard]] std::string_view to_string(Profile profile) noexcept;
 [[nodiscard]] std::optional<Profile> parse_profile(std::string_view text) noexcept;
 
-/// A profile, and single durations where another one is wanted. What is not given follows the
-/// session in force.
+/// A profile, and single durations that override it. What is not given follows from the session in
+/// force.
 struct TimingOptions {
   Profile profile = Profile::balanced;
   /// How long a member of the group may be silent. With the consumer protocol the group has one
-  /// for all, which is set where the broker allows it.
+  /// session for all members, which is set where the broker allows it.
   std::optional<milliseconds> session = std::nullopt;
   /// Between two renewals.
   std::optional<milliseconds> interval = std::nullopt;
@@ -63,7 +63,8 @@ struct TimingOptions {
   std::optional<milliseconds> local_clock_error = std::nullopt;
   /// Variation `broadcast`: how many groups share the topic.
   std::uint32_t groups = 1;
-  /// For handlers that block: raises Timing::hang_limit.
+  /// For handlers that block: raises Timing::hang_limit. They need a longer `lease` as well, since
+  /// nothing is renewed meanwhile.
   std::optional<milliseconds> hang_limit = std::nullopt;
 };
 
@@ -76,17 +77,18 @@ struct Timing {
   milliseconds session{0};
   milliseconds heartbeat{0};
   /// A process whose executor is blocked for longer leaves the group: Kafka's
-  /// max.poll.interval.ms. Others own its slots within this, 0.5 s and a session.
+  /// max.poll.interval.ms. Others own its slots within this, plus 0.5 s and a session.
   milliseconds hang_limit{0};
   std::vector<std::string> warnings;
 };
 
-/// Called on the strand with each line that an operator should read.
+/// Called with each line that an operator should read: on the strand, and during open() on the
+/// thread that opens.
 using NoticeHandler = std::function<void(const Notice&)>;
 
 struct RouterOptions {
   KafkaConnection kafka;
-  /// The processes that share the slots out. The Kafka group is `group` in lane 0, else
+  /// Names the processes that divide the slots. The Kafka group is `group` in lane 0, else
   /// `group`.lane-N.
   std::string group = "neliroute";
   /// One of several disjoint groups over the same slots.
@@ -108,43 +110,43 @@ struct RouterOptions {
   /// Name (default host_pid_startms), endpoint, tags.
   ProcessInfo process;
 
-  /// `claimed` unless the paper's own protocol is wanted, with what it assumes.
+  /// `broadcast` is the paper's own protocol, with its assumptions.
   Variation variation = Variation::claimed;
   /// How many roles there are at first; no value: as many as slots. Router::set_role_count().
   std::optional<std::uint32_t> roles;
-  /// Variation `broadcast`: whether claims travel beside it, by which others find the owner.
+  /// Variation `broadcast`: whether claims are written as well, by which others find the owner.
   bool hints = true;
 
-  /// Default: nobody reads them.
+  /// Default: notices are dropped.
   NoticeHandler on_notice;
 
-  /// The defaults, with what the command's variables say: NELIROUTE_BROKERS, NELIROUTE_GROUP,
-  /// NELIROUTE_SLOTS and so on (`neliroute run --help` lists the options; --group-protocol is
-  /// NELIROUTE_GROUP_PROTOCOL). A variable that has a wrong value is an error; one that is for the
-  /// command alone, as NELIROUTE_HTTP, is ignored.
+  /// The defaults, overridden by the command's environment variables: NELIROUTE_BROKERS,
+  /// NELIROUTE_GROUP, NELIROUTE_SLOTS and so on (`neliroute run --help` lists the options;
+  /// --group-protocol is NELIROUTE_GROUP_PROTOCOL). A variable with a wrong value is an error; one
+  /// that only the command uses, such as NELIROUTE_HTTP, is ignored.
   [[nodiscard]] static Result<RouterOptions> from_environment();
 };
 
-/// What a Watcher does at start while the topic is missing, which its owners create.
+/// What a Watcher does at start while the topic, which its owners create, is missing.
 enum class MissingTopic { fail, wait_for_timeout, wait_for_ever };
 
 struct WatcherOptions {
   KafkaConnection kafka;
   Lane lane;
-  /// Of the topic. No value: those that it has.
+  /// Of the topic. No value: the topic's.
   std::optional<std::uint32_t> partitions;
   std::optional<std::uint32_t> logs;
-  /// Slots and hash must be the owners': while they differ, every answer is `unknown`.
+  /// Slots and hash must equal the owners': while they differ, every answer is `unknown`.
   SlotCount slots = 1024;
   HashScheme hash;
   bool allow_uneven = false;
   MissingTopic missing_topic = MissingTopic::wait_for_timeout;
-  /// What is taken for the owners' lease until a record of theirs says it. No value: 9 s.
+  /// Assumed to be the owners' lease until a record of theirs says it. No value: 9 s.
   std::optional<milliseconds> lease;
-  /// Default: nobody reads them.
+  /// Default: notices are dropped.
   NoticeHandler on_notice;
 
-  /// As RouterOptions::from_environment(). What is for owners alone is ignored.
+  /// As RouterOptions::from_environment(). Variables that only owners use are ignored.
   [[nodiscard]] static Result<WatcherOptions> from_environment();
 };
 

@@ -1,4 +1,4 @@
-// What a lookup answers: this process, another one, nobody, or that it cannot be known now.
+// What a lookup answers: this process, another one, nobody, or unknown.
 //
 // Threads: values.   Units: LocalTime (CLOCK_BOOTTIME), microseconds.
 // Errors: none; a lookup always answers.
@@ -18,8 +18,8 @@ namespace neliroute {
 enum class Verdict {
   local,    ///< this process leads the slot now
   remote,   ///< another process is believed to lead it: go to its endpoint
-  unowned,  ///< nobody leads it, as far as a living ledger tells
-  unknown,  ///< the ledger has not told yet, or has fallen silent
+  unowned,  ///< nobody leads it, according to a ledger that answers
+  unknown,  ///< the ledger has not answered yet, or has stopped answering
 };
 
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
@@ -27,19 +27,19 @@ std::ostream& operator<<(std::ostream& out, Verdict verdict);
 
 struct RouteCopy;
 
-/// The answer for one slot at one instant. One cache line: what a caller does not ask for, such as
-/// the text of an endpoint, is not touched.
+/// The answer for one slot at one instant. One cache line: a lookup does not touch what the caller
+/// does not read, such as the text of an endpoint.
 ///
-/// A Route may be kept beside others: what it points to stays valid for an hour after lookups last
-/// named it, and no longer than its Router or Watcher lives. Where processes come and go so fast
-/// that more than 16 MiB of names would be kept, the oldest go earlier, never within a minute.
-/// copy() keeps them longer.
+/// A Route may be kept: what it points to stays valid for an hour after a lookup last returned it,
+/// but no longer than its Router or Watcher lives. If processes come and go so fast that more than
+/// 16 MiB of names would be kept, the oldest are freed earlier, but never within a minute. copy()
+/// keeps them longer.
 struct Route {
-  /// What was asked for; of a partition or key, its slot (a partition's first).
+  /// The slot that was looked up: that of a key, the first one of a partition.
   Slot slot;
   Partition partition;
   Verdict verdict = Verdict::unknown;
-  /// Who owns it, and who claimed it last and does not lead it yet; null if nobody.
+  /// The owner, and the process that claimed it last but does not lead it yet; null if none.
   const ProcessInfo* owner_info = nullptr;
   const ProcessInfo* next_info = nullptr;
   /// local and remote: the fencing number of the ownership.
@@ -49,7 +49,7 @@ struct Route {
   /// unowned: since when, as far as is known.
   LocalTime unowned_since;
 
-  /// Empty where there is nobody.
+  /// Empty if there is none.
   [[nodiscard]] std::string_view owner() const noexcept {
     return owner_info ? std::string_view(owner_info->name) : std::string_view();
   }

@@ -9,11 +9,15 @@
 //   if (auto work = (*router)->begin("user:1000")) serve(work.epoch());
 //   else ask((*router)->route("user:1000").endpoint());
 //
-// Threads: lookups and owns(), lease(), holds(): any thread, wait-free, without allocation except
-//   for a thread's first call; begin(): the same, but lock-free. Everything else: any thread,
-//   carried out on one strand of the given executor. No thread is started but librdkafka's own and,
-//   with the classic group protocol, one that keeps its heartbeats going.
-// Units: std::chrono; LocalTime is CLOCK_BOOTTIME.
+// Threads: every question may be asked on any thread. route(), owns(), lease() and holds() are
+//   wait-free and do not allocate, except for a thread's first call; begin() is lock-free. What
+//   changes something may be called on any thread, too, and is carried out on one strand of the
+//   given executor, where listeners are called. The executor must outlive the Router. Completion
+//   handlers run on their associated executor; one that has none runs on the strand, and must not
+//   block. Of its own the library starts a thread that keeps heartbeats going (classic group
+//   protocol), and short-lived ones that destroy clients of librdkafka.
+// Units: std::chrono; LocalTime is CLOCK_BOOTTIME. A `now` that is passed must not be older than
+//   the caller's last wait: an old one asks about then.
 // Errors: open() returns what is wrong; later ones go to Listener::failed() and on_notice.
 // Paper: "Protocol definition", "Consistent hashing", "Use in continuously available systems".
 #pragma once
@@ -40,7 +44,8 @@ class WorkGate;
 struct Lease {
   Partition partition;
   Epoch epoch;
-  LocalTime until;  ///< no promise: it may stop and a successor lead before; a Work is (begin())
+  /// It may end earlier, by a release. Only a Work (begin()) keeps a successor away until then.
+  LocalTime until;
 };
 
 class Router : public Lookup {
@@ -50,11 +55,12 @@ class Router : public Lookup {
   [[nodiscard]] static Result<std::unique_ptr<Router>> open(boost::asio::any_io_executor executor,
                                                             RouterOptions options);
   /// Leaves without handing over; others take over when the leases and the session are past. No
-  /// handler is called any more; one that runs on another thread right now is not waited for
-  /// (unless it is a Listener's), so destroy it on its executor, or after async_drain().
+  /// listener is called any more. Pending async_ready() and async_drain() complete, afterwards. A
+  /// handler that runs on another thread right now is not waited for (unless it is a Listener's),
+  /// so destroy the Router on its executor, or after async_drain().
   ~Router();
 
-  // --- Whether this process owns it. Each question takes a key, a slot or a partition. ----------
+  // --- Whether this process owns it. Each call takes a key, a slot or a partition. --------------
 
   /// Whether this process leads it: one atomic load.
   [[nodiscard]] bool owns(std::string_view key, LocalTime now = boot_now()) const noexcept;
@@ -69,16 +75,17 @@ class Router : public Lookup {
   [[nodiscard]] bool holds(const Lease& lease, LocalTime now = boot_now()) const;
 
   /// Work under one ownership: while it lives the partition's barrier does not end
-  /// (neliroute/work.h). False: not the owner. Not counted as a lookup.
+  /// (neliroute/work.h). The Work converts to false if this process does not lead it. Not counted
+  /// as a lookup.
   [[nodiscard]] Work begin(std::string_view key, LocalTime now = boot_now()) const;
   [[nodiscard]] Work begin(Slot slot, LocalTime now = boot_now()) const;
   [[nodiscard]] Work begin(Partition partition, LocalTime now = boot_now()) const;
 
-  /// A store refused this process's epoch, since it knows a greater one: it was restored, or served
-  /// another topic. The process claims the partition again with an epoch above `stored` and leads
-  /// on meanwhile; write again when lease() or begin() returns a greater epoch. Does nothing if
-  /// this process holds no epoch, or one that is no lower. An epoch whose incarnation is a lifetime
-  /// ahead of the broker's clock is not believed, which on_notice is told.
+  /// Reports that a store refused this process's epoch, since it knows a greater one: it was
+  /// restored, or served another topic. The process claims the partition again with an epoch above
+  /// `stored` and leads on meanwhile; write again when lease() or begin() returns a greater epoch.
+  /// Does nothing if this process holds no epoch, or one that is no lower. An epoch whose
+  /// incarnation is a lifetime ahead of the broker's clock is not believed; on_notice reports it.
   void refused(std::string_view key, const Epoch& stored);
   void refused(Slot slot, const Epoch& stored);
   void refused(Partition partition, const Epoch& stored);
@@ -89,30 +96,30 @@ class Router : public Lookup {
   /// role_count() is led by nobody.
   [[nodiscard]] bool leads(Role role, LocalTime now = boot_now()) const noexcept;
   [[nodiscard]] std::uint32_t role_count() const noexcept;
-  /// How many of them this process leads.
+  /// How many roles this process leads.
   [[nodiscard]] std::uint32_t led_role_count(LocalTime now = boot_now()) const noexcept;
-  /// May change at any time, here alone: no record carries it. 0 is bad_option.
+  /// May change at any time, in this process alone: no record carries it. 0 is bad_option.
   [[nodiscard]] Result<void> set_role_count(std::uint32_t count);
 
-  // --- What happens. ----------------------------------------------------------------------------
+  // --- Notifications, and the end. --------------------------------------------------------------
 
   /// Calls the listener from now on, until the Subscription is destroyed; first for what is led
   /// already. There may be several: a barrier ends when all of them have completed their tokens.
   [[nodiscard]] Subscription subscribe(Listener& listener);
 
-  /// Completes when every slot is known, or this process leads all that the group gave it. With an
-  /// error when that cannot be any more: closed, or what Listener::failed() is told. Cancellable:
-  /// operation_aborted.
+  /// Completes when every slot is known, or this process leads everything the group assigned to it.
+  /// Completes with an error when that cannot happen any more: `closed`, or the error that
+  /// Listener::failed() gets. Cancellable: operation_aborted.
   template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
   auto async_ready(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
         [this](auto handler) { ready(std::move(handler)); }, token);
   }
 
-  /// Planned leave: hands over and closes within `bound`, whether the brokers answer or not. What
-  /// may take longer: barriers, which have a lease; and brokers that do not answer, 2 s if `bound`
-  /// is short. At once if nobody else is in the group. Completes with no error; after it, every
-  /// answer is unknown.
+  /// Planned leave: hands over, and closes within `bound`. Two things may take longer: barriers,
+  /// which have a lease; and brokers that do not answer, 2 s if `bound` is short. At once if nobody
+  /// else is in the group. A bound of 0 hands nothing over; of several calls the earliest bound
+  /// counts. Not cancellable. Completes with no error; after it, every answer is unknown.
   template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
   auto async_drain(milliseconds bound, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(

@@ -1,5 +1,5 @@
-// What a process says of itself in its records: what all of a topic must agree on (among it the
-// mode, the variation and the hash), and what is for people and callers.
+// What a process says of itself in its records: the settings that all processes of a topic must
+// agree on (the mode, the variation and the hash among them), and what is for people and callers.
 //
 // Threads: values, any.   Units: none.   Errors: none.
 // Paper: "Protocol definition", "Exclusivity of role assignment".
@@ -23,14 +23,14 @@ enum class Mode {
 
 enum class Variation {
   claimed,    ///< the order of claims in a log decides
-  broadcast,  ///< the NELI paper's own: everybody writes to all partitions
+  broadcast,  ///< the NELI paper's own: every process writes to all partitions
 };
 
 [[nodiscard]] std::string_view to_string(Variation variation) noexcept;
 
 /// Which function turns the bytes of a key into a number (neliroute/hash.h).
 enum class Hash : std::uint8_t {
-  xxh3,     ///< XXH3_64bits, seed 0: the default, and the only one with good bits at any size
+  xxh3,     ///< XXH3_64bits, seed 0: the default, and the only one that is good at any slot count
   crc16,    ///< Redis Cluster's. It has 65536 values: with more slots, the rest get no key
   murmur2,  ///< Kafka's default partitioner's, so slots can match a topic's partitions
 };
@@ -42,7 +42,7 @@ enum class Hash : std::uint8_t {
 /// Whether only what stands in {braces} is hashed (neliroute/hash.h).
 enum class HashTags : bool { off, on };
 
-/// What is hashed, and how. With the slot count, everything that slots depend on.
+/// What is hashed, and how. This and the slot count determine the slot of a key.
 struct HashScheme {
   Hash hash = Hash::xxh3;
   HashTags tags = HashTags::off;
@@ -62,17 +62,17 @@ struct Settings {
   std::uint32_t logs = 0;
   std::string hash;
   std::string mode;
-  /// In records only where it is not this one.
+  /// Records carry it only if it is not this one.
   std::string variation = "claimed";
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 using Tags = std::vector<std::pair<std::string, std::string>>;
 
-/// For people and callers; never compared by the protocol.
+/// For people and callers; the protocol never compares it.
 struct ProcessInfo {
   std::string name;      ///< several processes may share one
-  std::string endpoint;  ///< what callers connect to, HOST:PORT; empty: nobody can
+  std::string endpoint;  ///< where callers connect, HOST:PORT; empty: they cannot
   Tags tags;             ///< opaque
   friend bool operator==(const ProcessInfo&, const ProcessInfo&) = default;
 };

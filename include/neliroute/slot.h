@@ -3,8 +3,8 @@
 // A slot is a role j of the protocol. Slots, partitions and counts are all small integers; they
 // convert explicitly only, both ways, so that mixing them up does not compile.
 //
-// Threads: values, any.   Units: slots.   Errors: a count that cannot be aborts; SlotCount::make
-// is for counts that come from outside.
+// Threads: values, any.   Units: slots.   Errors: an impossible count aborts; use SlotCount::make
+// for counts that come from outside.
 // Paper: "Consistent hashing" (a fixed number of notional hash slots).
 #pragma once
 
@@ -16,7 +16,7 @@
 #include <neliroute/detail/assert.h>
 #include <optional>
 
-// Clang 14 breaks down at some calls of immediate functions; there a wrong constant aborts.
+// Clang 14 crashes on some calls of immediate functions; there a wrong constant aborts.
 #if defined(__clang__) && __clang_major__ < 15
 #define NELIROUTE_CONSTEVAL constexpr
 #else
@@ -29,7 +29,7 @@ namespace neliroute {
 /// entry for every slot stays cheap.
 inline constexpr std::uint32_t kSlotCountMax = std::uint32_t{1} << 20;
 
-/// One slot, 0..S-1. Which S is meant is for the SlotSpace to know.
+/// One slot, 0..S-1. The SlotSpace knows S.
 class Slot {
  public:
   constexpr Slot() noexcept = default;
@@ -46,11 +46,11 @@ class Slot {
 std::ostream& operator<<(std::ostream& out, Slot slot);
 
 /// How many slots there are: S, 1..kSlotCountMax. It has no default: every process of a group
-/// must agree on it, so somebody has to have chosen it.
+/// must agree on it, so it must be chosen.
 class SlotCount {
  public:
-  /// A constant converts by itself, as in `options.slots = 4096`; one that cannot be a slot count
-  /// does not compile. Counts that come from outside go through make().
+  /// A constant converts implicitly, as in `options.slots = 4096`; one that cannot be a slot count
+  /// does not compile. Use make() for counts that come from outside.
   template <std::same_as<int> Constant>
   NELIROUTE_CONSTEVAL SlotCount(Constant value)  // NOLINT: implicit on purpose
       : SlotCount(static_cast<std::uint32_t>(value)) {}
@@ -59,7 +59,7 @@ class SlotCount {
     NELIROUTE_ASSERT(value <= kSlotCountMax, "a slot count must be at most 1048576");
   }
 
-  /// Nothing unless 1 <= value <= kSlotCountMax.
+  /// nullopt unless 1 <= value <= kSlotCountMax.
   [[nodiscard]] static constexpr std::optional<SlotCount> make(std::uint64_t value) noexcept {
     if (value < 1 || value > kSlotCountMax) {
       return std::nullopt;

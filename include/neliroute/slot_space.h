@@ -1,10 +1,10 @@
 // SlotSpace: key -> slot, for a fixed number of slots and a fixed way to hash.
 //
 // slot = hash(key) % slots, exactly: not a multiply-and-shift, which would use other bits and
-// give other slots. All processes of a group must have equal slot spaces; the number of slots
+// give other slots. All processes of a group must have equal slot spaces. The number of slots
 // never changes while a group runs, and that is why so little moves when processes come and go.
 //
-// Where the number of slots is a power of two the slot is the low bits of the hash, so all keys
+// If the number of slots is a power of two, the slot is the low bits of the hash, so all keys
 // of one slot share them: hash again (or use the high half) for a table inside a slot.
 //
 // Threads: immutable, any.   Units: slots.   Errors: an unknown name is nothing.
@@ -35,8 +35,8 @@ class SlotSpace {
     return slot_of_scheme(key);
   }
 
-  /// slots[i] = slot_of(keys[i]). Both must have the same length, or it aborts. One hash does not
-  /// wait for another, so a batch takes less time than as many dependent look-ups.
+  /// slots[i] = slot_of(keys[i]). Aborts unless both have the same length. The hashes do not depend
+  /// on each other, so a batch takes less time than as many dependent lookups.
   void slot_of(std::span<const std::string_view> keys, std::span<Slot> slots) const noexcept;
 
   [[nodiscard]] constexpr SlotCount count() const noexcept {
@@ -58,7 +58,7 @@ class SlotSpace {
 
   FastMod modulo_;
   HashScheme scheme_;
-  // scheme_ is the default, in one comparison: two would show beside a hash of 2 ns.
+  // Whether scheme_ is the default, in one comparison: two would be noticeable in a hash of 2 ns.
   bool inlined_;
 };
 

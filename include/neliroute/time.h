@@ -19,8 +19,8 @@ namespace neliroute {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// What makes `Clock` a tag of time points. None has a now(), on purpose: neliroute/clock.h
-/// reads this machine's.
+/// Makes `Clock` a tag of time points. None has a now(), on purpose: neliroute/clock.h reads this
+/// machine's clocks.
 template <class Clock, class Duration, bool Steady>
 struct ClockTag {
   using duration = Duration;
@@ -48,7 +48,7 @@ inline constexpr LocalTime kLongAgo = LocalTime::min();
 /// No lease on the wire is longer; a longer one is read as this.
 inline constexpr milliseconds kLeaseMax{600'000};
 
-/// A wait, made longer by what clocks may drift apart during it: 0.1 %, twice the 500 ppm that
+/// A wait, extended by how far clocks may drift apart during it: 0.1 %, twice the 500 ppm that
 /// the protocol assumes, rounded up.
 [[nodiscard]] constexpr microseconds with_drift(microseconds wait) noexcept {
   return wait.count() <= 0 ? microseconds{0} : wait + wait / 1000 + microseconds{1};

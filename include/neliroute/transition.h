@@ -1,4 +1,4 @@
-// One change of a partition of this process: it leads it, hands it over, leads it no more.
+// One change of a partition of this process: it leads it, hands it over, or leads it no more.
 //
 // Threads: values, any.   Units: LocalTime.   Errors: none.
 #pragma once
@@ -21,13 +21,13 @@ enum class StopReason {
   none,
   superseded,  ///< another process claimed the partition
   closed,      ///< this process leaves
-  lapsed,      ///< the ledger was away for longer than the lease
-  gap,         ///< the log is not the one that was read
+  lapsed,      ///< the ledger could not be reached for longer than the lease
+  gap,         ///< the log was truncated or recreated
   conflict,    ///< this process's settings are not the group's
 };
 [[nodiscard]] const char* to_string(StopReason reason) noexcept;
 
-/// One change of a partition, at the instant at which the answer of owns() changed.
+/// One change of a partition, at the instant when the answer of owns() changed.
 struct Transition {
   TransitionKind kind = TransitionKind::acquired;
   Partition partition;

@@ -21,25 +21,26 @@ class Observable;
 
 class Watcher : public Lookup {
  public:
-  /// Blocks, at most for options.kafka.timeout, until a broker answers and the topic is there,
-  /// which its owners create; options.missing_topic may say to wait for that as long as it takes,
-  /// or not at all.
+  /// Blocks until a broker answers and the topic exists, at most for options.kafka.timeout. The
+  /// owners create the topic; options.missing_topic may say to wait for it as long as it takes, or
+  /// not at all.
   [[nodiscard]] static Result<std::unique_ptr<Watcher>> open(
       boost::asio::any_io_executor executor, WatcherOptions options);
   /// As ~Router: on its executor, or after async_close().
   ~Watcher();
 
-  /// Called on the strand when what route() answers for a partition changed. Replaces the previous
-  /// handler.
+  /// Called on the strand when the answer of route() for a partition has changed. Replaces the
+  /// previous handler.
   void on_change(std::function<void(Partition)> handler);
-  /// Called on the strand when the running group has other slots, partitions, logs or hash. From
-  /// then on every answer is unknown; once its settings are the ones here again, lookups are
-  /// answered again, and other settings are reported again. on_notice is told of both. Replaces the
+  /// Called on the strand when the running group has other slots, partitions, logs or hash than
+  /// this watcher. From then on every answer is unknown, until the group's settings equal this
+  /// watcher's again; a later difference is reported again. on_notice reports both. Replaces the
   /// previous handler.
   void on_failure(std::function<void(const Error&)> handler);
 
-  /// Completes when every slot is known. With an error when that cannot be any more (closed), or
-  /// not while what on_failure() reported lasts. Cancellable: operation_aborted.
+  /// Completes when every slot is known. Completes with an error if that cannot happen any more
+  /// (closed), or not while the failure that on_failure() reported lasts. Cancellable:
+  /// operation_aborted.
   template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
   auto async_ready(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
@@ -52,7 +53,7 @@ class Watcher : public Lookup {
         [this](auto handler) { close(std::move(handler)); }, token);
   }
 
-  /// T of the owners, as far as their records say it: how long to wait until all of them must have
+  /// T of the owners, as far as their records say it: after that long, every living owner must have
   /// been read.
   [[nodiscard]] milliseconds lease() const noexcept;
   /// For dashboards, metrics and the admin port (neliroute/observable.h).

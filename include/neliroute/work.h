@@ -2,14 +2,14 @@
 //
 //   if (auto work = router.begin(slot)) { ... store(work.epoch()); }    // else: not the owner
 //
-// While it lives, the partition's barrier does not end: where the process stops leading, its
+// While it lives, the partition's barrier does not end: when the process stops leading, its
 // successor waits for it in exclusive mode. It does not wait for ever: at the barrier's deadline,
 // the end of the lease, the guard is abandoned and counted (neliroute_work_abandoned_total). So a
-// guard keeps a successor away for what is left of a lease, and the store's comparison of epochs
+// guard keeps a successor away for the rest of the lease, and the store's comparison of epochs
 // protects what takes longer. Work that can be cut short should heed stop_requested() or the
 // token.
 //
-// Threads: a guard may be moved to and destroyed on any thread, one at a time. It may outlive the
+// Threads: a guard may be moved to, and destroyed on, any thread, one at a time. It may outlive the
 //   Router; nothing waits for it then.
 // Units: none.   Errors: none.
 #pragma once
@@ -25,7 +25,7 @@ class WorkGate;
 
 class [[nodiscard]] Work {
  public:
-  /// No work, which nobody waits for.
+  /// No work; nothing waits for it.
   Work() noexcept = default;
   Work(Work&& other) noexcept
       : gate_(std::exchange(other.gate_, nullptr)),
@@ -49,12 +49,12 @@ class [[nodiscard]] Work {
   /// What a store should compare; the epoch under which the work was begun.
   [[nodiscard]] const Epoch& epoch() const noexcept { return epoch_; }
   [[nodiscard]] Partition partition() const noexcept { return partition_; }
-  /// Whether the process stopped leading since: finish soon. False for no work.
+  /// Whether the process has stopped leading since: finish soon. False for no work.
   [[nodiscard]] bool stop_requested() const { return gate_ != nullptr && asked_to_stop(); }
-  /// The same for who waits: callbacks run on the router's strand, and must not block it. The first
-  /// token of a partition since it was acquired allocates. For no work: one that never stops.
+  /// The same for code that waits. Callbacks run on the router's strand, and must not block it. The
+  /// first token of a partition since it was acquired allocates. For no work: one that never stops.
   [[nodiscard]] std::stop_token stop_token() const;
-  /// As destroying it. Idempotent.
+  /// Ends the work, as destroying it does. Idempotent.
   void end() noexcept {
     if (gate_ != nullptr) finish();
   }
@@ -66,7 +66,7 @@ class [[nodiscard]] Work {
   void finish() noexcept;
   [[nodiscard]] bool asked_to_stop() const;
 
-  WorkGate* gate_ = nullptr;  ///< alive while a guard of it is
+  WorkGate* gate_ = nullptr;  ///< lives as long as a guard of it
   std::uint64_t ticket_ = 0;
   Partition partition_;
   Epoch epoch_ = kNoEpoch;

@@ -9,7 +9,7 @@
 namespace neliroute::rdkafka {
 namespace {
 
-// A program that ends at once should not take the ground from under clients that still end.
+// A program that ends at once should not exit while clients are still being destroyed.
 constexpr milliseconds kExitPatience{2000};
 
 struct UnderWay {
@@ -58,7 +58,7 @@ void destroy(rd_kafka_t* handle, milliseconds within) noexcept {
       done.set_value();
       under_way().add(-1);
     }).detach();
-  } catch (const std::system_error&) {  // no thread to be had: then it is waited for
+  } catch (const std::system_error&) {  // no thread available: then wait for it
     destroy_now(handle);
     return under_way().add(-1);
   }

@@ -1,4 +1,4 @@
-// Ends a client without waiting for what may take long.
+// Destroys a client without waiting for steps that may take long.
 //
 // rd_kafka_destroy() joins the client's threads, and one of them may be stuck in a name lookup for
 // many seconds; purging a producer waits for them, too.
@@ -12,11 +12,11 @@
 
 namespace neliroute::rdkafka {
 
-/// Mostly a client ends within this, and then nothing of it is left when its owner is gone.
+/// Most clients end within this, so nothing of them is left when their owner is destroyed.
 inline constexpr milliseconds kDestroyPatience{250};
 
-/// On a thread of its own, and waits for it at most so long. What the producer still holds is
-/// purged. None: nothing to do. This does not leave the group: to leave, close the consumer first.
+/// Destroys it on a thread of its own, and waits at most so long. What the producer still holds is
+/// purged. Null: nothing to do. This does not leave the group: to leave, close the consumer first.
 void destroy(rd_kafka_t* handle, milliseconds within) noexcept;
 
 }  // namespace neliroute::rdkafka

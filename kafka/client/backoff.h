@@ -1,4 +1,4 @@
-// How long nothing may come of a client before it is replaced: longer each time, until it works.
+// Backoff before replacing a stalled client: longer each time, until it works.
 //
 // Threads: one.   Units: std::chrono.   Errors: none.
 #pragma once

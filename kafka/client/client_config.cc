@@ -29,7 +29,7 @@ bool goes_to(std::string_view property, ClientKind kind) noexcept {
   return true;
 }
 
-// Sets properties until one is refused; what librdkafka says of a secret may quote it.
+// Sets properties until one is refused. What librdkafka says of a secret may quote it.
 class Setter {
  public:
   explicit Setter(rd_kafka_conf_t* conf) : conf_(conf) {}
@@ -51,7 +51,7 @@ class Setter {
   void set(const std::string& property, milliseconds value) {
     set(property, std::to_string(value.count()));
   }
-  /// What older libraries do not have; whether this one has it.
+  /// For properties that older libraries lack. Returns whether this one has it.
   bool set_if_known(const std::string& property, const std::string& value) {
     std::size_t size = 0;
     const auto found = rd_kafka_conf_get(conf_, property.c_str(), nullptr, &size);
@@ -70,7 +70,7 @@ class Setter {
   std::optional<Error> error_;
 };
 
-// The library says why it can't read a file, and neither which nor for what.
+// The library says why it cannot read a file, but neither which file nor for which property.
 Result<void> check_file(const std::string& property, const std::string& path) {
   const bool none = path.empty() || (property == "ssl.ca.location" && path == "probe");
   if (none || ::access(path.c_str(), R_OK) == 0) return {};
@@ -78,8 +78,8 @@ Result<void> check_file(const std::string& property, const std::string& path) {
              std::generic_category().message(errno) + "; name a file that this process may read");
 }
 
-// What all clients have in common. A request on a cut link is given up after about a lease, as
-// TCP alone would go on waiting long after the link is mended.
+// What all clients have in common. A request on a cut link is given up after about a lease; TCP
+// alone would go on waiting long after the link is restored.
 void set_common(Setter& setter, const ClientSettings& settings) {
   using std::chrono::seconds;
   setter.set("bootstrap.servers", settings.kafka.brokers);
@@ -94,7 +94,7 @@ void set_common(Setter& setter, const ClientSettings& settings) {
              std::clamp<milliseconds>(settings.timing.lease, seconds{3}, seconds{30}));
   setter.set("reconnect.backoff.ms", milliseconds{20});
   setter.set("reconnect.backoff.max.ms", milliseconds{500});
-  // How long librdkafka disbelieves that a topic is gone, or is back.
+  // How long librdkafka ignores that a topic is gone, or is back.
   setter.set("topic.metadata.propagation.max.ms", milliseconds{0});
 }
 
@@ -103,7 +103,7 @@ void set_producer(Setter& setter, const ClientSettings& settings) {
   setter.set("enable.idempotence", "true");
   setter.set("linger.ms", "0");
   setter.set("message.timeout.ms", settings.timing.lease);
-  // What piled up behind a cut link is read in as many answers as it takes, not in one.
+  // Records that piled up during a cut are read in as many answers as it takes, not in one.
   setter.set("batch.size", std::to_string(kRecordBytesMax));
   setter.set("queue.buffering.max.messages", "100000");
   setter.set("queue.buffering.max.kbytes", "65536");
@@ -119,8 +119,8 @@ void set_consumer(Setter& setter, const ClientSettings& settings) {
       std::min<milliseconds>(milliseconds{250}, settings.timing.lease / 4);
   setter.set("fetch.wait.max.ms", settings.embedded_broker ? milliseconds{10} : wait);
   // All logs share one queue. While it is full the library fetches none of them, an old one for a
-  // second; so a log's history must not fill it. (Nor must it be deep without need: what is read
-  // again goes behind all that waits.)
+  // second; so a log's history must not fill it. (It must not be needlessly deep either: records
+  // that are read again queue behind all others.)
   setter.set("max.partition.fetch.bytes", std::to_string(8 * kRecordBytesMax));
   const bool short_pause = setter.set_if_known("fetch.queue.backoff.ms", "10");
   setter.set("queued.min.messages", short_pause ? "10000" : "100000");
@@ -131,13 +131,13 @@ void set_group(Setter& setter, const ClientSettings& settings) {
   setter.set("group.id", settings.kafka.group_id());
   setter.set("enable.partition.eof", "false");
   if (settings.kafka.variation == Variation::broadcast) {
-    // Which records it missed is all the same: the next ones count. How many wait is not: at a
-    // full queue the library stops fetching, and V grows old behind a backlog.
+    // Which records it missed does not matter: the next ones count. How many wait does: at a full
+    // queue the library stops fetching, and V ages behind a backlog.
     setter.set("auto.offset.reset", "latest");
   } else {
     setter.set("queued.min.messages", "1");
   }
-  // The library's own threads keep up a membership whose process does nothing any more.
+  // The library's own threads would keep up the membership of a process that hangs.
   setter.set("max.poll.interval.ms",
              std::max(settings.timing.hang_limit,
                       least_hang_limit(settings.protocol, settings.timing.session)));
@@ -260,7 +260,7 @@ Result<HandlePtr> make_client(ClientKind kind, const ClientSettings& settings) {
       why += " `kafka.properties` " + property;
     return bad(why);
   }
-  static_cast<void>(conf->release());  // the handle's now
+  static_cast<void>(conf->release());  // owned by the handle now
   rd_kafka_set_log_queue(handle.get(), nullptr);
   return handle;
 }
@@ -287,10 +287,10 @@ bool LogFilter::accept(int level, std::string_view facility, std::string_view te
   constexpr int kWarning = 4;
   constexpr int kInfo = 6;
   constexpr std::size_t kRemembered = 32;
-  // A hang comes as an error, too; that one says what to do here.
+  // A hang is also reported as an error, and that text says what to do here.
   if (level > kInfo || facility == "MAXPOLL") return false;
   std::string line = "librdkafka: " + std::string{facility} + ": " + secrets_.without(text);
-  // The same line comes from several clients, with other numbers in it.
+  // Several clients log the same line, with other numbers in it.
   std::string key;
   std::copy_if(line.begin(), line.end(), std::back_inserter(key),
                [](char c) { return c < '0' || c > '9'; });

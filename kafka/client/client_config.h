@@ -21,7 +21,7 @@
 
 namespace neliroute {
 
-/// What the settings of a client follow from.
+/// What a client's settings are derived from.
 struct ClientSettings {
   const KafkaOptions& kafka;
   Timing timing;
@@ -32,11 +32,11 @@ struct ClientSettings {
   milliseconds statistics{0};
 };
 
-/// How often a client emits statistics. They contain some 2 KB for each partition of the topic,
-/// which are not used here: so the more partitions, the less often; with very many, never.
+/// How often a client emits statistics. They contain some 2 KB for each partition of the topic, not
+/// used here: so the more partitions, the less often; with very many, never.
 [[nodiscard]] milliseconds statistics_interval(std::uint32_t partitions) noexcept;
 
-/// Whether the user's properties are allowed and known.
+/// Checks that the user's properties are allowed and known.
 [[nodiscard]] Result<void> check_properties(const KafkaOptions& options);
 
 /// The same once the group protocol is known.

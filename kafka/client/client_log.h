@@ -1,8 +1,8 @@
 // The lines of a client's log, by a queue of their own.
 //
-// librdkafka writes some lines while it holds a queue's lock, as when it drops what is left of a
-// partition that is no more. A log that led into that same queue would stop the client for ever.
-// At a debug level there may be a line for each partition of a topic: they are served in portions.
+// librdkafka writes some lines while it holds a queue's lock, for example when it drops what is
+// left of a deleted partition. A log that led into that same queue would deadlock the client. At a
+// debug level there may be a line for each partition of a topic: they are served in portions.
 //
 // Threads: the strand.   Units: none.   Errors: none.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace neliroute {
 
-/// Ends before the client does.
+/// Must be destroyed before the client.
 class ClientLog {
  public:
   /// `wakeup`: null for a caller that polls.
@@ -37,7 +37,7 @@ class ClientLog {
   enum class Served {
     all,   ///< no line is left
     some,  ///< perhaps more are left
-    gone,  ///< the handler ended this object, and so perhaps its owner
+    gone,  ///< the handler destroyed this object, and perhaps its owner
   };
   static constexpr std::size_t kLinesAtOnce = 64;
 
@@ -52,7 +52,7 @@ class ClientLog {
     }
     return Served::some;
   }
-  /// Hands on the lines that are there now, and none that comes meanwhile.
+  /// Hands on the lines that are there now, and none that arrives meanwhile.
   [[nodiscard]] Served serve_waiting(const Handler& handler) {
     return serve(handler, rd_kafka_queue_length(queue_.get()));
   }

@@ -28,11 +28,11 @@ std::string_view advice(rd_kafka_resp_err_t error) noexcept {
     case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND:
       return "fewer replicas than min.insync.replicas are in sync: look at the brokers";
     case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
-      return "not stored within a lease: its leader is away or slow, or fewer replicas than "
+      return "not stored within a lease: its leader is unreachable or slow, or fewer replicas than "
              "min.insync.replicas are in sync";
     case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
-      return "a handler held this process's executor for so long, so others take its slots over; "
-             "it joins again now. Work that takes long belongs on another thread; "
+      return "a handler blocked this process's executor for too long, so others take over its "
+             "slots; it joins again now. Do slow work on another thread; "
              "`timing.hang_limit` "
              "allows more";
     case RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED:

@@ -1,6 +1,6 @@
 // What an error code of librdkafka means to us, and what a person can do about it.
 //
-// Threads: pure functions, any.   Units: none.   Errors: this is about them.
+// Threads: pure functions, any.   Units: none.   Errors: classified here.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -22,16 +22,17 @@ enum class TailFault {
 
 [[nodiscard]] TailFault tail_fault_of(rd_kafka_resp_err_t error) noexcept;
 
-/// The broker answered, and will answer the same until somebody changes a right or a secret.
+/// The broker answered, and will answer the same until a right or a secret is changed.
 [[nodiscard]] bool is_refusal(rd_kafka_resp_err_t error) noexcept;
 
-/// What becomes of a record because its client is being ended.
+/// The error of a record whose client is being destroyed.
 [[nodiscard]] bool is_own_doing(rd_kafka_resp_err_t error) noexcept;
 
 /// No answer, yet.
 [[nodiscard]] bool is_unreachable(rd_kafka_resp_err_t error) noexcept;
 
-/// An answer to an admin request without information: the broker does not know it, or refused.
+/// An answer to an admin request without information: the broker does not know the request, or
+/// refused it.
 [[nodiscard]] bool is_unknown_answer(rd_kafka_resp_err_t error) noexcept;
 
 /// "text (NAME)", with what to do where that is known.

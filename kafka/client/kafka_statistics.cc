@@ -13,7 +13,7 @@ namespace {
 using boost::json::object;
 using boost::json::value;
 
-// Behind them in the object: where they are summed up.
+// After them in the array: where they are summed up.
 constexpr std::array kCounts = {"tx",         "txbytes",      "rxbytes",  "txerrs",
                                 "rxerrs",     "req_timeouts", "connects", "disconnects"};
 constexpr std::array kSums = {
@@ -63,8 +63,8 @@ void add_gauges(ClientStatistics& to, const object& broker) {
   }
 }
 
-// The part about partitions stands between "topics" and "cgrp", or the end; it is long, and not
-// used here. What cannot be cut out is parsed.
+// The part about partitions is between "topics" and "cgrp", or the end; it is long, and not used
+// here. What cannot be cut out is parsed.
 std::string without_topics(std::string_view json) {
   const auto begin = json.find(R"("topics":)");
   if (begin == std::string_view::npos) return std::string(json);

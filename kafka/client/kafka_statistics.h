@@ -2,11 +2,11 @@
 // and how often this process left the group by itself.
 //
 // Each client emits them every `statistics.interval.ms` (statistics_interval(); -X sets it, 0:
-// never). Counts only grow, also where librdkafka forgets a broker, gives it another name, or a
-// client was replaced by a new one.
+// never). Counts only grow, even if librdkafka forgets a broker or renames it, or a client is
+// replaced.
 //
 // Threads: any; a lock, held while numbers are copied.
-// Units: std::chrono; bytes.   Errors: none: what is not as librdkafka documents it counts as 0.
+// Units: std::chrono; bytes.   Errors: none: what librdkafka does not document counts as 0.
 #pragma once
 
 #include <atomic>
@@ -39,14 +39,14 @@ struct ClientStatistics {
   std::uint64_t unserved_events = 0;  ///< that wait for this process
   /// What a producer holds; none: it is none.
   std::optional<std::uint64_t> unsent_records;
-  /// At the logs' ends, that this process has not taken yet; none: it reads none.
+  /// At the logs' ends, not read by this process yet; none: it reads none.
   std::optional<std::uint64_t> unread_records;
-  /// Whether it is in the group, its coordinator reached; none: no member.
+  /// Whether it is in the group and reaches its coordinator; none: no member.
   std::optional<bool> joined;
   // Of the slowest broker, in the interval; none: no request was sent.
   std::optional<microseconds> round_trip_median;
   std::optional<microseconds> round_trip_p99;
-  /// The longest that a broker's quota made it wait, in the interval.
+  /// The longest time that a broker's quota made it wait, in the interval.
   milliseconds throttle{0};
 };
 
@@ -55,13 +55,13 @@ class KafkaStatistics {
   KafkaStatistics();
   ~KafkaStatistics();
 
-  /// The statistics that a client emitted now, as JSON; and what its reader knows.
+  /// Takes the statistics that a client emitted now, as JSON; and what its reader knows.
   void note(ClientKind kind, std::string_view json, LocalTime now,
             std::optional<std::uint64_t> unread_records = std::nullopt);
   /// None: it has not emitted any yet.
   [[nodiscard]] std::optional<ClientStatistics> read(ClientKind kind) const;
 
-  /// This process left the group, as it could not lead what it was given.
+  /// This process left the group, as it could not lead its partitions.
   void note_withdrawal(Obstacle why) noexcept;
   /// It joins again.
   void note_return() noexcept { withdrawn_ = false; }

@@ -98,7 +98,7 @@ bool is_in(std::span<const std::string_view> list, std::string_view property) no
   return std::find(list.begin(), list.end(), property) != list.end();
 }
 
-// The library takes "topic." off the name of a property of topics: both names mean the same.
+// The library strips "topic." from the name of a topic property: both names mean the same.
 std::string_view without_prefix(std::string_view property) noexcept {
   constexpr std::string_view kPrefix = "topic.";
   return property.starts_with(kPrefix) ? property.substr(kPrefix.size()) : property;

@@ -21,7 +21,7 @@ Result<void> QueueWakeup::open() {
   const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (fd < 0) {
     return Error{Errc::ledger_refused,
-                 std::string("cannot make an eventfd: ") + std::strerror(errno) +
+                 std::string("cannot create an eventfd: ") + std::strerror(errno) +
                      "; raise the limit of open files (ulimit -n)"};
   }
   descriptor_.assign(fd);
@@ -57,7 +57,7 @@ void QueueWakeup::wait() {
       [weak = weak_from_this()](const boost::system::error_code& error) {
         const auto self = weak.lock();
         if (!self || error || !self->descriptor_.is_open()) return;
-        // Read before the queues are emptied: what comes meanwhile must write it again.
+        // Read before the queues are emptied: what arrives meanwhile must write it again.
         std::uint64_t count = 0;
         while (::read(self->descriptor_.native_handle(), &count, sizeof count) > 0) {
         }

@@ -23,7 +23,7 @@ class QueueWakeup : public std::enable_shared_from_this<QueueWakeup> {
   [[nodiscard]] Result<void> open();
   void start(std::function<void()> wake);
   void attach(rd_kafka_queue_t* queue);
-  /// Before a queue is destroyed.
+  /// Call it before a queue is destroyed.
   void detach(rd_kafka_queue_t* queue);
   void close();
 

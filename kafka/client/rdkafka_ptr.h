@@ -1,4 +1,4 @@
-// librdkafka's objects as unique_ptrs, so that every way out of a function frees them.
+// librdkafka's objects as unique_ptrs, so that every exit from a function frees them.
 //
 // Threads: as librdkafka: a handle any thread, the others one.   Units: none.   Errors: none.
 #pragma once

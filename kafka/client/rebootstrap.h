@@ -38,7 +38,7 @@ class Rebootstrap {
     client.reported = now;
     client.due = true;
   }
-  /// `handle`: the client of that kind, null if there is none now. True: it got them.
+  /// `handle`: the client of that kind, null if there is none now. True: it was done.
   bool rebootstrap_if_due(ClientKind kind, rd_kafka_t* handle, LocalTime now) {
     Client& client = clients_[static_cast<std::size_t>(kind)];
     if (!client.due || !client.backoff.is_over(now - client.reported)) return false;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr milliseconds kRejoinAfter{1000};
 constexpr milliseconds kLeaveBound{300};
-// A member that has not left so long after its pause joins again as another one.
+// A member that has not left this long after its pause joins again as a new member.
 constexpr milliseconds kWithdrawPatience{5000};
 constexpr int kLeavePollMs = 20;
 
@@ -50,7 +50,7 @@ Result<void> GroupMember::open() {
 }
 
 Result<void> GroupMember::join() {
-  rejoin_at_ = later(boot_now(), kRejoinAfter);  // should it fail
+  rejoin_at_ = later(boot_now(), kRejoinAfter);  // if it fails
   if (!opened_) {
     if (auto made = open(); !made) return made;
   }
@@ -81,7 +81,7 @@ rd_kafka_resp_err_t GroupMember::subscribe() {
 
 void GroupMember::subscribe_again() {
   if (!handle_ || leaving_ || settings_.protocol != GroupProtocol::consumer) return;
-  static_cast<void>(subscribe());  // should it fail, the next heartbeat comes as usual
+  static_cast<void>(subscribe());  // if it fails, the next heartbeat is sent as usual
 }
 
 bool GroupMember::is_counted() const {
@@ -130,7 +130,7 @@ bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& othe
   return true;
 }
 
-// Both clocks are read for every record: handling the first ones takes time.
+// Both clocks are read for every record: handling the earlier ones takes time.
 void GroupMember::emit_records(rd_kafka_event_t* event) {
   while (const auto* message = rd_kafka_event_message_next(event)) {
     if (!reads_ || leaving_ || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
@@ -151,7 +151,7 @@ void GroupMember::announce_next() {
     const rd_kafka_resp_err_t error = *std::exchange(refused_, std::nullopt);
     if (notices_) {
       notices_({Severity::error, describe(error, "the library refuses what the group assigned; "
-                                                 "joining the group anew")});
+                                                 "joining the group again")});
     }
     return lose_membership();
   }
@@ -175,7 +175,7 @@ void GroupMember::announce_next() {
 void GroupMember::finish() {
   if (!announced_) return;
   announced_ = false;
-  if (rebalances_.empty()) return;  // it was of a membership that has ended
+  if (rebalances_.empty()) return;  // it belonged to a membership that has ended
   const rdkafka::EventPtr event = std::move(rebalances_.front());
   rebalances_.pop_front();
   // After a refusal the library would wait for an answer that it accepts, and the group for the
@@ -202,7 +202,7 @@ rd_kafka_resp_err_t GroupMember::acknowledge(rd_kafka_event_t* event) {
   return outcome;
 }
 
-// Of a membership that ends: the results do not matter.
+// For a membership that ends: the results do not matter.
 void GroupMember::acknowledge_all() {
   for (const auto& event : rebalances_) static_cast<void>(acknowledge(event.get()));
   rebalances_.clear();

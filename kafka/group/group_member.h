@@ -32,9 +32,9 @@ class GroupMember {
               NoticeSink notices = {});
   ~GroupMember();
 
-  /// Creates the client that join() will use: only then librdkafka checks the settings.
+  /// Creates the client that join() will use: librdkafka checks the settings only then.
   [[nodiscard]] Result<void> open();
-  /// Retried by rejoin_if_due() if that fails.
+  /// If it fails, rejoin_if_due() retries it.
   [[nodiscard]] Result<void> join();
   /// Subscribes to the same topic again: with the consumer protocol that sends the next heartbeat
   /// now. Does nothing with the classic protocol, which would join again.
@@ -54,12 +54,12 @@ class GroupMember {
   [[nodiscard]] bool is_leaving() const noexcept { return leaving_; }
   /// Left, or never joined.
   [[nodiscard]] bool gone() const;
-  /// Takes what came off the queue; false: nothing was left.
+  /// Takes events off the queue; false: none was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
   /// Emits the next event, unless one is still being handled.
   void announce_next();
-  /// Joins again, if a fatal error ended the last membership, it withdrew, or joining failed, a
-  /// while ago. True: it does now.
+  /// Joins again if a fatal error ended the last membership, it withdrew, or joining failed, a
+  /// while ago. True: it did.
   bool rejoin_if_due(LocalTime now);
   /// For tests; none while it is no member.
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }

@@ -38,7 +38,7 @@ void GroupPrompter::await_membership() {
   poll();
 }
 
-// Joining takes a few round trips, or longer if the coordinator is away.
+// Joining takes a few round trips, or longer if the coordinator cannot be reached.
 void GroupPrompter::poll() {
   if (member_ == nullptr) return;
   poll_timer_.expires_after(pause_);

@@ -17,7 +17,7 @@ milliseconds heartbeat_for(milliseconds session, milliseconds floor) {
   return std::max({session / 10, floor, milliseconds{1}});
 }
 
-// Two heartbeats may get lost before a member is taken for dead.
+// Two heartbeats may get lost before a member is considered dead.
 bool fits(milliseconds session, milliseconds session_floor, milliseconds heartbeat_floor) {
   return session >= session_floor && 3 * heartbeat_for(session, heartbeat_floor) <= session;
 }

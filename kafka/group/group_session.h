@@ -12,11 +12,11 @@
 
 namespace neliroute {
 
-/// The wanted session, and what the brokers say.
+/// The wanted session, and what the brokers report.
 struct GroupSession {
   std::string brokers;
   std::string group;
-  /// --session; no value: whatever is in force will do.
+  /// --session; no value: any session in force is fine.
   std::optional<milliseconds> wanted;
   /// In force; no value: unknown.
   std::optional<milliseconds> session;
@@ -45,7 +45,7 @@ struct GroupSessionPlan {
 
 [[nodiscard]] GroupSessionPlan plan_group_session(const GroupSession& found);
 
-/// The same where the broker refused to set it.
+/// The same if the broker refused to set it.
 [[nodiscard]] std::string cannot_set(const GroupSession& found, const std::string& refusal);
 
 /// A warning if no session was asked for and the one in force leaves slots unowned for long after

@@ -21,8 +21,8 @@ namespace neliroute {
 [[nodiscard]] std::string inconsistent_group(const KafkaOptions& options, GroupProtocol protocol,
                                              rd_kafka_resp_err_t error);
 
-/// How long a process that never was in the group waits for such a member to go: one that was
-/// killed is in it until its session is over.
+/// How long a process that never was in the group waits for such a member to go: a killed one is in
+/// it until its session ends.
 [[nodiscard]] milliseconds inconsistent_group_bound(const Timing& timing) noexcept;
 
 /// Exclusive `broadcast` with eager assignors is how to join goNELI's members, which learn that

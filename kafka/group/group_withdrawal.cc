@@ -64,7 +64,7 @@ void GroupWithdrawal::tick(LocalTime now) {
   }
   if (step.leave) leave(*step.leave);
   if (step.join) {
-    parts_.notices({Severity::warning, "nobody is in the group; not waiting any longer"});
+    parts_.notices({Severity::warning, "the group is empty; not waiting any longer"});
     parts_.join();
   }
 }

@@ -12,9 +12,9 @@
 #include "kafka/client/kafka_statistics.h"
 #include "kafka/topic/broker_probe.h"
 #include "neli_core/event.h"
+#include "neli_core/leaving/withdrawal.h"
 #include "neli_core/ledger.h"
 #include "neli_core/ready.h"
-#include "neli_core/leaving/withdrawal.h"
 
 namespace neliroute {
 
@@ -29,7 +29,7 @@ struct GroupWithdrawalParts {
   std::function<void(std::function<void(std::optional<std::size_t>)>)> count_others;
   /// Leaves the group, and joins it again after the pause.
   std::function<void(milliseconds pause)> leave;
-  /// The pause is over.
+  /// The pause ended.
   std::function<void()> join;
   NoticeSink notices;
 };
@@ -39,11 +39,11 @@ class GroupWithdrawal {
   explicit GroupWithdrawal(GroupWithdrawalParts parts);
 
   void note(const Event& event, LocalTime now);
-  /// A record was refused; none: whatever it writes is.
+  /// A record was refused; no log: the broker refuses all of them.
   void on_write_refused(std::optional<Log> log, LocalTime now);
   void on_read_refused(Log log) { withdrawal_.read_refused(log); }
   void on_joined();
-  /// Every now and then.
+  /// Call it now and then.
   void tick(LocalTime now);
 
  private:

@@ -1,7 +1,7 @@
 // Keeps the heartbeats of the classic group protocol going.
 //
-// librdkafka sends them when its main thread wakes, which without a reason is every 500 ms; an
-// answered question is a reason. The one thread that this library starts.
+// librdkafka sends them when its main thread wakes, which otherwise happens every 500 ms; an
+// answered request wakes it. So this sends requests, from a thread of its own.
 //
 // Threads: construct and stop on one; stop before the client is closed.   Units: std::chrono.
 // Errors: none.

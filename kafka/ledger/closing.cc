@@ -1,12 +1,12 @@
-// The order in which a ledger's clients end.
+// The order in which a ledger's clients are closed.
 #include <neliroute/clock.h>
 
 #include "kafka/ledger/kafka_ledger_impl.h"
 
 namespace neliroute {
 
-// The group is left first, so that others may take over while what was written last, the releases,
-// is still on its way.
+// The group is left first, so that others may take over while the last records, the releases, are
+// still in flight.
 void KafkaLedgerImpl::close(LocalTime deadline, std::function<void()> done) {
   closing_ = true;
   closed_ = std::move(done);
@@ -24,7 +24,7 @@ void KafkaLedgerImpl::advance_close() {
   done();
 }
 
-// Whatever refers to a client goes before it.
+// Whatever refers to a client is destroyed before it.
 void KafkaLedgerImpl::release() {
   if (!alive_) return;
   alive_.reset();

@@ -12,7 +12,7 @@
 namespace neliroute {
 namespace {
 
-// A queue that woke nobody is served all the same: librdkafka wants to be polled.
+// Queues are served this often even if none woke the strand: librdkafka must be polled.
 constexpr milliseconds kServeAtLeast{250};
 constexpr int kEventsPerTurn = 500;
 constexpr milliseconds kTurnMost{5};
@@ -88,8 +88,8 @@ void KafkaLedgerImpl::on_wake() {
   const LocalTime end = later(boot_now(), kTurnMost);
   while (left > 0 && serve_once()) left = boot_now() < end ? left - 1 : 0;
   serving_ = false;
-  if (left == 0) serve_later();  // others on this executor want their turn
-  advance_close();  // last: it may end this object
+  if (left == 0) serve_later();  // let others on this executor run
+  advance_close();  // last: it may destroy this object
 }
 
 void KafkaLedgerImpl::serve_later() {
@@ -161,7 +161,7 @@ void KafkaLedgerImpl::on_other(ClientKind kind, const rd_kafka_event_t* constant
   if (kind == ClientKind::group && is_inconsistent_group(error)) {
     return on_inconsistent_group(error);
   }
-  // A broker that is away is reported by the log; each client would report it again here.
+  // The log reports a broker that cannot be reached; each client would report it again here.
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
     rebootstrap_.note_all_down(kind, boot_now(), last_answer());
     on_trouble(troubles_, error, "no broker can be reached; still trying");
@@ -170,7 +170,7 @@ void KafkaLedgerImpl::on_other(ClientKind kind, const rd_kafka_event_t* constant
   }
 }
 
-// Reported once, until something works again. What never worked is not waited for.
+// Reported once, until something works again. Does not wait for what never worked.
 void KafkaLedgerImpl::on_trouble(Troubles& reported, rd_kafka_resp_err_t error, std::string text) {
   if (!reported.is_new(error)) return;
   std::string trouble = log_filter_.secrets().without(describe(error, text));
@@ -181,7 +181,7 @@ void KafkaLedgerImpl::on_trouble(Troubles& reported, rd_kafka_resp_err_t error, 
   notice(Severity::error, std::move(trouble));
 }
 
-// Not from inside the clients' own callbacks: the handler may end them.
+// Not from inside the clients' own callbacks: the handler may destroy them.
 void KafkaLedgerImpl::refuse(const std::string& why) {
   if (!refused_) return;
   post([handler = std::exchange(refused_, nullptr), why] {

@@ -8,7 +8,7 @@
 namespace neliroute {
 namespace {
 
-// The request may go to a broker that cannot be reached; then the next one goes to another, soon.
+// The request may go to a broker that cannot be reached; the next one soon goes to another.
 constexpr milliseconds kLeadersAnswerWithin{3000};
 
 std::optional<std::size_t> others_among(const Answer<MemberIds>& members, const std::string& self,
@@ -87,8 +87,8 @@ void KafkaLedgerImpl::on_inconsistent_group(rd_kafka_resp_err_t error) {
   if (!inconsistent_since_) {
     inconsistent_since_ = now;
     notice(Severity::error,
-           text + (ever_assigned_ ? "; asking on"
-                                  : "; asking on for " + std::to_string(bound.count()) + " ms"));
+           text + (ever_assigned_ ? "; still trying"
+                                  : "; trying for " + std::to_string(bound.count()) + " ms"));
   }
   if (!ever_assigned_ && now >= later(*inconsistent_since_, bound)) refuse(text);
 }

@@ -1,4 +1,4 @@
-// The tail, and the topic that it reads: whether it is there, and fits.
+// The tail, and whether the topic that it reads exists and fits.
 #include <algorithm>
 #include <neliroute/clock.h>
 
@@ -41,7 +41,7 @@ void KafkaLedgerImpl::note_answer(const Event& event, LocalTime now) {
   } else if (const auto* reread = std::get_if<Reread>(&event)) {
     last_answers_[reread->log] = now;
   } else if (const auto* heard = std::get_if<Heard>(&event)) {
-    last_answers_[Log{heard->partition.value()}] = now;  // of a broadcast: each partition is a log
+    last_answers_[Log{heard->partition.value()}] = now;  // with broadcast, each partition is a log
   }
 }
 
@@ -71,7 +71,7 @@ KafkaLedgerImpl::TailProbe* KafkaLedgerImpl::tail_probe() {
   return tail_probe_.get();
 }
 
-// A log that waits is one whose topic may be gone: nothing is read before it is seen to fit.
+// A log waits if its topic may be gone: nothing is read until the topic was found to fit.
 void KafkaLedgerImpl::check_topic_if_due(LocalTime now) {
   if (!tail_->waits_for_topic() || now < next_topic_check_) return;
   topic_check_pause_ = std::clamp(2 * topic_check_pause_, kTopicCheckFirst, kTopicCheckLast);
@@ -90,23 +90,23 @@ void KafkaLedgerImpl::on_topic_checked(const TopicVerdict& verdict) {
   if (verdict.kind == Verdict::unfit) trouble = verdict.why;
   if (verdict.kind == Verdict::missing) {
     trouble = "topic " + parameters_.kafka.topic + " is not there (" + verdict.why +
-              "); waiting for it, a running process makes none";
+              "); waiting for it, a running process does not create it";
   }
   if (verdict.kind == Verdict::unknown) {
-    trouble = "nobody says whether topic " + parameters_.kafka.topic + " is there (" +
-              verdict.why + "); asking on";
+    trouble = "no broker says whether topic " + parameters_.kafka.topic + " exists (" +
+              verdict.why + "); still trying";
   }
   if (trouble != topic_trouble_ && !trouble.empty()) notice(Severity::error, trouble);
   topic_trouble_ = trouble;
   if (verdict.kind != Verdict::fits) return;
   topic_check_pause_ = milliseconds{0};
-  // Not from inside the check: its probe goes with the client, which may be replaced.
+  // Not from inside the check: its probe is destroyed with the client, which may be replaced.
   post([this] {
     if (!closing_) tail_->start_waiting();
   });
 }
 
-// In `broadcast` nothing that is read would show that the topic has grown.
+// With `broadcast`, no record would show that the topic has grown.
 void KafkaLedgerImpl::count_partitions_if_due(LocalTime now) {
   const bool wanted = parameters_.kafka.variation == Variation::broadcast && !is_watcher() &&
                       !parameters_.facts.embedded_broker;

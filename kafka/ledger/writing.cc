@@ -20,7 +20,7 @@ Result<void> KafkaLedgerImpl::open_writer() {
   return {};
 }
 
-/// For what is not about the tail's topic; null while the producer has no client.
+/// For requests that do not concern the tail's topic; null while the producer has no client.
 BrokerProbe* KafkaLedgerImpl::writer_probe() {
   if (!writer_probe_ && writer_ && writer_->handle() != nullptr) {
     writer_probe_ = std::make_unique<BrokerProbe>(writer_->handle(), wakeup_.get());
@@ -49,7 +49,7 @@ void KafkaLedgerImpl::on_written(std::uint64_t seq, rd_kafka_resp_err_t error,
   } else if (!closing_ && !is_own_doing(error)) {
     on_trouble(write_troubles_, error, "a record cannot be written");
   }
-  if (seq == 0) return;  // of a broadcast
+  if (seq == 0) return;  // a broadcast record
   if (stored) return emit(WriteAcknowledged{seq, offset});
   emit(WriteFailed{seq});
 }

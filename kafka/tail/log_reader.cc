@@ -114,7 +114,7 @@ rd_kafka_resp_err_t BoundedReader::query_bounds(std::int32_t log, std::int64_t* 
 
 Result<void> BoundedReader::find_starts() {
   for (Progress& log : logs_) log.read.start = log.read.low;
-  // The embedded broker does not know times; there the records' own stamps are compared.
+  // The embedded broker cannot look up times; there the records' own stamps are compared.
   if (wanted_.since && !embedded_broker_ && !logs_.empty()) {
     const rdkafka::TopicPartitionsPtr asked{
         rd_kafka_topic_partition_list_new(static_cast<int>(logs_.size()))};
@@ -133,13 +133,13 @@ Result<void> BoundedReader::find_starts() {
       }
       const std::int64_t offset = asked->elems[i].offset;
       if (log == nullptr) continue;
-      // Below 0: no record is that young.
+      // Below 0: no record is that recent.
       log->read.start = offset < 0 ? log->read.end : std::max(offset, log->read.low);
     }
   }
   for (Progress& log : logs_) {
     log.next = log.read.start;
-    // Records just below the oldest one may have been wanted, too.
+    // Records just below the oldest one may have been requested, too.
     log.read.cut_short = log.read.low > 0 && log.read.start == log.read.low;
     log.done = log.read.start >= log.read.end;
     if (!log.done) ++left_;
@@ -177,7 +177,7 @@ void BoundedReader::on_record(Progress& log, const rd_kafka_message_t& message) 
     record_({log.read.log, message.offset, stamped,
              type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME, &value});
   } else {
-    log.read.cut_short = false;  // an older one is there
+    log.read.cut_short = false;  // an older one exists
   }
   advance(log, message.offset + 1);
 }
@@ -264,9 +264,9 @@ Result<void> BoundedReader::read() {
     }
     if (boot_now() - silent_since > wanted_.kafka.timeout) {
       return Error{Errc::ledger_unreachable,
-                   "topic " + wanted_.kafka.topic + " told nothing for " +
+                   "topic " + wanted_.kafka.topic + " sent nothing for " +
                        std::to_string(wanted_.kafka.timeout.count()) +
-                       " ms, and not all was read; raise `kafka.timeout`, or try again later"};
+                       " ms, and reading is incomplete; raise `kafka.timeout`, or try again later"};
     }
   }
   return {};

@@ -1,9 +1,9 @@
-// Reads the records that a topic has now, from a time on, to their end, and ends: what an audit
+// Reads the records that a topic has now, from a time on, to their end, and stops: what an audit
 // needs. In no group: READ and DESCRIBE on the topic suffice.
 //
 // Threads: one; blocking.   Units: offsets, BrokerTime.
-// Errors: ledger_unreachable (nothing came for options.timeout), ledger_refused, topic_unfit (there
-// is none), bad_option.
+// Errors: ledger_unreachable (no answer within options.timeout), ledger_refused, topic_unfit (the
+// topic does not exist), bad_option.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct LogReading {
   std::optional<BrokerTime> since;
 };
 
-/// What was read of one log. Logs that have never had a record are left out.
+/// What was read of one log. Logs that never had a record are left out.
 struct LogRead {
   Log log;
   std::int64_t low = 0;    ///< the oldest record that is kept
@@ -34,7 +34,7 @@ struct LogRead {
   /// Stamps of the first and the last record; no value: there was none.
   std::optional<BrokerTime> first;
   std::optional<BrokerTime> last;
-  /// Records that were wanted are gone, or may be.
+  /// Requested records are gone, or may be.
   bool cut_short = false;
 };
 

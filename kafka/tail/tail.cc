@@ -10,7 +10,7 @@
 namespace neliroute {
 namespace {
 
-// How far back the first gallop reaches, in records, and by how much the next ones reach further.
+// How far back the first gallop reaches, in records; each next one reaches further.
 constexpr std::int64_t kFirstSpan = 16;
 constexpr std::int64_t kSpanGrowth = 8;
 
@@ -57,7 +57,7 @@ void Tail::replace_client() {
   if (auto opened = open(); !opened) {
     // The same settings worked before; rescue_if_due() tries again.
     if (std::exchange(open_failure_reported_, true)) return;
-    return notices_({Severity::error, "nothing can be read, since there is no new consumer (" +
+    return notices_({Severity::error, "nothing can be read, as no new consumer can be created (" +
                                           opened.error().message() + "); still trying"});
   }
   open_failure_reported_ = false;
@@ -151,7 +151,7 @@ bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
     }
     return true;
   }
-  // The end of a log, and what is wrong with one, come as errors that name it.
+  // The end of a log, and errors of a log, arrive as errors that name it.
   const rdkafka::TopicPartitionPtr named{rd_kafka_event_topic_partition(event.get())};
   const bool is_error = rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_ERROR;
   if (!is_error || !named || named->partition < 0 ||
@@ -193,13 +193,13 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
   }
   if (t.phase == Phase::galloping) {
     note_last(t, value, stamped);
-    // The horizon of docs/protocol.md rule 6: nothing below may still be led.
+    // The horizon of docs/protocol.md rule 6: nobody may still lead by an older record.
     const bool far_enough = t.from_beginning || stamped <= t.horizon - options_.clock_error;
     if (!far_enough) {
       t.span *= kSpanGrowth;
       return gallop(log);
     }
-    // Offsets without a record may lie before it, and where the log began is where it was made.
+    // Offsets without a record may precede it; the log begins where it was created.
     begin(log, t.from_beginning && t.low == 0 ? 0 : message.offset);
   }
   if (t.phase != Phase::reading) return;
@@ -215,7 +215,7 @@ void Tail::on_end(Log log, std::int64_t offset) {
   LogTail& t = tail(log);
   if (t.phase == Phase::probing) return probed(log, offset);
   if (t.phase == Phase::galloping) {
-    // No record so far behind: there are markers only, or retention took the rest meanwhile.
+    // No record that far back: there are only markers, or retention removed the rest meanwhile.
     if (t.from_beginning) return begin(log, offset);
     t.span *= kSpanGrowth;
     return gallop(log);
@@ -229,7 +229,7 @@ void Tail::on_end(Log log, std::int64_t offset) {
 }
 
 // A log's new leader may not know yet how far the others have read: then the log seems to end
-// before its last record, which comes a moment later. So only the second such answer counts.
+// before its last record, which arrives a moment later. So only the second such answer counts.
 bool Tail::is_doubtful_end(LogTail& t, std::int64_t offset) {
   return offset == t.reread->offset && std::exchange(t.doubted_end, offset) != offset;
 }
@@ -298,7 +298,7 @@ bool Tail::reread(const RereadRequest& request) {
   return true;
 }
 
-// What comes first after the seek answers. False: the answer started something else.
+// The first event after the seek is the answer. False: it started something else.
 bool Tail::answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped) {
   const RereadRequest request = *std::exchange(tail(log).reread, std::nullopt);
   tail(log).doubted_end = -1;

@@ -5,7 +5,7 @@
 // watcher starts at the end). Dating: the log's very first record, if it is still there, whose
 // stamp shows when the topic was created. Reading: every record becomes an event.
 //
-// The position moves by seeking, which does not block. Where that is not enough, after an error or
+// The position moves by seeking, which does not block. If that is not enough, after an error or
 // to learn the end again, the client is replaced: stopping a log was seen to block for ever when
 // its broker goes away at that moment.
 //
@@ -62,7 +62,7 @@ class Tail {
 
   /// Reads the log from its history on.
   void start(Log log);
-  /// Stops reading it until the topic was checked.
+  /// Stops reading it until the topic has been checked.
   void wait(Log log);
   /// Starts the logs that wait: the topic exists, and fits.
   void start_waiting();
@@ -70,11 +70,11 @@ class Tail {
   [[nodiscard]] bool waits_for_topic() const;
   /// False: there is no record to read again, so the log's leader must be queried otherwise.
   bool reread(const RereadRequest& request);
-  /// Replaces the client if a log owes its answer for too long.
+  /// Replaces the client if a log's answer is overdue.
   void rescue_if_due(LocalTime now);
-  /// Takes what came off the queues; false: nothing was left.
+  /// Takes events off the queues; false: none was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
-  /// A line of the client's log: some contain what no event does.
+  /// A line of the client's log: some contain information that no event carries.
   void on_log_line(std::string_view line);
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
   /// Records up to the logs' ends, as of the last answers, that were not taken yet.
@@ -100,7 +100,7 @@ class Tail {
     std::optional<RereadRequest> reread;
     std::int64_t doubted_end = -1;  ///< where the log seemed to end at the first reread
     bool refusal_reported = false;
-    /// Since when an answer is owed; kNever: none is.
+    /// Since when an answer is awaited; kNever: none is.
     LocalTime awaited_since = kNever;
   };
 
@@ -132,7 +132,7 @@ class Tail {
   rdkafka::QueuePtr queue_;
   std::optional<ClientLog> log_;
   std::vector<LogTail> logs_;
-  Backoff backoff_;  ///< with a log that owes its answer
+  Backoff backoff_;  ///< with a log whose answer is awaited
   bool open_failure_reported_ = false;
   bool replace_soon_ = false;
   std::string topic_id_;  ///< from the clients' logs; outlives them

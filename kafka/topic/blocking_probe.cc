@@ -34,7 +34,7 @@ int BlockingProbe::left_ms() const {
   return static_cast<int>(std::clamp<std::int64_t>(left, 1, 600'000));
 }
 
-// While a broker seems away, the client's own queue may say why: a password, a certificate.
+// While a broker seems unreachable, the client's own queue may say why: a password, a certificate.
 void BlockingProbe::note_refusals() {
   while (const auto event = rdkafka::poll(main_.get())) {
     if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR) continue;

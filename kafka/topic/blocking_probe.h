@@ -1,7 +1,7 @@
 // Queries the brokers at start, and waits for the answers.
 //
-// Threads: one; blocking.   Units: std::chrono.   Errors: as the probe's; what is not answered by
-// the deadline timed out.
+// Threads: one; blocking.   Units: std::chrono.   Errors: as the probe's; an unanswered query times
+// out at the deadline.
 #pragma once
 
 #include <algorithm>

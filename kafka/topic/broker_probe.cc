@@ -74,7 +74,7 @@ Answer<MemberIds> decode_members(rd_kafka_event_t* event) {
     ids.emplace_back(rd_kafka_MemberDescription_consumer_id(member));
   }
   // A group that the coordinator does not know, or of another kind than was described, has no
-  // member, either; but it is dead, where one that all have left is empty.
+  // member, either; but it is dead, while one that all have left is empty.
   const auto state = rd_kafka_ConsumerGroupDescription_state(groups[0]);
   if (ids.empty() && state != RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY) return {};
   return known(std::move(ids));
@@ -180,7 +180,7 @@ void BrokerProbe::create_topic(const std::string& name, std::uint32_t partitions
   rd_kafka_CreateTopics(handle_, topics, 1, options.get(), queue_.get());
 }
 
-// All are listed: which of them librdkafka can describe depends on the kind of group.
+// All groups are listed, since librdkafka can describe only some kinds of them.
 void BrokerProbe::group_is_empty(const std::string& group, milliseconds within, Then<bool> then) {
   const auto options = request<GroupListings>(
       RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS, within, decode_groups,

@@ -1,7 +1,7 @@
 // Queries the brokers through one client: configurations, topics, groups. Every admin request of
 // this library is built here, and every answer decoded.
 //
-// serve() calls back. A process that runs does not wait for that; one that starts does
+// serve() calls back. A running process does not wait for that; a starting one does
 // (blocking_probe.h).
 //
 // Threads: one.   Units: std::chrono.   Errors: an answer without a value says why.
@@ -23,7 +23,7 @@
 
 namespace neliroute {
 
-/// No value: unknown, and `error` says why; `why` too where the broker sent a text.
+/// No value: unknown, and `error` says why; so does `why` if the broker sent a text.
 template <class T>
 struct Answer {
   std::optional<T> value;
@@ -31,7 +31,7 @@ struct Answer {
   std::string why;
 };
 
-/// Called once at most: not at all if the probe is destroyed before.
+/// Called at most once: not at all if the probe is destroyed before.
 template <class T>
 using Then = std::function<void(const Answer<T>&)>;
 
@@ -42,7 +42,7 @@ using Configs = std::map<std::string, std::string>;
 
 struct ResourceConfigs {
   Configs values;
-  std::set<std::string> set_for_group;  ///< the names of those that are not the broker's defaults
+  std::set<std::string> set_for_group;  ///< names of those that are not the broker's defaults
 };
 
 struct TopicDescription {
@@ -81,12 +81,12 @@ class BrokerProbe {
   /// Sets these and leaves the others as they are.
   void set_group_configs(const std::string& group, const Configs& configs, milliseconds within,
                          Then<Done> then);
-  /// The group's members, from its coordinator; no answer for as long as there is none.
+  /// The group's members, from its coordinator; no answer while there is no coordinator.
   void members(const std::string& group, Then<MemberIds> then);
 
   /// Takes an answer, waiting at most so long; false: there was none.
   bool serve(int timeout_ms = 0);
-  /// Answers all that is awaited: it timed out.
+  /// Answers everything that is awaited with a timeout.
   void give_up();
 
  private:

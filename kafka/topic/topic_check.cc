@@ -30,13 +30,13 @@ TopicVerdict judge(const Answer<TopicDescription>& described, const TopicNeeds& 
                            std::to_string(topic.partitions) +
                            " partitions, this process runs with " +
                            std::to_string(needs.partitions) +
-                           "; stop all processes, or make it again with that many"};
+                           "; stop all processes, or recreate it with that many"};
 }
 
 void check_topic(BrokerProbe& probe, const TopicNeeds& needs, milliseconds answer_within,
                  std::function<void(const TopicVerdict&)> then) {
-  // A topic's configuration is the controller's to tell, and the embedded broker has none. Queried
-  // about itself it answers at once that it does not know the request: so it is there.
+  // Only the controller reports a topic's configuration, and the embedded broker has none. Queried
+  // about itself, it answers at once that it does not know the request: so it exists.
   const bool embedded = needs.embedded_broker;
   probe.configs(embedded ? RD_KAFKA_RESOURCE_BROKER : RD_KAFKA_RESOURCE_TOPIC,
                 embedded ? "1" : needs.topic, answer_within,

@@ -55,9 +55,9 @@ Result<TopicDescription> await_topic(BlockingProbe& broker, const KafkaOptions& 
   if (options.missing_topic != MissingTopic::fail) {
     if (waiting) {
       waiting({Severity::warning,
-               "topic " + options.topic + " is not there yet, and a watcher makes none; waiting " +
-                   (for_ever ? "until an owner makes it"
-                             : "for an owner to make it, at most " +
+               "topic " + options.topic + " is not there yet, and a watcher creates none; " +
+                   (for_ever ? "waiting until an owner creates it"
+                             : "waiting for an owner to create it, at most " +
                                    std::to_string(options.timeout.count()) + " ms")});
     }
     if (for_ever) broker.set_deadline(kNever);
@@ -72,7 +72,7 @@ Result<TopicDescription> await_topic(BlockingProbe& broker, const KafkaOptions& 
     }
   }
   return Error{Errc::topic_unfit, "topic " + options.topic +
-                                      " does not exist, and a watcher makes none; start an owner "
+                                      " does not exist, and a watcher creates none; start an owner "
                                       "(neliroute run), name another `kafka.topic`, or wait longer "
                                       "(`kafka.timeout`, `missing_topic`)"};
 }
@@ -219,7 +219,7 @@ void ask_session(BlockingProbe& broker, const KafkaOptions& options, const Confi
   if (!group.value) {
     warn(facts, std::string("the configuration of group ") + options.group_id() +
                     " cannot be read (" + rd_kafka_err2name(group.error) +
-                    "), so the broker's session is taken for it; grant DESCRIBE_CONFIGS on the "
+                    "), so the broker's session is assumed; grant DESCRIBE_CONFIGS on the "
                     "group");
     return;
   }

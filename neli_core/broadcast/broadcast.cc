@@ -70,7 +70,7 @@ void Broadcast::tick(LocalTime now) {
   schedule_broadcast();
 }
 
-// With claims beside, settings are compared before this process takes part.
+// With hint claims, settings are compared before this process takes part.
 void Broadcast::advance_subscription() {
   if (subscribed_ || closing_.begun()) return;
   if (beside_ && beside_->undecided_until(now_)) return;
@@ -83,7 +83,7 @@ LocalTime Broadcast::joins_by() const noexcept {
   return beside_->undecided_until(now_).value_or(later(*first_now_, kHistoryBound));
 }
 
-// After a stop of its own it writes once, not once for every beat that it missed.
+// After this process was stopped it writes once, not once for every beat that it missed.
 void Broadcast::schedule_broadcast() {
   if (now_ < next_broadcast_ || has_stopped()) return;
   broadcast_due_ = true;
@@ -148,7 +148,7 @@ bool Broadcast::heeded(const Heard& event) {
     ++counters_.records_not_stamped;
     notice_once(not_stamped_told_, Severity::error,
                 "records are stamped by their writers: exclusive broadcast needs "
-                "message.timestamp.type=LogAppendTime, and nobody leads without; alter the topic");
+                "message.timestamp.type=LogAppendTime, else nobody leads; alter the topic");
     return false;
   }
   not_stamped_told_ = false;
@@ -156,7 +156,7 @@ bool Broadcast::heeded(const Heard& event) {
     ahead_told_ = false;
     return true;
   }
-  // Seen with one's own eyes: the assumption that clocks are within e does not hold.
+  // This proves that the assumption that clocks are within e does not hold.
   ++counters_.records_ahead;
   notice_once(ahead_told_, Severity::error,
               "the broker's clock is " + std::to_string(-age_of(event).count() / 1000) +
@@ -179,7 +179,7 @@ void Broadcast::evaluate(Partition partition) {
                             : StopReason::superseded,
          p.lease_until);
   }
-  // Nobody waits for a barrier here but this process itself, before it leads the partition again.
+  // Only this process waits for its barrier here, before it leads the partition again.
   next = std::min(next, barriers_.advance(partition, now_, ready_));
   if (barriers_.is_stuck(partition, now_) && p.assigned && !closing_.begun()) {
     refuse(barriers_.stuck(partition), later(now_, lease()));
@@ -256,8 +256,9 @@ void Broadcast::on(const GroupRevoked& event) {
   });
 }
 
-// Non-exclusive: V is refreshed no more and lapses by T; until then both lead, which is the overlap
-// that the paper wants. Exclusive: who knows that it was revoked need not wait for that.
+// Non-exclusive: V is not refreshed any more and lapses by T; until then both lead, which is the
+// overlap that the paper wants. Exclusive: a process that knows it was revoked need not wait for
+// that.
 void Broadcast::revoke(Partition partition) {
   State& p = state(partition);
   p.assigned = false;
@@ -278,7 +279,7 @@ void Broadcast::on(const GapFound& event) {
   ready_.restart_tails.push_back(event.log);
   ready_.notices.push_back({Severity::error, "log " + std::to_string(event.log.value()) + ": " +
                                                  to_string(event.reason) +
-                                                 "; it is read anew"});
+                                                 "; it is read again"});
 }
 
 // --- M is a constant -----------------------------------------------------------------------------
@@ -288,14 +289,15 @@ void Broadcast::on(const PartitionsCounted& event) {
   if (count_told_ != event.count) other_partition_count(event.count, "");
 }
 
-// Who starts now finds role j elsewhere than the running ones do. Exclusive: so nobody may go on.
+// A process that starts now maps role j to another partition than the running ones do. So in
+// exclusive mode nobody may go on.
 void Broadcast::other_partition_count(std::uint32_t count, const char* least) {
   count_told_ = count;
   const std::string text = "the topic has " + (least + std::to_string(count)) +
                            " partitions, but this process runs with " +
                            std::to_string(partition_count()) +
-                           ": the number must not change while a group runs, as who starts now "
-                           "looks for the same roles on other partitions";
+                           ": the number must not change while a group runs, as a process "
+                           "that starts now maps the same roles to other partitions";
   if (exclusive()) {
     refuse({Errc::topic_unfit, text + "; stop all processes and start them with the new number"},
            now_);
@@ -318,7 +320,7 @@ void Broadcast::on(const CloseRequested& event) {
   }
 }
 
-// Who leaves need not wait for its vector to lapse where the successor says that it leads.
+// A leaving process need not wait for its vector to lapse if the successor says that it leads.
 void Broadcast::end_drains() {
   for (std::uint32_t i = 0; i < partition_count(); ++i) {
     const Partition partition{i};
@@ -347,7 +349,7 @@ void Broadcast::refuse(Error error, LocalTime drain_until) {
   if (closing_.refuse(std::move(error), ready_)) on(CloseRequested{drain_until});
 }
 
-// --- What it says --------------------------------------------------------------------------------
+// --- What it writes ------------------------------------------------------------------------------
 
 RoleState Broadcast::role_state(Partition partition) const noexcept {
   const State& p = state(partition);

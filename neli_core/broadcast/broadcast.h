@@ -4,12 +4,13 @@
 // joins one consumer group. V[i] is the broker's time of the newest record that it read from a
 // partition i that the group assigned to it; it leads role j while V[j mod M] is newer than
 // now - T. Exclusive: T + e < session, and a new assignee answers "no" for a grace of T. Unlike
-// ClaimProtocol it trusts the group: a process that was expelled, does not know it and can still
-// read goes on leading beside its successor. docs/protocol.md section 6 lists what it assumes.
+// ClaimProtocol it trusts the group: a process that the coordinator removed, that is not notified
+// and can still read goes on leading beside its successor. docs/protocol.md section 6 lists what it
+// assumes.
 //
-// V is kept as a lease in this machine's CLOCK_BOOTTIME: V[i] + T, moved from the broker's clock
-// by way of the wall clock, at the reading of each record. |broker - wall| <= e at that instant is
-// all it needs of the wall clock; a step of it afterwards changes nothing.
+// V is kept as a lease in this machine's CLOCK_BOOTTIME: V[i] + T, converted from the broker's
+// clock by way of the wall clock when each record is read. |broker - wall| <= e at that instant is
+// all it needs of the wall clock; a later step of that clock changes nothing.
 //
 // Threads: one caller; leases() may be read by any thread.
 // Units: std::chrono.
@@ -33,17 +34,18 @@
 namespace neliroute {
 
 struct BroadcastOptions {
-  /// `clock_error` in it means nothing here.
+  /// Its `clock_error` is not used here.
   CoreOptions core;
-  /// In force: what T is compared with.
+  /// The session in force, which T is compared with.
   milliseconds session{3000};
   /// e: how far the broker's clock and this machine's wall clock may be apart.
   milliseconds local_clock_error{150};
-  /// How many groups share the topic; each broadcasts so many times less often.
+  /// How many groups share the topic; each broadcasts that many times less often.
   std::uint32_t groups = 1;
-  /// Claims travel beside the records, so that others find the owner and settings are compared.
+  /// Claims are written as well, so that others find the owner and settings are compared.
   bool hints = false;
-  /// Exclusive mode heeds no record that its writer has stamped. Off where a broker knows no other.
+  /// Exclusive mode ignores records that their writers stamped. Off for a broker that has no other
+  /// time.
   bool require_broker_time = true;
 
   /// Time between two broadcasts of this process.
@@ -55,11 +57,11 @@ struct BroadcastOptions {
 struct BroadcastCounters {
   std::uint64_t broadcasts = 0;
   std::uint64_t records_heard = 0;
-  /// Read, but T old already: a backlog, or a wall clock that is ahead.
+  /// Older than T when read: a backlog, or a wall clock that is ahead.
   std::uint64_t records_stale = 0;
   /// Stamped more than e in the future: this machine's wall clock is behind.
   std::uint64_t records_ahead = 0;
-  /// Stamped by their writers, and so not heeded.
+  /// Stamped by their writers, and so ignored.
   std::uint64_t records_not_stamped = 0;
   /// Of a partition that is not assigned (any more).
   std::uint64_t records_unassigned = 0;
@@ -82,8 +84,8 @@ class Broadcast final : public Core {
   }
   [[nodiscard]] RoleState role_state(Partition partition) const noexcept override;
   /// Broker time and offset of the record that made it lead: tells ownerships apart, and rises as
-  /// long as the paper's assumptions hold. No fence: two leaders at once may have any order. The
-  /// claims beside have epochs of their own, which only say whose hint is newer.
+  /// long as the paper's assumptions hold. It is no fence: two leaders at once may have any order.
+  /// The hint claims have epochs of their own, which only say whose hint is newer.
   [[nodiscard]] std::optional<Epoch> epoch(Partition partition) const noexcept override;
   [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override {
     return state(partition).generation;
@@ -98,7 +100,7 @@ class Broadcast final : public Core {
 
   [[nodiscard]] const BroadcastOptions& options() const noexcept { return options_; }
   [[nodiscard]] const BroadcastCounters& counters() const noexcept { return counters_; }
-  /// V[i]; no value: zero, nothing was read of it yet.
+  /// V[i]; no value: nothing was read from it yet.
   [[nodiscard]] std::optional<BrokerTime> newest(Partition partition) const noexcept {
     return state(partition).newest;
   }
@@ -127,7 +129,7 @@ class Broadcast final : public Core {
   void on(const BarrierDone& event);
   void on(const CloseRequested& event);
   void on(const GapFound& event);
-  /// The rest is of the logs, in which claims travel beside.
+  /// The other events are of the logs, which carry the hint claims.
   template <class Other>
   void on(const Other&) {}
 

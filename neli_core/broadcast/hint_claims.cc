@@ -10,11 +10,12 @@
 namespace neliroute {
 namespace {
 
-// Renewals of a log that may be on their way at once.
+// Renewals of a log that may be in flight at once.
 constexpr std::uint32_t kHintsInFlightMax = 3;
 // Beats of silence after which the writer of a newer claim counts as gone.
 constexpr int kSilentBeats = 3;
-// What part of a beat a claim waits for others to come with it.
+// How many times per beat claims are written: a claim waits that long for others to share its
+// record.
 constexpr int kClaimsABeat = 10;
 
 }  // namespace
@@ -41,7 +42,7 @@ void HintClaims::drain(Partition partition, bool draining) {
   log_of(partition).renewal_due = true;
 }
 
-// A claim on its way is released when it is read back.
+// A claim in flight is released when it is read back.
 void HintClaims::stop(Partition partition) {
   State& p = state(partition);
   p.leading = p.draining = p.claim_due = false;
@@ -51,7 +52,7 @@ void HintClaims::stop(Partition partition) {
   }
 }
 
-// --- What it hears -------------------------------------------------------------------------------
+// --- What it reads -------------------------------------------------------------------------------
 
 void HintClaims::on(const TailStarted& event, LocalTime) {
   logs_[event.log.value()].start(event);
@@ -62,7 +63,7 @@ void HintClaims::on(const LogPosition& event, LocalTime) {
   if (l.started) l.reach(event.next);
 }
 
-// What was claimed there may be gone: it is claimed anew when the log is read again.
+// Claims in that log may be gone: they are written again when the log is read again.
 void HintClaims::on(const GapFound& event, LocalTime) {
   LogState& l = logs_[event.log.value()];
   lease_bound_.gap(event.log);
@@ -116,7 +117,7 @@ void HintClaims::on_claim(const Received& event, const Record& record, LocalTime
   LogState& l = logs_[event.log.value()];
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   l.greatest_incarnation = std::max(l.greatest_incarnation, epoch.incarnation);
-  if (!record.parts) return;  // of another version; it keeps nobody here from leading
+  if (!record.parts) return;  // of another version; it stops nobody here from leading
   record.parts->for_each(place(event.log), [&](Partition partition) {
     State& p = state(partition);
     const bool newer = epoch > p.newest;
@@ -130,7 +131,7 @@ void HintClaims::on_claim(const Received& event, const Record& record, LocalTime
       l.renewal_due = true;  // by it others learn who leads
       return;
     }
-    // The topic was made again: above what is remembered of the old one, others believe it.
+    // The topic was recreated: others believe it if it is above what is remembered of the old one.
     if (awaited) {
       p.claim_due = true;
       l.greatest_incarnation =
@@ -157,8 +158,8 @@ void HintClaims::on_release(const Received& event, const Record& record) {
   });
 }
 
-// Others believe the newest claim only. Who leads on behind one whose writer is gone, since the
-// partition came back to it, must claim anew to be found.
+// Others believe the newest claim only. A process that leads on after a claim whose writer is gone,
+// since the partition came back to it, must claim again to be found.
 bool HintClaims::claims_again(const State& p, LocalTime now) const {
   return p.leading && !p.draining && p.own && *p.own < p.newest && now >= p.newest_until;
 }
@@ -183,7 +184,8 @@ bool HintClaims::history_was_read() const {
   return all_caught_up(logs_);
 }
 
-// Not one that drains, was released or has gone silent: a partition may come back to this process.
+// Ignores one that drains, was released or has gone silent: a partition may come back to this
+// process.
 bool HintClaims::has_successor(Partition partition, LocalTime now) const {
   const State& p = partitions_[partition.value()];
   return p.has_successor && now < p.newest_until;
@@ -230,9 +232,9 @@ void HintClaims::write_claims(Log log, Ready& ready, LocalTime now) {
     }
     if (claims_again(p, now)) {
       p.claim_due = true;
-      p.own.reset();  // a newer claim stands behind it: no release is needed
+      p.own.reset();  // a newer claim follows it: no release is needed
     }
-    // A broker that refuses at once must not be asked in a loop.
+    // Do not write in a loop to a broker that refuses at once.
     const bool waits = p.claim_written != kLongAgo && now < later(p.claim_written, beat_);
     if (p.claim_due && !waits) due.push_back(partition);
   });

@@ -1,12 +1,12 @@
-// Claims that travel beside the records of variation `broadcast`, so that others find the owner.
+// Claims that variation `broadcast` writes beside its records, so that others find the owner.
 //
-// The records of `broadcast` carry nothing. Where hints are wanted, who leads a partition says so
-// in the words of `claimed`: a claim when it begins, renewals while it leads, a release when it
-// stopped. Nobody's leading depends on them; what they are good for is the Directory, comparing
-// settings, and ending a drain early when the successor says that it leads.
+// The records of `broadcast` carry nothing. With hints, a process that leads a partition says so as
+// in `claimed`: a claim when it begins, renewals while it leads, a release when it stopped.
+// Nobody's leading depends on them; they serve the Directory, comparing settings, and ending a
+// drain early when the successor says that it leads.
 //
 // Threads: one (inside Broadcast).   Units: LocalTime.
-// Errors: a claim that is lost is written again; conflict() tells of other settings.
+// Errors: a claim that is lost is written again; conflict() reports other settings.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class HintClaims {
   void drain(Partition partition, bool draining);
   void stop(Partition partition);
 
-  // What it hears.
+  // What it reads.
   void on(const TailStarted& event, LocalTime now);
   void on(const Received& event, LocalTime now);
   void on(const LogPosition& event, LocalTime now);
@@ -51,9 +51,9 @@ class HintClaims {
     return std::min(next_beat_, claims_at_);
   }
 
-  /// Every log was read as far as it went when its tail started.
+  /// Every log was read up to where it ended when its tail started.
   [[nodiscard]] bool history_was_read() const;
-  /// Another process goes on saying that it leads the partition by a later claim than the own one.
+  /// Another process still says that it leads the partition, by a later claim than this process's.
   [[nodiscard]] bool has_successor(Partition partition, LocalTime now) const;
   /// The error to refuse with, if the group runs with other settings.
   [[nodiscard]] std::optional<Error> conflict(LocalTime now) const;
@@ -67,11 +67,11 @@ class HintClaims {
     bool leading = false;
     bool draining = false;
     bool claim_due = false;
-    std::uint64_t claim_seq = 0;  ///< 0: none is on its way
+    std::uint64_t claim_seq = 0;  ///< 0: none is in flight
     LocalTime claim_written = kLongAgo;
     std::optional<Epoch> own;
     Epoch newest = kNoEpoch;  ///< anybody's
-    /// Until when its owner counts as one that goes on saying so.
+    /// Until when its owner counts as still saying so.
     LocalTime newest_until = kLongAgo;
     bool has_successor = false;
   };
@@ -105,14 +105,14 @@ class HintClaims {
   std::vector<State> partitions_;
   std::vector<LogState> logs_;
   SettingsAgreement agreement_;
-  /// T*, for the others: processes of `claimed` lanes wait that long for whom they cannot see.
+  /// T*, for others: processes of `claimed` lanes wait that long for those that they cannot see.
   LeaseBound lease_bound_;
   std::map<std::uint64_t, Log> on_the_way_;  ///< renewals
   std::optional<std::int64_t> since_;
   bool wrote_ = false;
   std::uint64_t next_seq_ = 1;
   LocalTime next_beat_ = kLongAgo;
-  /// When new claims are written: not one by one, as partitions are acquired, but together.
+  /// When new claims are written: together, not one by one as partitions are acquired.
   LocalTime claims_at_ = kNever;
 };
 

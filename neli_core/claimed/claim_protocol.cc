@@ -47,8 +47,9 @@ void ClaimProtocol::tick(LocalTime now) {
 Ready ClaimProtocol::take_ready() {
   write_greeting();
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
-    // A successor waits for the release in exclusive mode. Otherwise nobody does, and who released
-    // its own older epoch before it said that it leads with the newer one would look unowned.
+    // In exclusive mode a successor waits for the release. Otherwise nobody does, and a process
+    // that released its own older epoch before it said that it leads with the newer one would look
+    // unowned.
     if (exclusive()) write_releases(Log{l});
     write_claims(Log{l});
     write_renewals(Log{l});

@@ -1,8 +1,8 @@
 // The NELI protocol, variation `claimed`, as a pure state machine: one process's part in it.
 //
 // No clock, I/O, thread or random number inside: events come in through step() with the time at
-// which they were noticed, what must be done comes out of take_ready(). The simulator and
-// production run this very class. docs/protocol.md states the rules that the comments number.
+// which they were noticed; take_ready() returns what must be done. The simulator and production run
+// this very class. The comments give the numbers of the rules in docs/protocol.md.
 //
 // Threads: one caller; leases() may be read by any thread.
 // Units: std::chrono.
@@ -23,10 +23,10 @@
 #include "neli_core/core.h"
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
-#include "neli_core/leaving/barriers.h"
-#include "neli_core/leaving/closing.h"
 #include "neli_core/lease_bound.h"
 #include "neli_core/lease_vector.h"
+#include "neli_core/leaving/barriers.h"
+#include "neli_core/leaving/closing.h"
 #include "neli_core/options.h"
 #include "neli_core/ready.h"
 #include "neli_core/settings_agreement.h"
@@ -74,9 +74,9 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] RejectedRecords rejected() const noexcept override {
     return {counters_.renewals_stale, counters_.releases_refused, 0, 0, 0};
   }
-  /// Records of its own whose times it knows: those that may still extend a lease.
+  /// Own records whose send times it knows: those that may still extend a lease.
   [[nodiscard]] std::size_t sent_count() const noexcept { return sent_.size(); }
-  /// T*: the greatest of the own lease and of every lease read.
+  /// T*: the greatest of its own lease and every lease that it read.
   [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_.value(); }
 
   // What an assigner's member adds (neli_core/assigner): it renews whether or not it holds anything,
@@ -106,7 +106,7 @@ class ClaimProtocol final : public Core {
 
   explicit ClaimProtocol(CoreOptions options);
 
-  // received.cc: what records mean (rules 1 to 4, 9 to 11).
+  // received.cc: what records mean (rules 1 to 4, 6, 10 and 11).
   void on(const Received& event);
   void on_record(const Received& event, const Record& record);
   void on_claim(const Received& event, const Record& record);
@@ -122,7 +122,7 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] Reading reading_of(const Received& event, const Record& record) const;
   [[nodiscard]] LocalTime sent_plus_lease(std::uint64_t seq) const;
 
-  // ownership.cc: leading, stopping, graces, barriers (rules 4 to 7, 9, 10).
+  // ownership.cc: leading, stopping, graces, barriers, when to claim (rules 1, 4 to 7, 9, 10).
   void evaluate(Partition partition);
   void evaluate_all(Log log);
   void start_or_resume(Partition partition);
@@ -173,7 +173,7 @@ class ClaimProtocol final : public Core {
 
   void on(const EpochRefused& event);
 
-  // What only variation `broadcast` wants to know.
+  // Events that only variation `broadcast` uses.
   void on(const Heard&) {}
   void on(const PartitionsCounted&) {}
 
@@ -225,7 +225,7 @@ class ClaimProtocol final : public Core {
   std::uint64_t next_seq_ = 1;
   std::map<std::uint64_t, LocalTime> sent_;
   std::map<std::uint64_t, Outstanding> outstanding_;
-  /// Until when claims wait, since it is not known who is in force.
+  /// Until when claims wait, since it is not known which settings are in force.
   std::optional<LocalTime> doubt_until_;
   std::optional<std::int64_t> since_;
   bool wrote_ = false;
@@ -243,7 +243,7 @@ class ClaimProtocol final : public Core {
   std::optional<MemberFields> member_;
   bool renews_first_log_ = false;
   bool renews_every_log_ = false;
-  LocalTime released_by_ = kNever;  ///< closing: whether or not releases are known to be stored
+  LocalTime released_by_ = kNever;  ///< closing: even if releases are not known to be stored
 };
 
 }  // namespace neliroute

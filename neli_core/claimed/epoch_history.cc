@@ -14,14 +14,14 @@ const EpochHistory::Known* EpochHistory::find(const Epoch& epoch) const noexcept
 
 bool EpochHistory::claim_was_read(const Epoch& epoch) const noexcept {
   if (newest_ && newest_->epoch == epoch) return true;
-  // One that was folded may be spoken of again, and has a new entry then.
+  // A record may name a folded epoch again; it gets a new entry then.
   if (const Known* known = find(epoch); known != nullptr && known->claim_read) return true;
   return last_folded_claim_ != kNoEpoch && first_folded_claim_ <= epoch &&
          epoch <= last_folded_claim_;
 }
 
-// A released epoch stands in nobody's way; else the oldest is the first to be out of it. The newest
-// stays: rule 9 asks how it fares.
+// A released epoch blocks nobody; otherwise the oldest is the first to stop blocking. The newest
+// stays: rule 9 needs its state.
 void EpochHistory::make_room() {
   if (foreign_.size() < kKnownMax) return;
   const auto goes_before = [this](const Known& a, const Known& b) {
@@ -52,7 +52,7 @@ void EpochHistory::fold(const Known& known) {
   folded_->epoch = std::max(folded_->epoch, known.epoch);
   folded_->last_read = std::max(folded_->last_read, known.last_read);
   folded_->over_at = std::max(folded_->over_at, known.over_at);
-  // Broker's time decides only where it can for every one of them.
+  // Broker time decides only if it can for all of them.
   if (folded_->over_stamp && known.over_stamp) {
     folded_->over_stamp = std::max(*folded_->over_stamp, *known.over_stamp);
   } else {
@@ -92,7 +92,7 @@ void EpochHistory::own_claim(const Epoch& epoch, ProcessId own) {
 void EpochHistory::foreign_claim(const Epoch& epoch, ProcessId id, const Reading& reading) {
   Known& known = entry(epoch, id, reading);
   known.claim_read = true;
-  // Its claim tells whose an epoch is. What others said of it before was not theirs to say.
+  // An epoch belongs to the process of its claim. Others had no right to say anything of it before.
   if (known.id != id) known.released_at = kNever;
   known.id = id;
   newest_ = Newest{epoch, id, newest_ ? newest_->id : kNobody};
@@ -101,7 +101,7 @@ void EpochHistory::foreign_claim(const Epoch& epoch, ProcessId id, const Reading
 void EpochHistory::renewal(const Epoch& epoch, ProcessId id, bool draining,
                            const Reading& reading) {
   Known& known = entry(epoch, id, reading);
-  // Two speak for one epoch and its claim was not read: neither can release it.
+  // Two processes name this epoch as theirs, and its claim was not read: neither can release it.
   if (!known.claim_read && known.id != id) {
     known.id = kNobody;
     known.released_at = kNever;
@@ -116,7 +116,7 @@ void EpochHistory::renewal(const Epoch& epoch, ProcessId id, bool draining,
 bool EpochHistory::release(const Epoch& epoch, ProcessId id, const Reading& reading) {
   Known* known = const_cast<Known*>(find(epoch));
   if (known == nullptr) {
-    // Its claim lies below the tail's start. Kept, so that its late renewals count for nothing.
+    // Its claim is before the tail's start. Kept, so that its late renewals count for nothing.
     known = &entry(epoch, id, reading);
   }
   if (known->id != id || id == kNobody) return false;

@@ -1,12 +1,12 @@
-// What one partition's records tell about other processes' epochs: who claimed last, and until
+// What one partition's records say about other processes' epochs: who claimed last, and until
 // when each earlier epoch may still be led (rule 6 and "Valid" of docs/protocol.md).
 //
 // A record is valid unless this tail, since it last started, has read a newer claim before it.
-// Only valid records keep an epoch standing in the way. What was known before a gap keeps
-// standing, judged by local time alone.
+// Only valid records make an epoch block others. What was known before a gap keeps blocking, judged
+// by local time alone.
 //
-// Where many processes claim within one lease, the oldest epochs are folded into one: the latest
-// time at which any of them is out of the way. So a history costs the same however many claim.
+// If many processes claim within one lease, the oldest epochs are folded into one: the latest time
+// until which any of them blocks. So a history costs the same however many claim.
 //
 // Threads: one.   Units: LocalTime, BrokerTime.   Errors: none.
 #pragma once
@@ -20,12 +20,12 @@
 
 namespace neliroute {
 
-/// One reading of a valid record, as it bears on how long its epoch may be led.
+/// One reading of a valid record: how it affects how long its epoch may be led.
 struct Reading {
   LocalTime read;
   milliseconds lease{0};
-  /// The broker's stamp, if it may be believed and the record lay in the log before the tail
-  /// started; then two brokers' clocks decide, which differ by at most clock_error.
+  /// The broker's stamp, if it may be believed and the record was written before the tail started;
+  /// then two brokers' clocks decide, which differ by at most clock_error.
   std::optional<BrokerTime> history_stamp;
 };
 
@@ -38,7 +38,7 @@ class EpochHistory {
     Epoch epoch;
     ProcessId id = kNobody;
     LocalTime last_read = kLongAgo;
-    /// Rule 6 (a): by this local time its lease is over, whatever clocks do.
+    /// Rule 6 (a): by this local time its lease has ended, whatever clocks do.
     LocalTime over_at = kLongAgo;
     /// Rule 6 (b): the same in broker time; no value once a valid record was not history.
     std::optional<BrokerTime> over_stamp;
@@ -51,7 +51,7 @@ class EpochHistory {
   struct Newest {
     Epoch epoch;
     ProcessId id = kNobody;
-    /// Who held the epoch just before; kNobody: not known.
+    /// The process that held the epoch just before; kNobody: not known.
     ProcessId previous_id = kNobody;
   };
 
@@ -61,26 +61,27 @@ class EpochHistory {
   [[nodiscard]] const Epoch& greatest() const noexcept { return greatest_; }
   [[nodiscard]] const std::vector<Known>& foreign() const noexcept { return foreign_; }
   [[nodiscard]] const Known* find(const Epoch& epoch) const noexcept;
-  /// What stands in the way of those that were folded, as if one epoch did; null: nothing does.
-  /// A release that comes later does not shorten it: it is safe to wait longer.
+  /// How the folded epochs block others, as if they were one epoch; null: they do not. A later
+  /// release does not shorten it: waiting longer is safe.
   [[nodiscard]] const Known* folded() const noexcept { return folded_ ? &*folded_ : nullptr; }
 
   [[nodiscard]] bool is_valid(const Epoch& epoch) const noexcept {
     return !newest_ || epoch.offset >= newest_->epoch.offset;
   }
-  /// Of folded claims only the first and the last are kept, so what lies between counts as read.
+  /// Of folded claims only the first and the last are kept, so any claim between them counts as
+  /// read.
   [[nodiscard]] bool claim_was_read(const Epoch& epoch) const noexcept;
 
   void own_claim(const Epoch& epoch, ProcessId own);
   void foreign_claim(const Epoch& epoch, ProcessId id, const Reading& reading);
   /// A valid renewal of a foreign epoch.
   void renewal(const Epoch& epoch, ProcessId id, bool draining, const Reading& reading);
-  /// Final, wherever it stands, but only from the epoch's own id. False: not believed.
+  /// Final, wherever it is in the log, but only from the epoch's own id. False: not believed.
   bool release(const Epoch& epoch, ProcessId id, const Reading& reading);
 
   /// The tail restarts: order in the log is known from here on only.
   void gap() noexcept;
-  /// Forgets epochs that are out of the way, but for the newest and those above `keep_above`.
+  /// Forgets epochs that block nobody, except the newest and those above `keep_above`.
   void forget(LocalTime now, const Epoch& keep_above);
 
  private:

@@ -6,7 +6,7 @@
 namespace neliroute {
 namespace {
 
-// The pauses after which it is asked again while nothing comes of it.
+// The pauses before the heartbeat is sent early again, while no assignment comes.
 constexpr std::array<milliseconds, 3> kAgain{milliseconds{50}, milliseconds{100},
                                              milliseconds{200}};
 

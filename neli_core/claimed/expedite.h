@@ -1,8 +1,9 @@
 // When to have the group's next heartbeat sent early (docs/protocol.md, "Expedite").
 //
-// With the consumer protocol a member learns of its assignment in the answer to its next heartbeat,
-// which a slow one sends seconds later. Where a record shows that the membership changed, it need
-// not wait. How many members there are, and who may be about to leave, follows from the records.
+// With the consumer protocol a member gets its assignment in the answer to its next heartbeat,
+// which a member with a long interval sends seconds later. If a record shows that the membership
+// changed, it need not wait. The records show how many members there are, and which may be about to
+// leave.
 //
 // Threads: one.   Units: LocalTime, std::chrono.   Errors: none.
 #pragma once
@@ -20,21 +21,21 @@ namespace neliroute {
 /// Whether this renewal only says that its writer has joined the group: it names no epoch.
 [[nodiscard]] bool is_greeting(const Record& record) noexcept;
 
-/// Spreads the requests of one process. At once, again after 50, 100 and 200 ms, as the coordinator
-/// may not have known yet; at most 8 within a heartbeat interval, and the further apart the more
-/// there were, so that the last change of many is not the one for which nothing is left.
+/// Spreads the requests of one process: at once, and again after 50, 100 and 200 ms, as the
+/// coordinator may not have known yet; at most 8 within a heartbeat interval. The more there were,
+/// the further they are apart, so that some are left for the last of many changes.
 class ExpeditePacing {
  public:
-  /// `heartbeat`: the group's interval; 0: nothing is ever asked.
+  /// `heartbeat`: the group's interval; 0: no request is ever made.
   explicit ExpeditePacing(milliseconds heartbeat) noexcept : heartbeat_(heartbeat) {
     asked_.fill(kLongAgo);
   }
 
   /// The membership changed.
   void begin(LocalTime now) noexcept;
-  /// There is nothing to ask for (any more).
+  /// Nothing needs to be requested (any more).
   void end() noexcept { due_ = kNever; }
-  /// Whether to ask now. `spread` is the random delay that may be added to it.
+  /// Whether to request now. `spread` is the random delay that may be added to it.
   [[nodiscard]] bool take(LocalTime now, milliseconds spread) noexcept;
   [[nodiscard]] LocalTime due() const noexcept { return due_; }
 
@@ -51,14 +52,14 @@ class ExpeditePacing {
   std::size_t oldest_ = 0;
 };
 
-/// The other members of the lane, as far as records tell.
+/// The other members of the lane, as far as records show.
 class LaneMembers {
  public:
   /// A record of another process of the lane was read; false: nothing was known of it.
   bool note(const Record& record, milliseconds lease, LocalTime read);
-  /// Those that may live: heard within their lease.
+  /// Those that may live: read within their lease.
   [[nodiscard]] std::uint32_t living(LocalTime now) const;
-  /// Those that are sure to stay for now: heard after `since`, and not giving all up.
+  /// Those that are sure to stay for now: read after `since`, and not giving up everything.
   [[nodiscard]] std::uint32_t staying(LocalTime since) const;
 
  private:

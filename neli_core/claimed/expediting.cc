@@ -7,12 +7,13 @@
 
 namespace neliroute {
 
-// Who has joined an existing group gets nothing before the others give something up, which they
-// learn at their next heartbeat only. So it tells them.
+// A process that has joined an existing group gets nothing before the others give something up,
+// which they learn only at their next heartbeat. So it writes a greeting to notify them.
 void ClaimProtocol::on(const GroupJoined&) {
   if (closing_.begun()) return;
   joined_ = true;
-  // A first claim says it as well. Who joins again is known, so a claim of it says nothing new.
+  // A first claim says it as well. A process that joins again is known, so its claim says nothing
+  // new.
   greeting_due_ = std::exchange(joined_once_, true) || assigned_count_ == 0;
 }
 
@@ -24,7 +25,7 @@ void ClaimProtocol::write_greeting() {
   }
   const Log first{0};
   const LogState& l = log(first);
-  // A process whose settings may not be the group's says nothing.
+  // A process whose settings may differ from the group's writes nothing.
   if (!history_was_read() || !l.caught_up() || l.check_pending ||
       agreement_.undecided_until(now_)) {
     return;
@@ -35,7 +36,7 @@ void ClaimProtocol::write_greeting() {
   Outstanding outstanding;
   outstanding.log = first;
   outstanding.type = RecordType::renewal;
-  // It does not make its writer anybody's senior: what it is told later, it would not repeat.
+  // It does not make its writer senior to anybody: it would not repeat what it learns later.
   const bool wrote = wrote_;
   std::string value = encode_record(record);
   write(record.seq, std::move(outstanding), std::move(value));
@@ -60,12 +61,13 @@ void ClaimProtocol::set_vacant(Partition partition, bool vacant) {
   if (vacant && log(log_of(partition)).caught_up()) pacing_.begin(now_);
 }
 
-// Every doubt counts for asking: the answer costs one small request.
+// When in doubt, request: the answer costs one small request.
 bool ClaimProtocol::may_be_reassigned() const {
   const std::uint32_t count = partition_count();
   if (newcomer_ && assigned_count_ > count / (members_.living(now_) + 1)) return true;
   if (vacant_count_ == 0) return false;
-  // Whoever renews does so each interval. All of a group may have the same settings, or not.
+  // A process that renews does so each interval. The members of a group may have different
+  // settings.
   const LocalTime since = now_ - std::min<microseconds>(3 * options_.interval, options_.lease);
   const std::uint32_t members = members_.staying(since) + 1;
   return assigned_count_ < (count + members - 1) / members;

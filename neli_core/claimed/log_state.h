@@ -1,5 +1,5 @@
-// Everything the state machine knows about one log: how far its tail has read, whether that can
-// still be vouched for, and what is on its way to it.
+// Everything the state machine knows about one log: how far its tail has read, whether that still
+// holds, and what is in flight to it.
 //
 // Threads: one (inside ClaimProtocol).   Units: offsets, LocalTime.   Errors: none.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace neliroute {
 
-/// An epoch that was dropped; others wait for it until they read so.
+/// An epoch that was dropped; others wait for it until they read its release.
 struct PendingRelease {
   Epoch epoch;
   Partition partition;
@@ -32,16 +32,17 @@ struct StoredClaim {
 struct LogState : LogProgress {
   // The tail.
   LocalTime started_at = kLongAgo;  ///< L0
-  /// The first record read with a believed stamp: the horizon of what may lie below.
+  /// The stamp of the first record that was read with a believed one: the horizon of what may be
+  /// below.
   std::optional<BrokerTime> first_stamp;
-  /// T* of what lies below the tail's start is known: its history says it, or nothing lies there.
+  /// T* of the records before the tail's start is known: the history says it, or there are none.
   bool history_bound_known = false;
   std::int64_t last_offset = -1;  ///< -1: no record was read since the tail started
   RecordIdentity last;
 
   // Whether the log is still the one that was read.
   LocalTime last_answer = kLongAgo;
-  /// No own record extends a lease, and no claim is written, until the last record is seen again.
+  /// No own record extends a lease, and no claim is written, until the last record was read again.
   bool check_pending = false;
   bool reread_requested = false;
   std::uint64_t question = 0;

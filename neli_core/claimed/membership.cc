@@ -8,7 +8,7 @@
 namespace neliroute {
 namespace {
 
-// A ledger that stores anything stores a release by then, however short the bound was.
+// A ledger that works stores a release by then, however short the bound was.
 constexpr milliseconds kReleaseLeast{500};
 
 }  // namespace
@@ -35,7 +35,7 @@ void ClaimProtocol::on(const GroupAssigned& event) {
     set_vacant(partition, false);
     if (p.own && p.own->draining && !p.own->superseded &&
         !mutated(Mutation::claim_while_draining)) {
-      p.own->draining = false;  // given back before anybody else wanted it: lead on
+      p.own->draining = false;  // assigned again before another process claimed it: lead on
       p.claim_due = p.own->refused;
       if (p.own->leading) announce(TransitionKind::acquired, partition, p.own->epoch);
       note_state_change(partition);
@@ -92,7 +92,7 @@ bool ClaimProtocol::releases_under_way() const {
          std::any_of(outstanding_.begin(), outstanding_.end(), sent);
 }
 
-// Rule 8: leave the group, drain until successors lead or the bound is over, then stop.
+// Rule 8: leave the group, drain until successors lead or the bound has passed, then stop.
 void ClaimProtocol::advance_closing() {
   if (closing_.ends(ClosingStage::asked, now_, [this] { return !claims_under_way(); })) {
     closing_.drain();
@@ -127,7 +127,7 @@ bool ClaimProtocol::history_was_read() const {
   return now_ >= later(*first_now_, kHistoryBound) || all_caught_up(logs_);
 }
 
-// Claims that wait for the doubt's end are due when it ends, which may be before it had to.
+// Claims wait until the doubt ends, which may be earlier than its bound.
 void ClaimProtocol::follow_doubt() {
   const auto before = std::exchange(doubt_until_, agreement_.undecided_until(now_));
   if (!before || (doubt_until_ && *doubt_until_ >= *before)) return;
@@ -139,11 +139,11 @@ void ClaimProtocol::follow_doubt() {
 void ClaimProtocol::check_agreement() {
   if (closing_.reason() == StopReason::conflict) return;
   if (closing_.stage() >= ClosingStage::stopping) return;
-  // One log may tell of a newcomer before another tells of those who came first.
+  // One log may show a newcomer before another shows those that came first.
   if (!history_was_read()) return;
   std::optional<SettingsAgreement::Seniority> own;
   if (since_) own = SettingsAgreement::Seniority{*since_, options_.id};
-  if (wrote_ && !since_) return;  // somebody must be first, and it is not known who
+  if (wrote_ && !since_) return;  // some process must be first, and it is not known which
   if (auto error = agreement_.conflict(own, now_)) refuse(std::move(*error), now_);
 }
 

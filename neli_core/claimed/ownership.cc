@@ -1,4 +1,5 @@
-// ClaimProtocol: leading and stopping, graces and barriers (rules 4 to 7, 9 and 10).
+// ClaimProtocol: leading and stopping, graces and barriers, and when a claim may be written
+// (rules 1, 4 to 7, 9 and 10).
 #include <algorithm>
 #include <limits>
 
@@ -84,7 +85,7 @@ LocalTime ClaimProtocol::grace_end(Partition partition) const {
   for (const EpochHistory::Known& known : p.history.foreign()) wait_for(known);
   if (const EpochHistory::Known* folded = p.history.folded()) wait_for(*folded);
   if (mutated(Mutation::horizon)) return end;
-  // Epochs whose records all lie below the tail's start.
+  // Epochs whose records are all before the tail's start.
   const milliseconds bound = history_bound(l);
   LocalTime horizon = later(l.started_at, with_drift(bound));
   if (own.claim_stamp && l.first_stamp && *l.first_stamp <= *own.claim_stamp) {
@@ -93,18 +94,18 @@ LocalTime ClaimProtocol::grace_end(Partition partition) const {
   return std::max(end, horizon);
 }
 
-// T* of what lies below the tail's start. Who read none there knows only that no lease is longer
-// than the longest that there is.
+// T* of the records before the tail's start. A process that read no history knows only that no
+// lease is longer than the longest possible one.
 milliseconds ClaimProtocol::history_bound(const LogState& log) const {
   return log.history_bound_known ? lease_bound() : kLeaseMax;
 }
 
-// Exclusive: who claims makes the leader stop, and so does not while it would have to wait itself
-// for what lies below its tail's start. The leader's records tell the broker's time.
+// Exclusive: a claim makes the leader stop. So a process does not claim while it would have to wait
+// itself for records before its tail's start. The leader's records give the broker's time.
 LocalTime ClaimProtocol::claim_after_history(Partition partition) const {
   const LogState& l = log(log_of(partition));
   if (!exclusive() || mutated(Mutation::no_grace) || mutated(Mutation::horizon)) return kLongAgo;
-  // Whoever lives renews what history alone tells of it soon.
+  // A living owner soon renews what so far only the history shows.
   const LocalTime renewed = later(l.started_at, 3 * options_.interval);
   LocalTime led_until = kLongAgo;
   for (const EpochHistory::Known& known : state(partition).history.foreign()) {
@@ -131,7 +132,7 @@ void ClaimProtocol::start_or_resume(Partition partition) {
   note_state_change(partition);
 }
 
-// From here on the answer is no; the application hears of it and has a barrier to answer.
+// From here on the answer is no; the application is notified and has a barrier to complete.
 void ClaimProtocol::stop(Partition partition, StopReason reason, LocalTime at) {
   PartitionState& p = state(partition);
   p.own->leading = false;
@@ -160,7 +161,7 @@ void ClaimProtocol::end(Partition partition, StopReason reason) {
 
 // Written after the barrier, if one runs under the epoch.
 void ClaimProtocol::release(Partition partition, const Epoch& epoch) {
-  // After a gap one's own claims are read once more, also that of an epoch whose barrier runs yet.
+  // After a gap, own claims are read once more, even that of an epoch whose barrier still runs.
   const bool waits = !mutated(Mutation::release_in_barrier);
   if (waits && barriers_.put_off_release(partition, epoch)) return;
   log(log_of(partition)).releases.push_back({epoch, partition, 0});
@@ -169,7 +170,7 @@ void ClaimProtocol::release(Partition partition, const Epoch& epoch) {
 void ClaimProtocol::extend(Partition partition, LocalTime until) {
   PartitionState& p = state(partition);
   if (until <= p.own->lease_until) return;
-  // A lease that has ended is a lapse first, even if the news of its extension comes with it.
+  // A lease that has ended lapses first, even if its extension arrives with the same event.
   if (p.own->leading && now_ >= p.own->lease_until) evaluate(partition);
   if (!p.own) return;
   p.own->lease_until = until;
@@ -177,8 +178,8 @@ void ClaimProtocol::extend(Partition partition, LocalTime until) {
   evaluate(partition);
 }
 
-// The generation rises only with an epoch that is about to be announced: until readers are given
-// that one, each of their lookups asks for it anew.
+// The generation rises only with an epoch that is about to be announced: until readers get that
+// epoch, each of their lookups reads the snapshot again.
 void ClaimProtocol::set_epoch_lease(Partition partition) {
   PartitionState& p = state(partition);
   if (p.own->leading) ++p.generation;
@@ -203,7 +204,7 @@ LocalTime ClaimProtocol::claim_again_at(Partition partition) const {
   return at;
 }
 
-// When a claim may be written; kNever if none is wanted, or something else must happen first.
+// When a claim may be written; kNever if none is due, or something else must happen first.
 LocalTime ClaimProtocol::claim_time(Partition partition) const {
   const PartitionState& p = state(partition);
   const LogState& l = log(log_of(partition));
@@ -218,10 +219,11 @@ LocalTime ClaimProtocol::claim_time(Partition partition) const {
     at = claim_again_at(partition);
   }
   if (at == kNever) return kNever;
-  // Who subscribed before it had read the history is a member, but may have the wrong mode.
+  // A process that subscribed before it had read the history is a member, but may have the wrong
+  // mode.
   if (const auto undecided = agreement_.undecided_until(now_)) at = std::max(at, *undecided);
   at = std::max(at, claim_after_history(partition));
-  // A broker that refuses at once must not be asked in a loop.
+  // Do not write in a loop to a broker that refuses at once.
   return p.last_claim_written == kLongAgo
              ? at
              : std::max(at, later(p.last_claim_written, options_.interval));
@@ -231,7 +233,7 @@ void ClaimProtocol::on(const BarrierDone& event) {
   const auto releases = barriers_.end(event);
   if (!releases) return;
   if (*releases) release(event.partition, event.epoch);
-  // It was in no renewal while the barrier ran. Thousands that end one by one share one.
+  // No renewal named it while the barrier ran. Thousands that end one by one share one renewal.
   if (state(event.partition).own && barriers_.none_runs()) note_state_change(event.partition);
   evaluate(event.partition);
 }

@@ -12,19 +12,19 @@
 
 namespace neliroute {
 
-/// An epoch of one's own, from the reading of its claim until it is dropped.
+/// An own epoch, from when its claim is read until it is dropped.
 struct OwnEpoch {
   Epoch epoch;
   LocalTime lease_until = kLongAgo;
   LocalTime claim_read;
   /// Broker time of the claim, if broker time is believed.
   std::optional<BrokerTime> claim_stamp;
-  /// A foreign claim was read behind it: it is not the newest any more.
+  /// A foreign claim was read after it: it is not the newest any more.
   bool superseded = false;
-  /// An own claim that could not be taken was read behind it: what is left of the lease stands,
-  /// and nothing makes it longer until the next claim is read.
+  /// An own claim that could not be taken was read after it: the rest of the lease stands, and
+  /// nothing extends it until the next claim is read.
   bool outlived = false;
-  /// A store knows a greater one, so it is claimed over.
+  /// A store knows a greater one, so the partition is claimed again.
   bool refused = false;
   /// leads() answers yes until lease_until.
   bool leading = false;
@@ -41,14 +41,14 @@ struct PartitionState {
   bool assigned = false;
   std::optional<OwnEpoch> own;
   std::optional<ClaimUnderWay> claim;
-  /// A claim is due whatever others do: assigned anew, failed, after a gap.
+  /// A claim is due whatever others do: newly assigned, failed, after a gap.
   bool claim_due = false;
   /// Given up by the newest epoch's owner, and nobody has claimed it since.
   bool vacant = false;
   bool claim_listed = false;  ///< in LogState::claims_due
   LocalTime last_claim_written = kLongAgo;
-  std::int64_t unbelieved_incarnation = -1;  ///< the greatest that a store told and nobody believes
-  /// Bumped whenever the epoch behind the lease word changes.
+  std::int64_t unbelieved_incarnation = -1;  ///< the greatest that a store reported in vain
+  /// Incremented whenever the epoch behind the lease word changes.
   std::uint16_t generation = 0;
   EpochHistory history;
 };

@@ -38,7 +38,7 @@ void ClaimProtocol::on(const Received& event) {
 void ClaimProtocol::on_record(const Received& event, const Record& record) {
   if (!mutated(Mutation::longest_lease)) lease_bound_.read(event, record);
   LogState& l = log(event.log);
-  // Not what a newcomer says: it may know no more than this process does.
+  // A newcomer's record does not count: it may know no more than this process does.
   if (record.max_lease && l.is_history(event.offset)) l.history_bound_known = true;
   const bool own = is_own(record, options_);
   if (!own) {
@@ -49,7 +49,7 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
     }
   } else {
     ++counters_.records_own;
-    // Whoever only joined has not said under which settings it leads.
+    // A process that only joined has not said under which settings it leads.
     if (!since_ && !is_greeting(record)) since_ = event.stamped.time_since_epoch().count();
   }
   const Judgement judged = judge(record, event.stamped, options_.lane);
@@ -70,7 +70,7 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
   }
 }
 
-// Of who came first the settings are the group's, so a date from the future is not believed.
+// The settings of the first process are the group's, so a date from the future is not believed.
 bool ClaimProtocol::since_is_possible(const Record& record, const Received& event) const {
   if (!record.since || !event.log_append_time || !options_.believe_broker_time) return true;
   return BrokerTime{milliseconds{*record.since}} <= event.stamped + options_.clock_error;
@@ -85,7 +85,7 @@ Reading ClaimProtocol::reading_of(const Received& event, const Record& record) c
   return reading;
 }
 
-// The lease that an own record entitles to; long over if nobody knows when it was sent.
+// The lease that an own record entitles to; long over if the time of sending is not known.
 LocalTime ClaimProtocol::sent_plus_lease(std::uint64_t seq) const {
   if (mutated(Mutation::lease_from_read)) return later(now_, options_.lease);
   const auto sent = sent_.find(seq);
@@ -122,10 +122,10 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   if (p.claim && p.claim->seq <= record.seq) p.claim.reset();
   const Epoch greatest = p.history.greatest();
   p.history.own_claim(epoch, options_.id);
-  // Whose epoch has the greatest incarnation is not known, and may lie below the tail's start.
+  // It is not known which epoch has the greatest incarnation; it may be before the tail's start.
   const bool falls = epoch <= greatest || epoch.incarnation < l.greatest_incarnation;
   if (falls && !mutated(Mutation::incarnation_plus_one)) {
-    // The topic was made again, or it comes late and knew less; an epoch must never fall.
+    // The topic was recreated, or the claim arrived late and knew less; an epoch must never fall.
     if (epoch <= greatest) {
       l.greatest_incarnation =
           std::max(l.greatest_incarnation, next_incarnation(greatest.incarnation));
@@ -136,7 +136,8 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
     p.last_claim_written = kLongAgo;  // the broker took it, so the next one need not wait
     return;
   }
-  // Rule 2: wanted no more. Rule 8: nor by who is leaving. (What is held unassigned drains.)
+  // Rule 2: not wanted any more. Rule 8: nor by a leaving process. (What is held unassigned
+  // drains.)
   if (!p.own && (!p.assigned || closing_.begun())) return release(partition, epoch);
   const bool draining = p.own && p.own->draining;
   if (mutated(Mutation::newest_own_claim) && p.own && !p.own->superseded) return;
@@ -146,7 +147,7 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   next.claim_read = now_;
   if (options_.believe_broker_time && event.log_append_time) next.claim_stamp = event.stamped;
   next.draining = draining && !p.assigned;
-  // Who drains leads on to the end of its lease; where only one may lead it stopped already.
+  // A draining process leads on to the end of its lease; in exclusive mode it has stopped already.
   if (p.own && (!p.own->superseded || !exclusive())) {
     next.lease_until = std::max(next.lease_until, p.own->lease_until);
   }
@@ -162,8 +163,8 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   set_epoch_lease(partition);
   if (next.leading) announce(TransitionKind::acquired, partition, epoch);
   if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch);
-  // Who only waits yet has nothing to say that the claim did not, but where the claim was so long
-  // on its way (a new producer's first record is) that its lease would not last to the next beat.
+  // A process that still waits has nothing to add to its claim, except if the claim took so long (a
+  // new producer's first record does) that its lease would not last to the next beat.
   const bool short_lived = next.lease_until < later(now_, options_.lease / 2);
   if (next.leading || short_lived) note_state_change(partition);
 }
@@ -225,7 +226,7 @@ bool ClaimProtocol::on_foreign_renewal(Partition partition, const Epoch& epoch,
     ++counters_.renewals_stale;
   }
   if (leads && !exclusive() && p.own && p.own->superseded && epoch > p.own->epoch) {
-    end(partition, StopReason::superseded);  // the successor leads: the drain is over
+    end(partition, StopReason::superseded);  // rule 4: the successor leads, so the drain is over
   }
   evaluate(partition);
   return false;

@@ -12,7 +12,8 @@ namespace neliroute {
 void ClaimProtocol::on(const TailStarted& event) {
   NELIROUTE_ASSERT(event.log.value() < logs_.size(), "a tail of a log that is none of ours");
   LogState& l = log(event.log);
-  // Whatever restarted a tail that ran: elsewhere than at its next offset it is a gap.
+  // Whatever restarted a running tail: if it starts elsewhere than at its next offset, that is a
+  // gap.
   if (l.started && event.start == l.next) return;
   if (l.started) give_up(event.log, GapReason::restarted);
   l.start(event);
@@ -30,7 +31,7 @@ void ClaimProtocol::on(const LogPosition& event) {
   if (!l.started) return;
   const bool was_caught_up = l.caught_up();
   l.reach(event.next);
-  // It ended later once: this is another log, or less of it.
+  // The log was longer before: this is another log, or it was truncated.
   if (!l.caught_up()) return gap(event.log, GapReason::truncated);
   if (!l.check_pending) note_answer(event.log);
   give_up_lost_claims(event.log);
@@ -44,17 +45,17 @@ void ClaimProtocol::note_answer(Log which) {
   l.reread_at = later(now_, options_.lease / 2);
 }
 
-// Asks for the last record again after T/2 without an answer, and believes nothing after T: the
-// log may have been truncated, or made again, while this process could not look. A process that
-// was stopped finds itself here before it handles its backlog.
+// Requests the last record again after T/2 without an answer, and believes nothing after T: the log
+// may have been truncated, or recreated, while this process could not look. A process that was
+// stopped finds itself here before it handles its backlog.
 void ClaimProtocol::check_silence(Log which) {
   LogState& l = log(which);
   if (!l.started) return;
   const bool silent = now_ - l.last_answer > options_.lease && !mutated(Mutation::reread);
   if (!l.check_pending && silent) {
     l.check_pending = true;
-    l.reread_requested = false;  // an answer to the old question proves nothing about now
-    // What is received from here on may be of another log, and must not vouch for itself.
+    l.reread_requested = false;  // an answer to the old request proves nothing about now
+    // Records received from here on may be of another log, and cannot prove their own log.
     l.reread_offset = l.last_offset;
     l.reread_expected = l.last;
   }
@@ -65,7 +66,7 @@ void ClaimProtocol::check_silence(Log which) {
     l.reread_expected = l.last;
   }
   l.reread_requested = true;
-  // An answer counts for T: a ledger that needs longer than T/2 for it must not be asked for ever.
+  // An answer counts for T: do not keep querying a ledger that needs longer than T/2 for one.
   l.reread_at = later(now_, l.check_pending ? options_.lease : options_.lease / 2);
   ready_.rereads.push_back({which, ++l.question, l.reread_offset});
 }
@@ -73,7 +74,7 @@ void ClaimProtocol::check_silence(Log which) {
 void ClaimProtocol::on(const Reread& event) {
   LogState& l = log(event.log);
   if (!l.started || !l.reread_requested || event.question != l.question) return;
-  // Where nothing was read there is nothing to see again, so nobody knows what was missed.
+  // If nothing was read, there is nothing to read again, so nobody knows what was missed.
   const bool unknown = l.reread_offset < 0 && l.check_pending;
   const bool changed = l.reread_offset >= 0 && event.found != l.reread_expected;
   if ((unknown || changed) && !mutated(Mutation::reread)) {
@@ -103,8 +104,8 @@ void ClaimProtocol::give_up(Log which, GapReason reason) {
   l.reread_requested = false;
   l.reread_at = kNever;
   l.stored_claims.clear();
-  // If it was made again, what this process claims must outrank what it knew in the old one, and
-  // what others acquired there later.
+  // If it was recreated, this process's claims must outrank what it knew in the old one, and what
+  // others acquired there later.
   if (l.greatest_incarnation != 0) {
     l.greatest_incarnation = next_incarnation(l.greatest_incarnation);
   }

@@ -10,8 +10,8 @@
 namespace neliroute {
 namespace {
 
-// Renewals that may be on their way at once, and one more for a change of state; a ledger that is
-// away for long is not met by a flood of stale ones when it is back.
+// Renewals that may be in flight at once, and one more for a change of state; so a ledger that was
+// unreachable for long does not get a flood of stale ones when it is back.
 constexpr std::uint32_t kRenewalsInFlightMax = 2;
 constexpr std::uint32_t kReleaseAttemptsMax = 3;
 
@@ -21,8 +21,8 @@ void ClaimProtocol::note_state_change(Partition partition) {
   log(log_of(partition)).state_changed = true;
 }
 
-// All logs are renewed at the same instants, so that a broker has one reason to wake its readers
-// where it would have had as many as there are logs.
+// All logs are renewed at the same instants, so that a broker wakes its readers once instead of
+// once for each log.
 LocalTime ClaimProtocol::next_beat() const {
   const microseconds interval = options_.interval;
   return later(*first_now_, ((now_ - *first_now_) / interval + 1) * interval);
@@ -112,10 +112,10 @@ void ClaimProtocol::note_claim(Partition partition, std::uint64_t seq) {
   evaluate(partition);
 }
 
-// The next claim outranks what the store has seen. When it is read it ends the epoch held (rule 2),
-// which is led until then: nobody else is to lead, and the application decides what it writes. Who
-// leads no more, or hands over, only knows better what its next claim must outrank: a claim now
-// would take the partition back from its successor.
+// The next claim outranks what the store has seen. When it is read, it ends the epoch held (rule
+// 2). Until then this process leads by that epoch: no other process may lead, and the application
+// decides what it writes. A process that leads no more, or hands over, only remembers what its next
+// claim must outrank: a claim now would take the partition back from its successor.
 void ClaimProtocol::on(const EpochRefused& event) {
   if (event.partition.value() >= partition_count()) return;
   PartitionState& p = state(event.partition);
@@ -123,7 +123,7 @@ void ClaimProtocol::on(const EpochRefused& event) {
   if (!p.own || p.own->epoch >= event.stored) return;  // it refused an older one
   const std::int64_t incarnation = event.stored.incarnation;
   const std::int64_t wanted = next_incarnation(incarnation);
-  // Nobody would believe it of a claim; brokers' clocks may step back by less than this.
+  // Nobody would believe a claim with it; brokers' clocks may step back by less than this.
   if (wanted >
       incarnation_limit(readable(l.last.stamped).value_or(BrokerTime{kLeaseMax}) - kLeaseMax)) {
     if (incarnation <= p.unbelieved_incarnation) return;
@@ -137,7 +137,7 @@ void ClaimProtocol::on(const EpochRefused& event) {
   if (wanted > l.greatest_incarnation) l.greatest_incarnation = wanted;
   p.own->refused = true;
   if (!p.own->leading || p.own->draining || p.own->superseded) return;
-  if (!p.claim) p.claim_due = p.assigned;  // one on its way is written again if it falls short
+  if (!p.claim) p.claim_due = p.assigned;  // one in flight is written again if it falls short
   evaluate(event.partition);
 }
 
@@ -225,7 +225,7 @@ void ClaimProtocol::finish(std::uint64_t seq, bool stored, std::int64_t offset) 
   }
 }
 
-// What is known not to be in the log need not be awaited for 2 T.
+// A claim that is known not to be in the log need not be awaited for 2 T.
 void ClaimProtocol::give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed) {
   for (const Partition partition : claimed) {
     PartitionState& p = state(partition);
@@ -236,8 +236,8 @@ void ClaimProtocol::give_up_claim(std::uint64_t seq, const std::vector<Partition
   }
 }
 
-// The tail has passed where the claim was stored, and something else stands there: the log lost
-// what it had acknowledged, but nothing yet that this process had read.
+// The tail has passed the offset where the claim was stored, and found another record there: the
+// log lost acknowledged records, but none yet that this process had read.
 void ClaimProtocol::give_up_lost_claims(Log which) {
   LogState& l = log(which);
   while (!l.stored_claims.empty() && l.stored_claims.begin()->first < l.next) {

@@ -10,9 +10,9 @@ void Barriers::begin(const Transition& stopped, LocalTime now, Ready& ready) {
   NELIROUTE_ASSERT(!runs(stopped.partition), "nobody leads while an older barrier still runs");
   ready.transitions.push_back(stopped);
   const LocalTime deadline = stopped.barrier_deadline;
-  // Later than the deadline for who was stopped and noticed the lapse on waking up.
+  // Later than the deadline for a process that was stopped and noticed the lapse on waking up.
   const LocalTime stuck_at = later(std::max(deadline, now), lease_);
-  // Who lapsed hears of the deadline and that it is over in one; it need not be told again.
+  // After a lapse, one notification carries both the deadline and that it has passed.
   barriers_[stopped.partition.value()] =
       Barrier{stopped.epoch, deadline, stuck_at, now >= deadline, false};
   ++count_;

@@ -1,7 +1,7 @@
-// Barriers: what the application still finishes under epochs that it leads no more (rule 4).
+// Barriers: the application's unfinished work under epochs that it leads no more (rule 4).
 //
-// A partition has one at most: nobody leads it anew while an older barrier runs. One that outlasts
-// its lease is told so; one that outlasts it by T, too, is stuck.
+// A partition has at most one: this process does not lead it again while an older barrier runs. If
+// it outlasts its lease, the application is notified; if it outlasts it by T, too, it is stuck.
 //
 // Threads: one (inside a Core).   Units: LocalTime.   Errors: stuck() is one.
 #pragma once
@@ -23,17 +23,17 @@ class Barriers {
  public:
   Barriers(std::uint32_t partitions, milliseconds lease) : lease_(lease), barriers_(partitions) {}
 
-  /// The partition stopped: the application is told, and finishes.
+  /// The partition stopped: the application is notified, and finishes.
   void begin(const Transition& stopped, LocalTime now, Ready& ready);
-  /// The application has finished. No value: not under an epoch whose barrier runs. Else whether
-  /// the epoch is to be released now.
+  /// The application has finished. No value: no barrier runs under this epoch. Otherwise whether
+  /// the epoch must be released now.
   [[nodiscard]] std::optional<bool> end(const BarrierDone& event);
   /// Puts the release of an epoch off until its barrier ends. False: none runs under this epoch.
   [[nodiscard]] bool put_off_release(Partition partition, const Epoch& epoch);
 
-  /// Tells a barrier that it outlasted its lease. When to look at it again; kNever: if none runs.
+  /// Notifies that a barrier outlasted its lease. Returns when to look again; kNever: if none runs.
   [[nodiscard]] LocalTime advance(Partition partition, LocalTime now, Ready& ready);
-  /// It has outlasted its lease by T: the process gives up where the partition waits for it.
+  /// It has outlasted its lease by T: the process gives up if the partition waits for it.
   [[nodiscard]] bool is_stuck(Partition partition, LocalTime now) const;
   [[nodiscard]] Error stuck(Partition partition) const;
 

@@ -23,7 +23,7 @@ void ClosingState::close(Ready& ready) noexcept {
 
 bool ClosingState::refuse(Error error, Ready& ready) {
   const bool conflict = error.code() == Errc::settings_conflict;
-  // Who leaves hands over, but not by rules that are not the group's.
+  // A leaving process hands over, but not by rules that are not the group's.
   if (begun() && !conflict) return false;
   ready.notices.push_back({Severity::error, error.message()});
   if (conflict) reason_ = StopReason::conflict;

@@ -1,6 +1,6 @@
-// How a process leaves for good (rule 8): it is asked to, drains until nothing is held or the bound
-// is over, stops, and is closed when its barriers have ended, or after T. When it goes on to the
-// next stage, and what is done there, its variation decides.
+// How a process leaves for good (rule 8): on request it drains until nothing is held or the bound
+// has passed, stops, and is closed when its barriers have completed, or after T. Its variation
+// decides when it enters the next stage, and what is done there.
 //
 // Threads: one (inside a Core).   Units: LocalTime.   Errors: none.
 #pragma once
@@ -16,8 +16,8 @@ namespace neliroute {
 
 enum class ClosingStage {
   no,
-  asked,     ///< `claimed`: claims that are on their way are awaited
-  draining,  ///< the group was left; whoever comes next takes over
+  asked,     ///< `claimed`: claims in flight are awaited
+  draining,  ///< the group was left; successors take over
   stopping,  ///< nothing is led any more; barriers and releases are awaited
   closed,
 };
@@ -31,7 +31,8 @@ class ClosingState {
   void drain() noexcept { stage_ = ClosingStage::draining; }
   void stop(LocalTime now) noexcept;
   void close(Ready& ready) noexcept;
-  /// The error ends this process's part in the group. False: it leaves anyway, in its own time.
+  /// The error ends this process's part in the group. False: it is leaving already, in its own
+  /// time.
   [[nodiscard]] bool refuse(Error error, Ready& ready);
 
   [[nodiscard]] ClosingStage stage() const noexcept { return stage_; }
@@ -40,8 +41,8 @@ class ClosingState {
   [[nodiscard]] StopReason reason() const noexcept { return reason_; }
   /// When the stage ends, whatever is still awaited.
   [[nodiscard]] LocalTime until() const noexcept;
-  /// It is in this stage, and the stage ends now: it waits for nothing more, or has waited long
-  /// enough.
+  /// It is in this stage, and the stage ends now: nothing is awaited any more, or it has waited
+  /// long enough.
   template <class Done>
   [[nodiscard]] bool ends(ClosingStage stage, LocalTime now, Done&& nothing_is_awaited) const {
     return stage_ == stage && (now >= until() || nothing_is_awaited());

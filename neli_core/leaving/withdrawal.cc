@@ -8,7 +8,7 @@
 namespace neliroute {
 namespace {
 
-// What the cluster named longer ago says nothing of now.
+// Leaders that the cluster named longer ago are out of date.
 constexpr milliseconds kNamedFresh{5000};
 
 microseconds part_of(milliseconds whole, std::uint32_t random) {
@@ -65,7 +65,7 @@ void Withdrawal::write_refused(Log log, LocalTime now) { logs_[log.value()].writ
 
 void Withdrawal::read_refused(Log log) { logs_[log.value()].read_refused = true; }
 
-// After a break, in which perhaps nobody answered anybody, the same leader counts from now on.
+// After a break, in which perhaps no broker answered, the same leader counts from now on.
 void Withdrawal::leaders_named(const std::vector<std::optional<std::int32_t>>& leaders,
                                LocalTime now) {
   for (std::size_t l = 0; l < std::min(leaders.size(), logs_.size()); ++l) {
@@ -77,8 +77,8 @@ void Withdrawal::leaders_named(const std::vector<std::optional<std::int32_t>>& l
   }
 }
 
-// An answer that had to wait for the brokers to come back: they were away, which is nothing to
-// leave for.
+// An answer that had to wait for the brokers to come back: they were away, and that is no reason to
+// leave.
 void Withdrawal::others_counted(std::size_t others, LocalTime asked, LocalTime now) {
   if (now - asked <= kCountedFresh) others_ = others;
 }
@@ -108,8 +108,8 @@ bool Withdrawal::wants_leaders(LocalTime now) {
   return silent;
 }
 
-// Pauses begin anew once it was well in the group for as long as it was away the last time. It was
-// well for as long as each log gave its records back.
+// Pauses start again from the shortest once it was well in the group for as long as its last
+// absence. It is well while each log gives its records back.
 void Withdrawal::note_well(LocalTime now) {
   LocalTime until = now;
   for (const LogFacts& log : logs_) {
@@ -138,7 +138,7 @@ Withdrawal::Step Withdrawal::step(LocalTime now, std::uint32_t random) {
     alone_told_ = false;
     return step;
   }
-  // Where all are concerned they go one after another, and the last one stays.
+  // If all members are affected, they leave one after another, and the last one stays.
   if (due_ == kNever) due_ = later(now, part_of(bound_ / 2, random));
   if (now >= due_) decide(step, std::move(why), now, random);
   return step;

@@ -1,12 +1,12 @@
 // When a process that is assigned partitions and cannot lead them leaves the group for a while.
 //
-// A group knows of its members only that their heartbeats come. Where the leader of a log is out of
-// this process's reach, or the broker refuses its records, others could lead what it was given, but
-// the group gives it to nobody else. So it leaves and joins again, after a longer pause each time,
-// until all is well. It stays where leaving helps nobody: no other process can lead on a log that
-// has no leader; a coordinator that does not answer gives nothing to anybody; and who is alone
-// leads at least what it can. Two that leave at once do not see that the other one does: so who is
-// away looks every now and then whether anybody is there, and joins if not.
+// A group knows of its members only that their heartbeats arrive. If this process cannot reach a
+// log's leader, or the broker refuses its records, others could lead its partitions, but the group
+// assigns them to nobody else. So it leaves and joins again, after a longer pause each time, until
+// all is well. It stays if leaving helps nobody: no other process can lead on a log that has no
+// leader; a coordinator that does not answer assigns nothing to anybody; and a process that is
+// alone leads at least what it can. Two that leave at the same time do not see each other leave: so
+// a process that is away checks now and then whether the group has members, and joins if not.
 //
 // Threads: one caller; no clock, no random numbers: both are arguments.
 // Units: std::chrono.   Errors: none.
@@ -23,10 +23,10 @@
 
 namespace neliroute {
 
-/// Why a process cannot lead what stands in a log.
+/// Why a process cannot lead the partitions of a log.
 enum class Obstacle {
-  refused,       ///< the broker refuses what it writes, or wants to read
-  out_of_reach,  ///< the cluster names a leader, which does not answer this process
+  refused,       ///< the broker refuses its writes or reads
+  out_of_reach,  ///< the cluster names a leader, but it does not answer this process
 };
 
 struct WithdrawalOptions {
@@ -48,10 +48,10 @@ class Withdrawal {
   struct Step {
     bool ask_leaders = false;  ///< answered by leaders_named()
     bool ask_others = false;   ///< answered by others_counted()
-    /// It cannot lead, and would leave if anybody else were in the group; said once.
+    /// It cannot lead, and would leave if the group had another member; said once.
     bool stays_alone = false;
     std::optional<Leave> leave;
-    bool join = false;  ///< before the pause is over: nobody is in the group
+    bool join = false;  ///< before the pause ends: the group is empty
   };
 
   explicit Withdrawal(const WithdrawalOptions& options);
@@ -60,13 +60,13 @@ class Withdrawal {
   void revoked(const PartitionRanges& partitions);
   /// A record of its own came back.
   void own_record(Log log, LocalTime now);
-  /// The log's leader answered a question of the reader.
+  /// The log's leader answered a request of the reader.
   void answered(Log log, LocalTime now);
   void write_refused(Log log, LocalTime now);
   void read_refused(Log log);
-  /// Whom the cluster names as the leader of each log.
+  /// The broker that the cluster names as the leader of each log.
   void leaders_named(const std::vector<std::optional<std::int32_t>>& leaders, LocalTime now);
-  /// The coordinator answered, when it was asked then, that the group has so many other members.
+  /// The coordinator answered the query sent at `asked`: the group has so many other members.
   void others_counted(std::size_t others, LocalTime asked, LocalTime now);
   /// It joins again after a Leave.
   void joined() noexcept {
@@ -74,7 +74,7 @@ class Withdrawal {
     well_since_ = kNever;
   }
 
-  /// Often: each call looks at the time. `random`: any 32 bits.
+  /// Call it often: each call looks at the time. `random`: any 32 bits.
   [[nodiscard]] Step step(LocalTime now, std::uint32_t random);
 
   /// Out of the group because of a Leave.
@@ -85,14 +85,14 @@ class Withdrawal {
   /// A pause is drawn from the upper half of this, which doubles each time up to kPauseMost.
   static constexpr milliseconds kPauseFirst{2000};
   static constexpr milliseconds kPauseMost{600'000};
-  /// Kafka names a broker that died as a leader for up to broker.session.timeout.ms, 9 s by
-  /// default: so long nobody can tell it from one that only this process cannot reach.
+  /// Kafka names a dead broker as a leader for up to broker.session.timeout.ms, 9 s by default:
+  /// until then it cannot be told from one that only this process cannot reach.
   static constexpr milliseconds kElectionMost{10'000};
   static constexpr milliseconds kAskEvery{1000};
-  /// Who is away asks after a random time between this and twice as long: the first one who sees
-  /// that nobody is there is there when the next one asks.
+  /// A process that is away queries after a random time between this and twice as long: the first
+  /// one to see an empty group has joined when the next one queries.
   static constexpr milliseconds kAwayAskEvery{2000};
-  /// An older number of members may leave out who has left since.
+  /// An older number of members may include some that have left since.
   static constexpr milliseconds kCountedFresh{2000};
 
  private:

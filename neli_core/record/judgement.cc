@@ -5,13 +5,13 @@
 namespace neliroute {
 namespace {
 
-// Incarnations are one lane's affair, but each lane repeats what the others knew: where everybody
-// of a lane has gone, what they wrote soon lies below what a newcomer reads.
+// Incarnations belong to one lane, but each lane repeats what the others knew: if all processes of
+// a lane have gone, their records are soon before where a newcomer starts reading.
 std::int64_t incarnation_of_other_lane(const Record& record, BrokerTime stamped,
                                        std::int64_t offset) noexcept {
   if (!names_possible_epochs(record, stamped)) return 0;
-  // Who knows an incarnation says so in max_incarnation, too: this is a stranger's line, and its
-  // number anything.
+  // A process that knows an incarnation also says so in max_incarnation: this record was written by
+  // none of ours, and its number may be anything.
   if (greatest_named_incarnation(record) > record.max_incarnation) return 0;
   const std::int64_t said = greatest_incarnation_in(record, stamped);
   if (record.type != RecordType::claim) return said;
@@ -79,7 +79,7 @@ Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset)
   const std::int64_t said =
       record.incarnation <= incarnation_limit(stamped) ? record.incarnation : 0;
   const std::int64_t stamp = stamped.time_since_epoch().count();
-  // A writer may stamp what it likes. Beyond this no claim that repeats it would be believed.
+  // A writer may stamp what it likes. Beyond this, no claim that repeats it would be believed.
   return {std::max(said, std::clamp<std::int64_t>(stamp, 0, kIncarnationAhead)), offset};
 }
 

@@ -1,11 +1,11 @@
 // Which partitions of one log a record is about: ranges of p / L, as records name them.
 //
-// The partitions of a log are every L-th one. By their place in it neighbours stay neighbours, so
-// a whole log is "0-16383", whatever L is. A record does not say in which log it stands, nor how
-// many there are; its reader knows both, and hands them in.
+// The partitions of a log are every L-th one. Numbered by their place in the log, neighbours stay
+// neighbours, so a whole log is "0-16383", whatever L is. A record does not say in which log it is,
+// nor how many there are; its reader knows both, and passes them.
 //
 // Threads: as a container: const calls from any, others from one.
-// Units: partitions outside, p / L inside.   Errors: parse() says no by an empty optional.
+// Units: partitions outside, p / L inside.   Errors: parse() returns nullopt.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@
 
 namespace neliroute {
 
-/// A log, and what makes it: L and M of its topic.
+/// A log, and what defines it: L and M of its topic.
 struct LogPlace {
   Log log;
   std::uint32_t logs = 1;
   std::uint32_t partitions = kPartitionCountMax;
 
-  /// Calls visit(Partition) in ascending order for all whose records stand in the log.
+  /// Calls visit(Partition) in ascending order for all whose records are in the log.
   template <class Visitor>
   void for_each(Visitor&& visit) const {
     for (std::uint32_t p = log.value(); p < partitions; p += logs) visit(Partition{p});
@@ -45,7 +45,7 @@ class LogParts {
   void insert(Partition partition, std::uint32_t logs) {
     numbers_.insert(Partition{partition.value() / logs});
   }
-  /// For a partition of the log in which the record stands.
+  /// For a partition of the log that holds the record.
   [[nodiscard]] bool contains(Partition partition, std::uint32_t logs) const noexcept {
     return numbers_.contains(Partition{partition.value() / logs});
   }
@@ -58,7 +58,7 @@ class LogParts {
   void for_each_number(Visitor&& visit) const {
     numbers_.for_each(kPartitionCountMax, [&visit](Partition number) { visit(number.value()); });
   }
-  /// Calls visit(Partition) in ascending order for those that there are.
+  /// Calls visit(Partition) in ascending order for those that exist.
   template <class Visitor>
   void for_each(const LogPlace& place, Visitor&& visit) const {
     if (place.log.value() >= place.partitions) return;

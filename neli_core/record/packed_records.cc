@@ -16,7 +16,7 @@ struct Packing {
   std::vector<PackedRecord> records;
 };
 
-/// `record_of(which)`: the record that names those.
+/// `record_of(which)` returns the record that names those.
 template <class RecordOf>
 void pack(Packing& into, const Which& which, const RecordOf& record_of) {
   Record record = record_of(which);

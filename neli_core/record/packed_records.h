@@ -1,5 +1,5 @@
-// How partitions are put into as few records as will hold them: one that would be too long is
-// halved until each half fits. Private to the variations, which both write them.
+// Puts partitions into few records: one that would be too long is halved until each half fits.
+// Private to the variations, which both write them.
 //
 // Threads: any.   Units: bytes.   Errors: none; a record of one partition may be too long.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace neliroute {
 
-/// One partition, and what a renewal or a release is to say of it.
+/// One partition, and what a renewal or a release says of it.
 struct NamedEpoch {
   Partition partition;
   Epoch epoch;
@@ -26,18 +26,18 @@ struct NamedEpoch {
 struct PackedRecord {
   std::uint64_t seq = 0;
   std::string value;
-  /// What it names, by index in what was given.
+  /// What it names, as indices into the input.
   std::vector<std::size_t> named;
 };
 
 /// Claims of partitions of one log. `header`: what all of them carry. Takes their seqs from
-/// `next_seq`. None of no partitions.
+/// `next_seq`. No partitions: no records.
 [[nodiscard]] std::vector<PackedRecord> claim_records(const Record& header,
                                                       const std::vector<Partition>& partitions,
                                                       std::uint32_t logs, std::uint64_t& next_seq,
                                                       std::size_t bytes_max = kRecordBytesMax);
 
-/// Renewals or releases, in the same way.
+/// The same for renewals or releases.
 [[nodiscard]] std::vector<PackedRecord> epoch_records(const Record& header,
                                                       const std::vector<NamedEpoch>& named,
                                                       std::uint32_t logs, std::uint64_t& next_seq,

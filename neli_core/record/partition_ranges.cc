@@ -6,7 +6,7 @@
 namespace neliroute {
 namespace {
 
-// Reads a decimal number without sign; advances `text` behind it.
+// Reads a decimal number without sign; advances `text` past it.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -78,7 +78,7 @@ void PartitionRanges::insert(Partition partition) {
   }
 }
 
-// Some range ends at or behind `p`.
+// Some range ends at or after `p`.
 void PartitionRanges::insert_between(std::uint32_t p) {
   const auto at = std::lower_bound(ranges_.begin(), ranges_.end(), p,
                                    [](const Range& r, std::uint32_t v) { return r.last < v; });

@@ -1,7 +1,7 @@
 // A set of partitions, kept and written as ranges: "0-9,12".
 //
 // Threads: as a container: const calls from any, others from one.
-// Units: partitions.   Errors: parse() says no by an empty optional.
+// Units: partitions.   Errors: parse() returns nullopt.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class PartitionRanges {
 
   PartitionRanges() = default;
   [[nodiscard]] static PartitionRanges of(const std::vector<Partition>& partitions);
-  /// Accepts what to_string() writes, in any order; nothing else. A partition of
-  /// kPartitionCountMax or more is a refusal, so a set never takes more memory than that.
+  /// Accepts what to_string() writes, in any order, and nothing else. Refuses a partition of
+  /// kPartitionCountMax or more, so a set never takes more memory than that.
   [[nodiscard]] static std::optional<PartitionRanges> parse(std::string_view text);
 
   /// Adds one partition; cheapest in ascending order.

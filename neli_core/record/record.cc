@@ -13,7 +13,7 @@
 namespace neliroute {
 namespace {
 
-// Deep enough for whatever a later version may nest in a claim, which counts all the same.
+// Deep enough for anything that a later version may nest in a claim, which counts all the same.
 constexpr std::uint32_t kNestingMax = 256;
 constexpr std::size_t kEpochsMax = kPartitionCountMax;
 // A partition has one epoch, or a few that are released at once. Each costs its reader a search
@@ -41,7 +41,7 @@ bool names_one_too_often(const std::vector<EpochParts>& epochs) {
   return too_often;
 }
 
-// The incarnation of each claim offset that has another than the record's.
+// The incarnation of each claim offset whose incarnation differs from the record's.
 bool read_incarnations(const json::value* value, std::string_view key, EpochParts& epoch) {
   if (value == nullptr) return true;
   const json::object* incarnations = value->if_object();
@@ -143,11 +143,11 @@ Decoded record_of(const json::object& object) {
   record.version = integer_of(object.if_contains("v")).value_or(0);
   const json::value* parts = object.if_contains("lparts");
   if (*type == RecordType::claim) {
-    // A claim counts whatever else is wrong with it: somebody may be about to lead on it.
+    // A claim counts whatever else is wrong with it: its writer may be about to lead by it.
     record.parts = parts_of(parts);
   } else {
     auto epochs = epochs_of(parts, object.if_contains("incs"));
-    // What version 1 holds is not read, but that somebody of it lives, and with which settings.
+    // The epochs of version 1 are not read, only that its writer lives, and with which settings.
     const bool former = record.version == 1 && parts == nullptr;
     if (!id || !incarnation || (!epochs && !former)) return Ignored::malformed;
     if (epochs) record.epochs = std::move(*epochs);

@@ -1,4 +1,4 @@
-// The three records of the protocol, as they stand in a log, and their JSON form.
+// The three records of the protocol, as they are in a log, and their JSON form.
 //
 // A claim says "I want these partitions", a renewal "I still hold these epochs", a release "I am
 // done with these". One record may name many partitions and means the same as one record for each
@@ -65,14 +65,14 @@ struct Record {
   Lane lane;
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
-  /// Incarnation; of a claim the least that its epoch's may be, see claim_epoch() in judgement.h.
+  /// Incarnation; of a claim: the least that its epoch's may be, see claim_epoch() in judgement.h.
   std::int64_t incarnation = 0;
-  /// The greatest incarnation that the writer knows in this log. What a lone owner knew, others
-  /// repeat, so it outlives that owner: a newcomer reads only a little way back.
+  /// The greatest incarnation that the writer knows in this log. Others repeat what one owner knew,
+  /// so it outlives that owner: a newcomer reads only a little way back.
   std::int64_t max_incarnation = 0;
   /// Claims: the partitions claimed. No value: unreadable, so every partition of the log.
   std::optional<LogParts> parts;
-  /// Renewals and releases: which epochs. None: it holds nothing, and only says that it lives.
+  /// Renewals and releases: which epochs. None: it holds nothing, and only shows that it lives.
   std::vector<EpochParts> epochs;
   /// Renewals: the states of the partitions named; the rest are looking.
   LogParts leading;
@@ -80,8 +80,8 @@ struct Record {
   /// No value: unreadable, so the reader takes the greatest lease it knows of.
   std::optional<milliseconds> lease;
   std::optional<milliseconds> max_lease;
-  /// Broker time of the last record that its writer had read of this log: of leases that stand
-  /// behind that one `max_lease` knows nothing. No value: it had read none, or does not say.
+  /// Broker time of the last record that its writer had read of this log: `max_lease` does not
+  /// cover leases stated after that one. No value: it had read none, or does not say.
   std::optional<BrokerTime> read_until;
   /// Broker time of the writer's first own record read back; compared to find who came first.
   std::optional<std::int64_t> since;
@@ -97,7 +97,7 @@ struct Record {
 /// Why a record on the topic means nothing to us. Counted, never an error.
 enum class Ignored {
   not_json,      ///< not a JSON object
-  unknown_type,  ///< an object, but `t` is none of ours
+  unknown_type,  ///< an object, but its `t` is unknown
   no_lane,       ///< no lane can be read, so it is not this lane's
   malformed,     ///< a renewal or release whose id, epochs or partitions cannot be read
 };
@@ -107,8 +107,8 @@ enum class Ignored {
   return {named.incarnation.value_or(record.incarnation), named.claim_offset};
 }
 
-/// Calls visit(Partition) for each that a claim in this log is for: for every one of the log, if it
-/// cannot be read which.
+/// Calls visit(Partition) for each partition that a claim in this log is for: for every one of the
+/// log, if they cannot be read.
 template <class Visitor>
 void for_each_claimed(const Record& claim, const LogPlace& place, Visitor&& visit) {
   claim.parts ? claim.parts->for_each(place, visit) : place.for_each(visit);
@@ -159,9 +159,9 @@ using Decoded = std::variant<Record, AssignmentRecord, Ignored>;
 /// What every reader of JSON can represent.
 inline constexpr std::int64_t kIncarnationMax = (std::int64_t{1} << 53) - 1;
 
-/// Nothing that was written before this may still be led by, but for the error of brokers' clocks
-/// (rule 6). `last`: the newest record that says a lease, in a log that ends at `end`; `own`: of
-/// who asks. Null: none says one.
+/// No epoch may still be led by a record older than this, apart from the error of brokers' clocks
+/// (rule 6). `last`: the newest record that states a lease, in a log that ends at `end`; `own`: the
+/// caller's lease. Null: no record states one.
 [[nodiscard]] BrokerTime history_horizon(const Record* last, BrokerTime end,
                                          milliseconds own) noexcept;
 

@@ -37,15 +37,15 @@ void Bounded::update(std::span<const MemberId> leaving, std::span<const MemberId
   const std::vector<Point>& ring = points();
   if (ring.empty()) return;
   std::vector<std::uint64_t> left = room();
-  // skip[i]: where the next point with room may be, at i or behind. All rooms together are more
-  // than all items, so there is one.
+  // skip[i]: where the next point with room may be, at i or after it. There is one, since the
+  // capacity of all points exceeds the number of items.
   std::vector<std::uint32_t> skip(ring.size());
   std::iota(skip.begin(), skip.end(), 0U);
   const auto find = [&](std::uint32_t at) {
     while (left[ring[at].owner] == 0) {
       if (skip[at] == at) skip[at] = at + 1 == ring.size() ? 0 : at + 1;
       const std::uint32_t next = skip[at];
-      // Full members stay full: halve the way for the next one who comes along.
+      // Full members stay full: halve the way for the next item that comes along.
       if (skip[next] != next) skip[at] = skip[next];
       at = next;
     }

@@ -3,9 +3,9 @@
 // Items are placed in the order of their numbers, each walking clockwise from its place past the
 // points of members that are full. So the result depends on the set of members only.
 //
-// Memory: 16 B a point, 16 B an item; while it works, 4 B of either more.
-// Cost: O(S + VP) a change; full members are skipped by links that shorten as they are used.
-// Promise: load at most ceil(c S w / W); excess small, and above 0 (O(1/(c-1)^2) moves a change).
+// Memory: 16 B per point and per item; while it works, another 4 B for each.
+// Cost: O(S + VP) per change; full members are skipped by links that shorten as they are used.
+// Promise: load at most ceil(c S w / W); excess small, but above 0 (O(1/(c-1)^2) moves per change).
 // Source: Mirrokni, Thorup, Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2016.
 //
 // Threads: one at a time.   Units: places on a circle of 2^64.   Errors: see placement.h.
@@ -37,7 +37,7 @@ class Bounded final : public OnCircle {
   std::vector<Place> places_;  // sorted
 };
 
-/// How many points each has: enough for the ring's own spread not to matter beside the bound.
+/// How many points each has: enough for the ring's own spread to be small against the bound.
 inline constexpr std::uint32_t kBoundedPoints = 160;
 
 }  // namespace neliroute::placement

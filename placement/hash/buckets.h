@@ -1,5 +1,5 @@
 // What anchor, dx and memento have in common: members sit in numbered buckets, an item finds a
-// bucket that is taken, and who joins takes the bucket that was left last.
+// bucket in use, and a joining member takes the bucket that was left last.
 //
 // Threads: one at a time.   Units: buckets.   Errors: see placement.h.
 #pragma once

@@ -9,8 +9,8 @@
 namespace neliroute::placement {
 namespace {
 
-// An item that met no bucket after this many times the capacity walks on one by one: with one
-// bucket of the capacity in use, one item in 3000 does.
+// An item that found no bucket after this many times the capacity walks on one by one: with only
+// one bucket of the capacity in use, one item in 3000 does.
 constexpr std::uint64_t kRounds = 8;
 
 }  // namespace

@@ -1,9 +1,10 @@
 // DxHash: a bit for each bucket of a capacity that is a power of two; an item walks a sequence of
 // pseudo-random buckets of its own until it meets one that is in use.
 //
-// Memory: 1 bit a bucket, 4 B a free one.   Cost: O(1) a change, O(S capacity / P) to look all up.
-// Promise: excess 0; multinomial imbalance. Which bucket a newcomer takes is history; what an item
-// finds depends on the set of buckets in use only.
+// Memory: 1 bit per bucket, 4 B per free one.   Cost: O(1) per change, O(S capacity / P) to look up
+// all.
+// Promise: excess 0; multinomial imbalance. Which bucket a newcomer takes depends on the history;
+// what an item finds depends only on the set of buckets in use.
 // Source: Dong, Wang, "DxHash: A Scalable Consistent Hash Based on the Pseudo-Random Sequence",
 // 2021.
 //

@@ -9,7 +9,7 @@ namespace neliroute::placement {
 std::uint32_t jump_hash(std::uint64_t hash, std::uint32_t buckets) {
   NELIROUTE_ASSERT(buckets != 0, "there must be a bucket");
   std::uint64_t bucket = 0;
-  // The next bucket that the item would jump to, were there enough.
+  // The next bucket that the item would jump to, if there were enough.
   for (std::uint64_t next = 0; next < buckets;) {
     bucket = next;
     hash = hash * 2862933555777941757 + 1;

@@ -1,10 +1,10 @@
-// Jump: an item's bucket from nothing but the number of buckets.
+// Jump: computes an item's bucket from the number of buckets alone.
 //
-// Buckets are the members in the order in which they joined. Only the last can leave without
-// moving more than its own: when another does, all behind it move down one bucket, as in a list of
-// servers from which one is struck, and most items change hands.
+// Buckets are the members in the order in which they joined. Only the last can leave without moving
+// more than its own items: when another leaves, all after it move down one bucket, as in a list of
+// servers, and most items change owner.
 //
-// Memory: 8 B an item (its hash).   Cost: O(S log P) a change.
+// Memory: 8 B per item (its hash).   Cost: O(S log P) per change.
 // Promise: excess 0 for joins and for leaves of the newest; much excess for any other leave.
 // Source: Lamping, Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014.
 //

@@ -1,9 +1,9 @@
-// Ketama: libketama's ring, which memcached clients agree on. 160 points a member on a circle of
+// Ketama: libketama's ring, which memcached clients agree on. 160 points per member on a circle of
 // 2^32: MD5 of "<name>-<i>", i = 0..39, each digest cut into four little-endian words.
 //
-// An item's place is the first word of MD5 of its number in decimal. Weight w means 160 w points;
-// libketama's own weights are shares in floating point, about which its ports disagree, so they
-// are not its points unless all weights are equal. No seed: names alone decide.
+// An item's place is the first word of the MD5 of its number in decimal. Weight w means 160 w
+// points. libketama itself computes weights as floating-point shares, on which its ports disagree,
+// so the points equal libketama's only if all weights are equal. No seed: names alone decide.
 //
 // Memory, cost, promise: those of a ring with V = 160.
 // Source: libketama; hashing.md 1.1.

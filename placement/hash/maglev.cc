@@ -20,7 +20,7 @@ Walk walk_of(MemberId member, std::uint32_t weight, std::uint64_t hash, std::uin
   Walk walk{member, weight, static_cast<std::uint32_t>(hash_words(hash, 1) % entries), 1};
   if (entries > 2) {
     walk.skip = static_cast<std::uint32_t>(hash_words(hash, 2) % (entries - 1)) + 1;
-    // Where T is a prime, as in the paper, every skip is prime to it already.
+    // If T is a prime, as in the paper, every skip is coprime to it already.
     while (std::gcd(walk.skip, entries) != 1) ++walk.skip;
   }
   return walk;

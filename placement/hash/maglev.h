@@ -1,11 +1,11 @@
-// Maglev: a table that members fill by turns, each along a permutation of its own.
+// Maglev: a table that members fill in turns, each along its own permutation.
 //
 // A member's permutation is (offset + j skip) mod T, skip prime to T; weight w takes w turns where
 // the heaviest, w_max, takes w_max. Without a table size the items are the table, one entry each;
 // with one, an item reads entry hash mod T, and T should be 100 times the members or more.
 //
-// Memory: 4 B an entry beside the owners.   Cost: O(T log T) a change, all of it anew.
-// Promise: balance within one entry; excess above 0, some 0.3 of the least.
+// Memory: 4 B per entry, besides the owners.   Cost: O(T log T) per change, always from scratch.
+// Promise: balance within one entry; excess above 0, about 0.3 of the least.
 // Source: Eisenbud et al., "Maglev", NSDI 2016, section 3.4.
 //
 // Threads: one at a time.   Units: entries.   Errors: see placement.h.

@@ -1,4 +1,4 @@
-// MD5, for ketama only: it places points by it. Not for anything that must be secure.
+// MD5, for ketama's points only. Not for anything that must be secure.
 //
 // Threads: pure, any.   Units: bytes.   Errors: none.
 // Source: RFC 1321.

@@ -38,7 +38,7 @@ std::uint32_t Memento::find(std::uint64_t hash) const {
        found = removed_.find(bucket)) {
     const std::uint32_t left = found->second.left;
     bucket = below(left, hash_words(hash, bucket));
-    // Who was removed before that was not among those left: who replaced it was.
+    // A bucket that was removed earlier was not among those left; its replacement was.
     for (auto earlier = removed_.find(bucket);
          earlier != removed_.end() && earlier->second.left >= left;
          earlier = removed_.find(bucket)) {

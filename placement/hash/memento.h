@@ -1,9 +1,9 @@
 // MementoHash: jump, and a memory of the buckets that were removed from its middle.
 //
-// Memory: an entry of a hash map for each bucket removed, about 40 B.
-// Cost: O(1) a change; S jumps and the replacements of removed buckets to look all up.
-// Promise: excess 0; multinomial imbalance. Joins take the buckets that were removed last first,
-// so the result depends on the history: all who look up must replay one order of changes.
+// Memory: a hash map entry for each bucket removed, about 40 B.
+// Cost: O(1) per change; S jumps and the replacements of removed buckets to look up all items.
+// Promise: excess 0; multinomial imbalance. A join takes the bucket that was removed last, so the
+// result depends on the history: all processes that look up must replay the changes in one order.
 // Source: Coluzzi, Brocco, Antonucci, Leidi, "MementoHash: A Stateful, Minimal Memory, Best
 // Performing Consistent Hash Algorithm", 2023.
 //
@@ -26,7 +26,7 @@ class Memento {
 
  private:
   struct Removed {
-    std::uint32_t left = 0;      ///< how many were in use after it was removed; who replaces it
+    std::uint32_t left = 0;      ///< how many were in use after its removal; also its replacement
     std::uint32_t previous = 0;  ///< what was removed before it
   };
 

@@ -5,7 +5,7 @@
 namespace neliroute::placement {
 namespace {
 
-// With more newcomers than this a binary search among all points is the cheaper way.
+// With more newcomers than this, a binary search among all points is cheaper.
 constexpr std::size_t kFew = 16;
 
 }  // namespace

@@ -4,7 +4,7 @@
 // Probe i of an item is h1 + i h2 on a circle of 2^64, h2 odd. Each item keeps its best distance,
 // so a join of few costs k subtractions an item.
 //
-// Memory: 16 B a member, 24 B an item.   Cost: O(k S) a join, O(k S/P log P) a leave.
+// Memory: 16 B per member, 24 B per item.   Cost: O(k S) per join, O(k S/P log P) per leave.
 // Promise: excess 0; peak about (k+1)/k with enough items, but some members nearly idle (CV 15 %).
 // Source: Appleton, O'Reilly, "Multi-Probe Consistent Hashing", 2015.
 //
@@ -34,7 +34,7 @@ class MultiProbe final : public OnCircle {
   [[nodiscard]] std::size_t own_memory() const override;
   /// All points contend for it.
   void look_up(std::uint32_t item);
-  /// Only these do, against who owns it.
+  /// Only these contend, against its owner.
   void contend(std::uint32_t item, std::span<const Point> newcomers);
 
   std::uint32_t probes_;

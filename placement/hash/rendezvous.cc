@@ -35,7 +35,7 @@ std::vector<Rendezvous::Entry> Rendezvous::entries(std::span<const MemberId> mem
   for (const MemberId member : members) {
     made.push_back({hash_of(member), member, weight_of(member)});
   }
-  // Equal weights together: among them hashes are compared, and no logarithm is taken.
+  // Equal weights are adjacent: among them only hashes are compared, without a logarithm.
   std::stable_sort(made.begin(), made.end(),
                    [](const Entry& a, const Entry& b) { return a.weight < b.weight; });
   return made;

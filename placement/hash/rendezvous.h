@@ -1,10 +1,11 @@
 // Rendezvous (highest random weight): an item belongs to the member with the highest score for it.
 //
 // The score is a hash u of item and member, in (0, 1); with weights it is -w / ln(u). Each item
-// keeps its best score, so a join costs one hash an item, and a leave one a member for each item
-// of who left.
+// keeps its best score, so a join costs one hash per item, and a leave one per member for each item
+// of the leaving member.
 //
-// Memory: 16 B an item, 8 B a member.   Cost: O(S) a join or a leave; the first O(S P).
+// Memory: 16 B per item, 8 B per member.   Cost: O(S) per join or leave; O(S P) for the first
+// placement.
 // Promise: excess 0; multinomial imbalance, CV sqrt((P-1)/S).
 // Source: Thaler, Ravishankar, "A Name-Based Mapping Scheme for Rendezvous", 1996; the weights
 // are Schindelhauer and Schomaker's, 2005.

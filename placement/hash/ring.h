@@ -1,10 +1,10 @@
-// Ring: consistent hashing as Karger et al. drew it, with V points a member.
+// Ring: consistent hashing by Karger et al., with V points per member.
 //
-// Members put points on a circle, and an item belongs to whose point comes next at or behind its
-// own place; equal points go by member. Weight w means w V points.
+// Members put points on a circle, and an item belongs to the member with the next point at or after
+// its own place; equal points go by member. Weight w means w V points.
 //
-// Memory: 16 B a point and 16 B an item.   Cost: O(S + V P) a change: a merge and one sweep.
-// Promise: excess 0; CV about 1/sqrt(V), beside what few items add.
+// Memory: 16 B per point and per item.   Cost: O(S + V P) per change: a merge and one sweep.
+// Promise: excess 0; CV about 1/sqrt(V), plus the effect of few items.
 // Source: Karger et al., "Consistent Hashing and Random Trees", STOC 1997.
 //
 // Threads: one at a time.   Units: places on a circle of 2^64.
@@ -32,9 +32,9 @@ class OnCircle : public Placement {
 
   /// Appends the points of a member, in any order.
   virtual void add_points(MemberId member, std::vector<Point>& points) const = 0;
-  /// The points that go and come, for update() to call first.
+  /// Removes and adds points; update() calls it first.
   void change_points(std::span<const MemberId> leaving, std::span<const MemberId> joining);
-  /// The index of the first point at or behind `at`; behind the last comes the first.
+  /// The index of the first point at or after `at`; after the last comes the first.
   [[nodiscard]] std::size_t next_point(std::uint64_t at) const noexcept;
   /// Sorted by place.
   [[nodiscard]] const std::vector<Point>& points() const noexcept { return points_; }
@@ -52,7 +52,7 @@ struct Place {
 /// Of all items, by their hashes; sorted.
 [[nodiscard]] std::vector<Place> places_on_circle(const Setting& setting);
 
-/// A ring without bounds: all items are dealt out in one sweep round the circle.
+/// A ring without bounds: one sweep round the circle assigns all items.
 class Sweep : public OnCircle {
  protected:
   /// The places of all items, in any order.

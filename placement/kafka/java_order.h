@@ -1,5 +1,5 @@
-// The order in which Java walks a HashMap<String, ...>: what decides who keeps an extra partition
-// in two of Kafka's assignors.
+// The order in which Java walks a HashMap<String, ...>: in two of Kafka's assignors it decides
+// which member keeps an extra partition.
 //
 // A map made with `new HashMap<>()` that grew to its size has the least power of two of buckets,
 // 16 or more, that is 4/3 of its size or more; a string lies in bucket (h ^ h >>> 16) mod buckets,

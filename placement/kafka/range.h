@@ -1,9 +1,10 @@
 // Range: Kafka's RangeAssignor, librdkafka's default; since 3.9 the broker's `range`, too.
 //
-// Members sorted by id get consecutive blocks, the first M mod P of them one more. Whoever joins
-// shifts all blocks behind it: 1/4 to 1/2 of everything moves, where 1/(P+1) would do.
+// Members sorted by id get consecutive blocks; the first M mod P of them get one partition more. A
+// joining member shifts all blocks after it: 1/4 to 1/2 of everything moves, where 1/(P+1) would
+// do.
 //
-// Memory: none.   Cost: O(M + P log P) a change.   Promise: balance; much excess.
+// Memory: none.   Cost: O(M + P log P) per change.   Promise: balance; much excess.
 // Source: KIP-54's comparison; hashing.md 4.2 (one topic, all subscribed).
 //
 // Threads: one at a time.   Units: partitions.   Errors: see placement.h.

@@ -1,6 +1,6 @@
 // Round robin: Kafka's RoundRobinAssignor. Partition p goes to the member of rank p mod P.
 //
-// Memory: none.   Cost: O(M + P log P) a change.   Promise: balance; moves nearly everything.
+// Memory: none.   Cost: O(M + P log P) per change.   Promise: balance; moves nearly everything.
 // Source: hashing.md 4.3 (one topic, all subscribed).
 //
 // Threads: one at a time.   Units: partitions.   Errors: see placement.h.

@@ -20,8 +20,8 @@ void KafkaSticky::update(std::span<const MemberId> leaving, std::span<const Memb
   std::uint32_t extras = setting().items % count;
   std::vector<MemberId> walk = members();
   sort_as_java_map(walk, setting().roster);
-  std::vector<MemberId> short_of;  // have less than the floor
-  std::vector<MemberId> level;     // have the floor, and may get one more
+  std::vector<MemberId> short_of;  // those with less than the floor
+  std::vector<MemberId> level;     // those with the floor, which may get one more
   std::fill(owners_.begin(), owners_.end(), kNobody);
   for (const MemberId member : walk) {
     std::vector<std::uint32_t>& own = held_[member];
@@ -41,7 +41,7 @@ void KafkaSticky::update(std::span<const MemberId> leaving, std::span<const Memb
   };
   std::sort(short_of.begin(), short_of.end(), by_name);
   std::sort(level.begin(), level.end(), by_name);
-  // Round and round, each one partition; who has the floor goes to the end of those that are level.
+  // In rounds, one partition each; a member that reaches the floor joins the end of `level`.
   std::deque<MemberId> turn(short_of.begin(), short_of.end());
   std::size_t next_level = 0;
   for (std::uint32_t partition = 0; partition < setting().items; ++partition) {

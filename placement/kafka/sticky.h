@@ -5,11 +5,11 @@
 // else up to the floor; what is left goes round those that are short, sorted by id, then round
 // those that may have one more. That is the least possible (hashing.md 4.4).
 //
-// Memory: the lists of partitions, 4 B each.   Cost: O(M + P log P) a change.
+// Memory: the lists of partitions, 4 B each.   Cost: O(M + P log P) per change.
 // Promise: balance, and exactly the least moves; excess 0 from a balanced start.
 // Not modelled: racks, members that claim one partition twice, generations; the order in which the
 // group's members are walked is java_order.h's, with what is not known of it.
-// Not it: librdkafka's port of the older general algorithm.
+// Not to be confused with librdkafka's port of the older general algorithm.
 //
 // Threads: one at a time.   Units: partitions.   Errors: see placement.h.
 #pragma once

@@ -39,7 +39,7 @@ void KafkaUniform::update(std::span<const MemberId>, std::span<const MemberId>) 
     }
   }
   const std::vector<std::uint32_t> quota = quotas(walk, held);
-  // What is above a quota follows what nobody had, in the order of the walk.
+  // Partitions above a quota follow those that nobody had, in the order of the walk.
   std::vector<std::size_t> place(setting().roster.size());
   for (std::size_t at = 0; at < walk.size(); ++at) place[walk[at]] = at;
   std::vector<std::uint32_t> kept(setting().roster.size());

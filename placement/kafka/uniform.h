@@ -1,13 +1,14 @@
 // Uniform: the broker's default assignor of the consumer protocol (KIP-848), for a group whose
-// members all subscribe to one topic. Two versions, which differ in who gets one partition more.
+// members all subscribe to one topic. Two versions, which differ in which members get one partition
+// more.
 //
-// 4.0: the first M mod P members of the walk get the ceiling, whoever held it before, so that
-// partitions move with no need: that many times (1 - M mod P / P) at most, if the walk reshuffles.
+// 4.0: the first M mod P members of the walk get the ceiling, no matter which held it before, so
+// partitions move without need: at most that many times (1 - M mod P / P), if the walk reshuffles.
 // 4.1 (KAFKA-18688): a member that does not hold the ceiling leaves it to the others, unless those
 // that remain in the walk are just enough; the least possible moves.
 //
-// Memory: none beside the owners.   Cost: O(M + P log P) a change.
-// Promise: balance; 4.1 exactly the least moves, 4.0 up to M mod P more.
+// Memory: none besides the owners.   Cost: O(M + P log P) per change.
+// Promise: balance; 4.1 moves exactly the least, 4.0 up to M mod P more.
 // Not known: the walk is that of a Java HashMap of member ids (java_order.h says what of it is not
 // modelled); which of its partitions a member gives up is a HashSet<Integer>'s order, ascending
 // here, which is Java's too as long as no partition is above the set's buckets. A member of real

@@ -13,14 +13,14 @@
 namespace neliroute {
 
 std::function<void(boost::system::error_code)> completion_of(CompletionHandler handler) {
-  // std::function wants a copyable target; the handler is called once all the same.
+  // std::function needs a copyable target, but the handler is called only once.
   auto shared = std::make_shared<CompletionHandler>(std::move(handler));
-  // Where it is to run may be an io_context that has nothing else to do until then.
+  // The handler's executor may be an io_context that has no other work until then.
   auto executor = boost::asio::prefer(boost::asio::get_associated_executor(*shared),
                                       boost::asio::execution::outstanding_work.tracked);
   return [shared, executor = std::move(executor)](boost::system::error_code error) {
     boost::asio::dispatch(executor, [shared, error] {
-      // Where its caller cancels, too: a later wait may use the same slot.
+      // On the executor where its caller cancels, too: a later wait may use the same slot.
       if (auto slot = boost::asio::get_associated_cancellation_slot(*shared); slot.is_connected()) {
         slot.clear();
       }

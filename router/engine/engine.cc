@@ -7,28 +7,28 @@
 namespace neliroute {
 namespace {
 
-// No lease is nearly as long, so nothing that a longer bound could wait for is left.
+// No lease is nearly as long, so a longer bound would have nothing to wait for.
 constexpr milliseconds kDrainMax{std::chrono::hours{24}};
-// A ledger that does not close by then is left to the operating system.
+// If the ledger has not closed by then, it is left to the operating system.
 constexpr milliseconds kCloseBound{3000};
 constexpr milliseconds kCloseLeast{500};
-// What a ledger that does not answer may take of the bound of a planned leave: to wait for the
-// releases, to close, and to end its clients. One that answers takes some milliseconds of it.
+// Part of a planned leave's bound that is reserved for a ledger that does not answer: to wait for
+// the releases, to close, and to end its clients. One that answers takes some milliseconds of it.
 constexpr milliseconds kSilentReserve{2500};
 constexpr milliseconds kSilentClose{2000};
 constexpr milliseconds kSilentEnd{1000};
-// A ledger is silent that answered nothing for three intervals, or for this.
+// A ledger that answered nothing for three intervals, or for this, is silent.
 constexpr milliseconds kSilentLeast{500};
-// One that does not even say so is dropped.
+// After that, a ledger that does not even report its closing is dropped.
 constexpr milliseconds kCloseGrace{500};
-// How long a planned leave waits to hear how many others there are.
+// How long a planned leave waits for the number of other members.
 constexpr milliseconds kCountBound{1000};
-// How often it looks whether they are still there, and how often in a row they must not be: a
+// How often it checks whether they are still members, and how often in a row they must not be: a
 // coordinator that has just taken over may not know them yet.
 constexpr milliseconds kCountAgain{200};
 constexpr int kNobodyInARow = 6;
-// An executor that comes to its timer later than this stood still, and has what the ledger told
-// meanwhile yet to serve.
+// An executor that runs its timer later than this was blocked, and still has to handle what the
+// ledger received meanwhile.
 constexpr milliseconds kTimerLate{100};
 
 std::shared_ptr<LeaseVector> leases_of(const EngineParts& parts) {
@@ -95,7 +95,7 @@ void Engine::start() {
   });
 }
 
-// A ledger may have read its clock before a timer of ours did, and been heard after it.
+// An event's clock reading may be older than that of a timer that was handled before it.
 LocalTime Engine::no_earlier(LocalTime now) { return last_now_ = std::max(now, last_now_); }
 
 void Engine::on_event(const Event& event, LocalTime now) {
@@ -119,7 +119,7 @@ void Engine::step(const Event& event, LocalTime now) {
   }
 }
 
-// What is assigned changes no route yet, but observers are told what this process waits for.
+// An assignment changes no route yet, but observers are notified of what this process waits for.
 void Engine::touch_assignment(const Event& event) {
   const auto touch = [this](Partition p) { observers_.touch(p); };
   if (const auto* assigned = std::get_if<GroupAssigned>(&event)) {
@@ -144,7 +144,7 @@ Observers::Seen Engine::look(Partition partition, LocalTime now) const {
   seen.looking = core_ && !closed_ && core_->role_state(partition) == RoleState::looking;
   if (route.verdict == Verdict::local) {
     seen.owner = self_;
-    // An own claim that its renewals have not confirmed yet is no other process's.
+    // This process's own claim, not yet confirmed by its renewals, is no other process's.
     if (seen.next && seen.next->id == self_->id) seen.next = nullptr;
     seen.draining = core_->role_state(partition) == RoleState::draining;
     seen.lease = lease();
@@ -158,7 +158,7 @@ Observers::Seen Engine::look(Partition partition, LocalTime now) const {
           owned ? Observers::mark_of(partition, hint.owner->id, hint.epoch) : 0};
 }
 
-// Observers are not the application's handlers: they hear of the end, too.
+// Observers are not the application's handlers: they are notified of the end, too.
 void Engine::tell_observers(LocalTime now) {
   observers_.tell_view([&](Partition p) { return look(p, now); }, now);
 }
@@ -166,7 +166,7 @@ void Engine::tell_observers(LocalTime now) {
 void Engine::observe(std::weak_ptr<Observer> observer) {
   boost::asio::post(strand_, [self = shared_from_this(), observer = std::move(observer)] {
     const LocalTime now = self->no_earlier(self->clock_());
-    // What time alone changed is told from now on; what it changed so far is looked up.
+    // From now on, changes caused by time alone are reported; look up those so far.
     for (std::uint32_t p = 0; p < self->view_.partition_count(); ++p) {
       self->observers_.touch(Partition{p});
     }
@@ -216,7 +216,7 @@ void Engine::carry_out(LocalTime now) {
   }
 }
 
-// Readers see it before the application is told.
+// Readers see it before the application is notified.
 void Engine::publish(const std::vector<Transition>& transitions, LocalTime now) {
   if (gate_) stopped_.publish(transitions);
   for (const Transition& t : transitions) {
@@ -236,7 +236,7 @@ void Engine::publish(const std::vector<Transition>& transitions, LocalTime now) 
   view_.publish(now);
   for (const Partition p : renewed) {
     view_.set_hint_until(p, directory_.hint(p));
-    // Looked at in its last moment, it was told without an owner.
+    // If it was looked at just as its lease ended, observers were notified of it without an owner.
     if (!observers_.route(p).owner) observers_.touch(p);
   }
   for (std::uint32_t l = 0; l < log_count_; ++l) {
@@ -266,7 +266,7 @@ void Engine::drain(milliseconds bound, std::function<void()> done) {
   });
 }
 
-// Nothing can be handed over by a ledger that does not answer, and its end takes time.
+// Nothing can be handed over through a ledger that does not answer, and ending it takes time.
 void Engine::stop_draining_if_silent(LocalTime now) {
   if (now < look_at_drain_) return;
   if (now > later(look_at_drain_, kTimerLate) && now < drained_by_) {
@@ -282,13 +282,13 @@ void Engine::stop_draining_if_silent(LocalTime now) {
   request_close(now);
 }
 
-// Alone, there is nobody to hand over to, and the bound would pass in vain. The group is asked
-// before it is left; who gets no answer soon takes it that there are others.
+// Alone, a process has nobody to hand over to, and the bound would pass in vain. So the group is
+// queried before leaving; without a prompt answer, other members are assumed.
 void Engine::close_unless_alone(milliseconds bound) {
   closing_ = true;
   auto limit = std::make_shared<boost::asio::steady_timer>(strand_);
   limit->expires_after(std::min(bound, kCountBound));
-  // The wait owns the timer: an answer that comes when all is over must not touch the executor's.
+  // The wait owns the timer: an answer that arrives after the end must not touch the executor's.
   limit->async_wait(
       [weak = weak_from_this(), limit](const boost::system::error_code& error) {
         const auto self = weak.lock();
@@ -299,7 +299,7 @@ void Engine::close_unless_alone(milliseconds bound) {
     const auto self = weak.lock();
     if (!self) return;
     boost::asio::post(self->strand_, [self, waiting, others] {
-      // Over, or about to be: the close was asked for without this answer.
+      // It is over, or about to be: the close was requested without this answer.
       const auto timer = waiting.lock();
       if (!timer || timer->cancel() == 0) return;
       self->is_alone(others) ? self->request_close(self->clock_()) : self->leave();
@@ -307,7 +307,7 @@ void Engine::close_unless_alone(milliseconds bound) {
   });
 }
 
-// Whatever the group says: who leads is there, unless it leaves as well.
+// Whatever the group answers: a process that leads exists, unless it is leaving as well.
 bool Engine::is_alone(std::optional<std::size_t> others) const {
   return others == std::size_t{0} && !directory_.others_lead(self_->id);
 }
@@ -317,9 +317,9 @@ void Engine::leave() {
   if (!closed_) close_when_nobody_is_left(0);
 }
 
-// Where all leave at once, each would wait for the others to take over until the bound is over.
-// Who stands by without a partition says nothing in the logs, so the group is asked: left by all,
-// it has no member.
+// If all leave at once, each would wait for the others to take over until its bound ends. A member
+// without a partition writes nothing to the logs, so the group is queried: once all have left, it
+// has no member.
 void Engine::close_when_nobody_is_left(int in_a_row) {
   if (in_a_row == kNobodyInARow) return request_close(clock_());
   count_again_.expires_after(kCountAgain);
@@ -355,7 +355,7 @@ void Engine::abandon() {
 void Engine::close_ledger() {
   closed_ = true;
   due_ = kNever;
-  // Nothing more will be heard: from now on every answer is `unknown`.
+  // No more events will arrive: from now on every answer is `unknown`.
   const LocalTime now = no_earlier(clock_());
   for (std::uint32_t l = 0; l < log_count_; ++l) directory_.on(GapFound{Log{l}}, now);
   publish({}, now);
@@ -363,8 +363,8 @@ void Engine::close_ledger() {
   ready_.complete_all(Errc::closed);
   for (std::uint32_t p = 0; p < view_.partition_count(); ++p) observers_.touch(Partition{p});
   tell_observers(now);
-  // The timer keeps this object alive, not the ledger, which is a part of it: should the executor
-  // be destroyed first, both go. And the ledger is not destroyed from inside its own call.
+  // The timer keeps this object alive, not the ledger, which is a part of it: if the executor is
+  // destroyed first, both are freed. And the ledger is not destroyed from inside its own call.
   const LocalTime wanted = std::min(later(now, kCloseBound), drained_by_ - kSilentEnd);
   const LocalTime by = std::max(later(now, kCloseLeast), wanted);
   timer_.expires_after(by - now + kCloseGrace);
@@ -402,12 +402,12 @@ void Engine::arm() {
       next = std::min(next, history_until(Log{l}));
     }
   }
-  // Deadlines mostly move away, with every renewal; a timer that fires early does no harm, and is
-  // cheaper than one that is set anew for every record.
+  // Deadlines mostly move later, with every renewal; a timer that fires early does no harm, and is
+  // cheaper than one that is set again for every record.
   due_.store(std::min(next, armed_for_), std::memory_order_relaxed);
   if (next >= armed_for_) return;
   armed_for_ = next;
-  const LocalTime now = clock_();  // what is due at once may be due since kLongAgo
+  const LocalTime now = clock_();  // what is due now may be due since kLongAgo
   timer_.expires_after(next > now ? next - now : microseconds{0});
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();

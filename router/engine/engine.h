@@ -1,7 +1,7 @@
 // The strand behind a Router or Watcher: carries events from the ledger to the state machine and
-// the directory, carries out what they ask for, and publishes what readers see. Private.
+// the directory, carries out their requests, and publishes what readers see. Private.
 //
-// Threads: everything on the strand but what says otherwise.
+// Threads: everything on the strand, unless stated otherwise.
 #pragma once
 
 #include <atomic>
@@ -49,7 +49,7 @@ struct EngineParts {
   Settings settings;
   SlotSpace slots;
   NoticeHandler on_notice;
-  /// CLOCK_BOOTTIME; an argument so that tests can turn it.
+  /// CLOCK_BOOTTIME; an argument so that tests can set it.
   std::function<LocalTime()> clock;
   /// How long handlers may hold the strand; zero: for ever.
   milliseconds interval{0};
@@ -68,8 +68,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Null: a watcher.
   [[nodiscard]] const std::shared_ptr<WorkGate>& work() const noexcept { return gate_; }
   void start();
-  /// Calls it on the strand once every slot is known, or this process leads all that the group
-  /// assigned to it; with an error when that cannot be any more, or it was cancelled.
+  /// Calls it on the strand once every slot is known, or this process leads everything the group
+  /// assigned to it; with an error when that cannot happen any more, or it was cancelled.
   void when_ready(std::uint64_t id, ReadyHandler handler);
   void cancel_ready(std::uint64_t id);
   [[nodiscard]] std::uint64_t next_ready_id() noexcept { return ++ready_ids_; }
@@ -77,24 +77,24 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] std::shared_ptr<ListenerSlot> subscribe(Listener& listener);
   void set_change_handler(ChangeHandler handler);
   void set_failure_handler(FailureHandler handler);
-  /// Told of everything from now on, for as long as it lives.
+  /// Notifies it of everything from now on, for as long as it lives.
   void observe(std::weak_ptr<Observer> observer);
-  /// When the strand is to run at the latest; past only while it does not.
+  /// When the strand must run at the latest; in the past only while it does not run.
   [[nodiscard]] LocalTime due() const noexcept { return due_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool closed() const noexcept { return closed_; }
-  /// The own; a watcher's as far as it has heard which rules the lane plays by.
+  /// This process's own; a watcher's mode and variation as far as it has read them in records.
   [[nodiscard]] Settings settings() const;
-  /// T: the own; a watcher's is the owners', as far as it has heard of them.
+  /// T: this process's own; a watcher's is the owners', as far as it has read their records.
   [[nodiscard]] milliseconds lease() const noexcept {
     return lease_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] const Meter& meter() const noexcept { return meter_; }
-  /// A store refused the epoch held, as it knows one of this incarnation.
+  /// A store refused the epoch that is held, as it knows `stored`.
   void refused(Partition partition, const Epoch& stored);
   /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
   void drain(milliseconds bound, std::function<void()> done);
-  /// Closes without handing over. No call of a handler begins from now on, but for those of
-  /// drain(); one may be under way on another thread.
+  /// Closes without handing over. No handler is called from now on, except by drain(); a call may
+  /// be under way on another thread.
   void abandon();
 
  private:
@@ -125,8 +125,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void end_turn();
   void replay_leading(const std::shared_ptr<ListenerSlot>& slot);
   void fail(const Error& error);
+  void tell_failed(Listener& listener, const Error& error);
   void tell_failure(const Error& error);
-  /// Why it gave up, or, of a watcher, how its settings differ now.
+  /// Why it gave up; a watcher's: how its settings differ now.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept {
     return failure_ ? failure_ : differs_;
   }
@@ -152,7 +153,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   RouteView view_;
   Observers observers_;
   Meter meter_;
-  /// This, for those who end work.
+  /// This engine, for threads that end work.
   std::shared_ptr<std::weak_ptr<Engine>> work_ended_for_;
   std::shared_ptr<WorkGate> gate_;
   StoppedWork stopped_;
@@ -161,7 +162,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   SettingsAgreement agreement_;
   mutable std::mutex settings_mutex_;
   Settings settings_;
-  /// The greatest incarnation that a store told, and when the strand was told of it.
+  /// The greatest incarnation that a store reported, and when the strand was notified of it.
   struct Refusal {
     std::int64_t incarnation = -1;
     LocalTime told = kLongAgo;
@@ -175,7 +176,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   ChangeHandler on_change_;
   FailureHandler on_failure_;
   std::optional<Error> failure_;
-  std::optional<Error> differs_;  ///< a watcher's settings from the owners', at present
+  std::optional<Error> differs_;  ///< how a watcher's settings differ from the owners', at present
   bool difference_told_ = false;
   std::vector<std::function<void()>> drained_;
   PeerPtr self_;
@@ -183,7 +184,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::atomic<milliseconds> lease_;
   milliseconds interval_;
   std::vector<std::int64_t> ends_at_start_;
-  /// What a log says of partitions that nobody leads: it changes by time alone.
+  /// The state of a log's partitions that nobody leads: it changes by time alone.
   enum class Silence { unknown, unheard, unowned };
   std::vector<Silence> silences_;
   std::uint64_t question_ = 0;

@@ -1,4 +1,4 @@
-// Engine: what the application hears, what it waits for, and what is waited for of it.
+// Engine: what the application is notified of, what it waits for, and what it is waited for.
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <utility>
@@ -65,7 +65,7 @@ void Engine::tell_listeners(const Transition& t) {
   });
 }
 
-// Never ended from inside a listener: the state machine is not to be re-entered.
+// Never ended from inside a listener: the state machine must not be re-entered.
 SharedBarrier Engine::barrier_of(const Transition& t) {
   return SharedBarrier([weak = weak_from_this(), p = t.partition, epoch = t.epoch] {
     const auto self = weak.lock();
@@ -77,7 +77,7 @@ SharedBarrier Engine::barrier_of(const Transition& t) {
   });
 }
 
-// Partitions stop together, and their barriers end together: their releases share a record.
+// Partitions stop together, and their barriers complete together: their releases share a record.
 void Engine::end_barriers() {
   const bool under_way = !barriers_done_.empty();
   for (const BarrierDone& one : stopped_.take_done()) barriers_done_.push_back(one);
@@ -99,7 +99,7 @@ void Engine::on_work_ended() {
   });
 }
 
-// What takes longer than the lease is fenced by its epoch. It may go on for hours, say while a
+// Work that takes longer than the lease is fenced by its epoch. It may go on for hours, say while a
 // client stays connected, and is no reason to give up.
 void Engine::abandon_work(LocalTime now) {
   const std::uint32_t abandoned = stopped_.abandon_overdue(now);
@@ -112,9 +112,9 @@ void Engine::abandon_work(LocalTime now) {
   end_barriers();
 }
 
-// Every write to a store may say so, on many threads, while the executor is busy: it hears of a
-// greater incarnation at once, and of any after an interval: it may not have led when it heard, or
-// not have believed what another store said.
+// Every write to a store may report this, on many threads, while the executor is busy. The strand
+// is notified of a greater incarnation at once, and of any after an interval: it may not have led
+// when it was notified, or not have believed what another store said.
 bool Engine::is_news(Partition partition, std::int64_t incarnation) {
   const LocalTime now = clock_();
   const std::lock_guard lock(refusals_mutex_);
@@ -169,15 +169,12 @@ std::shared_ptr<ListenerSlot> Engine::subscribe(Listener& listener) {
     if (self->abandoned_) return;
     self->replay_leading(slot);
     if (!self->failure_) return;
-    slot->run([&](Listener& late) {
-      self->handlers_.run("Listener::failed()", std::nullopt,
-                          [&] { late.failed(*self->failure_); });
-    });
+    slot->run([&](Listener& late) { self->tell_failed(late, *self->failure_); });
   });
   return slot;
 }
 
-// One that subscribes late learns what is led already.
+// A listener that subscribes late is notified of what is led already.
 void Engine::replay_leading(const std::shared_ptr<ListenerSlot>& slot) {
   if (!core_) return;
   const LocalTime now = clock_();
@@ -220,12 +217,15 @@ void Engine::fail(const Error& error) {
   tell_failure(error);
 }
 
+void Engine::tell_failed(Listener& listener, const Error& error) {
+  handlers_.run("Listener::failed()", std::nullopt, [&] { listener.failed(error); });
+}
+
 void Engine::tell_failure(const Error& error) {
   if (!abandoned_) observers_.tell_failure(error);
   ready_.complete_all(error.code());
   listeners_.each([&](Listener& listener) {
-    if (abandoned_) return;
-    handlers_.run("Listener::failed()", std::nullopt, [&] { listener.failed(error); });
+    if (!abandoned_) tell_failed(listener, error);
   });
   if (on_failure_ && !abandoned_) {
     handlers_.run("on_failure", std::nullopt, [&] { on_failure_(error); });

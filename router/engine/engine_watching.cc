@@ -1,4 +1,4 @@
-// Engine: what a process that owns nothing learns of those that own, and of time.
+// Engine: what a watcher learns of the owners, and of time.
 #include <algorithm>
 #include <initializer_list>
 #include <tuple>
@@ -17,8 +17,9 @@ bool is_one_of(const std::string& text, std::initializer_list<Choice> choices) {
 
 }  // namespace
 
-// What the state machine does for an owner: tails are restarted after a gap, and settings that
-// differ from the group's are noticed; a key would be sent to the wrong process.
+// Does for a watcher what the state machine does for an owner: restarts tails after a gap, and
+// notices settings that differ from the group's, with which a key would be sent to the wrong
+// process.
 void Engine::watch_event(const Event& event, LocalTime now) {
   if (const auto* gap = std::get_if<GapFound>(&event)) {
     log({Severity::error, "log " + std::to_string(gap->log.value()) + ": " +
@@ -37,8 +38,8 @@ void Engine::watch_event(const Event& event, LocalTime now) {
   }
 }
 
-// Here slots, or what hashes to them, are not what they are to the owners: whoever would be named
-// is the wrong one. The owners may be started again with the settings that are in force here.
+// Slots, or the keys that hash to them, are not the same here as for the owners, so every answer
+// would name the wrong process. The owners may be restarted with the settings of this watcher.
 void Engine::compare_settings(LocalTime now) {
   auto conflict = agreement_.conflict(std::nullopt, now);
   if (!conflict && !differs_) return;
@@ -53,7 +54,7 @@ void Engine::compare_settings(LocalTime now) {
   if (turned) directory_.note_all_changed();
 }
 
-// After readers could see it.
+// Called after readers could see it.
 void Engine::tell_difference() {
   if (differs_.has_value() == difference_told_) return;
   difference_told_ = differs_.has_value();
@@ -69,7 +70,7 @@ void Engine::publish_hint(Partition partition) {
   view_.set_hint(partition, nobody);
 }
 
-// While settings differ, no silence of the log tells that a slot is unowned.
+// While settings differ, a silent log does not show that a slot is unowned.
 LocalTime Engine::history_until(Log log) const {
   return differs_ ? kNever : directory_.history_until(log);
 }
@@ -78,7 +79,7 @@ void Engine::learn(const Record& record) {
   const Settings* theirs = settings_in_force(record);
   if (theirs == nullptr || record.lane != directory_.lane()) return;
   const auto& [mode, variation] = std::tie(theirs->mode, theirs->variation);
-  // This strand alone writes it. What a stranger makes up is told to nobody.
+  // Only this strand writes it. Values that nobody knows are not reported.
   if (mode == settings_.mode && variation == settings_.variation) return;
   if (!is_one_of(mode, {Mode::exclusive, Mode::non_exclusive}) ||
       !is_one_of(variation, {Variation::claimed, Variation::broadcast})) {
@@ -94,17 +95,17 @@ Settings Engine::settings() const {
   return settings_;
 }
 
-// A silent log is asked for any sign of life, so that `unowned` can be told from `unknown`.
+// Queries a silent log for a sign of life, to tell `unowned` from `unknown`.
 void Engine::watch_silence(LocalTime now) {
   if (core_) return;
   const milliseconds lease = directory_.lease();
-  // The owners' may be much shorter than what was taken for it so far.
+  // The owners' lease may be much shorter than what was assumed so far.
   if (lease_.exchange(lease, std::memory_order_relaxed) != lease) next_probe_ = now;
   if (now < next_probe_) return;
   next_probe_ = later(now, lease / 2);
   for (std::uint32_t l = 0; l < log_count_; ++l) {
     const LocalTime until = directory_.answering_until(Log{l});
-    // Asked while enough of T is left for the answer: what was read in the last T/4 will do
+    // Queries while enough of T is left for the answer: what was read in the last T/4 is enough
     // until the next look.
     if (until != kLongAgo && until < later(now, lease * 3 / 4)) {
       ledger_->reread({Log{l}, ++question_, -1});
@@ -112,7 +113,7 @@ void Engine::watch_silence(LocalTime now) {
   }
 }
 
-// What no record tells: that a log fell silent, or was heard for long enough.
+// Changes caused by time alone: a log fell silent, or was read for long enough.
 void Engine::tell_silence(LocalTime now) {
   for (std::uint32_t l = 0; l < log_count_; ++l) {
     Silence silence = Silence::unknown;

@@ -3,7 +3,7 @@
 namespace neliroute {
 namespace {
 
-// One line tells enough of a handler that is always slow.
+// One line is enough for a handler that is always slow.
 constexpr std::chrono::seconds kWarnEvery{10};
 
 std::string in_ms(microseconds time) {

@@ -1,7 +1,7 @@
 // Notices when the application's handlers hold the strand for so long that leases are in danger.
 //
-// Nothing is read and nothing renewed while a handler runs. Handlers that are called in one go add
-// up: ten partitions that take 100 ms each hold the strand for a second.
+// Nothing is read or renewed while a handler runs. Handlers that are called in a row add up: ten
+// partitions that take 100 ms each hold the strand for a second.
 //
 // Threads: one (the strand).   Units: microseconds.   Errors: none.
 #pragma once
@@ -24,14 +24,14 @@ class HandlerWatch {
   /// `bound`: the interval. Zero: nothing is watched.
   HandlerWatch(Clock clock, milliseconds bound) : clock_(std::move(clock)), bound_(bound) {}
 
-  /// Runs a handler. `name` is that by which the application set it.
+  /// Runs a handler. `name` is what the application knows it by.
   template <class Call>
   void run(const char* name, std::optional<Partition> partition, Call&& call) {
     const LocalTime begun = clock_();
     std::forward<Call>(call)();
     note(name, partition, clock_() - begun);
   }
-  /// The strand goes on with other things. What to warn of, if anything, at most every 10 s.
+  /// The strand goes on to other work. Returns what to warn of, if anything, at most every 10 s.
   [[nodiscard]] std::optional<Notice> end_turn();
 
  private:

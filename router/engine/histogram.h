@@ -15,12 +15,12 @@ namespace neliroute {
 
 class Histogram {
  public:
-  /// From a broker on the same machine to the longest lease that there may be.
+  /// From the round trip to a broker on the same machine to the longest possible lease.
   static constexpr std::array kBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                       0.25,   0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0,
                                       120.0,  300.0, 600.0};
   struct Reading {
-    /// Of each bucket alone; the last has no bound.
+    /// Of each bucket, not cumulative; the last has no upper bound.
     std::array<std::uint64_t, kBounds.size() + 1> counts{};
     microseconds sum{0};
   };

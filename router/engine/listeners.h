@@ -18,7 +18,7 @@ class ListenerSlot {
  public:
   explicit ListenerSlot(Listener& listener) : listener_(&listener) {}
 
-  /// False: it was cancelled. Otherwise `call(listener)` ran, and cancel() waited for it.
+  /// False if it was cancelled. Otherwise `call(listener)` has run, and cancel() waits for it.
   template <class Call>
   bool run(const Call& call) {
     const std::lock_guard lock(mutex_);
@@ -38,7 +38,6 @@ class ListenerSlot {
 class Listeners {
  public:
   void add(std::shared_ptr<ListenerSlot> slot) { slots_.push_back(std::move(slot)); }
-  [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
 
   template <class Call>
   void each(const Call& call) {
@@ -49,7 +48,7 @@ class Listeners {
   std::vector<std::shared_ptr<ListenerSlot>> slots_;
 };
 
-/// Tokens of one barrier: `done` is called when all of them have completed, and this has gone.
+/// Tokens of one barrier: `done` is called when all of them have completed, and this is destroyed.
 class SharedBarrier {
  public:
   explicit SharedBarrier(std::function<void()> done)

@@ -7,7 +7,7 @@
 namespace neliroute {
 namespace {
 
-// Records on their way; more are not measured.
+// Records in flight; further ones are not measured.
 constexpr std::size_t kSentMax = 1024;
 
 Count counted_as(Ignored why) {

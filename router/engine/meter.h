@@ -40,7 +40,7 @@ enum class Count : std::uint8_t {
   rebalances_assigned,
   rebalances_revoked,
   rebalances_lost,
-  heartbeats_expedited,  ///< the group was asked before its next heartbeat
+  heartbeats_expedited,  ///< sent before the next heartbeat was due
   acquired,
   stopped_superseded,
   stopped_closed,
@@ -60,13 +60,13 @@ class Meter {
   /// Before and after the state machine took the event.
   void before(const Event& event, const LeaseVector& leases, LocalTime now);
   void after(const LeaseVector& leases, const RejectedRecords& rejected, LocalTime now);
-  /// What is to be done now.
+  /// Counts what is to be done now.
   void note(const Ready& ready, LocalTime now);
   /// A watcher's tail is restarted.
   void note_log_gap() { add(Count::log_gaps); }
   /// Guards of work outlived their barrier's deadline.
   void note_abandoned(std::uint32_t guards) { add(Count::work_abandoned, guards); }
-  /// How long partitions had no owner, and two, when they moved.
+  /// How long partitions had no owner, or two, when they moved.
   void note_gaps(std::span<const microseconds> gaps);
   void note_overlaps(std::span<const microseconds> overlaps);
 
@@ -82,18 +82,18 @@ class Meter {
   [[nodiscard]] const Histogram& renewal_round_trips() const noexcept {
     return renewal_round_trips_;
   }
-  /// From hearing what was assigned to leading the last of it.
+  /// From being notified of an assignment to leading all of it.
   [[nodiscard]] const Histogram& rebalance_durations() const noexcept {
     return rebalance_durations_;
   }
   [[nodiscard]] std::uint32_t assigned_partitions() const noexcept {
     return assigned_count_.load(std::memory_order_relaxed);
   }
-  /// It was assigned some, and leads all of them. The strand.
+  /// It was assigned some, and leads all of them. On the strand.
   [[nodiscard]] bool leads_all_assigned() const noexcept {
     return !assigned_.empty() && awaited_.empty();
   }
-  /// How long the lease still was when a renewal lengthened it.
+  /// How much of the lease was left when a renewal extended it.
   [[nodiscard]] const Histogram& lease_margins() const noexcept { return lease_margins_; }
   [[nodiscard]] const Histogram& gaps() const noexcept { return gaps_; }
   [[nodiscard]] const Histogram& overlaps() const noexcept { return overlaps_; }
@@ -126,7 +126,7 @@ class Meter {
   std::set<Partition> awaited_;  ///< assigned, and not led yet
   LocalTime awaited_since_ = kLongAgo;
   std::map<std::uint64_t, LocalTime> sent_;  ///< by seq, until it is read
-  /// Of an own renewal that is being heard: the partition whose lease ended first, and when.
+  /// Of an own renewal that is being processed: the partition whose lease ended first, and when.
   std::optional<std::pair<Partition, LocalTime>> renewed_;
 };
 

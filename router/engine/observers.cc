@@ -27,7 +27,7 @@ LocalTime since_of(const ObservedRoute& before, const ObservedRoute& after, Loca
   const auto id = [](const ObservedRoute& route) {
     return route.owner ? route.owner->id : kNobody;
   };
-  // Who comes to know an owner does not know when it became that, but of itself it does.
+  // A process that first reads of an owner does not know since when it leads, except its own.
   const bool came_to_know =
       before.verdict == Verdict::unknown && after.verdict != Verdict::local;
   if (came_to_know) return kLongAgo;

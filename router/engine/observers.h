@@ -16,7 +16,7 @@ class Observers {
  public:
   explicit Observers(std::uint32_t partitions) : routes_(partitions), marks_(partitions) {}
 
-  /// `look(Partition)` returns the route now, and its owner as the log tells it (mark_of).
+  /// `look(Partition)` returns the route now, and its owner as the log shows it (mark_of).
   using Seen = std::pair<ObservedRoute, std::uint64_t>;
   /// What an owner and its epoch add to the digest. The same in every process.
   [[nodiscard]] static std::uint64_t mark_of(Partition partition, ProcessId owner,
@@ -24,7 +24,7 @@ class Observers {
 
   /// The partition may have another route since the last tell_view().
   void touch(Partition partition) { touched_.push_back(partition); }
-  /// Looks at what was touched, and tells what became different.
+  /// Looks at what was touched, and reports what changed.
   template <class Look>
   void tell_view(const Look& look, LocalTime now) {
     if (touched_.empty()) return;
@@ -37,10 +37,10 @@ class Observers {
   void tell_transition(const Transition& transition);
   void tell_failure(const Error& error);
   void tell_recovery();
-  /// Tells it everything as it is.
+  /// Reports everything, as it is, to it.
   void add(std::weak_ptr<Observer> observer, LocalTime now);
 
-  /// As it was told last.
+  /// As it was last reported.
   [[nodiscard]] const ObservedRoute& route(Partition partition) const noexcept {
     return routes_[partition.value()];
   }

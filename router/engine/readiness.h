@@ -1,6 +1,6 @@
-// Who waits until every slot is known. Private to the engine.
+// The handlers that wait until every slot is known. Private to the engine.
 //
-// Threads: one (the strand).   Units: none.   Errors: given to those who wait.
+// Threads: one (the strand).   Units: none.   Errors: passed to those handlers.
 #pragma once
 
 #include <boost/system/error_code.hpp>
@@ -18,7 +18,7 @@ class Readiness {
  public:
   [[nodiscard]] bool awaited() const noexcept { return !waiting_.empty(); }
   void add(std::uint64_t id, ReadyHandler handler) { waiting_.emplace(id, std::move(handler)); }
-  /// It is told nothing any more; nothing if it was told already.
+  /// Removes it; empty if it was called already.
   [[nodiscard]] ReadyHandler take(std::uint64_t id) {
     auto node = waiting_.extract(id);
     return node ? std::move(node.mapped()) : ReadyHandler{};
@@ -26,8 +26,8 @@ class Readiness {
   void complete_all(boost::system::error_code error) {
     for (auto& [id, handler] : std::exchange(waiting_, {})) handler(error);
   }
-  /// Whether `known(Partition)` of all. Looks first at the one that was not known last time, so
-  /// that waiting for thousands costs little.
+  /// Whether `known(Partition)` holds for all. Looks first at the one that was not known last time,
+  /// so that waiting for thousands costs little.
   template <class Known>
   [[nodiscard]] bool all(std::uint32_t partitions, const Known& known) {
     for (std::uint32_t i = 0; i < partitions; ++i, next_ = (next_ + 1) % partitions) {

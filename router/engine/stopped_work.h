@@ -1,5 +1,5 @@
-// The barriers of partitions that stopped: each ends when the application completed its token and
-// the last guard of work is gone, or was abandoned at the barrier's deadline. Private.
+// The barriers of partitions that stopped: each ends when the application has completed its token
+// and the last guard of work has ended, or was abandoned at the barrier's deadline. Private.
 //
 // Threads: one (the strand).   Units: LocalTime.   Errors: none.
 #pragma once
@@ -21,15 +21,16 @@ class StoppedWork {
  public:
   explicit StoppedWork(std::shared_ptr<WorkGate> gate) : gate_(std::move(gate)) {}
 
-  /// Before the application is told: work begins where it leads, and no more where it stopped.
+  /// Call before the application is notified: work may begin where it leads, and no more where it
+  /// stopped.
   void publish(const std::vector<Transition>& transitions);
-  /// A partition stopped: waits for its guards, which are asked to stop.
+  /// A partition stopped: requests its guards to stop, and waits for them.
   void stopped(const Transition& transition);
   /// The application completed its token.
   void token_done(const BarrierDone& barrier);
-  /// Guards ended, as the gate tells.
+  /// Guards ended, as the gate reports.
   void look_again();
-  /// Guards that outlived their barrier's deadline are waited for no more. How many they were.
+  /// Stops waiting for guards that outlived their barrier's deadline. Returns how many there were.
   [[nodiscard]] std::uint32_t abandon_overdue(LocalTime now);
   /// Barriers that ended since the last call.
   [[nodiscard]] std::vector<BarrierDone> take_done() { return std::exchange(done_, {}); }

@@ -1,4 +1,4 @@
-// RouterOptions and WatcherOptions from the command's variables.
+// RouterOptions and WatcherOptions from the command's environment variables.
 #include <neliroute/options.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ std::string option_of(std::string_view variable) {
 
 Result<void> set(RouterOptions& options, const std::string& name, std::string_view text) {
   if (name != "X") return set_option(options, name, text);
-  while (!text.empty()) {  // one property a line
+  while (!text.empty()) {  // one property per line
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.empty()) continue;

@@ -36,7 +36,7 @@ bool is_host(std::string_view text) {
         boost::asio::ip::make_address_v6(std::string(text.substr(1, text.size() - 2)), wrong));
     return !wrong;
   }
-  // What looks like an IPv4 address is one: 10.0.0.256 is nobody's name.
+  // What looks like an IPv4 address is one: 10.0.0.256 is no host name.
   if (text.find_first_not_of("0123456789.") != std::string_view::npos) return is_host_name(text);
   static_cast<void>(boost::asio::ip::make_address_v4(std::string(text), wrong));
   return !wrong;

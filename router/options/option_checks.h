@@ -1,5 +1,4 @@
-// Whether options can be what they say, apart from what only a broker knows. Private; the command
-// uses it, too.
+// Checks options, apart from what only a broker knows. Private; the command uses it, too.
 //
 // Threads: any.   Units: none.
 // Errors: bad_option, naming the option, what was expected and what to do.

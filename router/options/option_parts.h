@@ -1,5 +1,4 @@
-// RouterOptions taken apart: what the rooms below are told of them. Private; the command uses it,
-// too.
+// RouterOptions taken apart: the part of each room below. Private; the command uses it, too.
 //
 // Threads: pure functions, any.   Units: std::chrono.   Errors: none.
 #pragma once

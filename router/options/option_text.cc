@@ -15,15 +15,6 @@ Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-/// All of the text, as a number; nothing if it is none or too great.
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
-
 template <class Choice, std::size_t N>
 std::optional<Choice> one_of(std::string_view text, const std::array<Choice, N>& choices) {
   const auto found = std::find_if(choices.begin(), choices.end(),
@@ -101,7 +92,7 @@ Result<void> set_property(Options& o, Text text) {
   return {};
 }
 
-// By the names of the command.
+// Keyed by the command's names.
 constexpr std::array kOptions = {
     Option{"X", set_property},
     Option{"allow-uneven", [](Options& o, Text t) { return put(o.allow_uneven, parse_flag(t)); }},
@@ -156,6 +147,14 @@ const Option* find_option(std::string_view name) noexcept {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
 
 Result<milliseconds> parse_duration(std::string_view text) {
   const auto digits = text.substr(0, text.find_first_not_of("0123456789"));

@@ -1,5 +1,5 @@
-// Options as people write them: on a command line, in a settings file or in a variable. Private;
-// the command uses it, too.
+// Options as people write them: on a command line, in a settings file or in an environment
+// variable. Private; the command uses it, too.
 //
 // Threads: pure functions, any.   Units: in the names.
 // Errors: bad_option, naming the text, what was expected and what to do.
@@ -18,12 +18,14 @@
 
 namespace neliroute {
 
-/// "250ms", "3s", "1m": a whole number and its unit. A bare number is refused: of what?
+/// The whole text as a number; nullopt if it is none or too great.
+[[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view text);
+/// "250ms", "3s", "1m": a whole number and its unit. A bare number is refused: its unit is unknown.
 [[nodiscard]] Result<milliseconds> parse_duration(std::string_view text);
 /// A whole number, least..most.
 [[nodiscard]] Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
                                                  std::uint32_t most);
-/// A name that Kafka takes for a topic.
+/// A name that Kafka accepts for a topic.
 [[nodiscard]] Result<std::string> parse_topic(std::string_view text);
 [[nodiscard]] Result<SlotCount> parse_slots(std::string_view text);
 [[nodiscard]] Result<Hash> parse_hash_option(std::string_view text);
@@ -32,7 +34,7 @@ namespace neliroute {
 [[nodiscard]] Result<Profile> parse_profile_option(std::string_view text);
 /// key=value. Its message does not repeat the text, which may be a secret.
 [[nodiscard]] Result<std::pair<std::string, std::string>> parse_property(std::string_view text);
-/// What a flag has in a variable or a settings file: "true", "1", "yes", "on", or the contrary.
+/// A flag's value in a variable or a settings file: "true", "1", "yes", "on", or the contrary.
 [[nodiscard]] Result<bool> parse_flag(std::string_view text);
 
 /// Sets the option that the command calls --NAME (and -X: "X", one property). The name is one of

@@ -14,7 +14,7 @@
 
 namespace neliroute {
 
-/// Whose events they are.
+/// The process whose events they are.
 struct EventSource {
   std::string process;
   ProcessId id;

@@ -14,7 +14,7 @@ bool is_utf8(std::string_view text) noexcept {
     for (std::size_t k = 1; k <= more; ++k) {
       if ((byte(i + k) & 0xc0) != 0x80) return false;
     }
-    // Overlong forms, surrogates, and what lies above U+10FFFF.
+    // Overlong forms, surrogates, and code points above U+10FFFF.
     if (lead == 0xe0 && byte(i + 1) < 0xa0) return false;
     if (lead == 0xed && byte(i + 1) > 0x9f) return false;
     if (lead == 0xf0 && byte(i + 1) < 0x90) return false;

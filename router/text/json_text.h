@@ -1,5 +1,5 @@
-// Texts that strangers chose, as JSON, which carries UTF-8 only; and times, which Boost.JSON would
-// write as 1.7E9.
+// Untrusted text as JSON, which carries UTF-8 only; and times, which Boost.JSON would write as
+// 1.7E9.
 //
 // Threads: pure functions, any.   Units: bytes.   Errors: none.
 #pragma once

@@ -8,11 +8,11 @@
 namespace neliroute {
 namespace {
 
-// A watcher asks each log within half of the owners' lease: a record must not make it do so without
-// a pause. Owners with a shorter lease are asked no more often.
+// A watcher queries each log within half of the owners' lease: a record must not make it do so
+// without a pause. Owners with a shorter lease do not make it query more often.
 constexpr milliseconds kWatchedLeaseLeast{100};
 
-// A watcher has no lease of its own that T* could start from.
+// A watcher has no lease of its own for T* to start from.
 LeaseBound lease_bound_of(const DirectoryOptions& options) {
   CoreOptions made;
   made.lease = options.watcher ? milliseconds{0} : options.lease;
@@ -68,7 +68,7 @@ void Directory::on(const LogPosition& event, LocalTime now) { answered(event.log
 
 void Directory::on(const Reread& event, LocalTime now) { answered(event.log, now); }
 
-// After a silence, of the log or of this process, what comes first may be long out of date.
+// After a silence, of the log or of this process, the first records may be long out of date.
 void Directory::answered(Log log, LocalTime now) {
   LogView& view = logs_[log.value()];
   if (later(view.last_answer, lease_bound() / 2) < now) view.reading_since = now;
@@ -84,7 +84,7 @@ void Directory::on(const GapFound& event, LocalTime) {
     hint.next_epoch = kNoEpoch;
     if (hint.owner) lose_owner(p, kLongAgo);
     hint.unowned_since = hint.lost_at = hint.moved_at = kLongAgo;
-    // The topic may be made again, with offsets from 0 on; incarnation keeps its epochs above
+    // The topic may be recreated, with offsets from 0 on; the incarnation keeps its epochs above
     // these.
     note_change(p);
   });
@@ -121,7 +121,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
     hint.next = who;
     hint.next_epoch = epoch;
     if (options_.mode == Mode::exclusive) {
-      // Whoever led stops on reading this, known or not.
+      // A leader stops when it reads this, whether it is known or not.
       if (hint.owner && !mutated(Mutation::old_hint)) lose_owner(partition, now);
       if (hint.unowned_since == kLongAgo) hint.unowned_since = now;
     }
@@ -136,7 +136,7 @@ void Directory::learn_mode(const Record& record) {
       theirs->mode == to_string(Mode::exclusive) ? Mode::exclusive : Mode::non_exclusive;
 }
 
-// Of owners whose leases differ the longest counts, until nobody told it for as long.
+// If owners' leases differ, the longest counts, until no owner has stated it for as long.
 void Directory::learn_lease(const Record& record, LocalTime now) {
   if (!options_.watcher || settings_in_force(record) == nullptr || !record.lease) return;
   const milliseconds lease = std::max(*record.lease, kWatchedLeaseLeast);
@@ -166,7 +166,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
     if (hint.owner && hint.epoch == epoch) lose_owner(partition, now);
     return;
   }
-  // Exclusive: a newer claim was read, so the owner stops however its last renewals sound.
+  // Exclusive: a newer claim was read, so the owner stops, whatever its last renewals say.
   if (options_.mode == Mode::exclusive && epoch < hint.next_epoch) return;
   const bool moved = !hint.owner || hint.epoch != epoch || hint.owner->id != record.id;
   if (moved) {
@@ -190,7 +190,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   if (changed) note_change(partition);
 }
 
-// `hint` is still that of who led before.
+// `hint` still describes the former owner.
 void Directory::note_move(Hint& hint, LocalTime now) {
   hint.moved_at = kLongAgo;
   if (hint.owner) {
@@ -226,10 +226,10 @@ void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
 }
 
 // A log that lost acknowledged records goes on below the epochs that were read from it: with lower
-// offsets, and, if what told of a greater incarnation was lost too, with a lower incarnation. Where
-// it ends now says nothing, it may have grown since. T* after its tail started nobody leads any
-// more by what was lost, and whoever does lead renews, which keeps the log from being silent for
-// T*/2; so what is read another T*/2 later was written after that.
+// offsets and, if the record of a greater incarnation was lost too, with a lower incarnation. Where
+// it ends now proves nothing, as it may have grown since. T* after the tail started, nobody leads
+// any more by a lost record, and any process that does lead renews, so the log is not silent for
+// T*/2. So a record that is read another T*/2 later was written after the loss.
 void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
   if (!hint.doubtful || hint.owner) return;
   const LocalTime since = logs_[log.value()].reading_since;
@@ -238,9 +238,9 @@ void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
   hint.epoch = hint.next_epoch = kNoEpoch;
 }
 
-// A claim's incarnation is at least the broker's time, so one that does not outrank the epochs read
-// before says that this time stepped back, and that its writer knows nothing of them: the log has
-// expired since. They were led by nobody for as long as above.
+// A claim's incarnation is at least the broker's time. So if it does not exceed the epochs read
+// before, this time stepped back, and its writer does not know them: the log has expired since.
+// Nobody has led by them for as long as above.
 void Directory::doubt_outlived(Hint& hint, LocalTime now) const {
   if (hint.owner || hint.unowned_since == kLongAgo) return;
   if (now < later(hint.unowned_since, lease_bound() + lease_bound() / 2)) return;
@@ -285,7 +285,7 @@ const PeerPtr& Directory::peer(const Record& record) {
     known = std::make_shared<const Peer>(Peer{record.id, record.process});
   }
   if (peers_.size() > forget_peers_at_) {
-    // Who is referred to by no hint has left long ago; it is made anew should it come back.
+    // A process that no hint refers to left long ago; its entry is created again if it comes back.
     for (auto it = peers_.begin(); it != peers_.end();) {
       const bool unused = it->second.use_count() == 1 && it->first != record.id;
       it = unused ? peers_.erase(it) : std::next(it);

@@ -1,8 +1,9 @@
-// Who owns what, as the records tell: hints, by the last paragraph of docs/protocol.md.
+// Who owns what, according to the records: hints, by the last paragraph of docs/protocol.md.
 //
 // Pure: fed with the same events as the state machine, and with the time at which they were
-// noticed. A hint is believed until local read time + its lease. What lay in the log before the
-// tail started is not believed until a newer record confirms it. Epochs decide, never arrival.
+// noticed. A hint is believed until local read time + its lease. Records that existed before the
+// tail started are not believed until a newer one confirms them. Epochs decide, not order of
+// arrival.
 //
 // Threads: one (the router's strand); readers use RouteView.
 // Units: LocalTime.   Errors: none; a record that makes no sense changes nothing.
@@ -29,10 +30,10 @@ namespace neliroute {
 
 /// What is known of one partition.
 struct Hint {
-  /// Who leads; null: nobody is known to.
+  /// The leader; null if none is known.
   PeerPtr owner;
   Epoch epoch = kNoEpoch;
-  /// The epoch was released, which is final: a renewal that arrives behind it revives nobody.
+  /// The epoch was released, which is final: a renewal that arrives later revives nobody.
   bool released = false;
   bool draining = false;
   /// The epoch was known before the tail last started: see Directory::forget_doubtful().
@@ -40,7 +41,7 @@ struct Hint {
   LocalTime until = kLongAgo;
   /// The owner's, as its last renewal says.
   milliseconds lease{0};
-  /// Who claimed after the owner, and has not led yet.
+  /// The process that claimed after the owner, and has not led yet.
   PeerPtr next;
   Epoch next_epoch = kNoEpoch;
   /// When it lost its owner; kLongAgo: it has one, had none, or nobody knows.
@@ -48,9 +49,9 @@ struct Hint {
   /// The epoch that this one followed without a gap, until its release is read; and since when.
   Epoch before = kNoEpoch;
   LocalTime moved_at = kLongAgo;
-  /// Without an owner: since when. kLongAgo: no record has told yet.
+  /// Without an owner: since when. kLongAgo: no record has said yet.
   LocalTime unowned_since = kLongAgo;
-  /// Bumped whenever owner or epoch change, so that a reader can tell whose `until` it read.
+  /// Incremented whenever owner or epoch change, so that a reader can tell whose `until` it read.
   std::uint16_t generation = 0;
 };
 
@@ -59,7 +60,8 @@ struct DirectoryOptions {
   std::uint32_t logs = 0;
   Lane lane;
   Mode mode = Mode::non_exclusive;
-  /// The own lease: what T* starts from. A watcher's stands in until an owner tells its own.
+  /// This process's own lease, from which T* starts. A watcher's is assumed until an owner states
+  /// its own.
   milliseconds lease{0};
   bool watcher = false;
   milliseconds clock_error{0};
@@ -78,10 +80,10 @@ class Directory {
   void on(const LogPosition& event, LocalTime now);
   void on(const Reread& event, LocalTime now);
   void on(const GapFound& event, LocalTime now);
-  /// What happens to this process alone tells nothing of owners.
+  /// Events of this process alone say nothing of owners.
   template <class Other>
   void on(const Other&, LocalTime) {}
-  /// Drops hints whose time is over. Due at next_expiry().
+  /// Drops hints that have expired. Due at next_expiry().
   void tick(LocalTime now);
   [[nodiscard]] LocalTime next_expiry() const noexcept { return expiries_.earliest(); }
 
@@ -90,9 +92,9 @@ class Directory {
 
   [[nodiscard]] Lane lane() const noexcept { return options_.lane; }
   [[nodiscard]] const Hint& hint(Partition partition) const { return hints_[partition.value()]; }
-  /// T: how long an answer of a log's leader counts. A watcher's is the owners', as they tell.
+  /// T: how long an answer of a log's leader counts. A watcher's is the owners', as they state it.
   [[nodiscard]] milliseconds lease() const noexcept { return options_.lease; }
-  /// Whether anybody but this process is known to lead, and does not hand over.
+  /// Whether another process is known to lead, and is not handing over.
   [[nodiscard]] bool others_lead(ProcessId self) const;
   /// Every hint counts as changed.
   void note_all_changed();
@@ -100,14 +102,14 @@ class Directory {
   [[nodiscard]] LocalTime answering_until(Log log) const;
   /// When the log's leader last answered; kLongAgo: never yet.
   [[nodiscard]] LocalTime last_answer(Log log) const { return logs_[log.value()].last_answer; }
-  /// Until when a partition that no record has spoken of is `unknown` rather than `unowned`.
+  /// Until when a partition that no record has mentioned is `unknown` rather than `unowned`.
   [[nodiscard]] LocalTime history_until(Log log) const;
 
-  /// Partitions whose hint changed (not merely lengthened) since the last call, each once.
+  /// Partitions whose hint changed (was not merely extended) since the last call, each once.
   [[nodiscard]] std::vector<Partition> take_changed();
   /// Partitions whose `until` moved since the last call.
   [[nodiscard]] std::vector<Partition> take_renewed();
-  /// Of partitions that came to an owner and had one before: how long they had none, if at all.
+  /// Of partitions that got an owner and had one before: how long they had none, if at all.
   [[nodiscard]] std::vector<microseconds> take_gaps() { return std::exchange(gaps_, {}); }
   /// Of those without a gap: how long after that the former owner's release was read.
   [[nodiscard]] std::vector<microseconds> take_overlaps() { return std::exchange(overlaps_, {}); }
@@ -143,7 +145,7 @@ class Directory {
 
   DirectoryOptions options_;
   LeaseBound lease_bound_;
-  LocalTime lease_told_ = kLongAgo;  ///< a watcher: when an owner last told the lease
+  LocalTime lease_told_ = kLongAgo;  ///< a watcher: when an owner last stated the lease
   std::vector<Hint> hints_;
   std::vector<LogView> logs_;
   DeadlineTree expiries_;

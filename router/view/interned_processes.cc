@@ -4,7 +4,7 @@ namespace neliroute {
 namespace {
 
 std::size_t bytes_of(const Peer& peer) {
-  // An entry of each container, and the strings' own.
+  // An entry of each container, and the overhead of the strings.
   constexpr std::size_t kEach = 256;
   std::size_t bytes = kEach + peer.info.name.size() + peer.info.endpoint.size();
   for (const auto& [key, value] : peer.info.tags) {

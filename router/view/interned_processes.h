@@ -1,5 +1,5 @@
-// Keeps what Routes point to (names, endpoints, tags) for long after lookups stopped naming it, so
-// that a caller may keep several Routes side by side. Private to RouteView.
+// Keeps what Routes point to (names, endpoints, tags) for long after lookups stopped returning it,
+// so that a caller may keep several Routes. Private to RouteView.
 //
 // Threads: one (the strand).   Units: LocalTime, bytes.   Errors: none.
 #pragma once
@@ -20,16 +20,16 @@ namespace neliroute {
 class InternedProcesses {
  public:
   static constexpr std::chrono::hours kKept{1};
-  /// However many there are.
+  /// Kept for at least this long, however many there are.
   static constexpr std::chrono::minutes kKeptLeast{1};
-  /// Of those that nothing names any more; above it the oldest go earlier.
+  /// Of those that nothing names any more; above it, the oldest are freed earlier.
   static constexpr std::size_t kBytesMax = std::size_t{16} << 20;
 
-  /// One more entry of the view names it, or one less. Null: nobody.
+  /// One more, or one fewer, entry of the view names it. Null: none.
   void add(const PeerPtr& peer);
   void remove(const PeerPtr& peer);
-  /// What remove() left without a name since the last call is not seen by a new lookup from now on.
-  /// Frees what was kept for long enough.
+  /// From now on, no new lookup sees what remove() left unnamed since the last call. Frees what was
+  /// kept for long enough.
   void retire(LocalTime now);
   /// When retire() has something to free.
   [[nodiscard]] LocalTime next_deadline() const noexcept;

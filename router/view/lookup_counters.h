@@ -1,9 +1,9 @@
-// How many lookups answered what, counted by each thread for itself.
+// How many lookups gave which answer, counted by each thread for itself.
 //
 // A thread writes to a cache line of its own, with plain stores: a shared counter would cost every
-// lookup an atomic addition, and threads would pull its line from each other. What a thread counted
-// stays when it ends, and another one counts on from there, so there are as many blocks as there
-// were threads at once.
+// lookup an atomic addition, and threads would contend for its line. A thread's counts stay when it
+// ends, and another thread counts on from there, so there are as many blocks as there were threads
+// at the same time.
 //
 // Threads: add(): the thread that took the block, wait-free. take(): any, once a thread; it
 // allocates, unless a thread has ended. total(): any.
@@ -27,12 +27,12 @@ class LookupCounters {
   class alignas(64) Block {
    public:
     void add([[maybe_unused]] Verdict verdict) noexcept {
-#ifndef NELIROUTE_UNCOUNTED_LOOKUPS  // bench/lookup alone: what a lookup costs without it
+#ifndef NELIROUTE_UNCOUNTED_LOOKUPS  // only bench/lookup: measures a lookup without it
       std::atomic<std::uint64_t>& count = counts_[static_cast<std::size_t>(verdict)];
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 #endif
     }
-    /// One that had to ask for what was published last.
+    /// One that had to take what was published last.
     void add_anew() noexcept {
       anew_.store(anew_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
@@ -57,7 +57,7 @@ class LookupCounters {
   /// All blocks are given back.
   ~LookupCounters();
 
-  /// For one thread. Give it back before the counters go.
+  /// For one thread. Give it back before the counters are destroyed.
   [[nodiscard]] Taken take();
   [[nodiscard]] Counts total() const noexcept;
   [[nodiscard]] std::uint64_t total_anew() const noexcept;

@@ -1,11 +1,11 @@
 // One value that a writer replaces and any thread reads, for as long as it likes.
 //
 // A reader takes a reference with one atomic addition: the pointer and the number of references
-// taken share a word, so that nobody can free what a reader is about to take. A value that was
-// replaced, and is read by nobody any more, is freed by the writer at its next publish(), never by
-// a reader: free() may wait. The writer may take it back instead, to fill it anew.
+// taken share a word, so that nobody can free what a reader is about to take. A replaced value that
+// nobody reads any more is freed by the writer at its next publish(), never by a reader: free() may
+// block. The writer may take it back instead, to fill it again.
 //
-// Threads: publish(), reclaim(): one writer. read() and giving a Reading up: any thread, wait-free.
+// Threads: publish(), reclaim(): one writer. read() and ending a Reading: any thread, wait-free.
 // Units: none.   Errors: none.
 #pragma once
 
@@ -24,7 +24,7 @@ class Published {
   struct Node;
 
  public:
-  /// Keeps one value alive. Give it up before the Published that it came from goes.
+  /// Keeps one value alive. End it before the Published that it came from is destroyed.
   class Reading {
    public:
     Reading() = default;
@@ -65,7 +65,7 @@ class Published {
     retire_current(pack(made.release()));
   }
 
-  /// A value that was replaced and is read by nobody any more; none: there is none, or not yet.
+  /// A replaced value that nobody reads any more; nullopt if there is none yet.
   [[nodiscard]] std::optional<Value> reclaim() {
     std::optional<Value> spare;
     free_retired(&spare);
@@ -80,8 +80,8 @@ class Published {
   }
 
  private:
-  // While published, a node's count is kHeld less what readers gave up; what they took is counted
-  // in the word, and added when the node is replaced. So it is 0 only when nobody has it.
+  // While published, a node's count is kHeld minus the readings that ended; the readings taken are
+  // counted in the word, and added when the node is replaced. So it is 0 only when nobody holds it.
   static constexpr std::int64_t kHeld = std::int64_t{1} << 48;
   static constexpr unsigned kTakenBits = 16;
   static constexpr std::uint64_t kTakenMask = (1u << kTakenBits) - 1;
@@ -89,7 +89,7 @@ class Published {
 
   struct Node {
     explicit Node(Value v) : value(std::move(v)) {}
-    Value value;  ///< nobody changes it, but for its writer when nobody else has it
+    Value value;  ///< changed only by its writer, and only when nobody else has it
     std::atomic<std::int64_t> count{kHeld};
     std::atomic<Node*> next{nullptr};  ///< among the retired
   };
@@ -110,14 +110,14 @@ class Published {
 
   void give_up(Node* node, std::int64_t references) noexcept {
     if (node->count.fetch_sub(references, std::memory_order_acq_rel) != references) return;
-    // An exchange, not a loop: who reads must not wait for others that push.
+    // An exchange, not a loop: a reader must not wait for others that push.
     node->next.store(unlinked(), std::memory_order_relaxed);
     Node* before = retired_.exchange(node, std::memory_order_acq_rel);
     node->next.store(before, std::memory_order_release);
   }
 
-  // Moves what was taken from the word to the node, before the word's 16 bits overflow. One try:
-  // whoever comes between tries next.
+  // Moves what was taken from the word to the node, before the word's 16 bits overflow. One try: a
+  // thread that interferes tries next.
   void settle(Node* node) noexcept {
     std::uint64_t word = word_.load(std::memory_order_acquire);
     const std::uint64_t taken = word & kTakenMask;
@@ -134,7 +134,7 @@ class Published {
     std::erase_if(chains_, [this, spare](Node*& node) {
       while (node) {
         Node* next = node->next.load(std::memory_order_acquire);
-        if (next == unlinked()) return false;  // who retired it has not said yet what is behind
+        if (next == unlinked()) return false;  // the retiring thread has not linked it yet
         if (spare && *spare) return false;  // one at a time
         if (spare) spare->emplace(std::move(node->value));
         delete node;

@@ -9,27 +9,27 @@ namespace {
 
 std::atomic<std::uint64_t> next_view_id{1};
 
-// Beside the newest and what threads keep: one to fill, and one more, since a thread that reads the
-// newest gives up an older one, and will keep that for a while.
+// Beside the newest and those that threads keep: one to fill, and one more, since a thread that
+// reads the newest gives up an older one that it may have kept for a while.
 constexpr std::size_t kSparesMax = 2;
 
 }  // namespace
 
-// What keeps the snapshots of a thread's last_ alive.
+// Keeps the snapshots of a thread's last_ alive.
 struct RouteView::ThreadCache {
   struct Kept {
     std::uint64_t view_id = 0;
     std::weak_ptr<const char> alive;
-    std::shared_ptr<Published<Snapshot>> published;  ///< before `reading`, which must go first
+    std::shared_ptr<Published<Snapshot>> published;  ///< outlives `reading`
     Published<Snapshot>::Reading reading;
-    std::shared_ptr<LookupCounters> lookups;  ///< before `counts`, which must go first
+    std::shared_ptr<LookupCounters> lookups;  ///< outlives `counts`
     LookupCounters::Taken counts;
   };
-  /// A list, where nothing is moved onto what is erased: that would take `published` from under its
+  /// A list, since erasing from it moves nothing: a move would take `published` from under its
   /// `reading`.
   static thread_local std::list<Kept> kept;
 
-  // One for every living view that this thread has asked.
+  // One for every living view that this thread has used.
   static Kept& of(const RouteView& view) {
     const auto mine = std::find_if(kept.begin(), kept.end(),
                                    [&](const Kept& k) { return k.view_id == view.id_; });
@@ -115,7 +115,7 @@ bool RouteView::answers(LocalTime now) const noexcept {
 void RouteView::note_change(Partition partition) {
   changed_ = true;
   ++pending_.changes;
-  // Who lags behind by more than all of them is as well copied whole.
+  // A snapshot that lags behind by more than this is as well copied whole.
   if (changes_.size() >= 2 * std::size_t{partition_count()}) {
     changes_.erase(changes_.begin(), changes_.begin() + partition_count());
   }
@@ -169,7 +169,7 @@ void RouteView::publish(LocalTime now) {
 
 const RouteView::Snapshot& RouteView::refresh() const {
   ThreadCache::Kept& mine = ThreadCache::of(*this);
-  // Always anew: what was published may be seen before its version is.
+  // Always read again: a value may be visible before its version is.
   mine.reading = published_->read();
   last_ = {id_, mine.reading->version, mine.reading->entries.data(), mine.counts.get()};
   return *mine.reading;
@@ -182,7 +182,7 @@ Route RouteView::route_anew(Slot slot, LocalTime now) const {
   return route_in(snapshot, slot, now, *last_.counts);
 }
 
-// A reading of their own, so that this thread's stays.
+// A reading of its own, so that this thread's stays.
 Route RouteView::look(Slot slot, LocalTime now) const {
   const auto reading = published_->read();
   LookupCounters::Block uncounted;
@@ -226,7 +226,7 @@ Route RouteView::route_unowned(const Entry& entry, LocalTime since, Slot slot, L
   if (now >= log.answering_until.load(std::memory_order_relaxed)) return unknown();
   if (since == kLongAgo && !entry.owner) {
     since = log.history_until.load(std::memory_order_relaxed);
-    if (now < since) return unknown();  // history may speak of an owner, silent so far
+    if (now < since) return unknown();  // history may name an owner that was silent so far
   }
   counts.add(Verdict::unowned);
   route.verdict = Verdict::unowned;

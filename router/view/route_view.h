@@ -1,4 +1,4 @@
-// What readers on any thread see: the own leases, and a published copy of the directory.
+// What readers on any thread see: this process's leases, and a published copy of the directory.
 //
 // The writer publishes a new immutable snapshot when an owner or an epoch changes; renewals only
 // move atomic deadlines. A reader keeps the snapshot that it used last and compares one version
@@ -69,7 +69,7 @@ class RouteView {
   [[nodiscard]] bool answers(LocalTime now) const noexcept;
 
   // The writer.
-  /// The epoch that the application is about to be told of; kNoEpoch: that it stopped.
+  /// The epoch that the application is about to be notified of; kNoEpoch: that it stopped.
   void set_local(Partition partition, const Epoch& epoch, std::uint16_t generation);
   void set_hint(Partition partition, const Hint& hint);
   /// Seen at once; after the publish() of the hint itself.
@@ -187,8 +187,8 @@ inline Route RouteView::route(Slot slot, LocalTime now) const {
     return {slot,        partition, verdict, &owner, entry.next, epoch,
             until - now, LocalTime{}};
   };
-  // Another generation: the lease of an epoch that is about to be published. Who led before goes
-  // on with the epoch that it was told (a store refuses it at worst); who did not, waits for it.
+  // Another generation: the lease of an epoch that is about to be published. A former leader goes
+  // on with the epoch that it has (a store refuses it at worst); others wait for the new one.
   if (lease.holds_at(now) && entry.led()) {
     return by(Verdict::local, self_.info, entry.local_epoch, lease.until);
   }

@@ -28,7 +28,7 @@ constexpr bool kTsan = true;
 #else
 constexpr bool kTsan = false;
 #endif
-// What a ticket is written and read with; on x86 only the writing differs.
+// The memory order for tickets; on x86 only the write differs.
 constexpr auto kWrite = kTsan ? std::memory_order_seq_cst : std::memory_order_release;
 constexpr auto kRead = kTsan ? std::memory_order_seq_cst : std::memory_order_acquire;
 
@@ -38,14 +38,14 @@ bool membarrier(int command) noexcept {
 
 }  // namespace
 
-// The blocks that this thread has, of every gate that it worked behind.
+// The blocks of this thread, one for every gate that it used.
 struct WorkGate::ThreadCache {
   struct Kept {
     Kept(std::shared_ptr<WorkGate> of, Block* taken) : gate(std::move(of)), block(taken) {}
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
     ~Kept() { block->taken.store(false, std::memory_order_release); }
-    std::shared_ptr<WorkGate> gate;  ///< goes after the block was given back
+    std::shared_ptr<WorkGate> gate;  ///< freed after the block was given back
     Block* block;
   };
   std::list<Kept> kept;
@@ -60,8 +60,8 @@ struct WorkGate::ThreadCache {
   }
 };
 
-// Found without a call of the loader, for which all registers would be saved. A plugin takes these
-// 16 bytes of the thousand or so that are kept for what is loaded late.
+// Accessed without a call of the loader, for which all registers would be saved. A plugin takes
+// these 16 bytes of the thousand or so that are reserved for libraries loaded late.
 [[gnu::tls_model("initial-exec")]]
 constinit thread_local WorkGate::Last WorkGate::last_{nullptr, nullptr};
 constinit thread_local bool WorkGate::thread_ends_ = false;
@@ -148,7 +148,7 @@ inline void WorkGate::count(Counter& counter, std::uint32_t more) noexcept {
   }
 }
 
-// This thread's, if it ever began work behind this gate.
+// This thread's, if it ever began work at this gate.
 WorkGate::Counter* WorkGate::own_counters() {
   if (last_.gate == this) [[likely]] return last_.counters;
   if (thread_ends_) return nullptr;
@@ -247,9 +247,9 @@ void WorkGate::finish(Partition partition, std::uint64_t ticket) noexcept {
   finish_in<true>(shared_.counters.get(), partition, ticket);
 }
 
-// Only where somebody waits, or the epoch changed meanwhile.
+// Only if a barrier waits, or the epoch changed meanwhile.
 [[gnu::noinline]] void WorkGate::tell_ended(std::uint32_t column) noexcept {
-  // Who told before, and was not heard yet, is heard after this ended.
+  // An earlier report that was not read yet will be read after this one ended.
   if (told_[column].exchange(true, std::memory_order_acq_rel)) return;
   bool first = false;
   std::shared_ptr<WorkGate> last;
@@ -309,7 +309,7 @@ void WorkGate::request_stop(Partition partition) {
     stops.through = ticket | kOpen;
     std::swap(source, stops.source);
   }
-  source.request_stop();  // not under the lock: callbacks may ask for anything here
+  source.request_stop();  // not under the lock: callbacks may call anything here
 }
 
 bool WorkGate::asked_to_stop(Partition partition, std::uint64_t ticket) {
@@ -352,7 +352,7 @@ std::vector<Partition> WorkGate::take_ended() {
   }
   std::vector<Partition> partitions;
   for (const std::uint32_t column : columns) {
-    // Before the sums: who ends from now on tells again.
+    // Before the sums: a thread that ends work from now on reports again.
     told_[column].exchange(false, std::memory_order_acq_rel);
     if (!abandoned_[column]) {
       partitions.push_back(partition_[column]);

@@ -24,25 +24,25 @@
 //
 // is the same pair: the strand's sum sees E1, or E2 sees the closing and tells the strand to sum
 // again. It cannot sum up to zero too early: after the heavy fence every guard that ever will be
-// is in the counters, so a reading of them, one by one, misses no begin and at worst some ends.
+// is in the counters, so reading them one by one misses no begin, and at worst some ends.
 // (The moment's count of a begin() that fails is added and taken back on one thread, in one
 // counter, so a reading of it sees 0 or +1.)
 //
-// Everything done under a guard happens before the strand's knowing that it ended: all stores to
+// Everything done under a guard happens before the strand learns that it ended: all stores to
 // counters release, the sum acquires. A thread that ends leaves its block, with its counts, to the
 // next one (release and acquire of `taken`).
 //
 // A ticket is the number of an opening, the column of counters it uses, and whether it is open; no
 // ticket is used twice. The epoch stands in one of two places, by the ticket's lowest bit of
 // number: it is overwritten only after the next ticket was published, and a reader that reads the
-// new text (acquire of a release) therefore sees the new ticket in B2, too, and begins anew.
+// new text (acquire of a release) therefore sees the new ticket in B2, too, and begins again.
 //
 // Guards that outlive their barrier are abandoned: the partition takes another column, from a small
 // reserve, and the old one is used again when the last of them is gone. Should the reserve be used
 // up, the partition keeps its column, and the next barrier waits for the old guards, too, at most
 // until its own deadline.
 //
-// Who frees it: the Router's engine, every thread that has a block here, and, when the engine is
+// Its owners: the Router's engine, every thread that has a block here, and, when the engine is
 // gone before the guards are, the gate itself, until the last one ends. A thread without a block
 // counts in a shared one, by read-modify-write, and keeps the gate alive meanwhile.
 //
@@ -68,17 +68,17 @@
 
 namespace neliroute {
 
-/// How begin() and a closing partition are kept from missing each other.
+/// Keeps begin() and a closing partition from missing each other.
 enum class WorkFences {
   expedited,  ///< membarrier: the strand pays for both
-  full,       ///< a kernel without: each pays for itself
-  none,       ///< broken: for the test that shows what fences are for
+  full,       ///< a kernel without membarrier: each side pays for its own
+  none,       ///< broken: for the test that shows why fences are needed
 };
 
 class WorkGate : public std::enable_shared_from_this<WorkGate> {
  public:
-  /// `ended`: called on any thread when take_ended() has something to say, never after retire().
-  /// `fences`: the default is what the kernel has.
+  /// `ended`: called on any thread when take_ended() has something to report, never after retire().
+  /// `fences`: by default the best that the kernel has.
   [[nodiscard]] static std::shared_ptr<WorkGate> make(
       std::shared_ptr<const LeaseVector> leases, std::function<void()> ended,
       WorkFences fences = best_fences());
@@ -90,11 +90,11 @@ class WorkGate : public std::enable_shared_from_this<WorkGate> {
   [[nodiscard]] static WorkFences best_fences() noexcept;
 
   // Any thread.
-  /// Lock-free and without allocation, but in a thread's first call.
+  /// Lock-free and without allocation, except for a thread's first call.
   [[nodiscard]] Work begin(Partition partition, LocalTime now);
 
   // The strand.
-  /// From now on work may begin under this epoch; what is under way goes on, if it was open.
+  /// From now on work may begin under this epoch; work under way goes on, if it was open.
   void open(Partition partition, const Epoch& epoch);
   void close(Partition partition);
   /// After one or more close(), before the first under_way() of these.
@@ -103,11 +103,11 @@ class WorkGate : public std::enable_shared_from_this<WorkGate> {
   [[nodiscard]] std::uint32_t under_way(Partition partition) const;
   /// Of a closed partition. Callbacks of tokens run in it.
   void request_stop(Partition partition);
-  /// Of a closed partition: its guards are waited for no more.
+  /// Of a closed partition: its guards are not waited for any more.
   void abandon(Partition partition);
   /// Partitions whose under_way() may have become 0 since the last call.
   [[nodiscard]] std::vector<Partition> take_ended();
-  /// Closes everything, and asks all work to stop.
+  /// Closes everything, and requests all work to stop.
   void close_all();
   /// The strand is gone. Idempotent.
   void retire();
@@ -133,14 +133,14 @@ class WorkGate : public std::enable_shared_from_this<WorkGate> {
   };
   using Counters = std::unique_ptr<Counter[], FreeCounters>;
   [[nodiscard]] static Counters make_counters(std::uint32_t columns);
-  /// One thread's counters; or, of the first block, those of all that have none.
+  /// One thread's counters; the first block's are those of all threads that have none.
   struct Block {
     explicit Block(std::uint32_t columns) : counters(make_counters(columns)) {}
     const Counters counters;  ///< by column
     std::atomic<bool> taken{true};
     Block* next = nullptr;
   };
-  /// What tokens of a column's guards come from.
+  /// The source of the tokens of a column's guards.
   struct Stops {
     std::stop_source source{std::nostopstate};
     std::uint64_t through = 0;  ///< tickets up to here were asked to stop
@@ -189,7 +189,7 @@ class WorkGate : public std::enable_shared_from_this<WorkGate> {
   const std::function<void()> ended_;
   Block shared_;
   std::atomic<Block*> blocks_{&shared_};
-  /// By column: somebody told that a guard ended, and the strand has not looked since.
+  /// By column: a guard was reported as ended, and the strand has not looked since.
   const std::unique_ptr<std::atomic<bool>[]> told_;
 
   // The strand's.
@@ -207,7 +207,7 @@ class WorkGate : public std::enable_shared_from_this<WorkGate> {
   std::uint32_t busy_columns_ = 0;  ///< when retired
   std::vector<bool> busy_;          ///< by column, when retired
   std::shared_ptr<WorkGate> self_;  ///< when retired, until the last guard ends
-  std::atomic<bool> over_{false};   ///< retired, as threads see it that clean up
+  std::atomic<bool> over_{false};   ///< retired, for threads that clean up
 };
 
 }  // namespace neliroute

@@ -8,9 +8,9 @@
 
 #include "neli_core/options.h"
 #include "neli_core/timing.h"
+#include "router/options/option_parts.h"
 #include "slots/partition.h"
 #include "tests/fuzz/bytes.h"
-#include "router/options/option_parts.h"
 #include "tool/command_line/options.h"
 #include "tool/command_line/values.h"
 

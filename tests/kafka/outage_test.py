@@ -83,7 +83,7 @@ class Outage(case.KafkaCase):
 
     def test_planned_leave_without_a_broker(self):
         """It ends by itself, though nothing can be handed over or left. How soon is asked where no
-        machine can be slow: tests/unit/router/engine_close_test.cc."""
+        machine can be slow: tests/unit/router/engine/engine_close_test.cc."""
         bound = 6.0
         fleet = self.fleet(drain_timeout=f"{bound:g}s")
         self.start_rested(fleet, 2)

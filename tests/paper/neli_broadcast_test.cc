@@ -2,7 +2,7 @@
 // paper's own variation, `broadcast`, does. One test for each sentence that states a behaviour.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/broadcast_rig.h"
+#include "tests/unit/neli_core/broadcast/broadcast_rig.h"
 
 namespace neliroute::paper {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "neli_core/timing.h"
 #include "tests/scenarios/lookup.h"
-#include "tests/unit/neli_core/rig.h"
+#include "tests/unit/neli_core/claimed/rig.h"
 
 namespace neliroute::scenario {
 

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "tests/sim/plan.h"
-#include "tests/sim/world.h"
+#include "tests/sim/world/world.h"
 
 namespace neliroute::sim {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/sim/campaign.h"
-#include "tests/sim/fresh_seeds.h"
-#include "tests/sim/mutants.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/seeds/campaign.h"
+#include "tests/sim/seeds/fresh_seeds.h"
+#include "tests/sim/seeds/mutants.h"
 
 namespace neliroute::sim {
 namespace {

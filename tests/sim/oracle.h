@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "tests/sim/judged.h"
-#include "tests/sim/node.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/world/node.h"
 
 namespace neliroute::sim {
 

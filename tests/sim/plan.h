@@ -11,9 +11,9 @@
 #include "neli_core/options.h"
 #include "neli_core/timing.h"
 #include "tests/sim/beyond.h"
-#include "tests/sim/event_queue.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/random.h"
+#include "tests/sim/world/event_queue.h"
 
 namespace neliroute::sim {
 

@@ -198,6 +198,16 @@ class Commands(unittest.TestCase):
         self.assertEqual(bad.returncode, 1)
         self.assertIn("slots/b.cc:2: impure: slots has threads or locks: std::mutex\n", bad.stdout)
 
+    def test_a_folder_of_too_many_files(self):
+        for number in range(tidy.FOLDER_FILES - 1):  # with a.h, as many as there may be
+            self.write(f"slots/n{number}.cc", "int f();\n")
+        self.write("slots/notes.txt", "not code\n")
+        self.assertEqual(self.tidy("rules", self.root).returncode, 0)
+        self.write("slots/one_more.cc", "int f();\n")
+        bad = self.tidy("rules", self.root)
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("slots:1: folder: has 26 files of code, more than 25\n", bad.stdout)
+
     def test_headers(self):
         build = ["--build", self.root / "build/headers"]
         good = self.tidy("headers", self.root, *build)

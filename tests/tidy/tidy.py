@@ -11,6 +11,7 @@ comment on it that gives the reason: tidy-allow(RULE): REASON. Exit code 1 if an
 
 import argparse
 import ast
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -21,7 +22,7 @@ from typing import Callable, Iterator, NamedTuple
 
 import cpp_text
 
-FILE_LINES, FUNCTION_LINES, LINE_COLUMNS = 500, 70, 100
+FILE_LINES, FUNCTION_LINES, LINE_COLUMNS, FOLDER_FILES = 500, 70, 100, 25
 PURE_ROOMS = ("slots", "placement", "neli_core", "neli_core/claimed", "neli_core/broadcast",
               "audit")
 INNER_ROOMS = ("neli_core/claimed", "neli_core/broadcast")
@@ -265,13 +266,25 @@ def project_files(root: pathlib.Path) -> Iterator[File]:
             continue  # deleted but not yet committed, or not text
 
 
+def full_folders(paths: list[str]) -> dict[str, int]:
+    """The folders that hold more files of code than a reader takes in at a glance."""
+    held = collections.Counter(os.path.dirname(path) for path in paths)
+    return {folder: count for folder, count in held.items() if count > FOLDER_FILES}
+
+
 def rules(root: pathlib.Path) -> int:
     files = found = 0
+    code = []
     for file in project_files(root):
         files += 1
+        if file.is_code:
+            code.append(file.path)
         for line, rule, what in check(file):
             found += 1
             print(f"{file.path}:{line}: {rule}: {what}")
+    for folder, count in full_folders(code).items():
+        found += 1
+        print(f"{folder}:1: folder: has {count} files of code, more than {FOLDER_FILES}")
     print(f"tidy: {files} files, {found} findings")
     return found
 

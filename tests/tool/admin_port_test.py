@@ -179,7 +179,7 @@ class AdminPort(unittest.TestCase):
                 self.assertEqual(held[-1].getresponse().read(), b'{"status":"ok"}')
             status, body = self.get("w", "/v1/slots")
             self.assertEqual(status, 503, body)
-            self.assertIn("as many connections as are served at once", body)
+            self.assertIn("there are too many connections", body)
             self.assertEqual(self.get("w", "/healthz")[0], 200)
         finally:
             for one in held:

@@ -67,7 +67,7 @@ class WrongUse(unittest.TestCase):
         self.refused(["rute"], '"rute"', "did you mean route?")
         self.refused(["rum"], '"rum"', "did you mean run?")
         self.refused(["frobnicate"], "--help")
-        self.refused(["--json", "route"], "behind the command")
+        self.refused(["--json", "route"], "after the command")
 
     def test_options(self):
         self.refused([*RUN, "--frobnicate"], "--frobnicate", "--help")
@@ -156,7 +156,8 @@ class WrongUse(unittest.TestCase):
         self.refused(["slot", "--keys", "/"], "--keys")
         self.refused(["demo", "--keys", "/no/such/file"], "/no/such/file", "wamerican")
         for command in (("slot",), ("slot", "key"), ("route",), ("demo",)):
-            self.refused([*command, "--keys", "/dev/null"], "/dev/null", "no key", "a key a line")
+            self.refused([*command, "--keys", "/dev/null"], "/dev/null", "no key",
+                         "one key per line")
 
 
 class Settings(unittest.TestCase):

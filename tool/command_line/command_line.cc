@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 29;
 constexpr std::string_view kVariablePrefix = "NELIROUTE_";
-// Variables that are no settings of the command: scripts and tests read them.
+// Variables that are not settings of the command: scripts and tests read them.
 constexpr std::array kOtherVariables = {"NELIROUTE_BIN", "NELIROUTE_BUILD", "NELIROUTE_DEPS",
                                         "NELIROUTE_WITNESS"};
 
@@ -36,9 +36,9 @@ std::string option_of(const std::string& setting) {
   return (setting.size() == 1 ? "-" : "--") + setting;
 }
 
-/// CLI11's reader, but it tells the line of a mistake, a '#' behind a value belongs to it (a
-/// password may hold one), and what only other subcommands know is passed over, so that one file
-/// serves them all.
+/// CLI11's reader, except that it reports the line of a mistake, that a '#' after a value belongs
+/// to it (a password may contain one), and that it skips options of other subcommands, so that one
+/// file serves them all.
 class SettingsFile : public CLI::ConfigTOML {
  public:
   SettingsFile() { comment('\0'); }
@@ -56,7 +56,7 @@ class SettingsFile : public CLI::ConfigTOML {
       if (!item.parents.empty()) {
         const std::string& section = item.parents.front();
         throw CLI::ConfigError(line_of("[" + section + "]") + "it has a section [" + section +
-                               "], but all settings stand outside of sections");
+                               "], but settings must be outside of sections");
       }
       const std::string option = option_of(item.name);
       if (is_in(known, option)) return false;
@@ -69,14 +69,14 @@ class SettingsFile : public CLI::ConfigTOML {
   }
 
   [[nodiscard]] bool holds(const std::string& option) const { return lines_.contains(option); }
-  /// "line 3: "; empty where it is not known. Of several, the last.
+  /// "line 3: "; empty if not known. Of several, the last.
   [[nodiscard]] std::string line_of(const std::string& option) const {
     const auto found = lines_.find(option);
     return found == lines_.end() ? "" : fmt::format("line {}: ", found->second);
   }
 
  private:
-  /// As CLI11 reads them: it tells nobody where it found what.
+  /// As CLI11 reads them: it does not report where it found what.
   void number_lines(std::istream& input) const {
     std::size_t number = 0;
     for (std::string line; std::getline(input, line);) {
@@ -90,7 +90,7 @@ class SettingsFile : public CLI::ConfigTOML {
       std::string name = line.substr(0, line.find('='));
       CLI::detail::trim(name);
       CLI::detail::remove_quotes(name);
-      // What stands before a point CLI11 takes for a section.
+      // CLI11 reads the text before a point as a section.
       const auto point = name.find('.');
       lines_[point == std::string::npos ? option_of(name) : "[" + name.substr(0, point) + "]"] =
           number;
@@ -121,7 +121,7 @@ struct CommandLine::Parts {
     shown.push_back({heading, name, "", type, std::move(help), {}});
   }
 
-  /// Splits what CLI11 did not know into positionals and mistakes; the mistake, if there is one.
+  /// Splits what CLI11 did not know into positionals and mistakes; returns the mistake, if any.
   std::optional<std::string> sort_rest() {
     bool options_ended = false;
     for (const std::string& rest : app.remaining()) {
@@ -145,7 +145,7 @@ struct CommandLine::Parts {
       return fmt::format("unknown option {}; did you mean {}?", name, *meant);
     }
     return fmt::format("unknown option {}; `neliroute {} --help` lists them all{}", name, text.name,
-                       text.positionals.empty() ? "" : ", and keys that begin with - go behind --");
+                       text.positionals.empty() ? "" : ", and keys that begin with - go after --");
   }
 
   /// Where a wrong value of this option came from, which CLI11 does not say; empty: from the
@@ -166,7 +166,7 @@ struct CommandLine::Parts {
     return "settings file " + app.get_config_ptr()->as<std::string>() + ": ";
   }
 
-  /// A variable with a typing error in its name would else be ignored in silence.
+  /// A variable with a misspelt name would otherwise be silently ignored.
   void warn_of_unknown_variables() const {
     std::vector<std::string> variables(kOtherVariables.begin(), kOtherVariables.end());
     for (const std::string& option : names) variables.push_back(variable_of(option));
@@ -258,7 +258,7 @@ void CommandLine::flag(const std::string& name, std::string help, bool& target) 
 }
 
 void CommandLine::choices(std::vector<std::string> values) {
-  // The option added last may be one that is not shown.
+  // The option added last may be hidden.
   if (parts_->shown.empty() || parts_->shown.back().name != parts_->names.back()) return;
   parts_->shown.back().choices = std::move(values);
 }
@@ -276,7 +276,7 @@ std::optional<int> CommandLine::parse(const Arguments& asked) {
   parts_->file->known = parts_->names;
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    parts_->app.parse(reversed);  // CLI11 takes them from the back
+    parts_->app.parse(reversed);  // CLI11 reads them from the back
   } catch (const CLI::CallForHelp&) {
     say(help());
     return kExitYes;
@@ -287,7 +287,7 @@ std::optional<int> CommandLine::parse(const Arguments& asked) {
     return fail(name(), parts_->settings_file() + error.what(), kExitUsage);
   } catch (const CLI::FileError& error) {
     return fail(name(), std::string("--config: ") + error.what() +
-                            "; give a file with a line an option, as in slots=1024", kExitUsage);
+                            "; give a file with one option per line, as in slots=1024", kExitUsage);
   } catch (const CLI::ConversionError& error) {  // CLI11 converts nothing but flags here
     const std::string what = error.what();
     const std::string given = what.substr(std::min(what.find('-'), what.size()));
@@ -315,9 +315,9 @@ const std::string& CommandLine::name() const { return parts_->text.name; }
 Description CommandLine::description() const {
   std::vector<OptionText> all = parts_->shown;
   all.push_back({"General", "--config", "", "FILE",
-                 "More settings: a line an option, as in slots=1024", {}});
+                 "More settings: one option per line, as in slots=1024", {}});
   all.push_back({"General", "--help", "-h", "", "This text", {}});
-  // An option that was added later joins those of its heading.
+  // An option that was added later joins the others under its heading.
   std::vector<std::string> headings;
   for (const OptionText& one : all) {
     if (std::find(headings.begin(), headings.end(), one.heading) == headings.end()) {
@@ -350,8 +350,8 @@ std::string CommandLine::help() const {
     out += line;
     wrap(out, one.help, kHelpColumn);
   }
-  out += "\nA variable may stand for any option (NELIROUTE_LOG_LEVEL for --log-level); the\n"
-         "command line goes before the settings file, and that before the variables.\n";
+  out += "\nAny option can be set by a variable (NELIROUTE_LOG_LEVEL for --log-level).\n"
+         "Precedence: command line, settings file, environment.\n";
   if (text.footer.find('\n') != std::string::npos) {
     out += '\n' + text.footer + '\n';
   } else if (!text.footer.empty()) {

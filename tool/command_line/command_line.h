@@ -1,16 +1,16 @@
 // The command line of one subcommand: its options, its help, and where else values come from.
 //
-// A value is looked for on the command line, then in the file of --config, then in the environment
-// (--group-protocol is NELIROUTE_GROUP_PROTOCOL, -X is NELIROUTE_X), so that no secret has to stand
-// on a command line, which every user of the machine can read. Wraps CLI11, which is seen only in
-// command_line.cc: it takes seconds to compile.
+// A value is looked up on the command line, then in the file of --config, then in the environment
+// (--group-protocol is NELIROUTE_GROUP_PROTOCOL, -X is NELIROUTE_X), so that no secret has to be on
+// a command line, which every user of the machine can read. Wraps CLI11, which only command_line.cc
+// includes: it takes seconds to compile.
 //
-// It also describes itself, for completions and the manual: what Arguments ask for is looked at by
-// parse() alone.
+// It also describes itself, for completions and the manual: only parse() looks at what Arguments
+// request.
 //
 // Threads: one.   Units: none.
 // Errors: parse() says on stderr what was given, where it came from, what was expected and what to
-// do. It warns of NELIROUTE_ variables that are no setting.
+// do. It warns of NELIROUTE_ variables that are not settings.
 #pragma once
 
 #include <functional>
@@ -30,14 +30,14 @@ struct OptionText {
   std::string alias;  ///< "-h"; empty: none
   std::string type;   ///< "N", "FILE"; empty: it takes no value
   std::string help;
-  std::vector<std::string> choices;  ///< all values that there are; empty: too many to list
+  std::vector<std::string> choices;  ///< all possible values; empty: too many to list
 };
 
 struct CommandText {
-  std::string name;         ///< "route": what stands behind `neliroute`
-  std::string summary;      ///< how the help begins
+  std::string name;         ///< "route": what follows `neliroute`
+  std::string summary;      ///< the help's first lines
   std::string positionals;  ///< "[KEY...]" in the usage line; empty: there are none
-  std::string footer;       ///< how it ends; one of several lines stands as it is
+  std::string footer;       ///< the help's end; several lines are printed unchanged
 };
 
 struct Description {
@@ -48,7 +48,7 @@ struct Description {
 /// What a subcommand is called with.
 struct Arguments {
   std::vector<std::string> given;  ///< without program and subcommand
-  /// If there is one, the command fills it in and does nothing else.
+  /// If not null, the command fills it in and does nothing else.
   Description* describe = nullptr;
 };
 
@@ -61,24 +61,24 @@ class CommandLine {
 
   using Take = std::function<Result<void>(const std::string& value)>;
 
-  /// Options that follow stand under this heading in the help; empty: they are not shown.
+  /// The options that follow are listed under this heading in the help; empty: they are hidden.
   void heading(std::string title);
   /// An option with one value. `name` is "--slots" or "-X"; `type` and `help` are for people.
   void value(const std::string& name, std::string type, std::string help, Take take);
   /// One that may be given many times; its variable and settings file hold a list.
   void values(const std::string& name, std::string type, std::string help, Take take);
-  /// One whose value is itself a comma-separated list: what is given twice is joined.
+  /// One whose value is a comma-separated list: several are joined.
   void list(const std::string& name, std::string type, std::string help, Take take);
   void flag(const std::string& name, std::string help, std::function<void()> set);
   void flag(const std::string& name, std::string help, bool& target);
-  /// All values that the option added last may have.
+  /// All possible values of the option added last.
   void choices(std::vector<std::string> values);
-  /// Options that a settings file may hold though this subcommand has none such.
+  /// Options that a settings file may contain although this subcommand has none of them.
   void allow_in_file(std::vector<std::string> options);
 
   /// A value: exit with it now.
   [[nodiscard]] std::optional<int> parse(const Arguments& arguments);
-  /// What was no option, in order; all of it behind `--`.
+  /// The arguments that are not options, in order; all of them after `--`.
   [[nodiscard]] const std::vector<std::string>& positionals() const;
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] std::string help() const;
@@ -89,7 +89,7 @@ class CommandLine {
   std::unique_ptr<Parts> parts_;
 };
 
-/// The one of `candidates` that `word` may have been meant to be, or nothing.
+/// The one of `candidates` that `word` may stand for; nullopt if none.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  const std::vector<std::string>& candidates);
 

@@ -1,7 +1,7 @@
 // The subcommands: each takes its arguments, and returns the exit code of section "The tool" in the
 // README.
 //
-// Threads: one.   Units: none.   Errors: told on stderr; see output.h for the codes.
+// Threads: one.   Units: none.   Errors: printed on stderr; see output.h for the codes.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct Command {
 
 /// All of them, in the order in which the help lists them.
 [[nodiscard]] std::span<const Command> commands();
-/// What a command's --help tells.
+/// The contents of a command's --help.
 [[nodiscard]] Description description_of(const Command& command);
 
 [[nodiscard]] int audit_command(const Arguments& arguments);

@@ -1,4 +1,4 @@
-// neliroute completion: what lets a shell complete the command, made from what --help is made from.
+// neliroute completion: a shell completion script, made from the same descriptions as --help.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string escaped(std::string_view text, std::string_view which) {
   return made;
 }
 
-/// In single quotes of bash and zsh, where nothing can be escaped.
+/// In single quotes, as in bash and zsh, where nothing can be escaped.
 std::string quoted(std::string_view text) {
   std::string made = "'";
   for (const char c : text) made += c == '\'' ? "'\\''" : std::string(1, c);
@@ -39,7 +39,7 @@ std::string quoted(std::string_view text) {
 
 bool takes_file(const OptionText& option) { return option.type == "FILE"; }
 
-/// What stands for no option: "bash|zsh|fish" names all that there is, "KEY..." does not.
+/// The positional words: "bash|zsh|fish" lists all of them, "KEY..." does not.
 std::vector<std::string> words_of(const CommandText& text) {
   std::vector<std::string> words;
   if (text.positionals.find('|') == std::string::npos) return words;
@@ -256,9 +256,9 @@ constexpr std::array<std::pair<std::string_view, std::string (*)()>, 3> kShells 
 
 int completion_command(const Arguments& arguments) {
   CommandLine line({"completion",
-                    "Prints what lets a shell complete commands, options and their values.",
+                    "Prints a script with which a shell completes commands, options and values.",
                     "bash|zsh|fish",
-                    "To have it at once:\n"
+                    "To use it at once:\n"
                     "  source <(neliroute completion bash)        # or zsh\n"
                     "  neliroute completion fish | source\n"
                     "`cmake --install` puts it where the shells look for it."});

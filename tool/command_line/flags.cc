@@ -49,7 +49,7 @@ std::string with_flags(std::string_view text) {
     const std::string_view name = text.substr(open + 1, end - open - 1);
     const auto* const flag = std::find_if(kFlags.begin(), kFlags.end(),
                                           [&](const Flag& one) { return one.first == name; });
-    if (flag == kFlags.end()) {  // some other quotation; the second quote may begin another
+    if (flag == kFlags.end()) {  // not an option's name; the second quote may begin another
       made.append(text.substr(0, end));
       text.remove_prefix(end);
     } else {

@@ -1,4 +1,4 @@
-// neliroute man: the manual page, made from what --help is made from.
+// neliroute man: the manual page, made from the same descriptions as --help.
 #include <fmt/format.h>
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace neliroute::tool {
 namespace {
 
-/// As roff reads it: a minus stays one, and no line is taken for a request.
+/// Escaped for roff: a minus stays one, and no line is read as a request.
 std::string roff(std::string_view text) {
   std::string made;
   for (const char c : text) {
@@ -34,7 +34,7 @@ std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR";
 std::string paragraph(std::string_view text) {
   if (text.empty()) return {};
   const std::string body = roff(text) + '\n';
-  // One of several lines stands as it is.
+  // Several lines are printed unchanged.
   if (text.find('\n') != std::string_view::npos) return ".PP\n.nf\n" + body + ".fi\n";
   return ".PP\n" + body;
 }
@@ -59,15 +59,15 @@ std::string section_of(const Description& command) {
 }
 
 constexpr std::string_view kDescription =
-    "neliroute answers who owns a key. Keys hash to a fixed number of slots; the slots are shared "
-    "out among the living processes through a Kafka group, by the NELI protocol; a lookup names "
+    "neliroute answers who owns a key. Keys hash to a fixed number of slots; the slots are divided "
+    "among the living processes through a Kafka group, by the NELI protocol; a lookup names "
     "the owner of a key's slot, its endpoint, its epoch, and how long to believe it.";
 
 constexpr std::string_view kSettings =
-    "A variable may stand for any option: NELIROUTE_LOG_LEVEL for --log-level, NELIROUTE_X for -X "
-    "(one a line). A file that --config names holds a line an option, as in slots=1024. The "
-    "command line goes before that file, and the file before the variables. NO_COLOR, if it is set "
-    "to anything, keeps colours away.";
+    "Any option can be set by an environment variable: NELIROUTE_LOG_LEVEL for --log-level, "
+    "NELIROUTE_X for -X (one per line). A file that --config names has one option per line, as in "
+    "slots=1024. Precedence: command line, settings file, environment. NO_COLOR, if it is set to "
+    "anything, turns colours off.";
 
 constexpr std::pair<std::string_view, std::string_view> kCodes[] = {
     {"0", "yes, done, or stopped as planned"},
@@ -87,7 +87,7 @@ constexpr std::string_view kExample =
 
 std::string page() {
   std::string text = ".TH NELIROUTE 1 \"\" \"neliroute " NELIROUTE_VERSION "\" \"User Commands\"\n"
-                     ".SH NAME\nneliroute \\- tells which process owns a key\n"
+                     ".SH NAME\nneliroute \\- says which process owns a key\n"
                      ".SH SYNOPSIS\n.B neliroute\n.I COMMAND\n[\\fIOPTIONS\\fR]\n";
   text += ".SH DESCRIPTION\n" + roff(kDescription) + '\n';
   for (const Command& command : commands()) {

@@ -39,38 +39,38 @@ void add_ledger_options(CommandLine& line, CommonOptions& options, Part part) {
             set(router, "brokers"));
   line.value("--topic", "NAME", "Ledger topic (default neliroute)", set(router, "topic"));
   line.heading(part == Part::owner ? "Ledger" : "");
-  line.value("--group", "NAME", "Kafka group that shares the slots out (default neliroute)",
+  line.value("--group", "NAME", "Kafka group that divides the slots (default neliroute)",
              set(router, "group"));
   line.heading("Ledger");
   line.value("--lane", "N", "One of several disjoint groups over the same slots (default 0)",
              set(router, "lane"));
   add_partitions_option(line, options.router,
                         part == Part::owner
-                            ? "Partitions of the topic; without it an existing topic's, or 64"
-                            : "Partitions of the topic; without it those that it has");
+                            ? "Partitions of the topic (default: an existing topic's, or 64)"
+                            : "Partitions of the topic (default: those that it has)");
   line.value("--logs", "N", "Partitions that carry records (default 4, or all if fewer)",
              set(router, "logs"));
   line.values("-X", "KEY=VALUE", "Any librdkafka property, for TLS and SASL; may be repeated. Put "
-              "secrets into NELIROUTE_X (one a line) or the settings file, not here",
+              "secrets into NELIROUTE_X (one per line) or the settings file, not here",
               set(router, "X"));
 }
 
 void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
   RouterOptions& router = options.router;
   line.heading("Timing");
-  line.value("--profile", "NAME", "fast, balanced or steady: interval and session (100 ms, 500 ms; "
-             "500 ms, 3 s; 2 s, 10 s; default balanced)",
+  line.value("--profile", "NAME", "Interval and session: fast (100 ms, 500 ms), balanced (500 ms, "
+             "3 s; the default) or steady (2 s, 10 s)",
              set(router, "profile"));
   line.choices({"fast", "balanced", "steady"});
   line.value("--lease", "TIME",
              part == Part::owner
-                 ? "How long one renewal entitles its sender"
-                 : "Taken for the owners' lease until one of them tells it",
+                 ? "How long one renewal entitles its sender to lead"
+                 : "Assumed to be the owners' lease until one of them states it",
              set(router, "lease"));
   line.value("--timeout", "TIME",
              part == Part::owner
-                 ? "Give up if no broker answered by then at start (default 10s)"
-                 : "Answer by then at the latest (default: the larger of 10s and lease + 1s)",
+                 ? "Give up if no broker answers within this time of starting (default 10s)"
+                 : "Answer within this time (default: the larger of 10s and lease + 1s)",
              into(options.timeout, positive_duration));
   line.heading(part == Part::owner ? "Timing" : "");
   line.value("--interval", "TIME", "Time between two renewals",
@@ -80,10 +80,10 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
   line.value("--session", "TIME", "Session of the group member; with the consumer protocol the "
              "broker decides", set(router, "session"));
   line.value("--hang-limit", "TIME", "A process whose executor is blocked for longer leaves the "
-             "group (default, and least: half of the session, 1s at least; with classic all of "
-             "it, 2s at least)", set(router, "hang-limit"));
+             "group (default and minimum: half of the session, at least 1s; with classic all "
+             "of it, at least 2s)", set(router, "hang-limit"));
   line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: the lease, "
-             "10s at most)", into(options.drain_timeout, parse_duration));
+             "at most 10s)", into(options.drain_timeout, parse_duration));
   line.value("--group-protocol", "NAME", "auto, consumer or classic (default auto)",
              set(options.router, "group-protocol"));
   line.choices({"auto", "consumer", "classic"});
@@ -91,7 +91,7 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
 
 void add_process_options(CommandLine& line, CommonOptions& options, Part part) {
   line.heading(part == Part::owner ? "Process" : "");
-  line.value("--endpoint", "HOST:PORT", "What callers connect to: the answer to `route` (required)",
+  line.value("--endpoint", "HOST:PORT", "Where callers connect: the answer of `route` (required)",
              set(options.router, "endpoint"));
   line.value("--name", "NAME", "For people; names may collide (default host_pid_startms)",
              set(options.router, "name"));
@@ -113,8 +113,8 @@ void add_variation_options(CommandLine& line, CommonOptions& options, Part part)
   line.value("--groups", "N", "broadcast: how many groups share the topic; each writes N times "
              "less often (default 1)", set(router, "groups"));
   line.value("--roles", "N", "How many roles there are, role j on partition j mod M (default: one "
-             "a slot)", set(router, "roles"));
-  line.flag("--no-hints", "broadcast: write no claims beside, so that no caller finds the owner",
+             "per slot)", set(router, "roles"));
+  line.flag("--no-hints", "broadcast: write no claims, so that no caller can find the owner",
             [&router] { router.hints = false; });
 }
 
@@ -126,7 +126,7 @@ void add_slot_options(CommandLine& line, RouterOptions& router) {
   line.value("--hash", "NAME", "xxh3, crc16 or murmur2 (default xxh3)",
              set(router, "hash"));
   line.choices({"xxh3", "crc16", "murmur2"});
-  line.flag("--hash-tags", "Hash only what stands in {braces}, by Redis' rules",
+  line.flag("--hash-tags", "Hash only the part in {braces}, by Redis' rules",
             [&router] { router.hash.tags = HashTags::on; });
 }
 
@@ -137,14 +137,14 @@ void add_partitions_option(CommandLine& line, RouterOptions& router, std::string
 
 void add_wait_flag(CommandLine& line, CommonOptions& options) {
   line.heading("Timing");
-  line.flag("--wait", "Wait for the topic as long as it takes an owner to make it, not for "
-            "--timeout only", [&options] {
+  line.flag("--wait", "Wait without a time limit for an owner to create the topic, not only for "
+            "--timeout", [&options] {
     options.missing_topic = MissingTopic::wait_for_ever;
   });
 }
 
 void add_json_flag(CommandLine& line, bool& json) {
-  line.flag("--json", "Print JSON, an object a line", json);
+  line.flag("--json", "Print JSON, one object per line", json);
 }
 
 void add_log_level(CommandLine& line, LogLevel& level) {

@@ -13,7 +13,7 @@
 
 namespace neliroute::tool {
 
-/// What a process needs of the ledger: an owner takes part, a looker-up only reads.
+/// How a process uses the ledger: an owner takes part, a reader only reads.
 enum class Part { owner, reader };
 
 struct CommonOptions {
@@ -24,11 +24,11 @@ struct CommonOptions {
   LogLevel log_level = LogLevel::info;
   bool json = false;
 
-  /// What the options say together: whether slots and partitions fit. Call it after parse().
+  /// Checks the options together: whether slots and partitions fit. Call it after parse().
   [[nodiscard]] Result<void> check() const;
   /// --timeout, or the larger of 10 s and the lease + 1 s.
   [[nodiscard]] milliseconds timeout_or_default(milliseconds lease) const;
-  /// What a Progress says meanwhile.
+  /// The text of a Progress meanwhile.
   [[nodiscard]] std::string connecting() const;
   /// For open(): with the timeout and the log filled in.
   [[nodiscard]] RouterOptions for_router() const;
@@ -38,8 +38,8 @@ struct CommonOptions {
   [[nodiscard]] milliseconds timeout_at_start() const;
 };
 
-/// Adds them all. Those that mean nothing to a reader are accepted and not shown, so that the
-/// same variables and flags serve every subcommand.
+/// Adds them all. Options that a reader does not use are accepted and hidden, so that the same
+/// variables and flags serve every subcommand.
 void add_common_options(CommandLine& line, CommonOptions& options, Part part);
 
 /// --slots, --hash and --hash-tags: what a key's slot depends on.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <optional>
 
@@ -15,15 +14,6 @@ namespace {
 
 Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
 
-/// All of the text, as a number; nothing if it is none or too great.
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
-
 /// Takes `digits` digits and what follows them off the front.
 std::optional<std::int64_t> take_digits(std::string_view& text, std::size_t digits,
                                         std::string_view then = {}) {
@@ -35,7 +25,7 @@ std::optional<std::int64_t> take_digits(std::string_view& text, std::size_t digi
   return static_cast<std::int64_t>(*number_of(head));
 }
 
-/// ".123456", to milliseconds; nothing if there is a point and no digit.
+/// ".123456", to milliseconds; nullopt if there is a point and no digit.
 std::optional<milliseconds> take_fraction(std::string_view& text) {
   if (!text.starts_with('.')) return milliseconds{0};
   text.remove_prefix(1);

@@ -1,4 +1,4 @@
-// What only the command reads of a command line, beside the library's options
+// Values that only the command reads from a command line, besides the library's options
 // (router/options/option_text.h), and values for people to read.
 //
 // Threads: pure functions, any.   Units: in the names.
@@ -20,7 +20,7 @@ namespace neliroute::tool {
 /// ("2026-01-31T12:00:00Z", "2026-01-31T14:00:00.5+02:00").
 [[nodiscard]] Result<milliseconds> parse_since(std::string_view text, milliseconds unix_now);
 
-/// What every partition needs: a slot, and as many as the others unless that is waived.
+/// Checks that every partition has a slot, and as many as the others unless that is waived.
 [[nodiscard]] Result<void> check_even(SlotCount slots, std::uint32_t partitions,
                                       bool allow_uneven);
 

@@ -47,7 +47,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// In the child, between fork and exec: system calls only, for other threads held locks.
+/// In the child, between fork and exec: only system calls, as other threads may have held locks.
 [[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
                          const std::array<int, 3>& files, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -136,7 +136,7 @@ std::optional<std::string> first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
-  if (!file || file.eof()) return std::nullopt;  // its end is not written yet
+  if (!file || file.eof()) return std::nullopt;  // the line is not complete yet
   return line;
 }
 

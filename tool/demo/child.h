@@ -1,4 +1,4 @@
-// Child processes that end with this one, whatever ends it.
+// Child processes that end with this one, however it ends.
 //
 // Threads: one, which lives as long as the children: the kernel ends them with the thread that
 // started them.   Units: std::chrono.   Errors: start() says what the system refused.
@@ -17,9 +17,9 @@
 namespace neliroute::tool {
 
 struct ChildOptions {
-  /// Behind the program's name.
+  /// After the program's name.
   std::vector<std::string> arguments;
-  /// Where its stdout and stderr go: files, made anew.
+  /// Where its stdout and stderr go: files, which are overwritten.
   std::string output;
   std::string errors;
   /// Whether it sees the NELIROUTE_* variables of this process.
@@ -29,7 +29,7 @@ struct ChildOptions {
 
 class Child {
  public:
-  /// Starts this very program anew. It is in a process group of its own, so that Ctrl-C reaches
+  /// Starts this same program. The child is in a process group of its own, so that Ctrl-C reaches
   /// only this process, which then ends it in order.
   [[nodiscard]] static Result<Child> start(const ChildOptions& options);
   /// SIGKILL, if it still runs.
@@ -41,7 +41,7 @@ class Child {
   [[nodiscard]] bool running();
   /// Sends a signal, if it still runs.
   void signal(int number);
-  /// Waits until it ended. False: it has not, by then.
+  /// Waits until it has ended. False: it has not within the bound.
   bool wait(milliseconds bound);
 
  private:
@@ -49,7 +49,7 @@ class Child {
   pid_t pid_ = -1;  ///< -1: it was waited for
 };
 
-/// A folder in $TMPDIR that goes with all its files.
+/// A folder in $TMPDIR that is removed with all its files.
 class TemporaryFolder {
  public:
   [[nodiscard]] static Result<TemporaryFolder> make();
@@ -63,7 +63,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// The first line of a file, once it is whole.
+/// The first line of a file, once it is complete.
 [[nodiscard]] std::optional<std::string> first_line(const std::string& path);
 /// The last lines of a file.
 [[nodiscard]] std::string last_lines(const std::string& path, std::size_t count);

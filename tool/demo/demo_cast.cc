@@ -17,7 +17,7 @@ constexpr std::uint16_t kFirstPort = 7001;
 
 Cast::Cast(DemoOptions options, TemporaryFolder folder)
     : options_(std::move(options)), folder_(std::move(folder)), brokers_(options_.brokers) {
-  // On the user's Kafka a name of its own, so that no running group is disturbed.
+  // On the user's Kafka, a name of its own, so that no running group is disturbed.
   topic_ = options_.topic.value_or(options_.embedded() ? "neliroute" : "neliroute-demo");
 }
 
@@ -122,7 +122,7 @@ void Cast::end() {
   for (std::vector<Actor>* actors : {&owners_, &broker_}) {
     for (Actor& actor : *actors) actor.child.signal(SIGTERM);
     for (Actor& actor : *actors) actor.child.wait(kEndBound);
-    actors->clear();  // kills who is left
+    actors->clear();  // kills those that are left
   }
 }
 

@@ -1,6 +1,6 @@
-// Who plays in the demo: a broker and three owners, each a process of its own.
+// The actors of the demo: a broker and three owners, each a process of its own.
 //
-// Threads: one.   Units: std::chrono.   Errors: names who failed, with the end of its log.
+// Threads: one.   Units: std::chrono.   Errors: names the one that failed, with the end of its log.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -21,10 +21,11 @@ struct DemoOptions {
   SlotCount slots{1024};
   std::optional<std::uint32_t> partitions;
   bool allow_uneven = false;
-  /// -X of the command line; the children get them by the environment, where nobody else sees them.
+  /// -X of the command line; the children get them in the environment, which other users cannot
+  /// read.
   std::vector<std::string> properties;
   std::string profile = "fast";
-  /// Handed to the owners as they are: --variation, --local-clock-error, --roles.
+  /// Passed unchanged to the owners: --variation, --local-clock-error, --roles.
   std::vector<std::string> variation;
   std::string keys = "/usr/share/dict/words";
   bool stay = false;
@@ -38,7 +39,7 @@ struct Actor {
   std::string endpoint;
   Child child;
   pid_t pid;
-  /// What it said when it was ready.
+  /// What it printed when it was ready.
   boost::json::object ready;
 };
 
@@ -51,10 +52,10 @@ class Cast {
   [[nodiscard]] Result<void> start_broker();
   /// Starts them all at once, and waits until each has found the ledger.
   [[nodiscard]] Result<void> start_owners(const std::vector<std::string>& names);
-  /// Owners first, so that they can say good-bye; who does not end in time is killed.
+  /// Owners first, so that they can hand over; kills those that do not end in time.
   void end();
 
-  /// An actor that is not running though nobody ended it.
+  /// An actor that has ended although nobody ended it.
   [[nodiscard]] std::optional<Error> casualty();
   [[nodiscard]] Actor& owner(std::size_t index) { return owners_[index]; }
   [[nodiscard]] std::vector<Actor>& owners() noexcept { return owners_; }

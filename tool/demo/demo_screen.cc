@@ -72,7 +72,7 @@ void Screen::cast(Cast& cast, bool embedded) {
 std::string Screen::cells(const Owners& owners, std::size_t first) {
   std::string text;
   for (std::size_t p = first; p < std::min(owners.size(), first + kCells);) {
-    // Neighbours of one owner share their escape codes.
+    // Adjacent cells of one owner share their escape codes.
     std::string run;
     const std::string& owner = owners[p];
     for (; p < std::min(owners.size(), first + kCells) && owners[p] == owner; ++p) {
@@ -92,7 +92,7 @@ void Screen::strip(std::string_view label, const Owners& owners) {
 
 void Screen::marks(std::string_view label, const std::vector<std::uint32_t>& partitions,
                    std::size_t partition_count) {
-  if (partition_count > kCells) return;  // they would not stand under what they mean
+  if (partition_count > kCells) return;  // they would not be under their cells
   std::string text(partition_count, ' ');
   for (const std::uint32_t p : partitions) text[p] = '^';
   while (text.ends_with(' ')) text.pop_back();

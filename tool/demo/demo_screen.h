@@ -17,7 +17,7 @@
 
 namespace neliroute::tool {
 
-/// A key of the list, and where it was routed to.
+/// A key of the list, and where it was routed.
 struct Sample {
   std::string key;
   RouteCopy route;
@@ -31,21 +31,21 @@ class Screen {
   /// "1  A broker and three owners"
   void step(std::string_view text);
   void line(std::string_view text);
-  /// What is seen until cast() can be.
+  /// Shown until cast() can be.
   void starting();
   void started();
   void cast(Cast& cast, bool embedded);
 
-  /// A letter a partition, on its owner's colour; behind `label`.
+  /// A letter for each partition, on its owner's colour; after `label`.
   void strip(std::string_view label, const Owners& owners);
   /// Marks under the strip.
   void marks(std::string_view label, const std::vector<std::uint32_t>& partitions,
              std::size_t partition_count);
-  /// Written over by the next progress() or erased by end_progress(). Nothing where lines stay.
+  /// Overwritten by the next progress() or erased by end_progress(). Prints nothing if lines stay.
   void progress(const Owners& owners, std::string_view text);
   void end_progress();
 
-  /// A bar an owner.
+  /// A bar for each owner.
   void holdings(const std::vector<Holding>& holdings,
                 const std::map<std::string, std::uint64_t>& keys);
   void samples(const std::vector<Sample>& samples);

@@ -36,7 +36,7 @@ struct Character {
   std::size_t columns = 1;
 };
 
-/// The character at the front of a text that is not empty.
+/// The first character of a text that is not empty.
 Character front_of(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
@@ -50,7 +50,7 @@ Character front_of(std::string_view text) {
   return {bytes, is_in(kMarks, value) ? 0U : is_in(kWide, value) ? 2U : 1U};
 }
 
-/// The longest beginning that takes at most so many columns.
+/// The longest prefix that takes at most so many columns.
 std::string_view beginning(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
   while (at < text.size()) {

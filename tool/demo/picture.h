@@ -1,8 +1,9 @@
-// Lines of text for a terminal, and in what ink; measured in columns, whatever the script.
+// Lines of text for a terminal, and their inks; measured in columns, whatever the script.
 //
-// Nothing rests on colour: an ink only repeats what the text says.
+// Colour is never the only sign: an ink only repeats what the text says.
 //
-// Threads: values, any.   Units: columns.   Errors: none; what is no UTF-8 counts a byte a column.
+// Threads: values, any.   Units: columns.   Errors: none; bytes that are not UTF-8 take a column
+// each.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,9 @@ enum class Ink : std::uint8_t {
   plain,
   strong,
   faint,
-  heading,   ///< what stands above a table
+  heading,   ///< the line above a table
   selected,  ///< the row that keys act on
-  warning,   ///< what asks for attention: nobody owns it, the ledger is silent
+  warning,   ///< what needs attention: nobody owns it, the ledger is silent
   owner,     ///< on the colour of an owner; see Span::colour
 };
 
@@ -34,7 +35,7 @@ using PictureLine = std::vector<Span>;
 
 struct Picture {
   std::vector<PictureLine> lines;
-  /// Column in the last line where the next letter goes; none: nobody types.
+  /// Column in the last line where the next letter goes; none: nobody is typing.
   std::optional<std::size_t> cursor;
 };
 
@@ -43,9 +44,9 @@ struct Window {
   std::size_t lines = 24;
 };
 
-/// The columns that a text takes: East Asian wide characters take two, marks upon another none.
+/// The columns that a text takes: East Asian wide characters take two, combining marks none.
 [[nodiscard]] std::size_t columns_of(std::string_view text) noexcept;
-/// Exactly so many columns: filled up with blanks, or cut, which a ~ at its end tells.
+/// Exactly so many columns: padded with blanks, or cut, which a ~ at its end shows.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t columns, bool to_the_right);
 /// As much of the line as fits.
 [[nodiscard]] PictureLine cut(PictureLine line, std::size_t columns);

@@ -11,22 +11,22 @@
 namespace neliroute::tool {
 namespace {
 
-/// What the records show, in a sentence; the rule's number in docs/protocol.md behind it.
+/// What the records show, in a sentence, with the rule's number in docs/protocol.md.
 std::string_view meaning_of(const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::overlap:
       return finding.certain
                  ? "says that it leads an epoch after the owner of a newer one said so (rules 4, 6)"
-                 : "says that it leads an epoch behind a newer owner's record; it may have been "
-                   "written before, and long under way";
+                 : "says that it leads an epoch after a newer owner's record; it may have been "
+                   "written before, and delayed";
     case FindingKind::early_leader:
-      return "leads before an older epoch was released or its lease could be over (rule 6)";
+      return "leads before an older epoch was released or its lease could have ended (rule 6)";
     case FindingKind::overstay:
-      return "leads on behind a newer claim: it had read that, or its lease must be over "
+      return "leads on after a newer claim: it had read that, or its lease must have ended "
              "(rules 4, 5)";
     case FindingKind::gap:
-      return finding.certain ? "nobody was entitled to lead, though somebody lived who led others"
-                             : "nobody was entitled to lead; nor is there a sign that anybody "
+      return finding.certain ? "nobody was entitled to lead, though a living process led others"
+                             : "nobody was entitled to lead; nothing shows that any process "
                                "lived, or that the log could be written to";
     case FindingKind::epoch_fell:
       return "led under an epoch that is not greater than an earlier owner's";
@@ -35,11 +35,11 @@ std::string_view meaning_of(const Finding& finding) {
     case FindingKind::false_epoch:
       return finding.certain ? "names an epoch that it did not claim in this log (rule 2)"
                              : "names an epoch that this log does not have: left over from a topic "
-                               "that was made again, or forged";
+                               "that was recreated, or forged";
     case FindingKind::settings:
-      return "slots, partitions or logs are others from here on; what was before is not compared";
+      return "slots, partitions or logs differ from here on; earlier records are not compared";
     case FindingKind::hole:
-      return "records are missing before this one; what was before is not compared";
+      return "records are missing before this one; earlier records are not compared";
   }
   return "";
 }
@@ -133,10 +133,10 @@ std::string text_of(const AuditTotals& totals) {
     text += fmt::format("; {} times nobody was entitled to a partition, the longest at least {}",
                         text_of(totals.gaps), text_of(totals.longest_gap));
   }
-  if (totals.ignored > 0) text += fmt::format("; {} records are none", text_of(totals.ignored));
+  if (totals.ignored > 0) text += fmt::format("; {} records ignored", text_of(totals.ignored));
   if (!totals.broker_time && totals.records > 0) {
     text += "\nthe topic does not stamp LogAppendTime: only the order of records was compared, so "
-            "early leaders and lapsed leases are not seen";
+            "early leaders and lapsed leases are not detected";
   }
   return text;
 }

@@ -15,7 +15,7 @@ namespace neliroute::tool {
 [[nodiscard]] std::string text_of(const Finding& finding);
 [[nodiscard]] boost::json::object json_of(const Finding& finding);
 
-/// From where to where a log was read, and whether retention cut that short.
+/// Which part of a log was read, and whether retention cut that short.
 [[nodiscard]] std::string text_of(const LogRead& log);
 [[nodiscard]] boost::json::object json_of(const LogRead& log);
 

@@ -27,7 +27,7 @@ bool is_regular(int file) {
   return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-/// Whoever wrote this file before was killed, or its disk was full.
+/// True if the file's previous writer was killed, or its disk was full.
 bool ends_within_a_line(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return false;
@@ -48,14 +48,14 @@ Result<std::unique_ptr<LineWriter>> LineWriter::open(const std::string& path) {
   constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   if (path == "-") {
     if (is_regular(STDOUT_FILENO)) return made("stdout", STDOUT_FILENO, false, false);
-    // Opened anew, as O_NONBLOCK on the file that we were given would be everybody's who has it.
+    // Opened again, as O_NONBLOCK on the inherited file would affect every process that shares it.
     const int anew = ::open("/proc/self/fd/1", O_WRONLY | kNeverWait);
     if (anew >= 0) return made("stdout", anew, false, true);
     return made("stdout", STDOUT_FILENO, true, false);  // a socket, or another user's
   }
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | kNeverWait, 0644);
-  // A FIFO that nobody reads yet. As we could read it ourselves, it opens, and keeps the first
-  // lines for whoever comes.
+  // A FIFO that nobody reads yet. As this process could read it itself, it opens, and keeps the
+  // first lines for a later reader.
   if (file < 0 && errno == ENXIO) file = ::open(path.c_str(), O_RDWR | kNeverWait);
   if (file < 0) {
     return Error{Errc::bad_option, path + " cannot be written: " + std::strerror(errno) +
@@ -119,7 +119,7 @@ ssize_t LineWriter::write_some(std::string_view bytes) const {
     errno = EAGAIN;
     return -1;
   }
-  // Of a pipe that is ready this much is free.
+  // A pipe that is ready has this much free.
   return ::write(file_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
 }
 
@@ -131,16 +131,16 @@ void LineWriter::drop_front() {
 
 void LineWriter::tell(const std::string& why) {
   if (std::exchange(told_, true)) return;
-  log(Severity::warning, path_ + " takes no lines now: " + why + "; " +
+  log(Severity::warning, path_ + " takes no lines now: " + why + "; up to " +
                              std::to_string(kKeptMost / 1024) +
-                             " KiB are kept for it, and what comes then is lost");
+                             " KiB are kept for it, and further lines are lost");
 }
 
 void LineWriter::tell_lost() {
   if (lost_ > 0) {
     log(Severity::error, path_ + ": " + std::to_string(lost_) + " lines were lost");
   } else if (told_ && lines_.empty()) {
-    log(Severity::info, path_ + " took all lines in the end; none is lost");
+    log(Severity::info, path_ + " has taken all lines; none is lost");
   }
   lost_ = 0;
   told_ = false;

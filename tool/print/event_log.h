@@ -1,13 +1,14 @@
-// --events: what happened to the partitions of this process, a JSON object a line.
+// --events: what happened to the partitions of this process, one JSON object per line.
 //
-// Each line is one write(2), so that a process that is killed leaves no half line but its last, and
-// whoever follows the file sees a line at once. No write waits: a reader that stalls would stop an
-// owner. What a pipe or a full disk does not take is kept, to a bound, and written later in order.
+// Each line is one write(2), so that a killed process leaves no partial line except its last, and a
+// process that follows the file sees a line at once. No write blocks: a stalled reader would stop
+// an owner. What a pipe or a full disk does not take is kept, up to a bound, and written later in
+// order.
 //
 // Threads: one at a time.   Units: bytes.
-// Errors: open() names the file and what to do; a failed write is told once, and how many lines it
-// cost when that is known; it does not stop the process, which would give up its slots for the sake
-// of a log.
+// Errors: open() names the file and what to do. A failed write is reported once, and the number of
+// lost lines when it is known. It does not stop the process, which would give up its slots for the
+// sake of a log.
 #pragma once
 
 #include <deque>
@@ -20,20 +21,20 @@
 
 namespace neliroute::tool {
 
-/// A file, pipe or terminal that is written a whole line at a time, without ever waiting for it.
+/// A file, pipe or terminal that is written one whole line at a time, without ever blocking.
 class LineWriter {
  public:
   static constexpr std::size_t kKeptMost = 1U << 20U;  ///< bytes: some thousands of events
 
   /// "-" is stdout. A file is appended to. A FIFO may get its reader later.
   [[nodiscard]] static Result<std::unique_ptr<LineWriter>> open(const std::string& path);
-  /// Gives a reader that is slow a second to take the rest.
+  /// Gives a slow reader a second to take the rest.
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
   void write(std::string line);
-  /// Writes what was kept, as far as that goes now. True: nothing is left.
+  /// Writes what was kept, as far as possible now. True: nothing is left.
   bool flush();
 
  private:
@@ -46,12 +47,12 @@ class LineWriter {
 
   std::string path_;
   int file_;
-  bool waits_;                     ///< a write would wait, so poll(2) is asked before
+  bool waits_;                     ///< a write would block, so poll(2) is called before
   bool owned_;                     ///< to be closed
   std::deque<std::string> lines_;  ///< not written yet
   std::size_t begun_ = 0;          ///< bytes of the first line that are written
   std::size_t kept_ = 0;           ///< bytes of all lines
-  std::size_t lost_ = 0;           ///< lines, since it was told last
+  std::size_t lost_ = 0;           ///< lines, since the last report
   bool told_ = false;
 };
 

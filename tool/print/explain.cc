@@ -24,7 +24,7 @@ bool is_owned(const Explained& e) {
   return e.route.verdict == Verdict::remote || e.route.verdict == Verdict::local;
 }
 
-/// What observers heard belongs to this route, and not to the one before.
+/// What observers saw belongs to this route, and not to the one before.
 bool is_current(const Explained& e) { return e.seen.owner && e.seen.epoch == e.route.epoch; }
 
 std::string why_owned(const Explained& e) {
@@ -56,20 +56,20 @@ std::string why_unowned(const Explained& e) {
                        "way (rule 6).", shown(e.route.next_owner));
   }
   return fmt::format("No claim of it is valid: for {} at least its last owner has released it, or "
-                     "its lease is over (rules 4 and 5), or there was none. Every log answers, so "
-                     "this is knowledge, and no silence.",
+                     "its lease has ended (rules 4 and 5), or there was none. Every log answers, "
+                     "so this is known, and not just silence.",
                      duration_text(e.now - e.route.unowned_since));
 }
 
 std::string why_unknown(const Explained& e) {
   if (!e.answers) {
     return fmt::format("A log of the ledger has not answered for {}, and what was true before may "
-                       "have changed unseen: after {} without an answer nothing is believed. Look "
-                       "whether the broker that leads it is there.",
+                       "have changed unseen: after {} without an answer nothing is believed. Check "
+                       "that the broker that leads it is running.",
                        duration_text(e.silence), text_of(e.lease));
   }
   return "The log answers, but was followed for less than the longest lease: an owner that was "
-         "silent so far may still be heard of. Ask again, or raise --timeout.";
+         "silent so far may still appear. Try again, or raise --timeout.";
 }
 
 std::string hash_line(const Explained& e) {

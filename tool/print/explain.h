@@ -16,7 +16,7 @@
 
 namespace neliroute::tool {
 
-/// All that an explanation rests on.
+/// Everything that an explanation is based on.
 struct Explained {
   std::string key;
   std::string_view hash;      ///< "xxh3"
@@ -36,7 +36,7 @@ struct Explained {
 /// Lines of at most 80 columns, as far as names allow.
 [[nodiscard]] std::string text_of(const Explained& explained);
 
-/// To be handed to Observable::observe().
+/// Pass it to Observable::observe().
 class Explainer : public Observer {
  public:
   explicit Explainer(Observable observable);

@@ -69,7 +69,7 @@ void start_log(LogLevel level) {
 }
 
 void log(Severity severity, std::string_view text) {
-  const std::string clean = printable(with_flags(text));  // it may quote what a stranger wrote
+  const std::string clean = printable(with_flags(text));  // it may quote untrusted text
   const auto level = severity == Severity::info      ? spdlog::level::info
                      : severity == Severity::warning ? spdlog::level::warn
                                                      : spdlog::level::err;

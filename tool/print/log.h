@@ -1,4 +1,4 @@
-// The log of the tool: spdlog on stderr, a line a notice.
+// The log of the tool: spdlog on stderr, one line per notice.
 //
 // Threads: start_log() first and once, the rest any.   Units: none.
 // Errors: an unknown level is bad_option.
@@ -15,8 +15,9 @@ enum class LogLevel { trace, debug, info, warning, error, off };
 [[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
 void start_log(LogLevel level);
 void log(Severity severity, std::string_view text);
-/// From now on its lines are handed to `take`, on whatever thread, and not written: for who draws
-/// on the terminal. An empty one ends that; the former is not called any more when this returns.
+/// From now on its lines are passed to `take`, on any thread, and not written: for a caller that
+/// draws on the terminal. An empty function ends that; the previous one is not called any more when
+/// this returns.
 void divert_log(std::function<void(std::string_view line)> take);
 /// For the on_notice of the library's options.
 [[nodiscard]] std::function<void(const Notice&)> notice_log();

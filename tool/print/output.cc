@@ -20,17 +20,18 @@
 namespace neliroute::tool {
 namespace {
 
-// Whether stdout failed, and whether that lost somebody an answer.
+// Whether stdout failed, and whether part of an answer was lost.
 bool output_ended = false;
 bool output_lost = false;
 
-/// All of it to stdout, however long the reader takes. False, with errno: it cannot be written.
+/// Writes all of it to stdout, however long the reader takes. False, with errno: it cannot be
+/// written.
 bool write_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {  // whoever shares this pipe with us made it non-blocking
+    } else if (errno == EAGAIN) {  // a process that shares this pipe made it non-blocking
       pollfd wait{STDOUT_FILENO, POLLOUT, 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {
@@ -46,7 +47,7 @@ bool write_line(std::string_view line) {
   return write_all(line);
 }
 
-/// Bytes of the character at the front that a terminal obeys, or that cannot be seen; 0: none.
+/// Length of the first character if a terminal obeys it, or it is invisible; otherwise 0.
 std::size_t unseen_at_front(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -59,13 +60,14 @@ std::size_t unseen_at_front(std::string_view text) {
   // U+200B..200F have no width, U+2028..202E end lines and turn the direction of writing.
   const bool first = byte(1) == 0x80 && ((byte(2) >= 0x8b && byte(2) <= 0x8f) ||
                                          (byte(2) >= 0xa8 && byte(2) <= 0xae));
-  // U+2060..206F: words are joined, directions turned, without a sign of it.
+  // U+2060..206F: invisible characters that join words or change the direction.
   return first || (byte(1) == 0x81 && byte(2) >= 0xa0 && byte(2) <= 0xaf) ? 3 : 0;
 }
 
 enum class What { word, text };
 
-/// In a word a backslash is doubled, so that nothing looks like an escape; in a text lines may end.
+/// In a word a backslash is doubled, so that nothing looks like an escape; a text may contain
+/// newlines.
 std::string escaped(std::string_view text, What what) {
   const bool readable = is_utf8(text);
   std::string made;
@@ -141,8 +143,8 @@ bool say(std::string_view line) {
   output_ended = true;
   if (errno == EPIPE) return false;
   output_lost = true;
-  fail("", fmt::format("stdout cannot be written: {}; what it did not take is lost, so free space "
-                       "there or send it elsewhere, and ask again", std::strerror(errno)),
+  fail("", fmt::format("stdout cannot be written: {}; the rest of the output is lost: free space "
+                       "there or redirect it, and try again", std::strerror(errno)),
        kExitUnreachable);
   return false;
 }

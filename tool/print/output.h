@@ -1,7 +1,7 @@
-// What the subcommands say, and how they end.
+// The output and the exit codes of the subcommands.
 //
-// Nothing that a stranger chose reaches a terminal raw: names, endpoints and keys are shown() where
-// they stand in a text, and fail() and log() escape whatever is left.
+// No untrusted text reaches a terminal raw: names, endpoints and keys are shown() in texts, and
+// fail() and log() escape the rest.
 //
 // Threads: say() and after_output() one, the rest any.   Units: none.
 // Errors: say() is false when the line could not be written; see after_output().
@@ -27,7 +27,7 @@ inline constexpr int kExitUnreachable = 3;  ///< the ledger is unreachable, refu
 inline constexpr int kExitKilled = 130;     ///< the second signal
 
 [[nodiscard]] int exit_code_of(Errc code) noexcept;
-/// Any unknown before any unowned before yes.
+/// Any unknown takes precedence over any unowned, and that over yes.
 [[nodiscard]] int exit_code_of(std::span<const Verdict> verdicts) noexcept;
 
 /// "neliroute COMMAND: text" on stderr; returns `code`, so that callers can end with it.
@@ -36,11 +36,11 @@ int fail(std::string_view command, const Error& error);
 /// "neliroute COMMAND: warning: text" on stderr.
 void warn(std::string_view command, std::string_view text);
 
-/// A line on stdout, at once. False: nobody reads it (quietly: `| head -1` is no error), or it
-/// cannot be written, which is told on stderr once.
+/// Writes a line on stdout at once. False: nobody reads it (silently: `| head -1` is no error), or
+/// it cannot be written, which is reported on stderr once.
 bool say(std::string_view line);
 bool say(const boost::json::object& row);
-/// What to exit with: `code`, but neither yes nor no if some of the answer could not be written.
+/// The exit code: `code`, but neither yes nor no if some of the answer could not be written.
 [[nodiscard]] int after_output(int code) noexcept;
 
 /// Appends `text`, which begins in column `indent`, with its lines broken before the 80th.
@@ -49,15 +49,16 @@ void wrap(std::string& out, std::string_view text, std::size_t indent);
 /// The time of day here and now, "14:05:59.123".
 [[nodiscard]] std::string clock_text();
 
-/// SIGTERM and SIGINT end the process at once, as planned: for while it holds nothing.
+/// SIGTERM and SIGINT end the process at once, as a planned stop: use it while the process holds
+/// nothing.
 void end_at_once_on_signals();
 
 /// slot, partition, verdict and what else is known.
 void put_route(boost::json::object& row, const Route& route);
 
-/// A key or name for people: what would not print, or not be seen, is escaped; an empty one is "".
+/// A key or name for people: unprintable or invisible characters are escaped; an empty one is "".
 [[nodiscard]] std::string shown(std::string_view text);
-/// The same of a whole text, in which a backslash is a backslash and a line may end.
+/// The same for a whole text, which may contain backslashes and newlines.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace neliroute::tool

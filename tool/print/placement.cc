@@ -52,7 +52,7 @@ std::vector<std::uint32_t> moved(const Owners& before, const Owners& after) {
 
 std::size_t least_moves(const Owners& before, const std::set<std::string>& owners) {
   if (owners.empty()) return before.size();
-  // Everybody may keep the quotient, and as many as the rest says may keep one more.
+  // Every owner may keep the quotient; as many as the remainder may keep one more.
   const std::size_t quotient = before.size() / owners.size();
   std::size_t rest = before.size() % owners.size();
   std::size_t kept = 0;

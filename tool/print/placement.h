@@ -27,7 +27,7 @@ struct Holding {
   PartitionRanges partitions;
   std::uint64_t slots = 0;
   Epoch newest_epoch = kNoEpoch;
-  /// How long to believe the partition of which that is least sure.
+  /// How long to believe the least certain of its partitions.
   microseconds valid_for{0};
 };
 
@@ -42,7 +42,7 @@ struct Holding {
 [[nodiscard]] std::vector<std::uint32_t> moved(const Owners& before, const Owners& after);
 
 /// The least number of partitions that must change owner for these to own equally many, give or
-/// take one; one without an owner, or whose owner is not among them, must.
+/// take one. A partition must move if it has no owner, or one that is not among them.
 [[nodiscard]] std::size_t least_moves(const Owners& before, const std::set<std::string>& owners);
 
 }  // namespace neliroute::tool

@@ -24,13 +24,13 @@ constexpr std::chrono::seconds kPatience{1};
 constexpr std::chrono::milliseconds kRedraw{200};
 constexpr std::string_view kErase = "\r\033[K";
 
-// Held by who writes on the terminal.
+// Held while writing on the terminal.
 std::mutex terminal;
 std::atomic<bool> on_terminal{false};
 std::atomic<bool> ending{false};  ///< a signal handler ends the process: nothing is drawn
 
 void write_now(std::string_view text) {
-  // A terminal that does not take it shows no progress.
+  // A terminal that does not accept it shows no progress.
   static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
 }
 

@@ -1,7 +1,7 @@
-// A line on stderr that tells a person what takes so long: from the first second on, on a terminal
-// only, and gone without a trace when it is over.
+// A line on stderr that tells a person what takes so long: after the first second, on a terminal
+// only, and erased when it is over.
 //
-// Threads: any; one Progress at a time. A thread of its own draws it, since what takes long blocks.
+// Threads: any; one Progress at a time. A thread of its own draws it, since the slow work blocks.
 // Units: none.   Errors: none; what cannot be drawn is left out.
 #pragma once
 
@@ -20,9 +20,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Whether anybody sees it.
+  /// Whether it is visible.
   [[nodiscard]] bool shown() const noexcept { return drawing_ != nullptr; }
-  /// Something else now; its time begins anew.
+  /// Something else from now on; its time starts again.
   void now(std::string what);
   /// So many of these are done: "1,024 records". Cheap enough for each.
   void count(std::uint64_t done, const char* of_what) noexcept;
@@ -32,7 +32,7 @@ class Progress {
   std::unique_ptr<Drawing> drawing_;  ///< null: nobody would see it
 };
 
-/// While it lives, no Progress is on the terminal: for who writes there.
+/// While it lives, no Progress is on the terminal: for code that writes there.
 class ProgressAside {
  public:
   ProgressAside();

@@ -10,7 +10,7 @@
 namespace neliroute::tool {
 namespace {
 
-// Of the 256-colour palette: bright enough for black letters, and apart for the colour-blind.
+// Of the 256-colour palette: bright enough for black letters, and distinct for the colour-blind.
 constexpr std::array kBackgrounds = {75, 214, 114, 176, 222, 80, 210, 147};
 constexpr std::string_view kTrack = "\033[48;5;237m";
 constexpr std::string_view kReset = "\033[0m";

@@ -1,6 +1,6 @@
 // Colours and bars for people, and plain text for everybody else.
 //
-// Owners are told apart by background colours with a letter on them, so that nothing rests on
+// Owners are distinguished by background colours with a letter on them, so that nothing depends on
 // colour alone, or on a font.
 //
 // Threads: values, any.   Units: columns.   Errors: none.
@@ -24,9 +24,9 @@ class Terminal {
   [[nodiscard]] bool rich() const noexcept { return rich_; }
 
   [[nodiscard]] std::string styled(Style style, std::string_view text) const;
-  /// On the background of the nth owner; one too many begins again.
+  /// On the background of the nth owner; too great a number starts again.
   [[nodiscard]] std::string on_owner(std::size_t owner, std::string_view text) const;
-  /// `share` of `width` columns, at least one if it is not nothing.
+  /// `share` of `width` columns, at least one if it is not zero.
   [[nodiscard]] std::string bar(std::size_t owner, double share, std::size_t width) const;
 
  private:

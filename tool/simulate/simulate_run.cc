@@ -33,7 +33,7 @@ placement::Setting setting_of(const SimulateRequest& request, Unit unit, const T
   return {items_of(request, unit), seed, trace.roster, trace.most_members()};
 }
 
-/// Of the processor: what others do on this machine is not the placement's.
+/// Processor time: what other processes do on this machine is not the placement's.
 double seconds_since(std::clock_t began) {
   return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
 }
@@ -95,7 +95,7 @@ class Runner {
          const std::function<bool(const Outcome&)>& take)
       : request_(request), progress_(progress), take_(take) {}
 
-  /// False: nobody wants more.
+  /// False: no more results are wanted.
   bool run(const placement::Spec& spec) {
     Outcome mean;
     mean.steps = 0;
@@ -185,7 +185,7 @@ Result<void> check(const SimulateRequest& request) {
     }
     return Error{Errc::bad_option,
                  fmt::format("--trace {} is no trace of {} members; choose one of {} (a number "
-                             "behind a colon counts, as in join:3; no more can leave than there "
+                             "after a colon counts, as in join:3; no more can leave than there "
                              "are), or give a --trace-file",
                              request.trace, request.members, known)};
   }

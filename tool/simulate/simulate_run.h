@@ -58,13 +58,13 @@ struct Outcome {
   double memory_bytes = 0;  ///< what the placement held at the end
 };
 
-/// What is being worked on, for who waits.
+/// What is being worked on, for a person who waits.
 using SimulateProgress = std::function<void(const std::string& what)>;
 
 /// Whether all of it can be run, before any of it is.
 [[nodiscard]] Result<void> check(const SimulateRequest& request);
 
-/// Calls `take` with every outcome, as soon as it is known; it ends when that says false.
+/// Calls `take` with every outcome, as soon as it is known; ends when that returns false.
 void run(const SimulateRequest& request, const SimulateProgress& progress,
          const std::function<bool(const Outcome&)>& take);
 

@@ -11,8 +11,7 @@
 
 namespace neliroute::tool {
 
-/// Columns that say how long it took and how much it held are there only if they were asked for:
-/// the rest is the same in every run.
+/// Columns of time and memory exist only if they were requested: the rest is the same in every run.
 struct SimulateColumns {
   bool each_step = false;
   bool measured = false;

@@ -1,6 +1,6 @@
 #include "tool/watch/full_screen.h"
 
-#define NCURSES_NOMACROS 1  // they would replace words like move and erase
+#define NCURSES_NOMACROS 1  // its macros would replace words like move and erase
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 #include <langinfo.h>
@@ -27,7 +27,7 @@ constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP};
 constexpr std::array kCrashing = {SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 // Of the 256-colour palette, as in tool/print/terminal.cc: bright enough for black letters, and
-// apart for the colour-blind. Where there are 8 colours only, those.
+// distinct for the colour-blind. With only 8 colours, those.
 constexpr std::array<short, 8> kPalette = {75, 214, 114, 176, 222, 80, 210, 147};
 constexpr std::array<short, 5> kFewColours = {COLOR_CYAN, COLOR_YELLOW, COLOR_GREEN, COLOR_WHITE,
                                               COLOR_MAGENTA};
@@ -36,7 +36,7 @@ constexpr short kFirstOwnerPair = 2;
 
 volatile std::sig_atomic_t end_asked = 0;
 
-// For a crash, when nothing but write() and tcsetattr() may be called.
+// For a crash, when only write() and tcsetattr() may be called.
 termios terminal_before{};
 char give_back[256];
 std::size_t give_back_size = 0;
@@ -46,10 +46,10 @@ void on_end(int) { end_asked = 1; }
 void on_crash(int signal) {
   static_cast<void>(!::write(STDOUT_FILENO, give_back, give_back_size));
   ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
-  ::raise(signal);  // its old meaning is back: SA_RESETHAND
+  ::raise(signal);  // its default action is restored: SA_RESETHAND
 }
 
-/// Attributes off, cursor on, and the screen that was there before.
+/// Prepares what restores the terminal: attributes off, cursor on, and the previous screen.
 void learn_to_give_back() {
   give_back_size = 0;
   for (const char* name : {"sgr0", "cnorm", "rmcup", "rmkx"}) {
@@ -62,7 +62,7 @@ void learn_to_give_back() {
   }
 }
 
-/// Handlers while it lives.
+/// Signal handlers, for as long as it lives.
 class Handlers {
  public:
   Handlers() {
@@ -111,7 +111,7 @@ bool has_no_color() {
 }  // namespace
 
 struct FullScreen::Parts {
-  Handlers handlers;  // first: ncurses leaves alone what is not the default
+  Handlers handlers;  // first: ncurses keeps handlers that are not the default
   SCREEN* screen = nullptr;
   bool colours = false;
   std::size_t owner_pairs = 0;
@@ -157,7 +157,7 @@ struct FullScreen::Parts {
     ::attr_set(attributes, pair, nullptr);
   }
 
-  /// What the locale's encoding cannot say is a question mark.
+  /// Characters outside the locale's encoding become a question mark.
   [[nodiscard]] std::string encoded(std::string text) const {
     if (utf8) return text;
     std::string made;
@@ -182,7 +182,7 @@ Result<std::unique_ptr<FullScreen>> FullScreen::open() {
   parts->utf8 = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
   end_asked = 0;
   ::tcgetattr(STDIN_FILENO, &terminal_before);
-  ::use_tioctl(TRUE);  // the window as it is, and not as somebody exported LINES and COLUMNS
+  ::use_tioctl(TRUE);  // the window's real size, not exported LINES and COLUMNS
   parts->screen = ::newterm(nullptr, stdout, stdin);
   if (parts->screen == nullptr) {
     const char* term = std::getenv("TERM");
@@ -225,7 +225,7 @@ std::optional<std::uint32_t> FullScreen::key() {
     }
     if (code == '\r') return kKeyEnter;
     if (code == '\b') return kKeyBackspace;
-    if (code == ('L' & 0x1f)) {  // Ctrl-L: draw all of it anew
+    if (code == ('L' & 0x1f)) {  // Ctrl-L: redraw everything
       ::clearok(curscr, TRUE);
       parts_->resized = true;
       continue;
@@ -240,7 +240,7 @@ void FullScreen::show(const Picture& picture) {
   ::erase();
   for (std::size_t y = 0; y < picture.lines.size(); ++y) {
     ::move(static_cast<int>(y), 0);
-    ::clrtoeol();  // should a line before have been wider than its characters are known to be
+    ::clrtoeol();  // the line before may have been wider than expected
     for (const Span& span : picture.lines[y]) {
       parts_->ink(span);
       ::addstr(parts_->encoded(span.text).c_str());

@@ -1,7 +1,7 @@
-// The whole terminal, by ncurses: shows pictures, hears keys and changes of size, and gives the
-// terminal back as it was: when it goes, and when a signal ends the process while it is there.
+// The whole terminal, by ncurses: shows pictures, reads keys and changes of size, and restores the
+// terminal when it is destroyed, and when a signal ends the process.
 //
-// SIGINT, SIGTERM and SIGHUP only raise ended(); Ctrl-Z and what comes after it work.
+// SIGINT, SIGTERM and SIGHUP only set ended(); Ctrl-Z and resuming work.
 //
 // Threads: one; one FullScreen at a time.   Units: columns and lines.
 // Errors: open() says why a terminal cannot be used.
@@ -25,14 +25,14 @@ class FullScreen {
   FullScreen(const FullScreen&) = delete;
   FullScreen& operator=(const FullScreen&) = delete;
 
-  /// As it is now. It changes while keys are asked for.
+  /// As it is now. It changes while keys are read.
   [[nodiscard]] Window window() const;
-  /// The next key that was pressed, as WatchKey says; none: nothing waits.
+  /// The next key that was pressed, as WatchKey says; none: no key waits.
   [[nodiscard]] std::optional<std::uint32_t> key();
   /// Whether the size changed since the last call.
   [[nodiscard]] bool resized();
   void show(const Picture& picture);
-  /// A signal asked for the end, or the terminal is gone.
+  /// A signal requested the end, or the terminal is gone.
   [[nodiscard]] bool ended() const;
 
  private:

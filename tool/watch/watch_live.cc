@@ -20,7 +20,7 @@
 namespace neliroute::tool {
 namespace {
 
-// Ages are worth no more, and no person reads faster.
+// Ages need no finer resolution, and no person reads faster.
 constexpr milliseconds kAges{500};
 constexpr milliseconds kChanges{100};
 constexpr std::size_t kKept = 20;
@@ -38,8 +38,8 @@ class Watched : public Observer {
 
 class Live {
  public:
-  /// `http`: where the admin port is; empty: nowhere.
-  Live(Lookup& lookup, const CommonOptions& options, const std::string& http,
+  /// `http`: the admin port's address; empty: none.
+  Live(WatcherLoop& lookup, const CommonOptions& options, const std::string& http,
        std::unique_ptr<FullScreen> screen)
       : observable_(lookup.watcher().observable()),
         watched_(std::make_shared<Watched>(observable_.facts().settings)),
@@ -50,7 +50,7 @@ class Live {
                                 facts.lane.value());
     if (!http.empty()) moment_.title += fmt::format(", http://{}/", http);
     observable_.observe(watched_);
-    // What would be written into the picture is part of it.
+    // Lines that would be written into the picture become part of it.
     if (::isatty(STDERR_FILENO) == 1) {
       divert_log([this](std::string_view line) {
         const std::scoped_lock lock(notice_mutex_);
@@ -74,7 +74,7 @@ class Live {
     const LocalTime now = boot_now();
     bool anew = false;
     while (const auto key = screen_->key()) {
-      arrange();  // a key is meant for what is there now
+      arrange();  // a key refers to what is visible now
       state_ = pressed(std::move(state_), *key, model(), listing_, screen_->window());
       anew = true;
     }
@@ -147,7 +147,7 @@ class Live {
 
 }  // namespace
 
-int watch_live(const std::string& command, Lookup& lookup, const CommonOptions& options,
+int watch_live(const std::string& command, WatcherLoop& lookup, const CommonOptions& options,
                const std::string& http, std::unique_ptr<FullScreen> screen) {
   {
     Live live(lookup, options, http, std::move(screen));

@@ -1,19 +1,19 @@
-// The screen of `watch`, live: what is watched, the keys and the terminal brought together.
+// The live screen of `watch`: combines what is watched, the keys and the terminal.
 //
-// Threads: one.   Units: none.   Errors: told on stderr, once the terminal is what it was.
+// Threads: one.   Units: none.   Errors: printed on stderr, once the terminal is restored.
 #pragma once
 
 #include <string>
 
 #include "tool/command_line/options.h"
-#include "tool/lookup.h"
+#include "tool/watcher_loop.h"
 #include "tool/watch/full_screen.h"
 
 namespace neliroute::tool {
 
-/// Until somebody quits, or a signal comes; the exit code. `http`: where the admin port is; empty:
-/// nowhere.
-[[nodiscard]] int watch_live(const std::string& command, Lookup& lookup,
+/// Runs until the user quits, or a signal arrives; returns the exit code. `http`: the admin port's
+/// address; empty: none.
+[[nodiscard]] int watch_live(const std::string& command, WatcherLoop& lookup,
                              const CommonOptions& options, const std::string& http,
                              std::unique_ptr<FullScreen> screen);
 

@@ -10,7 +10,7 @@
 namespace neliroute::tool {
 namespace {
 
-// Moves of one cause come within that: records are read one after another.
+// Moves of one cause occur within this time: records are read one after another.
 constexpr milliseconds kSameMoment{250};
 
 bool same(const PeerPtr& a, const PeerPtr& b) { return a == b || (a && b && a->id == b->id); }

@@ -1,9 +1,9 @@
-// What the screen of `watch` shows: the view, what each owner has, and the last moves. Pure: it is
-// told what observers are told, and how long ago partitions were heard of.
+// What the screen of `watch` shows: the view, what each owner has, and the last moves. Pure: it
+// gets what observers get, and how long ago partitions' owners were read.
 //
-// A move is an ownership that passed on: from an owner to another one, or to nobody and from there
-// to the next. Those of one moment and direction are one row. An owner that is merely heard of for
-// the first time has not moved, and neither has one that is back after a silence of the ledger.
+// A move is a change of owner: from an owner to another one, or to nobody and from there to the
+// next. Those of one moment and direction are one row. An owner that is read for the first time has
+// not moved, and neither has one that is back after a silence of the ledger.
 //
 // Threads: one.   Units: partitions, slots, LocalTime.   Errors: none.
 #pragma once
@@ -21,9 +21,9 @@ namespace neliroute::tool {
 struct PartitionRow {
   ObservedRoute route;
   std::uint32_t slots = 0;
-  microseconds heard{0};  ///< how long ago the owner was heard of; owned only
+  microseconds heard{0};  ///< how long ago the owner was read; owned only
   PeerPtr last_owner;     ///< the one now, or the one before; null: none is known
-  LocalTime lost_at = kLongAgo;  ///< when that one lost it; kLongAgo: it has it, or nobody knows
+  LocalTime lost_at = kLongAgo;  ///< when that one lost it; kLongAgo: it has it, or not known
 };
 
 struct OwnerRow {
@@ -34,7 +34,7 @@ struct OwnerRow {
   std::uint32_t coming = 0;    ///< partitions that it claimed and does not lead yet
   LocalTime since = kLongAgo;  ///< when it last gained one; kLongAgo: before anybody watched
   Epoch newest_epoch = kNoEpoch;
-  microseconds heard{0};  ///< of the partition of which that is longest ago
+  microseconds heard{0};  ///< of its partition that was read longest ago
 };
 
 struct MoveRow {
@@ -53,11 +53,11 @@ class WatchModel {
   WatchModel(SlotCount slots, std::uint32_t partitions);
 
   void take(const ViewChange& change);
-  /// heard[p]: how long ago the owner of p was heard of. As many as there are partitions.
+  /// heard[p]: how long ago the owner of p was read. One for each partition.
   void hear(const std::vector<microseconds>& heard);
 
   [[nodiscard]] const std::vector<PartitionRow>& partitions() const noexcept { return rows_; }
-  /// By name, then id: who owns partitions or is about to.
+  /// By name, then id: the processes that own partitions or are about to.
   [[nodiscard]] const std::vector<OwnerRow>& owners() const;
   /// The newest first.
   [[nodiscard]] const std::deque<MoveRow>& moves() const noexcept { return moves_; }
@@ -80,7 +80,7 @@ class WatchModel {
   std::vector<PartitionRow> rows_;
   std::deque<MoveRow> moves_;
   std::uint64_t version_ = 1;
-  // What sum_up() makes of the rows, when somebody asks.
+  // What sum_up() computes from the rows, on request.
   mutable std::vector<OwnerRow> owners_;
   mutable std::uint64_t by_verdict_[4]{};
   mutable std::uint64_t draining_ = 0;

@@ -18,7 +18,7 @@ const std::string kPrompt = "filter: ";
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 constexpr std::array<std::string_view, kWatchPages> kPageNames = {"Owners", "Partitions", "Moves"};
 
-// Where there is no room for a line, the later goes first.
+// If there is no room for all lines, later ones are dropped first.
 enum Frame : std::size_t { kHeadingLine, kKeysLine, kPagesLine, kSlotsLine, kLedgerLine, kTitleLine,
                            kFrameLines };
 
@@ -174,17 +174,17 @@ constexpr std::array<std::string_view, 16> kHelp = {
     "             home and end, also g and G",
     "enter        the partitions of the selected owner",
     "/            filter by name, endpoint, state or partition number; esc ends it",
-    "s S          sort by the next column, or the one before; r turns it around",
+    "s S          sort by the next column, or the one before; r reverses it",
     "q, Ctrl-C    end",
     "",
-    "SHARE        of the slots; | is the fair share, with which all have the same",
-    "HEARD        how long ago it was heard of, where that is longest ago",
+    "SHARE        of the slots; | marks the fair share, an equal one for all",
+    "HEARD        age of its last renewal; of several partitions, the oldest",
     "GAINED       how long ago it gained one; - before this began to watch",
     "COMING       partitions that it has claimed and does not lead yet",
     "DRAINING     partitions that it hands over, and leads until its successor does",
-    "STATE        unowned: nobody leads it; unknown: the ledger does not tell",
+    "STATE        unowned: nobody leads it; unknown: the ledger does not say",
     "SINCE        how long its owner, or nobody, has had it",
-    "UNOWNED      how long nobody had what moved, at most",
+    "UNOWNED      how long the moved slots had no owner, at most",
 };
 
 PictureLine title_line(const WatchMoment& moment, std::size_t width) {
@@ -292,7 +292,7 @@ void put_moves(Picture& picture, const WatchModel& model, const WatchMoment& mom
 }  // namespace
 
 WatchState::WatchState() {
-  tables[0].sort = 2;  // who has most
+  tables[0].sort = 2;  // the largest owner first
   tables[0].descending = true;
 }
 

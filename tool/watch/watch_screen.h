@@ -1,8 +1,8 @@
 // The screen of `watch`: what a key does to it, and what it looks like. Pure functions of what is
-// watched, the window and the state that keys have brought about.
+// watched, the window, and the state that keys have set.
 //
-// Only what is visible is drawn; what is visible is found in a Listing, which is made anew only if
-// the view or the arrangement changed.
+// Only what is visible is drawn; a Listing says what is visible, and is rebuilt only if the view or
+// the arrangement changed.
 //
 // Threads: values, any.   Units: LocalTime.   Errors: none; a window too small for a table gets
 // what fits.
@@ -21,7 +21,7 @@ namespace neliroute::tool {
 enum class WatchPage : std::uint8_t { owners, partitions, moves };
 inline constexpr std::size_t kWatchPages = 3;
 
-/// Keys that are no characters; a character is its code point.
+/// Keys that are not characters; a character is its code point.
 enum WatchKey : std::uint32_t {
   kKeyEnter = '\n',
   kKeyTab = '\t',
@@ -54,7 +54,7 @@ struct WatchState {
   [[nodiscard]] const Table& table() const { return tables[static_cast<std::size_t>(page)]; }
 };
 
-/// What is told around the tables.
+/// What is shown around the tables.
 struct WatchMoment {
   std::string title;     ///< topic and brokers
   std::string clock;     ///< "14:05:59"

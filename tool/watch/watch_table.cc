@@ -78,7 +78,7 @@ SortKey number(std::uint64_t value) { return {static_cast<std::int64_t>(value), 
 SortKey text(std::string_view value) { return {0, 0, value}; }
 SortKey epoch(const Epoch& value) { return {value.incarnation, value.offset, {}}; }
 SortKey age(microseconds value) { return {value.count(), 0, {}}; }
-/// As an age: the latest is the least, and what nobody knows the greatest.
+/// As an age: the latest is the smallest, and an unknown one the greatest.
 SortKey since(LocalTime value) { return {~value.time_since_epoch().count(), 0, {}}; }
 
 SortKey key_of(const OwnerRow& row, std::size_t column) {
@@ -97,7 +97,7 @@ SortKey key_of(const OwnerRow& row, std::size_t column) {
 
 SortKey key_of(const PartitionRow& row, std::size_t column) {
   switch (column) {
-    case 0: return number(0);  // as they stand
+    case 0: return number(0);  // unchanged
     case 1: return number(row.slots);
     case 2: return text(state_of(row.route));
     case 3: return text(name_of(row.route.owner));
@@ -121,7 +121,7 @@ SortKey key_of(const MoveRow& row, std::size_t column) {
   }
 }
 
-/// Whether `part` is in it; of letters that both cases have, either one.
+/// Whether `part` is in it, ignoring the case of letters.
 bool holds(std::string_view whole, std::string_view part) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::search(whole.begin(), whole.end(), part.begin(), part.end(),
@@ -157,7 +157,7 @@ Listing list_of(const Rows& rows, const WatchState& state) {
   std::stable_sort(listing.begin(), listing.end(), [&](std::uint32_t a, std::uint32_t b) {
     return descending ? keys[b] < keys[a] : keys[a] < keys[b];
   });
-  // What stands in one order by its index alone can be turned around, too.
+  // A table ordered by its index alone can be reversed, too.
   if (descending && state.page == WatchPage::partitions && state.table().sort == 0) {
     std::reverse(listing.begin(), listing.end());
   }
@@ -166,7 +166,7 @@ Listing list_of(const Rows& rows, const WatchState& state) {
 
 // --- Cells ---------------------------------------------------------------------------------------
 
-/// Of every process of this name the same: FNV-1a.
+/// The same for every process of this name: FNV-1a.
 std::size_t colour_of(const PeerPtr& peer) {
   std::uint32_t hash = 2166136261U;
   for (const char c : name_of(peer)) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
@@ -182,7 +182,7 @@ Span count_cell(std::uint64_t count) {
   return {count == 0 ? "-" : text_of(count), count == 0 ? Ink::faint : Ink::plain};
 }
 
-/// The fair share is in its middle.
+/// The fair share is at its middle.
 Span share_cell(const OwnerRow& row, double fair) {
   const double share = static_cast<double>(row.slots) / std::max(fair, 1e-9) * (kBar / 2.0);
   const auto filled = static_cast<std::size_t>(std::min<double>(std::round(share), kBar));
@@ -234,7 +234,7 @@ std::vector<Span> move_cells(const MoveRow& row, LocalTime now) {
 
 // --- Lines ---------------------------------------------------------------------------------------
 
-/// A column's title as it stands there, with the mark of the order.
+/// A column's title as shown, with the mark of the order.
 std::string title_of(const WatchColumn& column, bool sorted, bool descending) {
   return std::string(column.title) + (!sorted ? "" : descending ? " v" : " ^");
 }

@@ -17,7 +17,7 @@ namespace neliroute::tool {
 struct WatchColumn {
   std::string_view title;
   std::size_t most = 10;       ///< columns that it takes at most
-  std::size_t rank = 0;        ///< where there is no room, the greatest goes first
+  std::size_t rank = 0;        ///< if there is no room, the greatest is dropped first
   bool to_the_right = false;   ///< numbers
   bool descending = false;     ///< sorted by it, the greatest first
 };
@@ -27,7 +27,7 @@ struct WatchColumn {
 /// Rows of the page, filtered or not.
 [[nodiscard]] std::size_t row_count(const WatchModel& model, WatchPage page);
 
-/// A row's cells, one a column.
+/// A row's cells, one per column.
 [[nodiscard]] std::vector<Span> cells(const WatchModel& model, WatchPage page, std::uint32_t row,
                                       LocalTime now);
 

@@ -1,9 +1,9 @@
 // NELIROUTE_ASSERT: an invariant of ours that must hold, in release builds too.
 //
-// A broken invariant means that nothing this process says about ownership can be believed any
-// more, so it says which one broke and aborts; a supervisor restarts it with a new id, and the
-// protocol treats that as a crash. In a constant expression it does not compile. Errors that the
-// world can cause are values (neliroute/error.h), or an empty std::optional.
+// After a broken invariant, nothing this process says about ownership can be trusted. So it prints
+// which one broke and aborts; a supervisor restarts it with a new id, and the protocol treats that
+// as a crash. In a constant expression it does not compile. Errors that the outside world can
+// cause are values (neliroute/error.h), or an empty std::optional.
 //
 // Threads: any.   Units: none.   Errors: aborts.
 #pragma once
@@ -29,6 +29,6 @@ namespace neliroute::detail {
   ((expression) ? static_cast<void>(0)                                                     \
                 : ::neliroute::detail::assertion_failed(#expression, message, __FILE__, __LINE__))
 
-/// Where the program must not come.
+/// Marks code that must never be reached.
 #define NELIROUTE_UNREACHABLE(message) \
   ::neliroute::detail::assertion_failed("unreachable", message, __FILE__, __LINE__)

@@ -2,11 +2,11 @@
 //
 // A 64-bit division takes 20 to 90 cycles on many machines still in use; this takes two
 // multiplications, and powers of two take a mask. It gives the same number as `%` for every
-// value and every divisor >= 1, which is what makes it fit for a number on the wire.
+// value and every divisor >= 1, so the wire format may depend on it.
 //
 // Why it is exact: let m = floor((2^64 - 1) / d), so m >= 2^64 / d - 1. Then for h < 2^64
 // the estimate q = floor(h * m / 2^64) lies above h / d - 2, is never above floor(h / d), and so
-// is short by at most one: one conditional subtraction mends the remainder.
+// is short by at most one: one conditional subtraction corrects the remainder.
 //
 // Threads: immutable, any.   Units: none.   Errors: a divisor of zero aborts.
 #pragma once

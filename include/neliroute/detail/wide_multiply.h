@@ -1,4 +1,4 @@
-// The 128-bit product of two 64-bit numbers: what the fast modulo and XXH3 are made of.
+// The 128-bit product of two 64-bit numbers, on which the fast modulo and XXH3 are built.
 //
 // Threads: any.   Units: none.   Errors: none.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace neliroute::detail {
 
-// ISO C++ has no 128-bit integer; both compilers that are supported do, on every 64-bit target.
+// ISO C++ has no 128-bit integer; both supported compilers have one, on every 64-bit target.
 __extension__ using Uint128 = unsigned __int128;
 
 /// The upper 64 bits of a * b.

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/unit/router/engine_rig.h"
+#include "tests/unit/router/engine/engine_rig.h"
 
 namespace neliroute::testing_admin {
 

@@ -8,7 +8,7 @@
 #include <neliroute/clock.h>
 #include <string>
 
-#include "tests/unit/router/engine_rig.h"
+#include "tests/unit/router/engine/engine_rig.h"
 
 namespace neliroute::admin {
 namespace {

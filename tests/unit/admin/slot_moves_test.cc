@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/unit/router/records.h"
+#include "tests/unit/router/view/records.h"
 
 namespace neliroute {
 namespace {

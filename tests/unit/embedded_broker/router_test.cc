@@ -18,7 +18,7 @@
 #include "embedded_broker/embedded_broker.h"
 #include "tests/unit/embedded_broker/clients.h"
 #include "tests/unit/embedded_broker/io_thread.h"
-#include "tests/unit/router/function_listener.h"
+#include "tests/unit/router/engine/function_listener.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000
 

@@ -1,7 +1,7 @@
 // Rule 8 of docs/protocol.md: leaving in an orderly way, and at once.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/rig.h"
+#include "tests/unit/neli_core/claimed/rig.h"
 
 namespace neliroute {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "tests/unit/neli_core/rig.h"
+#include "tests/unit/neli_core/claimed/rig.h"
 
 namespace neliroute {
 namespace {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "neli_core/deadline_tree.h"
 #include "neli_core/claimed/epoch_history.h"
+#include "neli_core/deadline_tree.h"
 #include "neli_core/lease_vector.h"
 #include "neli_core/ready.h"
 #include "neli_core/record/log_parts.h"

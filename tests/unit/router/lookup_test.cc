@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "router/view/route_view.h"
-#include "tests/unit/router/records.h"
+#include "tests/unit/router/view/records.h"
 
 namespace neliroute {
 namespace {

@@ -1,0 +1,179 @@
+#include "tests/sim/seeds/campaign.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/sim/seeds/minimise.h"
+
+namespace neliroute::sim {
+namespace {
+
+void add(Outcome& sum, const Outcome& one) {
+  for (std::size_t i = 0; i < kFaultCount; ++i) sum.faults[i] += one.faults[i];
+  for (std::size_t i = 0; i < kJudgedCount; ++i) sum.judged[i] += one.judged[i];
+  sum.events += one.events;
+  sum.records += one.records;
+  sum.starts += one.starts;
+  sum.transitions += one.transitions;
+  sum.gaps += one.gaps;
+  sum.lapses += one.lapses;
+  sum.refusals += one.refusals;
+  sum.expelled += one.expelled;
+  sum.withdrawals += one.withdrawals;
+  sum.rebalances += one.rebalances;
+  sum.expedites += one.expedites;
+  sum.unowned += one.unowned;
+  sum.longest_unowned = std::max(sum.longest_unowned, one.longest_unowned);
+  sum.simulated += one.simulated;
+}
+
+/// From so many on what they judged must be enough.
+constexpr std::uint64_t kEnoughSeeds = 200;
+
+/// In a hundred seeds: about a third of what there is, in the mode that has least of it.
+constexpr std::uint64_t least_of(Judged what) {
+  switch (what) {
+    case Judged::led_seconds:
+      return 15000;
+    case Judged::acquisitions:
+      return 3000;
+    case Judged::barriers:
+      return 500;
+    case Judged::disturbed_gaps:
+      return 150;
+    default:
+      return 25;
+  }
+}
+
+bool is_judged(Judged what, const Request& request) {
+  const bool claimed = request.variation == Variation::claimed;
+  const bool exclusive = request.mode == Mode::exclusive;
+  if (what == Judged::led_seconds || what == Judged::acquisitions) return true;
+  if (what == Judged::planned_gaps || what == Judged::barriers) return claimed && exclusive;
+  if (what == Judged::disturbed_gaps) return true;
+  if (what == Judged::late_writes) return claimed && exclusive;
+  return claimed && what != Judged::unknown_answers && what != Judged::beyond;
+}
+
+void line(std::string_view name, std::uint64_t n) {
+  std::printf("  %-20s %llu\n", std::string(name).c_str(), static_cast<unsigned long long>(n));
+}
+
+}  // namespace
+
+Campaign::Campaign(const CampaignOptions& options, Mode mode)
+    : options_(options), request_(options.request) {
+  request_.mode = mode;
+}
+
+bool Campaign::run() {
+  const std::clock_t started = std::clock();
+  std::vector<std::thread> threads;
+  for (unsigned j = 0; j < options_.jobs; ++j) threads.emplace_back([this] { work(); });
+  for (std::thread& thread : threads) thread.join();
+  seconds_ = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+  return failed_ == 0 && judged_enough();
+}
+
+void Campaign::work() {
+  for (;;) {
+    const std::uint64_t i = next_.fetch_add(1);
+    if (i >= options_.seeds) return;
+    Request request = request_;
+    request.seed = options_.from + i;
+    if (!options_.keep_going && stop_at_ < request.seed) return;
+    const Plan plan = make_plan(request);
+    if (!plan.faults.has_all(options_.with)) continue;
+    World world(plan);
+    const Outcome outcome = world.run();
+    const std::lock_guard lock(mutex_);
+    add(sum_, outcome);
+    ++done_;
+    if (outcome.broken.empty()) continue;
+    ++failed_;
+    if (options_.keep_going) {
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(request.seed),
+                  outcome.broken.c_str());
+    }
+    if (request.seed < stop_at_) {
+      stop_at_ = request.seed;
+      broken_ = outcome;
+    }
+  }
+}
+
+void Campaign::report() {
+  if (failed_ > 0) report_failure();
+  const double minutes = static_cast<double>(sum_.simulated) / (60.0 * kSecond);
+  std::printf("%s: %llu seeds, %llu broken; %.0f simulated minutes in %.1f s of CPU time, %.0f a "
+              "second\n",
+              std::string(neliroute::to_string(request_.mode)).c_str(),
+              static_cast<unsigned long long>(done_), static_cast<unsigned long long>(failed_),
+              minutes, seconds_, minutes / seconds_);
+  if (!options_.quiet) report_counters();
+}
+
+// A simulator that strikes or looks no more would find nothing for ever.
+bool Campaign::judged_enough() const {
+  if (done_ < kEnoughSeeds || options_.request.is_narrowed()) return true;
+  if (!options_.with.empty()) return true;
+  bool enough = true;
+  const auto need = [&](std::string_view what, std::uint64_t n, std::uint64_t least) {
+    if (n >= least) return;
+    enough = false;
+    std::printf("TOO LITTLE: %s: %llu, and not %llu\n", std::string(what).c_str(),
+                static_cast<unsigned long long>(n), static_cast<unsigned long long>(least));
+  };
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (is_possible(fault, request_)) need(to_string(fault), sum_.faults[i], done_ / 50);
+  }
+  for (std::size_t i = 0; i < kJudgedCount; ++i) {
+    const auto what = static_cast<Judged>(i);
+    if (!is_judged(what, request_)) continue;
+    need(to_string(what), sum_.judged[i], least_of(what) * done_ / 100);
+  }
+  return enough;
+}
+
+void Campaign::report_failure() {
+  request_.seed = stop_at_;
+  std::printf("BROKEN %s\n  again with: %s\n", broken_.broken.c_str(),
+              describe(make_plan(request_)).c_str());
+  if (!options_.minimise || request_.trace) return;
+  const Minimised small = minimise(request_, broken_);
+  std::printf("SMALLER (after %d runs) %s\n  again with: %s\n", small.runs,
+              small.outcome.broken.c_str(), describe(make_plan(small.request)).c_str());
+}
+
+void Campaign::report_counters() const {
+  std::printf("  %-20s %.1f s\n", "longest unowned",
+              static_cast<double>(sum_.longest_unowned) / kSecond);
+  line("times unowned", sum_.unowned);
+  line("owners changed", sum_.transitions);
+  line("events", sum_.events);
+  line("records", sum_.records);
+  line("starts", sum_.starts);
+  line("rebalances", sum_.rebalances);
+  line("expedites", sum_.expedites);
+  line("members expelled", sum_.expelled);
+  line("withdrawals", sum_.withdrawals);
+  line("tail gaps", sum_.gaps);
+  line("leases lapsed", sum_.lapses);
+  line("settings refused", sum_.refusals);
+  std::printf(" judged:\n");
+  for (std::size_t i = 0; i < kJudgedCount; ++i) {
+    line(to_string(static_cast<Judged>(i)), sum_.judged[i]);
+  }
+  std::printf(" faults:\n");
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    line(to_string(static_cast<Fault>(i)), sum_.faults[i]);
+  }
+}
+
+}  // namespace neliroute::sim

@@ -1,0 +1,146 @@
+#include "tests/sim/seeds/mutants.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "neli_core/mutation.h"
+
+namespace neliroute::sim {
+
+#ifndef NELIROUTE_MUTATIONS
+
+bool mutate(const std::string&) { return false; }
+bool mutation_table(const CampaignOptions&) { return false; }
+bool check_pinned(const std::string&) { return false; }
+
+#else
+namespace {
+
+constexpr std::array<std::string_view, kMutationCount> kNames{
+    "own_by_name",    "unreadable_ignored", "newest_own_claim",  "no_read_back",
+    "lease_from_read", "superseded",        "stale",             "no_grace",
+    "grace_read",     "grace_history",      "no_clock_error",    "horizon",
+    "longest_lease",  "lease_bound_early",  "vouches_unread",    "early_release",
+    "gap_rule",       "reread",
+    "incarnation_plus_one",   "incarnation_impure",         "not_boottime",      "one_now",
+    "release_in_barrier", "no_release",    "late_again",        "old_hint",
+    "never_withdraws", "stop_at_claim",
+    "silent_drain",       "claim_while_draining", "claim_gives_up",
+    "waits_for_drainer", "stop_when_revoked"};
+
+/// Clauses that are redundant alone are broken together.
+constexpr std::array<std::string_view, 2> kPairs{"superseded+stale",
+                                                 "claim_while_draining+claim_gives_up"};
+
+/// No seed that was tried notices them; docs/proof.md names the tests that do.
+constexpr std::array<std::string_view, 2> kNoticedByUnitTests{"vouches_unread", "late_again"};
+
+/// From this one on they are of non-exclusive mode alone.
+bool is_of_non_exclusive(std::string_view names) {
+  const std::string_view first = names.substr(0, names.find('+'));
+  const auto found = std::find(kNames.begin(), kNames.end(), first);
+  return found - kNames.begin() >= static_cast<std::ptrdiff_t>(Mutation::stop_at_claim);
+}
+
+std::string first_words(const std::string& text) {
+  std::string words = text.substr(0, text.find(", at "));
+  for (char& c : words) {
+    if (c == '|') c = '/';
+  }
+  return words;
+}
+
+bool row(const CampaignOptions& options, const std::string& names) {
+  if (!mutate(names)) return false;
+  bool noticed = false;
+  const bool both = !is_of_non_exclusive(names);
+  for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {
+    if (mode == Mode::exclusive && !both) continue;
+    Campaign campaign(options, mode);
+    if (campaign.run()) continue;
+    noticed = true;
+    std::printf("| `%s` | %s | %llu | %s |\n", names.c_str(),
+                std::string(neliroute::to_string(mode)).c_str(),
+                static_cast<unsigned long long>(campaign.first_failed()),
+                first_words(campaign.broken().broken).c_str());
+    break;
+  }
+  if (!noticed) {
+    std::printf("| `%s` | %s | none of %llu | |\n", names.c_str(), both ? "both" : "non_exclusive",
+                static_cast<unsigned long long>(options.seeds));
+  }
+  std::fflush(stdout);
+  return noticed;
+}
+
+}  // namespace
+
+bool mutate(const std::string& names) {
+  active_mutations = 0;
+  std::string_view rest = names;
+  while (!rest.empty()) {
+    const auto plus = rest.find('+');
+    const std::string_view name = rest.substr(0, plus);
+    std::uint64_t bit = 0;
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      if (kNames[i] == name) bit = std::uint64_t{1} << i;
+    }
+    if (bit == 0) return false;
+    active_mutations |= bit;
+    rest = plus == std::string_view::npos ? std::string_view{} : rest.substr(plus + 1);
+  }
+  return true;
+}
+
+bool mutation_table(const CampaignOptions& options) {
+  std::printf("| mutation | mode | first seed | what it breaks |\n|---|---|---|---|\n");
+  bool all = true;
+  for (const std::string_view name : kNames) all &= row(options, std::string(name));
+  for (const std::string_view pair : kPairs) all &= row(options, std::string(pair));
+  return all;
+}
+
+bool check_pinned(const std::string& file) {
+  std::ifstream pinned(file);
+  std::string names;
+  std::string mode;
+  std::uint64_t seed = 0;
+  std::string noticed;
+  int checked = 0;
+  bool all = true;
+  while (pinned >> names >> mode >> seed) {
+    if (!mutate(names)) return false;
+    Request request;
+    request.seed = seed;
+    request.mode = mode == "exclusive" ? Mode::exclusive : Mode::non_exclusive;
+    World world(make_plan(request));
+    const Outcome outcome = world.run();
+    std::printf("%s %s %llu: %s\n", names.c_str(), mode.c_str(),
+                static_cast<unsigned long long>(seed),
+                outcome.broken.empty() ? "NOT NOTICED" : outcome.broken.c_str());
+    all &= !outcome.broken.empty();
+    ++checked;
+    noticed += "+" + names;
+  }
+  if (!pinned.eof() || checked == 0) {
+    std::printf("%s: line %d is none of MUTATION MODE SEED\n", file.c_str(), checked + 1);
+    return false;
+  }
+  noticed += "+";
+  for (const std::string_view name : kNames) {
+    const auto found = std::find(kNoticedByUnitTests.begin(), kNoticedByUnitTests.end(), name);
+    if (found != kNoticedByUnitTests.end()) continue;
+    if (noticed.find("+" + std::string(name) + "+") != std::string::npos) continue;
+    std::printf("%s: no line notices %s\n", file.c_str(), std::string(name).c_str());
+    all = false;
+  }
+  return all;
+}
+
+#endif
+
+}  // namespace neliroute::sim

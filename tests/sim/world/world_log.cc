@@ -1,0 +1,268 @@
+// The simulated ledger: what is written, what is read, and when.
+#include <algorithm>
+#include <utility>
+
+#include "tests/sim/world/world.h"
+
+namespace neliroute::sim {
+namespace {
+
+/// What the gallop of the production tail overshoots by.
+constexpr std::int64_t kFirstSpan = 16;
+
+}  // namespace
+
+Time World::unreachable_until(const Node& node, std::uint32_t log) const {
+  return std::max({node.links[log].both_until(), logs_[log].away_until, topic_away_until_});
+}
+
+// --- Writing ---
+
+void World::send(Node& node, Write& write) {
+  const std::uint32_t l = write.log.value();
+  Reader& reader = node.readers[l];
+  const Time lease = plan_.lease();
+  WriteOnItsWay way;
+  way.log = l;
+  way.seq = write.seq;
+  way.value = read_value(write.value);
+  way.give_up_at = now_ + lease;
+  way.topic = topic_;
+  if (node.forbidden_until[l] > now_) {
+    return plan_for(node, now_ + 2 * latency(node), Happening::write_forbidden, l,
+                    static_cast<std::int64_t>(way.seq));
+  }
+  Time lands = std::max(now_ + latency(node), reader.last_landing + 1);
+  if (happens(Fault::write_lost, node.random)) {
+    const Time told = until(node.random.between(0, lease));
+    oracle_.disturb_node(node.index, told);
+    return answer_write(node, way, false, told);
+  }
+  if (happens(Fault::write_late, node.random)) {
+    lands = std::max(lands, until(node.random.between(0, 2 * lease)));
+    oracle_.disturb_node(node.index, lands);
+  }
+  if (happens(Fault::write_reordered, node.random)) {
+    lands += node.random.between(0, 4 * plan_.latency_max);
+  } else {
+    reader.last_landing = lands;
+  }
+  if (happens(Fault::write_unanswered, node.random)) {
+    const Time told = until(node.random.between(0, lease));
+    oracle_.disturb_node(node.index, told);
+    way.answered = true;
+    answer_write(node, way, false, told);
+  }
+  if (happens(Fault::write_duplicated, node.random)) {
+    WriteOnItsWay copy = way;
+    copy.copy = copy.answered = true;
+    writes_.push_back(copy);
+    const Time second = lands + (until(node.random.between(0, lease)) - now_);
+    // A newcomer that finds it in the log waits for its lease, however soon it is given anything.
+    oracle_.wrong(second);
+    plan_for(node, second, Happening::write_lands,
+             static_cast<std::uint32_t>(writes_.size() - 1));
+  }
+  if (lands >= way.give_up_at && !way.answered) {
+    way.answered = true;
+    answer_write(node, way, false, way.give_up_at);
+  }
+  writes_.push_back(way);
+  plan_for(node, lands, Happening::write_lands, static_cast<std::uint32_t>(writes_.size() - 1));
+}
+
+// Stored, retried, or given up after T; an answer that is lost counts as given up.
+void World::land(Node& node, std::uint32_t index, bool alive) {
+  WriteOnItsWay& write = writes_[index];
+  const Time blocked = std::max({node.links[write.log].there_until,
+                                 logs_[write.log].away_until, topic_away_until_});
+  if (blocked > now_) {
+    if (!alive || write.copy) return;
+    if (blocked + kMs < write.give_up_at) {
+      return plan_for(node, blocked + kMs, Happening::write_lands, index);
+    }
+    if (!write.answered) answer_write(node, write, false, write.give_up_at);
+    write.answered = true;
+    return;
+  }
+  // A client learns that the topic is another one, or does not; but not of two in a row.
+  const bool stored =
+      write.topic == topic_ || (write.topic + 1 == topic_ && node.random.percent(50));
+  if (stored) append(write.log, write.value);
+  if (write.answered || !alive) return;
+  write.answered = true;
+  const Time answered = std::max(now_ + latency(node), node.links[write.log].back_until);
+  const bool in_time = answered < write.give_up_at;
+  answer_write(node, write, stored && in_time, in_time ? answered : write.give_up_at);
+}
+
+void World::answer_write(Node& node, const WriteOnItsWay& write, bool stored, Time at) {
+  plan_for(node, at, Happening::write_answered, stored ? 1 : 0,
+           static_cast<std::int64_t>(write.seq), logs_[write.log].end() - 1);
+}
+
+void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
+  TopicLog& l = logs_[log];
+  const Time stamp = now_ + broker_skew_[l.broker];
+  if (happens(Fault::offset_hole, chance_[static_cast<std::size_t>(Fault::offset_hole)])) {
+    l.records.resize(l.records.size() + 1);
+  }
+  l.append(std::move(value), BrokerTime{milliseconds{stamp / kMs + kBrokerEpochMs}},
+           !plan_.has(Fault::no_broker_time));
+  ++records_;
+  if (plan_.request.trace) {
+    const Record* record = l.records.back().record();
+    tell("log " + std::to_string(log) + " [" + std::to_string(l.end() - 1) + "] stamped " +
+         std::to_string(l.records.back().stamped.time_since_epoch().count()) + " " +
+         (record == nullptr ? std::string("none") : encode_record(*record).substr(0, 220)));
+  }
+  for (Node& node : nodes_) {
+    if (node.alive) schedule_fetch(node, log, now_ + latency(node));
+  }
+}
+
+// --- Reading ---
+
+void World::schedule_fetch(Node& node, std::uint32_t log, Time when) {
+  Reader& reader = node.readers[log];
+  if (!reader.running || (reader.fetch_at != 0 && reader.fetch_at <= when)) return;
+  reader.fetch_at = when;
+  plan_for(node, when, Happening::fetch, log, reader.version, when);
+}
+
+void World::fetch(Node& node, std::uint32_t log) {
+  Reader& reader = node.readers[log];
+  reader.fetch_at = 0;
+  if (reader.topic != topic_) return;  // it is told, or goes on later: see make_topic_again()
+  const Time blocked = unreachable_until(node, log);
+  if (blocked > now_) return schedule_fetch(node, log, blocked + latency(node));
+  TopicLog& l = logs_[log];
+  const std::int64_t version = reader.version;
+  const std::uint16_t life = node.life;
+  const auto goes_on = [&] {
+    return node.alive && node.life == life && reader.version == version &&
+           node.paused_until <= now_;
+  };
+  if (reader.next > l.end() || reader.next < l.low) {
+    ++reader.version;
+    reader.running = false;
+    return step(node, GapFound{Log{log}, GapReason::out_of_range});
+  }
+  reader.answered_at = now_;
+  std::int64_t most = l.end();
+  if (happens(Fault::fetch_in_parts, node.random)) most = reader.next + node.random.between(1, 4);
+  while (goes_on() && reader.next < std::min(most, l.end())) {
+    const std::int64_t offset = reader.next++;
+    if (l.find(offset) == nullptr) continue;
+    const StoredRecord stored = *l.find(offset);
+    step(node, Received{Log{log}, offset, stored.stamped, stored.log_append_time,
+                        stored.value.get()});
+  }
+  const bool is_read_on = node.alive && node.life == life && reader.version == version;
+  if (is_read_on && reader.next < l.end()) {
+    return schedule_fetch(node, log, std::max(now_, node.paused_until) + latency(node));
+  }
+  if (!goes_on()) return;
+  // The end is told in the end, even if nothing is written any more.
+  if (!node.random.percent(plan_.end_percent)) {
+    return schedule_fetch(node, log, now_ + plan_.interval());
+  }
+  step(node, LogPosition{Log{log}, reader.next});
+}
+
+void World::restart_reader(Node& node, std::uint32_t log, Time wait) {
+  Reader& reader = node.readers[log];
+  reader.running = false;
+  reader.fetch_at = 0;
+  ++reader.version;
+  plan_for(node, now_ + wait + latency(node), Happening::tail_probe, log, reader.version);
+}
+
+// Where does it end, and from where must one read? Then the reading starts.
+void World::probe(Node& node, std::uint32_t log) {
+  const Time blocked = unreachable_until(node, log);
+  if (blocked > now_) {
+    return plan_for(node, blocked + latency(node), Happening::tail_probe, log,
+                    node.readers[log].version);
+  }
+  const TopicLog& l = logs_[log];
+  Reader& reader = node.readers[log];
+  reader.next = start_of_reading(node, l);
+  if (nothing_lies_below(l, reader.next)) reader.next = l.low;
+  reader.topic = topic_;
+  plan_for(node, now_ + latency(node), Happening::tail_begin, log, reader.version, l.end());
+}
+
+// Rule 6: the first offset stamped >= the horizon - e, at least one record back.
+std::int64_t World::start_of_reading(Node& node, const TopicLog& log) const {
+  if (plan_.has(Fault::no_broker_time)) return log.low;
+  std::int64_t last = log.end() - 1;
+  while (last >= log.low && log.find(last) == nullptr) --last;
+  if (last < log.low) return log.low;
+  const auto record_at = [&](std::int64_t i) -> const StoredRecord& {
+    return log.records[static_cast<std::size_t>(i)];
+  };
+  const BrokerTime horizon = history_horizon(record_at(last).record(), record_at(last).stamped,
+                                             node.lease) -
+                             plan_.timing.clock_error;
+  if (!plan_.exact_tail) {
+    std::int64_t span = kFirstSpan;
+    for (;; span *= 8) {
+      std::int64_t at = log.end() - span;
+      if (at <= log.low) return log.low;
+      while (record_at(at).value == nullptr) ++at;
+      if (record_at(at).stamped <= horizon) return log.end() - span;
+    }
+  }
+  for (std::int64_t i = log.low; i < last; ++i) {
+    if (record_at(i).value != nullptr && record_at(i).stamped >= horizon) return i;
+  }
+  return last;
+}
+
+// Holes carry no record.
+bool World::nothing_lies_below(const TopicLog& log, std::int64_t offset) {
+  for (std::int64_t i = log.low; i < offset; ++i) {
+    if (log.find(i) != nullptr) return false;
+  }
+  return true;
+}
+
+void World::begin_reading(Node& node, const Planned& event) {
+  const std::uint32_t log = event.a;
+  Reader& reader = node.readers[log];
+  const TopicLog& l = logs_[log];
+  if (reader.topic != topic_ || reader.next < l.low || l.end() < event.c) {
+    return restart_reader(node, log, 0);
+  }
+  reader.running = true;
+  reader.answered_at = now_;
+  const TailStarted started{Log{log}, reader.next, event.c, reader.next <= l.low};
+  if (plan_.request.trace) {
+    tell(node, "reads log " + std::to_string(log) + " from " + std::to_string(started.start) +
+                   ", it ends at " + std::to_string(started.end));
+  }
+  step(node, started);
+  if (node.alive && node.readers[log].version == event.b) {
+    schedule_fetch(node, log, now_ + latency(node));
+  }
+}
+
+void World::ask_again(Node& node, const RereadRequest& request) {
+  rereads_.push_back({request.log, request.question, request.offset, std::nullopt});
+  plan_for(node, now_ + latency(node), Happening::reread_lands,
+           static_cast<std::uint32_t>(rereads_.size() - 1));
+}
+
+void World::reread_lands(Node& node, std::uint32_t index) {
+  Reread& answer = rereads_[index];
+  const std::uint32_t log = answer.log.value();
+  const Time blocked = unreachable_until(node, log);
+  if (blocked > now_) {
+    return plan_for(node, blocked + latency(node), Happening::reread_lands, index);
+  }
+  answer = logs_[log].answer({answer.log, answer.question, answer.offset});
+  plan_for(node, now_ + latency(node), Happening::reread_answered, index);
+}
+
+}  // namespace neliroute::sim

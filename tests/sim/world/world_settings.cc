@@ -1,0 +1,72 @@
+// Who starts with other settings than the group's: it has to refuse, and must do no harm.
+#include <algorithm>
+
+#include "tests/sim/world/world.h"
+
+namespace neliroute::sim {
+namespace {
+
+constexpr std::int64_t kMismatchedPercent = 25;  ///< of the starts, in seeds that have them
+/// Who waits for the history to be read subscribes by then all the same (claim_protocol.h).
+constexpr Time kSubscribesAfter = 3 * kSecond;
+
+}  // namespace
+
+void World::choose_settings(Node& node, CoreOptions& core) {
+  Random& chance = chance_[static_cast<std::size_t>(Fault::other_settings)];
+  node.other_settings = plan_.has(Fault::other_settings) && chaos() &&
+                        now_ > start_ + 4 * kSecond && chance.percent(kMismatchedPercent);
+  if (!node.other_settings) return;
+  count(Fault::other_settings);
+  const std::int64_t which = chance.between(0, 3);
+  if (which == 0) core.settings.slots = 128;
+  if (which == 1) core.settings.hash = "crc16";
+  if (which == 2) core.settings.group = "other";
+  if (which == 3) core.mode = plan_.exclusive() ? Mode::non_exclusive : Mode::exclusive;
+  tell(node, "has other settings: slots " + std::to_string(core.settings.slots) + ", hash " +
+                 core.settings.hash + ", group " + core.settings.group + ", mode " +
+                 std::string(neliroute::to_string(core.mode)));
+}
+
+// Where everybody else was away for long enough, who came with other settings is the running
+// configuration, and those who return refuse: that is the rule. Nobody refuses otherwise.
+bool World::is_mixed(std::uint8_t lane) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [lane](const Node& node) {
+    return node.alive && node.lane == lane && node.other_settings;
+  });
+}
+
+void World::on_refusal(Node& node, const Error& error) {
+  if (error.code() == Errc::barrier_stuck) {
+    return oracle_.disturb_node(node.index, now_ + plan_.lease());  // as it should; it leaves
+  }
+  const bool among_us = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& other) {
+    return other.alive && other.other_settings;
+  });
+  if (error.code() != Errc::settings_conflict || !(among_us || now_ < mismatched_until_)) {
+    return oracle_.broken("a process refuses: " + error.message(), now_);
+  }
+  ++refusals_;
+  tell(node, "refuses: " + error.message());
+  oracle_.disturb_node(node.index, now_);
+}
+
+// It leads beside a process that came before it and that nothing has kept from saying so.
+void World::check_harmless(const Node& node, Partition partition) {
+  if (!node.other_settings) return;
+  const Time calm = kSubscribesAfter + 2 * plan_.longest_lease();
+  if (oracle_.disturbed_until(node.index) + calm > now_) return;
+  for (const Node& other : nodes_) {
+    if (!other.alive || other.other_settings || other.lane != node.lane) continue;
+    if (oracle_.disturbed_until(other.index) + calm > now_) continue;
+    for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+      if (!oracle_.led(other.index, part_of(other, p), now_)) continue;
+      return oracle_.broken("process " + std::to_string(node.index) + " acquired partition " +
+                                std::to_string(partition.value()) +
+                                " with other settings than the group's",
+                            now_);
+    }
+  }
+}
+
+}  // namespace neliroute::sim

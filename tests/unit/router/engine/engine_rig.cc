@@ -1,0 +1,224 @@
+#include "tests/unit/router/engine/engine_rig.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <thread>
+
+#include "neli_core/broadcast/broadcast.h"
+#include "neli_core/claimed/claim_protocol.h"
+
+namespace neliroute::testing_engine {
+
+using namespace testing_records;
+using namespace std::chrono_literals;
+
+namespace {
+
+const char* name_of(RecordType type) {
+  switch (type) {
+    case RecordType::claim:
+      return "claim";
+    case RecordType::renewal:
+      return "renewal";
+    case RecordType::release:
+      return "release";
+  }
+  return "";
+}
+
+CoreOptions core_options(const EngineRigOptions& options) {
+  CoreOptions core;
+  core.id = ProcessId{kOwnId};
+  core.mode = options.mode;
+  core.interval = options.lease / 10;
+  core.lease = options.lease;
+  core.clock_error = 100ms;
+  core.settings = settings(options.mode);
+  core.process = {"self", "self:7000", {}};
+  return core;
+}
+
+}  // namespace
+
+class FakeLedger : public Ledger {
+ public:
+  FakeLedger(EngineRig& rig, Strand strand)
+      : rig_(rig), state_(rig.ledger), strand_(std::move(strand)) {}
+  ~FakeLedger() override {
+    state_->events = nullptr;
+    state_->destroyed = true;
+  }
+
+  void start(EventSink events, NoticeSink) override { state_->events = std::move(events); }
+  void write(Write write) override {
+    const Decoded decoded = decode_record(write.value);
+    const auto& record = std::get<Record>(decoded);
+    note(std::string("write ") + name_of(record.type));
+    const std::uint32_t log = write.log.value();
+    const auto offset = static_cast<std::int64_t>(state_->written[log].size());
+    state_->written[log].push_back(write.value);
+    if (state_->hold_writes) return;
+    boost::asio::post(strand_, [state = state_, rig = &rig_, log, offset, seq = write.seq] {
+      if (state->events) state->events(WriteAcknowledged{seq, offset}, rig->now);
+      if (state->events) rig->read_back(log, offset);
+    });
+  }
+  void broadcast() override { note("broadcast"); }
+  void restart_tail(Log log) override { note("restart_tail " + std::to_string(log.value())); }
+  void reread(const RereadRequest& request) override { state_->rereads.push_back(request); }
+  void subscribe() override { note("subscribe"); }
+  void finish_rebalances(std::uint32_t count) override {
+    note("finish_rebalances " + std::to_string(count));
+  }
+  void leave_group() override { note("leave_group"); }
+  void count_others(std::function<void(std::optional<std::size_t>)> answer) override {
+    note("count_others");
+    if (state_->answers_count) return answer(state_->others);
+    state_->count_answer = std::move(answer);
+  }
+  void close(LocalTime deadline, std::function<void()> done) override {
+    note("close");
+    state_->events = nullptr;
+    state_->closed = true;
+    state_->close_deadline = deadline;
+    if (state_->answers_close) return done();
+    state_->close_done = std::move(done);
+  }
+
+ private:
+  void note(const std::string& line) { rig_.story.push_back(line); }
+
+  EngineRig& rig_;
+  std::shared_ptr<LedgerState> state_;
+  Strand strand_;
+};
+
+EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
+  const Strand strand(io->get_executor());
+  CoreOptions core = core_options(options);
+  EngineParts parts{strand,
+                    std::make_unique<FakeLedger>(*this, strand),
+                    nullptr,
+                    directory_options(core, options.watcher),
+                    Peer{core.id, core.process},
+                    core.settings,
+                    SlotSpace{SlotCount{core.settings.slots}},
+                    [this](const Notice& notice) { notices.push_back(notice); },
+                    [this] { return now; }};
+  parts.interval = core.interval;
+  if (options.variation == Variation::broadcast) {
+    BroadcastOptions broadcast;
+    broadcast.core = std::move(core);
+    broadcast.session = options.lease / 3;
+    broadcast.hints = true;
+    parts.core = std::make_unique<Broadcast>(Broadcast::make(std::move(broadcast)).value());
+  } else if (!options.watcher) {
+    parts.core = std::make_unique<ClaimProtocol>(ClaimProtocol::make(std::move(core)).value());
+  }
+  engine = std::make_shared<Engine>(std::move(parts));
+  watched = engine;
+  for (auto& log : ledger->written) log.resize(10);  // history that nobody reads
+}
+
+EngineRig::~EngineRig() {
+  let_go();
+  destroy_executor();
+}
+
+void EngineRig::start() {
+  engine->start();
+  poll();
+  for (std::uint32_t l = 0; l < 2; ++l) {
+    event(TailStarted{Log{l}, 10, 10, /*from_beginning=*/true});
+  }
+}
+
+void EngineRig::poll() {
+  io->restart();
+  io->poll();
+}
+
+bool EngineRig::run_until(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    io->restart();
+    io->run_one_for(20ms);
+  }
+  return true;
+}
+
+void EngineRig::event(const Event& event) {
+  boost::asio::post(*io, [this, &event] {
+    if (ledger->events) ledger->events(event, now);
+  });
+  poll();
+}
+
+void EngineRig::assign(const std::string& partitions) {
+  event(GroupAssigned{PartitionRanges::parse(partitions).value()});
+}
+
+void EngineRig::revoke(const std::string& partitions) {
+  event(GroupRevoked{PartitionRanges::parse(partitions).value(), false});
+}
+
+void EngineRig::lead_all() {
+  assign("0-3");
+  // Exclusive: what lies below the tail's start may still be led, for T.
+  for (int step = 0; step < 40 && verdict(0) != Verdict::local; ++step) {
+    pass(50ms, 0);
+    pass(0ms, 1);
+  }
+}
+
+std::int64_t EngineRig::append(std::uint32_t log, const Record& record) {
+  const auto offset = static_cast<std::int64_t>(ledger->written[log].size());
+  ledger->written[log].push_back(encode_record(record));
+  boost::asio::post(*io, [this, log, offset] {
+    if (ledger->events) read_back(log, offset);
+  });
+  poll();
+  return offset;
+}
+
+void EngineRig::read_back(std::uint32_t log, std::int64_t offset) {
+  const Decoded value = decode_record(ledger->written[log][static_cast<std::size_t>(offset)]);
+  ledger->events(Received{Log{log}, offset, BrokerTime{milliseconds{kInc}}, true, &value}, now);
+}
+
+void EngineRig::pass(milliseconds time, std::uint32_t log) {
+  now += time;
+  event(LogPosition{Log{log}, static_cast<std::int64_t>(ledger->written[log].size())});
+}
+
+void EngineRig::listen() {
+  listen([this](const Transition& t, BarrierToken token) {
+    const std::uint32_t p = t.partition.value();
+    story.push_back(std::string(to_string(t.kind)) + " " + std::to_string(p) + " " +
+                    std::string(to_string(verdict(p))));
+    if (keep_tokens && t.kind == TransitionKind::stopped) tokens.push_back(std::move(token));
+  });
+  poll();
+}
+
+std::shared_ptr<ListenerSlot> EngineRig::listen(FunctionListener::On on) {
+  listeners_.push_back(std::make_unique<FunctionListener>(std::move(on)));
+  return engine->subscribe(*listeners_.back());
+}
+
+void EngineRig::let_go() {
+  if (engine) engine->abandon();
+  engine.reset();
+}
+
+void EngineRig::destroy_executor() { io.reset(); }
+
+bool EngineRig::told(const std::string& line) const { return place(line) < story.size(); }
+
+std::size_t EngineRig::place(const std::string& line) const {
+  return static_cast<std::size_t>(std::find(story.begin(), story.end(), line) - story.begin());
+}
+
+}  // namespace neliroute::testing_engine

@@ -1,0 +1,112 @@
+// An Engine on a ledger in memory, an io_context of its own, and a hand-turned clock.
+//
+// The ledger stores what is written and hands it back at once, unless told not to; it writes down
+// what it is asked for, in one story with what the application hears.
+//
+// Threads: one, that of the test; it runs the io_context.   Units: milliseconds.   Errors: none.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "router/engine/engine.h"
+#include "tests/unit/router/engine/function_listener.h"
+#include "tests/unit/router/view/records.h"
+
+namespace neliroute::testing_engine {
+
+using Story = std::vector<std::string>;
+
+/// What a FakeLedger was asked for, and how it behaves; outlives it.
+struct LedgerState {
+  EventSink events;
+  Story* story = nullptr;
+  std::vector<RereadRequest> rereads;
+  std::vector<std::string> written[2];  ///< per log, by offset
+  bool hold_writes = false;             ///< stored, but neither acknowledged nor read back
+  bool answers_count = true;
+  std::optional<std::size_t> others = 1;
+  std::function<void(std::optional<std::size_t>)> count_answer;
+  bool answers_close = true;
+  std::function<void()> close_done;
+  LocalTime close_deadline;
+  bool closed = false;
+  bool destroyed = false;
+};
+
+struct EngineRigOptions {
+  Mode mode = Mode::non_exclusive;
+  bool watcher = false;
+  milliseconds lease = testing_records::kLease;
+  Variation variation = Variation::claimed;
+};
+
+class EngineRig {
+ public:
+  explicit EngineRig(EngineRigOptions options = {});
+  ~EngineRig();
+  EngineRig(const EngineRig&) = delete;
+  EngineRig& operator=(const EngineRig&) = delete;
+
+  /// Starts the engine and the tails of both logs.
+  void start();
+  /// Runs everything that is ready.
+  void poll();
+  /// Polls, in real time, until the condition holds; false: it never did within 10 s.
+  [[nodiscard]] bool run_until(const std::function<bool()>& condition);
+  void event(const Event& event);
+  void assign(const std::string& partitions);
+  void revoke(const std::string& partitions);
+  /// Is assigned partitions 0 to 3, and waits until they are led.
+  void lead_all();
+  /// Appends a record that somebody else wrote, and reads it. Returns its offset.
+  std::int64_t append(std::uint32_t log, const Record& record);
+  /// Hands back what was written while writes were held.
+  void read_back(std::uint32_t log, std::int64_t offset);
+  /// Time passes, and is noticed with the next answer of a log's leader.
+  void pass(milliseconds time, std::uint32_t log = 1);
+
+  /// Writes what the application hears, and what a reader sees then, into the story. Barriers are
+  /// kept while `keep_tokens`.
+  void listen();
+  /// Subscribes; a call of poll() makes it heard.
+  std::shared_ptr<ListenerSlot> listen(FunctionListener::On on);
+  /// Drops the only owning reference to the engine that the test has.
+  void let_go();
+  /// Destroys the executor, whatever waits in it.
+  void destroy_executor();
+
+  [[nodiscard]] Route route(std::uint32_t slot) const {
+    return engine->view().route(Slot{slot}, now);
+  }
+  [[nodiscard]] Verdict verdict(std::uint32_t slot) const { return route(slot).verdict; }
+  [[nodiscard]] bool told(const std::string& line) const;
+  /// Where the line stands in the story; its length if nowhere.
+  [[nodiscard]] std::size_t place(const std::string& line) const;
+
+  EngineRigOptions options;
+  LocalTime now = testing_records::at_ms(100'000);
+  Story story;
+  std::vector<BarrierToken> tokens;
+  bool keep_tokens = false;
+  std::vector<Notice> notices;
+  std::shared_ptr<LedgerState> ledger = std::make_shared<LedgerState>();
+  std::unique_ptr<boost::asio::io_context> io = std::make_unique<boost::asio::io_context>();
+  std::shared_ptr<Engine> engine;
+  std::weak_ptr<Engine> watched;
+
+ private:
+  friend class FakeLedger;
+  void store(const Write& write);
+
+  std::vector<std::unique_ptr<FunctionListener>> listeners_;
+};
+
+/// Of the engine under test.
+inline constexpr std::uint64_t kOwnId = 100;
+
+}  // namespace neliroute::testing_engine

@@ -1,0 +1,229 @@
+// Guards of work as the engine's barriers wait for them; who waits until slots are known; handlers
+// that hold the strand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/asio/error.hpp>
+#include <optional>
+#include <thread>
+
+#include "router/engine/engine.h"
+#include "tests/unit/router/engine/engine_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_engine;
+using namespace testing_records;
+using namespace std::chrono_literals;
+
+struct Working : EngineRig {
+  explicit Working(EngineRigOptions rig_options = {Mode::exclusive}) : EngineRig(rig_options) {
+    start();
+    assign("0-3");
+    for (int step = 0; step < 40 && verdict(0) != Verdict::local; ++step) {
+      pass(50ms, 0);
+      pass(0ms, 1);
+    }
+    for (std::uint32_t p = 0; p < 4; ++p) EXPECT_EQ(verdict(p), Verdict::local);
+  }
+  [[nodiscard]] Work begin(std::uint32_t p) { return engine->work()->begin(Partition{p}, now); }
+  [[nodiscard]] std::uint64_t abandoned() const {
+    return engine->meter().count(Count::work_abandoned);
+  }
+  [[nodiscard]] bool warned(const std::string& text) const {
+    return std::any_of(notices.begin(), notices.end(), [&](const Notice& notice) {
+      return notice.severity == Severity::warning && notice.text.find(text) != std::string::npos;
+    });
+  }
+};
+
+TEST(WorkEngine, work_begins_with_the_epoch_that_the_application_hears) {
+  Working rig;
+  const Work work = rig.begin(0);
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work.epoch(), rig.route(0).epoch);
+  rig.append(0, kExclusiveB.claim("0"));
+  EXPECT_FALSE(rig.begin(0));
+  EXPECT_TRUE(rig.begin(2));
+}
+
+TEST(WorkEngine, the_barrier_ends_by_itself_when_the_last_guard_is_gone) {
+  for (const bool listens : {false, true}) {
+    Working rig;
+    if (listens) rig.listen();
+    Work first = rig.begin(0);
+    Work second = rig.begin(0);
+    rig.append(0, kExclusiveB.claim("0"));
+    EXPECT_EQ(rig.verdict(0), Verdict::unowned);
+    first.end();
+    rig.poll();
+    EXPECT_FALSE(rig.told("write release")) << listens;
+    std::thread([&] { second.end(); }).join();
+    EXPECT_FALSE(rig.told("write release")) << "not on that thread";
+    rig.poll();
+    EXPECT_TRUE(rig.told("write release")) << listens;
+    EXPECT_EQ(rig.abandoned(), 0u);
+  }
+}
+
+TEST(WorkEngine, the_token_and_the_guards_are_both_waited_for) {
+  for (const bool token_first : {false, true}) {
+    Working rig;
+    rig.keep_tokens = true;
+    rig.listen();
+    Work work = rig.begin(0);
+    rig.append(0, kExclusiveB.claim("0"));
+    if (token_first) rig.tokens.clear();
+    if (!token_first) work.end();
+    rig.poll();
+    EXPECT_FALSE(rig.told("write release")) << token_first;
+    work.end();
+    rig.tokens.clear();
+    rig.poll();
+    EXPECT_TRUE(rig.told("write release")) << token_first;
+  }
+}
+
+TEST(WorkEngine, a_guard_is_abandoned_at_the_end_of_the_lease_and_nobody_gives_up) {
+  Working rig;
+  const LocalTime lease_end = rig.engine->view().leases().get(Partition{0}).until;
+  const Work work = rig.begin(0);
+  const std::stop_token token = work.stop_token();
+  rig.append(0, kExclusiveB.claim("0"));
+  EXPECT_TRUE(token.stop_requested());
+  rig.pass(std::chrono::duration_cast<milliseconds>(lease_end - rig.now) - 1ms);
+  EXPECT_FALSE(rig.told("write release"));
+  rig.pass(2ms);
+  EXPECT_TRUE(rig.told("write release"));
+  EXPECT_EQ(rig.abandoned(), 1u);
+  EXPECT_TRUE(rig.warned("abandoned 1 pieces of work"));
+  for (int i = 0; i < 40; ++i) rig.pass(100ms, static_cast<std::uint32_t>(i % 2));
+  EXPECT_FALSE(rig.engine->closed()) << "a token that is kept for so long ends the process";
+}
+
+// As after an outage: a connection's guard lives on, and the process leads again.
+TEST(WorkEngine, a_lapse_abandons_at_once_and_the_partition_is_led_again_beside_the_old_guard) {
+  Working rig({Mode::non_exclusive});
+  const Work kept = rig.begin(0);
+  rig.ledger->hold_writes = true;
+  for (int i = 0; i < 12; ++i) rig.pass(100ms, static_cast<std::uint32_t>(i % 2));
+  EXPECT_FALSE(rig.begin(0));
+  EXPECT_TRUE(kept.stop_requested());
+  EXPECT_EQ(rig.abandoned(), 1u);
+  rig.ledger->hold_writes = false;
+  for (std::uint64_t seq = 1; seq < 100; ++seq) rig.event(WriteFailed{seq});
+  for (int i = 0; i < 60 && !rig.begin(0); ++i) rig.pass(100ms, static_cast<std::uint32_t>(i % 2));
+  const Work again = rig.begin(0);
+  ASSERT_TRUE(again);
+  EXPECT_FALSE(again.stop_requested());
+  EXPECT_FALSE(rig.engine->closed());
+  EXPECT_EQ(rig.abandoned(), 1u);
+}
+
+TEST(WorkEngine, guards_may_outlive_the_engine_and_its_executor) {
+  Work work;
+  {
+    Working rig;
+    work = rig.begin(0);
+    ASSERT_TRUE(work);
+  }
+  EXPECT_TRUE(work.stop_requested());
+}
+
+TEST(WorkEngine, a_closed_engine_begins_no_work) {
+  Working rig;
+  const Work work = rig.begin(1);
+  const auto gate = rig.engine->work();
+  rig.engine->abandon();
+  rig.poll();
+  EXPECT_TRUE(work.stop_requested());
+  EXPECT_FALSE(gate->begin(Partition{0}, rig.now));
+}
+
+// What a waiter was told; none: it waits.
+using Told = std::optional<boost::system::error_code>;
+
+TEST(Ready, a_watcher_is_ready_when_the_last_slot_is_known) {
+  EngineRig rig({Mode::non_exclusive, /*watcher=*/true});
+  rig.start();
+  Told told;
+  rig.engine->when_ready(1, [&](auto error) { told = error; });
+  rig.append(0, kB.leads(9, "0,2"));
+  rig.append(1, kB.leads(9, "1"));
+  EXPECT_FALSE(told) << "of 3 nobody spoke yet";
+  rig.append(1, kB.leads(9, "3"));
+  ASSERT_TRUE(told);
+  EXPECT_FALSE(*told);
+  Told again;
+  rig.engine->when_ready(2, [&](auto error) { again = error; });
+  rig.poll();
+  EXPECT_TRUE(again) << "it is ready already";
+}
+
+TEST(Ready, time_alone_makes_ready) {
+  EngineRig rig({Mode::non_exclusive, /*watcher=*/true, 300ms});
+  rig.start();
+  Told told;
+  rig.engine->when_ready(1, [&](auto error) { told = error; });
+  rig.pass(200ms, 0);
+  rig.pass(0ms, 1);
+  EXPECT_FALSE(told);
+  rig.now += 101ms;  // nobody spoke for a lease: nobody owns anything
+  EXPECT_TRUE(rig.run_until([&] { return told.has_value(); }));
+}
+
+TEST(Ready, an_owner_is_ready_when_it_leads_what_it_was_given) {
+  EngineRig rig;
+  Told told;
+  rig.engine->when_ready(1, [&](auto error) { told = error; });
+  rig.start();
+  EXPECT_FALSE(told);
+  rig.assign("0");
+  ASSERT_EQ(rig.verdict(1), Verdict::unknown);
+  ASSERT_TRUE(told);
+  EXPECT_FALSE(*told);
+}
+
+TEST(Ready, who_waits_hears_of_the_end_and_of_being_cancelled) {
+  EngineRig rig;
+  rig.start();
+  Told closed;
+  Told cancelled;
+  Told late;
+  rig.engine->when_ready(1, [&](auto error) { closed = error; });
+  rig.engine->when_ready(2, [&](auto error) { cancelled = error; });
+  rig.poll();
+  rig.engine->cancel_ready(2);
+  rig.poll();
+  EXPECT_FALSE(closed);
+  EXPECT_EQ(cancelled, Told(boost::asio::error::operation_aborted));
+  rig.engine->abandon();
+  rig.engine->when_ready(3, [&](auto error) { late = error; });
+  rig.poll();
+  EXPECT_EQ(closed, Told(Errc::closed));
+  EXPECT_EQ(late, Told(Errc::closed));
+  EXPECT_EQ(cancelled, Told(boost::asio::error::operation_aborted)) << "told once";
+}
+
+TEST(Handlers, those_that_hold_the_strand_for_longer_than_an_interval_are_named) {
+  Working rig;
+  const auto first = rig.listen([&](const Transition&, BarrierToken) { rig.now += 60ms; });
+  rig.poll();  // hears of four partitions, 60 ms each: none alone is longer than 100 ms
+  EXPECT_TRUE(rig.warned("held the strand for 240 ms, longer than the interval of 100 ms: 4 calls, "
+                         "the longest 60 ms in Listener::acquired() of partition 0"));
+  const std::size_t before = rig.notices.size();
+  const auto second = rig.listen([&](const Transition&, BarrierToken) { rig.now += 60ms; });
+  rig.poll();
+  EXPECT_EQ(rig.notices.size(), before) << "at most every 10 s";
+}
+
+TEST(Handlers, quick_ones_are_not_warned_of) {
+  Working rig;
+  const auto slot = rig.listen([&](const Transition&, BarrierToken) { rig.now += 25ms; });
+  rig.poll();
+  EXPECT_FALSE(rig.warned("held the strand"));
+}
+
+}  // namespace
+}  // namespace neliroute
