@@ -18,17 +18,19 @@ constexpr milliseconds kRemembered{std::chrono::minutes{20}};
 }  // namespace
 
 bool Members::blind(LocalTime now) const noexcept {
-  return now - last_read_ > options_.interval * 5 / 2;
+  return last_read_ == kLongAgo || now - last_read_ > options_.interval * 5 / 2;
 }
 
 // A stretch in which nothing was read says nothing of anybody: all silence begins anew, and lasts
 // longer by the length of that stretch, as others were cut off with this process.
-void Members::note_read(LocalTime now) {
+microseconds Members::note_read(LocalTime now) {
+  microseconds stretch{0};
   if (last_read_ != kLongAgo && blind(now) && !mutated(Mutation::blind_judges)) {
-    const microseconds stretch = std::min<microseconds>(now - last_read_, options_.lease);
+    stretch = std::min<microseconds>(now - last_read_, options_.lease);
     for (auto& [id, member] : members_) member.silent_since = later(now, stretch);
   }
   last_read_ = now;
+  return stretch;
 }
 
 void Members::restarted(LocalTime now) {
@@ -37,7 +39,7 @@ void Members::restarted(LocalTime now) {
   proven_ = kLongAgo;
 }
 
-void Members::read(const Record& record, LocalTime now) {
+void Members::read(const Record& record, bool history, LocalTime now) {
   auto [at, fresh] = members_.try_emplace(record.id);
   Member& member = at->second;
   if (fresh) {
@@ -50,6 +52,7 @@ void Members::read(const Record& record, LocalTime now) {
       member.process.name != record.process.name || member.since != record.since) {
     ++version_;
   }
+  member.seen_alive = member.seen_alive || !history;
   member.fields = fields;
   member.process = record.process;
   member.since = record.since;
@@ -92,19 +95,30 @@ void Members::tick(LocalTime now) {
     member.dead = true;
     member.dead_at = now;
     ++version_;
-    // A member that has left is expected to fall silent.
-    if (!member.leaving) deaths_.push_back(id);
+    // A member that has left is expected to fall silent, and one of the history may have done so.
+    if (!member.leaving && member.seen_alive) deaths_.push_back(id);
   }
 }
 
 std::vector<ProcessId> Members::take_deaths() { return std::exchange(deaths_, {}); }
 
+std::size_t Members::deaths_after(LocalTime since) const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
+        const Member& member = entry.second;
+        return member.dead && member.seen_alive && !member.leaving && member.dead_at > since;
+      }));
+}
+
 bool Members::wants_proof(LocalTime now) const noexcept {
   if (blind(now)) return false;
+  // One that was not read back within an interval may be lost.
+  const bool on_its_way = asked_ != kLongAgo && now < later(asked_, options_.interval);
+  const LocalTime sent = on_its_way ? std::max(asked_, proven_) : proven_;
   return std::any_of(members_.begin(), members_.end(), [&](const auto& entry) {
     const Member& member = entry.second;
     return !member.dead && entry.first != options_.own && now >= member.silent_until() &&
-           proven_ < member.silent_until();
+           sent < member.silent_until();
   });
 }
 
@@ -112,9 +126,11 @@ LocalTime Members::next_deadline() const noexcept {
   LocalTime next = kNever;
   for (const auto& [id, member] : members_) {
     if (member.cordoned_until != kLongAgo) next = std::min(next, member.cordoned_until);
-    // What is past waits for a record, and not for a time.
-    if (member.dead || id == options_.own || proven_ >= member.silent_until()) continue;
-    next = std::min(next, member.silent_until());
+    if (member.dead || id == options_.own) continue;
+    // What is past waits for the record that proves it, and for no time.
+    if (std::max(proven_, asked_) < member.silent_until()) {
+      next = std::min(next, member.silent_until());
+    }
   }
   return next;
 }

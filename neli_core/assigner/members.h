@@ -8,6 +8,7 @@
 // Threads: one (inside Assigner).   Units: LocalTime, std::chrono.   Errors: none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <neliroute/ids.h>
@@ -30,6 +31,7 @@ struct Member {
   LocalTime silent_since = kLongAgo;
   bool leaving = false;
   bool dead = false;
+  bool seen_alive = false;  ///< not only in the history
   LocalTime dead_at = kLongAgo;
   /// It was taken for dead and heard again: until then it is given nothing.
   LocalTime cordoned_until = kLongAgo;
@@ -56,10 +58,11 @@ class Members {
  public:
   explicit Members(MembersOptions options) : options_(options) {}
 
-  /// A record of log 0, of whichever type and writer, was read.
-  void note_read(LocalTime now);
-  /// A renewal of a process with this one's settings.
-  void read(const Record& record, LocalTime now);
+  /// A record of log 0, of whichever type and writer, was read. Returns by how much all silence is
+  /// excused: not zero where nothing had been read for a while.
+  microseconds note_read(LocalTime now);
+  /// A renewal of a process with this one's settings; `history`: its writer may be long gone.
+  void read(const Record& record, bool history, LocalTime now);
   /// Any other record of a member in log 0 is a sign of life.
   void heard(ProcessId id, LocalTime now);
   void leave(ProcessId id, LocalTime now);
@@ -71,9 +74,13 @@ class Members {
 
   /// Taken for dead since the last call.
   [[nodiscard]] std::vector<ProcessId> take_deaths();
-  /// Somebody has been silent for its session: an own record that is sent now and read back would
-  /// show whether it is dead.
+  /// Deaths after `since` of members that were heard of after this process had started.
+  [[nodiscard]] std::size_t deaths_after(LocalTime since) const noexcept;
+  /// Somebody has been silent for its session, and nothing that was sent since is on its way: an own
+  /// record that is sent now and read back would show whether it is dead.
   [[nodiscard]] bool wants_proof(LocalTime now) const noexcept;
+  /// Such a record is sent now.
+  void asked_for_proof(LocalTime now) noexcept { asked_ = now; }
   [[nodiscard]] LocalTime next_deadline() const noexcept;
 
   [[nodiscard]] const Member* find(ProcessId id) const;
@@ -99,6 +106,7 @@ class Members {
   std::vector<ProcessId> deaths_;
   LocalTime last_read_ = kLongAgo;
   LocalTime proven_ = kLongAgo;  ///< everything in log 0 before that was read
+  LocalTime asked_ = kLongAgo;   ///< when a proof of silence was last sent
   LocalTime last_newcomer_ = kLongAgo;
   std::uint64_t false_deaths_ = 0;
   std::uint64_t version_ = 0;

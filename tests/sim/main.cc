@@ -21,6 +21,7 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --jobs J             how many at once (default 1)
   --mode MODE          exclusive, non_exclusive (default: both)
   --variation broadcast  the paper's own protocol instead of claimed
+  --assignment assigner  a member assigns, instead of Kafka's group
   --beyond NAME[+NAME]  of its assumptions in exclusive mode, drop expelled_unnoticed, clocks,
                        session, grace: then there must be two leaders; of claimed,
                        broker_clocks, lost_records: then only the store is judged, and the end
@@ -101,6 +102,9 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
   } else if (name == "--variation") {
     if (value != "claimed" && value != "broadcast") refuse("no variation: " + value);
     request.variation = value == "broadcast" ? Variation::broadcast : Variation::claimed;
+  } else if (name == "--assignment") {
+    if (value != "group" && value != "assigner") refuse("no source of assignments: " + value);
+    request.assigner = value == "assigner";
   } else if (name == "--beyond") {
     const auto beyond = parse_beyond(value);
     if (!beyond) refuse("no assumption: " + value);

@@ -31,8 +31,16 @@ std::optional<std::int64_t> chance_of(Fault fault) {
   return std::nullopt;
 }
 
+constexpr Fault kOfGroup[] = {Fault::cut_coordinator, Fault::coordinator_down,
+                              Fault::group_forgotten, Fault::reshuffle,
+                              Fault::group_lies,      Fault::hang,
+                              Fault::forbidden,       Fault::out_of_reach};
+
 // What breaks an assumption under which the mode is proven.
 void leave_out_the_impossible(Plan& plan) {
+  if (plan.assigner()) {
+    for (const Fault fault : kOfGroup) plan.faults.remove(fault);
+  }
   if (plan.exclusive()) {
     if (!plan.beyond(Beyond::lost_records)) {
       plan.faults.remove(Fault::truncation);  // docs/protocol.md section 3, assumption 1
@@ -111,7 +119,7 @@ void choose_faults(Plan& plan, Random& random) {
     if (random.percent(60) && !plan.request.all_faults) plan.faults.remove(rare);
   }
   if (plan.request.all_faults) plan.faults.remove(Fault::no_broker_time);
-  const bool whole = !plan.broadcast() && !plan.request.all_faults;
+  const bool whole = !plan.broadcast() && !plan.assigner() && !plan.request.all_faults;
   if (whole && Random(plan.request.seed, 9).percent(4)) leave_the_unable_alone(plan);
   if (plan.beyond(Beyond::lost_records)) plan.faults.add(Fault::unclean_leader);
   if (plan.beyond(Beyond::broker_clocks)) {
@@ -131,9 +139,10 @@ Timing timing_for(const Plan& plan) {
   request.groups = plan.broadcast() ? plan.lanes : 1;
   request.profile = plan.profile;
   SessionFacts facts;
-  facts.protocol = plan.assigning == Assigning::consumer ? GroupProtocol::consumer
+  const bool kip_848 = plan.assigning == Assigning::consumer || plan.assigner();
+  facts.protocol = kip_848 ? GroupProtocol::consumer
                                                          : GroupProtocol::classic;
-  if (plan.assigning == Assigning::consumer) {
+  if (kip_848) {
     facts.session = timing_of(plan.profile).session;
     // Kafka's own is a ninth of its session; a slow one is where expedites matter.
     if (Random(plan.request.seed, 4).percent(30)) facts.heartbeat = *facts.session / 3;
@@ -152,6 +161,9 @@ bool is_possible(Fault fault, const Request& request) {
                std::end(kOfBroadcast) ||
            (planned && request.mode == Mode::non_exclusive);
   }
+  const bool of_group =
+      std::find(std::begin(kOfGroup), std::end(kOfGroup), fault) != std::end(kOfGroup);
+  if (request.assigner && of_group) return false;
   const bool exclusive = request.mode == Mode::exclusive;
   if (!exclusive) return fault != Fault::group_lies;
   return fault != Fault::truncation && fault != Fault::unclean_leader;
@@ -163,6 +175,8 @@ const char* to_string(Assigning assigning) noexcept {
       return "consumer";
     case Assigning::cooperative:
       return "cooperative";
+    case Assigning::assigner:
+      return "no";
     case Assigning::eager:
       break;
   }
@@ -171,10 +185,16 @@ const char* to_string(Assigning assigning) noexcept {
 
 // A classic one takes up to a second and a half, and moving takes two.
 Time Plan::rebalance() const {
-  return assigning == Assigning::consumer ? 4 * latency_max : 3500 * kMs + 8 * latency_max;
+  const bool at_once = assigning == Assigning::consumer || assigner();
+  return at_once ? 4 * latency_max : 3500 * kMs + 8 * latency_max;
 }
 
 Time Plan::takeover() const {
+  if (assigner()) {
+    // A death, another session if there are many, the seat's claim, the assignment said twice.
+    // Whoever read nothing for a while excuses others' silence for as long.
+    return 2 * session() + lease() + 6 * interval() + 12 * latency_max;
+  }
   // Who was given a partition leads it once it has heard a record.
   const Time heard = broadcast() ? interval() * lanes : 0;
   return session() + 2 * heartbeat() + rebalance() + 4 * latency_max + heard;
@@ -219,8 +239,9 @@ Plan make_plan(const Request& request) {
   plan.logs = static_cast<std::uint32_t>(random.between(1, 3));
   plan.assigning = static_cast<Assigning>(random.percent(60) ? 0 : random.between(1, 2));
   // A classic member that waits in a join is not told either.
+  if (request.assigner) plan.assigning = Assigning::assigner;
   if (plan.beyond(Beyond::grace)) plan.assigning = Assigning::consumer;
-  const bool fast = random.percent(8) && plan.assigning == Assigning::consumer;
+  const bool fast = random.percent(8) && (plan.assigning == Assigning::consumer || plan.assigner());
   plan.profile = request.profile.value_or(fast ? Profile::fast : Profile::balanced);
   Random large(request.seed, 8);
   if (large.percent(8) && request.variation == Variation::claimed) {
@@ -249,6 +270,8 @@ Plan make_plan(const Request& request) {
   }
   plan.expedites = Random(request.seed, 5).percent(85);
   plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
+  // A member that is named for what it cannot lead is given up after that, and so may the next.
+  if (plan.assigner()) plan.recovery += 4 * plan.longest_lease() + 2 * plan.session();
   return plan;
 }
 
@@ -260,6 +283,7 @@ std::string describe(const Plan& plan) {
                      " --profile " + std::string(neliroute::to_string(plan.profile)) +
                      " --chaos " + std::to_string(plan.chaos / kMs) + "ms";
   if (plan.broadcast()) text += " --variation broadcast";
+  if (plan.assigner()) text += " --assignment assigner";
   const std::string beyond = to_string(plan.request.beyond);
   if (!beyond.empty()) text += " --beyond " + beyond;
   if (plan.request.all_faults) text += " --all-faults";

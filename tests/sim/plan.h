@@ -17,7 +17,7 @@
 
 namespace neliroute::sim {
 
-enum class Assigning { consumer, cooperative, eager };
+enum class Assigning { consumer, cooperative, eager, assigner };
 [[nodiscard]] const char* to_string(Assigning assigning) noexcept;
 
 /// What is asked for; what is not given follows from the seed.
@@ -25,6 +25,7 @@ struct Request {
   std::uint64_t seed = 1;
   Mode mode = Mode::exclusive;
   Variation variation = Variation::claimed;
+  bool assigner = false;                 ///< a member assigns, and no group
   BeyondSet beyond;                      ///< assumptions of `broadcast` that do not hold
   FaultSet without;                      ///< kinds to leave out
   bool all_faults = false;               ///< every kind that the mode allows
@@ -73,6 +74,7 @@ struct Plan {
 
   [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }
   [[nodiscard]] bool broadcast() const { return request.variation == Variation::broadcast; }
+  [[nodiscard]] bool assigner() const { return assigning == Assigning::assigner; }
   [[nodiscard]] bool beyond(Beyond what) const { return request.beyond.has(what); }
   /// An assumption does not hold: two may lead, and what protects is the store alone.
   [[nodiscard]] bool beyond_claimed() const { return !broadcast() && !request.beyond.empty(); }

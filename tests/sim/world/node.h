@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "neli_core/assigner/assigned_core.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/leaving/withdrawal.h"
 #include "router/view/directory.h"
@@ -128,6 +129,15 @@ struct Node {
   /// Since when it does not know who leads; 0: it knows, or nobody does.
   std::array<Time, kPartitionsMax> unaware_since{};
 
+  /// Null: `broadcast`.
+  [[nodiscard]] const ClaimProtocol* claims() const {
+    const AssignedCore* const assigned = assigned_core();
+    return assigned ? &assigned->claims() : dynamic_cast<const ClaimProtocol*>(core.get());
+  }
+  /// Null: a group assigns.
+  [[nodiscard]] const AssignedCore* assigned_core() const {
+    return dynamic_cast<const AssignedCore*>(core.get());
+  }
   [[nodiscard]] bool reads(std::uint32_t partition) const {
     return (member.owned >> partition & 1U) != 0;
   }

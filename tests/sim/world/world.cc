@@ -264,6 +264,7 @@ void World::start_process(Node& node) {
                                           core.believe_broker_time});
   node.view = std::make_unique<RouteView>(Peer{node.id, core.process}, node.core->leases(),
                                           plan_.logs, SlotSpace{SlotCount{plan_.partitions}});
+  if (plan_.assigner()) oracle_.disturb(now_);
   tell(node, "starts as " + to_string(node.id));
   start_withdrawal(node);
   const bool reads = !plan_.broadcast() || plan_.hints;
@@ -279,6 +280,12 @@ std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
     }
     return std::make_unique<std::decay_t<decltype(*made)>>(std::move(*made));
   };
+  if (plan_.assigner()) {
+    AssignedOptions assigned;
+    assigned.core = options;
+    assigned.session = plan_.timing.session;
+    return own(AssignedCore::make(assigned));
+  }
   if (!plan_.broadcast()) return own(ClaimProtocol::make(options));
   BroadcastOptions broadcast;
   broadcast.core = options;
@@ -293,7 +300,7 @@ std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
 void World::end_process(Node& node) {
   if (!node.alive) return;
   node.alive = false;
-  if (const auto* claimed = dynamic_cast<const ClaimProtocol*>(node.core.get())) {
+  if (const ClaimProtocol* claimed = node.claims()) {
     gaps_ += claimed->counters().gaps;
     lapses_ += claimed->counters().lapses;
   }

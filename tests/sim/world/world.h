@@ -148,6 +148,8 @@ class World {
   void heal();
   void check_alive();
   void check_alive(std::uint8_t lane, std::uint32_t partition);
+  [[nodiscard]] bool assigned_owner(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
+                                    std::uint16_t& life) const;
 
   // world_views.cc: lookups and writes to a store.
   void publish(Node& node, const std::vector<Transition>& transitions);

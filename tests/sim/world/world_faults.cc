@@ -460,13 +460,28 @@ void World::check_alive() {
   if (now_ + plan_.heartbeat() < end_) plan_at(now_ + plan_.heartbeat(), Happening::check_alive);
 }
 
+// Who is named is named by all that know of anybody.
+bool World::assigned_owner(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
+                           std::uint16_t& life) const {
+  for (const Node& node : nodes_) {
+    if (!node.alive || node.lane != lane) continue;
+    if (!oracle_.led(node.index, part_of(node, p), now_)) continue;
+    owner = node.index;
+    life = node.life;
+    return true;
+  }
+  return false;
+}
+
 void World::check_alive(std::uint8_t lane, std::uint32_t p) {
   const std::string where =
       "healed, but partition " + std::to_string(p) +
       (plan_.lanes == 1 ? std::string{} : " of lane " + std::to_string(lane));
   std::uint8_t owner = 0;
   std::uint16_t life = 0;
-  if (!groups_[lane].assignee(p, owner, life)) {
+  if (plan_.assigner()) {
+    if (!assigned_owner(lane, p, owner, life)) return oracle_.broken(where + " is led by nobody", now_);
+  } else if (!groups_[lane].assignee(p, owner, life)) {
     return oracle_.broken(where + " is assigned to nobody", now_);
   }
   if (!oracle_.led(owner, part_of(nodes_[owner], p), now_) || nodes_[owner].life != life) {

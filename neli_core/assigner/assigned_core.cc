@@ -1,0 +1,126 @@
+#include "neli_core/assigner/assigned_core.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace neliroute {
+namespace {
+
+// Above every number that the claims protocol gives to a record, and exact in every reader's JSON.
+constexpr std::uint64_t kFirstSeq = std::uint64_t{1} << 52;
+constexpr int kIntervalsInSession = 3;
+
+}  // namespace
+
+Result<AssignedCore> AssignedCore::make(AssignedOptions options) {
+  options.core.settings.variation = "claimed+assigner";
+  if (options.session < kIntervalsInSession * options.core.interval) {
+    return Error(Errc::bad_option,
+                 "session: " + std::to_string(options.session.count()) +
+                     " ms is less than 3 intervals of " +
+                     std::to_string(options.core.interval.count()) +
+                     " ms, so one late renewal would pass for a death; raise the session, or "
+                     "lower the interval");
+  }
+  if (options.weight > kWeightMax) {
+    return Error(Errc::bad_option, "weight: " + std::to_string(options.weight) +
+                                       " is more than " + std::to_string(kWeightMax));
+  }
+  auto claims = ClaimProtocol::make(options.core);
+  if (!claims) return claims.error();
+  return AssignedCore(std::move(options), std::move(*claims));
+}
+
+AssignedCore::AssignedCore(AssignedOptions options, ClaimProtocol claims)
+    : options_(std::move(options)),
+      claims_(std::move(claims)),
+      members_({core().id, core().interval, core().lease}),
+      seat_({core().id, core().interval, core().lease}),
+      owners_(core().settings.partitions),
+      designations_(core().settings.partitions),
+      assigner_({core().settings.logs, core().interval, options_.session, core().lease,
+                 core().record_bytes_max}),
+      next_seq_(kFirstSeq) {}
+
+void AssignedCore::step(const Event& event, LocalTime now) {
+  now_ = now;
+  if (const auto* received = std::get_if<Received>(&event)) {
+    receive(*received);
+    return advance();
+  }
+  if (const auto* started = std::get_if<TailStarted>(&event)) {
+    owners_.forget(place(started->log));
+    if (started->log == Log{0}) {
+      seat_.tail_started(*started, now);
+      members_.restarted(now);
+    }
+  } else if (const auto* gap = std::get_if<GapFound>(&event)) {
+    if (gap->log == Log{0}) seat_.tail_lost();
+  } else if (const auto* failed = std::get_if<WriteFailed>(&event);
+             failed != nullptr && failed->seq >= kFirstSeq) {
+    if (failed->seq == last_assign_) assigner_.settled();
+    return advance();
+  } else if (const auto* stored = std::get_if<WriteAcknowledged>(&event);
+             stored != nullptr && stored->seq >= kFirstSeq) {
+    return advance();  // that it was read says more
+  }
+  claims_.step(event, now);
+  advance();
+}
+
+void AssignedCore::tick(LocalTime now) {
+  now_ = now;
+  claims_.tick(now);
+  advance();
+}
+
+// What the group would be asked for is done here: a member says so in log 0.
+Ready AssignedCore::take_ready() {
+  if (member_) claims_.say(own_fields());
+  Ready ready = claims_.take_ready();
+  ready.rebalances_done = 0;
+  ready.expedite.reset();
+  if (std::exchange(ready.subscribe, false)) {
+    member_ = true;
+    claims_.keep_renewing(false);
+    claims_.renew_now(Log{0});
+    claims_.say(own_fields());
+    Ready first = claims_.take_ready();
+    for (Write& write : first.writes) ready.writes.push_back(std::move(write));
+  }
+  if (std::exchange(ready.leave_group, false)) leave();
+  for (Write& write : ready_.writes) ready.writes.push_back(std::move(write));
+  ready_.writes.clear();
+  for (Notice& notice : ready_.notices) ready.notices.push_back(std::move(notice));
+  ready_.notices.clear();
+  return ready;
+}
+
+// What is due and was not done at the last step waits for a record, and for no time.
+LocalTime AssignedCore::next_deadline() const noexcept {
+  LocalTime next = claims_.next_deadline();
+  for (const LocalTime due : {members_.next_deadline(), assigner_.next_deadline(),
+                              seat_.next_deadline(), seat_claim_due_}) {
+    if (due > now_) next = std::min(next, due);
+  }
+  return next;
+}
+
+MemberFields AssignedCore::own_fields() const {
+  MemberFields fields;
+  fields.session = options_.session;
+  fields.weight = options_.weight;
+  fields.cordoned = options_.cordoned;
+  fields.host = options_.host;
+  fields.zone = options_.zone;
+  if (seat_.known() && seat_.holder() != kNobody) {
+    fields.seat = seat_.epoch();
+    fields.seat_by = seat_.holder();
+  }
+  fields.upto = claims_.progress(Log{0}).next;
+  fields.assigning = seat_.held_by_own() && reads_own();
+  return fields;
+}
+
+}  // namespace neliroute

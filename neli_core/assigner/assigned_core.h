@@ -1,0 +1,126 @@
+// The claims protocol, assigned to by a member of the lane instead of by Kafka's group: what is
+// claimed, and who leads, is decided by ClaimProtocol alone, to which an assignment is what the
+// group's assign and revoke are (rule A4). Beside it, every member says in log 0 that it lives (A1),
+// one holds the seat (A2), and that one names who should claim what.
+//
+// No clock, I/O, thread or random number inside. Ready never asks for the group here.
+//
+// Threads: one caller; leases() may be read by any thread.   Units: std::chrono.
+// Errors: make() refuses bad options; later ones are in Ready::refused and Ready::notices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <neliroute/error.h>
+#include <optional>
+#include <string>
+
+#include "neli_core/assigner/assigner.h"
+#include "neli_core/assigner/designations.h"
+#include "neli_core/assigner/members.h"
+#include "neli_core/assigner/owners.h"
+#include "neli_core/assigner/seat.h"
+#include "neli_core/claimed/claim_protocol.h"
+#include "neli_core/core.h"
+
+namespace neliroute {
+
+struct AssignedOptions {
+  /// `variation` inside its settings is set by make().
+  CoreOptions core;
+  /// Silent for longer, this process is taken for dead. At least 3 intervals.
+  milliseconds session{0};
+  std::uint32_t weight = 1;
+  bool cordoned = false;
+  std::string host;
+  std::string zone;
+};
+
+/// What an assigner and its members met; exported elsewhere.
+struct AssignmentCounters {
+  std::uint64_t seats_claimed = 0;
+  std::uint64_t assignments_written = 0;
+  std::uint64_t assignments_obeyed = 0;
+  std::uint64_t assignments_refused = 0;  ///< under a seat that is not the newest
+  std::uint64_t deaths = 0;
+};
+
+class AssignedCore final : public Core {
+ public:
+  [[nodiscard]] static Result<AssignedCore> make(AssignedOptions options);
+
+  void step(const Event& event, LocalTime now) override;
+  void tick(LocalTime now) override;
+  [[nodiscard]] Ready take_ready() override;
+  [[nodiscard]] LocalTime next_deadline() const noexcept override;
+
+  [[nodiscard]] const std::shared_ptr<LeaseVector>& leases() const noexcept override {
+    return claims_.leases();
+  }
+  [[nodiscard]] RoleState role_state(Partition partition) const noexcept override {
+    return claims_.role_state(partition);
+  }
+  [[nodiscard]] std::optional<Epoch> epoch(Partition partition) const noexcept override {
+    return claims_.epoch(partition);
+  }
+  [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override {
+    return claims_.generation(partition);
+  }
+  [[nodiscard]] bool closed() const noexcept override { return claims_.closed(); }
+  [[nodiscard]] RejectedRecords rejected() const noexcept override { return claims_.rejected(); }
+
+  [[nodiscard]] const ClaimProtocol& claims() const noexcept { return claims_; }
+  [[nodiscard]] const Members& members() const noexcept { return members_; }
+  [[nodiscard]] const Seat& seat() const noexcept { return seat_; }
+  [[nodiscard]] const Designations& designations() const noexcept { return designations_; }
+  [[nodiscard]] const AssignmentCounters& counters() const noexcept { return counters_; }
+
+ private:
+  AssignedCore(AssignedOptions options, ClaimProtocol claims);
+
+  // receiving.cc: what records say of members, seat and designations.
+  void receive(const Received& event);
+  void on_record(const Received& event, const Record& record);
+  void on_assignment(const Received& event, const AssignmentRecord& record);
+  void obey(const AssignmentRecord& assign);
+  void note_own(const Received& event, const Record& record);
+
+  // deciding.cc: claiming the seat, assigning, leaving.
+  void advance();
+  void advance_seat();
+  void assign();
+  void leave();
+  [[nodiscard]] std::optional<std::size_t> own_rank() const;
+  [[nodiscard]] bool reads_own() const;
+  [[nodiscard]] AssignmentRecord own_record(AssignmentType type);
+  void write(const AssignmentRecord& record);
+  void write_assignments(std::vector<Designation> designations);
+  [[nodiscard]] MemberFields own_fields() const;
+  void give(const PartitionRanges& partitions);
+  void take(const PartitionRanges& partitions);
+
+  [[nodiscard]] const CoreOptions& core() const noexcept { return claims_.options(); }
+  [[nodiscard]] LogPlace place(Log log) const {
+    return {log, core().settings.logs, core().settings.partitions};
+  }
+
+  AssignedOptions options_;
+  ClaimProtocol claims_;
+  Members members_;
+  Seat seat_;
+  Owners owners_;
+  Designations designations_;
+  Assigner assigner_;
+  AssignmentCounters counters_;
+  Ready ready_;  ///< what is not from the claims
+  LocalTime now_ = kLongAgo;
+  LocalTime own_read_ = kLongAgo;  ///< when it last read a record of its own in log 0
+  bool member_ = false;            ///< it takes part
+  bool left_ = false;
+  std::uint64_t next_seq_;
+  std::uint64_t last_assign_ = 0;  ///< the seq of the assignment that was written last
+  LocalTime seat_claimed_ = kLongAgo;
+  LocalTime seat_claim_due_ = kNever;
+};
+
+}  // namespace neliroute

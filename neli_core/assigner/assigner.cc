@@ -1,0 +1,283 @@
+#include "neli_core/assigner/assigner.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "neli_core/mutation.h"
+#include "placement/plan.h"
+
+namespace neliroute {
+namespace {
+
+using placement::MemberId;
+using placement::PlanMember;
+using placement::PlanPartition;
+
+std::uint64_t version_of(const AssignerView& view) {
+  return view.members.version() + view.owners.version() + view.designations.version();
+}
+
+}  // namespace
+
+// One plan: members by their index, partitions with who has them or is to have them.
+class Assigner::Round {
+ public:
+  Round(Assigner& assigner, const AssignerView& view, LocalTime now)
+      : assigner_(assigner), view_(view), now_(now), living_(view.members.living()) {}
+
+  std::vector<Designation> designations() {
+    weigh();
+    look_at_partitions();
+    const auto moves = placement::plan(members_, partitions_, pins_);
+    for (const placement::Move& move : moves) targets_[move.partition.value()] = move.to;
+    return said();
+  }
+
+  /// Something is not carried out yet: it is to be said again.
+  [[nodiscard]] bool unfinished() const noexcept { return unfinished_; }
+
+ private:
+  // A member that flaps is given nothing, as long as there is another.
+  void weigh() {
+    for (MemberId i = 0; i < living_.size(); ++i) {
+      const Member& member = *living_[i];
+      index_.emplace(member.id, i);
+      const bool flaps = now_ < member.cordoned_until;
+      members_.push_back({member.fields.cordoned || flaps ? 0 : member.fields.weight});
+      if (flaps) assigner_.look_again(member.cordoned_until);
+    }
+    const auto takes = [](const PlanMember& member) { return member.weight > 0; };
+    if (std::any_of(members_.begin(), members_.end(), takes)) return;
+    for (MemberId i = 0; i < living_.size(); ++i) {
+      if (!living_[i]->fields.cordoned) members_[i].weight = living_[i]->fields.weight;
+    }
+  }
+
+  [[nodiscard]] MemberId index_of(ProcessId id) const {
+    const auto at = index_.find(id);
+    return at == index_.end() ? placement::kNobody : at->second;
+  }
+
+  void look_at_partitions() {
+    const std::uint32_t count = view_.designations.count();
+    partitions_.resize(count);
+    targets_.assign(count, placement::kNobody);
+    std::vector<std::uint32_t> pin_of_log(assigner_.options_.logs, PlanPartition::kNotPinned);
+    find_failures(count);
+    for (std::uint32_t l = 0; l < assigner_.options_.logs; ++l) pin_of_log[l] = others_than_banned(Log{l});
+    for (std::uint32_t p = 0; p < count; ++p) {
+      const Partition partition{p};
+      PlanPartition& planned = partitions_[p];
+      const Log log = log_of(partition, assigner_.options_.logs);
+      planned.pinned_to = pin_of_log[log.value()];
+      const Designee& designee = view_.designations.at(partition);
+      const Owner owner = view_.owners.at(partition, now_);
+      const MemberId named = index_of(designee.id);
+      const bool carried_out = owner.id == designee.id && !owner.draining;
+      const bool banned = assigner_.bans_.is_banned(log, designee.id, now_);
+      planned.current = index_of(owner.id);
+      if (named != placement::kNobody && !banned && (carried_out || members_[named].weight > 0)) {
+        planned.current = named;
+        planned.under_way = !carried_out;
+        unfinished_ = unfinished_ || planned.under_way;
+        if (planned.under_way) note_end(designee, log);
+      }
+      targets_[p] = planned.current;
+    }
+  }
+
+  // First, so that a member that failed at one partition of a log is named for no other there.
+  void find_failures(std::uint32_t count) {
+    for (std::uint32_t p = 0; p < count; ++p) {
+      const Partition partition{p};
+      const Designee& designee = view_.designations.at(partition);
+      if (index_of(designee.id) == placement::kNobody) continue;
+      if (view_.owners.at(partition, now_).id == designee.id) continue;
+      if (assigner_.has_failed(designee, partition, now_)) {
+        const Log log = log_of(partition, assigner_.options_.logs);
+        if (assigner_.bans_.is_banned(log, designee.id, now_)) continue;
+        assigner_.bans_.ban(log, designee.id, now_);
+        assigner_.notices_.push_back(
+            {Severity::warning, "process " + to_string(designee.id) + " was named for partition " +
+                                    std::to_string(p) + " and does not lead it: others are named "
+                                    "in log " + std::to_string(log.value()) + " for a while"});
+      }
+    }
+  }
+
+  void note_end(const Designee& designee, Log log) {
+    const LocalTime from = std::max(designee.since, assigner_.logs_[log.value()].since);
+    assigner_.look_again(later(from, assigner_.patience()));
+  }
+
+  std::uint32_t others_than_banned(Log log) {
+    if (!assigner_.bans_.any(log, now_)) return PlanPartition::kNotPinned;
+    std::vector<MemberId> others;
+    for (MemberId i = 0; i < living_.size(); ++i) {
+      const bool banned = assigner_.bans_.is_banned(log, living_[i]->id, now_);
+      if (!banned && members_[i].weight > 0) others.push_back(i);
+    }
+    if (others.empty() || others.size() == living_.size()) return PlanPartition::kNotPinned;
+    pins_.push_back(std::move(others));
+    return static_cast<std::uint32_t>(pins_.size() - 1);
+  }
+
+  // Whom nobody has named is named even where it leads already: it may be handing over to somebody
+  // that is gone.
+  std::vector<Designation> said() {
+    std::map<MemberId, std::vector<Partition>> named;
+    const bool repeat = unfinished_ && assigner_.repeats(now_);
+    for (std::uint32_t p = 0; p < targets_.size(); ++p) {
+      const MemberId to = targets_[p];
+      if (to == placement::kNobody) continue;
+      const bool said = view_.designations.at(Partition{p}).id == living_[to]->id;
+      if (said && !(repeat && partitions_[p].under_way)) continue;
+      named[to].push_back(Partition{p});
+    }
+    std::vector<Designation> made;
+    for (const auto& [to, partitions] : named) {
+      made.push_back({living_[to]->id, PartitionRanges::of(partitions)});
+    }
+    return made;
+  }
+
+  Assigner& assigner_;
+  const AssignerView& view_;
+  LocalTime now_;
+  std::vector<const Member*> living_;
+  std::map<ProcessId, MemberId> index_;
+  std::vector<PlanMember> members_;
+  std::vector<PlanPartition> partitions_;
+  std::vector<std::vector<MemberId>> pins_;
+  std::vector<MemberId> targets_;
+  bool unfinished_ = false;
+};
+
+void Assigner::begin(LocalTime now) {
+  if (active_) return;
+  active_ = true;
+  begun_ = now;
+  written_ = kLongAgo;
+  repeated_ = now;
+  patient_ = false;
+  patient_until_ = kLongAgo;
+  seen_ = UINT64_MAX;
+  next_ = now;
+  for (LogTrust& log : logs_) log.since = now;
+}
+
+void Assigner::read_back(Log log, LocalTime now) {
+  LogTrust& trust = logs_[log.value()];
+  const microseconds away = trust.read == kLongAgo ? microseconds{0} : now - trust.read;
+  if (away > options_.interval * 5 / 2) {
+    trust.since = later(now, std::min<microseconds>(away, options_.lease));
+  }
+  trust.read = now;
+}
+
+microseconds Assigner::patience() const noexcept {
+  return with_drift(2 * options_.lease + options_.session);
+}
+
+bool Assigner::repeats(LocalTime now) const noexcept {
+  return !mutated(Mutation::never_repeats) && now >= later(repeated_, 2 * options_.interval);
+}
+
+bool Assigner::has_failed(const Designee& designee, Partition partition, LocalTime now) const {
+  if (mutated(Mutation::never_goes_back)) return false;
+  const LogTrust& trust = logs_[log_of(partition, options_.logs).value()];
+  if (trust.read == kLongAgo || now - trust.read > options_.interval * 5 / 2) return false;
+  const LocalTime led = led_.empty() ? kLongAgo : led_[partition.value()];
+  return now >= later(std::max({designee.since, trust.since, led, begun_}), patience());
+}
+
+// A6: who starts a group need not hand over half of it a moment later.
+bool Assigner::waits_for_newcomers(const AssignerView& view, LocalTime now) {
+  const std::uint32_t count = view.designations.count();
+  for (std::uint32_t p = 0; p < count; ++p) {
+    const Partition partition{p};
+    if (view.members.lives(view.owners.at(partition, now).id)) return false;
+    if (view.members.lives(view.designations.at(partition).id)) return false;
+  }
+  const LocalTime until = std::min(later(view.members.last_newcomer(), 2 * options_.interval),
+                                   later(begun_, options_.session));
+  if (now >= until) return false;
+  look_again(until);
+  return true;
+}
+
+// A9: more likely than the death of many is that this process was cut off from them.
+bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
+  const std::size_t dead = members.deaths_after(now - options_.session);
+  const bool many = dead >= 2 && 3 * dead > members.living_count() + dead;
+  if (!many) {
+    patient_ = false;
+    return false;
+  }
+  if (!patient_) {
+    patient_ = true;
+    patient_until_ = later(now, with_drift(options_.session));
+    notices_.push_back({Severity::warning,
+                        std::to_string(dead) + " members fell silent within a session: waiting "
+                        "another session before others are named for their partitions"});
+  }
+  if (now >= patient_until_) return false;
+  look_again(patient_until_);
+  return true;
+}
+
+bool Assigner::may_decide(const AssignerView& view, LocalTime now) {
+  if (!active_ || view.members.blind(now)) return false;
+  if (written_ != kLongAgo) {
+    const LocalTime lost = later(written_, 2 * options_.interval);
+    if (now < lost) {
+      look_again(lost);
+      return false;
+    }
+  }
+  if (waits_for_the_dead(view.members, now)) return false;
+  return !waits_for_newcomers(view, now);
+}
+
+std::vector<Designation> Assigner::decide(const AssignerView& view, LocalTime now) {
+  if (!active_) return {};
+  const std::uint64_t version = version_of(view);
+  if (version == seen_ && now < next_) return {};
+  next_ = kNever;
+  bans_.forget(now);
+  look_again(bans_.next_end(now));
+  note_who_leads(view, now);
+  if (!may_decide(view, now)) return {};
+  seen_ = version;
+  Round round(*this, view, now);
+  std::vector<Designation> made = round.designations();
+  if (round.unfinished()) {
+    if (repeats(now)) repeated_ = now;
+    look_again(later(repeated_, 2 * options_.interval));
+  } else {
+    repeated_ = now;
+  }
+  if (!made.empty()) written_ = now;
+  if (next_ <= now) next_ = later(now, options_.interval);
+  return made;
+}
+
+// Leases end without a record, so how long a designee has led is looked up, too.
+void Assigner::note_who_leads(const AssignerView& view, LocalTime now) {
+  const std::uint32_t count = view.designations.count();
+  led_.resize(count, kLongAgo);
+  for (std::uint32_t p = 0; p < count; ++p) {
+    const Designee& designee = view.designations.at(Partition{p});
+    if (designee.id == kNobody) continue;
+    const Owner owner = view.owners.at(Partition{p}, now);
+    if (owner.id == designee.id) {
+      led_[p] = now;
+      look_again(owner.until);
+    }
+  }
+}
+
+std::vector<Notice> Assigner::take_notices() { return std::exchange(notices_, {}); }
+
+}  // namespace neliroute

@@ -1,0 +1,90 @@
+// What the holder of the seat decides: who should claim what (rules A5 to A9). It plans from what was
+// read, of members, owners and designations, and never from what it remembers of its own writes.
+//
+// Threads: one (inside AssignedCore).   Units: LocalTime.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
+#include <string>
+#include <vector>
+
+#include "neli_core/assigner/bans.h"
+#include "neli_core/assigner/designations.h"
+#include "neli_core/assigner/members.h"
+#include "neli_core/assigner/owners.h"
+#include "neli_core/ready.h"
+
+namespace neliroute {
+
+struct AssignerOptions {
+  std::uint32_t logs = 1;
+  milliseconds interval{0};
+  milliseconds session{0};
+  milliseconds lease{0};
+  std::size_t record_bytes_max = kRecordBytesMax;
+};
+
+/// Everything that a decision rests on.
+struct AssignerView {
+  const Members& members;
+  const Owners& owners;
+  const Designations& designations;
+};
+
+class Assigner {
+ public:
+  explicit Assigner(AssignerOptions options)
+      : options_(options), logs_(options.logs) {}
+
+  /// It holds the seat from now on, or again.
+  void begin(LocalTime now);
+  void end() noexcept { active_ = false; }
+  [[nodiscard]] bool active() const noexcept { return active_; }
+
+  /// A record of its own was read in that log: what it read of the log is not old.
+  void read_back(Log log, LocalTime now);
+  /// The assignment that was written last was read back, or is known to be lost.
+  void settled() noexcept { written_ = kLongAgo; }
+
+  /// Who should claim what, as far as nobody says so yet; empty: nothing is to be written now.
+  [[nodiscard]] std::vector<Designation> decide(const AssignerView& view, LocalTime now);
+  /// For people: many deaths, members that were given up.
+  [[nodiscard]] std::vector<Notice> take_notices();
+  [[nodiscard]] LocalTime next_deadline() const noexcept { return active_ ? next_ : kNever; }
+
+ private:
+  struct LogTrust {
+    LocalTime read = kLongAgo;   ///< the newest own record there
+    LocalTime since = kLongAgo;  ///< from when on its silence can be judged
+  };
+  class Round;
+
+  [[nodiscard]] bool may_decide(const AssignerView& view, LocalTime now);
+  [[nodiscard]] bool waits_for_newcomers(const AssignerView& view, LocalTime now);
+  [[nodiscard]] bool waits_for_the_dead(const Members& members, LocalTime now);
+  [[nodiscard]] bool has_failed(const Designee& designee, Partition partition,
+                                LocalTime now) const;
+  /// How long a designee may take (A5).
+  [[nodiscard]] microseconds patience() const noexcept;
+  [[nodiscard]] bool repeats(LocalTime now) const noexcept;
+  void note_who_leads(const AssignerView& view, LocalTime now);
+  void look_again(LocalTime at) noexcept { next_ = next_ < at ? next_ : at; }
+
+  AssignerOptions options_;
+  std::vector<LogTrust> logs_;
+  Bans bans_;
+  std::vector<LocalTime> led_;  ///< when each partition's designee was last seen leading it
+  bool active_ = false;
+  LocalTime begun_ = kLongAgo;
+  LocalTime written_ = kLongAgo;   ///< kLongAgo: nothing is on its way
+  LocalTime repeated_ = kLongAgo;  ///< when what was not carried out was last said
+  LocalTime patient_until_ = kLongAgo;  ///< many seem to have died at once
+  bool patient_ = false;
+  std::uint64_t seen_ = 0;  ///< versions of all that it plans from
+  LocalTime next_ = kNever;
+  std::vector<Notice> notices_;
+};
+
+}  // namespace neliroute

@@ -1,0 +1,87 @@
+// AssignedCore: what the records that were read say of members, seat and designations (A1 to A4).
+#include <variant>
+
+#include "neli_core/assigner/assigned_core.h"
+#include "neli_core/record/judgement.h"
+
+namespace neliroute {
+
+void AssignedCore::receive(const Received& event) {
+  // A record that was read before, after a restart of the tail, says nothing new.
+  const LogProgress& progress = claims_.progress(event.log);
+  const bool fresh = progress.started && event.offset >= progress.next;
+  const auto* record = std::get_if<Record>(event.value);
+  if (fresh && record != nullptr && record->id == core().id) note_own(event, *record);
+  claims_.step(event, now_);
+  if (!fresh) return;
+  if (event.log == Log{0}) {
+    const microseconds excused = members_.note_read(now_);
+    if (excused > microseconds{0}) seat_.excuse(excused);
+  }
+  if (record != nullptr) {
+    on_record(event, *record);
+  } else if (const auto* assignment = std::get_if<AssignmentRecord>(event.value)) {
+    if (event.log == Log{0} && assignment->lane == core().lane) on_assignment(event, *assignment);
+  }
+}
+
+// Before the claims protocol reads it: that one forgets when it was sent.
+void AssignedCore::note_own(const Received& event, const Record& record) {
+  assigner_.read_back(event.log, now_);
+  if (event.log != Log{0}) return;
+  own_read_ = now_;
+  if (const auto sent = claims_.sent_at(record.seq)) members_.read_back(*sent);
+}
+
+void AssignedCore::on_record(const Received& event, const Record& record) {
+  if (judge(record, event.stamped, core().lane) != Judgement::heeded) return;
+  const bool history = claims_.progress(event.log).is_history(event.offset);
+  if (!history) {
+    owners_.read(record, place(event.log), record.lease.value_or(core().lease), now_);
+  }
+  if (event.log != Log{0}) return;
+  const Settings* theirs = readable_settings(record);
+  if (record.type != RecordType::renewal || !record.member) return members_.heard(record.id, now_);
+  // Others' settings make nobody a member.
+  if (theirs == nullptr || *theirs != core().settings) return;
+  members_.read(record, history, now_);
+  seat_.renewed(record, now_);
+}
+
+void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& record) {
+  members_.heard(record.id, now_);
+  switch (record.type) {
+    case AssignmentType::seat_claim:
+      return seat_.claimed(record.id, seat_at(event.stamped, event.offset), now_);
+    case AssignmentType::seat_release:
+      return seat_.released(record.id, record.seat);
+    case AssignmentType::leave:
+      return members_.leave(record.id, now_);
+    case AssignmentType::assign:
+      break;
+  }
+  if (record.id == core().id && record.seq == last_assign_) assigner_.settled();
+  if (!seat_.is_valid(record)) {
+    ++counters_.assignments_refused;
+    return;
+  }
+  obey(record);
+}
+
+// Taken before given: a partition is in one of the two only.
+void AssignedCore::obey(const AssignmentRecord& assign) {
+  ++counters_.assignments_obeyed;
+  const Designations::Change change = designations_.read(assign, core().id, now_);
+  take(change.taken);
+  give(change.given);
+}
+
+void AssignedCore::give(const PartitionRanges& partitions) {
+  if (!partitions.empty()) claims_.step(GroupAssigned{partitions}, now_);
+}
+
+void AssignedCore::take(const PartitionRanges& partitions) {
+  if (!partitions.empty()) claims_.step(GroupRevoked{partitions, false}, now_);
+}
+
+}  // namespace neliroute

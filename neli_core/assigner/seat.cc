@@ -1,0 +1,78 @@
+#include "neli_core/assigner/seat.h"
+
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+
+void Seat::tail_started(const TailStarted& event, LocalTime now) {
+  start_ = event.start;
+  started_ = true;
+  heard_ = now;
+  // Nothing lies before the first record of all. Otherwise a claim may.
+  if (event.from_beginning && event.start == 0) {
+    known_ = true;
+    holder_ = kNobody;
+    seat_ = kNoEpoch;
+    released_ = false;
+  } else {
+    known_ = false;
+  }
+}
+
+void Seat::excuse(microseconds stretch) noexcept {
+  if (heard_ != kLongAgo) heard_ = later(heard_, stretch);
+}
+
+void Seat::claimed(ProcessId id, const Epoch& seat, LocalTime now) {
+  known_ = true;
+  released_ = false;
+  holder_ = id;
+  seat_ = seat;
+  heard_ = now;
+  vacant_since_ = kNever;
+}
+
+void Seat::released(ProcessId id, const Epoch& seat) {
+  if (known_ && holder_ == id && seat_ == seat) released_ = true;
+}
+
+// Who has read on from before this reader's start knows each claim that this reader cannot know.
+void Seat::renewed(const Record& record, LocalTime now) {
+  const MemberFields& member = *record.member;
+  if (!known_ && member.seat && member.upto >= start_) {
+    claimed(member.seat_by, *member.seat, now);
+  }
+  if (known_ && record.id == holder_ && member.assigning && member.seat == seat_) heard_ = now;
+}
+
+bool Seat::is_valid(const AssignmentRecord& assign) const noexcept {
+  if (mutated(Mutation::stale_assignments)) return true;
+  return known_ && !released_ && assign.id == holder_ && assign.seat == seat_;
+}
+
+bool Seat::is_vacant(const Members& members, LocalTime now) const {
+  if (!started_ || members.blind(now)) return false;
+  if (mutated(Mutation::seat_kept) && known_ && holder_ != kNobody) return false;
+  // After a lease of reading, whoever knew of a holder would have said so.
+  if (!known_) return now >= heard_until();
+  if (holder_ == kNobody || released_ || !members.lives(holder_)) return true;
+  return now >= heard_until();
+}
+
+void Seat::look(const Members& members, LocalTime now) {
+  if (!is_vacant(members, now)) {
+    vacant_since_ = kNever;
+  } else if (vacant_since_ == kNever) {
+    vacant_since_ = now;
+  }
+}
+
+LocalTime Seat::claim_at(std::size_t rank) const noexcept {
+  return vacant_since_ == kNever ? kNever : later(vacant_since_, rank * options_.interval);
+}
+
+LocalTime Seat::next_deadline() const noexcept {
+  return started_ && vacant_since_ == kNever ? heard_until() : kNever;
+}
+
+}  // namespace neliroute
