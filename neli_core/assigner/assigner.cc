@@ -258,7 +258,10 @@ std::vector<Designation> Assigner::decide(const AssignerView& view, LocalTime no
   } else {
     repeated_ = now;
   }
-  if (!made.empty()) written_ = now;
+  if (!made.empty()) {
+    written_ = now;
+    look_again(later(now, 2 * options_.interval));  // it may be lost, and nobody told
+  }
   if (next_ <= now) next_ = later(now, options_.interval);
   return made;
 }

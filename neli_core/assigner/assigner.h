@@ -46,7 +46,10 @@ class Assigner {
   /// A record of its own was read in that log: what it read of the log is not old.
   void read_back(Log log, LocalTime now);
   /// The assignment that was written last was read back, or is known to be lost.
-  void settled() noexcept { written_ = kLongAgo; }
+  void settled() noexcept {
+    written_ = kLongAgo;
+    seen_ = UINT64_MAX;
+  }
 
   /// Who should claim what, as far as nobody says so yet; empty: nothing is to be written now.
   [[nodiscard]] std::vector<Designation> decide(const AssignerView& view, LocalTime now);

@@ -26,6 +26,9 @@ void add(Outcome& sum, const Outcome& one) {
   sum.withdrawals += one.withdrawals;
   sum.rebalances += one.rebalances;
   sum.expedites += one.expedites;
+  sum.assignments += one.assignments;
+  sum.deaths += one.deaths;
+  sum.false_deaths += one.false_deaths;
   sum.unowned += one.unowned;
   sum.longest_unowned = std::max(sum.longest_unowned, one.longest_unowned);
   sum.simulated += one.simulated;
@@ -161,6 +164,9 @@ void Campaign::report_counters() const {
   line("starts", sum_.starts);
   line("rebalances", sum_.rebalances);
   line("expedites", sum_.expedites);
+  line("assignments", sum_.assignments);
+  line("taken for dead", sum_.deaths);
+  line("and heard again", sum_.false_deaths);
   line("members expelled", sum_.expelled);
   line("withdrawals", sum_.withdrawals);
   line("tail gaps", sum_.gaps);

@@ -101,6 +101,9 @@ void World::finish(Outcome& outcome) {
   outcome.gaps = gaps_;
   outcome.lapses = lapses_;
   outcome.expedites = expedites_;
+  outcome.assignments = assignments_;
+  outcome.deaths = deaths_;
+  outcome.false_deaths = false_deaths_;
   outcome.refusals = refusals_;
   outcome.withdrawals = withdrawals_;
   for (const Group& group : groups_) {
@@ -300,6 +303,10 @@ std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
 void World::end_process(Node& node) {
   if (!node.alive) return;
   node.alive = false;
+  if (const AssignedCore* assigned = node.assigned_core()) {
+    deaths_ += assigned->counters().deaths;
+    false_deaths_ += assigned->members().false_deaths();
+  }
   if (const ClaimProtocol* claimed = node.claims()) {
     gaps_ += claimed->counters().gaps;
     lapses_ += claimed->counters().lapses;

@@ -38,6 +38,9 @@ struct Outcome {
   std::uint64_t withdrawals = 0;  ///< for a while, of who could not lead
   std::uint64_t expelled = 0;
   std::uint64_t rebalances = 0;
+  std::uint64_t assignments = 0;
+  std::uint64_t deaths = 0;        ///< that members took another for dead
+  std::uint64_t false_deaths = 0;  ///< and heard of it again
   std::uint64_t expedites = 0;  ///< heartbeats sent early
   std::uint64_t unowned = 0;    ///< times that a led partition had no leader
   Time longest_unowned = 0;
@@ -148,8 +151,6 @@ class World {
   void heal();
   void check_alive();
   void check_alive(std::uint8_t lane, std::uint32_t partition);
-  [[nodiscard]] bool assigned_owner(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
-                                    std::uint16_t& life) const;
 
   // world_views.cc: lookups and writes to a store.
   void publish(Node& node, const std::vector<Transition>& transitions);
@@ -167,6 +168,13 @@ class World {
   void on_store_refused(Node& node, const Planned& event);
   [[nodiscard]] bool may_be_refused(const Node& node, const StoreWrite& write) const;
   void raise_store(Random& random);
+
+  // world_assigner.cc: a member assigns.
+  void note_assignment(const AssignmentRecord& record);
+  [[nodiscard]] bool is_moving() const;
+  [[nodiscard]] bool leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
+                               std::uint16_t& life) const;
+  void check_assigner(std::uint8_t lane);
 
   // world_broadcast.cc: variation `broadcast`.
   void set_wall_clocks();
@@ -250,6 +258,11 @@ class World {
   std::uint64_t lapses_ = 0;
   std::uint64_t refusals_ = 0;
   std::uint64_t withdrawals_ = 0;
+  std::uint64_t assignments_ = 0;
+  std::uint64_t assignments_after_ = 0;  ///< the recovery
+  Time last_assignment_ = 0;
+  std::uint64_t deaths_ = 0;        ///< that a member took another for dead
+  std::uint64_t false_deaths_ = 0;  ///< and heard of it again
   Time mismatched_until_ = 0;  ///< records of one with other settings may still count
 };
 

@@ -455,22 +455,10 @@ void World::try_logs_again(Node& node) {
 // From the end of the recovery on, the group's assignee leads, and everybody knows it.
 void World::check_alive() {
   for (std::uint8_t lane = 0; lane < plan_.lanes; ++lane) {
+    if (plan_.assigner()) check_assigner(lane);
     for (std::uint32_t p = 0; p < plan_.partitions; ++p) check_alive(lane, p);
   }
   if (now_ + plan_.heartbeat() < end_) plan_at(now_ + plan_.heartbeat(), Happening::check_alive);
-}
-
-// Who is named is named by all that know of anybody.
-bool World::assigned_owner(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
-                           std::uint16_t& life) const {
-  for (const Node& node : nodes_) {
-    if (!node.alive || node.lane != lane) continue;
-    if (!oracle_.led(node.index, part_of(node, p), now_)) continue;
-    owner = node.index;
-    life = node.life;
-    return true;
-  }
-  return false;
 }
 
 void World::check_alive(std::uint8_t lane, std::uint32_t p) {
@@ -480,7 +468,10 @@ void World::check_alive(std::uint8_t lane, std::uint32_t p) {
   std::uint8_t owner = 0;
   std::uint16_t life = 0;
   if (plan_.assigner()) {
-    if (!assigned_owner(lane, p, owner, life)) return oracle_.broken(where + " is led by nobody", now_);
+    if (is_moving()) return;
+    if (!leader_of(lane, p, owner, life)) {
+      return oracle_.broken(where + " is led by nobody", now_);
+    }
   } else if (!groups_[lane].assignee(p, owner, life)) {
     return oracle_.broken(where + " is assigned to nobody", now_);
   }

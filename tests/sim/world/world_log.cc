@@ -110,11 +110,17 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
   l.append(std::move(value), BrokerTime{milliseconds{stamp / kMs + kBrokerEpochMs}},
            !plan_.has(Fault::no_broker_time));
   ++records_;
+  const auto& stored = l.records.back().value;
+  const auto* assignment = stored ? std::get_if<AssignmentRecord>(stored.get()) : nullptr;
+  if (assignment != nullptr) note_assignment(*assignment);
   if (plan_.request.trace) {
     const Record* record = l.records.back().record();
+    const std::string text = record != nullptr       ? encode_record(*record)
+                             : assignment != nullptr ? encode_record(*assignment)
+                                                     : "none";
     tell("log " + std::to_string(log) + " [" + std::to_string(l.end() - 1) + "] stamped " +
          std::to_string(l.records.back().stamped.time_since_epoch().count()) + " " +
-         (record == nullptr ? std::string("none") : encode_record(*record).substr(0, 220)));
+         text.substr(0, 220));
   }
   for (Node& node : nodes_) {
     if (node.alive) schedule_fetch(node, log, now_ + latency(node));

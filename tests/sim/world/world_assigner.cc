@@ -1,0 +1,74 @@
+// A member assigns: what was written, and what must hold once everything has healed.
+#include <algorithm>
+#include <string>
+
+#include "tests/sim/world/world.h"
+
+namespace neliroute::sim {
+
+void World::note_assignment(const AssignmentRecord& record) {
+  if (record.type != AssignmentType::assign) return;
+  ++assignments_;
+  last_assignment_ = now_;
+  if (now_ >= recovered_by_) ++assignments_after_;
+}
+
+// A member that flapped is named again when its penalty ends, long after the last fault.
+bool World::is_moving() const {
+  return last_assignment_ != 0 &&
+         now_ < last_assignment_ + plan_.handover() + plan_.known_by() + 2 * plan_.interval();
+}
+
+bool World::leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
+                      std::uint16_t& life) const {
+  for (const Node& node : nodes_) {
+    if (!node.alive || node.lane != lane) continue;
+    if (!oracle_.led(node.index, part_of(node, p), now_)) continue;
+    owner = node.index;
+    life = node.life;
+    return true;
+  }
+  return false;
+}
+
+// One assigner, known to all; whom it names leads; and it is not busy for ever.
+void World::check_assigner(std::uint8_t lane) {
+  const Node* holder = nullptr;
+  for (const Node& node : nodes_) {
+    if (!node.alive || node.lane != lane) continue;
+    const Seat& seat = node.assigned_core()->seat();
+    if (!seat.held_by_own()) continue;
+    if (holder != nullptr) {
+      oracle_.broken("healed, but processes " + std::to_string(holder->index) + " and " +
+                         std::to_string(node.index) + " hold the seat",
+                     now_);
+    }
+    holder = &node;
+  }
+  if (holder == nullptr) return oracle_.broken("healed, but nobody holds the seat", now_);
+  for (const Node& node : nodes_) {
+    if (!node.alive || node.lane != lane) continue;
+    const Seat& seat = node.assigned_core()->seat();
+    if (!seat.known() || seat.holder() != holder->id) {
+      oracle_.broken("healed, but process " + std::to_string(node.index) +
+                         " does not know who holds the seat",
+                     now_);
+    }
+  }
+  for (std::uint32_t p = 0; p < plan_.partitions && !is_moving(); ++p) {
+    const ProcessId named = holder->assigned_core()->designations().at(Partition{p}).id;
+    std::uint8_t owner = 0;
+    std::uint16_t life = 0;
+    if (leader_of(lane, p, owner, life) && nodes_[owner].id != named) {
+      oracle_.broken("healed, but who is named for partition " + std::to_string(p) +
+                         " does not lead it",
+                     now_);
+    }
+  }
+  // Each member's penalty ends once; more is a ping-pong.
+  if (assignments_after_ > 2 * nodes_.size()) {
+    oracle_.broken("healed, but partitions are named for others again and again", now_);
+  }
+}
+
+}  // namespace neliroute::sim
