@@ -185,7 +185,7 @@ TEST(PlanLimits, name_the_owner_again_if_they_leave_no_move_away_from_a_dead_suc
               ElementsAre(Designation{Partition{2}, 0, Reason::keep}));
 }
 
-TEST(Plan, of_10000_members_and_65536_partitions_is_made_soon) {
+TEST(Plan, of_10000_members_and_65536_partitions_moves_little) {
   std::vector<PlanMember> members(10'000);
   for (std::size_t b = 0; b < members.size(); ++b)
     members[b].weight = 1 + static_cast<std::uint32_t>(b % 3);
