@@ -136,7 +136,8 @@ std::optional<std::string> unfit(const Spec& spec, const Setting& setting) {
     heaviest = std::max<double>(heaviest, member.weight);
   }
   if (heaviest > 1 && !spec.kind->knows_weights) {
-    return name + " knows no weights; leave them out, or choose assigner, rendezvous, ring or least";
+    return name +
+           " knows no weights; leave them out, or choose assigner, rendezvous, ring or least";
   }
   if ((kind == "anchor" || kind == "dx") && capacity_of(spec, setting) < setting.most_members) {
     return name + " has room for fewer than the " + std::to_string(setting.most_members) +

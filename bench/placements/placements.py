@@ -32,7 +32,8 @@ VARIANTS = ("ring:10", "ring:40", "ring:1000", "bounded:1.05", "bounded:2", "mul
             "multiprobe:100", f"maglev:{8 * SLOTS}")
 # Others would lie on top of one of these.
 BALANCED = "range,sticky,rendezvous,ring,bounded,multiprobe,maglev,anchor"
-TIMED = "range,roundrobin,sticky,uniform-4.1,assigner,rendezvous,ring,bounded,multiprobe,maglev,jump,anchor"
+TIMED = ("range,roundrobin,sticky,uniform-4.1,assigner,rendezvous,ring,bounded,multiprobe,maglev,"
+         "jump,anchor")
 
 FULL = {
     "seeds": 40,

@@ -33,8 +33,9 @@ TEST(AssignerTest, MovesTheLeastPossibleAtEachStepAndIsAsEvenAsUniform41) {
       const auto uniform = reports_of("uniform-4.1", trace, seed);
       ASSERT_EQ(ours.size(), uniform.size());
       for (std::size_t step = 0; step < ours.size(); ++step) {
-        ASSERT_EQ(ours[step].moved, ours[step].least) << kind.name << ", step " << step;
-        ASSERT_LE(ours[step].after.peak, uniform[step].after.peak) << kind.name << ", step " << step;
+        SCOPED_TRACE(std::string(kind.name) + ", step " + std::to_string(step));
+        ASSERT_EQ(ours[step].moved, ours[step].least);
+        ASSERT_LE(ours[step].after.peak, uniform[step].after.peak);
         ASSERT_LE(ours[step].after.cv, uniform[step].after.cv + 1e-9);
         moved += ours[step].moved;
       }
