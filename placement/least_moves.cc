@@ -92,22 +92,30 @@ LeastCount least_count(std::uint64_t items, std::span<const std::uint64_t> held,
 LeastMoves least_moves(std::span<const MemberId> current, std::span<const Share> shares,
                        double tolerance, std::size_t roster) {
   NELIROUTE_ASSERT(!shares.empty(), "there must be a member to own the items");
+  std::vector<MemberId> members;
+  members.reserve(shares.size());
+  for (const Share& share : shares) members.push_back(share.member);
+  return least_moves_within(current, members, bands_of(current.size(), shares, tolerance), roster);
+}
+
+LeastMoves least_moves_within(std::span<const MemberId> current, std::span<const MemberId> members,
+                              std::span<const Band> bands, std::size_t roster) {
+  NELIROUTE_ASSERT(members.size() == bands.size(), "a band for each member");
   std::vector<std::size_t> share_of(roster, kNoShare);
-  for (std::size_t b = 0; b < shares.size(); ++b) {
-    NELIROUTE_ASSERT(shares[b].member < roster, "a member must be on the roster");
-    share_of[shares[b].member] = b;
+  for (std::size_t b = 0; b < members.size(); ++b) {
+    NELIROUTE_ASSERT(members[b] < roster, "a member must be on the roster");
+    share_of[members[b]] = b;
   }
-  std::vector<std::uint64_t> held(shares.size());
+  std::vector<std::uint64_t> held(members.size());
   for (const MemberId owner : current) {
     if (owner == kNobody) continue;
     NELIROUTE_ASSERT(owner < roster, "an owner must be on the roster");
     if (share_of[owner] != kNoShare) ++held[share_of[owner]];
   }
-  const std::vector<Band> bands = bands_of(current.size(), shares, tolerance);
   LeastMoves found{least_count(current.size(), held, bands), {}};
   std::vector<std::uint64_t> may_keep = kept_of(held, bands, found.count);
   std::vector<std::uint64_t> lacks = targets_of(may_keep, bands, current.size());
-  for (std::size_t b = 0; b < shares.size(); ++b) lacks[b] -= may_keep[b];
+  for (std::size_t b = 0; b < members.size(); ++b) lacks[b] -= may_keep[b];
   found.owners.assign(current.begin(), current.end());
   std::size_t next = 0;
   for (MemberId& owner : found.owners) {
@@ -118,7 +126,7 @@ LeastMoves least_moves(std::span<const MemberId> current, std::span<const Share>
     }
     while (lacks[next] == 0) ++next;
     --lacks[next];
-    owner = shares[next].member;
+    owner = members[next];
   }
   return found;
 }

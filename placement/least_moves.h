@@ -63,6 +63,12 @@ struct LeastMoves {
                                      std::span<const Share> shares, double tolerance,
                                      std::size_t roster);
 
+/// The same within bands that are given, one for each of `members`, which must leave room for all
+/// items and ask for no more than there are.
+[[nodiscard]] LeastMoves least_moves_within(std::span<const MemberId> current,
+                                            std::span<const MemberId> members,
+                                            std::span<const Band> bands, std::size_t roster);
+
 /// As a placement: each change moves the least, starting from the previous result.
 class Least final : public Placement {
  public:
