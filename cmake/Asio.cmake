@@ -1,6 +1,6 @@
 # neliroute::asio: Boost.Asio compiled once, here, instead of in every file that includes it.
-# Whoever links it sees the declarations only. An application that uses Asio as headers beside it
-# gets the same functions twice, inline and not, and the linker keeps one.
+# Targets that link it see only the declarations. An application that itself uses Asio header-only
+# gets each function twice, inline and not, and the linker keeps one.
 neliroute_room(asio
   SOURCES ${PROJECT_SOURCE_DIR}/cmake/asio.cc
   PUBLIC Boost::headers Threads::Threads)

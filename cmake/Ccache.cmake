@@ -1,12 +1,12 @@
-# ccache, where there is one: its cache lies beside librdkafka's, and all clones share it, in
-# whatever folder each lies. CCACHE_DIR in the environment, when this is configured, wins.
+# Uses ccache if it is installed. Its cache is beside librdkafka's, and all clones share it,
+# whatever their folders are. CCACHE_DIR in the environment of cmake overrides that.
 find_program(CCACHE ccache)
 if(CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(folder ${NELIROUTE_DEPS}/ccache)
   if(DEFINED ENV{CCACHE_DIR})
     set(folder $ENV{CCACHE_DIR})
   endif()
-  # What precompiled headers need, and files of this very second: ninja has just made them.
+  # Precompiled headers need these; so do files that ninja made in this same second.
   set(sloppiness pch_defines,time_macros,include_file_mtime,include_file_ctime)
   set(CMAKE_CXX_COMPILER_LAUNCHER
     env CCACHE_DIR=${folder} CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1

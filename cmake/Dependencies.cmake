@@ -1,4 +1,4 @@
-# What every part of the library needs. neliroute-config.cmake.in finds the same again.
+# What every part of the library needs. neliroute-config.cmake.in must find the same packages.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)

@@ -3,7 +3,7 @@ option(NELIROUTE_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 if(NELIROUTE_INSTALL)
   include(CMakePackageConfigHelpers)
   include(GNUInstallDirs)
-  # What is installed and must be built for it, which is not all that a whole build makes.
+  # What must be built for an installation: less than a whole build.
   add_custom_target(installable)
   install(TARGETS neliroute_api EXPORT neliroute-targets
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

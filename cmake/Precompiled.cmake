@@ -1,5 +1,6 @@
-# What costs most to read, read once a build for all rooms and once for all tests. The files say
-# what they use all the same: tidy compiles each header alone, and the preset dev every file.
+# The headers that take longest to compile: compiled once for all rooms, and once for all tests.
+# Every file still includes what it uses: tidy compiles each header alone, and preset dev compiles
+# every file without this.
 option(NELIROUTE_PRECOMPILE "Precompile the headers of other projects" OFF)
 
 set(neliroute_asio_headers

@@ -77,9 +77,9 @@ target_compile_definitions(neliroute_rdkafka_headers INTERFACE
 message(STATUS "librdkafka ${NELIROUTE_RDKAFKA_VERSION}, ${NELIROUTE_RDKAFKA_KIND}")
 
 # neliroute_bundle_rdkafka(target objects): makes the STATIC library `target` of the OBJECT library
-# `objects` and of librdkafka, whose symbols are made local: nobody who links it needs a librdkafka
-# or meets this one, and an application may have its own beside it. It is one object file, as local
-# symbols don't reach beyond a file. <target>_plain is for tests that look inside: the same objects
+# `objects` and of librdkafka, whose symbols are made local: a program that links it needs no
+# librdkafka, and may link its own. It is one object file, because local symbols are visible only
+# within a file. <target>_plain is for tests that look inside: the same objects
 # with librdkafka's symbols visible (never link both). The system's librdkafka is simply linked.
 function(neliroute_bundle_rdkafka target objects)
   if(NELIROUTE_RDKAFKA_KIND STREQUAL "bundled")

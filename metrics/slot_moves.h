@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <neliroute/ids.h>
-#include <neliroute/slot.h>
 #include <neliroute/time.h>
 #include <vector>
 

@@ -8,6 +8,7 @@
 #include <neliroute/detail/assert.h>
 #include <system_error>
 
+#include "placement/assigner.h"
 #include "placement/hash/anchor.h"
 #include "placement/hash/bounded.h"
 #include "placement/hash/buckets.h"
@@ -39,6 +40,7 @@ constexpr std::array kKinds = {
     Kind{"sticky", Unit::partitions, kNone, false, false, "Kafka's (Cooperative)StickyAssignor"},
     Kind{"uniform-4.0", Unit::partitions, kNone, false, false, "the broker's (KIP-848), Kafka 4.0"},
     Kind{"uniform-4.1", Unit::partitions, kNone, false, false, "the broker's (KIP-848), Kafka 4.1"},
+    Kind{"assigner", Unit::partitions, kNone, true, false, "by weight, with the least moves"},
     Kind{"least", Unit::slots, {"tolerance", 0, 1, 0, false}, true, false,
          "the exact minimum from where it is"},
     Kind{"rendezvous", Unit::slots, kNone, true, true, "highest random weight"},
@@ -74,7 +76,8 @@ std::uint32_t count_of(const Spec& spec) {
   return static_cast<std::uint32_t>(spec.parameter.value_or(0));
 }
 
-std::unique_ptr<Placement> make_kafka(std::string_view name, const Setting& setting) {
+std::unique_ptr<Placement> make_on_partitions(std::string_view name, const Setting& setting) {
+  if (name == "assigner") return std::make_unique<Assigner>(setting);
   if (name == "range") return std::make_unique<KafkaRange>(setting);
   if (name == "roundrobin") return std::make_unique<KafkaRoundRobin>(setting);
   if (name == "sticky") return std::make_unique<KafkaSticky>(setting);
@@ -133,7 +136,8 @@ std::optional<std::string> unfit(const Spec& spec, const Setting& setting) {
     heaviest = std::max<double>(heaviest, member.weight);
   }
   if (heaviest > 1 && !spec.kind->knows_weights) {
-    return name + " knows no weights; leave them out, or choose rendezvous, ring or least";
+    return name +
+           " knows no weights; leave them out, or choose assigner, rendezvous, ring or least";
   }
   if ((kind == "anchor" || kind == "dx") && capacity_of(spec, setting) < setting.most_members) {
     return name + " has room for fewer than the " + std::to_string(setting.most_members) +
@@ -155,7 +159,7 @@ std::optional<std::string> unfit(const Spec& spec, const Setting& setting) {
 std::unique_ptr<Placement> make_placement(const Spec& spec, const Setting& setting) {
   NELIROUTE_ASSERT(!unfit(spec, setting), "a placement must fit its setting");
   const std::string_view name = spec.kind->name;
-  if (spec.kind->unit == Unit::partitions) return make_kafka(name, setting);
+  if (spec.kind->unit == Unit::partitions) return make_on_partitions(name, setting);
   if (name == "least") return std::make_unique<Least>(setting, spec.parameter.value_or(0));
   if (name == "rendezvous") return std::make_unique<Rendezvous>(setting);
   if (name == "ring") return std::make_unique<Ring>(setting, count_of(spec));

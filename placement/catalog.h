@@ -30,7 +30,7 @@ struct Parameter {
 
 struct Kind {
   std::string_view name;
-  /// What it usually places: Kafka's assignors know nothing smaller than a partition.
+  /// What it usually places: assignors know nothing smaller than a partition.
   Unit unit = Unit::slots;
   Parameter parameter;
   bool knows_weights = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <neliroute/detail/assert.h>
 
+#include "placement/least_moves.h"
+
 namespace neliroute::placement {
 namespace {
 
@@ -15,112 +17,185 @@ class Planner {
         partitions_(partitions),
         pins_(pins),
         targets_(partitions.size(), kNobody),
-        forced_(members.size()) {}
+        forced_(members.size()),
+        pinned_(members.size()) {}
 
-  std::vector<Move> moves() {
-    for (std::size_t p = 0; p < partitions_.size(); ++p) force_designee(p);
-    for (std::size_t p = 0; p < partitions_.size(); ++p) force_pin(p);
+  std::vector<Designation> designations(PlanLimits limits) {
+    check();
+    leave_what_is_under_way();
+    leave_what_pins_allow();
+    place_what_is_pinned();
     share_the_rest();
-    std::vector<Move> moves;
+    defer_what_is_above(limits.moves_at_once);
+    std::vector<Designation> made;
     for (std::size_t p = 0; p < partitions_.size(); ++p) {
-      const MemberId to = targets_[p];
-      if (to == kNobody || to == partitions_[p].current) continue;
-      moves.push_back({Partition{static_cast<std::uint32_t>(p)}, to, reason_for(p)});
+      if (targets_[p] == kNobody || targets_[p] == partitions_[p].designee) continue;
+      made.push_back({Partition{static_cast<std::uint32_t>(p)}, targets_[p], reason_for(p)});
     }
-    return moves;
+    return made;
   }
 
  private:
-  [[nodiscard]] bool takes(MemberId member) const { return members_[member].weight > 0; }
+  void check() const {
+    const auto known = [this](MemberId member) {
+      return member == kNobody || member < members_.size();
+    };
+    for (const PlanPartition& partition : partitions_) {
+      NELIROUTE_ASSERT(known(partition.owner) && known(partition.designee),
+                       "an owner or a designee must be a member");
+      NELIROUTE_ASSERT(partition.pinned_to == PlanPartition::kNotPinned ||
+                           partition.pinned_to < pins_.size(),
+                       "a pin must be one of those given");
+    }
+    for (const auto& pin : pins_) {
+      for (const MemberId member : pin) {
+        NELIROUTE_ASSERT(member < members_.size(), "a partition is pinned to members");
+      }
+    }
+  }
+
+  [[nodiscard]] bool takes(MemberId member) const {
+    return member != kNobody && members_[member].weight > 0;
+  }
+  [[nodiscard]] bool is_under_way(const PlanPartition& partition) const {
+    return takes(partition.designee) && partition.designee != partition.owner;
+  }
+  /// Where it stays unless there is a reason to move it.
+  [[nodiscard]] MemberId current(const PlanPartition& partition) const {
+    return takes(partition.designee) ? partition.designee : partition.owner;
+  }
+  [[nodiscard]] bool allows(const PlanPartition& partition, MemberId member) const {
+    if (partition.pinned_to == PlanPartition::kNotPinned) return false;
+    const auto& pin = pins_[partition.pinned_to];
+    return std::find(pin.begin(), pin.end(), member) != pin.end();
+  }
 
   void force(std::size_t p, MemberId member) {
     targets_[p] = member;
     ++forced_[member];
+    if (allows(partitions_[p], member)) ++pinned_[member];
   }
 
-  void force_designee(std::size_t p) {
-    const PlanPartition& partition = partitions_[p];
-    if (partition.current == kNobody) return;
-    NELIROUTE_ASSERT(partition.current < members_.size(), "an owner must be a member");
-    if (partition.under_way) force(p, partition.current);
-  }
-
-  // Where it is, if that is one of them; else to the one that has the least for its weight.
-  void force_pin(std::size_t p) {
-    const PlanPartition& partition = partitions_[p];
-    if (targets_[p] != kNobody || partition.pinned_to == PlanPartition::kNotPinned) return;
-    NELIROUTE_ASSERT(partition.pinned_to < pins_.size(), "a pin must be one of those given");
-    MemberId best = kNobody;
-    for (const MemberId member : pins_[partition.pinned_to]) {
-      NELIROUTE_ASSERT(member < members_.size(), "a partition is pinned to members");
-      if (!takes(member)) continue;
-      if (member == partition.current) return force(p, member);
-      if (best == kNobody || has_less(member, best)) best = member;
+  void leave_what_is_under_way() {
+    for (std::size_t p = 0; p < partitions_.size(); ++p) {
+      if (is_under_way(partitions_[p])) force(p, partitions_[p].designee);
     }
-    if (best != kNobody) force(p, best);
   }
 
+  // All of these before any is placed, so that the others go to the members that have less.
+  void leave_what_pins_allow() {
+    for (std::size_t p = 0; p < partitions_.size(); ++p) {
+      const MemberId at = current(partitions_[p]);
+      if (targets_[p] == kNobody && takes(at) && allows(partitions_[p], at)) force(p, at);
+    }
+  }
+
+  void place_what_is_pinned() {
+    for (std::size_t p = 0; p < partitions_.size(); ++p) {
+      const std::uint32_t pin = partitions_[p].pinned_to;
+      if (targets_[p] != kNobody || pin == PlanPartition::kNotPinned) continue;
+      MemberId best = kNobody;
+      for (const MemberId member : pins_[pin]) {
+        if (takes(member) && (best == kNobody || has_less(member, best))) best = member;
+      }
+      if (best != kNobody) force(p, best);
+    }
+  }
+
+  // Of what is pinned only: with what is under way, too, the choice would depend on which moves
+  // are made first, and a limit could add moves.
   [[nodiscard]] bool has_less(MemberId left, MemberId right) const {
-    return forced_[left] * members_[right].weight < forced_[right] * members_[left].weight;
+    return pinned_[left] * members_[right].weight < pinned_[right] * members_[left].weight;
   }
 
-  // A member that was forced to take more than the floor of its share takes nothing else, and the
-  // others share what that leaves.
+  // A member that must have more than its share takes nothing else, and the others share what that
+  // leaves.
   void share_the_rest() {
     std::vector<Share> shares;
     for (MemberId b = 0; b < members_.size(); ++b) {
       if (takes(b)) shares.push_back({b, members_[b].weight});
     }
     std::uint64_t items = partitions_.size();
-    for (MemberId b = 0; b < members_.size(); ++b) {
-      if (!takes(b)) items -= forced_[b];  // it is being handed some, and was cordoned since
-    }
-    std::vector<Band> bands;
     while (!shares.empty()) {
-      bands = bands_of(items, shares, 0);
-      std::uint64_t taken = 0;
+      std::vector<Band> bands = bands_of(items, shares, 0);
+      const std::vector<bool> full = which_are_full(items, shares, bands);
       std::vector<Share> rest;
       for (std::size_t i = 0; i < shares.size(); ++i) {
-        const std::uint64_t forced = forced_[shares[i].member];
-        if (forced > bands[i].least) {
-          taken += forced;
+        if (full[i]) {
+          items -= forced_[shares[i].member];
         } else {
           rest.push_back(shares[i]);
         }
       }
-      if (rest.size() == shares.size()) break;
-      items -= taken;
+      if (rest.size() == shares.size()) return share(shares, bands);
       shares = std::move(rest);
     }
-    if (!shares.empty()) share(shares, bands);
+  }
+
+  // Those that must have more than their ceilings. If there are none, but so many must have their
+  // ceilings that the others could not have their floors, then these.
+  [[nodiscard]] std::vector<bool> which_are_full(std::uint64_t items,
+                                                 const std::vector<Share>& shares,
+                                                 const std::vector<Band>& bands) const {
+    std::vector<bool> above_most(shares.size());
+    std::vector<bool> above_least(shares.size());
+    bool any = false;
+    std::uint64_t least = 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const std::uint64_t forced = forced_[shares[i].member];
+      above_most[i] = forced > bands[i].most;
+      above_least[i] = forced > bands[i].least;
+      any = any || above_most[i];
+      least += std::max(forced, bands[i].least);
+    }
+    return any || least <= items ? above_most : above_least;
   }
 
   void share(const std::vector<Share>& shares, std::vector<Band>& bands) {
     std::vector<MemberId> takers;
     for (std::size_t i = 0; i < shares.size(); ++i) {
+      const std::uint64_t forced = forced_[shares[i].member];
       takers.push_back(shares[i].member);
-      bands[i].least -= forced_[shares[i].member];
-      bands[i].most -= forced_[shares[i].member];
+      bands[i] = {std::max(bands[i].least, forced) - forced, bands[i].most - forced};
     }
     std::vector<std::size_t> free;
-    std::vector<MemberId> current;
+    std::vector<MemberId> owners;
     for (std::size_t p = 0; p < partitions_.size(); ++p) {
       if (targets_[p] != kNobody) continue;
       free.push_back(p);
-      current.push_back(partitions_[p].current);
+      owners.push_back(current(partitions_[p]));
     }
-    const auto found = least_moves_within(current, takers, bands, members_.size());
+    const auto found = least_moves_within(owners, takers, bands, members_.size());
     for (std::size_t i = 0; i < free.size(); ++i) targets_[free[i]] = found.owners[i];
   }
 
-  [[nodiscard]] MoveReason reason_for(std::size_t p) const {
-    const PlanPartition& partition = partitions_[p];
-    if (partition.current == kNobody) return MoveReason::unowned;
-    if (partition.pinned_to != PlanPartition::kNotPinned) {
-      const auto& pin = pins_[partition.pinned_to];
-      if (std::find(pin.begin(), pin.end(), targets_[p]) != pin.end()) return MoveReason::pin;
+  // Pins first. What is deferred stays with its owner.
+  void defer_what_is_above(std::uint32_t moves_at_once) {
+    std::uint64_t moving = 0;
+    for (const PlanPartition& partition : partitions_) {
+      if (is_under_way(partition) && takes(partition.owner)) ++moving;
     }
-    return takes(partition.current) ? MoveReason::weight : MoveReason::cordon;
+    for (const bool pinned : {true, false}) {
+      for (std::size_t p = 0; p < partitions_.size(); ++p) {
+        const PlanPartition& partition = partitions_[p];
+        const bool moves = targets_[p] != kNobody && targets_[p] != partition.owner;
+        if (!moves || !takes(partition.owner) || is_under_way(partition)) continue;
+        if ((reason_for(p) == Reason::pin) != pinned) continue;
+        if (moving < moves_at_once) {
+          ++moving;
+        } else {
+          targets_[p] = partition.owner;
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] Reason reason_for(std::size_t p) const {
+    const PlanPartition& partition = partitions_[p];
+    if (partition.owner == kNobody) return Reason::unowned;
+    if (partition.owner == targets_[p]) return Reason::keep;
+    if (allows(partition, targets_[p]) && !allows(partition, partition.owner)) return Reason::pin;
+    return takes(partition.owner) ? Reason::weight : Reason::cordon;
   }
 
   std::span<const PlanMember> members_;
@@ -128,28 +203,31 @@ class Planner {
   std::span<const std::vector<MemberId>> pins_;
   std::vector<MemberId> targets_;
   std::vector<std::uint64_t> forced_;  ///< how many partitions must go to each member
+  std::vector<std::uint64_t> pinned_;  ///< how many of these are pinned to it
 };
 
 }  // namespace
 
-std::string_view to_string(MoveReason reason) noexcept {
+std::string_view to_string(Reason reason) noexcept {
   switch (reason) {
-    case MoveReason::unowned:
+    case Reason::unowned:
       return "unowned";
-    case MoveReason::pin:
+    case Reason::pin:
       return "pin";
-    case MoveReason::cordon:
+    case Reason::cordon:
       return "cordon";
-    case MoveReason::weight:
+    case Reason::weight:
       return "weight";
+    case Reason::keep:
+      return "keep";
   }
   return "";
 }
 
-std::vector<Move> plan(std::span<const PlanMember> members,
-                       std::span<const PlanPartition> partitions,
-                       std::span<const std::vector<MemberId>> pins) {
-  return Planner(members, partitions, pins).moves();
+std::vector<Designation> plan(std::span<const PlanMember> members,
+                              std::span<const PlanPartition> partitions,
+                              std::span<const std::vector<MemberId>> pins, PlanLimits limits) {
+  return Planner(members, partitions, pins).designations(limits);
 }
 
 }  // namespace neliroute::placement

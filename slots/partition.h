@@ -11,7 +11,7 @@
 
 #include <cstdint>
 #include <neliroute/detail/assert.h>
-#include <neliroute/slot.h>
+#include <neliroute/ids.h>
 
 namespace neliroute {
 

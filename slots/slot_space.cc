@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <neliroute/detail/assert.h>
-#include <ostream>
 #include <type_traits>
 
 namespace neliroute {
@@ -15,8 +14,6 @@ static_assert(sizeof(SlotSpace) <= 24);
 constexpr std::string_view kTagsSuffix = "+tags";
 
 }  // namespace
-
-std::ostream& operator<<(std::ostream& out, Slot slot) { return out << slot.value(); }
 
 std::string_view to_string(HashScheme scheme) noexcept {
   if (scheme.tags == HashTags::off) {

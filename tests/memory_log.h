@@ -68,7 +68,7 @@ struct MemoryLog {
     return first;
   }
 
-  /// As the records in it tell, whosever they are.
+  /// According to the records in it, of any process.
   [[nodiscard]] std::int64_t greatest_incarnation() const {
     std::int64_t greatest = 0;
     for (const StoredRecord& stored : records) {

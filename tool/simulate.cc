@@ -184,8 +184,8 @@ void add_options(CommandLine& line, SimulateOptions& options) {
             taken(request.specs, parse_specs));
   line.value("--slots", "N", "How many slots there are (default 1024)",
              taken(request.slots, parse_slots));
-  line.value("--partitions", "N", "How many partitions carry them: what Kafka's assignors place "
-             "(default 64)", taken(request.partitions, count_to(65'536)));
+  line.value("--partitions", "N", "How many partitions carry them: what Kafka's assignors and "
+             "assigner place (default 64)", taken(request.partitions, count_to(65'536)));
   line.value("--on", "UNIT", "slots, or partitions: hash schemes place those, too (default slots)",
              taken(request.all_on_partitions, parse_unit));
   line.choices({"slots", "partitions"});

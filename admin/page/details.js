@@ -72,7 +72,8 @@ export class Details {
       others: this.#others(partition),
     });
     setShown(byId("slot-moving"), Boolean(view.draining[partition] || next));
-    setText(byId("slot-next"), next ? withEndpoint(next) : "draining; nobody has claimed it yet");
+    setText(byId("slot-next"),
+      next ? withEndpoint(next) : "draining; no process has claimed it yet");
     this.#swatch("slot-swatch", partition, view.state[partition]);
     this.#swatch("slot-next-swatch", partition, view.next[partition]);
   }

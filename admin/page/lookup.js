@@ -53,8 +53,8 @@ export class Lookup {
       }
       this.#show(this.answer);
     } catch {
-      this.#fail("This process does not answer. Look up again when it is back: the head of the "
-        + "page tells.");
+      this.#fail("This process does not answer. Look up again when the top of the page says "
+        + "Live.");
     }
   }
 
@@ -68,7 +68,7 @@ export class Lookup {
     const rows = [];
     if (answer.hash_value !== undefined) {
       const hashed = answer.tag === undefined ? "the whole key is hashed"
-        : `hashed is its tag “${answer.tag}”`;
+        : `only its tag “${answer.tag}” is hashed`;
       rows.push(term("key", answer.key, hashed));
       rows.push(term("hash", answer.hash_value, `${answer.hash}, hexadecimal`));
     }
@@ -80,7 +80,7 @@ export class Lookup {
     if (answer.epoch !== undefined) {
       rows.push(term("owner", answer.owner, answer.endpoint));
       rows.push(term("epoch", epochText(answer.epoch.inc, answer.epoch.offset),
-        `to be believed for ${duration(answer.valid_for_ms)}`));
+        `valid for ${duration(answer.valid_for_ms)}`));
     }
     if (answer.next_owner !== undefined) {
       rows.push(term("next owner", answer.next_owner, answer.next_endpoint));
@@ -93,9 +93,9 @@ export class Lookup {
 
 function explanation({ verdict, draining }) {
   return {
-    local: "the process that answers leads it",
+    local: "the process that serves this page leads it",
     remote: "another process leads it: go there",
-    unowned: "nobody leads it now: wait and ask again",
-    unknown: "the ledger has not told, or has fallen silent",
-  }[verdict] + (draining ? "; draining, it moves soon" : "");
+    unowned: "no process leads it now: try again later",
+    unknown: "the ledger has not answered yet, or has stopped answering",
+  }[verdict] + (draining ? "; draining: it moves soon" : "");
 }

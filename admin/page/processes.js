@@ -145,7 +145,7 @@ export class Processes {
     const fair = this.view.fairSlots;
     const self = owner.id === this.view.settings.id;
     setText(row.name, owner.name);
-    setText(row.self, self ? "answers here" : owner.partitions === 0 ? "owns nothing" : "");
+    setText(row.self, self ? "serves this page" : owner.partitions === 0 ? "owns nothing" : "");
     setText(row.endpoint, owner.endpoint);
     setText(row.under, owner.endpoint);
     setText(row.tags, tagsOf(owner).join(" "));

@@ -21,8 +21,8 @@ export function conditionOf(view, stream, now) {
   if (!ready) {
     return {
       kind: "reading", pill: "Not ready",
-      text: `${process} does not yet know ${counted(view.verdictSlots[UNKNOWN], "slot")}: their `
-        + "owners have not been heard since it started, or their log does not answer.",
+      text: `${process} does not know the owners of ${counted(view.verdictSlots[UNKNOWN], "slot")} `
+        + "yet: it has not read their logs for long enough, or a log does not answer.",
     };
   }
   return { kind: "live", pill: "Live", text: "" };
@@ -34,9 +34,9 @@ function whatIsLeft(view) {
   if (unknown === view.settings.slots) {
     return "Every lease has ended since: all slots are unknown until it answers again.";
   }
-  return (unknown === 0 ? "Shown is what it said then"
-    : `${counted(unknown, "slot")} unknown by now; the rest is what it said then`)
-    + ", believed until the leases end.";
+  return (unknown === 0 ? "The page shows the last answer"
+    : `${counted(unknown, "slot")} unknown by now; the rest is from the last answer`)
+    + ", which is valid until the leases end.";
 }
 
 function notYet(stream) {
@@ -51,9 +51,10 @@ function notYet(stream) {
 function away(view, silentFor) {
   const age = duration(silentFor);
   return {
-    kind: "away", pill: "Stream away",
-    text: `No word from ${view.settings.process} for ${age}. Shown is its last word, ${age} old: `
-      + "it may have ended, or the way to it is cut. Trying again every few seconds.",
+    kind: "away", pill: "Disconnected",
+    text: `Nothing received from ${view.settings.process} for ${age}. The page shows its last `
+      + "message: the process may have ended, or the network may be down. Trying again every few "
+      + "seconds.",
   };
 }
 

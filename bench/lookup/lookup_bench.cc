@@ -8,7 +8,7 @@
 // slot_of      SlotSpace::slot_of, with 16,384 slots; slot_of_any: with 10,000
 // owns         key -> slot -> whether this process leads it
 // work         the same, with a guard that is begun and ended: Router::begin(slot, now)
-// route_*      key -> slot -> Route, as Lookup::route(key, now) does it
+// route_*      key -> slot -> Route: Lookup::route(key, now)
 // batch_*      64 keys at once, a key's share of it
 //
 // chained: each key is chosen by the answer before, so that its latency shows; otherwise keys are
@@ -23,6 +23,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <neliroute/lookup.h>
 #include <neliroute/slot_space.h>
 #include <random>
 #include <span>
@@ -85,21 +86,20 @@ class World {
   [[nodiscard]] Work work(std::string_view key) const {
     return gate_->begin(view_.partition_of(space_.slot_of(key)), kNow);
   }
-  // Not inlined, as Lookup::route() is not.
-  [[nodiscard]] [[gnu::noinline]] Route route(std::string_view key) const {
-    return view_.route(view_.slots().slot_of(key), kNow);
-  }
+  [[nodiscard]] Route route(std::string_view key) const { return lookup_.route(key, kNow); }
   void route(std::span<const std::string_view> keys, std::span<Slot> slots) const {
     space_.slot_of(keys, slots);
     for (const Slot slot : slots) {
-      auto result = route(slot);
+      auto result = lookup_.route(slot, kNow);
       benchmark::DoNotOptimize(result);
     }
   }
 
  private:
-  // Not inlined, as Lookup::route(Slot) is not.
-  [[nodiscard]] [[gnu::noinline]] Route route(Slot slot) const { return view_.route(slot, kNow); }
+  // As a Router or Watcher is one.
+  struct ViewLookup : Lookup {
+    explicit ViewLookup(const RouteView& view) : Lookup(view, Settings{}) {}
+  };
 
   void move(std::uint32_t p) {
     Hint& hint = hints_[p];
@@ -120,6 +120,7 @@ class World {
   std::shared_ptr<LeaseVector> leases_;
   std::shared_ptr<WorkGate> gate_;
   RouteView view_;
+  ViewLookup lookup_{view_};
   std::vector<PeerPtr> peers_;
   std::vector<Hint> hints_;
   std::uint32_t round_ = 0;

@@ -5,6 +5,9 @@
 //
 // All take 64 hashed bits and return a member. 3 of 4 buckets are in use, as after removals, if the
 // algorithm supports removals.
+//
+// plan/...: one call of plan(), an assigner's planner, with 10,000 members of three weights and
+// 65,536 partitions.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -24,6 +27,7 @@
 #include "placement/hash/memento.h"
 #include "placement/hash/mix.h"
 #include "placement/hash/ring.h"
+#include "placement/plan.h"
 
 namespace neliroute::placement {
 namespace {
@@ -189,6 +193,64 @@ void add_all(std::uint32_t members) {
   add("memento", members, std::make_shared<const InUse<Memento>>(members, Memento{}));
 }
 
+struct Plannable {
+  std::vector<PlanMember> members = std::vector<PlanMember>(10'000);
+  std::vector<PlanPartition> partitions = std::vector<PlanPartition>(65'536);
+  std::vector<std::vector<MemberId>> pins;
+};
+
+/// Everything is owned as planned.
+Plannable settled() {
+  Plannable made;
+  for (std::size_t i = 0; i < made.members.size(); ++i) {
+    made.members[i].weight = 1 + static_cast<std::uint32_t>(i % 3);
+  }
+  for (const Designation& one : plan(made.members, made.partitions)) {
+    made.partitions[one.partition.value()] = {one.to, one.to, PlanPartition::kNotPinned};
+  }
+  return made;
+}
+
+void add_plan(const std::string& name, Plannable of, PlanLimits limits = {}) {
+  const auto shared = std::make_shared<const Plannable>(std::move(of));
+  benchmark::RegisterBenchmark(("plan/" + name).c_str(),
+                               [shared, limits](benchmark::State& state) {
+                                 for (auto _ : state) {
+                                   auto made = plan(shared->members, shared->partitions,
+                                                    shared->pins, limits);
+                                   benchmark::DoNotOptimize(made);
+                                 }
+                               })
+      ->Unit(benchmark::kMillisecond);
+}
+
+void add_plans() {
+  add_plan("nothing_to_do", settled());
+  Plannable first = settled();
+  std::fill(first.partitions.begin(), first.partitions.end(), PlanPartition{});
+  add_plan("all_unowned", first);
+  Plannable join = settled();
+  join.members.push_back({3});
+  add_plan("one_joins", join);
+  Plannable crash = settled();
+  for (PlanPartition& partition : crash.partitions) {
+    if (partition.owner % 3 == 0) partition.owner = partition.designee = kNobody;
+  }
+  for (std::size_t i = 0; i < crash.members.size(); i += 3) crash.members[i].weight = 0;
+  add_plan("a_third_crashes", crash);
+  Plannable doubled = settled();
+  doubled.members.resize(20'000);
+  add_plan("twice_as_many_at_64_moves", doubled, {64});
+  // As if 100 names, with 100 processes each, shared half of the partitions.
+  Plannable pinned = settled();
+  pinned.pins.resize(100);
+  for (MemberId m = 0; m < 10'000; ++m) pinned.pins[m % 100].push_back(m);
+  for (std::size_t p = 0; p < pinned.partitions.size(); p += 2) {
+    pinned.partitions[p].pinned_to = static_cast<std::uint32_t>(p / 2 % 100);
+  }
+  add_plan("half_pinned_to_sets_of_100", pinned);
+}
+
 }  // namespace
 }  // namespace neliroute::placement
 
@@ -198,5 +260,6 @@ int main(int argc, char** argv) {
   for (const std::uint32_t members : {3U, 16U, 128U, 1000U}) {
     neliroute::placement::add_all(members);
   }
+  neliroute::placement::add_plans();
   return benchmark::RunSpecifiedBenchmarks() > 0 ? 0 : 1;
 }

@@ -25,14 +25,15 @@ from harness.process import tool_path  # noqa: E402
 
 LONGEST_S = 120  # one invocation
 RESAMPLES = 300
-SLOTS = 1024  # as many partitions: Kafka's assignors and hash schemes then place the same things
+SLOTS = 1024  # as many partitions: assignors and hash schemes then place the same things
 SUMMED_UP = ("moved", "peak_after", "cv_after", "gain")
 # Beside the defaults of all placements: what their parameters buy.
 VARIANTS = ("ring:10", "ring:40", "ring:1000", "bounded:1.05", "bounded:2", "multiprobe:3",
             "multiprobe:100", f"maglev:{8 * SLOTS}")
 # Others would lie on top of one of these.
 BALANCED = "range,sticky,rendezvous,ring,bounded,multiprobe,maglev,anchor"
-TIMED = "range,roundrobin,sticky,uniform-4.1,rendezvous,ring,bounded,multiprobe,maglev,jump,anchor"
+TIMED = ("range,roundrobin,sticky,uniform-4.1,assigner,rendezvous,ring,bounded,multiprobe,maglev,"
+         "jump,anchor")
 
 FULL = {
     "seeds": 40,

@@ -96,7 +96,7 @@ def amplification(results, footer):
 
 FAMILIES = {  # a colour and a marker for what works alike
     (style.VERMILLION, "o"): ("range", "roundrobin"),
-    (BLACK, "D"): ("sticky", "uniform-4.0", "uniform-4.1", "least"),
+    (BLACK, "D"): ("sticky", "uniform-4.0", "uniform-4.1", "assigner", "least"),
     (style.SKY, "h"): ("ring", "ketama"),
     (style.PURPLE, "d"): ("bounded",),
     (style.OLIVE, "*"): ("multiprobe",),

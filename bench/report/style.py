@@ -37,6 +37,7 @@ LOOKS = {
     "sticky": Look(BLACK, "D", "-", "sticky (Kafka)"),
     "uniform-4.0": Look(PURPLE, "v", "--", "uniform 4.0"),
     "uniform-4.1": Look(BLACK, "^", "-", "uniform 4.1, sticky"),
+    "assigner": Look(BLACK, "s", "-.", "assigner"),
     "least": Look(GREY, "x", ":", "least possible"),
     "rendezvous": Look(BLUE, "P", "-", "rendezvous"),
     "ring": Look(SKY, "h", "-", "ring 160"),

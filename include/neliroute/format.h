@@ -8,7 +8,6 @@
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
 #include <neliroute/route.h>
-#include <neliroute/slot.h>
 #include <string>
 #include <string_view>
 
@@ -29,14 +28,6 @@ struct TextFormatter : fmt::formatter<std::string_view> {
 };
 
 }  // namespace neliroute::detail
-
-template <>
-struct fmt::formatter<neliroute::Slot> : fmt::formatter<std::uint32_t> {
-  template <class Context>
-  auto format(neliroute::Slot slot, Context& context) const {
-    return fmt::formatter<std::uint32_t>::format(slot.value(), context);
-  }
-};
 
 template <class Tag, class Integer>
 struct fmt::formatter<neliroute::StrongId<Tag, Integer>> : fmt::formatter<Integer> {

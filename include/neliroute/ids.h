@@ -1,13 +1,16 @@
-// Strong types for the numbers of the protocol: partitions, logs, lanes, process ids and epochs.
+// Strong types for the protocol's numbers: slots, partitions, logs, lanes, process ids and epochs.
 //
-// A partition, a log and a lane are all small integers. They convert explicitly only, both ways, so
-// that mixing them up does not compile.
+// Slots, partitions, logs and lanes are all small integers. They convert explicitly only, both
+// ways, so that mixing them up does not compile.
 //
-// Threads: values, any.   Units: none.   Errors: none.
-// Paper: "Protocol definition" (partitions M_i, roles R_j, processes P).
+// Threads: values, any.   Units: none.   Errors: an impossible slot count aborts; use
+// SlotCount::make for counts that come from outside.
+// Paper: "Protocol definition" (partitions M_i, roles R_j, processes P), "Consistent hashing" (a
+// fixed number of notional hash slots).
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -15,6 +18,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+// Clang 14 crashes on some calls of immediate functions; there a wrong constant aborts.
+#if defined(__clang__) && __clang_major__ < 15
+#define NELIROUTE_CONSTEVAL constexpr
+#else
+#define NELIROUTE_CONSTEVAL consteval
+#endif
 
 namespace neliroute {
 
@@ -38,6 +48,8 @@ std::ostream& operator<<(std::ostream& out, StrongId<Tag, Integer> id) {
   return out << id.value();
 }
 
+/// One slot, 0..S-1: what keys are hashed to. The SlotSpace knows S.
+using Slot = StrongId<struct SlotTag, std::uint32_t>;
 /// Kafka partition 0..M-1 of the ledger topic; what the group assigns and what a process owns.
 using Partition = StrongId<struct PartitionTag, std::uint32_t>;
 /// Topic partition (p mod L) in which the records about partition p are written.
@@ -47,6 +59,43 @@ using Lane = StrongId<struct LaneTag, std::uint32_t>;
 
 /// R_0 .. R_{N-1}: a task of the process that leads it. A slot is a role that keys are hashed to.
 using Role = StrongId<struct RoleTag, std::uint32_t>;
+
+/// Far above any useful number (Redis Cluster has 16384), and low enough that a table with an
+/// entry for every slot stays cheap.
+inline constexpr std::uint32_t kSlotCountMax = std::uint32_t{1} << 20;
+
+/// How many slots there are: S, 1..kSlotCountMax. It has no default: every process of a group
+/// must agree on it, so it must be chosen.
+class SlotCount {
+ public:
+  /// A constant converts implicitly, as in `options.slots = 4096`; one that cannot be a slot count
+  /// does not compile. Use make() for counts that come from outside.
+  template <std::same_as<int> Constant>
+  NELIROUTE_CONSTEVAL SlotCount(Constant value)  // NOLINT: implicit on purpose
+      : SlotCount(static_cast<std::uint32_t>(value)) {}
+  constexpr explicit SlotCount(std::uint32_t value) noexcept : value_(value) {
+    if (!is_possible(value)) abort_for(value);
+  }
+
+  /// nullopt unless 1 <= value <= kSlotCountMax.
+  [[nodiscard]] static constexpr std::optional<SlotCount> make(std::uint64_t value) noexcept {
+    if (!is_possible(value)) return std::nullopt;
+    return SlotCount{static_cast<std::uint32_t>(value)};
+  }
+
+  [[nodiscard]] constexpr std::uint32_t value() const noexcept { return value_; }
+  [[nodiscard]] constexpr bool contains(Slot slot) const noexcept { return slot.value() < value_; }
+  [[nodiscard]] friend constexpr auto operator<=>(SlotCount, SlotCount) noexcept = default;
+
+ private:
+  [[nodiscard]] static constexpr bool is_possible(std::uint64_t value) noexcept {
+    return value >= 1 && value <= kSlotCountMax;
+  }
+  /// Not constexpr, so an impossible constant does not compile.
+  [[noreturn, gnu::cold]] static void abort_for(std::uint32_t value) noexcept;
+
+  std::uint32_t value_;
+};
 
 /// 64 random bits drawn at every start of a core. "Own" means this id, never a name.
 using ProcessId = StrongId<struct ProcessIdTag, std::uint64_t>;

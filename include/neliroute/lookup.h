@@ -6,8 +6,8 @@
 // Every lookup takes a key (any bytes), a Slot or a Partition, and optionally a time that the
 // caller has read already.
 //
-// Threads: any, wait-free, without allocation except for a thread's first call; view() and
-//   slots_of() allocate.
+// Threads: any. Wait-free, without allocation except for a thread's first call; but view() and
+//   slots_of() allocate their results.
 // Units: LocalTime is CLOCK_BOOTTIME; reading it costs 20 ns.
 // Errors: none; a lookup always answers. A partition that does not exist aborts.
 // Paper: "Consistent hashing".
@@ -16,7 +16,6 @@
 #include <neliroute/ids.h>
 #include <neliroute/route.h>
 #include <neliroute/settings.h>
-#include <neliroute/slot.h>
 #include <neliroute/time.h>
 #include <string_view>
 #include <vector>
@@ -33,7 +32,8 @@ class Lookup {
   [[nodiscard]] Route route(std::string_view key, LocalTime now = boot_now()) const;
   [[nodiscard]] Route route(Slot slot, LocalTime now = boot_now()) const;
   [[nodiscard]] Route route(Partition partition, LocalTime now = boot_now()) const;
-  /// One answer for each partition, in their order.
+  /// One answer for each partition, in their order, all from one snapshot. Unlike route() it
+  /// allocates, and does not count as lookups.
   [[nodiscard]] std::vector<Route> view(LocalTime now = boot_now()) const;
 
   /// hash(key) % slots.
@@ -41,6 +41,7 @@ class Lookup {
   /// Slot j is on partition j mod M.
   [[nodiscard]] Partition partition_of(std::string_view key) const noexcept;
   [[nodiscard]] Partition partition_of(Slot slot) const noexcept;
+  /// In rising order. Allocates.
   [[nodiscard]] std::vector<Slot> slots_of(Partition partition) const;
 
   /// What the processes of the topic must agree on.

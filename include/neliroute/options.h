@@ -14,7 +14,6 @@
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
 #include <neliroute/settings.h>
-#include <neliroute/slot.h>
 #include <neliroute/time.h>
 #include <optional>
 #include <string>

@@ -8,7 +8,6 @@
 #include <iosfwd>
 #include <neliroute/ids.h>
 #include <neliroute/settings.h>
-#include <neliroute/slot.h>
 #include <neliroute/time.h>
 #include <string>
 #include <string_view>

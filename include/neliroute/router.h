@@ -9,13 +9,12 @@
 //   if (auto work = (*router)->begin("user:1000")) serve(work.epoch());
 //   else ask((*router)->route("user:1000").endpoint());
 //
-// Threads: every question may be asked on any thread. route(), owns(), lease() and holds() are
-//   wait-free and do not allocate, except for a thread's first call; begin() is lock-free. What
-//   changes something may be called on any thread, too, and is carried out on one strand of the
-//   given executor, where listeners are called. The executor must outlive the Router. Completion
-//   handlers run on their associated executor; one that has none runs on the strand, and must not
-//   block. Of its own the library starts a thread that keeps heartbeats going (classic group
-//   protocol), and short-lived ones that destroy clients of librdkafka.
+// Threads: every member function may be called on any thread; docs/getting-started.md has a table
+//   for all classes. Changes are carried out on one strand of the given executor, where listeners
+//   are called. The executor must outlive the Router. Completion handlers run on their associated
+//   executor; one that has none runs on the strand, and must not block. Of its own the library
+//   starts a thread that keeps heartbeats going (classic group protocol), and short-lived ones that
+//   destroy clients of librdkafka.
 // Units: std::chrono; LocalTime is CLOCK_BOOTTIME. A `now` that is passed must not be older than
 //   the caller's last wait: an old one asks about then.
 // Errors: open() returns what is wrong; later ones go to Listener::failed() and on_notice.
@@ -51,7 +50,9 @@ struct Lease {
 class Router : public Lookup {
  public:
   /// Queries the broker (blocking, at most options.kafka.timeout), creates the topic if it is
-  /// missing, and joins the group as soon as the executor runs.
+  /// missing, and joins the group as soon as the executor runs. Errors: bad_option, topic_unfit,
+  /// ledger_unreachable, ledger_refused. Whether the settings are the running group's is known only
+  /// later: Listener::failed().
   [[nodiscard]] static Result<std::unique_ptr<Router>> open(boost::asio::any_io_executor executor,
                                                             RouterOptions options);
   /// Leaves without handing over; others take over when the leases and the session are past. No

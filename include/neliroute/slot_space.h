@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <neliroute/detail/fast_mod.h>
 #include <neliroute/hash.h>
+#include <neliroute/ids.h>
 #include <neliroute/settings.h>
-#include <neliroute/slot.h>
 #include <span>
 #include <string_view>
 

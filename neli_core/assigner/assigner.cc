@@ -29,9 +29,15 @@ class Assigner::Round {
   std::vector<Designation> designations() {
     weigh();
     look_at_partitions();
-    const auto moves = placement::plan(members_, partitions_, pins_);
-    for (const placement::Move& move : moves) targets_[move.partition.value()] = move.to;
-    return said();
+    for (const auto& named : placement::plan(members_, partitions_, pins_)) {
+      to_[named.to].push_back(named.partition);
+    }
+    std::vector<Designation> made;
+    for (auto& [to, partitions] : to_) {
+      std::sort(partitions.begin(), partitions.end());
+      made.push_back({living_[to]->id, PartitionRanges::of(partitions)});
+    }
+    return made;
   }
 
   /// Something is not carried out yet: it is to be said again.
@@ -62,28 +68,28 @@ class Assigner::Round {
   void look_at_partitions() {
     const std::uint32_t count = view_.designations.count();
     partitions_.resize(count);
-    targets_.assign(count, placement::kNobody);
-    std::vector<std::uint32_t> pin_of_log(assigner_.options_.logs, PlanPartition::kNotPinned);
     find_failures(count);
-    for (std::uint32_t l = 0; l < assigner_.options_.logs; ++l) pin_of_log[l] = others_than_banned(Log{l});
+    std::vector<std::uint32_t> pins;
+    for (std::uint32_t l = 0; l < assigner_.options_.logs; ++l) {
+      pins.push_back(others_than_banned(Log{l}));
+    }
+    const bool repeat = assigner_.repeats(now_);
     for (std::uint32_t p = 0; p < count; ++p) {
       const Partition partition{p};
-      PlanPartition& planned = partitions_[p];
       const Log log = log_of(partition, assigner_.options_.logs);
-      planned.pinned_to = pin_of_log[log.value()];
       const Designee& designee = view_.designations.at(partition);
       const Owner owner = view_.owners.at(partition, now_);
-      const MemberId named = index_of(designee.id);
-      const bool carried_out = owner.id == designee.id && !owner.draining;
       const bool banned = assigner_.bans_.is_banned(log, designee.id, now_);
-      planned.current = index_of(owner.id);
-      if (named != placement::kNobody && !banned && (carried_out || members_[named].weight > 0)) {
-        planned.current = named;
-        planned.under_way = !carried_out;
-        unfinished_ = unfinished_ || planned.under_way;
-        if (planned.under_way) note_end(designee, log);
-      }
-      targets_[p] = planned.current;
+      PlanPartition& planned = partitions_[p];
+      planned.pinned_to = pins[log.value()];
+      planned.owner = index_of(owner.id);
+      planned.designee = banned ? placement::kNobody : index_of(designee.id);
+      const bool carried_out = owner.id == designee.id && !owner.draining;
+      if (planned.designee == placement::kNobody || carried_out) continue;
+      if (members_[planned.designee].weight == 0) continue;  // the plan names another
+      unfinished_ = true;
+      note_end(designee, log);
+      if (repeat) to_[planned.designee].push_back(partition);
     }
   }
 
@@ -123,25 +129,6 @@ class Assigner::Round {
     return static_cast<std::uint32_t>(pins_.size() - 1);
   }
 
-  // Whom nobody has named is named even where it leads already: it may be handing over to somebody
-  // that is gone.
-  std::vector<Designation> said() {
-    std::map<MemberId, std::vector<Partition>> named;
-    const bool repeat = unfinished_ && assigner_.repeats(now_);
-    for (std::uint32_t p = 0; p < targets_.size(); ++p) {
-      const MemberId to = targets_[p];
-      if (to == placement::kNobody) continue;
-      const bool said = view_.designations.at(Partition{p}).id == living_[to]->id;
-      if (said && !(repeat && partitions_[p].under_way)) continue;
-      named[to].push_back(Partition{p});
-    }
-    std::vector<Designation> made;
-    for (const auto& [to, partitions] : named) {
-      made.push_back({living_[to]->id, PartitionRanges::of(partitions)});
-    }
-    return made;
-  }
-
   Assigner& assigner_;
   const AssignerView& view_;
   LocalTime now_;
@@ -150,7 +137,7 @@ class Assigner::Round {
   std::vector<PlanMember> members_;
   std::vector<PlanPartition> partitions_;
   std::vector<std::vector<MemberId>> pins_;
-  std::vector<MemberId> targets_;
+  std::map<MemberId, std::vector<Partition>> to_;  ///< what is to be said
   bool unfinished_ = false;
 };
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <neliroute/error.h>
+#include <neliroute/ids.h>
 #include <neliroute/settings.h>
-#include <neliroute/slot.h>
 #include <string>
 #include <string_view>
 

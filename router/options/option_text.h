@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <neliroute/error.h>
+#include <neliroute/ids.h>
 #include <neliroute/options.h>
 #include <neliroute/settings.h>
-#include <neliroute/slot.h>
 #include <neliroute/time.h>
 #include <optional>
 #include <string>

@@ -158,9 +158,9 @@ class RouteView {
   const std::shared_ptr<LookupCounters> lookups_ = std::make_shared<LookupCounters>();
 };
 
-// Nothing is called on the way but in its last step, which costs no frame of its own; every field
-// of the answer is written once. Together that is half of the time.
-inline Route RouteView::route(Slot slot, LocalTime now) const {
+// Inlined into Lookup::route(), since one more call and its frame cost a tenth of the time. Every
+// field of the answer is written once, where the caller wants it.
+[[gnu::always_inline]] inline Route RouteView::route(Slot slot, LocalTime now) const {
   const Last& last = last_;
   if (last.view_id != id_ || last.version != version_.load(std::memory_order_acquire))
       [[unlikely]] {
@@ -195,7 +195,10 @@ inline Route RouteView::route(Slot slot, LocalTime now) const {
   if (entry.owner && now < hint_until && !entry.owner_is_self) {
     return by(Verdict::remote, *entry.owner, entry.hint_epoch, hint_until);
   }
-  return route_unowned(entry, entry.owner ? hint_until : entry.hint_until, slot, now, counts);
+  // Not `?:`, which would take the address of hint_until, so that every lookup would store it.
+  LocalTime since = entry.hint_until;
+  if (entry.owner) since = hint_until;
+  return route_unowned(entry, since, slot, now, counts);
 }
 
 }  // namespace neliroute

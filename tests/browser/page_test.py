@@ -203,7 +203,7 @@ class Used(PageCase):
         self.look_up("{EURUSD}:a b&c=ü")
         self.until_text("#lookup-answer", "{EURUSD}:a b&c=ü")
         answer = self.text("#lookup-answer")
-        for part in ("hashed is its tag “EURUSD”", f"{value:016x}", "hash mod 1,024 slots",
+        for part in ("only its tag “EURUSD” is hashed", f"{value:016x}", "hash mod 1,024 slots",
                      "slot mod 64 partitions", owner["name"], owner["endpoint"], "offset"):
             self.assertIn(part, answer)
         self.assertEqual(self.texts("#lookup-answer dd:not(.why)")[2:4], [str(slot),
@@ -320,14 +320,14 @@ class Away(PageCase):
         self.open()
         self.world.forget()
         self.condition("reading")
-        self.until_text("#banner", "pricing-0 does not yet know 1,024 slots")
+        self.until_text("#banner", "pricing-0 does not know the owners of 1,024 slots yet")
 
     def test_a_stream_that_breaks_comes_back(self):
         self.open()
         self.expect_broken_link = True
         self.server.go_away()
         self.condition("away")
-        self.until_text("#banner", "No word from pricing-0 for")
+        self.until_text("#banner", "Nothing received from pricing-0 for")
         lost = self.world.kill(2)
         self.world.share_out([0, 1])
         self.server.come_back()

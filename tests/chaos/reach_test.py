@@ -47,7 +47,7 @@ class Reach(unittest.TestCase):
         cls.kafka.admin.create_topic(
             TOPIC, PARTITIONS, min_insync_replicas=1,
             replicas=[[ALONE]] + [[2 + p % 2] for p in range(1, PARTITIONS)])
-        # Before anybody joins: who had not heard of a move yet would lose the coordinator as well.
+        # Before any process joins: one that missed a move would lose the coordinator as well.
         wait_until(lambda: cls.cluster.coordinates(TOPIC), 60, "a coordinator")
         if cls.cluster.coordinator() == ALONE:
             cls.cluster.move_coordinator(2)

@@ -125,7 +125,7 @@ class Fencing(unittest.TestCase):
         first.wake()
         self.assertEqual(first.answer(1), "refused, somebody newer owns it")
         self.assertEqual(self.row(), (15, new))
-        # It may be asked again: it sends to the owner, or is the owner by now and reads anew.
+        # It may be asked again: it sends to the owner, or is the owner by now and reads again.
         first.send(0)
         text = first.answer(0)
         self.assertTrue(text.startswith(("ask ", "balance 15")), text)

@@ -173,7 +173,7 @@ class World {
     step(member, done);
   }
 
-  // What is rare: it is killed and started anew, its tail is, or it is told to leave.
+  // What is rare: it is killed and restarted, its tail is, or it begins to leave.
   void odd(Member& member, std::uint32_t log) {
     switch (bytes_.below(8)) {
       case 0:

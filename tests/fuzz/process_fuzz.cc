@@ -245,7 +245,7 @@ class Subject {
     echoes_.emplace_back(write.log, *record);
   }
 
-  // Whatever was fed, and whatever never answers, it ends when it is told to.
+  // Whatever was fed, and whatever never answers, it ends when it is closed.
   void end() {
     step(CloseRequested{now_});
     for (int i = 0; !core_.closed(); ++i) {

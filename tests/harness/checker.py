@@ -224,7 +224,8 @@ def witness_intervals(samples, life):
     A line says that the answer changed; `prev`, where it is written, is the instant of the sample
     before. Yes is certain from the first yes to the last one, and possible from the last no
     before to the first no after. In between nobody looked: no interval of the witness reaches
-    across a pause.
+    across a pause. A yes that nothing ends is certain up to the last look (`looked`), as the thread
+    that looks may have had no processor before the end.
     """
     sure, possible, open_now, last_no = [], [], {}, {}
     for row in samples:
@@ -239,9 +240,12 @@ def witness_intervals(samples, life):
             if partition in open_now:
                 first, before = open_now.pop(partition)
                 _close(life, partition, (first, prev), (before, boot), sure, possible)
+    looks = [row["boot"] for row in samples if row.get("looked")]
     for partition, (first, before) in open_now.items():
         end = life.last_word()
         certain = end if end == math.inf else end - WITNESS_SLACK
+        if looks:
+            certain = min(certain, max(first, looks[-1]))
         _close(life, partition, (first, certain), (before, end), sure, possible)
     return sure, possible
 

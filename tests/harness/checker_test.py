@@ -217,6 +217,16 @@ class Witness(unittest.TestCase):
         self.assertEqual([], found(checker.WITNESS_SLACK * 0.9))
         self.assertEqual(1, len(found(checker.WITNESS_SLACK * 3)))
 
+    def test_a_yes_without_end_reaches_to_the_last_look(self):
+        """a was killed at 9; its thread looked last at 2.5, or at 3.5, after b had begun."""
+        def found(looked):
+            made = report((Life("a", ended=9), [], [witness(1, True, 0.999),
+                                                    {"boot": looked, "looked": True}]),
+                          (Life("b"), [], [witness(3, True, 2.999), witness(4, False, 3.999)]))
+            return made.violations(exclusive=True)
+        self.assertEqual([], found(2.5))
+        self.assertEqual(1, len(found(3.5)))
+
     def test_a_pause_is_no_answer(self):
         life = Life("a", pauses=[(2, 8)])
         other = (Life("b"), [], [witness(3, True, 2.999)])

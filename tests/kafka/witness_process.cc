@@ -3,11 +3,14 @@
 //
 //   {"boot":S,"start":true}
 //   {"boot":S,"slot":N,"partition":N,"owns":true|false,"prev":S}
+//   {"boot":S,"looked":true}
 //
 // Each instant is one at which the answer certainly was what the line says:
 //   yes at `boot`: asked, and said yes, for an instant read after a call that said yes already;
 //   no at `boot`: read after the call that said no;
-//   `prev`: the instant of the sample before, for which the opposite was the answer.
+//   `prev`: the instant of the sample before, for which the opposite was the answer;
+//   `looked`: all answers still were what the lines before say. Written every 20 ms, so that a yes
+//   of a process that was killed reaches to where somebody looked, and not to the kill.
 // So a yes reaches from its `boot` to the `prev` of the no that ends it, and never further, and who
 // is stopped between the reading of the clock and the call cannot claim an instant after it woke.
 //
@@ -50,6 +53,7 @@ class Witness {
   Witness& operator=(const Witness&) = delete;
 
  private:
+  static constexpr std::chrono::milliseconds kTellLooked{20};
   struct Sample {
     bool owns = false;
     std::optional<LocalTime> at;
@@ -62,7 +66,12 @@ class Witness {
     auto next = std::chrono::steady_clock::now();
     for (bool last = false; !last;) {
       last = stop_.load();  // one more look after everything has ended
+      const LocalTime began = boot_now();
       for (std::uint32_t p = 0; p < samples_.size(); ++p) look(Slot{p}, samples_[p]);
+      if (began >= looked_told_ + kTellLooked) {
+        looked_told_ = began;
+        file_->write("{\"boot\":" + text(began) + ",\"looked\":true}");
+      }
       // No catching up: a sample of the past cannot be taken any more.
       next = std::max(next + std::chrono::milliseconds{1}, std::chrono::steady_clock::now());
       if (!last) std::this_thread::sleep_until(next);
@@ -93,6 +102,7 @@ class Witness {
   const Router& router_;
   std::unique_ptr<LineWriter> file_;
   std::vector<Sample> samples_;
+  LocalTime looked_told_{};
   std::atomic<bool> stop_{false};
   std::thread thread_;  // last: it uses all of the above
 };

@@ -261,7 +261,7 @@ TEST(GoNeli, assigned_and_leading_are_two_things) {
 // process."
 // goneli: "If the current leader sees that partition zero has been revoked, it will clear both
 // flags and invoke the Barrier callback with a LeaderRevoked event."
-// Ours is told `draining`, and leads on until its successor has claimed: that is the shorter gap.
+// Ours gets `draining`, and continues to lead until its successor claims: the gap is shorter.
 TEST(GoNeli, who_is_revoked_is_told_and_leads_until_another_claims) {
   Scene scene(Mode::exclusive);
   auto& a = scene.start("a", "0");

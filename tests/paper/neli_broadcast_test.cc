@@ -199,7 +199,7 @@ TEST(NeliBroadcast, under_its_assumptions_no_two_lead) {
 
 // neli-paper: "Of course, the last assumption is not necessarily true."
 // neli-paper: "Under this scenario, p may falsely assume that it is still the leader."
-// It goes on reading the records of its successor, which carry nothing that would tell it. This is
+// It continues to read its successor's records, which contain nothing that would show it. This is
 // why there is another variation.
 TEST(NeliBroadcast, outside_of_them_it_has_two_leaders) {
   World world;

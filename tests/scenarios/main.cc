@@ -1,4 +1,4 @@
-// scenario_test [--rewrite] FILE...: runs stories, and tells where they went otherwise.
+// scenario_test [--rewrite] FILE...: runs stories, and reports where their results differ.
 //
 // Exit codes: 0 as expected (or rewritten), 1 not, 2 a file that cannot be run.
 #include <fstream>

@@ -6,7 +6,7 @@ namespace neliroute::scenario {
 namespace {
 
 constexpr std::string_view kRule = "----";
-/// A block that tells nothing says so, lest it look forgotten.
+/// A block without output says so, lest it look forgotten.
 constexpr std::string_view kNothing = "(nothing happens)";
 
 std::vector<std::string> lines_of(std::string_view text) {

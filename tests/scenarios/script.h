@@ -36,7 +36,7 @@ struct Script {
   [[nodiscard]] std::string to_string() const;
 };
 
-/// Where the story told something else.
+/// Where the story had another result.
 struct Difference {
   std::size_t line = 0;
   std::string text;

@@ -68,7 +68,7 @@ class Stage final : private rig::Onlooker {
 
   [[nodiscard]] Lines who() const;
   [[nodiscard]] Tally tally(Partition partition, Lane lane = Lane{0}) const;
-  /// And starts anew.
+  /// And restarts.
   [[nodiscard]] Lines take_tally();
   [[nodiscard]] Lines log(Log log, std::size_t from, bool json);
   [[nodiscard]] Lines route(const Actor& actor, Slot slot) const;

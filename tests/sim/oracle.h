@@ -69,7 +69,7 @@ class Oracle {
     log_until_[log] = std::max(log_until_[log], until);
     wrong(until);
   }
-  /// It assigns nothing to anybody, or its assignees do not hear of it.
+  /// It assigns nothing, or its assignees are not notified.
   void disturb_group(Time until) {
     group_until_ = std::max(group_until_, until);
     wrong(until);
@@ -82,7 +82,7 @@ class Oracle {
   /// No reason for a led partition to become unowned, but for it to stay so for longer.
   void disturb(Time until) { disturbed_until_ = std::max(disturbed_until_, until); }
 
-  /// The group has chosen assignees anew.
+  /// The group has chosen assignees again.
   void rebalanced(std::size_t lane, Time now) { rebalances_[lane].push_back(now); }
 
   void broken(const std::string& what, Time now);

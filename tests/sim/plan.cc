@@ -200,7 +200,7 @@ Time Plan::takeover() const {
   return session() + 2 * heartbeat() + rebalance() + 4 * latency_max + heard;
 }
 
-// An application takes 10 ms to finish, or is slow, which the oracle is told.
+// An application takes 10 ms to finish, or is slow; the oracle knows which.
 Time Plan::handover() const {
   return rebalance() + 2 * heartbeat() + 10 * kMs + 8 * latency_max;
 }

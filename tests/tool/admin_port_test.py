@@ -112,7 +112,7 @@ class AdminPort(unittest.TestCase):
         """Equal digests, and the key's route is the same everywhere but for local and remote."""
         def digests():
             return {self.json(name, "/v1/slots")["digest"] for name in self.ports}
-        # Each tells what it has read by then: one lease may just have lapsed for one of them.
+        # Each reports what it has read by then: one lease may just have lapsed for one of them.
         children.wait_until(lambda: len(digests()) == 1, 20, lambda: f"one digest: {digests()}")
         routes = [self.json(name, "/v1/route?key=user:1000") for name in self.ports]
         self.assertEqual(len({(one["slot"], one["owner"], one["id"], one["epoch"]["offset"])

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// user:1000, which alpha owns since its claim at offset 17 of log 1, heard of 200 ms ago.
+/// user:1000, which alpha owns since its claim at offset 17 of log 1; last renewal 200 ms ago.
 Explained owned() {
   Explained e;
   e.key = "user:1000";

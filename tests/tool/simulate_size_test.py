@@ -21,7 +21,7 @@ class Size(unittest.TestCase):
                       "{memory_bytes} B".format(row["placement"], trace, **row), flush=True)
                 self.assertLess(row["slowest_step_seconds"], STEP_SECONDS, row)
                 self.assertLess(row["memory_bytes"], MEMORY_BYTES, row)
-            self.assertEqual(len(done.rows()), 16)
+            self.assertEqual(len(done.rows()), 17)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from pathlib import Path
 from case import run_raw
 from harness import process
 
-PLACEMENTS = ["range", "roundrobin", "sticky", "uniform-4.0", "uniform-4.1", "least", "rendezvous",
-              "ring", "ketama", "bounded", "multiprobe", "maglev", "jump", "anchor", "dx",
-              "memento"]
+PLACEMENTS = ["range", "roundrobin", "sticky", "uniform-4.0", "uniform-4.1", "assigner", "least",
+              "rendezvous", "ring", "ketama", "bounded", "multiprobe", "maglev", "jump", "anchor",
+              "dx", "memento"]
 COUNTS = {"moved", "least", "least_from_here", "unavoidable", "excess", "gain"}
 COLUMNS = COUNTS | {"placement", "places", "members_before", "members_after", "peak_before",
                     "peak_after", "peak_worst", "cv_before", "cv_after", "unowned_slot_seconds"}
@@ -86,8 +86,8 @@ sticky     partitions     1   2.5      4>3     30     30  1.00x        30       
             self.assertEqual([row["placement"] for row in rows], PLACEMENTS)
             for row in rows:
                 self.assertEqual(set(row), COLUMNS | more)
-                kafka = PLACEMENTS.index(row["placement"]) < 5
-                self.assertEqual(row["places"], "partitions" if kafka else "slots")
+                assigns = PLACEMENTS.index(row["placement"]) < PLACEMENTS.index("least")
+                self.assertEqual(row["places"], "partitions" if assigns else "slots")
                 self.assertLessEqual(row["unavoidable"] + row["excess"], row["moved"])
                 self.assertGreaterEqual(row["peak_after"], 1)
                 for name in COUNTS:
@@ -136,8 +136,20 @@ class Meaning(Simulate):
         path = self.file("0 join a 1\n0 join b 3\n1 join c 4\n")
         rows = self.rows("--trace-file", path)
         self.assertEqual([row["placement"] for row in rows],
-                         ["least", "rendezvous", "ring", "ketama", "bounded", "maglev"])
-        self.assertEqual(rows[0]["moved"], 512)
+                         ["assigner", "least", "rendezvous", "ring", "ketama", "bounded",
+                          "maglev"])
+        self.assertEqual([row["moved"] for row in rows[:2]], [512, 512])
+
+    def test_the_assigner_moves_the_least_possible_and_is_as_even_as_uniform(self):
+        steps = self.rows("--placement", "assigner,uniform-4.1", "--steps")
+        ours, uniform = ([row for row in steps if row["placement"] == name]
+                         for name in ("assigner", "uniform-4.1"))
+        self.assertEqual(len(ours), 10)
+        for row, other in zip(ours, uniform, strict=True):
+            self.assertEqual(row["places"], "partitions")
+            self.assertEqual((row["moved"], row["least_from_here"]), (row["least"], row["least"]))
+            self.assertGreater(row["moved"], 0)
+            self.assertLessEqual(row["peak_after"], other["peak_after"])
 
 
 class Refusals(Simulate):

@@ -24,7 +24,7 @@ inline PeerPtr process(const std::string& name, std::uint64_t id) {
 inline const PeerPtr kAlpha = process("alpha", 1);
 inline const PeerPtr kBeta = process("beta", 2);
 
-/// A model that is told of one change after the other.
+/// A model that gets one change after the other.
 struct WatchRig {
   WatchRig(std::uint32_t slots, std::uint32_t partitions) : model(SlotCount{slots}, partitions) {}
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <neliroute/error.h>
-#include <neliroute/slot.h>
+#include <neliroute/ids.h>
 #include <neliroute/time.h>
 #include <string>
 #include <string_view>

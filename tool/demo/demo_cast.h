@@ -5,7 +5,7 @@
 
 #include <boost/json/object.hpp>
 #include <neliroute/error.h>
-#include <neliroute/slot.h>
+#include <neliroute/ids.h>
 #include <optional>
 #include <string>
 #include <vector>

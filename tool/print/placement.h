@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/ids.h>
 #include <neliroute/route.h>
-#include <neliroute/slot.h>
 #include <neliroute/time.h>
 #include <set>
 #include <string>

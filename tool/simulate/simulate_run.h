@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <neliroute/error.h>
-#include <neliroute/slot.h>
+#include <neliroute/ids.h>
 #include <optional>
 #include <string>
 #include <vector>

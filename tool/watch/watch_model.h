@@ -10,8 +10,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <neliroute/ids.h>
 #include <neliroute/observer.h>
-#include <neliroute/slot.h>
 #include <vector>
 
 #include "neli_core/record/partition_ranges.h"

@@ -70,7 +70,7 @@ struct Membership {
   Time last_message = 0;   ///< replies keep their order
   Time last_request = 0;   ///< and so do requests
 
-  /// Counting what is about to be told to the core.
+  /// Counting what the core is about to be notified of.
   [[nodiscard]] PartitionBits owned_soon() const {
     PartitionBits bits = owned;
     for (const Rebalance& r : pending) bits = r.assign ? bits | r.parts : bits;

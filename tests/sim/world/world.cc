@@ -430,7 +430,7 @@ void World::note(Node& node, const Transition& transition) {
   }
 }
 
-// The oracle hears what every thread of the process could hear.
+// The oracle gets what every thread of the process could see.
 void World::watch(Node& node) {
   for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
     const LocalTime lease = node.core->leases()->get(Partition{p}).until;

@@ -260,7 +260,7 @@ void World::strike_group(Fault fault, Random& random) {
   }
 }
 
-// A second assignee, and nobody tells the first.
+// A second assignee, of which the first one is not notified.
 void World::lie(Random& random) {
   Node* node = some_node(random);
   if (node == nullptr || !node->member.wanted) return;
@@ -287,7 +287,7 @@ void World::expire_log(std::uint32_t log) {
   }
 }
 
-// Acknowledged records are lost; who had read them is told, soon after `noticed`.
+// Acknowledged records are lost; processes that read them learn it, soon after `noticed`.
 void World::truncate(std::uint32_t log, Random& random, Time notice) {
   TopicLog& l = logs_[log];
   const std::int64_t end = std::max(l.low, l.end() - random.between(1, 20));

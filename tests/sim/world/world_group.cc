@@ -1,4 +1,4 @@
-// The clients of the group: heartbeats, rebalance events in order, what a zombie does not hear.
+// The clients of the group: heartbeats, rebalance events in order, what a zombie is not sent.
 #include <algorithm>
 #include <utility>
 
@@ -38,7 +38,7 @@ void World::leave_group(Node& node) {
   m.id = 0;
 }
 
-// The client leaves at once; the core hears that all was taken.
+// The client leaves at once; the core is notified that everything was revoked.
 void World::withdraw(Node& node, const Withdrawal::Leave& why) {
   tell(node, "leaves for " + std::to_string(why.pause.count()) + " ms: " +
                  neliroute::to_string(why.obstacle));
@@ -198,7 +198,7 @@ void World::announce(Node& node) {
   }
 }
 
-// The coordinator hears at once that the client has done what it was told.
+// The coordinator learns at once that the client has done what was requested.
 void World::finish_rebalances(Node& node, std::uint32_t count) {
   Membership& m = node.member;
   for (; count > 0 && m.announced; --count) {

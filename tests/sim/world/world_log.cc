@@ -169,7 +169,7 @@ void World::fetch(Node& node, std::uint32_t log) {
     return schedule_fetch(node, log, std::max(now_, node.paused_until) + latency(node));
   }
   if (!goes_on()) return;
-  // The end is told in the end, even if nothing is written any more.
+  // The log's end is reported at last, even if nothing is written any more.
   if (!node.random.percent(plan_.end_percent)) {
     return schedule_fetch(node, log, now_ + plan_.interval());
   }

@@ -105,7 +105,7 @@ void World::judge_remote(const Node& node, std::uint32_t p, const Route& route) 
 
 void World::judge_unowned(Node& node, std::uint32_t p) {
   const std::uint32_t log = p % plan_.logs;
-  // Only a living ledger tells that.
+  // Only a ledger that answers shows that.
   if (now_ > node.readers[log].answered_at + node.lease.count() * 1001 + 2 * plan_.latency_max) {
     return wrong_answer(node, p, "takes a silent log's word for it that nobody leads");
   }
@@ -183,7 +183,7 @@ void World::store_lands(const Node& node, const Planned& event) {
   }
 }
 
-// Its threads tell it, as `Router::refused()` has them do.
+// Its threads report it, by `Router::refused()`.
 void World::on_store_refused(Node& node, const Planned& event) {
   const StoreWrite& write = store_writes_[event.a];
   const std::uint32_t p = write.part % plan_.partitions;

@@ -130,7 +130,7 @@ void World::look_whether_able(Node& node) {
   if (step.join) join_again(node);
 }
 
-// Any broker tells whom the cluster names.
+// Any broker reports the leader that the cluster names.
 bool World::reaches_anybody(const Node& node) const {
   for (std::uint32_t l = 0; l < plan_.logs; ++l) {
     if (node.links[l].both_until() <= now_) return true;

@@ -156,7 +156,7 @@ Observable AdminRig::observable() const {
     facts.id = ProcessId{testing_engine::kOwnId};
     facts.interval = options.lease / 10;
   }
-  // As librdkafka tells it, but for what nobody asks.
+  // As librdkafka reports it, without the fields that are not read.
   const std::string broker =
       R"("brokers":{"b:9092/1":{"nodeid":1,"state":"UP","tx":7,)"
       R"("rtt":{"cnt":1,"p50":500,"p99":900}}})";

@@ -80,7 +80,7 @@ class Client {
 
 class AdminRig : public testing_engine::EngineRig {
  public:
-  /// `ago`: when it heard the ledger last.
+  /// `ago`: when the ledger last answered.
   explicit AdminRig(bool watcher = true, AdminLimits limits = {}, milliseconds ago = {});
   ~AdminRig();
 

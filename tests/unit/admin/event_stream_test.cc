@@ -17,7 +17,7 @@ using testing_admin::Client;
 using testing_admin::request;
 using testing_admin::writer;
 
-/// A client that has been told the whole view.
+/// A client that has received the whole view.
 std::unique_ptr<Client> listener(AdminRig& rig) {
   auto client = std::make_unique<Client>(rig);
   client->send(request("/v1/events"));
@@ -54,7 +54,7 @@ TEST(EventStream, tells_the_whole_view_and_then_what_changes) {
   EXPECT_NE(moved.at("digest"), view.at("digest"));
 }
 
-// Whoever listens only now, after an alert say, is told what happened.
+// A client that connects late, after an alert for instance, receives what happened.
 TEST(EventStream, tells_who_comes_later_what_moved_before) {
   AdminRig rig;
   rig.append(0, writer(2).leads(9, "0,2"));

@@ -23,7 +23,7 @@ AdminLimits one_place() {
   return limits;
 }
 
-/// Whether another client is served, which takes the one place that there is.
+/// Whether another client, which takes the only place, is served.
 bool place_is_given_back(AdminRig& rig) {
   return rig.run_until([&rig] {
     Client next(rig);

@@ -1,4 +1,4 @@
-// The auditor on gaps, and on what a log does not tell.
+// The auditor on gaps, and on what a log does not contain.
 #include "tests/unit/neli_core/claimed/forged_log.h"
 
 namespace neliroute::forged {

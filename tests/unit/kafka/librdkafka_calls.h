@@ -18,11 +18,11 @@ struct Watching {
   /// After it was polled, with what it gave; null where it was empty.
   std::function<void(rd_kafka_queue_t*, rd_kafka_event_t*)> after_poll;
   /// A log's end, by partition and offset, that is about to be read from its event: returns what
-  /// the reader is told instead, or nothing: it is not told.
+  /// the reader gets instead, or nothing: it gets no event.
   std::function<std::optional<std::int64_t>(std::int32_t, std::int64_t)> end_of_log;
-  /// What is wrong, by an event; returns what the reader is told instead.
+  /// What is wrong, by an event; returns what the reader gets instead.
   std::function<rd_kafka_resp_err_t(rd_kafka_resp_err_t)> error;
-  /// Before partitions are assigned; other than none: they are not, and the caller is told this.
+  /// Before partitions are assigned; other than none: they are not, and the caller gets this error.
   std::function<rd_kafka_resp_err_t()> assign;
 };
 

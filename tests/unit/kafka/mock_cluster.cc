@@ -4,7 +4,7 @@
 
 #include "tests/unit/embedded_broker/clients.h"
 
-#if RD_KAFKA_VERSION >= 0x020f0000  // what the mock can be told
+#if RD_KAFKA_VERSION >= 0x020f0000  // what the mock cluster supports
 
 namespace neliroute {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <neliroute/slot.h>
+#include <neliroute/ids.h>
 
 #include <cstdint>
 #include <limits>

@@ -98,7 +98,7 @@ struct NotedWriter {
   RecordWriter writer;
 };
 
-/// A member, and what it was told.
+/// A member, and what was reported to it.
 struct NotedMember {
   NotedMember(const ClientSettings& settings, QueueWakeup& wakeup)
       : member(
@@ -336,7 +336,7 @@ TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
   EXPECT_EQ(calls, 2);
 }
 
-// What its other clients saw is no business of the member's: it is told when, and for how long.
+// The reason comes from its other clients: the member is only given when, and for how long.
 TEST_F(FatalErrorTest, AMemberThatWithdrawsLeavesAndJoinsAgainAfterThePause) {
   NotedMember noted(settings(), *wakeup_);
   auto& assigned = noted.assigned;

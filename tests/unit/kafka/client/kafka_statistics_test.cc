@@ -1,4 +1,4 @@
-// What is kept of what librdkafka tells of its clients: made up, and of the embedded broker.
+// What is kept of librdkafka's statistics: of invented ones, and of the embedded broker's.
 #include "kafka/client/kafka_statistics.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::string client(const std::string& name, const std::string& brokers,
 
 constexpr LocalTime kNow{milliseconds{1000}};
 
-/// The producer tells.
+/// The producer reports.
 void note(KafkaStatistics& statistics, const std::string& json) {
   statistics.note(ClientKind::producer, json, kNow);
 }
@@ -161,7 +161,7 @@ TEST(KafkaStatisticsTest, WhatIsNotAsDocumentedIsPassedOver) {
 
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
 
-/// Of a ledger on the rig's broker whose clients tell every 50 ms.
+/// Of a ledger on the rig's broker whose clients report every 50 ms.
 KafkaLedgerParameters telling_often(LedgerRig& rig) {
   rig.open_broker();
   KafkaLedgerParameters parameters = rig.parameters();

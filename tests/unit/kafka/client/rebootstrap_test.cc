@@ -1,4 +1,4 @@
-// A client that lost all its brokers is told their names again; one that did not is left alone.
+// A client that lost all its brokers is re-bootstrapped; any other client is left alone.
 #include "kafka/client/rebootstrap.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST_F(RebootstrapTest, EachClientHasItsOwnTime) {
       << "its successor knows them";
 }
 
-/// How often a client is told that fails to connect every `pause` for an hour.
+/// How often a client is re-bootstrapped that fails to connect every `pause` for an hour.
 int told_in_an_hour(Rebootstrap& names, rd_kafka_t* handle, milliseconds pause,
                     bool others_are_answered) {
   int told = 0;

@@ -1,5 +1,5 @@
 // A broker's name that resolves as slowly as this test likes: ending a client waits for its
-// threads, and a thread that is in a name lookup cannot be told to stop.
+// threads, and a thread that is in a name lookup cannot be stopped.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <netdb.h>

@@ -1,4 +1,4 @@
-// What a ledger hears, and what of it makes the process leave the group for a while.
+// Which of a ledger's answers make the process leave the group for a while.
 #include "kafka/group/group_withdrawal.h"
 
 #include <gmock/gmock.h>

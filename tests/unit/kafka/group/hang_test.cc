@@ -76,7 +76,7 @@ TEST_F(HangTest, ItHappensASecondTime) {
     hung_.on_ledger([this](KafkaLedger&) {
       EXPECT_TRUE(other_.wait([](const Seen& s) { return held(s) == LedgerRig::kPartitions; }));
     });
-    // It has heard of this time's loss, and is back.
+    // It was notified of this loss, and is back.
     ASSERT_TRUE(hung_.wait([&](const Seen& s) {
       const auto lost = std::count_if(s.revoked.begin(), s.revoked.end(),
                                       [](const GroupRevoked& revoked) { return revoked.lost; });

@@ -48,7 +48,7 @@ TEST_F(LedgerBroadcastTest, ARecordGoesToEveryPartitionAndComesBackFromThoseAssi
   open(Variation::broadcast);
   rig_.join_group(/*finish=*/true);
   // Where the assigned partitions start is only known after an answer of the broker, so the first
-  // broadcasts may be heard by nobody.
+  // broadcasts may reach no process.
   const LocalTime until = later(boot_now(), std::chrono::seconds{20});
   while (heard().size() < LedgerRig::kPartitions && boot_now() < until) {
     const std::size_t before = rig_.seen().received[0].size();

@@ -15,7 +15,7 @@
 #include "tests/unit/kafka/librdkafka_calls.h"
 #include "tests/unit/kafka/mock_cluster.h"
 
-#if RD_KAFKA_VERSION >= 0x020f0000  // what the mock can be told
+#if RD_KAFKA_VERSION >= 0x020f0000  // what the mock cluster supports
 
 namespace neliroute {
 namespace {

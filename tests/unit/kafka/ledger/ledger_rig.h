@@ -71,12 +71,12 @@ class LedgerRig {
   void on_ledger(const std::function<void(KafkaLedger&)>& work);
   /// Called on the strand after an event was noted. Before start().
   void after_event(std::function<void(const Event&)> work) { after_event_ = std::move(work); }
-  /// The same with the time that the ledger told with it. Before start().
+  /// The same with the time that the ledger passed with it. Before start().
   void after_timed_event(std::function<void(const Event&, LocalTime)> work) {
     after_timed_event_ = std::move(work);
   }
 
-  /// Lets every rebalance proceed as soon as it is told. Before start().
+  /// Acknowledges every rebalance as soon as it is reported. Before start().
   void answer_rebalances();
 
   /// A claim that says this lease, and that it knows none longer.

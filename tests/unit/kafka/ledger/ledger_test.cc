@@ -144,7 +144,7 @@ TEST_F(LedgerTest, WithoutARecordToReadAgainTheLeaderAnswers) {
   write_and_receive(1, 2);
 }
 
-// A log's new leader tells an end that lies too low at first.
+// A log's new leader first reports an end that is too low.
 TEST_F(LedgerTest, ARecordThatIsNotThereYetIsWaitedFor) {
   open();
   write_and_receive(1, 2);

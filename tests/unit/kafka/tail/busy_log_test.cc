@@ -1,4 +1,4 @@
-// A log that never pauses: its end is never told, as every fetch finds something new.
+// A log that never pauses: its end is never reported, as every fetch finds something new.
 #include <gtest/gtest.h>
 #include <librdkafka/rdkafka.h>
 
@@ -64,7 +64,7 @@ class SteadyWriter {
   std::thread thread_;
 };
 
-// Where a fetch always finds something new, librdkafka never tells that the log ended: so it never
+// If a fetch always finds something new, librdkafka never reports the log's end: so it never
 // does here. How much a broker keeps, and how quickly anybody writes, plays no part.
 class BusyLogTest : public testing::Test {
  protected:
@@ -92,7 +92,7 @@ class BusyLogTest : public testing::Test {
     librdkafka_calls::Watching watching;
     watching.end_of_log = [log](std::int32_t partition,
                                 std::int64_t end) -> std::optional<std::int64_t> {
-      // An empty log has nothing else to tell of itself.
+      // An empty log reports nothing else.
       if (static_cast<std::uint32_t>(partition) == log.value() && end > 0) return std::nullopt;
       return end;
     };

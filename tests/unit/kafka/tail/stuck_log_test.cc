@@ -49,7 +49,7 @@ class StuckLogTest : public testing::Test {
   }
   /// It goes on trying.
   void try_again(Log log) { writer_.write({log, ++seq_, "a record"}); }
-  // The stuck log was heard so long before.
+  // The stuck log last answered that long before.
   std::optional<Notice> look(LocalTime now, milliseconds heard_before = milliseconds{0}) {
     return writer_.rescue_if_due(now, [=](Log log) {
       return log == kStuck ? now - heard_before : now;

@@ -1,4 +1,4 @@
-// What the log of a client tells its tail.
+// What a tail learns from the log lines of its client.
 #include "kafka/tail/tail.h"
 
 #include <gtest/gtest.h>

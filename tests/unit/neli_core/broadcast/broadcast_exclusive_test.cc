@@ -179,7 +179,7 @@ TEST(Broadcast, exclusive_who_was_expelled_and_does_not_notice_leads_beside_its_
   EXPECT_TRUE(world.leads(b));
 }
 
-// A revoked one that is told late, but within its session: the barrier hears when its time is over.
+// A revocation that arrives late, but within the session: the barrier is notified of its deadline.
 TEST(Broadcast, exclusive_a_barrier_that_outlasts_the_lease_is_told_so) {
   World world;
   Process& a = world.add(options_of(Mode::exclusive));

@@ -61,7 +61,7 @@ class World {
   /// The group's doings, in true time.
   void assign(Process& process, const std::string& partitions);
   void revoke(Process& process, const std::string& partitions, bool lost = false);
-  /// The coordinator gives it away, and the process does not hear of it.
+  /// The coordinator gives it away without notifying the process.
   void step(Process& process, const Event& event);
   /// A record of a stranger, or one that was stored long ago.
   void append(Partition partition, BrokerTime stamped, std::string value = {});

@@ -38,7 +38,7 @@ struct TwoAcquisitions {
     b.hold_writes = false;
     rig.arrive(b);
   }
-  /// How often a was told that it stopped, by the time it was told of this acquisition.
+  /// How often a was notified that it stopped, before it was notified of this acquisition.
   [[nodiscard]] std::size_t stops_before_the_last_acquisition() const {
     std::size_t stops = 0;
     std::size_t at_last = 0;

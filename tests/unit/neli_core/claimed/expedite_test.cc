@@ -1,4 +1,4 @@
-// "Expedite" of docs/protocol.md: when a process wants to hear from its group before its next
+// "Expedite" of docs/protocol.md: when a process wants an answer of its group before its next
 // heartbeat, how often at most, and what a newcomer writes so that others do.
 #include <gtest/gtest.h>
 
@@ -248,7 +248,7 @@ TEST(Expedite, a_newcomers_first_claim_is_a_reason_and_its_second_is_none) {
   EXPECT_EQ(a.expedites.size(), before);
 }
 
-// It joined after that, and was told what there was.
+// It joined after that, and got the state of that time.
 TEST(Expedite, what_lay_in_the_log_before_is_no_reason) {
   for (const char* given : {"", "0-3"}) {
     Rig rig;

@@ -40,7 +40,7 @@ class Process {
   std::vector<Log> restarts;
   std::optional<Error> refused;
   bool subscribed = false;
-  /// When it wanted to hear from the group early, and the delay that it allowed.
+  /// When it requested an early heartbeat, and the delay that it allowed.
   std::vector<std::pair<LocalTime, milliseconds>> expedites;
   bool left_group = false;
   bool closed = false;
@@ -145,7 +145,7 @@ class Rig {
   bool run_until(const std::function<bool()>& condition, milliseconds at_most);
   /// Up to this time, every deadline served on the way, the last ones too.
   void run_to(LocalTime time) { run_for_us(time - now_); }
-  /// Only the clock moves: nobody is told.
+  /// Only the clock moves: no process is notified.
   void skip(microseconds duration);
   /// Delivers everything that is due now.
   void settle();

@@ -98,7 +98,7 @@ void Walk::group_event(const NodePtr& node, std::uint32_t partition, bool assign
   });
 }
 
-// Gives a partition to a process. The others are told too, but for those that nobody reaches.
+// Gives a partition to a process. The others are notified too, except those that are cut off.
 void Walk::move(std::uint32_t partition, const NodePtr& to) {
   for (const NodePtr& node : nodes_) {
     if (node != to && node->alive && chance(70)) group_event(node, partition, false);

@@ -1,4 +1,4 @@
-// Who cannot lead what it was given leaves the group, and not otherwise; and it does not flap.
+// A process leaves the group only if it cannot lead what it is assigned; and it does not flap.
 #include "neli_core/leaving/withdrawal.h"
 
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ TEST(Invariants, a_broken_one_ends_the_process_with_what_it_is) {
   EXPECT_DEATH(Roles(std::make_shared<LeaseVector>(1), 0), "broken invariant: .*one role");
 }
 
-/// A ledger of `claimed` alone that cannot tell how many members there are.
+/// A ledger of `claimed` alone that does not know how many members there are.
 class LeastLedger : public Ledger {
  public:
   void start(EventSink, NoticeSink) override {}

@@ -121,7 +121,7 @@ TEST(EngineClose, who_waits_in_vain_since_all_leave_closes_when_the_group_is_emp
   EXPECT_TRUE(rig.told("write release"));
 }
 
-// As a coordinator may tell that has just taken over.
+// As a coordinator that has just taken over may report.
 TEST(EngineClose, a_group_that_looked_empty_for_a_moment_is_waited_for) {
   InVain rig;
   rig.drain(10s);
@@ -152,7 +152,7 @@ TEST(EngineClose, a_group_is_not_empty_whose_slots_somebody_leads) {
   EXPECT_TRUE(rig.closes());
 }
 
-// What its ledger told meanwhile has yet to be served.
+// What its ledger reported meanwhile has yet to be served.
 TEST(EngineClose, an_executor_that_stood_still_does_not_take_its_ledger_for_a_silent_one) {
   ClosingRig rig;
   rig.drain(6s);

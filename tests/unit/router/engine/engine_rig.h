@@ -1,7 +1,7 @@
 // An Engine on a ledger in memory, an io_context of its own, and a hand-turned clock.
 //
-// The ledger stores what is written and hands it back at once, unless told not to; it writes down
-// what it is asked for, in one story with what the application hears.
+// The ledger stores what is written and returns it at once, unless set not to; it writes down
+// what is requested of it, in one story with what the application is notified of.
 //
 // Threads: one, that of the test; it runs the io_context.   Units: milliseconds.   Errors: none.
 #pragma once
@@ -70,10 +70,10 @@ class EngineRig {
   /// Time passes, and is noticed with the next answer of a log's leader.
   void pass(milliseconds time, std::uint32_t log = 1);
 
-  /// Writes what the application hears, and what a reader sees then, into the story. Barriers are
+  /// Writes each notification, and what a reader sees at that time, into the story. Barriers are
   /// kept while `keep_tokens`.
   void listen();
-  /// Subscribes; a call of poll() makes it heard.
+  /// Subscribes; a call of poll() puts it into force.
   std::shared_ptr<ListenerSlot> listen(FunctionListener::On on);
   /// Drops the only owning reference to the engine that the test has.
   void let_go();

@@ -1,4 +1,4 @@
-// What observers are told, beside the application.
+// What observers are notified of, beside the application.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using namespace testing_engine;
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-/// Keeps the view as it was told, and a line for every call.
+/// Keeps the view as it was reported, and a line for every call.
 struct Witness : Observer {
   void on_view(const ViewChange& change) override {
     std::string line = "view";

@@ -141,7 +141,7 @@ TEST(WorkEngine, a_closed_engine_begins_no_work) {
   EXPECT_FALSE(gate->begin(Partition{0}, rig.now));
 }
 
-// What a waiter was told; none: it waits.
+// The result that a waiter got; none: it waits.
 using Told = std::optional<boost::system::error_code>;
 
 TEST(Ready, a_watcher_is_ready_when_the_last_slot_is_known) {

@@ -286,7 +286,7 @@ struct Hammer {
     strand.token_done({kP, newest});
     for (int spin = 1; strand.take_done().empty(); ++spin) {
       strand.look_again();
-      // Without fences the last guard's end may be told to nobody, too.
+      // Without fences the end of the last guard may also go unnoticed.
       if (lossy && g.gate->under_way(kP) == 0) (void)strand.abandon_overdue(kNow);
       if (spin % 1000 == 0) std::this_thread::yield();
     }
