@@ -52,11 +52,11 @@ void Members::read(const Record& record, bool history, LocalTime now) {
       member.process.name != record.process.name || member.since != record.since) {
     ++version_;
   }
-  member.seen_alive = member.seen_alive || !history;
   member.fields = fields;
   member.process = record.process;
   member.since = record.since;
   revive(member, now);
+  member.seen_alive = member.seen_alive || !history;
   forget(now);
 }
 
@@ -68,6 +68,8 @@ void Members::revive(Member& member, LocalTime now) {
   member.silent_since = std::max(member.silent_since, now);
   if (!std::exchange(member.dead, false)) return;
   ++version_;
+  // Who is only known from the history was not silent: it had not been listened to.
+  if (!member.seen_alive) return;
   ++false_deaths_;
   const milliseconds first = kPenaltySessions * member.fields.session;
   member.penalty = std::clamp(2 * member.penalty, first, std::max(first, kPenaltyMax));

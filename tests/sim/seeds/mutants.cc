@@ -15,7 +15,7 @@ namespace neliroute::sim {
 
 bool mutate(const std::string&) { return false; }
 bool mutation_table(const CampaignOptions&) { return false; }
-bool check_pinned(const std::string&) { return false; }
+bool check_pinned(const std::string&, bool) { return false; }
 
 #else
 namespace {
@@ -30,7 +30,9 @@ constexpr std::array<std::string_view, kMutationCount> kNames{
     "release_in_barrier", "no_release",    "late_again",        "old_hint",
     "never_withdraws", "stop_at_claim",
     "silent_drain",       "claim_while_draining", "claim_gives_up",
-    "waits_for_drainer", "stop_when_revoked"};
+    "waits_for_drainer", "stop_when_revoked",
+    "blind_judges",  "death_unproven",     "seat_kept",         "stale_assignments",
+    "never_goes_back", "from_memory",      "leaves_silently",   "never_repeats"};
 
 /// Clauses that are redundant alone are broken together.
 constexpr std::array<std::string_view, 2> kPairs{"superseded+stale",
@@ -43,7 +45,14 @@ constexpr std::array<std::string_view, 2> kNoticedByUnitTests{"vouches_unread", 
 bool is_of_non_exclusive(std::string_view names) {
   const std::string_view first = names.substr(0, names.find('+'));
   const auto found = std::find(kNames.begin(), kNames.end(), first);
-  return found - kNames.begin() >= static_cast<std::ptrdiff_t>(Mutation::stop_at_claim);
+  const auto place = static_cast<Mutation>(found - kNames.begin());
+  return place >= Mutation::stop_at_claim && place < Mutation::blind_judges;
+}
+
+/// Their clauses are those of a member that assigns, and of nobody else.
+bool is_of_assigner(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  return static_cast<Mutation>(found - kNames.begin()) >= Mutation::blind_judges;
 }
 
 std::string first_words(const std::string& text) {
@@ -99,12 +108,15 @@ bool mutate(const std::string& names) {
 bool mutation_table(const CampaignOptions& options) {
   std::printf("| mutation | mode | first seed | what it breaks |\n|---|---|---|---|\n");
   bool all = true;
-  for (const std::string_view name : kNames) all &= row(options, std::string(name));
+  for (const std::string_view name : kNames) {
+    if (is_of_assigner(name) == options.request.assigner) all &= row(options, std::string(name));
+  }
+  if (options.request.assigner) return all;
   for (const std::string_view pair : kPairs) all &= row(options, std::string(pair));
   return all;
 }
 
-bool check_pinned(const std::string& file) {
+bool check_pinned(const std::string& file, bool assigner) {
   std::ifstream pinned(file);
   std::string names;
   std::string mode;
@@ -115,6 +127,7 @@ bool check_pinned(const std::string& file) {
   while (pinned >> names >> mode >> seed) {
     if (!mutate(names)) return false;
     Request request;
+    request.assigner = assigner;
     request.seed = seed;
     request.mode = mode == "exclusive" ? Mode::exclusive : Mode::non_exclusive;
     World world(make_plan(request));
@@ -132,6 +145,7 @@ bool check_pinned(const std::string& file) {
   }
   noticed += "+";
   for (const std::string_view name : kNames) {
+    if (is_of_assigner(name) != assigner) continue;
     const auto found = std::find(kNoticedByUnitTests.begin(), kNoticedByUnitTests.end(), name);
     if (found != kNoticedByUnitTests.end()) continue;
     if (noticed.find("+" + std::string(name) + "+") != std::string::npos) continue;

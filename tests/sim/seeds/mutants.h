@@ -15,6 +15,6 @@ namespace neliroute::sim {
 /// A row for each mutation; whether each was noticed.
 [[nodiscard]] bool mutation_table(const CampaignOptions& options);
 /// Whether every seed in the file still breaks what it broke.
-[[nodiscard]] bool check_pinned(const std::string& file);
+[[nodiscard]] bool check_pinned(const std::string& file, bool assigner);
 
 }  // namespace neliroute::sim
