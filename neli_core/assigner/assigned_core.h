@@ -14,6 +14,7 @@
 #include <neliroute/error.h>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "neli_core/assigner/assigner.h"
 #include "neli_core/assigner/designations.h"
@@ -73,6 +74,8 @@ class AssignedCore final : public Core {
   [[nodiscard]] const Members& members() const noexcept { return members_; }
   [[nodiscard]] const Seat& seat() const noexcept { return seat_; }
   [[nodiscard]] const Designations& designations() const noexcept { return designations_; }
+  /// Members that were taken for dead at the last step or tick.
+  [[nodiscard]] const std::vector<ProcessId>& deaths() const noexcept { return deaths_; }
   [[nodiscard]] const AssignmentCounters& counters() const noexcept { return counters_; }
 
  private:
@@ -112,6 +115,7 @@ class AssignedCore final : public Core {
   Designations designations_;
   Assigner assigner_;
   AssignmentCounters counters_;
+  std::vector<ProcessId> deaths_;
   Ready ready_;  ///< what is not from the claims
   LocalTime now_ = kLongAgo;
   LocalTime own_read_ = kLongAgo;  ///< when it last read a record of its own in log 0

@@ -79,9 +79,11 @@ class Assigner::Round {
       const Log log = log_of(partition, assigner_.options_.logs);
       const Designee& designee = view_.designations.at(partition);
       const Owner owner = view_.owners.at(partition, now_);
-      const bool banned = assigner_.bans_.is_banned(log, designee.id, now_);
       PlanPartition& planned = partitions_[p];
       planned.pinned_to = pins[log.value()];
+      // Where all are banned, nobody is.
+      const bool banned = planned.pinned_to != PlanPartition::kNotPinned &&
+                          assigner_.bans_.is_banned(log, designee.id, now_);
       planned.owner = index_of(owner.id);
       planned.designee = banned ? placement::kNobody : index_of(designee.id);
       const bool carried_out = owner.id == designee.id && !owner.draining;

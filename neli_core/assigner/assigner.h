@@ -45,8 +45,10 @@ class Assigner {
 
   /// A record of its own was read in that log: what it read of the log is not old.
   void read_back(Log log, LocalTime now);
-  /// The assignment that was written last was read back, or is known to be lost.
-  void settled() noexcept {
+  /// The assignment that was written last was read back: what it changed is planned from.
+  void settled() noexcept { written_ = kLongAgo; }
+  /// It was not stored.
+  void lost() noexcept {
     written_ = kLongAgo;
     seen_ = UINT64_MAX;
   }

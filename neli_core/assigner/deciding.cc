@@ -16,7 +16,8 @@ constexpr std::size_t kMembersInRecord = 500;
 
 void AssignedCore::advance() {
   members_.tick(now_);
-  counters_.deaths += members_.take_deaths().size();
+  deaths_ = members_.take_deaths();
+  counters_.deaths += deaths_.size();
   if (member_ && !left_ && members_.wants_proof(now_)) {
     members_.asked_for_proof(now_);
     claims_.renew_now(Log{0});
@@ -76,7 +77,7 @@ void AssignedCore::leave() {
   if (!mutated(Mutation::leaves_silently)) {
     members_.leave(core().id, now_);
     if (assigned) {
-      assigner_.settled();
+      assigner_.lost();
       assign();
       AssignmentRecord release = own_record(AssignmentType::seat_release);
       release.seat = seat_.epoch();

@@ -175,6 +175,7 @@ class World {
   [[nodiscard]] bool leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
                                std::uint16_t& life) const;
   void check_assigner(std::uint8_t lane);
+  void judge_deaths(const Node& node);
 
   // world_broadcast.cc: variation `broadcast`.
   void set_wall_clocks();

@@ -13,6 +13,27 @@ void World::note_assignment(const AssignmentRecord& record) {
   if (now_ >= recovered_by_) ++assignments_after_;
 }
 
+// Who is well is not taken for dead by who is well. Records that are lost or late by themselves
+// disturb nobody, so that runs with these say nothing.
+void World::judge_deaths(const Node& node) {
+  for (const Fault fault : {Fault::write_lost, Fault::write_late, Fault::write_unanswered,
+                            Fault::slow_network, Fault::other_settings}) {
+    if (plan_.has(fault)) return;
+  }
+  const Time wrong = now_ - plan_.session() - plan_.longest_lease() - plan_.settled();
+  for (const ProcessId id : node.assigned_core()->deaths()) {
+    const Node* const victim = process_of(id);
+    if (victim == nullptr || !victim->alive || victim->id != id || victim->closing) continue;
+    if (std::max(oracle_.disturbed_until(node.index), oracle_.disturbed_until(victim->index)) >
+        wrong) {
+      continue;
+    }
+    oracle_.broken("process " + std::to_string(node.index) + " takes process " +
+                       std::to_string(victim->index) + " for dead, and nothing was wrong",
+                   now_);
+  }
+}
+
 // A member that flapped is named again when its penalty ends, long after the last fault.
 bool World::is_moving() const {
   return last_assignment_ != 0 &&
