@@ -1,7 +1,7 @@
 // The claims protocol, assigned to by a member of the lane instead of by Kafka's group: what is
 // claimed, and who leads, is decided by ClaimProtocol alone, to which an assignment is what the
-// group's assign and revoke are (rule A4). Beside it, every member says in log 0 that it lives (A1),
-// one holds the seat (A2), and that one names who should claim what.
+// group's assign and revoke are (rule A4). Beside it, every member says in log 0 that it lives
+// (A1), one holds the seat (A2), and that one names who should claim what.
 //
 // No clock, I/O, thread or random number inside. Ready never asks for the group here.
 //

@@ -1,5 +1,5 @@
-// What the holder of the seat decides: who should claim what (rules A5 to A9). It plans from what was
-// read, of members, owners and designations, and never from what it remembers of its own writes.
+// What the holder of the seat decides: who should claim what (rules A5 to A9). It plans from the
+// members, owners and designations that were read, and never from what it remembers of its writes.
 //
 // Threads: one (inside AssignedCore).   Units: LocalTime.   Errors: none.
 #pragma once

@@ -2,8 +2,8 @@
 // itself (rule A1).
 //
 // A member is taken for dead when it was silent for its own session and this process has then read
-// a record of its own that was sent after that: whatever the member wrote before stands before it in
-// the log, and was read. A process that reads nothing of log 0 judges nobody.
+// a record of its own that was sent after that: whatever the member wrote before stands before it
+// in the log, and was read. A process that reads nothing of log 0 judges nobody.
 //
 // Threads: one (inside Assigner).   Units: LocalTime, std::chrono.   Errors: none.
 #pragma once
@@ -76,8 +76,8 @@ class Members {
   [[nodiscard]] std::vector<ProcessId> take_deaths();
   /// Deaths after `since` of members that were heard of after this process had started.
   [[nodiscard]] std::size_t deaths_after(LocalTime since) const noexcept;
-  /// Somebody has been silent for its session, and nothing that was sent since is on its way: an own
-  /// record that is sent now and read back would show whether it is dead.
+  /// Somebody has been silent for its session, and nothing that was sent since is on its way: an
+  /// own record that is sent now and read back would show whether it is dead.
   [[nodiscard]] bool wants_proof(LocalTime now) const noexcept;
   /// Such a record is sent now.
   void asked_for_proof(LocalTime now) noexcept { asked_ = now; }

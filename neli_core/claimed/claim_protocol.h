@@ -79,8 +79,8 @@ class ClaimProtocol final : public Core {
   /// T*: the greatest of its own lease and every lease that it read.
   [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_.value(); }
 
-  // What an assigner's member adds (neli_core/assigner): it renews whether or not it holds anything,
-  // and says in log 0 who it is.
+  // What a member adds where one of them assigns (neli_core/assigner): it renews even if it holds
+  // nothing, and says in log 0 who it is.
 
   /// Renews log 0 each interval from now on, `every_log`: all of them.
   void keep_renewing(bool every_log);

@@ -182,7 +182,9 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(fresh.first));
   }
   if (!arguments.pinned_beyond.empty()) return check_beyond(arguments.pinned_beyond) ? 0 : 1;
-  if (!arguments.pinned.empty()) return check_pinned(arguments.pinned, arguments.campaign.request.assigner) ? 0 : 1;
+  if (!arguments.pinned.empty()) {
+    return check_pinned(arguments.pinned, arguments.campaign.request.assigner) ? 0 : 1;
+  }
   if (arguments.table) return mutation_table(arguments.campaign) ? 0 : 1;
   bool held = true;
   for (const neliroute::Mode mode : arguments.modes) {

@@ -23,9 +23,9 @@ from typing import Callable, Iterator, NamedTuple
 import cpp_text
 
 FILE_LINES, FUNCTION_LINES, LINE_COLUMNS, FOLDER_FILES = 500, 70, 100, 25
-PURE_ROOMS = ("slots", "placement", "neli_core", "neli_core/claimed", "neli_core/broadcast",
+INNER_ROOMS = ("neli_core/assigner", "neli_core/claimed", "neli_core/broadcast")
+PURE_ROOMS = ("slots", "placement", "neli_core", *INNER_ROOMS,
               "audit")
-INNER_ROOMS = ("neli_core/claimed", "neli_core/broadcast")
 CPP = (".h", ".cc")
 CODE = CPP + (".py", ".sh", ".cmake", ".java", ".js", ".css", ".html")
 
@@ -75,10 +75,11 @@ MAY_INCLUDE = {
     "include": (r"(?!)", STD + r"|neliroute/\w+\.h|boost/(asio|system)/.*|fmt/.*|prometheus/.*"),
     "slots": (r"slots/", STD + r"|xxhash\.h"),
     "placement": (r"(slots|placement)/", STD),
-    "neli_core": (r"neli_core/(?!claimed/|broadcast/)", PURE),
-    "neli_core/claimed": (r"neli_core/(?!broadcast/)", PURE),
-    "neli_core/broadcast": (r"neli_core/(?!claimed/)", PURE),
-    "audit": (r"(neli_core|audit)/(?!claimed/|broadcast/)", PURE),
+    "neli_core": (r"neli_core/(?!assigner/|claimed/|broadcast/)", PURE),
+    "neli_core/assigner": (r"(neli_core/(?!broadcast/)|placement/)", PURE),
+    "neli_core/claimed": (r"neli_core/(?!assigner/|broadcast/)", PURE),
+    "neli_core/broadcast": (r"neli_core/(?!assigner/|claimed/)", PURE),
+    "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
     "kafka": (r"(neli_core|kafka)/", r".*"),
     "embedded_broker": (r"(neli_core|kafka|embedded_broker)/", r".*"),
     "router": (r"(slots|neli_core|kafka|router)/", r"(?!librdkafka/|boost/beast).*"),
@@ -140,7 +141,7 @@ def impure(file: File) -> Findings:
 FLAG = (r"--(?:allow-uneven|brokers|(?:local-)?clock-error|endpoint|group(?:s|-protocol)?"
         r"|hang-limit|hash(?:-tags)?|interval|lane|lease|logs|mode|name|no-hints|partitions"
         r"|profile|roles|session|slots|timeout|topic|variation|wait)\b(?!-)")
-LIBRARY = ("include", "slots", "neli_core", "neli_core/claimed", "neli_core/broadcast", "kafka",
+LIBRARY = ("include", "slots", "neli_core", *INNER_ROOMS, "kafka",
            "embedded_broker", "router", "metrics", "admin")
 
 
