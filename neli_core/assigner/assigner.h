@@ -84,6 +84,7 @@ class Assigner {
   LocalTime written_ = kLongAgo;   ///< kLongAgo: nothing is on its way
   LocalTime repeated_ = kLongAgo;  ///< when what was not carried out was last said
   LocalTime patient_until_ = kLongAgo;  ///< many seem to have died at once
+  LocalTime patient_from_ = kLongAgo;   ///< after this
   bool patient_ = false;
   std::uint64_t seen_ = 0;  ///< versions of all that it plans from
   LocalTime next_ = kNever;
