@@ -59,7 +59,7 @@ void AssignedCore::step(const Event& event, LocalTime now) {
     if (gap->log == Log{0}) seat_.tail_lost();
   } else if (const auto* failed = std::get_if<WriteFailed>(&event);
              failed != nullptr && failed->seq >= kFirstSeq) {
-    if (failed->seq == last_assign_) assigner_.settled();
+    if (failed->seq == last_assign_) assigner_.lost(now);
     return advance();
   } else if (const auto* stored = std::get_if<WriteAcknowledged>(&event);
              stored != nullptr && stored->seq >= kFirstSeq) {

@@ -45,10 +45,16 @@ class Assigner {
 
   /// A record of its own was read in that log: what it read of the log is not old.
   void read_back(Log log, LocalTime now);
-  /// The assignment that was written last was read back, or is known to be lost.
+  /// The assignment that was written last was read back.
   void settled() noexcept {
     written_ = kLongAgo;
     seen_ = UINT64_MAX;
+  }
+  /// It is known to be lost. An interval later it is decided again: a write may fail at once, as
+  /// where the producer's queue is full, and would otherwise be written again without end.
+  void lost(LocalTime now) noexcept {
+    written_ = now - options_.interval;
+    look_again(later(now, options_.interval));
   }
 
   /// Who should claim what, as far as nobody says so yet; empty: nothing is to be written now.
