@@ -39,6 +39,7 @@ AssignedCore::AssignedCore(AssignedOptions options, ClaimProtocol claims)
       seat_({core().id, core().interval, core().lease}),
       owners_(core().settings.partitions),
       designations_(core().settings.partitions),
+      given_(core().settings.partitions, false),
       assigner_({core().settings.logs, core().interval, options_.session, core().lease,
                  core().record_bytes_max}),
       next_seq_(kFirstSeq) {}

@@ -14,6 +14,7 @@
 #include <neliroute/error.h>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "neli_core/assigner/assigner.h"
 #include "neli_core/assigner/designations.h"
@@ -82,7 +83,8 @@ class AssignedCore final : public Core {
   void receive(const Received& event);
   void on_record(const Received& event, const Record& record);
   void on_assignment(const Received& event, const AssignmentRecord& record);
-  void obey(const AssignmentRecord& assign);
+  void obey(const AssignmentRecord& assign, bool history);
+  void catch_up();
   void note_own(const Received& event, const Record& record);
 
   // deciding.cc: claiming the seat, assigning, leaving.
@@ -110,6 +112,8 @@ class AssignedCore final : public Core {
   Seat seat_;
   Owners owners_;
   Designations designations_;
+  std::vector<bool> given_;  ///< by partition: what the claims protocol takes for assigned to it
+  bool behind_ = false;      ///< it is not told yet what the history of log 0 changed
   Assigner assigner_;
   AssignmentCounters counters_;
   Ready ready_;  ///< what is not from the claims

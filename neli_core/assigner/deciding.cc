@@ -15,6 +15,7 @@ constexpr std::size_t kMembersInRecord = 500;
 }  // namespace
 
 void AssignedCore::advance() {
+  catch_up();
   members_.tick(now_);
   counters_.deaths += members_.take_deaths().size();
   if (member_ && !left_ && members_.wants_proof(now_)) {
@@ -111,7 +112,7 @@ void AssignedCore::write_assignments(std::vector<Designation> designations) {
     partitions = 0;
     last_assign_ = whole.seq;
     ++counters_.assignments_written;
-    if (mutated(Mutation::from_memory)) obey(whole);
+    if (mutated(Mutation::from_memory)) obey(whole, false);
     write(whole);
   };
   for (Designation& designation : designations) {

@@ -322,5 +322,29 @@ TEST(AssignedCore, long_assignments_are_split_over_records) {
   EXPECT_TRUE(rig.run_until([&] { return rig.led_by(second) == 10'000; }, 3000ms));
 }
 
+// What was assigned before, and is over, is read again.
+TEST(AssignedCore, a_tail_that_starts_anew_moves_nothing) {
+  for (const Mode mode : {Mode::non_exclusive, Mode::exclusive}) {
+    AssignedRig rig({mode, 8, 2});
+    Process& first = rig.start(1);
+    ASSERT_TRUE(rig.run_until([&] { return rig.led_by(first) == 8; }, 10'000ms));
+    Process& second = rig.start(2);
+    ASSERT_TRUE(rig.run_until([&] { return rig.led_by(second) == 4; }, 10'000ms));
+    rig.run_for(2000ms);
+    for (Process* const process : {&first, &second}) {
+      const std::size_t claims = rig.claims();
+      rig.watch = true;
+      rig.restart_tail(*process, 0);
+      rig.run_for(5000ms);
+      // It claims again what it had in this log, as after every gap, and nothing else.
+      EXPECT_EQ(rig.claims(), claims + 1);
+      EXPECT_EQ(rig.led_by(first), 4u);
+      EXPECT_EQ(rig.led_by(second), 4u);
+      EXPECT_EQ(rig.unled, 0u);
+      EXPECT_EQ(first.core.members().false_deaths(), 0u);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace neliroute

@@ -66,6 +66,12 @@ void AssignedRig::append(const std::string& value) {
   settle();
 }
 
+void AssignedRig::restart_tail(Process& process, std::int64_t from) {
+  process.next[0] = from;
+  step(process, TailStarted{Log{0}, from, logs[0].end(), from == 0});
+  settle();
+}
+
 BrokerTime AssignedRig::broker_now() const {
   return BrokerTime{std::chrono::duration_cast<milliseconds>(now.time_since_epoch()) +
                     milliseconds{1'700'000'000'000}};
@@ -189,6 +195,17 @@ std::vector<AssignmentRecord> AssignedRig::assignments(AssignmentType type) cons
     if (const auto* record = assignment_in(*stored.value, type)) all.push_back(*record);
   }
   return all;
+}
+
+std::size_t AssignedRig::claims() const {
+  std::size_t count = 0;
+  for (const MemoryLog& log : logs) {
+    for (const StoredRecord& stored : log.records) {
+      const Record* record = stored.record();
+      count += record != nullptr && record->type == RecordType::claim;
+    }
+  }
+  return count;
 }
 
 }  // namespace neliroute::told

@@ -60,6 +60,8 @@ class AssignedRig {
   }
   void kill(Process& process) { process.dead = true; }
   void append(const std::string& value);
+  /// Its tail of log 0 starts again there.
+  void restart_tail(Process& process, std::int64_t from);
 
   void run_for(milliseconds duration) {
     run_until([] { return false; }, duration);
@@ -72,6 +74,8 @@ class AssignedRig {
   [[nodiscard]] std::size_t led() const;
   /// All that were written to log 0, of one type, by whomever.
   [[nodiscard]] std::vector<AssignmentRecord> assignments(AssignmentType type) const;
+  /// Records by which somebody claims partitions, in all logs.
+  [[nodiscard]] std::size_t claims() const;
   [[nodiscard]] BrokerTime broker_now() const;
 
   RigOptions options;
