@@ -39,6 +39,7 @@ AssignedCore::AssignedCore(AssignedOptions options, ClaimProtocol claims)
       seat_({core().id, core().interval, core().lease}),
       owners_(core().settings.partitions),
       designations_(core().settings.partitions),
+      given_(core().settings.partitions, false),
       assigner_({core().settings.logs, core().interval, options_.session, core().lease,
                  core().record_bytes_max}),
       next_seq_(kFirstSeq) {}
@@ -59,7 +60,7 @@ void AssignedCore::step(const Event& event, LocalTime now) {
     if (gap->log == Log{0}) seat_.tail_lost();
   } else if (const auto* failed = std::get_if<WriteFailed>(&event);
              failed != nullptr && failed->seq >= kFirstSeq) {
-    if (failed->seq == last_assign_) assigner_.lost();
+    if (failed->seq == last_assign_) assigner_.lost(now);
     return advance();
   } else if (const auto* stored = std::get_if<WriteAcknowledged>(&event);
              stored != nullptr && stored->seq >= kFirstSeq) {

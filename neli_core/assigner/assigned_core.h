@@ -85,7 +85,8 @@ class AssignedCore final : public Core {
   void receive(const Received& event);
   void on_record(const Received& event, const Record& record);
   void on_assignment(const Received& event, const AssignmentRecord& record);
-  void obey(const AssignmentRecord& assign);
+  void obey(const AssignmentRecord& assign, bool history);
+  void catch_up();
   void note_own(const Received& event, const Record& record);
 
   // deciding.cc: claiming the seat, assigning, leaving.
@@ -113,6 +114,8 @@ class AssignedCore final : public Core {
   Seat seat_;
   Owners owners_;
   Designations designations_;
+  std::vector<bool> given_;  ///< by partition: what the claims protocol takes for assigned to it
+  bool behind_ = false;      ///< it is not told yet what the history of log 0 changed
   Assigner assigner_;
   AssignmentCounters counters_;
   std::vector<ProcessId> deaths_;

@@ -196,9 +196,12 @@ bool Assigner::waits_for_newcomers(const AssignerView& view, LocalTime now) {
   return true;
 }
 
-// A9: more likely than the death of many is that this process was cut off from them.
+// A9: more likely than the death of many is that this process was cut off from them. While it waits,
+// those count that made it wait, however long ago they fell silent.
 bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
-  const std::size_t dead = members.deaths_after(now - options_.session);
+  const bool waits = patient_ && now < patient_until_;
+  const LocalTime from = waits ? patient_from_ : now - options_.session;
+  const std::size_t dead = members.deaths_after(from);
   const bool many = dead >= 2 && 3 * dead > members.living_count() + dead;
   if (!many) {
     patient_ = false;
@@ -206,6 +209,7 @@ bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
   }
   if (!patient_) {
     patient_ = true;
+    patient_from_ = from;
     patient_until_ = later(now, with_drift(options_.session));
     notices_.push_back({Severity::warning,
                         std::to_string(dead) + " members fell silent within a session: waiting "

@@ -47,10 +47,16 @@ class Assigner {
   void read_back(Log log, LocalTime now);
   /// The assignment that was written last was read back: what it changed is planned from.
   void settled() noexcept { written_ = kLongAgo; }
-  /// It was not stored.
-  void lost() noexcept {
+  /// Plans anew with the next call, whatever is on its way.
+  void plan_now() noexcept {
     written_ = kLongAgo;
     seen_ = UINT64_MAX;
+  }
+  /// It is known to be lost. An interval later it is decided again: a write may fail at once, as
+  /// where the producer's queue is full, and would otherwise be written again without end.
+  void lost(LocalTime now) noexcept {
+    written_ = now - options_.interval;
+    look_again(later(now, options_.interval));
   }
 
   /// Who should claim what, as far as nobody says so yet; empty: nothing is to be written now.
@@ -86,6 +92,7 @@ class Assigner {
   LocalTime written_ = kLongAgo;   ///< kLongAgo: nothing is on its way
   LocalTime repeated_ = kLongAgo;  ///< when what was not carried out was last said
   LocalTime patient_until_ = kLongAgo;  ///< many seem to have died at once
+  LocalTime patient_from_ = kLongAgo;   ///< after this
   bool patient_ = false;
   std::uint64_t seen_ = 0;  ///< versions of all that it plans from
   LocalTime next_ = kNever;

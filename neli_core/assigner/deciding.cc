@@ -15,6 +15,7 @@ constexpr std::size_t kMembersInRecord = 500;
 }  // namespace
 
 void AssignedCore::advance() {
+  catch_up();
   members_.tick(now_);
   deaths_ = members_.take_deaths();
   counters_.deaths += deaths_.size();
@@ -77,7 +78,7 @@ void AssignedCore::leave() {
   if (!mutated(Mutation::leaves_silently)) {
     members_.leave(core().id, now_);
     if (assigned) {
-      assigner_.lost();
+      assigner_.plan_now();
       assign();
       AssignmentRecord release = own_record(AssignmentType::seat_release);
       release.seat = seat_.epoch();
@@ -112,7 +113,7 @@ void AssignedCore::write_assignments(std::vector<Designation> designations) {
     partitions = 0;
     last_assign_ = whole.seq;
     ++counters_.assignments_written;
-    if (mutated(Mutation::from_memory)) obey(whole);
+    if (mutated(Mutation::from_memory)) obey(whole, false);
     write(whole);
   };
   for (Designation& designation : designations) {

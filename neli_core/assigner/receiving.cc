@@ -65,23 +65,45 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
     ++counters_.assignments_refused;
     return;
   }
-  obey(record);
+  obey(record, claims_.progress(event.log).is_history(event.offset));
 }
 
-// Taken before given: a partition is in one of the two only.
-void AssignedCore::obey(const AssignmentRecord& assign) {
+// Taken before given: a partition is in one of the two only. Of a history, which a restarted tail
+// reads again, only the outcome counts: what it names on the way would be claimed from others.
+void AssignedCore::obey(const AssignmentRecord& assign, bool history) {
   ++counters_.assignments_obeyed;
   const Designations::Change change = designations_.read(assign, core().id, now_);
+  if (history) {
+    behind_ = true;
+    return;
+  }
   take(change.taken);
   give(change.given);
 }
 
+void AssignedCore::catch_up() {
+  if (!behind_ || !claims_.progress(Log{0}).caught_up()) return;
+  behind_ = false;
+  std::vector<Partition> given;
+  std::vector<Partition> taken;
+  for (std::uint32_t p = 0; p < designations_.count(); ++p) {
+    const bool named = designations_.at(Partition{p}).id == core().id;
+    if (named != given_[p]) (named ? given : taken).push_back(Partition{p});
+  }
+  take(PartitionRanges::of(taken));
+  give(PartitionRanges::of(given));
+}
+
 void AssignedCore::give(const PartitionRanges& partitions) {
-  if (!partitions.empty()) claims_.step(GroupAssigned{partitions}, now_);
+  if (partitions.empty()) return;
+  partitions.for_each(designations_.count(), [this](Partition p) { given_[p.value()] = true; });
+  claims_.step(GroupAssigned{partitions}, now_);
 }
 
 void AssignedCore::take(const PartitionRanges& partitions) {
-  if (!partitions.empty()) claims_.step(GroupRevoked{partitions, false}, now_);
+  if (partitions.empty()) return;
+  partitions.for_each(designations_.count(), [this](Partition p) { given_[p.value()] = false; });
+  claims_.step(GroupRevoked{partitions, false}, now_);
 }
 
 }  // namespace neliroute

@@ -1,0 +1,211 @@
+#include "tests/unit/neli_core/assigner/assigned_rig.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace neliroute::told {
+
+const AssignmentRecord* assignment_in(const Decoded& decoded, AssignmentType type) {
+  const auto* record = std::get_if<AssignmentRecord>(&decoded);
+  return record != nullptr && record->type == type ? record : nullptr;
+}
+
+std::vector<Decoded> Process::batch_with(AssignmentType type) const {
+  for (auto batch = batches.rbegin(); batch != batches.rend(); ++batch) {
+    for (const Decoded& decoded : *batch) {
+      if (assignment_in(decoded, type) != nullptr) return *batch;
+    }
+  }
+  return {};
+}
+
+AssignedRig::AssignedRig(RigOptions rig_options)
+    : options(rig_options), logs(rig_options.logs) {}
+
+AssignedOptions AssignedRig::core_options(std::uint64_t id) const {
+  const std::string name = "p" + std::to_string(id);
+  AssignedOptions assigned;
+  assigned.core.id = ProcessId{id};
+  assigned.core.mode = options.mode;
+  assigned.core.interval = kInterval;
+  assigned.core.lease = kLease;
+  assigned.core.clock_error = kInterval;
+  assigned.core.settings = {"group", options.partitions, options.partitions, options.logs,
+                            "xxh3", ""};
+  assigned.core.process = {name, name + ":1", {}};
+  assigned.session = kSession;
+  return assigned;
+}
+
+Process& AssignedRig::start(std::uint64_t id, std::int64_t tail_from) {
+  return start(core_options(id), tail_from);
+}
+
+Process& AssignedRig::start(AssignedOptions assigned, std::int64_t tail_from) {
+  auto made = AssignedCore::make(std::move(assigned));
+  if (!made) std::abort();
+  Process& added = *processes_.emplace_back(std::make_unique<Process>(std::move(*made)));
+  added.next.assign(logs.size(), tail_from);
+  added.core.tick(now);
+  for (std::uint32_t l = 0; l < logs.size(); ++l) {
+    step(added, TailStarted{Log{l}, tail_from, logs[l].end(), tail_from == 0});
+  }
+  settle();
+  return added;
+}
+
+void AssignedRig::step(Process& process, const Event& event) {
+  process.core.step(event, now);
+  carry_out(process);
+}
+
+void AssignedRig::append(const std::string& value) {
+  logs[0].append(read_value(value), broker_now());
+  settle();
+}
+
+void AssignedRig::restart_tail(Process& process, std::int64_t from) {
+  process.next[0] = from;
+  step(process, TailStarted{Log{0}, from, logs[0].end(), from == 0});
+  settle();
+}
+
+BrokerTime AssignedRig::broker_now() const {
+  return BrokerTime{std::chrono::duration_cast<milliseconds>(now.time_since_epoch()) +
+                    milliseconds{1'700'000'000'000}};
+}
+
+void AssignedRig::write(Process& process, const Write& write) {
+  const auto value = read_value(write.value);
+  EXPECT_LE(write.value.size(), kRecordBytesMax);
+  if (process.fail_assignments && assignment_in(*value, AssignmentType::assign) != nullptr) {
+    return process.core.step(WriteFailed{write.seq}, now);
+  }
+  const std::int64_t offset = logs[write.log.value()].append(value, broker_now());
+  process.core.step(WriteAcknowledged{write.seq, offset}, now);
+}
+
+void AssignedRig::carry_out(Process& process) {
+  for (int rounds = 0; !process.dead && !process.closed; ++rounds) {
+    if (rounds == 1000) {
+      ADD_FAILURE() << "a process writes without end";
+      return kill(process);
+    }
+    Ready ready = process.core.take_ready();
+    EXPECT_FALSE(ready.subscribe || ready.leave_group || ready.expedite) << "asks for the group";
+    EXPECT_EQ(ready.rebalances_done, 0u);
+    EXPECT_FALSE(ready.refused) << ready.refused->message();
+    EXPECT_TRUE(ready.restart_tails.empty());
+    for (Notice& notice : ready.notices) process.notices.push_back(std::move(notice));
+    std::vector<Decoded> batch;
+    for (const Write& each : ready.writes) batch.push_back(decode_record(each.value));
+    if (!batch.empty()) process.batches.push_back(std::move(batch));
+    for (const Write& each : ready.writes) write(process, each);
+    bool more = !ready.writes.empty();
+    for (const RereadRequest& request : ready.rereads) {
+      process.core.step(logs[request.log.value()].answer(request), now);
+      more = true;
+    }
+    for (const Transition& t : ready.transitions) {
+      if (t.kind != TransitionKind::stopped) continue;
+      process.core.step(BarrierDone{t.partition, t.epoch}, now);
+      more = true;
+    }
+    process.closed |= ready.closed;
+    if (!more) return;
+  }
+}
+
+void AssignedRig::deliver(Process& process) {
+  for (std::uint32_t l = 0; l < logs.size(); ++l) {
+    std::int64_t& next = process.next[l];
+    while (const StoredRecord* found = logs[l].find(next)) {
+      const StoredRecord record = *found;
+      const std::int64_t offset = next++;
+      step(process, Received{Log{l}, offset, record.stamped, true, record.value.get()});
+    }
+  }
+}
+
+void AssignedRig::settle() {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (auto& process : processes_) {
+      if (process->dead || process->closed || process->hold) continue;
+      for (std::uint32_t l = 0; l < logs.size(); ++l) {
+        moved |= process->next[l] < logs[l].end();
+      }
+      deliver(*process);
+    }
+  }
+}
+
+void AssignedRig::look() {
+  if (watch && led() < options.partitions) ++unled;
+}
+
+bool AssignedRig::run_until(const std::function<bool()>& condition, milliseconds at_most) {
+  const LocalTime end = now + at_most;
+  while (!condition()) {
+    if (now >= end) return false;
+    LocalTime next = end;
+    for (const auto& process : processes_) {
+      if (process->dead || process->closed) continue;
+      next = std::min(next, process->core.next_deadline());
+    }
+    if (next <= now) ++overdue;
+    now = std::max(next, now + microseconds{1});
+    look();
+    ++ticks;
+    for (auto& process : processes_) {
+      if (process->dead || process->closed) continue;
+      process->core.tick(now);
+      carry_out(*process);
+    }
+    settle();
+    look();
+  }
+  return true;
+}
+
+std::size_t AssignedRig::led_by(const Process& process) const {
+  std::size_t count = 0;
+  for (std::uint32_t p = 0; p < options.partitions; ++p) {
+    count += process.core.leads(Partition{p}, now);
+  }
+  return count;
+}
+
+std::size_t AssignedRig::led() const {
+  std::size_t count = 0;
+  for (std::uint32_t p = 0; p < options.partitions; ++p) {
+    count += std::any_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+      return !process->dead && process->core.leads(Partition{p}, now);
+    });
+  }
+  return count;
+}
+
+std::vector<AssignmentRecord> AssignedRig::assignments(AssignmentType type) const {
+  std::vector<AssignmentRecord> all;
+  for (const StoredRecord& stored : logs[0].records) {
+    if (const auto* record = assignment_in(*stored.value, type)) all.push_back(*record);
+  }
+  return all;
+}
+
+std::size_t AssignedRig::claims() const {
+  std::size_t count = 0;
+  for (const MemoryLog& log : logs) {
+    for (const StoredRecord& stored : log.records) {
+      const Record* record = stored.record();
+      count += record != nullptr && record->type == RecordType::claim;
+    }
+  }
+  return count;
+}
+
+}  // namespace neliroute::told

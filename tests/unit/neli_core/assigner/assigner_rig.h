@@ -1,0 +1,151 @@
+// A lane as its assigner sees it: members that renew and obey, or do not, and what it decides.
+//
+// Process 1 assigns. All is read at once; time goes on in steps of half an interval and by the
+// assigner's own deadlines.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "neli_core/assigner/assigner.h"
+#include "tests/unit/neli_core/assigner/told.h"
+
+namespace neliroute::told {
+
+struct Decision {
+  LocalTime at;
+  std::vector<Designation> designations;
+};
+
+class AssignerRig {
+ public:
+  explicit AssignerRig(std::uint32_t partition_count, std::uint32_t log_count = 1)
+      : partitions(partition_count),
+        logs(log_count),
+        owners(partition_count),
+        designations(partition_count),
+        assigner({log_count, kInterval, kSession, kLease}),
+        leaders_(partition_count) {}
+
+  /// Its first renewal is read now, and one each half interval from now on.
+  void join(std::uint64_t id, std::uint32_t weight = 1, bool cordoned = false) {
+    Record record = renewal(id);
+    record.member->weight = weight;
+    record.member->cordoned = cordoned;
+    said_[id] = record;
+    read_renewals();
+  }
+  void kill(std::uint64_t id) { said_.erase(id); }
+  MemberFields& fields(std::uint64_t id) { return *said_.at(id).member; }
+  void begin() { assigner.begin(now); }
+
+  void run_for(milliseconds duration) {
+    for (const LocalTime end = now + duration; now < end;) {
+      const LocalTime due = assigner.next_deadline();
+      now = std::min({end, now + kInterval / 2, due > now ? due : end});
+      read_renewals();
+      members.read_back(now);
+      members.tick(now);
+      for (std::uint32_t l = 0; l < logs; ++l) {
+        if (!unread.contains(l)) assigner.read_back(Log{l}, now);
+      }
+      decide();
+    }
+  }
+  void decide() {
+    std::vector<Designation> made = assigner.decide({members, owners, designations}, now);
+    for (Notice& notice : assigner.take_notices()) notices.push_back(std::move(notice));
+    if (made.empty()) return;
+    decisions.push_back({now, made});
+    if (lose) return;
+    AssignmentRecord record;
+    record.designations = made;
+    designations.read(record, ProcessId{1}, now);
+    assigner.settled();
+    carry_out();
+  }
+
+  /// Who is designated now: "1:0-3 2:4-7".
+  [[nodiscard]] std::string named() const {
+    std::map<std::uint64_t, std::vector<Partition>> by;
+    for (std::uint32_t p = 0; p < partitions; ++p) {
+      by[designations.at(Partition{p}).id.value()].push_back(Partition{p});
+    }
+    return text_of(by);
+  }
+  [[nodiscard]] std::size_t named_count(std::uint64_t id) const {
+    std::size_t count = 0;
+    for (std::uint32_t p = 0; p < partitions; ++p) {
+      count += designations.at(Partition{p}).id == ProcessId{id};
+    }
+    return count;
+  }
+  /// Of one decision.
+  [[nodiscard]] static std::string text(const Decision& decision) {
+    std::map<std::uint64_t, std::vector<Partition>> by;
+    for (const Designation& one : decision.designations) {
+      by[one.to.value()] = one.partitions.to_vector();
+    }
+    return text_of(by);
+  }
+
+  const std::uint32_t partitions;
+  const std::uint32_t logs;
+  LocalTime now = at_ms(10'000);
+  Members members{{ProcessId{1}, kInterval, kLease}};
+  Owners owners;
+  Designations designations;
+  Assigner assigner;
+  std::vector<Decision> decisions;
+  std::vector<Notice> notices;
+  bool lose = false;                                     ///< what is decided reaches nobody
+  std::set<std::pair<std::uint64_t, std::uint32_t>> idle;  ///< {member, log}: does not obey there
+  std::set<std::uint32_t> unread;                        ///< logs whose own records do not come
+
+ private:
+  static std::string text_of(const std::map<std::uint64_t, std::vector<Partition>>& by) {
+    std::string text;
+    for (const auto& [id, partitions] : by) {
+      if (!text.empty()) text += ' ';
+      text += std::to_string(id) + ':' + PartitionRanges::of(partitions).to_string();
+    }
+    return text;
+  }
+
+  void carry_out() {
+    for (std::uint32_t p = 0; p < partitions; ++p) {
+      const std::uint64_t id = designations.at(Partition{p}).id.value();
+      if (!said_.contains(id) || idle.contains({id, p % logs})) continue;
+      if (leaders_[p].first != id) leaders_[p] = {id, ++epochs_};
+    }
+    read_renewals();
+  }
+
+  void read_renewals() {
+    members.note_read(now);
+    for (auto& [id, record] : said_) {
+      members.read(record, false, now);
+      for (std::uint32_t l = 0; l < logs; ++l) read_owned(id, l);
+    }
+  }
+
+  void read_owned(std::uint64_t id, std::uint32_t l) {
+    if (idle.contains({id, l})) return;
+    Record record = said_.at(id);
+    for (std::uint32_t p = l; p < partitions; p += logs) {
+      if (leaders_[p].first != id) continue;
+      record.epochs.push_back({leaders_[p].second, LogParts::of({Partition{p}}, logs)});
+      record.leading.insert(Partition{p}, logs);
+    }
+    owners.read(record, {Log{l}, logs, partitions}, kLease, now);
+  }
+
+  std::map<std::uint64_t, Record> said_;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> leaders_;  ///< and the epoch's offset
+  std::int64_t epochs_ = 0;
+};
+
+}  // namespace neliroute::told

@@ -1,0 +1,56 @@
+// What members say in log 0, as the tests of an assigner's parts make it up.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "neli_core/record/record.h"
+
+namespace neliroute::told {
+
+inline constexpr milliseconds kInterval{100};
+inline constexpr milliseconds kSession{500};
+inline constexpr milliseconds kLease{1000};
+
+inline LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
+inline PartitionRanges ranges(const std::string& text) { return *PartitionRanges::parse(text); }
+
+/// A renewal that holds nothing, of a member that came `id` ms after the first one.
+inline Record renewal(std::uint64_t id, milliseconds session = kSession) {
+  Record record;
+  record.type = RecordType::renewal;
+  record.id = ProcessId{id};
+  record.since = static_cast<std::int64_t>(id);
+  record.lease = kLease;
+  record.process.name = "p" + std::to_string(id);
+  record.member = MemberFields{};
+  record.member->session = session;
+  return record;
+}
+
+/// A renewal that holds these partitions of a topic with one log, under one epoch.
+inline Record holding(std::uint64_t id, const Epoch& epoch, const std::string& parts,
+                      const std::string& leading, const std::string& draining = "") {
+  Record record = renewal(id);
+  record.incarnation = epoch.incarnation;
+  record.epochs = {{epoch.offset, *LogParts::parse(parts)}};
+  record.leading = *LogParts::parse(leading);
+  record.draining = *LogParts::parse(draining);
+  return record;
+}
+
+inline AssignmentRecord assign(
+    std::uint64_t by, const Epoch& seat,
+    const std::vector<std::pair<std::uint64_t, std::string>>& designations) {
+  AssignmentRecord record;
+  record.type = AssignmentType::assign;
+  record.id = ProcessId{by};
+  record.seat = seat;
+  for (const auto& [to, partitions] : designations) {
+    record.designations.push_back({ProcessId{to}, ranges(partitions)});
+  }
+  return record;
+}
+
+}  // namespace neliroute::told
