@@ -55,7 +55,8 @@ void Members::read(const Record& record, bool history, LocalTime now) {
   member.fields = fields;
   member.process = record.process;
   member.since = record.since;
-  revive(member, now);
+  // What is read again of a dead member was written before its death.
+  if (!history || !member.dead) revive(member, now);
   member.seen_alive = member.seen_alive || !history;
   forget(now);
 }

@@ -41,7 +41,10 @@ void AssignedCore::on_record(const Received& event, const Record& record) {
   }
   if (event.log != Log{0}) return;
   const Settings* theirs = readable_settings(record);
-  if (record.type != RecordType::renewal || !record.member) return members_.heard(record.id, now_);
+  if (record.type != RecordType::renewal || !record.member) {
+    if (!history) members_.heard(record.id, now_);
+    return;
+  }
   // Others' settings make nobody a member.
   if (theirs == nullptr || *theirs != core().settings) return;
   members_.read(record, history, now_);
@@ -49,7 +52,8 @@ void AssignedCore::on_record(const Received& event, const Record& record) {
 }
 
 void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& record) {
-  members_.heard(record.id, now_);
+  const bool history = claims_.progress(event.log).is_history(event.offset);
+  if (!history) members_.heard(record.id, now_);
   switch (record.type) {
     case AssignmentType::seat_claim:
       return seat_.claimed(record.id, seat_at(event.stamped, event.offset), now_);
@@ -65,7 +69,7 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
     ++counters_.assignments_refused;
     return;
   }
-  obey(record, claims_.progress(event.log).is_history(event.offset));
+  obey(record, history);
 }
 
 // Taken before given: a partition is in one of the two only. Of a history, which a restarted tail

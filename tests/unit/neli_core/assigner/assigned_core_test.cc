@@ -346,5 +346,21 @@ TEST(AssignedCore, a_tail_that_starts_anew_moves_nothing) {
   }
 }
 
+// What a dead member wrote before its death is no sign that it lives.
+TEST(AssignedCore, a_tail_that_starts_anew_revives_nobody) {
+  AssignedRig rig;
+  Process& first = start_first(rig);
+  Process& second = start_second(rig, first);
+  rig.watch = false;
+  rig.kill(second);
+  ASSERT_TRUE(rig.run_until([&] { return rig.led_by(first) == 8; }, 5000ms));
+  rig.restart_tail(first, 0);
+  EXPECT_FALSE(first.core.members().lives(ProcessId{2}));
+  rig.run_for(5000ms);
+  EXPECT_EQ(first.core.members().false_deaths(), 0u);
+  EXPECT_EQ(first.core.counters().deaths, 1u);
+  EXPECT_EQ(rig.led_by(first), 8u);
+}
+
 }  // namespace
 }  // namespace neliroute
