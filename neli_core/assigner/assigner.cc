@@ -196,8 +196,8 @@ bool Assigner::waits_for_newcomers(const AssignerView& view, LocalTime now) {
   return true;
 }
 
-// A9: more likely than the death of many is that this process was cut off from them. While it waits,
-// those count that made it wait, however long ago they fell silent.
+// A9: more likely than the death of many is that this process was cut off from them. While it
+// waits, those count that made it wait, however long ago they fell silent.
 bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
   const bool waits = patient_ && now < patient_until_;
   const LocalTime from = waits ? patient_from_ : now - options_.session;
