@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "neli_core/mutation.h"
+
 namespace neliroute {
 namespace {
 
@@ -26,6 +28,11 @@ Result<AssignedCore> AssignedCore::make(AssignedOptions options) {
   if (options.weight > kWeightMax) {
     return Error(Errc::bad_option, "weight: " + std::to_string(options.weight) +
                                        " is more than " + std::to_string(kWeightMax));
+  }
+  for (const auto& [what, text] : {std::pair{"host", &options.host}, {"zone", &options.zone}}) {
+    if (text->size() <= kPlaceBytesMax) continue;
+    return Error(Errc::bad_option, std::string(what) + ": " + std::to_string(text->size()) +
+                                       " bytes are more than " + std::to_string(kPlaceBytesMax));
   }
   auto claims = ClaimProtocol::make(options.core);
   if (!claims) return claims.error();
@@ -50,11 +57,7 @@ void AssignedCore::step(const Event& event, LocalTime now) {
     return advance();
   }
   if (const auto* started = std::get_if<TailStarted>(&event)) {
-    owners_.forget(place(started->log));
-    if (started->log == Log{0}) {
-      seat_.tail_started(*started, now);
-      members_.restarted(now);
-    }
+    note_tail(*started);
   } else if (const auto* gap = std::get_if<GapFound>(&event)) {
     if (gap->log == Log{0}) seat_.tail_lost();
   } else if (const auto* failed = std::get_if<WriteFailed>(&event);
@@ -119,7 +122,8 @@ MemberFields AssignedCore::own_fields() const {
     fields.seat_by = seat_.holder();
   }
   fields.upto = claims_.progress(Log{0}).next;
-  fields.assigning = seat_.held_by_own() && reads_own();
+  fields.assigning = assigner_.active() && reads_own() && !left_;
+  fields.leaving = left_ && !mutated(Mutation::leaves_silently);
   return fields;
 }
 

@@ -88,10 +88,13 @@ class AssignedCore final : public Core {
   void obey(const AssignmentRecord& assign, bool history);
   void catch_up();
   void note_own(const Received& event, const Record& record);
+  void note_tail(const TailStarted& event);
 
   // deciding.cc: claiming the seat, assigning, leaving.
   void advance();
   void advance_seat();
+  void advance_yielding();
+  [[nodiscard]] bool needs_proof() const;
   void assign();
   void leave();
   [[nodiscard]] bool reads_own() const;
@@ -123,6 +126,7 @@ class AssignedCore final : public Core {
   LocalTime own_read_ = kLongAgo;  ///< when it last read a record of its own in log 0
   bool member_ = false;            ///< it takes part
   bool left_ = false;
+  bool yielded_ = false;           ///< it lets another assign, as it is cut from a log
   std::uint64_t next_seq_;
   std::uint64_t last_assign_ = 0;  ///< the seq of the assignment that was written last
   LocalTime seat_claimed_ = kLongAgo;

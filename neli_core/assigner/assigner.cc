@@ -15,8 +15,20 @@ using placement::MemberId;
 using placement::PlanMember;
 using placement::PlanPartition;
 
+// Where much changes, every record may change the plan, which takes a look at every partition.
+constexpr int kPlansInInterval = 8;
+
 std::uint64_t version_of(const AssignerView& view) {
   return view.members.version() + view.owners.version() + view.designations.version();
+}
+
+bool leads(const Owner& owner, const Designee& designee) {
+  return owner.id == designee.id && !owner.draining;
+}
+
+/// How long a designee may take (A5).
+microseconds patience(milliseconds lease, milliseconds session) {
+  return with_drift(2 * lease + session);
 }
 
 }  // namespace
@@ -54,10 +66,16 @@ class Assigner::Round {
       if (flaps) assigner_.look_again(member.cordoned_until);
     }
     const auto takes = [](const PlanMember& member) { return member.weight > 0; };
-    if (std::any_of(members_.begin(), members_.end(), takes)) return;
-    for (MemberId i = 0; i < living_.size(); ++i) {
+    const bool some = std::any_of(members_.begin(), members_.end(), takes);
+    for (MemberId i = 0; i < living_.size() && !some; ++i) {
       if (!living_[i]->fields.cordoned) members_[i].weight = living_[i]->fields.weight;
     }
+    const bool none = std::none_of(members_.begin(), members_.end(), takes);
+    if (none && !assigner_.told_cordoned_) {
+      assigner_.notices_.push_back({Severity::warning, "every member is cordoned or of weight 0: "
+                                                       "nobody is named for what nobody owns"});
+    }
+    assigner_.told_cordoned_ = none;
   }
 
   [[nodiscard]] MemberId index_of(ProcessId id) const {
@@ -80,17 +98,20 @@ class Assigner::Round {
       const Designee& designee = view_.designations.at(partition);
       const Owner owner = view_.owners.at(partition, now_);
       PlanPartition& planned = partitions_[p];
-      planned.pinned_to = pins[log.value()];
-      // Where all are banned, nobody is.
-      const bool banned = planned.pinned_to != PlanPartition::kNotPinned &&
-                          assigner_.bans_.is_banned(log, designee.id, now_);
+      const bool carried_out = leads(owner, designee);
+      const bool banned = assigner_.bans_.is_banned(log, designee.id, now_);
+      // What a banned one leads, it keeps.
+      if (!banned || !carried_out) planned.pinned_to = pins[log.value()];
       planned.owner = index_of(owner.id);
-      planned.designee = banned ? placement::kNobody : index_of(designee.id);
-      const bool carried_out = owner.id == designee.id && !owner.draining;
+      planned.designee = index_of(designee.id);
+      // Where all are banned, nobody is.
+      if (banned && planned.pinned_to != PlanPartition::kNotPinned) {
+        planned.designee = placement::kNobody;
+      }
       if (planned.designee == placement::kNobody || carried_out) continue;
       if (members_[planned.designee].weight == 0) continue;  // the plan names another
       unfinished_ = true;
-      note_end(designee, log);
+      assigner_.look_again(assigner_.fails_at(view_, partition));
       if (repeat) to_[planned.designee].push_back(partition);
     }
   }
@@ -101,8 +122,8 @@ class Assigner::Round {
       const Partition partition{p};
       const Designee& designee = view_.designations.at(partition);
       if (index_of(designee.id) == placement::kNobody) continue;
-      if (view_.owners.at(partition, now_).id == designee.id) continue;
-      if (assigner_.has_failed(designee, partition, now_)) {
+      if (leads(view_.owners.at(partition, now_), designee)) continue;
+      if (assigner_.has_failed(view_, partition, now_)) {
         const Log log = log_of(partition, assigner_.options_.logs);
         if (assigner_.bans_.is_banned(log, designee.id, now_)) continue;
         assigner_.bans_.ban(log, designee.id, now_);
@@ -112,11 +133,6 @@ class Assigner::Round {
                                     "in log " + std::to_string(log.value()) + " for a while"});
       }
     }
-  }
-
-  void note_end(const Designee& designee, Log log) {
-    const LocalTime from = std::max(designee.since, assigner_.logs_[log.value()].since);
-    assigner_.look_again(later(from, assigner_.patience()));
   }
 
   std::uint32_t others_than_banned(Log log) {
@@ -143,10 +159,12 @@ class Assigner::Round {
   bool unfinished_ = false;
 };
 
-void Assigner::begin(LocalTime now) {
+void Assigner::begin(ProcessId predecessor, LocalTime now) {
   if (active_) return;
   active_ = true;
   begun_ = now;
+  predecessor_ = predecessor;
+  planned_ = kLongAgo;
   written_ = kLongAgo;
   repeated_ = now;
   patient_ = false;
@@ -163,20 +181,55 @@ void Assigner::read_back(Log log, LocalTime now) {
   trust.read = now;
 }
 
-microseconds Assigner::patience() const noexcept {
-  return with_drift(2 * options_.lease + options_.session);
+// A tail that restarts again and again is not waited for again and again.
+void Assigner::tail_started(Log log, LocalTime now) {
+  LogTrust& trust = logs_[log.value()];
+  if (now >= later(trust.started, 4 * options_.interval)) trust.started = now;
+}
+
+bool Assigner::is_cut(LocalTime now) const {
+  const microseconds longest = patience(options_.lease, options_.session);
+  return std::any_of(logs_.begin(), logs_.end(), [&](const LogTrust& log) {
+    return now >= later(std::max(log.read, begun_), longest);
+  });
+}
+
+bool Assigner::reads_every_log(LocalTime now) const {
+  return std::none_of(logs_.begin(), logs_.end(), [&](const LogTrust& log) {
+    return is_stale(log.read, now, options_.interval);
+  });
 }
 
 bool Assigner::repeats(LocalTime now) const noexcept {
   return !mutated(Mutation::never_repeats) && now >= later(repeated_, 2 * options_.interval);
 }
 
-bool Assigner::has_failed(const Designee& designee, Partition partition, LocalTime now) const {
+LocalTime Assigner::fails_at(const AssignerView& view, Partition partition) const {
+  const Designee& designee = view.designations.at(partition);
+  const Member* const member = view.members.find(designee.id);
+  const LogTrust& trust = logs_[log_of(partition, options_.logs).value()];
+  return later(std::max({designee.since, trust.since, led_[partition.value()], begun_}),
+               patience(std::max(options_.lease, view.longest_lease),
+                        member == nullptr ? options_.session : member->fields.session));
+}
+
+bool Assigner::has_failed(const AssignerView& view, Partition partition, LocalTime now) const {
   if (mutated(Mutation::never_goes_back)) return false;
   const LogTrust& trust = logs_[log_of(partition, options_.logs).value()];
-  if (is_stale(trust.read, now, options_.interval)) return false;
-  const LocalTime led = led_[partition.value()];
-  return now >= later(std::max({designee.since, trust.since, led, begun_}), patience());
+  return !is_stale(trust.read, now, options_.interval) && now >= fails_at(view, partition);
+}
+
+// A7: who owns what is known when each has renewed it, an interval after a tail's start.
+bool Assigner::waits_for_owners(LocalTime now) {
+  LocalTime until = kLongAgo;
+  for (const LogTrust& log : logs_) {
+    // One that cannot be read at all holds up no other.
+    const LocalTime from = log.started == kLongAgo ? begun_ : log.started;
+    until = std::max(until, later(from, 2 * options_.interval));
+  }
+  if (now >= until) return false;
+  look_again(until);
+  return true;
 }
 
 // A6: who starts a group need not hand over half of it a moment later.
@@ -199,7 +252,8 @@ bool Assigner::waits_for_newcomers(const AssignerView& view, LocalTime now) {
 bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
   const bool waits = patient_ && now < patient_until_;
   const LocalTime from = waits ? patient_from_ : now - options_.session;
-  const std::size_t dead = members.deaths_after(from);
+  // Whom this process replaced is dead for certain, and needs no others to have died with it.
+  const std::size_t dead = members.deaths_after(from, predecessor_);
   const bool many = dead >= 2 && 3 * dead > members.living_count() + dead;
   if (!many) {
     patient_ = false;
@@ -227,14 +281,22 @@ bool Assigner::may_decide(const AssignerView& view, LocalTime now) {
       return false;
     }
   }
-  if (waits_for_the_dead(view.members, now)) return false;
+  if (waits_for_owners(now) || waits_for_the_dead(view.members, now)) return false;
   return !waits_for_newcomers(view, now);
 }
 
 std::vector<Designation> Assigner::decide(const AssignerView& view, LocalTime now) {
   if (!active_) return {};
   const std::uint64_t version = version_of(view);
-  if (version == seen_ && now < next_) return {};
+  if (now < next_) {
+    if (version == seen_) return {};
+    const LocalTime earliest = later(planned_, options_.interval / kPlansInInterval);
+    if (now < earliest) {
+      look_again(earliest);
+      return {};
+    }
+  }
+  planned_ = now;
   next_ = kNever;
   bans_.forget(now);
   look_again(bans_.next_end(now));
@@ -264,11 +326,9 @@ void Assigner::note_who_leads(const AssignerView& view, LocalTime now) {
   for (std::uint32_t p = 0; p < count; ++p) {
     const Designee& designee = view.designations.at(Partition{p});
     if (designee.id == kNobody) continue;
-    const Owner owner = view.owners.at(Partition{p}, now);
-    if (owner.id == designee.id) {
-      led_[p] = now;
-      look_again(owner.until);
-    }
+    const LocalTime until = view.owners.led_until(Partition{p}, designee.id);
+    led_[p] = std::max(led_[p], std::min(now, until));
+    if (until > now) look_again(until);
   }
 }
 

@@ -30,6 +30,7 @@ struct AssignerView {
   const Members& members;
   const Owners& owners;
   const Designations& designations;
+  milliseconds longest_lease{0};  ///< T*: of all members
 };
 
 class Assigner {
@@ -37,18 +38,24 @@ class Assigner {
   explicit Assigner(AssignerOptions options)
       : options_(options), logs_(options.logs) {}
 
-  /// It holds the seat from now on, or again.
-  void begin(LocalTime now);
+  /// It holds the seat from now on, or again. `predecessor`: who held it before, and may be dead.
+  void begin(ProcessId predecessor, LocalTime now);
   void end() noexcept { active_ = false; }
   [[nodiscard]] bool active() const noexcept { return active_; }
 
   /// A record of its own was read in that log: what it read of the log is not old.
   void read_back(Log log, LocalTime now);
+  /// That log is read anew: who leads what in it is to be heard first.
+  void tail_started(Log log, LocalTime now);
+  /// It has written to a log for longer than a designee may take, and read nothing of it.
+  [[nodiscard]] bool is_cut(LocalTime now) const;
+  [[nodiscard]] bool reads_every_log(LocalTime now) const;
   /// The assignment that was written last was read back: what it changed is planned from.
   void settled() noexcept { written_ = kLongAgo; }
   /// Plans anew with the next call, whatever is on its way.
   void plan_now() noexcept {
     written_ = kLongAgo;
+    planned_ = kLongAgo;
     seen_ = UINT64_MAX;
   }
   /// It is known to be lost. An interval later it is decided again: a write may fail at once, as
@@ -68,16 +75,17 @@ class Assigner {
   struct LogTrust {
     LocalTime read = kLongAgo;   ///< the newest own record there
     LocalTime since = kLongAgo;  ///< from when on its silence can be judged
+    LocalTime started = kLongAgo;  ///< when its tail did
   };
   class Round;
 
   [[nodiscard]] bool may_decide(const AssignerView& view, LocalTime now);
+  [[nodiscard]] bool waits_for_owners(LocalTime now);
   [[nodiscard]] bool waits_for_newcomers(const AssignerView& view, LocalTime now);
   [[nodiscard]] bool waits_for_the_dead(const Members& members, LocalTime now);
-  [[nodiscard]] bool has_failed(const Designee& designee, Partition partition,
-                                LocalTime now) const;
-  /// How long a designee may take (A5).
-  [[nodiscard]] microseconds patience() const noexcept;
+  /// When its designee has taken too long (A5).
+  [[nodiscard]] LocalTime fails_at(const AssignerView& view, Partition partition) const;
+  [[nodiscard]] bool has_failed(const AssignerView& view, Partition partition, LocalTime now) const;
   [[nodiscard]] bool repeats(LocalTime now) const noexcept;
   void note_who_leads(const AssignerView& view, LocalTime now);
   void look_again(LocalTime at) noexcept { next_ = next_ < at ? next_ : at; }
@@ -88,6 +96,9 @@ class Assigner {
   std::vector<LocalTime> led_;  ///< when each partition's designee was last seen leading it
   bool active_ = false;
   LocalTime begun_ = kLongAgo;
+  ProcessId predecessor_ = kNobody;
+  LocalTime planned_ = kLongAgo;   ///< when it planned last
+  bool told_cordoned_ = false;
   LocalTime written_ = kLongAgo;   ///< kLongAgo: nothing is on its way
   LocalTime repeated_ = kLongAgo;  ///< when what was not carried out was last said
   LocalTime patient_until_ = kLongAgo;  ///< many seem to have died at once

@@ -9,9 +9,13 @@
 namespace neliroute {
 namespace {
 
-// A record of that many names stays well below the longest that a broker must take.
-constexpr std::size_t kPartitionsInRecord = 8'000;
-constexpr std::size_t kMembersInRecord = 500;
+// Of the seat's successors, those that find out at once whether its holder is dead. The others come
+// so many intervals later that their ordinary renewals show it.
+constexpr std::size_t kAskingSuccessors = 3;
+// What one name costs in a record, at most, and what stands around the names.
+constexpr std::size_t kPartitionBytes = 6;
+constexpr std::size_t kMemberBytes = 22;
+constexpr std::size_t kFrameBytes = 150;
 
 }  // namespace
 
@@ -20,7 +24,7 @@ void AssignedCore::advance() {
   members_.tick(now_);
   deaths_ = members_.take_deaths();
   counters_.deaths += deaths_.size();
-  if (member_ && !left_ && members_.wants_proof(now_)) {
+  if (needs_proof()) {
     members_.asked_for_proof(now_);
     claims_.renew_now(Log{0});
   }
@@ -28,53 +32,75 @@ void AssignedCore::advance() {
   assign();
 }
 
+// If every member asked about every death, log 0 would have as many records for each as members.
+bool AssignedCore::needs_proof() const {
+  if (!member_ || left_ || !members_.wants_proof(now_)) return false;
+  if (seat_.held_by_own()) return true;
+  if (!seat_.known() || !members_.is_silent(seat_.holder(), now_)) return false;
+  const auto rank = members_.rank_of(core().id);
+  return rank && *rank <= kAskingSuccessors;
+}
+
 bool AssignedCore::reads_own() const {
   return !is_stale(own_read_, now_, core().interval);
 }
 
+// A holder that cannot write or read one of the other logs cannot judge it, nor does it notice that
+// it does not lead there what it is named for. It lets somebody else try, and claims again after
+// everybody else, as the log may be away for all.
+void AssignedCore::advance_yielding() {
+  if (yielded_) {
+    yielded_ = !assigner_.reads_every_log(now_);
+  } else if (assigner_.active() && assigner_.is_cut(now_) && members_.living_count() > 1) {
+    yielded_ = true;
+    ready_.notices.push_back({Severity::warning,
+                              "this process assigns, and has read no record of its own in one of "
+                              "the logs for a while: another member may assign in its place"});
+  }
+}
+
 void AssignedCore::advance_seat() {
   seat_.look(members_, now_);
-  const bool holds = seat_.held_by_own() && member_;
+  advance_yielding();
+  const bool holds = seat_.held_by_own() && member_ && !left_ && !yielded_;
   if (holds && !assigner_.active()) {
-    assigner_.begin(now_);
-    claims_.keep_renewing(true);
+    assigner_.begin(seat_.predecessor(), now_);
     claims_.renew_now(Log{0});  // others wait for its word that it assigns
   } else if (!holds && assigner_.active()) {
     assigner_.end();
-    claims_.keep_renewing(false);
   }
+  if (member_) claims_.keep_renewing(holds || yielded_);
   seat_claim_due_ = kNever;
   if ((holds && reads_own()) || !seat_.is_free()) return;
   if (!member_ || left_ || !reads_own()) return;
   const auto rank = members_.rank_of(core().id);
   if (!rank) return;
-  seat_claim_due_ = seat_.claim_at(*rank);
+  seat_claim_due_ = seat_.claim_at(yielded_ ? *rank + members_.living_count() : *rank);
   if (seat_claimed_ != kLongAgo) {
     seat_claim_due_ = std::max(seat_claim_due_, later(seat_claimed_, 2 * core().interval));
   }
   if (now_ < seat_claim_due_) return;
   seat_claimed_ = now_;
+  yielded_ = false;  // nobody else wants it
   ++counters_.seats_claimed;
   write(own_record(AssignmentType::seat_claim));
 }
 
 void AssignedCore::assign() {
   if (!assigner_.active() || left_) return;
-  write_assignments(assigner_.decide({members_, owners_, designations_}, now_));
+  const AssignerView view{members_, owners_, designations_, claims_.lease_bound()};
+  write_assignments(assigner_.decide(view, now_));
   for (Notice& notice : assigner_.take_notices()) ready_.notices.push_back(std::move(notice));
 }
 
-// A8: successors are named before the seat is given up, all with one batch of records.
+// A8: successors are named before the seat is given up, with one batch of records. Where that is
+// lost, every renewal says that it leaves, and the next assigner names them.
 void AssignedCore::leave() {
-  const bool assigned = assigner_.active();
   if (!mutated(Mutation::leaves_silently)) {
     members_.leave(core().id, now_);
-    if (assigned) {
+    if (assigner_.active()) {
       assigner_.plan_now();
       assign();
-      AssignmentRecord release = own_record(AssignmentType::seat_release);
-      release.seat = seat_.epoch();
-      write(release);
     }
     if (member_) write(own_record(AssignmentType::leave));
   }
@@ -95,14 +121,14 @@ void AssignedCore::write(const AssignmentRecord& record) {
 }
 
 void AssignedCore::write_assignments(const std::vector<Designation>& designations) {
-  std::vector<Designation> some_of_them;
-  std::size_t partitions = 0;
+  std::vector<Designation> named;
+  std::size_t bytes = kFrameBytes;
   const auto flush = [&] {
-    if (some_of_them.empty()) return;
+    if (named.empty()) return;
     AssignmentRecord record = own_record(AssignmentType::assign);
     record.seat = seat_.epoch();
-    record.designations = std::exchange(some_of_them, {});
-    partitions = 0;
+    record.designations = std::exchange(named, {});
+    bytes = kFrameBytes;
     last_assign_ = record.seq;
     ++counters_.assignments_written;
     if (mutated(Mutation::from_memory)) obey(record, false);
@@ -110,15 +136,22 @@ void AssignedCore::write_assignments(const std::vector<Designation>& designation
   };
   for (const Designation& designation : designations) {
     std::vector<Partition> some;
+    const auto name = [&] {
+      if (!some.empty()) {
+        named.push_back({designation.to, PartitionRanges::of(std::exchange(some, {}))});
+      }
+    };
+    bytes += kMemberBytes;
     designation.partitions.for_each(kPartitionCountMax, [&](Partition partition) {
+      if (bytes + kPartitionBytes > core().record_bytes_max) {
+        name();
+        flush();
+        bytes += kMemberBytes;
+      }
       some.push_back(partition);
-      if (++partitions < kPartitionsInRecord) return;
-      some_of_them.push_back({designation.to, PartitionRanges::of(some)});
-      some.clear();
-      flush();
+      bytes += kPartitionBytes;
     });
-    if (!some.empty()) some_of_them.push_back({designation.to, PartitionRanges::of(some)});
-    if (some_of_them.size() >= kMembersInRecord) flush();
+    name();
   }
   flush();
 }

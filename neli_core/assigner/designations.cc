@@ -1,24 +1,27 @@
 #include "neli_core/assigner/designations.h"
 
 #include <algorithm>
+#include <set>
 
 namespace neliroute {
 
 Designations::Change Designations::read(const AssignmentRecord& assign, ProcessId own,
                                         LocalTime now) {
-  std::vector<Partition> given;
-  std::vector<Partition> taken;
+  std::set<Partition> given;
+  std::set<Partition> taken;
   for (const Designation& designation : assign.designations) {
     designation.partitions.for_each(count(), [&](Partition partition) {
       Designee& designee = designees_[partition.value()];
       if (designee.id == designation.to) return;
-      if (designation.to == own) given.push_back(partition);
-      if (designee.id == own) taken.push_back(partition);
+      // Named twice, it is the last one's: what this process was given on the way is not its own.
+      if (designation.to == own && taken.erase(partition) == 0) given.insert(partition);
+      if (designee.id == own && given.erase(partition) == 0) taken.insert(partition);
       designee = {designation.to, now};
       ++version_;
     });
   }
-  return {PartitionRanges::of(given), PartitionRanges::of(taken)};
+  return {PartitionRanges::of(std::vector(given.begin(), given.end())),
+          PartitionRanges::of(std::vector(taken.begin(), taken.end()))};
 }
 
 bool Designations::names(ProcessId id) const noexcept {

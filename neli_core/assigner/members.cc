@@ -15,6 +15,9 @@ constexpr int kPenaltySessions = 10;
 constexpr milliseconds kPenaltyMax{std::chrono::minutes{10}};
 // A dead member is remembered for that long, so that it is known when it comes back.
 constexpr milliseconds kRemembered{std::chrono::minutes{20}};
+constexpr int kProofsInInterval = 4;
+// Far above what one log 0 can carry the renewals of.
+constexpr std::size_t kMembersMax = 50'000;
 
 }  // namespace
 
@@ -32,6 +35,7 @@ microseconds Members::note_read(LocalTime now) {
   if (stretch > microseconds{0}) {
     for (auto& [id, member] : members_) member.silent_since = later(now, stretch);
   }
+  if (blind(now)) look_at_ = now;
   last_read_ = now;
   return stretch;
 }
@@ -40,9 +44,19 @@ void Members::restarted(LocalTime now) {
   for (auto& [id, member] : members_) member.silent_since = std::max(member.silent_since, now);
   last_read_ = now;
   proven_ = kLongAgo;
+  look_at_ = now;
+}
+
+// What cannot be an honest lane is bounded: a record costs a few hundred bytes here.
+bool Members::has_room(LocalTime now) {
+  if (members_.size() < kMembersMax) return true;
+  std::erase_if(members_, [](const auto& entry) { return entry.second.dead; });
+  look_at_ = now;
+  return members_.size() < kMembersMax;
 }
 
 void Members::read(const Record& record, bool history, LocalTime now) {
+  if (!members_.contains(record.id) && !has_room(now)) return;
   auto [at, fresh] = members_.try_emplace(record.id);
   Member& member = at->second;
   if (fresh) {
@@ -52,16 +66,18 @@ void Members::read(const Record& record, bool history, LocalTime now) {
   }
   const MemberFields& fields = *record.member;
   if (member.fields.weight != fields.weight || member.fields.cordoned != fields.cordoned ||
-      member.process.name != record.process.name || member.since != record.since) {
+      member.process.name != record.process.name || member.since != record.since ||
+      (fields.leaving && !member.leaving)) {
     ++version_;
   }
   member.fields = fields;
   member.process = record.process;
   member.since = record.since;
+  member.leaving = member.leaving || fields.leaving;  // nobody comes back under the same id
   // What is read again of a dead member was written before its death.
   if (!history || !member.dead) revive(member, now);
   member.seen_alive = member.seen_alive || !history;
-  forget(now);
+  look_at_ = std::min(look_at_, member.silent_until());
 }
 
 void Members::heard(ProcessId id, LocalTime now) {
@@ -69,6 +85,7 @@ void Members::heard(ProcessId id, LocalTime now) {
 }
 
 void Members::revive(Member& member, LocalTime now) {
+  if (now >= member.silent_until()) look_at_ = now;  // nothing is to be proven of it any more
   member.silent_since = std::max(member.silent_since, now);
   if (!std::exchange(member.dead, false)) return;
   ++version_;
@@ -78,6 +95,7 @@ void Members::revive(Member& member, LocalTime now) {
   const milliseconds first = kPenaltySessions * member.fields.session;
   member.penalty = std::clamp(2 * member.penalty, first, std::max(first, kPenaltyMax));
   member.cordoned_until = later(now, member.penalty);
+  look_at_ = std::min(look_at_, member.cordoned_until);
 }
 
 void Members::leave(ProcessId id, LocalTime now) {
@@ -87,58 +105,85 @@ void Members::leave(ProcessId id, LocalTime now) {
   if (!std::exchange(at->second.leaving, true)) ++version_;
 }
 
-void Members::read_back(LocalTime sent) { proven_ = std::max(proven_, sent); }
+void Members::read_back(LocalTime sent) {
+  proven_ = std::max(proven_, sent);
+  if (unproven_ != kLongAgo) look_at_ = kLongAgo;
+}
 
 void Members::tick(LocalTime now) {
-  for (auto& [id, member] : members_) {
-    if (member.cordoned_until != kLongAgo && now >= member.cordoned_until) {
-      member.cordoned_until = kLongAgo;
-      ++version_;
+  if (now >= look_at_) look(now);
+}
+
+void Members::look(LocalTime now) {
+  look_at_ = kNever;
+  unproven_ = kLongAgo;
+  for (auto at = members_.begin(); at != members_.end();) {
+    Member& member = at->second;
+    judge(member, now);
+    const LocalTime forgotten = later(member.dead_at, kRemembered);
+    if (member.dead && now >= forgotten) {
+      at = members_.erase(at);
+      continue;
     }
-    if (member.dead || id == options_.own || now < member.silent_until()) continue;
-    const bool proven = proven_ >= member.silent_until() || mutated(Mutation::death_unproven);
-    if (blind(now) || !proven) continue;
-    member.dead = true;
-    member.dead_at = now;
-    ++version_;
-    // A member that has left is expected to fall silent, and one of the history may have done so.
-    if (!member.leaving && member.seen_alive) deaths_.push_back(id);
+    if (member.dead) look_at_ = std::min(look_at_, forgotten);
+    ++at;
   }
+}
+
+void Members::judge(Member& member, LocalTime now) {
+  if (member.cordoned_until != kLongAgo && now >= member.cordoned_until) {
+    member.cordoned_until = kLongAgo;
+    ++version_;
+  }
+  if (member.cordoned_until != kLongAgo) look_at_ = std::min(look_at_, member.cordoned_until);
+  if (member.dead || member.id == options_.own) return;
+  if (now < member.silent_until()) {
+    look_at_ = std::min(look_at_, member.silent_until());
+    return;
+  }
+  const bool proven = proven_ >= member.silent_until() || mutated(Mutation::death_unproven);
+  if (blind(now) || !proven) {
+    unproven_ = std::max(unproven_, member.silent_until());
+    return;
+  }
+  member.dead = true;
+  member.dead_at = now;
+  ++version_;
+  // A member that has left is expected to fall silent, and one of the history may have done so.
+  if (!member.leaving && member.seen_alive) deaths_.push_back(member.id);
 }
 
 std::vector<ProcessId> Members::take_deaths() { return std::exchange(deaths_, {}); }
 
-std::size_t Members::deaths_after(LocalTime since) const noexcept {
+std::size_t Members::deaths_after(LocalTime since, ProcessId except) const noexcept {
   return static_cast<std::size_t>(
       std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
         const Member& member = entry.second;
-        return member.dead && member.seen_alive && !member.leaving && member.dead_at > since;
+        return member.dead && member.seen_alive && !member.leaving && member.dead_at > since &&
+               member.id != except;
       }));
 }
 
+LocalTime Members::asked_next() const noexcept {
+  return asked_ == kLongAgo ? kLongAgo : later(asked_, options_.interval / kProofsInInterval);
+}
+
+// One that was not read back within an interval may be lost.
 bool Members::wants_proof(LocalTime now) const noexcept {
-  if (blind(now)) return false;
-  // One that was not read back within an interval may be lost.
+  if (unproven_ == kLongAgo || blind(now) || now < asked_next()) return false;
   const bool on_its_way = asked_ != kLongAgo && now < later(asked_, options_.interval);
-  const LocalTime sent = on_its_way ? std::max(asked_, proven_) : proven_;
-  return std::any_of(members_.begin(), members_.end(), [&](const auto& entry) {
-    const Member& member = entry.second;
-    return !member.dead && entry.first != options_.own && now >= member.silent_until() &&
-           sent < member.silent_until();
-  });
+  return (on_its_way ? std::max(asked_, proven_) : proven_) < unproven_;
+}
+
+bool Members::is_silent(ProcessId id, LocalTime now) const {
+  const Member* const member = find(id);
+  return member != nullptr && now >= member->silent_until();
 }
 
 LocalTime Members::next_deadline() const noexcept {
-  LocalTime next = kNever;
-  for (const auto& [id, member] : members_) {
-    if (member.cordoned_until != kLongAgo) next = std::min(next, member.cordoned_until);
-    if (member.dead || id == options_.own) continue;
-    // What is past waits for the record that proves it, and for no time.
-    if (std::max(proven_, asked_) < member.silent_until()) {
-      next = std::min(next, member.silent_until());
-    }
-  }
-  return next;
+  // What is past waits for the record that proves it, and for no time; or for the next question.
+  const bool asks = unproven_ != kLongAgo && asked_ < unproven_;
+  return asks ? std::min(look_at_, asked_next()) : look_at_;
 }
 
 const Member* Members::find(ProcessId id) const {
@@ -173,12 +218,6 @@ std::optional<std::size_t> Members::rank_of(ProcessId id) const {
 std::size_t Members::living_count() const noexcept {
   return static_cast<std::size_t>(std::count_if(
       members_.begin(), members_.end(), [](const auto& entry) { return entry.second.lives(); }));
-}
-
-void Members::forget(LocalTime now) {
-  std::erase_if(members_, [&](const auto& entry) {
-    return entry.second.dead && now >= later(entry.second.dead_at, kRemembered);
-  });
 }
 
 }  // namespace neliroute

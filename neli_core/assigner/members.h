@@ -74,11 +74,15 @@ class Members {
 
   /// Taken for dead since the last call.
   [[nodiscard]] std::vector<ProcessId> take_deaths();
-  /// Deaths after `since` of members that were heard of after this process had started.
-  [[nodiscard]] std::size_t deaths_after(LocalTime since) const noexcept;
+  /// Deaths after `since` of members that were heard of after this process had started, apart from
+  /// `except`.
+  [[nodiscard]] std::size_t deaths_after(LocalTime since, ProcessId except) const noexcept;
   /// Somebody has been silent for its session, and nothing that was sent since is on its way: an
-  /// own record that is sent now and read back would show whether it is dead.
+  /// own record that is sent now and read back would show whether it is dead. At most four times an
+  /// interval, however many die.
   [[nodiscard]] bool wants_proof(LocalTime now) const noexcept;
+  /// Whether it has been silent for its session, dead or not.
+  [[nodiscard]] bool is_silent(ProcessId id, LocalTime now) const;
   /// Such a record is sent now.
   void asked_for_proof(LocalTime now) noexcept { asked_ = now; }
   [[nodiscard]] LocalTime next_deadline() const noexcept;
@@ -101,7 +105,10 @@ class Members {
 
  private:
   void revive(Member& member, LocalTime now);
-  void forget(LocalTime now);
+  void look(LocalTime now);
+  void judge(Member& member, LocalTime now);
+  [[nodiscard]] bool has_room(LocalTime now);
+  [[nodiscard]] LocalTime asked_next() const noexcept;
 
   MembersOptions options_;
   std::map<ProcessId, Member> members_;
@@ -109,6 +116,10 @@ class Members {
   LocalTime last_read_ = kLongAgo;
   LocalTime proven_ = kLongAgo;  ///< everything in log 0 before that was read
   LocalTime asked_ = kLongAgo;   ///< when a proof of silence was last sent
+  /// Nothing changes by itself before that: a record costs no look at every member.
+  LocalTime look_at_ = kLongAgo;
+  /// The last end of a session of those that are silent and not proven dead; kLongAgo: nobody is.
+  LocalTime unproven_ = kLongAgo;
   LocalTime last_newcomer_ = kLongAgo;
   std::uint64_t false_deaths_ = 0;
   std::uint64_t version_ = 0;

@@ -1,5 +1,7 @@
 #include "neli_core/assigner/owners.h"
 
+#include <algorithm>
+
 namespace neliroute {
 
 void Owners::read(const Record& record, const LogPlace& place, milliseconds lease,
@@ -11,8 +13,7 @@ void Owners::read(const Record& record, const LogPlace& place, milliseconds leas
     }
     Owner& owner = owners_[partition.value()];
     if (owner.id != record.id || owner.epoch != epoch) return;
-    owner.id = kNobody;  // the epoch stays, so that nothing older is believed later
-    owner.until = kLongAgo;
+    owner = {};
     ++version_;
   });
 }
@@ -26,11 +27,14 @@ void Owners::renewed(Partition partition, const Epoch& epoch, const Record& reco
   if (!leads) {
     if (owner.id != record.id || owner.epoch != epoch) return;
     owner.until = kLongAgo;
+    owner.led_until = std::min(owner.led_until, now);
     ++version_;
     return;
   }
   if (owner.id != record.id || owner.draining != draining || now >= owner.until) ++version_;
-  owner = {record.id, epoch, draining, later(now, lease)};
+  const LocalTime until = later(now, lease);
+  const LocalTime led = owner.id == record.id ? std::min(owner.led_until, now) : kLongAgo;
+  owner = {record.id, epoch, draining, until, draining ? led : until};
 }
 
 void Owners::forget(const LogPlace& place) {

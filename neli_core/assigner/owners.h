@@ -18,6 +18,7 @@ struct Owner {
   Epoch epoch = kNoEpoch;
   bool draining = false;
   LocalTime until = kLongAgo;  ///< unless it renews
+  LocalTime led_until = kLongAgo;  ///< the same, where it only drains until it began to
 };
 
 class Owners {
@@ -33,6 +34,11 @@ class Owners {
   [[nodiscard]] Owner at(Partition partition, LocalTime now) const noexcept {
     const Owner& owner = owners_[partition.value()];
     return now < owner.until ? owner : Owner{};
+  }
+  /// Until when it leads, or led last, if nobody else did since; to drain is not to lead.
+  [[nodiscard]] LocalTime led_until(Partition partition, ProcessId id) const noexcept {
+    const Owner& owner = owners_[partition.value()];
+    return owner.id == id ? owner.led_until : kLongAgo;
   }
   /// Bumped whenever an owner changes; not by leases that end.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }

@@ -22,6 +22,17 @@ void AssignedCore::receive(const Received& event) {
   }
 }
 
+// Also before the claims protocol reads it. A tail that goes on where it was has missed nothing.
+void AssignedCore::note_tail(const TailStarted& event) {
+  const LogProgress& progress = claims_.progress(event.log);
+  if (progress.started && event.start == progress.next) return;
+  owners_.forget(place(event.log));
+  assigner_.tail_started(event.log, now_);
+  if (event.log != Log{0}) return;
+  seat_.tail_started(event, now_);
+  members_.restarted(now_);
+}
+
 // Before the claims protocol reads it: that one forgets when it was sent.
 void AssignedCore::note_own(const Received& event, const Record& record) {
   assigner_.read_back(event.log, now_);
@@ -54,8 +65,6 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
   switch (record.type) {
     case AssignmentType::seat_claim:
       return seat_.claimed(record.id, seat_at(event.stamped, event.offset), now_);
-    case AssignmentType::seat_release:
-      return seat_.released(record.id, record.seat);
     case AssignmentType::leave:
       return members_.leave(record.id, now_);
     case AssignmentType::assign:

@@ -13,7 +13,6 @@ void Seat::tail_started(const TailStarted& event, LocalTime now) {
     known_ = true;
     holder_ = kNobody;
     seat_ = kNoEpoch;
-    released_ = false;
   } else {
     known_ = false;
   }
@@ -25,15 +24,11 @@ void Seat::excuse(microseconds stretch) noexcept {
 
 void Seat::claimed(ProcessId id, const Epoch& seat, LocalTime now) {
   known_ = true;
-  released_ = false;
+  if (holder_ != id) predecessor_ = holder_;
   holder_ = id;
   seat_ = seat;
   heard_ = now;
   vacant_since_ = kNever;
-}
-
-void Seat::released(ProcessId id, const Epoch& seat) {
-  if (known_ && holder_ == id && seat_ == seat) released_ = true;
 }
 
 // Who has read on from before this reader's start knows each claim that this reader cannot know.
@@ -47,7 +42,7 @@ void Seat::renewed(const Record& record, LocalTime now) {
 
 bool Seat::is_valid(const AssignmentRecord& assign) const noexcept {
   if (mutated(Mutation::stale_assignments)) return true;
-  return known_ && !released_ && assign.id == holder_ && assign.seat == seat_;
+  return known_ && assign.id == holder_ && assign.seat == seat_;
 }
 
 bool Seat::is_vacant(const Members& members, LocalTime now) const {
@@ -55,7 +50,7 @@ bool Seat::is_vacant(const Members& members, LocalTime now) const {
   if (mutated(Mutation::seat_kept) && known_ && holder_ != kNobody) return false;
   // After a lease of reading, whoever knew of a holder would have said so.
   if (!known_) return now >= heard_until();
-  if (holder_ == kNobody || released_ || !members.lives(holder_)) return true;
+  if (holder_ == kNobody || !members.lives(holder_)) return true;
   return now >= heard_until();
 }
 

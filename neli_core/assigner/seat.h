@@ -34,7 +34,6 @@ class Seat {
   void excuse(microseconds stretch) noexcept;
 
   void claimed(ProcessId id, const Epoch& seat, LocalTime now);
-  void released(ProcessId id, const Epoch& seat);
   /// A member's renewal: who holds the seat as its writer knows, or that its writer assigns.
   void renewed(const Record& record, LocalTime now);
 
@@ -44,8 +43,10 @@ class Seat {
   /// kNobody: nobody, as far as is known.
   [[nodiscard]] ProcessId holder() const noexcept { return holder_; }
   [[nodiscard]] const Epoch& epoch() const noexcept { return seat_; }
+  /// Who held it before, as far as is known.
+  [[nodiscard]] ProcessId predecessor() const noexcept { return predecessor_; }
   [[nodiscard]] bool held_by_own() const noexcept {
-    return known_ && !released_ && holder_ == options_.own;
+    return known_ && holder_ == options_.own;
   }
 
   /// Finds out whether the seat is free.
@@ -66,8 +67,8 @@ class Seat {
   std::int64_t start_ = 0;  ///< of the tail of log 0
   bool started_ = false;
   bool known_ = false;
-  bool released_ = false;
   ProcessId holder_ = kNobody;
+  ProcessId predecessor_ = kNobody;
   Epoch seat_ = kNoEpoch;
   /// When the holder last said that it assigns; where it is not known, when the tail started.
   LocalTime heard_ = kLongAgo;

@@ -162,7 +162,8 @@ void ClaimProtocol::write_renewals(Log which) {
   // Who holds nothing does not become anybody's senior by saying so, as with a greeting.
   const bool wrote = wrote_ || !records.empty();
   if (records.empty()) {
-    if (l.held_count != 0) return;  // barriers run under all that it holds
+    // Barriers run under all that it holds. A member says even then that it lives.
+    if (l.held_count != 0 && !(member_ && which == Log{0})) return;
     Record record = header(RecordType::renewal, which);
     record.seq = next_seq_++;
     records.push_back({record.seq, encode_record(record), {}});

@@ -14,7 +14,6 @@ struct Name {
 };
 constexpr Name kNames[] = {
     {AssignmentType::seat_claim, "seat_claim"},
-    {AssignmentType::seat_release, "seat_release"},
     {AssignmentType::assign, "assign"},
     {AssignmentType::leave, "leave"},
 };
@@ -27,8 +26,9 @@ bool read_designations(const json::value* value, std::vector<Designation>& into)
   for (const auto& member : *object) {
     const json::value key(json::string_view(member.key().data(), member.key().size()));
     const auto id = id_of(&key);
+    if (!id || !member.value().is_string()) return false;
     const auto partitions = PartitionRanges::parse(text_of(&member.value()));
-    if (!id || !partitions) return false;
+    if (!partitions) return false;
     named += partitions->size();
     if (named > kPartitionCountMax) return false;
     into.push_back({*id, *partitions});
@@ -57,13 +57,11 @@ Decoded decode_assignment(const json::object& object) {
     record.id = *id;
     const auto seq = integer_of(object.if_contains("seq")).value_or(0);
     record.seq = seq < 0 ? 0 : static_cast<std::uint64_t>(seq);
-    if (type == AssignmentType::assign || type == AssignmentType::seat_release) {
-      const auto seat = seat_of(object.if_contains("seat"));
-      if (!seat) return Ignored::malformed;
-      record.seat = *seat;
-    }
-    if (type == AssignmentType::assign &&
-        !read_designations(object.if_contains("to"), record.designations)) {
+    if (type != AssignmentType::assign) return record;
+    const auto seat = seat_of(object.if_contains("seat"));
+    if (!seat) return Ignored::malformed;
+    record.seat = *seat;
+    if (!read_designations(object.if_contains("to"), record.designations)) {
       return Ignored::malformed;
     }
     return record;

@@ -104,15 +104,16 @@ std::optional<MemberFields> member_of(const json::value* value) {
   MemberFields member;
   const auto session = lease_of(object->if_contains("session_ms"));
   if (!session) return std::nullopt;
-  member.session = *session;
+  member.session = std::max(*session, kMemberSessionMin);
   member.weight = std::min(small_of(object->if_contains("weight")).value_or(1), kWeightMax);
   member.cordoned = truth_of(object->if_contains("cordoned"));
-  member.host = text_of(object->if_contains("host"));
-  member.zone = text_of(object->if_contains("zone"));
+  member.host = text_of(object->if_contains("host")).substr(0, kPlaceBytesMax);
+  member.zone = text_of(object->if_contains("zone")).substr(0, kPlaceBytesMax);
   member.seat = seat_of(object->if_contains("seat"));
   member.seat_by = id_of(object->if_contains("seat_by")).value_or(kNobody);
   member.upto = integer_of(object->if_contains("upto")).value_or(-1);
   member.assigning = truth_of(object->if_contains("assigning"));
+  member.leaving = truth_of(object->if_contains("leaving"));
   return member;
 }
 
@@ -211,6 +212,7 @@ void write_member(ObjectWriter& out, const MemberFields& member) {
   if (member.seat_by != kNobody) out.text("seat_by", to_string(member.seat_by));
   out.number("upto", member.upto);
   if (member.assigning) out.truth("assigning", true);
+  if (member.leaving) out.truth("leaving", true);
   out.end();
 }
 

@@ -44,6 +44,11 @@ struct EpochParts {
 /// The greatest weight that a member can have.
 inline constexpr std::uint32_t kWeightMax = 1'000'000;
 
+/// The shortest session that a member can have: below it, a slow broker passes for a death.
+inline constexpr milliseconds kMemberSessionMin{300};
+/// The longest host or zone, in bytes.
+inline constexpr std::size_t kPlaceBytesMax = 255;
+
 /// What a renewal in log 0 says of its writer as a member of a group that an assigner assigns to.
 struct MemberFields {
   milliseconds session{0};  ///< silent for longer: taken for dead
@@ -56,6 +61,7 @@ struct MemberFields {
   ProcessId seat_by = kNobody;
   std::int64_t upto = -1;  ///< it has read log 0 up to there, exclusively
   bool assigning = false;  ///< it holds the seat, and reads what it writes
+  bool leaving = false;    ///< it hands over what it has, and then ends
   friend bool operator==(const MemberFields&, const MemberFields&) = default;
 };
 
@@ -124,10 +130,9 @@ void for_each_named(const Record& record, const LogPlace& place, Visitor&& visit
 }
 
 enum class AssignmentType {
-  seat_claim,    ///< the writer assigns from here on
-  seat_release,  ///< and no longer
-  assign,        ///< these partitions should be claimed by these members
-  leave,         ///< the writer hands over what it has, and then ends
+  seat_claim,  ///< the writer assigns from here on
+  assign,      ///< these partitions should be claimed by these members
+  leave,       ///< the writer hands over what it has, assigns no longer, and then ends
 };
 
 /// Who should claim what.
@@ -143,7 +148,7 @@ struct AssignmentRecord {
   Lane lane;
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
-  /// Of an assignment and a release: the seat claim under which it was written.
+  /// Of an assignment: the seat claim under which it was written.
   Epoch seat = kNoEpoch;
   std::vector<Designation> designations;
   friend bool operator==(const AssignmentRecord&, const AssignmentRecord&) = default;

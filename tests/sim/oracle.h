@@ -95,6 +95,7 @@ class Oracle {
   [[nodiscard]] bool led(std::uint8_t node, std::uint32_t part, Time now) const {
     return ends_[part][node] > now;
   }
+  [[nodiscard]] Time wrong_until() const noexcept { return wrong_until_; }
   [[nodiscard]] Time node_disturbed_until(std::uint8_t node) const { return node_until_[node]; }
   [[nodiscard]] Time log_disturbed_until(std::uint32_t log) const { return log_until_[log]; }
   /// `now`: it leads; 0: it never did.

@@ -33,8 +33,8 @@ std::optional<std::int64_t> chance_of(Fault fault) {
 
 constexpr Fault kOfGroup[] = {Fault::cut_coordinator, Fault::coordinator_down,
                               Fault::group_forgotten, Fault::reshuffle,
-                              Fault::group_lies,      Fault::hang,
-                              Fault::forbidden,       Fault::out_of_reach};
+                              Fault::group_lies,
+                              Fault::hang};  // to members it is a pause
 
 // What breaks an assumption under which the mode is proven.
 void leave_out_the_impossible(Plan& plan) {
@@ -119,7 +119,7 @@ void choose_faults(Plan& plan, Random& random) {
     if (random.percent(60) && !plan.request.all_faults) plan.faults.remove(rare);
   }
   if (plan.request.all_faults) plan.faults.remove(Fault::no_broker_time);
-  const bool whole = !plan.broadcast() && !plan.assigner() && !plan.request.all_faults;
+  const bool whole = !plan.broadcast() && !plan.request.all_faults;
   if (whole && Random(plan.request.seed, 9).percent(4)) leave_the_unable_alone(plan);
   if (plan.beyond(Beyond::lost_records)) plan.faults.add(Fault::unclean_leader);
   if (plan.beyond(Beyond::broker_clocks)) {

@@ -91,6 +91,7 @@ struct Node {
   std::uint16_t life = 0;  ///< which start of it this is; events of an earlier one are void
   bool alive = false;
   bool closing = false;
+  Time left_at = 0;  ///< a member: when it was asked to leave with its whole bound
   bool other_settings = false;  ///< than the group's: it has to refuse
   std::unique_ptr<Core> core;
   milliseconds lease{0};

@@ -366,7 +366,7 @@ void World::carry_out(Node& node) {
   for (const Log log : ready.restart_tails) {
     node.directory->on(GapFound{log}, node.local(now_));
   }
-  if (plan_.assigner()) judge_deaths(node);
+  if (plan_.assigner()) judge_member(node, ready.transitions);
   // Who refuses stops leading: the oracle is to know why before it sees that.
   if (ready.refused) on_refusal(node, *ready.refused);
   watch(node);

@@ -136,6 +136,7 @@ class World {
   void strike_node(Fault fault, Node& node, Random& random);
   void pause(Node& node, Time over);
   void hang(Node& node, Time over);
+  [[nodiscard]] LocalTime leave_bound(const Node& node) const;
   [[nodiscard]] bool client_handles(Node& node, const Planned& event);
   void strike_log(Fault fault, std::uint32_t log, Random& random);
   void strike_group(Fault fault, Random& random);
@@ -175,7 +176,12 @@ class World {
   [[nodiscard]] bool leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
                                std::uint16_t& life) const;
   void check_assigner(std::uint8_t lane);
+  void judge_member(const Node& node, const std::vector<Transition>& transitions) {
+    judge_deaths(node);
+    judge_leave(node, transitions);
+  }
   void judge_deaths(const Node& node);
+  void judge_leave(const Node& node, const std::vector<Transition>& transitions);
 
   // world_broadcast.cc: variation `broadcast`.
   void set_wall_clocks();
@@ -201,6 +207,7 @@ class World {
   void write_forbidden(Node& node, const Planned& event);
   [[nodiscard]] bool reaches_anybody(const Node& node) const;
   [[nodiscard]] Time withdrawn_by(Fault fault) const;
+  [[nodiscard]] Time given_up_by() const;
 
   // world_settings.cc: who starts with other settings than the group's.
   void choose_settings(Node& node, CoreOptions& core);

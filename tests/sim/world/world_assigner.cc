@@ -34,6 +34,36 @@ void World::judge_deaths(const Node& node) {
   }
 }
 
+// A designee that does not lead is given up once its lease is over and it had its time (A5). If it
+// holds the seat itself, it notices as late that it is cut, and the next one begins anew.
+Time World::given_up_by() const {
+  const Time patience = 2 * plan_.longest_lease() + plan_.session();
+  return now_ + plan_.longest_lease() + 2 * patience + plan_.longest_lease() +
+         (4 + static_cast<Time>(nodes_.size())) * plan_.interval() + 20 * plan_.latency_max;
+}
+
+// As long as a drain may last at least (A8); with the group, successors may need any time.
+LocalTime World::leave_bound(const Node& node) const {
+  if (!plan_.assigner()) return kNever;
+  return later(node.local(now_), 2 * node.lease + plan_.timing.session);
+}
+
+// A leaver's bound that ends with nobody to lead is a finding where another lived all the time and
+// nothing was wrong: the oracle then sees a partition become unowned.
+void World::judge_leave(const Node& node, const std::vector<Transition>& transitions) {
+  if (!node.closing || node.left_at == 0) return;
+  const bool ends = std::any_of(transitions.begin(), transitions.end(), [](const Transition& t) {
+    return t.kind == TransitionKind::stopped && t.reason == StopReason::closed;
+  });
+  if (!ends) return;
+  const bool another = std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& other) {
+    return other.index != node.index && other.lane == node.lane && other.alive &&
+           !other.closing && other.started_at < node.left_at;
+  });
+  const bool calm = oracle_.wrong_until() + plan_.settled() < node.left_at;
+  if (!another || !calm) oracle_.disturb_node(node.index, now_);
+}
+
 // A member that flapped is named again when its penalty ends, long after the last fault.
 bool World::is_moving() const {
   return last_assignment_ != 0 &&

@@ -124,10 +124,10 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
       node.closing = true;
       oracle_.leaves(node.index);
       oracle_.disturb(now_);
-      const LocalTime bound = fault == Fault::leave
-                                  ? kNever
-                                  : later(node.local(now_), microseconds{over - now_});
-      return step(node, CloseRequested{bound});
+      const bool whole = fault == Fault::leave;
+      node.left_at = whole ? now_ : 0;
+      const LocalTime bound = later(node.local(now_), microseconds{over - now_});
+      return step(node, CloseRequested{whole ? leave_bound(node) : bound});
     }
     case Fault::tail_replaced: {
       // A client that was replaced and starts elsewhere than it was.

@@ -14,7 +14,7 @@ constexpr Time kLookEvery = 100 * kMs;
 
 void World::start_withdrawal(Node& node) {
   node.withdrawal.reset();
-  if (plan_.broadcast()) return;
+  if (plan_.broadcast() || plan_.assigner()) return;
   if (!plan_.has(Fault::forbidden) && !plan_.has(Fault::out_of_reach)) return;
   node.withdrawal.emplace(WithdrawalOptions{plan_.partitions, plan_.logs, node.lease,
                                             plan_.timing.session});
@@ -43,6 +43,7 @@ void World::handle_of_withdrawal(Node& node, const Planned& event) {
 // No own record comes back for the bound, and whom an election may still replace is named for
 // longer; then up to half the bound by chance, and a question.
 Time World::withdrawn_by(Fault fault) const {
+  if (plan_.assigner()) return given_up_by();
   const Time bound = std::max(2 * plan_.longest_lease(), plan_.session());
   const Time election = microseconds{Withdrawal::kElectionMost}.count();
   const Time met = fault == Fault::out_of_reach ? std::max(bound, election) + 2 * kSecond : bound;

@@ -83,6 +83,10 @@ void AssignedRig::write(Process& process, const Write& write) {
   if (process.fail_assignments && assignment_in(*value, AssignmentType::assign) != nullptr) {
     return process.core.step(WriteFailed{write.seq}, now);
   }
+  if (process.forbidden.contains(write.log.value())) {
+    return process.core.step(WriteFailed{write.seq}, now);
+  }
+  if (process.lose_leave && assignment_in(*value, AssignmentType::leave) != nullptr) return;
   const std::int64_t offset = logs[write.log.value()].append(value, broker_now());
   process.core.step(WriteAcknowledged{write.seq, offset}, now);
 }
@@ -109,7 +113,7 @@ void AssignedRig::carry_out(Process& process) {
       more = true;
     }
     for (const Transition& t : ready.transitions) {
-      if (t.kind != TransitionKind::stopped) continue;
+      if (t.kind != TransitionKind::stopped || process.hold_barriers) continue;
       process.core.step(BarrierDone{t.partition, t.epoch}, now);
       more = true;
     }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,12 @@ class Process {
   bool closed = false;
   /// Its assignments are not stored, and it is told so.
   bool fail_assignments = false;
+  /// Its word that it leaves is lost, and nobody is told.
+  bool lose_leave = false;
+  /// Logs that it may not write to.
+  std::set<std::uint32_t> forbidden;
+  /// Of what stops, the application does not finish.
+  bool hold_barriers = false;
   std::vector<std::int64_t> next;
   std::vector<Notice> notices;
   /// What each Ready wrote.

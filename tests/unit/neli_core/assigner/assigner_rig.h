@@ -40,7 +40,7 @@ class AssignerRig {
   }
   void kill(std::uint64_t id) { said_.erase(id); }
   MemberFields& fields(std::uint64_t id) { return *said_.at(id).member; }
-  void begin() { assigner.begin(now); }
+  void begin(std::uint64_t predecessor = 0) { assigner.begin(ProcessId{predecessor}, now); }
 
   void run_for(milliseconds duration) {
     for (const LocalTime end = now + duration; now < end;) {
@@ -56,7 +56,9 @@ class AssignerRig {
     }
   }
   void decide() {
-    std::vector<Designation> made = assigner.decide({members, owners, designations}, now);
+    std::vector<Designation> made =
+        assigner.decide({members, owners, designations, longest_lease}, now);
+    ++asked;
     for (Notice& notice : assigner.take_notices()) notices.push_back(std::move(notice));
     if (made.empty()) return;
     decisions.push_back({now, made});
@@ -101,6 +103,9 @@ class AssignerRig {
   Assigner assigner;
   std::vector<Decision> decisions;
   std::vector<Notice> notices;
+  milliseconds longest_lease = kLease;
+  std::set<std::uint64_t> draining;                      ///< members that lead until others do
+  std::size_t asked = 0;                                 ///< times that it could decide
   bool lose = false;                                     ///< what is decided reaches nobody
   std::set<std::pair<std::uint64_t, std::uint32_t>> idle;  ///< {member, log}: does not obey there
   std::set<std::uint32_t> unread;                        ///< logs whose own records do not come
@@ -138,7 +143,7 @@ class AssignerRig {
     for (std::uint32_t p = l; p < partitions; p += logs) {
       if (leaders_[p].first != id) continue;
       record.epochs.push_back({leaders_[p].second, LogParts::of({Partition{p}}, logs)});
-      record.leading.insert(Partition{p}, logs);
+      (draining.contains(id) ? record.draining : record.leading).insert(Partition{p}, logs);
     }
     owners.read(record, {Log{l}, logs, partitions}, kLease, now);
   }

@@ -136,6 +136,23 @@ TEST(Assigner, names_nobody_where_all_are_cordoned) {
   EXPECT_EQ(rig.named(), before);
 }
 
+TEST(Assigner, says_once_that_nobody_may_be_named) {
+  AssignerRig rig(8);
+  rig.join(1, 1, true);
+  rig.join(2, 0);
+  rig.begin();
+  rig.run_for(2000ms);
+  ASSERT_EQ(rig.notices.size(), 1u);
+  EXPECT_NE(rig.notices[0].text.find("cordoned"), std::string::npos);
+  EXPECT_TRUE(rig.decisions.empty());
+  rig.fields(2).weight = 1;
+  rig.run_for(2000ms);
+  EXPECT_EQ(rig.named(), "2:0-7");
+  rig.fields(2).weight = 0;
+  rig.run_for(2000ms);
+  EXPECT_EQ(rig.notices.size(), 2u);  // and again where it is so again
+}
+
 TEST(Assigner, names_a_flapping_member_for_nothing_until_its_penalty_ends) {
   AssignerRig rig = settled(2, 8);
   rig.kill(2);
@@ -304,7 +321,53 @@ TEST(Assigner, goes_back_on_an_owner_that_stopped_leading) {
   EXPECT_EQ(rig.named(), "1:0-7");
 }
 
-// Otherwise a log that is away makes all designations in it rotate.
+// It hands over to nobody, as it has not read whom it is named by.
+TEST(Assigner, goes_back_on_a_designee_that_drains) {
+  AssignerRig rig = settled(2, 8);
+  rig.draining = {2};
+  rig.run_for(kPatience - 100ms);
+  EXPECT_EQ(rig.named_count(2), 4u);
+  rig.run_for(300ms);
+  EXPECT_EQ(rig.named(), "1:0-7");
+}
+
+// Not its own: a member with a longer lease may rightly take longer.
+TEST(Assigner, gives_a_designee_its_own_session_and_the_longest_lease) {
+  AssignerRig rig = settled(1, 8);
+  rig.idle = {{2, 0}};
+  rig.join(2);
+  rig.fields(2).session = 5000ms;
+  rig.longest_lease = 2 * told::kLease;
+  rig.run_for(50ms);
+  ASSERT_EQ(rig.named_count(2), 4u);
+  rig.run_for(8900ms);
+  EXPECT_EQ(rig.named_count(2), 4u);
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named(), "1:0-7");
+}
+
+TEST(Assigner, leaves_a_banned_member_what_it_leads) {
+  AssignerRig rig = settled(2, 8);
+  rig.join(3);
+  rig.run_for(50ms);
+  const std::size_t led = rig.named_count(3);
+  ASSERT_GE(led, 2u);
+  rig.idle = {{2, 0}};
+  const std::size_t led_by_2 = rig.named_count(2);
+  ASSERT_GE(led_by_2, 2u);
+  rig.run_for(kPatience + 1500ms);
+  ASSERT_EQ(rig.notices.size(), 1u);
+  ASSERT_EQ(rig.named_count(2), 0u);
+  rig.idle.clear();
+  rig.run_for(60'000ms);  // and now it leads some, until it is banned for others
+  ASSERT_GE(rig.named_count(2), 2u);
+  const std::string before = rig.named();
+  rig.join(4);  // planned anew while nobody is banned any more
+  rig.run_for(1000ms);
+  EXPECT_GE(rig.named_count(2), 1u) << before << " -> " << rig.named();
+}
+
+// Otherwise a log all designations in it rotate.
 TEST(Assigner, judges_nobody_in_a_log_that_it_does_not_read) {
   AssignerRig rig = settled(2, 8, 2);
   rig.unread = {1};
@@ -346,6 +409,22 @@ TEST(Assigner, waits_another_session_where_many_seem_dead_and_says_so_once) {
   EXPECT_LE(rig.decisions[0].at, killed + 2 * kSession + 2 * kInterval);
   EXPECT_EQ(rig.notices.size(), 1u);
   EXPECT_EQ(rig.named_count(1), 4u);
+}
+
+// Of five, the assigner and an owner that die together are nothing to wait for: the one that took
+// the seat over knows for certain that its predecessor is dead.
+TEST(Assigner, does_not_count_the_death_of_its_predecessor_among_the_many) {
+  AssignerRig rig = settled(5, 10);
+  rig.kill(4);
+  rig.kill(5);
+  const LocalTime killed = rig.now;
+  rig.assigner.end();
+  rig.run_for(kSession + 51ms);
+  rig.begin(5);
+  rig.run_for(2 * kInterval);
+  ASSERT_FALSE(rig.decisions.empty());
+  EXPECT_LE(rig.decisions[0].at, killed + kSession + 3 * kInterval);
+  EXPECT_TRUE(rig.notices.empty());
 }
 
 TEST(Assigner, moves_nothing_if_the_many_are_heard_again) {

@@ -68,6 +68,21 @@ TEST(Designations, of_partitions_that_do_not_exist_are_left_out) {
   EXPECT_EQ(change.given.to_string(), "7");
 }
 
+// The last one counts, also for who is named on the way.
+TEST(Designations, of_a_partition_that_is_named_twice_the_last_one_stands) {
+  Designations designations(4);
+  constexpr ProcessId kSelf{1};
+  const auto read = [&](const AssignmentRecord& record) {
+    const auto change = designations.read(record, kSelf, told::at_ms(0));
+    return change.given.to_string() + "|" + change.taken.to_string();
+  };
+  EXPECT_EQ(read(told::assign(9, {1, 1}, {{1, "0-1"}, {2, "0"}})), "1|");
+  EXPECT_EQ(designations.at(Partition{0}).id, ProcessId{2});
+  EXPECT_EQ(read(told::assign(9, {1, 1}, {{2, "1"}, {1, "1"}})), "|");
+  EXPECT_EQ(designations.at(Partition{1}).id, kSelf);
+  EXPECT_EQ(read(told::assign(9, {1, 1}, {{2, "1"}, {1, "1,3"}, {3, "1"}})), "3|1");
+}
+
 class OwnersTest : public testing::Test {
  protected:
   void read(const Record& record) { owners.read(record, kPlace, kLease, now); }

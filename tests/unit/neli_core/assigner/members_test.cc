@@ -134,6 +134,55 @@ TEST_F(MembersTest, proof_is_asked_for_once_an_interval_after_the_silence) {
   EXPECT_FALSE(members.wants_proof(now));
 }
 
+// A hundred that die within an interval would be a hundred records of each member.
+TEST_F(MembersTest, proof_is_asked_for_four_times_an_interval_at_most) {
+  for (std::uint64_t id = 2; id < 102; ++id) {
+    read(renewal(id, 500ms));
+    now += 1ms;
+  }
+  hear_others_for(402ms);
+  int asked = 0;
+  for (int ms = 0; ms < 100; ++ms) {
+    now += 1ms;
+    members.note_read(now);
+    members.tick(now);
+    if (!members.wants_proof(now)) continue;
+    ++asked;
+    members.asked_for_proof(now);
+    members.read_back(now);
+    members.tick(now);
+    EXPECT_GE(members.next_deadline(), now);
+  }
+  EXPECT_EQ(asked, 4);
+  hear_others_for(25ms);
+  EXPECT_TRUE(members.wants_proof(now));
+  live_for(1ms);
+  EXPECT_EQ(members.take_deaths().size(), 100u);
+}
+
+TEST_F(MembersTest, who_is_heard_again_needs_no_proof) {
+  read(renewal(2, 500ms));
+  hear_others_for(501ms);
+  EXPECT_TRUE(members.is_silent(kOther, now));
+  EXPECT_TRUE(members.wants_proof(now));
+  members.heard(kOther, now);
+  members.tick(now);
+  EXPECT_FALSE(members.is_silent(kOther, now));
+  EXPECT_FALSE(members.wants_proof(now));
+  EXPECT_FALSE(members.is_silent(ProcessId{9}, now));  // nobody knows it
+}
+
+TEST_F(MembersTest, more_than_a_log_can_carry_are_not_remembered) {
+  read(renewal(2, 600'000ms));
+  for (std::uint64_t id = 3; id < 60'000; ++id) members.read(renewal(id, 500ms), false, now);
+  EXPECT_EQ(members.living_count(), 50'000u);
+  EXPECT_FALSE(members.lives(ProcessId{59'999}));
+  live_for(501ms);
+  EXPECT_EQ(members.living_count(), 1u);
+  read(renewal(60'000));
+  EXPECT_TRUE(members.lives(ProcessId{60'000}));  // the dead make room
+}
+
 TEST_F(MembersTest, who_reads_nothing_judges_nobody) {
   EXPECT_TRUE(members.blind(now));
   read(renewal(2, 500ms));
@@ -259,7 +308,7 @@ TEST_F(MembersTest, ghosts_of_the_history_die_without_counting) {
   live_for(501ms);
   EXPECT_FALSE(members.lives(kOther));
   EXPECT_TRUE(members.take_deaths().empty());
-  EXPECT_EQ(members.deaths_after(kLongAgo), 0u);
+  EXPECT_EQ(members.deaths_after(kLongAgo, kNobody), 0u);
   read(renewal(2, 500ms));  // it had only been slow
   EXPECT_TRUE(members.lives(kOther));
   EXPECT_EQ(members.false_deaths(), 0u);
@@ -275,9 +324,9 @@ TEST_F(MembersTest, deaths_are_counted_since_a_time) {
   live_for(501ms);
   const LocalTime first = now;
   live_for(501ms);
-  EXPECT_EQ(members.deaths_after(kLongAgo), 3u);
-  EXPECT_EQ(members.deaths_after(first), 1u);
-  EXPECT_EQ(members.deaths_after(now), 0u);
+  EXPECT_EQ(members.deaths_after(kLongAgo, kNobody), 3u);
+  EXPECT_EQ(members.deaths_after(first, kNobody), 1u);
+  EXPECT_EQ(members.deaths_after(now, kNobody), 0u);
 }
 
 TEST_F(MembersTest, who_leaves_does_not_live_and_its_silence_is_no_death) {
@@ -292,9 +341,26 @@ TEST_F(MembersTest, who_leaves_does_not_live_and_its_silence_is_no_death) {
   live_for(501ms);
   EXPECT_TRUE(members.find(kOther)->dead);
   EXPECT_TRUE(members.take_deaths().empty());
-  EXPECT_EQ(members.deaths_after(kLongAgo), 0u);
+  EXPECT_EQ(members.deaths_after(kLongAgo, kNobody), 0u);
   members.leave(ProcessId{9}, now);  // nobody knows it
   EXPECT_EQ(members.find(ProcessId{9}), nullptr);
+}
+
+// Its record that says so may be lost.
+TEST_F(MembersTest, who_leaves_says_so_in_every_renewal) {
+  read(renewal(2));
+  Record leaving = renewal(2);
+  leaving.member->leaving = true;
+  const std::uint64_t version = members.version();
+  read(leaving);
+  EXPECT_FALSE(members.lives(kOther));
+  EXPECT_GT(members.version(), version);
+  const std::uint64_t left = members.version();
+  read(leaving);
+  EXPECT_EQ(members.version(), left);
+  leaving.id = ProcessId{3};
+  read(leaving, true);  // who reads on from there knows it, too
+  EXPECT_FALSE(members.lives(ProcessId{3}));
 }
 
 TEST_F(MembersTest, living_are_in_order_of_seniority) {
@@ -325,10 +391,11 @@ TEST_F(MembersTest, the_dead_are_forgotten_after_twenty_minutes) {
   ASSERT_TRUE(members.find(kOther)->dead);
   const LocalTime died = now;
   now = died + 20min - 1ms;
-  read(renewal(1));
+  members.tick(now);
   EXPECT_NE(members.find(kOther), nullptr);
   now = died + 20min;
-  read(renewal(1));
+  EXPECT_LE(members.next_deadline(), now);
+  members.tick(now);
   EXPECT_EQ(members.find(kOther), nullptr);
   EXPECT_NE(members.find(ProcessId{3}), nullptr);  // silent, and not dead
 }

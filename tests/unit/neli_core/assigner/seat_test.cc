@@ -86,25 +86,25 @@ TEST_F(SeatTest, is_held_by_the_newest_claim) {
   EXPECT_FALSE(free_after(0ms));
 }
 
-TEST_F(SeatTest, is_free_once_its_holder_released_it) {
+TEST_F(SeatTest, is_free_once_its_holder_leaves) {
   start();
-  seat.claimed(kOwn, kSecond, now);
-  seat.released(kOther, kSecond);  // not its own
-  seat.released(kOwn, kFirst);     // a former one
-  EXPECT_TRUE(seat.held_by_own());
+  seat.claimed(kOther, kFirst, now);
   EXPECT_FALSE(free_after(0ms));
-  seat.released(kOwn, kSecond);
-  EXPECT_FALSE(seat.held_by_own());
+  members.leave(kOther, now);
   EXPECT_TRUE(free_after(0ms));
-  seat.claimed(kOther, {1'002, 20}, now);
+  seat.claimed(kOwn, kSecond, now);
   EXPECT_FALSE(free_after(0ms));
 }
 
-TEST_F(SeatTest, is_free_once_its_holder_has_left) {
+TEST_F(SeatTest, tells_whom_its_holder_replaced) {
   start();
+  EXPECT_EQ(seat.predecessor(), kNobody);
   seat.claimed(kOther, kFirst, now);
-  members.leave(kOther, now);
-  EXPECT_TRUE(free_after(0ms));
+  EXPECT_EQ(seat.predecessor(), kNobody);
+  seat.claimed(kOwn, kSecond, now);
+  EXPECT_EQ(seat.predecessor(), kOther);
+  seat.claimed(kOwn, {1'002, 20}, now);  // itself again
+  EXPECT_EQ(seat.predecessor(), kOther);
 }
 
 TEST_F(SeatTest, is_free_once_its_holder_is_dead) {
@@ -166,7 +166,7 @@ TEST_F(SeatTest, may_be_claimed_by_each_an_interval_after_who_is_more_senior) {
   EXPECT_EQ(seat.claim_at(7), since + 7 * kInterval);
   seat.claimed(kOther, kFirst, now);
   EXPECT_EQ(seat.claim_at(0), kNever);
-  seat.released(kOther, kFirst);
+  members.leave(kOther, now);
   free_after(50ms);
   EXPECT_EQ(seat.claim_at(1), now + kInterval);  // the wait starts anew
 }
@@ -177,7 +177,7 @@ TEST_F(SeatTest, is_not_judged_by_who_reads_nothing) {
   now += 5000ms;
   seat.look(members, now);
   EXPECT_FALSE(seat.is_free());
-  seat.released(kOther, kFirst);
+  members.leave(kOther, now);
   seat.look(members, now);
   EXPECT_FALSE(seat.is_free());
   EXPECT_TRUE(free_after(0ms));
@@ -214,8 +214,6 @@ TEST_F(SeatTest, assignments_count_under_the_newest_claim_of_their_writer_only) 
   seat.claimed(ProcessId{3}, kSecond, now);
   EXPECT_FALSE(seat.is_valid(assign(2, kFirst, {})));
   EXPECT_TRUE(seat.is_valid(assign(3, kSecond, {})));
-  seat.released(ProcessId{3}, kSecond);
-  EXPECT_FALSE(seat.is_valid(assign(3, kSecond, {})));
 }
 
 // A vacant seat is still its holder's until another claims it: nobody is named meanwhile otherwise.
@@ -285,7 +283,6 @@ TEST_F(SeatTest, is_not_known_after_a_gap) {
 TEST_F(SeatTest, is_nobodys_where_the_log_is_new) {
   start();
   seat.claimed(kOther, kFirst, now);
-  seat.released(kOther, kFirst);
   start();
   EXPECT_TRUE(seat.known());
   EXPECT_EQ(seat.holder(), kNobody);

@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr AssignmentType kTypes[] = {AssignmentType::seat_claim, AssignmentType::seat_release,
-                                     AssignmentType::assign, AssignmentType::leave};
+constexpr AssignmentType kTypes[] = {AssignmentType::seat_claim, AssignmentType::assign,
+                                     AssignmentType::leave};
 
 PartitionRanges ranges(const std::string& text) { return *PartitionRanges::parse(text); }
 
@@ -23,10 +23,8 @@ AssignmentRecord full_record(AssignmentType type) {
   record.lane = Lane{7};
   record.id = ProcessId{0xfedc'ba98'7654'3210};
   record.seq = (std::uint64_t{1} << 52) + 3;
-  if (type == AssignmentType::assign || type == AssignmentType::seat_release) {
-    record.seat = {1'700'000'000'123, 4711};
-  }
   if (type == AssignmentType::assign) {
+    record.seat = {1'700'000'000'123, 4711};
     record.designations = {{ProcessId{1}, ranges("0-9,12")}, {ProcessId{2}, ranges("65535")}};
   }
   return record;
@@ -77,9 +75,6 @@ TEST(AssignmentRecord, stands_in_the_log_as_documented) {
             R"({"v":2,"t":"assign","lane":7,"id":"fedcba9876543210","seq":4503599627370499,)"
             R"("seat":"1700000000123:4711",)"
             R"("to":{"0000000000000001":"0-9,12","0000000000000002":"65535"}})");
-  EXPECT_EQ(encode_record(full_record(AssignmentType::seat_release)),
-            R"({"v":2,"t":"seat_release","lane":7,"id":"fedcba9876543210",)"
-            R"("seq":4503599627370499,"seat":"1700000000123:4711"})");
   EXPECT_EQ(encode_record(full_record(AssignmentType::seat_claim)),
             R"({"v":2,"t":"seat_claim","lane":7,"id":"fedcba9876543210",)"
             R"("seq":4503599627370499})");
@@ -99,11 +94,11 @@ TEST(AssignmentRecord, is_never_taken_for_a_claim_of_partitions) {
 }
 
 TEST(AssignmentRecord, of_unknown_type_or_without_a_lane_has_a_name) {
-  for (const char* type : {"seat", "seat_renewal", "wish", "Assign", "assign ", ""}) {
+  for (const char* type : {"seat", "seat_release", "seat_renewal", "wish", "Assign", "assign ", ""}) {
     EXPECT_EQ(ignored(R"({"t":")" + std::string(type) + R"(","lane":0})"), Ignored::unknown_type)
         << type;
   }
-  for (const std::string type : {"seat_claim", "seat_release", "assign", "leave"}) {
+  for (const std::string type : {"seat_claim", "assign", "leave"}) {
     const std::string head = R"({"t":")" + type + R"(","id":"0000000000000001")";
     const std::string tail = R"(,"seat":"1:2","to":{}})";
     for (const char* lane : {"", R"(,"lane":"0")", R"(,"lane":-1)", R"(,"lane":4294967296)"}) {
@@ -113,7 +108,7 @@ TEST(AssignmentRecord, of_unknown_type_or_without_a_lane_has_a_name) {
 }
 
 TEST(AssignmentRecord, without_a_readable_id_is_malformed) {
-  for (const std::string type : {"seat_claim", "seat_release", "assign", "leave"}) {
+  for (const std::string type : {"seat_claim", "assign", "leave"}) {
     const std::string head = R"({"t":")" + type + R"(","lane":0,"seat":"1:2","to":{})";
     for (const char* id : {"", R"(,"id":1)", R"(,"id":"1")", R"(,"id":"000000000000000g")",
                            R"(,"id":"0000000000000000")", R"(,"id":"00000000000000001")"}) {
@@ -122,17 +117,14 @@ TEST(AssignmentRecord, without_a_readable_id_is_malformed) {
   }
 }
 
-TEST(AssignmentRecord, without_a_readable_seat_an_assignment_or_release_is_malformed) {
-  for (const std::string type : {"seat_release", "assign"}) {
-    const std::string head =
-        R"({"t":")" + type + R"(","lane":0,"id":"0000000000000001","to":{})";
-    for (const char* seat :
-         {"", R"(,"seat":7)", R"(,"seat":"")", R"(,"seat":"7")", R"(,"seat":"7:")",
-          R"(,"seat":"7:x")", R"(,"seat":"7:-1")", R"(,"seat":"7:8 ")", R"(,"seat":{})"}) {
-      EXPECT_EQ(ignored(head + seat + "}"), Ignored::malformed) << type << seat;
-    }
-    EXPECT_EQ(assignment(head + R"(,"seat":"7:8"})").seat, (Epoch{7, 8}));
+TEST(AssignmentRecord, without_a_readable_seat_an_assignment_is_malformed) {
+  const std::string head = R"({"t":"assign","lane":0,"id":"0000000000000001","to":{})";
+  for (const char* seat :
+       {"", R"(,"seat":7)", R"(,"seat":"")", R"(,"seat":"7")", R"(,"seat":"7:")",
+        R"(,"seat":"7:x")", R"(,"seat":"7:-1")", R"(,"seat":"7:8 ")", R"(,"seat":{})"}) {
+    EXPECT_EQ(ignored(head + seat + "}"), Ignored::malformed) << seat;
   }
+  EXPECT_EQ(assignment(head + R"(,"seat":"7:8"})").seat, (Epoch{7, 8}));
   // A claim makes a seat and a leaver need not know one.
   for (const std::string type : {"seat_claim", "leave"}) {
     const std::string value =
@@ -149,6 +141,7 @@ TEST(AssignmentRecord, whose_designations_cannot_be_read_is_malformed) {
         R"({"000000000000000g":"0"})", R"({"0000000000000001":"65536"})",
         R"({"0000000000000001":"3-1"})", R"({"0000000000000001":"0,"})",
         R"({"0000000000000001":"-1"})", R"({"0000000000000001":"x"})",
+        R"({"0000000000000001":5})", R"({"0000000000000001":null})", R"({"0000000000000001":[0]})",
         R"({"0000000000000001":"0","0000000000000002":"65536"})"}) {
     EXPECT_EQ(ignored(head + R"(,"to":)" + to + "}"), Ignored::malformed) << to;
   }
@@ -193,6 +186,7 @@ TEST(MemberFields, are_read_again_all_of_them) {
   record.member->seat_by = ProcessId{2};
   record.member->upto = 9'000'000'000'000'000'000;
   record.member->assigning = true;
+  record.member->leaving = true;
   EXPECT_EQ(std::get<Record>(decode_record(encode_record(record))), record);
 }
 
@@ -208,10 +202,11 @@ TEST(MemberFields, at_their_defaults_are_left_out) {
   record.member->seat_by = ProcessId{2};
   record.member->upto = 7;
   record.member->assigning = true;
+  record.member->leaving = true;
   const std::string full = encode_record(record);
   EXPECT_NE(full.find(R"("member":{"session_ms":3000,"weight":0,"cordoned":true,"host":"h",)"
                       R"("zone":"z","seat":"5:6","seat_by":"0000000000000002","upto":7,)"
-                      R"("assigning":true})"),
+                      R"("assigning":true,"leaving":true})"),
             std::string::npos)
       << full;
 }
@@ -231,6 +226,14 @@ TEST(MemberFields, that_cannot_be_read_make_nobody_a_member) {
 
 TEST(MemberFields, beyond_what_is_possible_are_bounded_or_left_out) {
   EXPECT_EQ(member(R"({"session_ms":600001})")->session, kLeaseMax);
+  // With a shorter one, a member would be taken for dead between its records.
+  EXPECT_EQ(member(R"({"session_ms":299})")->session, 300ms);
+  EXPECT_EQ(member(R"({"session_ms":300})")->session, 300ms);
+  const std::string long_name(256, 'h');
+  const auto named = member(R"({"session_ms":300,"host":")" + long_name + R"(","zone":")" +
+                            long_name + "\"}");
+  EXPECT_EQ(named->host.size(), 255u);
+  EXPECT_EQ(named->zone.size(), 255u);
   EXPECT_EQ(member(R"({"session_ms":1,"weight":1000001})")->weight, kWeightMax);
   EXPECT_EQ(member(R"({"session_ms":1,"weight":4294967295})")->weight, kWeightMax);
   for (const char* weight : {"-1", "\"2\"", "2.5", "null"}) {
@@ -239,9 +242,9 @@ TEST(MemberFields, beyond_what_is_possible_are_bounded_or_left_out) {
   }
   const auto odd = member(
       R"({"session_ms":1,"cordoned":1,"host":2,"zone":[],"seat":"1:-1","seat_by":"2",)"
-      R"("upto":"3","assigning":"true","later":{}})");
+      R"("upto":"3","assigning":"true","leaving":1,"later":{}})");
   MemberFields expected;
-  expected.session = 1ms;
+  expected.session = kMemberSessionMin;
   EXPECT_EQ(odd, expected);
 }
 

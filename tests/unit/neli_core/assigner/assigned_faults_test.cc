@@ -1,0 +1,208 @@
+// Members that one of them assigns to, where records are lost, refused, or a log is away.
+#include "neli_core/assigner/assigned_core.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/neli_core/assigner/assigned_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+using told::AssignedRig;
+using told::kInterval;
+using told::kLease;
+using told::kSession;
+using told::Process;
+
+/// So many that share everything.
+std::vector<Process*> start_all(AssignedRig& rig, std::uint64_t count) {
+  std::vector<Process*> all;
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    all.push_back(&rig.start(id));
+    rig.run_for(10ms);
+  }
+  EXPECT_TRUE(rig.run_until([&] { return rig.led() == rig.options.partitions; }, 10'000ms));
+  rig.run_for(5000ms);
+  return all;
+}
+
+std::size_t renewals_of(const Process& process) {
+  std::size_t count = 0;
+  for (const auto& batch : process.batches) {
+    for (const Decoded& decoded : batch) {
+      const auto* record = std::get_if<Record>(&decoded);
+      count += record != nullptr && record->type == RecordType::renewal;
+    }
+  }
+  return count;
+}
+
+// A5 would keep it named, and it would end with its bound, with nobody to lead.
+TEST(AssignedFaults, a_leaver_whose_leave_is_lost_hands_over_all_the_same) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 3);
+  rig.watch = true;
+  for (Process* const leaver : {all[1], all[0]}) {  // an owner, and who assigns
+    leaver->lose_leave = true;
+    leaver->fail_assignments = true;
+    rig.close(*leaver, 2 * kLease + kSession);
+    const LocalTime asked = rig.now;
+    EXPECT_TRUE(rig.run_until([&] { return leaver->closed; }, 5000ms));
+    EXPECT_LE(rig.now, asked + 4 * kInterval);
+    rig.run_for(2000ms);
+  }
+  EXPECT_EQ(rig.led_by(*all[2]), 8u);
+  EXPECT_EQ(rig.unled, 0u);
+  EXPECT_EQ(all[2]->core.counters().deaths, 0u);
+}
+
+// One record a death and member would be a flood: only who must act on a death proves it at once.
+TEST(AssignedFaults, only_the_assigner_asks_at_once_whether_a_member_is_dead) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 8);
+  ASSERT_TRUE(all[0]->core.seat().held_by_own());
+  rig.kill(*all[7]);
+  std::vector<std::size_t> before;
+  for (const Process* process : all) before.push_back(renewals_of(*process));
+  rig.run_for(kSession + 10ms);
+  EXPECT_EQ(all[0]->core.counters().deaths, 1u);
+  for (std::size_t i = 1; i < 7; ++i) {
+    // Renewals of what it leads more now are counted, too.
+    EXPECT_LE(renewals_of(*all[i]) - before[i], 5u + 2u) << i;
+  }
+}
+
+// And where the assigner itself is silent, those that may soon take its place.
+TEST(AssignedFaults, the_next_three_ask_whether_the_assigner_is_dead) {
+  AssignedRig rig({Mode::non_exclusive, 1, 1});
+  const auto all = start_all(rig, 8);
+  rig.kill(*all[0]);
+  std::vector<std::size_t> before;
+  ASSERT_TRUE(rig.run_until(
+      [&] {
+        if (all[1]->core.seat().held_by_own()) return true;
+        before.clear();
+        for (const Process* process : all) before.push_back(renewals_of(*process));
+        return false;
+      },
+      2 * kSession));
+  std::vector<bool> asked;
+  for (std::size_t i = 1; i < 8; ++i) asked.push_back(renewals_of(*all[i]) != before[i]);
+  EXPECT_EQ(asked, (std::vector{true, true, true, false, false, false, false}));
+}
+
+TEST(AssignedFaults, a_holder_that_cannot_write_one_of_the_logs_lets_another_assign) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  const auto all = start_all(rig, 3);
+  Process& first = *all[0];
+  first.forbidden = {1};
+  const LocalTime cut = rig.now;
+  ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 20'000ms));
+  EXPECT_LE(rig.now, cut + 3 * kLease + kSession + 5 * kInterval);
+  EXPECT_EQ(first.notices.size(), 1u);
+  // It is given up in that log, and nowhere else.
+  ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 20'000ms));
+  for (std::uint32_t p = 0; p < 8; ++p) {
+    const bool named = all[1]->core.designations().at(Partition{p}).id == ProcessId{1};
+    EXPECT_FALSE(p % 2 == 1 && named) << p;
+  }
+  rig.run_for(10'000ms);
+  EXPECT_EQ(rig.led(), 8u);
+  EXPECT_TRUE(all[1]->core.seat().held_by_own());
+  EXPECT_EQ(all[1]->core.counters().seats_claimed, 1u);
+  first.forbidden.clear();
+  rig.run_for(10'000ms);
+  EXPECT_TRUE(all[1]->core.seat().held_by_own());  // it heals, and claims nothing back
+}
+
+// The seat goes round, slowly, and what is in the other log is not disturbed.
+TEST(AssignedFaults, a_log_that_is_away_for_all_moves_nothing_in_the_others) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  const auto all = start_all(rig, 3);
+  for (Process* const process : all) process->forbidden = {1};
+  rig.run_for(5000ms);
+  const std::size_t claims = rig.claims();
+  std::uint64_t before = 0;
+  for (const Process* process : all) before += process->core.counters().seats_claimed;
+  rig.run_for(60'000ms);
+  std::uint64_t seats = 0;
+  for (const Process* process : all) seats += process->core.counters().seats_claimed;
+  EXPECT_LE(seats - before, 20u);
+  EXPECT_EQ(rig.claims(), claims);
+  EXPECT_EQ(rig.led(), 4u);
+  for (Process* const process : all) process->forbidden.clear();
+  EXPECT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
+}
+
+TEST(AssignedFaults, the_only_member_keeps_the_seat_without_one_of_the_logs) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  const auto all = start_all(rig, 1);
+  all[0]->forbidden = {1};
+  rig.run_for(20'000ms);
+  EXPECT_TRUE(all[0]->core.seat().held_by_own());
+  EXPECT_TRUE(all[0]->notices.empty());
+}
+
+// It has missed nothing.
+TEST(AssignedFaults, a_tail_that_goes_on_where_it_was_forgets_nothing) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 2);
+  const std::size_t claims = rig.claims();
+  for (Process* const process : all) {
+    rig.restart_tail(*process, rig.logs[0].end());
+    EXPECT_TRUE(process->core.seat().known());
+  }
+  const LocalTime restarted = rig.now;
+  rig.watch = true;
+  rig.close(*all[1], 10'000ms);
+  EXPECT_TRUE(rig.run_until([&] { return all[1]->closed; }, 5000ms));
+  EXPECT_LE(rig.now, restarted + kInterval);
+  EXPECT_EQ(rig.unled, 0u);
+  EXPECT_LE(rig.claims(), claims + 1);
+}
+
+// Its lease is over, and what it led is not free before its application has finished: it lives all
+// the same.
+TEST(AssignedFaults, a_member_whose_barriers_run_says_that_it_lives) {
+  AssignedRig rig({Mode::exclusive, 4, 1});
+  const auto all = start_all(rig, 2);
+  Process& second = *all[1];
+  second.hold_barriers = true;
+  second.hold = true;  // it writes, and does not read it back
+  ASSERT_TRUE(rig.run_until([&] { return rig.led_by(second) == 0; }, 2 * kLease));
+  second.hold = false;
+  const std::size_t before = renewals_of(second);
+  rig.run_for(kSession + 2 * kInterval);
+  EXPECT_GE(renewals_of(second) - before, 6u);
+  EXPECT_EQ(all[0]->core.counters().deaths, 0u);
+}
+
+TEST(AssignedFaults, assignments_keep_to_the_limit_of_a_record) {
+  AssignedRig rig({Mode::non_exclusive, 300, 1});
+  AssignedOptions options = rig.core_options(1);
+  options.core.record_bytes_max = 500;
+  Process& first = rig.start(std::move(options));
+  ASSERT_TRUE(rig.run_until([&] { return rig.led_by(first) == 300; }, 3000ms));
+  std::size_t longest = 0;
+  for (const AssignmentRecord& record : rig.assignments(AssignmentType::assign)) {
+    longest = std::max(longest, encode_record(record).size());
+  }
+  EXPECT_LE(longest, 500u);
+  EXPECT_GE(rig.assignments(AssignmentType::assign).size(), 5u);
+}
+
+TEST(AssignedFaults, a_place_that_is_too_long_is_refused) {
+  AssignedRig rig;
+  AssignedOptions options = rig.core_options(1);
+  options.host = std::string(255, 'h');
+  EXPECT_TRUE(AssignedCore::make(options));
+  options.zone = std::string(256, 'z');
+  const auto refused = AssignedCore::make(options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  EXPECT_NE(refused.error().message().find("zone"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace neliroute
