@@ -22,13 +22,35 @@ void check_limits(const Record& record, std::size_t size) {
   FUZZ_CHECK(record.type == RecordType::claim || record.id != kNobody, "whose it is");
   FUZZ_CHECK(record.type == RecordType::claim || !record.parts, "a claim's");
   FUZZ_CHECK(record.type != RecordType::claim || record.epochs.empty(), "not a claim's");
+  if (record.member) {
+    FUZZ_CHECK(record.member->session >= kMemberSessionMin, "a session");
+    FUZZ_CHECK(record.member->session <= kLeaseMax, "a session");
+    FUZZ_CHECK(record.member->weight <= kWeightMax, "a weight");
+    FUZZ_CHECK(record.member->host.size() <= kPlaceBytesMax, "memory is bounded");
+    FUZZ_CHECK(record.member->zone.size() <= kPlaceBytesMax, "memory is bounded");
+  }
   FUZZ_CHECK(record.process.name.size() <= size, "memory is bounded");
+}
+
+void check_assignment(const AssignmentRecord& record) {
+  FUZZ_CHECK(record.id != kNobody, "whose it is");
+  std::size_t named = 0;
+  for (const Designation& designation : record.designations) {
+    FUZZ_CHECK(designation.to != kNobody, "whom it names");
+    named += designation.partitions.size();
+  }
+  FUZZ_CHECK(named <= kPartitionCountMax, "work is bounded");
+  const Decoded again = decode_record(encode_record(record));
+  FUZZ_CHECK(std::holds_alternative<AssignmentRecord>(again), "what was read can be written");
 }
 
 }  // namespace
 
 void one_input(std::string_view value) {
   const Decoded decoded = decode_record(value);
+  if (const auto* assignment = std::get_if<AssignmentRecord>(&decoded)) {
+    return check_assignment(*assignment);
+  }
   const auto* record = std::get_if<Record>(&decoded);
   if (record == nullptr) return;
   check_limits(*record, value.size());

@@ -77,4 +77,38 @@ Decoded forged(Bytes& bytes, const std::vector<ProcessId>& ids, const std::vecto
   return record;
 }
 
+MemberFields forged_member(Bytes& bytes, const std::vector<ProcessId>& members,
+                           const std::vector<Epoch>& seats) {
+  static constexpr milliseconds kSessions[] = {kSession, kLeaseMax, kMemberSessionMin};
+  MemberFields member;
+  member.session = bytes.one_of(kSessions);
+  member.weight = bytes.flag() ? 1 : bytes.below(2) * kWeightMax;
+  member.cordoned = bytes.below(4) == 0;
+  if (!seats.empty() && bytes.flag()) member.seat = seats.back();
+  member.seat_by = members[bytes.below(static_cast<std::uint32_t>(members.size()))];
+  member.upto = bytes.flag() ? bytes.byte() : INT64_MAX;
+  member.assigning = bytes.flag();
+  member.leaving = bytes.below(4) == 0;
+  return member;
+}
+
+Decoded forged_assignment(Bytes& bytes, const std::vector<ProcessId>& ids,
+                          const std::vector<ProcessId>& members, const std::vector<Epoch>& seats) {
+  const auto one_of = [&](const auto& all) {
+    return all[bytes.below(static_cast<std::uint32_t>(all.size()))];
+  };
+  AssignmentRecord record;
+  record.type = static_cast<AssignmentType>(bytes.below(3));
+  record.id = bytes.below(4) == 0 ? one_of(members) : one_of(ids);
+  record.seq = bytes.byte();
+  if (record.type != AssignmentType::assign) return record;
+  record.seat = seats.empty() ? Epoch{1, bytes.byte()} : seats.back();
+  if (!seats.empty() && bytes.below(4) == 0) record.seat = one_of(seats);
+  for (std::uint32_t i = bytes.below(4); i > 0; --i) {
+    const ProcessId to = bytes.below(4) == 0 ? one_of(ids) : one_of(members);
+    record.designations.push_back({to, partitions_of(bytes.byte())});
+  }
+  return record;
+}
+
 }  // namespace neliroute::fuzz

@@ -10,6 +10,7 @@ namespace neliroute::fuzz {
 
 inline constexpr milliseconds kLease{300};
 inline constexpr milliseconds kInterval{100};
+inline constexpr milliseconds kSession{300};
 inline constexpr milliseconds kClockError{40};
 inline constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
 
@@ -26,5 +27,14 @@ inline constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
 /// above `next`.
 [[nodiscard]] Decoded forged(Bytes& bytes, const std::vector<ProcessId>& ids,
                              const std::vector<Epoch>& epochs, std::int64_t next);
+
+/// What it says of itself, to be taken for a member.
+[[nodiscard]] MemberFields forged_member(Bytes& bytes, const std::vector<ProcessId>& members,
+                                         const std::vector<Epoch>& seats);
+/// What a stranger writes to be obeyed: under one of these ids, for these members, under these seats
+/// or others.
+[[nodiscard]] Decoded forged_assignment(Bytes& bytes, const std::vector<ProcessId>& ids,
+                                        const std::vector<ProcessId>& members,
+                                        const std::vector<Epoch>& seats);
 
 }  // namespace neliroute::fuzz

@@ -1,0 +1,7 @@
+// Members of which one assigns.
+#include "tests/fuzz/ledger_world.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  neliroute::fuzz::World({data, size}, neliroute::fuzz::Assigning::member).run();
+  return 0;
+}
