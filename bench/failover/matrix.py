@@ -2,13 +2,15 @@
 """Failover and hand-over, cell by cell, on a real Apache Kafka.
 
     bench/failover/matrix.py --cells headline     session 500 ms, 50 kills a cell
+    bench/failover/matrix.py --cells assigner     the same where a member assigns, on stock brokers
     bench/failover/matrix.py --cells all          every event, session, protocol and mode
     bench/failover/matrix.py --cells quick        one of each event in both modes, for a look
 
-Heartbeat = session/10, interval = session/5. Prints a table, and with --json FILE writes every
-single time with the machine, the versions and the command behind it. Cutting links needs root or
-user namespaces: the run then lives in a network of its own. Exit code 1: a cell failed, or a
-partition was led twice where it must not be.
+Heartbeat = session/10, interval = session/5. Where a member assigns, the broker has no setting of
+ours about groups, and the session is the members' own. Prints a table, and with --json FILE writes
+every single time with the machine, the versions and the command behind it. Cutting links needs
+root or user namespaces: the run then lives in a network of its own. Exit code 1: a cell failed, or
+a partition was led twice where it must not be.
 """
 import argparse
 import contextlib
@@ -34,7 +36,7 @@ from harness.process import tool_path  # noqa: E402
 
 NETWORK = "10.78"
 HUB = f"{NETWORK}.0.1"
-VERSIONS = {"consumer": "4.1.1", "classic": "3.9.1"}
+VERSIONS = {"consumer": "4.1.1", "classic": "3.9.1", "assigner": "4.1.1", "assigner-3.9": "3.9.1"}
 MODES = ("non_exclusive", "exclusive")
 SESSIONS = [("consumer", ms) for ms in (300, 500, 1000, 3000)] + [("classic", 3000)]
 HARD = [("consumer", 500), ("classic", 3000)]  # where everything is done
@@ -60,16 +62,33 @@ class Cell:
     def settings(self):
         """The tool's options. The consumer protocol's session is the broker's."""
         found = {"interval": f"{self.session_ms // 5}ms"}
-        if self.protocol == "classic":
+        if assigned(self.protocol):
+            found["assignment"] = "assigner"
+        if self.protocol != "consumer":
             found["session"] = f"{self.session_ms}ms"
         return found
 
 
+def assigned(protocol):
+    """Whether a member assigns, and no group of Kafka's."""
+    return protocol.startswith("assigner")
+
+
+def assigner_cells():
+    """On both versions, in both modes: what a group does in the headline cells, and what hangs."""
+    return [cell for protocol in ("assigner", "assigner-3.9") for mode in MODES for cell in (
+        Cell(protocol, 500, mode, *SMALL, kills=20, leaves=10),
+        Cell(protocol, 500, mode, *LARGE, kills=50, leaves=10),
+        Cell(protocol, 500, mode, *LARGE, stops=5, cuts=5, rollings=2))]
+
+
 def cells(which):
     """The cells of a run; those of one broker follow each other."""
+    if which == "assigner":
+        return assigner_cells()
     if which == "quick":
-        return [Cell("consumer", 500, mode, *SMALL, kills=1, leaves=1, stops=1, cuts=1, rollings=1)
-                for mode in MODES]
+        return [Cell(protocol, 500, mode, *SMALL, kills=1, leaves=1, stops=1, cuts=1, rollings=1)
+                for protocol in ("consumer", "assigner") for mode in MODES]
     found = []
     for protocol, session_ms in SESSIONS:
         head = (protocol, session_ms) == ("consumer", 500)
@@ -95,6 +114,8 @@ def with_counts(found, counts):
 
 def broker(protocol, session_ms, hosts=()):
     """A broker for these cells."""
+    if assigned(protocol):
+        return KafkaBroker(VERSIONS[protocol], session_ms=None, hosts=hosts)
     return KafkaBroker(VERSIONS[protocol], session_ms=session_ms, heartbeat_ms=session_ms // 10,
                        hosts=hosts)
 
@@ -153,7 +174,8 @@ def main():
     """Runs the cells that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", choices=("headline", "all", "quick"), default="headline")
+    parser.add_argument("--cells", choices=("headline", "assigner", "all", "quick"),
+                        default="headline")
     for event in EVENTS:
         parser.add_argument(f"--{event}", type=int, metavar="N",
                             help="that many, in the cells that have any; 0 leaves them out")

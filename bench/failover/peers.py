@@ -34,16 +34,19 @@ SHAPES = ((3, 1), (3, 256), (6, 256))
 OUR_LEAST = 8
 SLOTS = 4096
 OURS = "neliroute"
+ASSIGNED = "assigner"  # ours, where a member assigns and the broker is a stock one
 MODE = "exclusive"  # as elections promise it
 # The session at which we are set beside etcd, which has no choice of its own.
 BESIDE_ETCD_MS = 500
 
 FOOT = """\
 Milliseconds from SIGKILL until others hold all that the victim held. max/mean: the greatest number
-of roles of one process over the mean, at rest. ours/it: our median over this one's, of the same
-processes and roles, at the same session (etcd: beside ours at {beside} ms).
+of roles of one process over the mean, at rest. ours/it, assigner/it: our median over this one's,
+of the same processes and roles, at the same session (etcd: beside ours at {beside} ms).
 neliroute: a heartbeat every tenth of a session, so Kafka expels the dead one 0.9 to 1 x session
 after the kill; then one round through the log.
+assigner: neliroute on a broker without settings of ours; a member says every fifth of a session
+that it lives, so another takes it for dead 0.8 to 1 x session after the kill; then three rounds.
 ZooKeeper: a client that is idle pings every third of its session (half of a read timeout of 2/3),
 so the session ends 0.67 to 1 x session after the kill, rounded up to the next tick ({tick} ms).
 etcd: leases are whole seconds and last at least 3/2 x election timeout, rounded up: 2 s at its
@@ -78,15 +81,19 @@ def theirs(kind, session_ms, shape, kills, folder):
     return cell(kind.name, session_ms, shape, work)
 
 
-def ours(session_ms, shape, kills, folder):
+def ours(system, session_ms, shape, kills, folder):
     """The same on a group of ours, on a broker of its own."""
     processes, roles = shape
     partitions = max(roles, OUR_LEAST)
 
     def work(row):
-        with KafkaBroker(session_ms=session_ms, heartbeat_ms=session_ms // 10) as kafka:
+        settings = {"interval": f"{session_ms // 5}ms"}
+        if system == ASSIGNED:
+            settings.update(assignment="assigner", session=f"{session_ms}ms")
+        with KafkaBroker(session_ms=None if system == ASSIGNED else session_ms,
+                         heartbeat_ms=session_ms // 10) as kafka:
             with Group(kafka, folder, mode=MODE, processes=processes, partitions=partitions,
-                       slots=SLOTS, settings={"interval": f"{session_ms // 5}ms"}) as group:
+                       slots=SLOTS, settings=settings) as group:
                 try:
                     group.kills(kills)
                 finally:
@@ -95,7 +102,7 @@ def ours(session_ms, shape, kills, folder):
                                partitions=partitions, negotiated_ms=[session_ms])
         if found["violations"]:
             raise AssertionError("\n".join(found["violations"]))
-    return cell(OURS, session_ms, shape, work)
+    return cell(system, session_ms, shape, work)
 
 
 def run(options, folder, keep):
@@ -108,7 +115,8 @@ def run(options, folder, keep):
         keep(theirs(elections.Etcd, None, shape, options.kills, fresh()))
     for session_ms in options.sessions:
         for shape in options.shapes:
-            keep(ours(session_ms, shape, options.kills, fresh()))
+            for system in (OURS, ASSIGNED):
+                keep(ours(system, session_ms, shape, options.kills, fresh()))
             keep(theirs(elections.Zookeeper, session_ms, shape, options.kills, fresh()))
 
 
@@ -118,9 +126,11 @@ def add_ratios(rows):
                statistics.median(row["times_ms"]) for row in rows if row["times_ms"]}
     for row in rows:
         key = (row["session_ms"] or BESIDE_ETCD_MS, row["processes"], row["roles"])
-        mine = medians.get((OURS, *key))
-        if row["system"] != OURS and row["times_ms"] and mine:
-            row["ours_over_it"] = mine / statistics.median(row["times_ms"])
+        if row["system"] in (OURS, ASSIGNED) or not row["times_ms"]:
+            continue
+        for system, name in ((OURS, "ours_over_it"), (ASSIGNED, "assigner_over_it")):
+            if mine := medians.get((system, *key)):
+                row[name] = mine / statistics.median(row["times_ms"])
 
 
 def first_of(problem):
@@ -134,7 +144,7 @@ def table(result):
     lines = ["", f"{where['cores']} x {where['processor']}, load {where['load_at_start']:.1f} at "
              "the start", ", ".join(f"{name} {version}" for name, version in versions.items()),
              f"{'':<11}{'session':>8}{'in force':>9}{'P':>3}{'roles':>6}{'median':>8}{'worst':>8}"
-             f"{'/session':>9}{'n':>4}{'max/mean':>9}{'ours/it':>8}"]
+             f"{'/session':>9}{'n':>4}{'max/mean':>9}{'ours/it':>8}{'assigner/it':>12}"]
     for row in result["cells"]:
         head = (f"{row['system']:<11}{row['session_ms'] or '-':>8}"
                 f"{'/'.join(map(str, row.get('negotiated_ms', []))):>9}{row['processes']:>3}"
@@ -143,10 +153,11 @@ def table(result):
             lines.append(f"{head}  no figure: {first_of(row['problem'])}")
             continue
         median = statistics.median(row["times_ms"])
-        ratio = f"{row['ours_over_it']:.2f}" if "ours_over_it" in row else ""
+        ratios = [f"{row[name]:.2f}" if name in row else ""
+                  for name in ("ours_over_it", "assigner_over_it")]
         lines.append(f"{head}{median:>8.0f}{max(row['times_ms']):>8.0f}"
                      f"{median / row['negotiated_ms'][-1]:>9.2f}{len(row['times_ms']):>4}"
-                     f"{statistics.median(row['peaks']):>9.2f}{ratio:>8}")
+                     f"{statistics.median(row['peaks']):>9.2f}{ratios[0]:>8}{ratios[1]:>12}")
         if row.get("lost_unprovoked"):
             lines.append(f"{'':<11}NOTE: members lost {row['lost_unprovoked']} roles by themselves")
         if row["problem"]:

@@ -10,7 +10,12 @@ ADMIN = "admin"
 
 
 def group_settings(version, session_ms, heartbeat_ms, classic_min_session_ms):
-    """Session and heartbeat of both group protocols; KIP-848's names exist from 4.0 on."""
+    """Session and heartbeat of both group protocols; KIP-848's names exist from 4.0 on.
+
+    No session: the broker's own, as on a Kafka that nobody configured for us.
+    """
+    if session_ms is None:
+        return {}
     settings = {"group.min.session.timeout.ms": classic_min_session_ms,
                 "group.initial.rebalance.delay.ms": 0}
     if not version.startswith("3."):
