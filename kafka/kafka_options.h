@@ -25,6 +25,8 @@ struct KafkaOptions : KafkaConnection {
   Mode mode = Mode::non_exclusive;
   /// `broadcast`: the group's member reads its partitions, and records go to all of them.
   Variation variation = Variation::claimed;
+  /// `assigner`: there is no group.
+  Assignment assignment = Assignment::group;
   /// No value: an existing topic's, or kPartitionsDefault for a new one.
   std::optional<std::uint32_t> partitions;
   /// No value: min(4, partitions).

@@ -46,6 +46,45 @@ Result<void> refuse_absurd(const TimingRequest& request) {
   return {};
 }
 
+// An assigner's members state their own session; no broker knows of it.
+Result<milliseconds> own_session(const TimingRequest& request) {
+  constexpr milliseconds kLeast{300};
+  const milliseconds session = request.session.value_or(timing_of(request.profile).session);
+  if (session < kLeast) {
+    return bad("`timing.session` " + text(session) + " is below the " + text(kLeast) +
+               " that an assigner's members need; raise it");
+  }
+  return session;
+}
+
+// Non-exclusive: a death is noticed, and perhaps believed only another session later; then the
+// successor's first renewal must be read.
+Result<void> choose_with_assigner(const TimingRequest& request, Timing& timing) {
+  const milliseconds session = timing.session;
+  if (request.hang_limit) {
+    return bad("`timing.hang_limit` is of the group; with an assigner a process that hangs is "
+               "replaced after `timing.session`; leave it out");
+  }
+  timing.interval =
+      request.interval.value_or(std::min(timing_of(request.profile).interval, session / 5));
+  if (3 * timing.interval > session) {
+    return bad("with an assigner 3 x interval must not exceed the session, but 3 x " +
+               text(timing.interval) + " > " + text(session) +
+               "; lower `timing.interval` or raise `timing.session`");
+  }
+  if (request.mode == Mode::exclusive) return {};
+  const milliseconds least =
+      std::max(2 * session, session + 2 * timing.interval + milliseconds{500});
+  timing.lease = request.lease.value_or(std::max(3 * session, least));
+  if (timing.lease < least) {
+    return bad("non-exclusive mode with an assigner needs a lease of at least " + text(least) +
+               " (the later of 2 x session and session " + text(session) + " + 2 x interval " +
+               text(timing.interval) + " + 500 ms), but `timing.lease` is " + text(timing.lease) +
+               "; raise `timing.lease` or lower the session");
+  }
+  return {};
+}
+
 Result<milliseconds> session_in_force(const TimingRequest& request, const SessionFacts& facts,
                                       std::vector<std::string>& warnings) {
   const milliseconds profile = timing_of(request.profile).session;
@@ -256,10 +295,15 @@ Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& f
   if (auto sane = refuse_absurd(request); !sane) return sane.error();
   if (auto fits = refuse_others_options(request); !fits) return fits.error();
   Timing timing;
-  const auto session = session_in_force(request, facts, timing.warnings);
+  const bool assigner = request.assignment == Assignment::assigner;
+  const auto session =
+      assigner ? own_session(request) : session_in_force(request, facts, timing.warnings);
   if (!session) return session.error();
   timing.session = *session;
   timing.heartbeat = facts.heartbeat.value_or(std::max(timing.session / 10, milliseconds{1}));
+  if (assigner) {
+    if (auto chosen = choose_with_assigner(request, timing); !chosen) return chosen.error();
+  }
   const auto hang_limit = choose_hang_limit(request, facts.protocol, timing.session);
   if (!hang_limit) return hang_limit.error();
   timing.hang_limit = *hang_limit;
@@ -271,7 +315,10 @@ Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& f
     if (!lease) return lease.error();
     timing.lease = *lease;
     timing.interval = request.interval.value_or(
-        std::min(timing_of(request.profile).interval, timing.lease / 4));
+        std::min(assigner ? timing.interval : timing_of(request.profile).interval,
+                 timing.lease / 4));
+  } else if (assigner) {
+    // chosen above
   } else if (auto chosen = choose_non_exclusive(request, facts, timing); !chosen) {
     return chosen.error();
   }

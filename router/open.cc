@@ -13,6 +13,7 @@
 #include "kafka/group/group_strategy.h"
 #include "kafka/kafka_ledger.h"
 #include "kafka/topic/topic_setup.h"
+#include "neli_core/assigner/assigned_core.h"
 #include "neli_core/broadcast/broadcast.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "router/options/option_checks.h"
@@ -67,6 +68,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   core.settings.hash = std::string(to_string(options.hash));
   core.settings.mode = std::string(to_string(options.mode));
   core.settings.variation = std::string(to_string(options.variation));
+  if (options.assignment == Assignment::assigner) core.settings.variation = kAssignedVariation;
   return core;
 }
 
@@ -84,6 +86,14 @@ Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partiti
 
 Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOptions core,
                                         const LedgerFacts& facts, const Timing& timing) {
+  if (options.assignment == Assignment::assigner) {
+    AssignedOptions assigned;
+    assigned.core = std::move(core);
+    assigned.session = timing.session;
+    auto made = AssignedCore::make(std::move(assigned));
+    if (!made) return made.error();
+    return std::unique_ptr<Core>(std::make_unique<AssignedCore>(std::move(*made)));
+  }
   if (options.variation == Variation::claimed) {
     auto made = ClaimProtocol::make(std::move(core));
     if (!made) return made.error();
@@ -125,6 +135,10 @@ Result<void> check_owner(const RouterOptions& options) {
     if (auto fits = check_endpoint(options.process.endpoint); !fits) {
       return Error{fits.error().code(), "`process.endpoint` " + fits.error().message()};
     }
+  }
+  if (options.assignment == Assignment::assigner && options.variation == Variation::broadcast) {
+    return Error{Errc::bad_option, "`assignment` assigner is of `variation` claimed only: the "
+                                   "paper's own protocol needs the group; choose one of them"};
   }
   if (options.hints || options.variation == Variation::broadcast) return {};
   // The other variation would silently ignore it.

@@ -111,6 +111,9 @@ struct RouterOptions {
 
   /// `broadcast` is the paper's own protocol, with its assumptions.
   Variation variation = Variation::claimed;
+  /// Variation `claimed` only: with `assigner` there is no group, nor a client of one;
+  /// `timing.session` is then how long this process may be silent before others replace it.
+  Assignment assignment = Assignment::group;
   /// How many roles there are at first; no value: as many as slots. Router::set_role_count().
   std::optional<std::uint32_t> roles;
   /// Variation `broadcast`: whether claims are written as well, by which others find the owner.

@@ -51,6 +51,7 @@ Result<void> KafkaLedgerImpl::open_clients() {
   if (auto opened = wakeup_->open(); !opened) return opened.error();
   if (auto opened = open_tail(); !opened || is_watcher()) return opened;
   if (auto opened = open_writer(); !opened) return opened;
+  if (parameters_.kafka.assignment == Assignment::assigner) return {};
   return open_group();
 }
 

@@ -26,6 +26,9 @@
 
 namespace neliroute {
 
+/// What its settings say, so that processes of the other source refuse.
+inline constexpr const char* kAssignedVariation = "claimed+assigner";
+
 struct AssignedOptions {
   /// `variation` inside its settings is set by make().
   CoreOptions core;

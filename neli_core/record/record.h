@@ -42,7 +42,7 @@ struct EpochParts {
 };
 
 /// The greatest weight that a member can have.
-inline constexpr std::uint32_t kWeightMax = 1'000'000;
+inline constexpr std::uint32_t kWeightMax = 1000;
 
 /// What a renewal in log 0 says of its writer as a member of a group that an assigner assigns to.
 struct MemberFields {

@@ -108,6 +108,10 @@ void add_variation_options(CommandLine& line, CommonOptions& options, Part part)
              "paper's own, which trusts clocks and the group (default claimed)",
              set(router, "variation"));
   line.choices({"claimed", "broadcast"});
+  line.value("--assignment", "NAME", "Who names which process should claim what: group (Kafka's "
+             "consumer group) or assigner (one of the processes; experimental) (default group)",
+             set(router, "assignment"));
+  line.choices({"group", "assigner"});
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the broker's "
              "clock and this machine's", set(router, "local-clock-error"));
   line.value("--groups", "N", "broadcast: how many groups share the topic; each writes N times "
