@@ -40,8 +40,7 @@ AssignedCore::AssignedCore(AssignedOptions options, ClaimProtocol claims)
       owners_(core().settings.partitions),
       designations_(core().settings.partitions),
       given_(core().settings.partitions, false),
-      assigner_({core().settings.logs, core().interval, options_.session, core().lease,
-                 core().record_bytes_max}),
+      assigner_({core().settings.logs, core().interval, options_.session, core().lease}),
       next_seq_(kFirstSeq) {}
 
 void AssignedCore::step(const Event& event, LocalTime now) {

@@ -97,11 +97,10 @@ class AssignedCore final : public Core {
   void advance_seat();
   void assign();
   void leave();
-  [[nodiscard]] std::optional<std::size_t> own_rank() const;
   [[nodiscard]] bool reads_own() const;
   [[nodiscard]] AssignmentRecord own_record(AssignmentType type);
   void write(const AssignmentRecord& record);
-  void write_assignments(std::vector<Designation> designations);
+  void write_assignments(const std::vector<Designation>& designations);
   [[nodiscard]] MemberFields own_fields() const;
   void give(const PartitionRanges& partitions);
   void take(const PartitionRanges& partitions);

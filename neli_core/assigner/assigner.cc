@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "neli_core/assigner/reading.h"
 #include "neli_core/mutation.h"
 #include "placement/plan.h"
 
@@ -33,8 +34,7 @@ class Assigner::Round {
       to_[named.to].push_back(named.partition);
     }
     std::vector<Designation> made;
-    for (auto& [to, partitions] : to_) {
-      std::sort(partitions.begin(), partitions.end());
+    for (const auto& [to, partitions] : to_) {
       made.push_back({living_[to]->id, PartitionRanges::of(partitions)});
     }
     return made;
@@ -158,10 +158,8 @@ void Assigner::begin(LocalTime now) {
 
 void Assigner::read_back(Log log, LocalTime now) {
   LogTrust& trust = logs_[log.value()];
-  const microseconds away = trust.read == kLongAgo ? microseconds{0} : now - trust.read;
-  if (away > options_.interval * 5 / 2) {
-    trust.since = later(now, std::min<microseconds>(away, options_.lease));
-  }
+  const microseconds excused = excuse_for(trust.read, now, options_.interval, options_.lease);
+  if (excused > microseconds{0}) trust.since = later(now, excused);
   trust.read = now;
 }
 
@@ -176,8 +174,8 @@ bool Assigner::repeats(LocalTime now) const noexcept {
 bool Assigner::has_failed(const Designee& designee, Partition partition, LocalTime now) const {
   if (mutated(Mutation::never_goes_back)) return false;
   const LogTrust& trust = logs_[log_of(partition, options_.logs).value()];
-  if (trust.read == kLongAgo || now - trust.read > options_.interval * 5 / 2) return false;
-  const LocalTime led = led_.empty() ? kLongAgo : led_[partition.value()];
+  if (is_stale(trust.read, now, options_.interval)) return false;
+  const LocalTime led = led_[partition.value()];
   return now >= later(std::max({designee.since, trust.since, led, begun_}), patience());
 }
 
@@ -221,7 +219,7 @@ bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
 }
 
 bool Assigner::may_decide(const AssignerView& view, LocalTime now) {
-  if (!active_ || view.members.blind(now)) return false;
+  if (view.members.blind(now)) return false;
   if (written_ != kLongAgo) {
     const LocalTime lost = later(written_, 2 * options_.interval);
     if (now < lost) {

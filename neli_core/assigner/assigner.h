@@ -23,7 +23,6 @@ struct AssignerOptions {
   milliseconds interval{0};
   milliseconds session{0};
   milliseconds lease{0};
-  std::size_t record_bytes_max = kRecordBytesMax;
 };
 
 /// Everything that a decision rests on.

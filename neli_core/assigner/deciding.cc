@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "neli_core/assigner/assigned_core.h"
+#include "neli_core/assigner/reading.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -28,17 +29,7 @@ void AssignedCore::advance() {
 }
 
 bool AssignedCore::reads_own() const {
-  return own_read_ != kLongAgo && now_ - own_read_ <= core().interval * 5 / 2;
-}
-
-std::optional<std::size_t> AssignedCore::own_rank() const {
-  if (!member_ || left_) return std::nullopt;
-  const auto living = members_.living();
-  const auto own = std::find_if(living.begin(), living.end(), [this](const Member* member) {
-    return member->id == core().id;
-  });
-  if (own == living.end()) return std::nullopt;
-  return static_cast<std::size_t>(own - living.begin());
+  return !is_stale(own_read_, now_, core().interval);
 }
 
 void AssignedCore::advance_seat() {
@@ -54,8 +45,9 @@ void AssignedCore::advance_seat() {
   }
   seat_claim_due_ = kNever;
   if ((holds && reads_own()) || !seat_.is_free()) return;
-  const auto rank = own_rank();
-  if (!rank || !reads_own()) return;
+  if (!member_ || left_ || !reads_own()) return;
+  const auto rank = members_.rank_of(core().id);
+  if (!rank) return;
   seat_claim_due_ = seat_.claim_at(*rank);
   if (seat_claimed_ != kLongAgo) {
     seat_claim_due_ = std::max(seat_claim_due_, later(seat_claimed_, 2 * core().interval));
@@ -102,31 +94,31 @@ void AssignedCore::write(const AssignmentRecord& record) {
   ready_.writes.push_back({Log{0}, record.seq, encode_record(record)});
 }
 
-void AssignedCore::write_assignments(std::vector<Designation> designations) {
-  AssignmentRecord record;
+void AssignedCore::write_assignments(const std::vector<Designation>& designations) {
+  std::vector<Designation> some_of_them;
   std::size_t partitions = 0;
   const auto flush = [&] {
-    if (record.designations.empty()) return;
-    AssignmentRecord whole = own_record(AssignmentType::assign);
-    whole.seat = seat_.epoch();
-    whole.designations = std::exchange(record.designations, {});
+    if (some_of_them.empty()) return;
+    AssignmentRecord record = own_record(AssignmentType::assign);
+    record.seat = seat_.epoch();
+    record.designations = std::exchange(some_of_them, {});
     partitions = 0;
-    last_assign_ = whole.seq;
+    last_assign_ = record.seq;
     ++counters_.assignments_written;
-    if (mutated(Mutation::from_memory)) obey(whole, false);
-    write(whole);
+    if (mutated(Mutation::from_memory)) obey(record, false);
+    write(record);
   };
-  for (Designation& designation : designations) {
+  for (const Designation& designation : designations) {
     std::vector<Partition> some;
     designation.partitions.for_each(kPartitionCountMax, [&](Partition partition) {
       some.push_back(partition);
       if (++partitions < kPartitionsInRecord) return;
-      record.designations.push_back({designation.to, PartitionRanges::of(some)});
+      some_of_them.push_back({designation.to, PartitionRanges::of(some)});
       some.clear();
       flush();
     });
-    if (!some.empty()) record.designations.push_back({designation.to, PartitionRanges::of(some)});
-    if (record.designations.size() >= kMembersInRecord) flush();
+    if (!some.empty()) some_of_them.push_back({designation.to, PartitionRanges::of(some)});
+    if (some_of_them.size() >= kMembersInRecord) flush();
   }
   flush();
 }

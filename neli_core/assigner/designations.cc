@@ -18,8 +18,6 @@ Designations::Change Designations::read(const AssignmentRecord& assign, ProcessI
       ++version_;
     });
   }
-  std::sort(given.begin(), given.end());
-  std::sort(taken.begin(), taken.end());
   return {PartitionRanges::of(given), PartitionRanges::of(taken)};
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "neli_core/assigner/reading.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -18,15 +19,17 @@ constexpr milliseconds kRemembered{std::chrono::minutes{20}};
 }  // namespace
 
 bool Members::blind(LocalTime now) const noexcept {
-  return last_read_ == kLongAgo || now - last_read_ > options_.interval * 5 / 2;
+  return is_stale(last_read_, now, options_.interval);
 }
 
 // A stretch in which nothing was read says nothing of anybody: all silence begins anew, and lasts
 // longer by the length of that stretch, as others were cut off with this process.
 microseconds Members::note_read(LocalTime now) {
   microseconds stretch{0};
-  if (last_read_ != kLongAgo && blind(now) && !mutated(Mutation::blind_judges)) {
-    stretch = std::min<microseconds>(now - last_read_, options_.lease);
+  if (!mutated(Mutation::blind_judges)) {
+    stretch = excuse_for(last_read_, now, options_.interval, options_.lease);
+  }
+  if (stretch > microseconds{0}) {
     for (auto& [id, member] : members_) member.silent_since = later(now, stretch);
   }
   last_read_ = now;
@@ -156,6 +159,15 @@ std::vector<const Member*> Members::living() const {
   std::sort(living.begin(), living.end(),
             [](const Member* left, const Member* right) { return is_senior(*left, *right); });
   return living;
+}
+
+std::optional<std::size_t> Members::rank_of(ProcessId id) const {
+  const Member* const member = find(id);
+  if (member == nullptr || !member->lives()) return std::nullopt;
+  const auto seniors = std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
+    return entry.second.lives() && is_senior(entry.second, *member);
+  });
+  return static_cast<std::size_t>(seniors);
 }
 
 std::size_t Members::living_count() const noexcept {

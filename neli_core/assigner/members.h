@@ -87,6 +87,8 @@ class Members {
   [[nodiscard]] bool lives(ProcessId id) const;
   /// In order of seniority.
   [[nodiscard]] std::vector<const Member*> living() const;
+  /// How many of these are senior to it; no value: it does not live.
+  [[nodiscard]] std::optional<std::size_t> rank_of(ProcessId id) const;
   [[nodiscard]] std::size_t living_count() const noexcept;
   /// When a member was first heard of last.
   [[nodiscard]] LocalTime last_newcomer() const noexcept { return last_newcomer_; }

@@ -14,10 +14,7 @@ void AssignedCore::receive(const Received& event) {
   if (fresh && record != nullptr && record->id == core().id) note_own(event, *record);
   claims_.step(event, now_);
   if (!fresh) return;
-  if (event.log == Log{0}) {
-    const microseconds excused = members_.note_read(now_);
-    if (excused > microseconds{0}) seat_.excuse(excused);
-  }
+  if (event.log == Log{0}) seat_.excuse(members_.note_read(now_));
   if (record != nullptr) {
     on_record(event, *record);
   } else if (const auto* assignment = std::get_if<AssignmentRecord>(event.value)) {

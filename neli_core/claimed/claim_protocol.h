@@ -89,10 +89,7 @@ class ClaimProtocol final : public Core {
   void renew_now(Log which) { log(which).state_changed = true; }
   /// When a record of its own was sent; nothing once that is longer ago than a lease.
   [[nodiscard]] std::optional<LocalTime> sent_at(std::uint64_t seq) const;
-  /// Broker time of its first record that said under which settings it leads.
-  [[nodiscard]] std::optional<std::int64_t> since() const noexcept { return since_; }
   [[nodiscard]] const LogProgress& progress(Log which) const { return log(which); }
-  [[nodiscard]] ClosingStage closing_stage() const noexcept { return closing_.stage(); }
 
  private:
   struct Outstanding {

@@ -171,7 +171,7 @@ JudgedCounts Oracle::judged(Time now) {
 // With the classic protocol everybody joins anew for each: a take-over that needs two takes twice
 // as long (cooperative-sticky gives in the second what it took in the first).
 Time Oracle::further_rebalances(std::uint32_t part, Time since) const {
-  if (plan_.assigning == Assigning::consumer || plan_.assigner()) return 0;
+  if (!plan_.classic()) return 0;
   const std::vector<Time>& all = rebalances_[part / plan_.partitions];
   const auto count =
       static_cast<Time>(all.end() - std::lower_bound(all.begin(), all.end(), since));

@@ -139,10 +139,8 @@ Timing timing_for(const Plan& plan) {
   request.groups = plan.broadcast() ? plan.lanes : 1;
   request.profile = plan.profile;
   SessionFacts facts;
-  const bool kip_848 = plan.assigning == Assigning::consumer || plan.assigner();
-  facts.protocol = kip_848 ? GroupProtocol::consumer
-                                                         : GroupProtocol::classic;
-  if (kip_848) {
+  facts.protocol = plan.classic() ? GroupProtocol::classic : GroupProtocol::consumer;
+  if (!plan.classic()) {
     facts.session = timing_of(plan.profile).session;
     // Kafka's own is a ninth of its session; a slow one is where expedites matter.
     if (Random(plan.request.seed, 4).percent(30)) facts.heartbeat = *facts.session / 3;
@@ -185,8 +183,7 @@ const char* to_string(Assigning assigning) noexcept {
 
 // A classic one takes up to a second and a half, and moving takes two.
 Time Plan::rebalance() const {
-  const bool at_once = assigning == Assigning::consumer || assigner();
-  return at_once ? 4 * latency_max : 3500 * kMs + 8 * latency_max;
+  return classic() ? 3500 * kMs + 8 * latency_max : 4 * latency_max;
 }
 
 Time Plan::takeover() const {
@@ -241,7 +238,7 @@ Plan make_plan(const Request& request) {
   // A classic member that waits in a join is not told either.
   if (request.assigner) plan.assigning = Assigning::assigner;
   if (plan.beyond(Beyond::grace)) plan.assigning = Assigning::consumer;
-  const bool fast = random.percent(8) && (plan.assigning == Assigning::consumer || plan.assigner());
+  const bool fast = random.percent(8) && !plan.classic();
   plan.profile = request.profile.value_or(fast ? Profile::fast : Profile::balanced);
   Random large(request.seed, 8);
   if (large.percent(8) && request.variation == Variation::claimed) {

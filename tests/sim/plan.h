@@ -75,6 +75,10 @@ struct Plan {
   [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }
   [[nodiscard]] bool broadcast() const { return request.variation == Variation::broadcast; }
   [[nodiscard]] bool assigner() const { return assigning == Assigning::assigner; }
+  /// All members of the group join anew for each rebalance.
+  [[nodiscard]] bool classic() const {
+    return assigning == Assigning::cooperative || assigning == Assigning::eager;
+  }
   [[nodiscard]] bool beyond(Beyond what) const { return request.beyond.has(what); }
   /// An assumption does not hold: two may lead, and what protects is the store alone.
   [[nodiscard]] bool beyond_claimed() const { return !broadcast() && !request.beyond.empty(); }

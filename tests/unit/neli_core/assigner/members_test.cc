@@ -308,6 +308,13 @@ TEST_F(MembersTest, living_are_in_order_of_seniority) {
   std::vector<std::uint64_t> order;
   for (const Member* member : members.living()) order.push_back(member->id.value());
   EXPECT_EQ(order, (std::vector<std::uint64_t>{9, 2, 3, 7, 1}));
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    EXPECT_EQ(members.rank_of(ProcessId{order[rank]}), rank);
+  }
+  EXPECT_EQ(members.rank_of(ProcessId{4}), std::nullopt);
+  members.leave(ProcessId{9}, now);
+  EXPECT_EQ(members.rank_of(ProcessId{9}), std::nullopt);
+  EXPECT_EQ(members.rank_of(ProcessId{2}), 0u);
 }
 
 TEST_F(MembersTest, the_dead_are_forgotten_after_twenty_minutes) {
