@@ -58,6 +58,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   core.interval = timing.interval;
   core.lease = timing.lease;
   core.clock_error = timing.clock_error;
+  // With an assigner there is no heartbeat, and it is zero.
   if (facts.session.protocol == GroupProtocol::consumer) core.heartbeat = timing.heartbeat;
   core.believe_broker_time = facts.believe_broker_time;
   core.process = options.process;
@@ -67,8 +68,9 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   core.settings.logs = facts.logs;
   core.settings.hash = std::string(to_string(options.hash));
   core.settings.mode = std::string(to_string(options.mode));
-  core.settings.variation = std::string(to_string(options.variation));
-  if (options.assignment == Assignment::assigner) core.settings.variation = kAssignedVariation;
+  const bool assigner = options.assignment == Assignment::assigner;
+  core.settings.variation =
+      std::string(assigner ? kAssignedVariation : to_string(options.variation));
   return core;
 }
 
@@ -136,9 +138,15 @@ Result<void> check_owner(const RouterOptions& options) {
       return Error{fits.error().code(), "`process.endpoint` " + fits.error().message()};
     }
   }
-  if (options.assignment == Assignment::assigner && options.variation == Variation::broadcast) {
-    return Error{Errc::bad_option, "`assignment` assigner is of `variation` claimed only: the "
-                                   "paper's own protocol needs the group; choose one of them"};
+  if (options.assignment == Assignment::assigner) {
+    if (options.variation == Variation::broadcast) {
+      return Error{Errc::bad_option, "`assignment` assigner is of `variation` claimed only: the "
+                                     "paper's own protocol needs the group; choose one of them"};
+    }
+    if (options.group_protocol) {
+      return Error{Errc::bad_option, "`group_protocol` is of `assignment` group only: with an "
+                                     "assigner there is no group; leave it out"};
+    }
   }
   if (options.hints || options.variation == Variation::broadcast) return {};
   // The other variation would silently ignore it.

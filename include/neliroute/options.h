@@ -50,7 +50,8 @@ enum class Profile {
 struct TimingOptions {
   Profile profile = Profile::balanced;
   /// How long a member of the group may be silent. With the consumer protocol the group has one
-  /// session for all members, which is set where the broker allows it.
+  /// session for all members, which is set where the broker allows it. With Assignment::assigner
+  /// it is this process's own, at least 300 ms, and no broker knows of it.
   std::optional<milliseconds> session = std::nullopt;
   /// Between two renewals.
   std::optional<milliseconds> interval = std::nullopt;
@@ -74,9 +75,11 @@ struct Timing {
   milliseconds clock_error{0};
   milliseconds local_clock_error{0};
   milliseconds session{0};
+  /// Zero with Assignment::assigner: there is no group.
   milliseconds heartbeat{0};
   /// A process whose executor is blocked for longer leaves the group: Kafka's
-  /// max.poll.interval.ms. Others own its slots within this, plus 0.5 s and a session.
+  /// max.poll.interval.ms. Others own its slots within this, plus 0.5 s and a session. With
+  /// Assignment::assigner it is the session: a process that hangs is silent, and then replaced.
   milliseconds hang_limit{0};
   std::vector<std::string> warnings;
 };
