@@ -114,8 +114,11 @@ Result<void> check_partitions(const KafkaOptions& options, LedgerFacts& facts) {
 Result<void> check_configuration(BlockingProbe& broker, const KafkaOptions& options,
                                  const TopicDescription& topic, LedgerFacts& facts) {
   if (facts.embedded_broker) {
-    warn(facts, "this broker cannot tell its configuration: the topic's is not checked, the "
-                "classic group protocol is used, and no broker time is believed");
+    const bool grouped = options.assignment == Assignment::group;
+    warn(facts, std::string("this broker cannot tell its configuration: the topic's is not "
+                            "checked, ") +
+                    (grouped ? "the classic group protocol is used, " : "") +
+                    "and no broker time is believed");
     return {};
   }
   const auto described =
