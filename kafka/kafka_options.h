@@ -27,9 +27,10 @@ struct KafkaOptions : KafkaConnection {
   Variation variation = Variation::claimed;
   /// `assigner`: there is no group.
   Assignment assignment = Assignment::group;
-  /// No value: an existing topic's, or kPartitionsDefault for a new one.
+  /// No value: an existing topic's, or kPartitionsDefault for a new one. With an assigner any
+  /// number; no value: the running group's, or kPartitionsDefault.
   std::optional<std::uint32_t> partitions;
-  /// No value: min(4, partitions).
+  /// No value: min(4, partitions). With an assigner, all partitions of a new topic.
   std::optional<std::uint32_t> logs;
   /// No value: `consumer` where library and broker have it, else `classic`.
   std::optional<GroupProtocol> protocol;

@@ -12,6 +12,7 @@
 #include "kafka/client/kafka_statistics.h"
 #include "kafka/group/group_strategy.h"
 #include "kafka/kafka_ledger.h"
+#include "kafka/topic/last_settings.h"
 #include "kafka/topic/topic_setup.h"
 #include "neli_core/assigner/assigned_core.h"
 #include "neli_core/broadcast/broadcast.h"
@@ -32,12 +33,14 @@ ProcessId draw_id() {
 
 Result<void> check_slots(const RouterOptions& options, std::uint32_t partitions) {
   const std::uint32_t slots = options.slots.value();
+  const bool grouped = options.assignment == Assignment::group;
   if (auto reached = check_hash(options.slots, options.hash); !reached) return reached;
   if (slots < partitions) {
     return Error{Errc::bad_option,
-                 "`slots` " + std::to_string(slots) + " are fewer than the topic's " +
-                     std::to_string(partitions) +
-                     " partitions; raise `slots`, or use a topic with fewer partitions"};
+                 "`slots` " + std::to_string(slots) + " are fewer than the " +
+                     (grouped ? "topic's " : "") + std::to_string(partitions) +
+                     " partitions; raise `slots`, or " +
+                     (grouped ? "use a topic with fewer partitions" : "lower `partitions`")};
   }
   if (!options.allow_uneven && !partitions_are_even(options.slots, partitions)) {
     return Error{Errc::bad_option,
@@ -75,11 +78,8 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
 }
 
 // Checks what can be checked before the session is known.
-Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partitions) {
-  if (auto even = check_slots(options, partitions); !even) return even;
-  LedgerFacts facts;
-  facts.partitions = partitions;
-  facts.logs = options.logs.value_or(std::min(kLogsDefault, partitions));
+Result<void> check_new_topic(const RouterOptions& options, const LedgerFacts& facts) {
+  if (auto even = check_slots(options, facts.partitions); !even) return even;
   Timing timing = watcher_timing(timing_request(options));
   timing.lease = options.timing.lease.value_or(timing.lease);
   timing.interval = options.timing.interval.value_or(timing.lease / 4);
@@ -173,10 +173,11 @@ struct Found {
 };
 
 Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
-  auto facts = prepare_topic(kafka, options.on_notice, [&](std::uint32_t partitions) {
-    return check_new_topic(options, partitions);
+  auto facts = prepare_topic(kafka, options.on_notice, [&](const LedgerFacts& wanted) {
+    return check_new_topic(options, wanted);
   });
   if (!facts) return facts.error();
+  learn_partitions(kafka, *facts);
   for (const Notice& notice : facts->notices) notify(options, notice.severity, notice.text);
   if (auto even = check_slots(options, facts->partitions); !even) return even.error();
   if (kafka.watcher) return Found{std::move(*facts), timing_of_watcher(options.timing.lease)};

@@ -97,9 +97,11 @@ struct RouterOptions {
   Lane lane;
   /// No value: `consumer` where library and broker have it, else `classic`.
   std::optional<GroupProtocol> group_protocol;
-  /// Of the topic. No value: an existing topic's, or 64 for a new one.
+  /// Of the topic. No value: an existing topic's, or 64 for a new one. With Assignment::assigner
+  /// any number up to that of slots, whatever the topic has; no value: the running group's, or 64.
   std::optional<std::uint32_t> partitions;
-  /// How many of them carry records. No value: 4, or all if there are fewer.
+  /// How many of the topic's partitions carry records. No value: 4, or all if there are fewer. With
+  /// Assignment::assigner a new topic has no others.
   std::optional<std::uint32_t> logs;
 
   SlotCount slots = 1024;
@@ -138,7 +140,7 @@ enum class MissingTopic { fail, wait_for_timeout, wait_for_ever };
 struct WatcherOptions {
   KafkaConnection kafka;
   Lane lane;
-  /// Of the topic. No value: the topic's.
+  /// No value: what the newest records say, or the topic's if there are none.
   std::optional<std::uint32_t> partitions;
   std::optional<std::uint32_t> logs;
   /// Slots and hash must equal the owners': while they differ, every answer is `unknown`.

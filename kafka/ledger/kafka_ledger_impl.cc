@@ -43,7 +43,7 @@ KafkaLedgerImpl::~KafkaLedgerImpl() {
 ClientSettings KafkaLedgerImpl::settings() const {
   return {parameters_.kafka, parameters_.timing, parameters_.facts.session.protocol,
           parameters_.facts.embedded_broker,
-          parameters_.statistics ? statistics_interval(parameters_.facts.partitions)
+          parameters_.statistics ? statistics_interval(parameters_.facts.topic_partitions)
                                  : milliseconds{0}};
 }
 
