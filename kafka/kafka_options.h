@@ -25,9 +25,12 @@ struct KafkaOptions : KafkaConnection {
   Mode mode = Mode::non_exclusive;
   /// `broadcast`: the group's member reads its partitions, and records go to all of them.
   Variation variation = Variation::claimed;
-  /// No value: an existing topic's, or kPartitionsDefault for a new one.
+  /// `assigner`: there is no group.
+  Assignment assignment = Assignment::group;
+  /// No value: an existing topic's, or kPartitionsDefault for a new one. With an assigner any
+  /// number; no value: the running group's, or kPartitionsDefault.
   std::optional<std::uint32_t> partitions;
-  /// No value: min(4, partitions).
+  /// No value: min(4, partitions). With an assigner, all partitions of a new topic.
   std::optional<std::uint32_t> logs;
   /// No value: `consumer` where library and broker have it, else `classic`.
   std::optional<GroupProtocol> protocol;

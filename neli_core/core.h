@@ -8,6 +8,7 @@
 // Paper: "Protocol definition".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <neliroute/ids.h>
@@ -52,6 +53,9 @@ class Core {
   [[nodiscard]] virtual std::uint16_t generation(Partition partition) const noexcept = 0;
   [[nodiscard]] virtual bool closed() const noexcept = 0;
   [[nodiscard]] virtual RejectedRecords rejected() const noexcept = 0;
+  /// How many members live besides this process, as their records show it. No value: there is a
+  /// group, which knows.
+  [[nodiscard]] virtual std::optional<std::size_t> other_members() const { return std::nullopt; }
 
   [[nodiscard]] bool leads(Partition partition, LocalTime now) const noexcept {
     return leases()->leads(partition, now);

@@ -95,6 +95,9 @@ struct GroupRevoked {
   bool lost = false;
 };
 
+/// What a process was assigned, or what was taken from it, by whoever assigns.
+using AssignmentChange = std::variant<GroupAssigned, GroupRevoked>;
+
 /// The application has finished what it did under this epoch.
 struct BarrierDone {
   Partition partition;

@@ -17,6 +17,10 @@ std::string_view to_string(Variation variation) noexcept {
   return variation == Variation::broadcast ? "broadcast" : "claimed";
 }
 
+std::string_view to_string(Assignment assignment) noexcept {
+  return assignment == Assignment::assigner ? "assigner" : "group";
+}
+
 Record CoreOptions::header(RecordType type, milliseconds lease_bound,
                            std::int64_t greatest_incarnation,
                            std::optional<std::int64_t> since) const {

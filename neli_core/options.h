@@ -18,6 +18,10 @@
 
 namespace neliroute {
 
+/// What settings call `variation` claimed with Assignment::assigner, so that processes of the other
+/// source refuse.
+inline constexpr std::string_view kAssignedVariation = "claimed+assigner";
+
 struct CoreOptions {
   /// 64 random bits, drawn at every start. Never kNobody.
   ProcessId id = kNobody;

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "neli_core/event.h"
 #include "neli_core/record/record.h"
 
 namespace neliroute {
@@ -39,6 +40,9 @@ struct RereadRequest {
 
 struct Ready {
   std::vector<Transition> transitions;
+  /// What was assigned and taken back since the last Ready, in order. Drivers with a group know it
+  /// from their own events; where a member assigns, nothing else says it.
+  std::vector<AssignmentChange> assignments;
   /// Let this many rebalance events, the oldest first, proceed.
   std::uint32_t rebalances_done = 0;
   /// Variation `broadcast`: append a record without key and value to every partition. Reading it

@@ -2,11 +2,19 @@
 
 #include <algorithm>
 
+#include "neli_core/options.h"
+
 namespace neliroute {
 namespace {
 
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(std::uint32_t value) { return std::to_string(value); }
+
+/// Who assigns, where the variation is `claimed`: it is a part of the variation's name.
+std::string assignment_of(const Settings& settings) {
+  if (settings.variation == kAssignedVariation) return "assigner";
+  return settings.variation == to_string(Variation::claimed) ? "group" : "";
+}
 
 }  // namespace
 
@@ -63,6 +71,13 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
                      " " + text_of(theirs) + ", or stop all of its processes first"};
   };
   const Settings& theirs = seen.settings;
+  // First, as with an assigner `partitions` are free, and the topic's with a group.
+  const bool comparable = !assignment_of(theirs).empty() && !assignment_of(own_).empty();
+  if (member_ && seen.lane == lane_ && comparable) {
+    if (auto e = differ("assignment", assignment_of(theirs), assignment_of(own_), "`assignment`")) {
+      return e;
+    }
+  }
   if (auto e = differ("slots", theirs.slots, own_.slots, "`slots`")) return e;
   if (auto e = differ("partitions", theirs.partitions, own_.partitions, "`partitions`")) return e;
   if (auto e = differ("logs", theirs.logs, own_.logs, "`logs`")) return e;

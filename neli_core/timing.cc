@@ -1,6 +1,7 @@
 #include "neli_core/timing.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace neliroute {
 namespace {
@@ -43,6 +44,46 @@ Result<void> refuse_absurd(const TimingRequest& request) {
         check("`timing.hang_limit`", request.hang_limit, milliseconds{1})}) {
     if (!checked) return checked;
   }
+  return {};
+}
+
+// An assigner's members state their own session; no broker knows of it.
+Result<milliseconds> own_session(const TimingRequest& request) {
+  constexpr milliseconds kLeast{300};
+  const milliseconds session = request.session.value_or(timing_of(request.profile).session);
+  if (session < kLeast) {
+    return bad("with an assigner the session must be at least " + text(kLeast) +
+               ", but `timing.session` is " + text(session) + "; raise it");
+  }
+  return session;
+}
+
+// Rule A10. Non-exclusive: a death is noticed, and perhaps believed only another session later;
+// then the seat is claimed, the successor named, and its first renewal read.
+Result<void> choose_with_assigner(const TimingRequest& request, Timing& timing) {
+  constexpr milliseconds kRound{50};
+  const milliseconds session = timing.session;
+  if (request.hang_limit) {
+    return bad("`timing.hang_limit` is of the group; with an assigner a process that hangs is "
+               "replaced after `timing.session`; leave it out");
+  }
+  const milliseconds wanted = std::min(timing_of(request.profile).interval, session / 5);
+  timing.interval = request.interval.value_or(wanted);
+  if (3 * timing.interval > session) {
+    return bad("with an assigner 3 x interval must not exceed the session, but 3 x " +
+               text(timing.interval) + " = " + text(3 * timing.interval) + " > " + text(session) +
+               "; lower `timing.interval` or raise `timing.session`");
+  }
+  if (request.mode == Mode::exclusive) return {};
+  const milliseconds least = 2 * session + 3 * kRound;
+  const milliseconds usual = std::max(3 * session, session + 2 * timing.interval + 10 * kRound);
+  timing.lease = request.lease.value_or(std::max(usual, least));
+  if (timing.lease < least) {
+    return bad("non-exclusive mode with an assigner needs a lease of at least " + text(least) +
+               " (2 x session " + text(session) + " + 150 ms), but `timing.lease` is " +
+               text(timing.lease) + "; raise `timing.lease` or lower `timing.session`");
+  }
+  timing.interval = request.interval.value_or(std::min(wanted, timing.lease / 4));
   return {};
 }
 
@@ -252,17 +293,11 @@ milliseconds least_hang_limit(GroupProtocol protocol, milliseconds session) noex
                                              : std::max(session, kClassicSessionMin);
 }
 
-Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& facts) {
-  if (auto sane = refuse_absurd(request); !sane) return sane.error();
-  if (auto fits = refuse_others_options(request); !fits) return fits.error();
-  Timing timing;
-  const auto session = session_in_force(request, facts, timing.warnings);
-  if (!session) return session.error();
-  timing.session = *session;
-  timing.heartbeat = facts.heartbeat.value_or(std::max(timing.session / 10, milliseconds{1}));
-  const auto hang_limit = choose_hang_limit(request, facts.protocol, timing.session);
-  if (!hang_limit) return hang_limit.error();
-  timing.hang_limit = *hang_limit;
+namespace {
+
+// The bounds that both sources of assignments share, and the exclusive lease.
+Result<Timing> finish(const TimingRequest& request, const SessionFacts& facts, Timing timing) {
+  const bool assigner = request.assignment == Assignment::assigner;
   timing.clock_error = request.clock_error.value_or(default_clock_error(timing.session));
   if (request.variation == Variation::broadcast) {
     if (auto chosen = choose_broadcast(request, timing); !chosen) return chosen.error();
@@ -271,9 +306,10 @@ Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& f
     if (!lease) return lease.error();
     timing.lease = *lease;
     timing.interval = request.interval.value_or(
-        std::min(timing_of(request.profile).interval, timing.lease / 4));
-  } else if (auto chosen = choose_non_exclusive(request, facts, timing); !chosen) {
-    return chosen.error();
+        std::min(assigner ? timing.interval : timing_of(request.profile).interval,
+                 timing.lease / 4));
+  } else if (!assigner) {
+    if (auto chosen = choose_non_exclusive(request, facts, timing); !chosen) return chosen.error();
   }
   if (timing.lease > kLeaseMax) {
     return bad("a lease of " + text(timing.lease) + " is above the limit of " + text(kLeaseMax) +
@@ -285,6 +321,29 @@ Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& f
                "; lower `timing.interval` or raise `timing.lease`");
   }
   return timing;
+}
+
+}  // namespace
+
+Result<Timing> derive_timing(const TimingRequest& request, const SessionFacts& facts) {
+  if (auto sane = refuse_absurd(request); !sane) return sane.error();
+  if (auto fits = refuse_others_options(request); !fits) return fits.error();
+  Timing timing;
+  if (request.assignment == Assignment::assigner) {
+    const auto session = own_session(request);
+    if (!session) return session.error();
+    timing.session = timing.hang_limit = *session;
+    if (auto chosen = choose_with_assigner(request, timing); !chosen) return chosen.error();
+    return finish(request, facts, std::move(timing));
+  }
+  const auto session = session_in_force(request, facts, timing.warnings);
+  if (!session) return session.error();
+  timing.session = *session;
+  timing.heartbeat = facts.heartbeat.value_or(std::max(timing.session / 10, milliseconds{1}));
+  const auto hang_limit = choose_hang_limit(request, facts.protocol, timing.session);
+  if (!hang_limit) return hang_limit.error();
+  timing.hang_limit = *hang_limit;
+  return finish(request, facts, std::move(timing));
 }
 
 Timing watcher_timing(const TimingRequest& request) {

@@ -29,6 +29,7 @@ struct ProfileTiming {
 struct TimingRequest : TimingOptions {
   Mode mode = Mode::non_exclusive;
   Variation variation = Variation::claimed;
+  Assignment assignment = Assignment::group;
 };
 
 /// What the broker reported; empty: not known.

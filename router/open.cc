@@ -12,7 +12,9 @@
 #include "kafka/client/kafka_statistics.h"
 #include "kafka/group/group_strategy.h"
 #include "kafka/kafka_ledger.h"
+#include "kafka/topic/last_settings.h"
 #include "kafka/topic/topic_setup.h"
+#include "neli_core/assigner/assigned_core.h"
 #include "neli_core/broadcast/broadcast.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "router/options/option_checks.h"
@@ -31,12 +33,14 @@ ProcessId draw_id() {
 
 Result<void> check_slots(const RouterOptions& options, std::uint32_t partitions) {
   const std::uint32_t slots = options.slots.value();
+  const bool grouped = options.assignment == Assignment::group;
   if (auto reached = check_hash(options.slots, options.hash); !reached) return reached;
   if (slots < partitions) {
     return Error{Errc::bad_option,
-                 "`slots` " + std::to_string(slots) + " are fewer than the topic's " +
-                     std::to_string(partitions) +
-                     " partitions; raise `slots`, or use a topic with fewer partitions"};
+                 "`slots` " + std::to_string(slots) + " are fewer than the " +
+                     (grouped ? "topic's " : "") + std::to_string(partitions) +
+                     " partitions; raise `slots`, or " +
+                     (grouped ? "use a topic with fewer partitions" : "lower `partitions`")};
   }
   if (!options.allow_uneven && !partitions_are_even(options.slots, partitions)) {
     return Error{Errc::bad_option,
@@ -57,6 +61,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   core.interval = timing.interval;
   core.lease = timing.lease;
   core.clock_error = timing.clock_error;
+  // With an assigner there is no heartbeat, and it is zero.
   if (facts.session.protocol == GroupProtocol::consumer) core.heartbeat = timing.heartbeat;
   core.believe_broker_time = facts.believe_broker_time;
   core.process = options.process;
@@ -66,16 +71,15 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   core.settings.logs = facts.logs;
   core.settings.hash = std::string(to_string(options.hash));
   core.settings.mode = std::string(to_string(options.mode));
-  core.settings.variation = std::string(to_string(options.variation));
+  const bool assigner = options.assignment == Assignment::assigner;
+  core.settings.variation =
+      std::string(assigner ? kAssignedVariation : to_string(options.variation));
   return core;
 }
 
 // Checks what can be checked before the session is known.
-Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partitions) {
-  if (auto even = check_slots(options, partitions); !even) return even;
-  LedgerFacts facts;
-  facts.partitions = partitions;
-  facts.logs = options.logs.value_or(std::min(kLogsDefault, partitions));
+Result<void> check_new_topic(const RouterOptions& options, const LedgerFacts& facts) {
+  if (auto even = check_slots(options, facts.partitions); !even) return even;
   Timing timing = watcher_timing(timing_request(options));
   timing.lease = options.timing.lease.value_or(timing.lease);
   timing.interval = options.timing.interval.value_or(timing.lease / 4);
@@ -84,6 +88,14 @@ Result<void> check_new_topic(const RouterOptions& options, std::uint32_t partiti
 
 Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOptions core,
                                         const LedgerFacts& facts, const Timing& timing) {
+  if (options.assignment == Assignment::assigner) {
+    AssignedOptions assigned;
+    assigned.core = std::move(core);
+    assigned.session = timing.session;
+    auto made = AssignedCore::make(std::move(assigned));
+    if (!made) return made.error();
+    return std::unique_ptr<Core>(std::make_unique<AssignedCore>(std::move(*made)));
+  }
   if (options.variation == Variation::claimed) {
     auto made = ClaimProtocol::make(std::move(core));
     if (!made) return made.error();
@@ -126,6 +138,16 @@ Result<void> check_owner(const RouterOptions& options) {
       return Error{fits.error().code(), "`process.endpoint` " + fits.error().message()};
     }
   }
+  if (options.assignment == Assignment::assigner) {
+    if (options.variation == Variation::broadcast) {
+      return Error{Errc::bad_option, "`assignment` assigner is of `variation` claimed only: the "
+                                     "paper's own protocol needs the group; choose one of them"};
+    }
+    if (options.group_protocol) {
+      return Error{Errc::bad_option, "`group_protocol` is of `assignment` group only: with an "
+                                     "assigner there is no group; leave it out"};
+    }
+  }
   if (options.hints || options.variation == Variation::broadcast) return {};
   // The other variation would silently ignore it.
   return Error{Errc::bad_option, "`hints` is of `variation` broadcast only: in claimed the "
@@ -151,10 +173,11 @@ struct Found {
 };
 
 Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
-  auto facts = prepare_topic(kafka, options.on_notice, [&](std::uint32_t partitions) {
-    return check_new_topic(options, partitions);
+  auto facts = prepare_topic(kafka, options.on_notice, [&](const LedgerFacts& wanted) {
+    return check_new_topic(options, wanted);
   });
   if (!facts) return facts.error();
+  learn_partitions(kafka, *facts);
   for (const Notice& notice : facts->notices) notify(options, notice.severity, notice.text);
   if (auto even = check_slots(options, facts->partitions); !even) return even.error();
   if (kafka.watcher) return Found{std::move(*facts), timing_of_watcher(options.timing.lease)};

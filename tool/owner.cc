@@ -131,7 +131,9 @@ json::object joined_json(const Router& router, const CommonOptions& options,
   put_text(row, "brokers", options.router.kafka.brokers);
   row["topic"] = options.router.kafka.topic;
   put_text(row, "group", group_id(options.router.group, options.router.lane));
-  row["group_protocol"] = to_string(router.group_protocol());
+  row["assignment"] = to_string(options.router.assignment);
+  const bool grouped = options.router.assignment == Assignment::group;
+  if (grouped) row["group_protocol"] = to_string(router.group_protocol());
   row["slots"] = settings.slots;
   row["partitions"] = settings.partitions;
   row["logs"] = settings.logs;
@@ -144,7 +146,7 @@ json::object joined_json(const Router& router, const CommonOptions& options,
   row["lease_ms"] = timing.lease.count();
   row["clock_error_ms"] = timing.clock_error.count();
   row["session_ms"] = timing.session.count();
-  row["heartbeat_ms"] = timing.heartbeat.count();
+  if (grouped) row["heartbeat_ms"] = timing.heartbeat.count();
   row["hang_limit_ms"] = timing.hang_limit.count();
   add_broadcast(row, router, options);
   if (admin) row["http"] = admin->address();
@@ -162,17 +164,22 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
                         settings.partitions, options.router.timing.groups,
                         text_of(timing.local_clock_error), options.router.hints ? "on" : "off")
           : "";
+  const std::string assignment =
+      options.router.assignment == Assignment::assigner
+          ? fmt::format("assigned by one of its processes, session {}", text_of(timing.session))
+          : fmt::format("{} protocol, session {}, heartbeat {}",
+                        to_string(router.group_protocol()), text_of(timing.session),
+                        text_of(timing.heartbeat));
   return fmt::format(
       "neliroute: {}, reached at {}, id {}\n"
       "  topic   {} at {}: {} slots ({}) on {} partitions, {} logs\n"
-      "  group   {}, {} protocol, session {}, heartbeat {}\n"
+      "  group   {}, {}\n"
       "  timing  {}: renews every {}, lease {}, clock error {}{}",
       shown(router.process().name), shown(router.process().endpoint), to_string(router.id()),
       kafka.topic, shown(kafka.brokers), text_of(std::uint64_t{settings.slots}), settings.hash,
       settings.partitions, settings.logs,
       shown(group_id(options.router.group, options.router.lane)),
-      to_string(router.group_protocol()), text_of(timing.session), text_of(timing.heartbeat),
-      settings.mode, text_of(timing.interval), text_of(timing.lease), text_of(timing.clock_error),
+      assignment, settings.mode, text_of(timing.interval), text_of(timing.lease), text_of(timing.clock_error),
       broadcast);
 }
 
@@ -279,7 +286,12 @@ class Teller : public Listener {
 
 milliseconds drain_bound(const OwnerOptions& options, const Router& router) {
   constexpr milliseconds kMost{10'000};
-  return options.common.drain_timeout.value_or(std::min(router.timing().lease, kMost));
+  const Timing& timing = router.timing();
+  // Rule A8: a successor that does not lead within 2 T + session is replaced by another.
+  const milliseconds usual = options.common.router.assignment == Assignment::assigner
+                                 ? 2 * timing.lease + timing.session
+                                 : std::min(timing.lease, kMost);
+  return options.common.drain_timeout.value_or(usual);
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ enum class Profile {
 struct TimingOptions {
   Profile profile = Profile::balanced;
   /// How long a member of the group may be silent. With the consumer protocol the group has one
-  /// session for all members, which is set where the broker allows it.
+  /// session for all members, which is set where the broker allows it. With Assignment::assigner
+  /// it is this process's own, at least 300 ms, and no broker knows of it.
   std::optional<milliseconds> session = std::nullopt;
   /// Between two renewals.
   std::optional<milliseconds> interval = std::nullopt;
@@ -74,9 +75,11 @@ struct Timing {
   milliseconds clock_error{0};
   milliseconds local_clock_error{0};
   milliseconds session{0};
+  /// Zero with Assignment::assigner: there is no group.
   milliseconds heartbeat{0};
   /// A process whose executor is blocked for longer leaves the group: Kafka's
-  /// max.poll.interval.ms. Others own its slots within this, plus 0.5 s and a session.
+  /// max.poll.interval.ms. Others own its slots within this, plus 0.5 s and a session. With
+  /// Assignment::assigner it is the session: a process that hangs is silent, and then replaced.
   milliseconds hang_limit{0};
   std::vector<std::string> warnings;
 };
@@ -94,9 +97,11 @@ struct RouterOptions {
   Lane lane;
   /// No value: `consumer` where library and broker have it, else `classic`.
   std::optional<GroupProtocol> group_protocol;
-  /// Of the topic. No value: an existing topic's, or 64 for a new one.
+  /// Of the topic. No value: an existing topic's, or 64 for a new one. With Assignment::assigner
+  /// any number up to that of slots, whatever the topic has; no value: the running group's, or 64.
   std::optional<std::uint32_t> partitions;
-  /// How many of them carry records. No value: 4, or all if there are fewer.
+  /// How many of the topic's partitions carry records. No value: 4, or all if there are fewer. With
+  /// Assignment::assigner a new topic has no others.
   std::optional<std::uint32_t> logs;
 
   SlotCount slots = 1024;
@@ -111,6 +116,9 @@ struct RouterOptions {
 
   /// `broadcast` is the paper's own protocol, with its assumptions.
   Variation variation = Variation::claimed;
+  /// Variation `claimed` only: with `assigner` there is no group, nor a client of one;
+  /// `timing.session` is then how long this process may be silent before others replace it.
+  Assignment assignment = Assignment::group;
   /// How many roles there are at first; no value: as many as slots. Router::set_role_count().
   std::optional<std::uint32_t> roles;
   /// Variation `broadcast`: whether claims are written as well, by which others find the owner.
@@ -132,7 +140,7 @@ enum class MissingTopic { fail, wait_for_timeout, wait_for_ever };
 struct WatcherOptions {
   KafkaConnection kafka;
   Lane lane;
-  /// Of the topic. No value: the topic's.
+  /// No value: what the newest records say, or the topic's if there are none.
   std::optional<std::uint32_t> partitions;
   std::optional<std::uint32_t> logs;
   /// Slots and hash must equal the owners': while they differ, every answer is `unknown`.

@@ -28,6 +28,14 @@ enum class Variation {
 
 [[nodiscard]] std::string_view to_string(Variation variation) noexcept;
 
+/// Who names which process should claim what. Who leads, claims decide all the same.
+enum class Assignment {
+  group,     ///< Kafka's consumer group
+  assigner,  ///< one of the processes; no setting of the broker bounds how soon one is replaced
+};
+
+[[nodiscard]] std::string_view to_string(Assignment assignment) noexcept;
+
 /// Which function turns the bytes of a key into a number (neliroute/hash.h).
 enum class Hash : std::uint8_t {
   xxh3,     ///< XXH3_64bits, seed 0: the default, and the only one that is good at any slot count

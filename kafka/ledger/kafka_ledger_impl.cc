@@ -43,7 +43,7 @@ KafkaLedgerImpl::~KafkaLedgerImpl() {
 ClientSettings KafkaLedgerImpl::settings() const {
   return {parameters_.kafka, parameters_.timing, parameters_.facts.session.protocol,
           parameters_.facts.embedded_broker,
-          parameters_.statistics ? statistics_interval(parameters_.facts.partitions)
+          parameters_.statistics ? statistics_interval(parameters_.facts.topic_partitions)
                                  : milliseconds{0}};
 }
 
@@ -51,6 +51,7 @@ Result<void> KafkaLedgerImpl::open_clients() {
   if (auto opened = wakeup_->open(); !opened) return opened.error();
   if (auto opened = open_tail(); !opened || is_watcher()) return opened;
   if (auto opened = open_writer(); !opened) return opened;
+  if (parameters_.kafka.assignment == Assignment::assigner) return {};
   return open_group();
 }
 

@@ -122,7 +122,7 @@ void KafkaLedgerImpl::leave_group() {
 }
 
 void KafkaLedgerImpl::count_others(std::function<void(std::optional<std::size_t>)> answer) {
-  BrokerProbe* probe = closing_ ? nullptr : writer_probe();
+  BrokerProbe* probe = closing_ || !group_ ? nullptr : writer_probe();
   if (probe == nullptr) return answer(std::nullopt);
   probe->members(parameters_.kafka.group_id(),
                  [self = group_->member_id(), leaving = group_->is_leaving(),

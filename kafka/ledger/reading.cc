@@ -59,7 +59,7 @@ LocalTime KafkaLedgerImpl::last_answer() const {
 }
 
 TopicNeeds KafkaLedgerImpl::topic_needs() const {
-  return {parameters_.kafka.topic, parameters_.kafka.mode, parameters_.facts.partitions,
+  return {parameters_.kafka.topic, parameters_.kafka.mode, needed_partitions(parameters_.facts),
           parameters_.facts.embedded_broker};
 }
 

@@ -289,13 +289,15 @@ Result<std::vector<LogRead>> read_logs(LogReading wanted,
                                        const std::function<void(const Received&)>& record,
                                        const NoticeSink& notices) {
   wanted.kafka.watcher = true;
+  wanted.kafka.partitions.reset();  // of the topic, all are read
+  wanted.kafka.logs.reset();
   wanted.kafka.missing_topic = MissingTopic::fail;  // no record was ever written to it
   const auto facts = prepare_topic(wanted.kafka, notices);
   if (!facts) return facts.error();
   for (const Notice& notice : facts->notices) {
     if (notices) notices(notice);
   }
-  return BoundedReader(wanted, facts->embedded_broker, record).run(facts->partitions);
+  return BoundedReader(wanted, facts->embedded_broker, record).run(facts->topic_partitions);
 }
 
 }  // namespace neliroute

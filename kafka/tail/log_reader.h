@@ -19,7 +19,7 @@
 namespace neliroute {
 
 struct LogReading {
-  /// `partitions` and `logs` are the topic's own: every partition is read, most are empty.
+  /// Without regard to `partitions` and `logs`: each of the topic's is read, most are empty.
   KafkaOptions kafka;
   /// No value: from the oldest record that is kept.
   std::optional<BrokerTime> since;

@@ -79,12 +79,11 @@ Result<TopicDescription> await_topic(BlockingProbe& broker, const KafkaOptions& 
 
 // Another process may create it at the same time, which is as good.
 Result<TopicDescription> create(BlockingProbe& broker, const KafkaOptions& options,
-                                LedgerFacts& facts) {
+                                std::uint32_t partitions, LedgerFacts& facts) {
   Answer<Done> created;
   // -1: the broker's own default replication; brokers before 2.4 want a number.
   for (const int replication : {-1, 1}) {
-    created = broker.await<Done>(&BrokerProbe::create_topic, options.topic,
-                                 options.partitions.value_or(kPartitionsDefault), replication,
+    created = broker.await<Done>(&BrokerProbe::create_topic, options.topic, partitions, replication,
                                  configs_for_new_topic());
     if (created.error != RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR) break;
   }
@@ -100,22 +99,54 @@ Result<TopicDescription> create(BlockingProbe& broker, const KafkaOptions& optio
   }
 }
 
-Result<void> check_partitions(const KafkaOptions& options, LedgerFacts& facts) {
+// With a group M is the topic's number. With an assigner it is the group's own, which a watcher, that
+// does not know who assigns, learns from the records.
+Result<void> choose_partitions(const KafkaOptions& options, std::uint32_t topic_partitions,
+                               LedgerFacts& facts) {
+  facts.topic_partitions = topic_partitions;
+  const bool assigner = options.assignment == Assignment::assigner;
+  if (assigner || options.watcher) {
+    facts.partitions =
+        options.partitions.value_or(options.watcher ? topic_partitions : kPartitionsDefault);
+    facts.logs = options.logs.value_or(logs_for(facts));
+    if (facts.logs <= topic_partitions || facts.logs > facts.partitions) return {};
+    return Error{Errc::bad_option, "`logs` " + std::to_string(facts.logs) + ", but topic " +
+                                       options.topic + " has " +
+                                       std::to_string(topic_partitions) +
+                                       " partitions, and each log is one of them; lower `logs`, or "
+                                       "use another `kafka.topic`"};
+  }
+  facts.partitions = topic_partitions;
   if (options.partitions && *options.partitions != facts.partitions) {
     return Error{Errc::bad_option, "`partitions` " + std::to_string(*options.partitions) +
                                        ", but topic " + options.topic + " has " +
                                        std::to_string(facts.partitions) +
                                        "; leave `partitions` out, or use another `kafka.topic`"};
   }
-  facts.logs = options.logs.value_or(std::min(kLogsDefault, facts.partitions));
+  facts.logs = options.logs.value_or(logs_for(facts));
   return {};
+}
+
+// What a new topic would give: with an assigner it gets the logs, and no partition else.
+Result<LedgerFacts> facts_of_new_topic(const KafkaOptions& options) {
+  const std::uint32_t partitions = options.partitions.value_or(kPartitionsDefault);
+  const bool assigner = options.assignment == Assignment::assigner;
+  LedgerFacts facts;
+  auto fits = choose_partitions(
+      options, assigner ? options.logs.value_or(std::min(kLogsDefault, partitions)) : partitions,
+      facts);
+  if (!fits) return fits.error();
+  return facts;
 }
 
 Result<void> check_configuration(BlockingProbe& broker, const KafkaOptions& options,
                                  const TopicDescription& topic, LedgerFacts& facts) {
   if (facts.embedded_broker) {
-    warn(facts, "this broker cannot tell its configuration: the topic's is not checked, the "
-                "classic group protocol is used, and no broker time is believed");
+    const bool grouped = options.assignment == Assignment::group;
+    warn(facts, std::string("this broker cannot tell its configuration: the topic's is not "
+                            "checked, ") +
+                    (grouped ? "the classic group protocol is used, " : "") +
+                    "and no broker time is believed");
     return {};
   }
   const auto described =
@@ -239,6 +270,10 @@ Result<void> choose_protocol(BlockingProbe& broker, const KafkaOptions& options,
                                                "or later, this is ") +
                                        rd_kafka_version_str() + "; use classic"};
   }
+  if (options.assignment == Assignment::assigner) {
+    facts.session.protocol = GroupProtocol::consumer;
+    return check_properties_of(options, facts.session.protocol);
+  }
   const Configs configs = described.value ? described.value->values : Configs{};
   bool offered = false;
   if (described.value) {
@@ -291,6 +326,14 @@ std::optional<std::string> stamp_warning(const Configs& configs, const std::stri
          "message.timestamp.type=LogAppendTime";
 }
 
+std::uint32_t logs_for(const LedgerFacts& facts) noexcept {
+  return std::min({kLogsDefault, facts.partitions, facts.topic_partitions});
+}
+
+std::uint32_t needed_partitions(const LedgerFacts& facts) noexcept {
+  return facts.partitions == facts.topic_partitions ? facts.partitions : facts.logs;
+}
+
 Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {
   if (!facts.retention || *facts.retention >= 10 * lease) return {};
   return Error{Errc::topic_unfit, "the topic keeps records for " +
@@ -302,7 +345,7 @@ Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {
 
 Result<LedgerFacts> prepare_topic(
     const KafkaOptions& options, const NoticeSink& waiting,
-    const std::function<Result<void>(std::uint32_t partitions)>& before_creation) {
+    const std::function<Result<void>(const LedgerFacts& facts)>& before_creation) {
   if (auto allowed = check_properties(options); !allowed) return allowed.error();
   auto handle = make_client(ClientKind::admin, {options, Timing{}, GroupProtocol::classic, false});
   if (!handle) return handle.error();
@@ -318,20 +361,21 @@ Result<LedgerFacts> prepare_topic(
   TopicDescription topic = *seen.value;
   LedgerFacts facts;
   if (topic.is_missing()) {
+    auto wanted = facts_of_new_topic(options);
+    if (!wanted) return wanted.error();
     if (!options.watcher && before_creation) {
-      auto fits = before_creation(options.partitions.value_or(kPartitionsDefault));
-      if (!fits) return fits.error();
+      if (auto fits = before_creation(*wanted); !fits) return fits.error();
     }
-    auto created = options.watcher ? await_topic(broker, options, waiting)
-                                   : create(broker, options, facts);
+    auto created = options.watcher
+                       ? await_topic(broker, options, waiting)
+                       : create(broker, options, wanted->topic_partitions, facts);
     if (!created) return created.error();
     topic = *created;
   }
   if (topic.error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return topic_error(options, "cannot use", topic.error);
   }
-  facts.partitions = topic.partitions;
-  if (auto fits = check_partitions(options, facts); !fits) return fits.error();
+  if (auto fits = choose_partitions(options, topic.partitions, facts); !fits) return fits.error();
   // The broker itself is queried first: the embedded one answers at once that it does not know the
   // request. A topic's configuration is the controller's to tell, for which librdkafka would wait.
   const auto described = broker.await<ResourceConfigs>(

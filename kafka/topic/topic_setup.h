@@ -22,8 +22,11 @@
 namespace neliroute {
 
 struct LedgerFacts {
+  /// M: the topic's own number; with an assigner, any (learn_partitions()).
   std::uint32_t partitions = 0;
   std::uint32_t logs = 0;
+  /// Of the topic. At least as many as logs.
+  std::uint32_t topic_partitions = 0;
   /// The topic's configuration is known, and stamps LogAppendTime.
   bool believe_broker_time = false;
   SessionFacts session;
@@ -37,11 +40,17 @@ struct LedgerFacts {
   std::vector<Notice> notices;
 };
 
+/// How many logs there are where no option says it.
+[[nodiscard]] std::uint32_t logs_for(const LedgerFacts& facts) noexcept;
+
+/// How many partitions the topic must have, should it be recreated.
+[[nodiscard]] std::uint32_t needed_partitions(const LedgerFacts& facts) noexcept;
+
 /// `waiting` is notified when no broker answers at first, or a watcher's topic is missing.
 /// `before_creation` may refuse options that a new topic would not fit: then none is created.
 [[nodiscard]] Result<LedgerFacts> prepare_topic(
     const KafkaOptions& options, const NoticeSink& waiting = {},
-    const std::function<Result<void>(std::uint32_t partitions)>& before_creation = {});
+    const std::function<Result<void>(const LedgerFacts& facts)>& before_creation = {});
 
 /// Refuses a topic that keeps less than 10 x T.
 [[nodiscard]] Result<void> check_retention(const LedgerFacts& facts, milliseconds lease);

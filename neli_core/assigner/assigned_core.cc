@@ -16,7 +16,7 @@ constexpr int kIntervalsInSession = 3;
 }  // namespace
 
 Result<AssignedCore> AssignedCore::make(AssignedOptions options) {
-  options.core.settings.variation = "claimed+assigner";
+  options.core.settings.variation = kAssignedVariation;
   if (options.session < kIntervalsInSession * options.core.interval) {
     return Error(Errc::bad_option,
                  "session: " + std::to_string(options.session.count()) +

@@ -9,6 +9,7 @@
 // Errors: make() refuses bad options; later ones are in Ready::refused and Ready::notices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <neliroute/error.h>
@@ -69,6 +70,10 @@ class AssignedCore final : public Core {
   }
   [[nodiscard]] bool closed() const noexcept override { return claims_.closed(); }
   [[nodiscard]] RejectedRecords rejected() const noexcept override { return claims_.rejected(); }
+
+  [[nodiscard]] std::optional<std::size_t> other_members() const override {
+    return members_.living_count() - (members_.lives(core().id) ? 1 : 0);
+  }
 
   [[nodiscard]] const ClaimProtocol& claims() const noexcept { return claims_; }
   [[nodiscard]] const Members& members() const noexcept { return members_; }

@@ -15,6 +15,7 @@ constexpr milliseconds kReleaseLeast{500};
 
 void ClaimProtocol::on(const GroupAssigned& event) {
   ++ready_.rebalances_done;
+  ready_.assignments.emplace_back(event);
   joined_ = true;
   event.partitions.for_each(kPartitionCountMax, [this](Partition partition) {
     if (partition.value() >= partition_count()) {
@@ -48,7 +49,8 @@ void ClaimProtocol::on(const GroupAssigned& event) {
 
 void ClaimProtocol::on(const GroupRevoked& event) {
   ++ready_.rebalances_done;  // at once: a barrier never blocks a rebalance
-  newcomer_ = false;         // this is what it was asked for
+  ready_.assignments.emplace_back(event);
+  newcomer_ = false;  // this is what it was asked for
   event.partitions.for_each(partition_count(), [this](Partition partition) {
     if (state(partition).assigned) revoke(partition);
   });

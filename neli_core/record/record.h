@@ -42,7 +42,7 @@ struct EpochParts {
 };
 
 /// The greatest weight that a member can have.
-inline constexpr std::uint32_t kWeightMax = 1'000'000;
+inline constexpr std::uint32_t kWeightMax = 1000;
 
 /// The shortest session that a member can have: below it, a slow broker passes for a death.
 inline constexpr milliseconds kMemberSessionMin{300};

@@ -112,7 +112,8 @@ void Engine::step(const Event& event, LocalTime now) {
   meter_.before(event, leases, now);
   if (core_) {
     core_->step(event, now);
-    touch_assignment(event);
+    if (const auto* assigned = std::get_if<GroupAssigned>(&event)) touch(*assigned);
+    if (const auto* revoked = std::get_if<GroupRevoked>(&event)) touch(*revoked);
     meter_.after(leases, core_->rejected(), now);
   } else {
     watch_event(event, now);
@@ -120,12 +121,17 @@ void Engine::step(const Event& event, LocalTime now) {
 }
 
 // An assignment changes no route yet, but observers are notified of what this process waits for.
-void Engine::touch_assignment(const Event& event) {
-  const auto touch = [this](Partition p) { observers_.touch(p); };
-  if (const auto* assigned = std::get_if<GroupAssigned>(&event)) {
-    assigned->partitions.for_each(view_.partition_count(), touch);
-  } else if (const auto* revoked = std::get_if<GroupRevoked>(&event)) {
-    revoked->partitions.for_each(view_.partition_count(), touch);
+void Engine::touch(const AssignmentChange& change) {
+  const auto one = [this](Partition p) { observers_.touch(p); };
+  std::visit([&](const auto& e) { e.partitions.for_each(view_.partition_count(), one); }, change);
+}
+
+// Where a member assigns, the state machine reads that in records; a group's events say it.
+void Engine::note_assignments(const Ready& ready, LocalTime now) {
+  if (!core_ || !core_->other_members()) return;
+  for (const AssignmentChange& change : ready.assignments) {
+    touch(change);
+    meter_.note(change, view_.leases(), now);
   }
 }
 
@@ -185,6 +191,7 @@ void Engine::log(const Notice& notice) const {
 void Engine::carry_out(LocalTime now) {
   Ready ready;
   if (core_) ready = core_->take_ready();
+  note_assignments(ready, now);
   meter_.note(ready, now);
   // A gap that the state machine found by itself is one for hints, too.
   for (const Log log : ready.restart_tails) directory_.on(GapFound{log}, now);
@@ -294,7 +301,7 @@ void Engine::close_unless_alone(milliseconds bound) {
         const auto self = weak.lock();
         if (self && !error) self->leave();
       });
-  ledger_->count_others([weak = weak_from_this(), waiting = std::weak_ptr(limit)](
+  count_others([weak = weak_from_this(), waiting = std::weak_ptr(limit)](
                             std::optional<std::size_t> others) {
     const auto self = weak.lock();
     if (!self) return;
@@ -305,6 +312,13 @@ void Engine::close_unless_alone(milliseconds bound) {
       self->is_alone(others) ? self->request_close(self->clock_()) : self->leave();
     });
   });
+}
+
+// Whoever assigns knows who there is: the group, or the members' records.
+void Engine::count_others(std::function<void(std::optional<std::size_t>)> answer) {
+  const auto others = core_ ? core_->other_members() : std::nullopt;
+  if (others) return answer(others);
+  ledger_->count_others(std::move(answer));
 }
 
 // Whatever the group answers: a process that leads exists, unless it is leaving as well.
@@ -326,7 +340,7 @@ void Engine::close_when_nobody_is_left(int in_a_row) {
   const auto count = [weak = weak_from_this(), in_a_row](const boost::system::error_code& error) {
     const auto self = weak.lock();
     if (!self || error || self->closed_) return;
-    self->ledger_->count_others([weak, in_a_row](std::optional<std::size_t> others) {
+    self->count_others([weak, in_a_row](std::optional<std::size_t> others) {
       const auto engine = weak.lock();
       if (!engine) return;
       boost::asio::post(engine->strand_, [engine, others, in_a_row] {

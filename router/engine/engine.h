@@ -111,7 +111,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void tell_change(Partition partition) const;
   LocalTime no_earlier(LocalTime now);
   void step(const Event& event, LocalTime now);
-  void touch_assignment(const Event& event);
+  void touch(const AssignmentChange& change);
+  void note_assignments(const Ready& ready, LocalTime now);
+  void count_others(std::function<void(std::optional<std::size_t>)> answer);
   void tell_observers(LocalTime now);
   [[nodiscard]] Observers::Seen look(Partition partition, LocalTime now) const;
   void carry_out(LocalTime now);

@@ -82,7 +82,8 @@ void Engine::learn(const Record& record) {
   // Only this strand writes it. Values that nobody knows are not reported.
   if (mode == settings_.mode && variation == settings_.variation) return;
   if (!is_one_of(mode, {Mode::exclusive, Mode::non_exclusive}) ||
-      !is_one_of(variation, {Variation::claimed, Variation::broadcast})) {
+      (!is_one_of(variation, {Variation::claimed, Variation::broadcast}) &&
+       variation != kAssignedVariation)) {
     return;
   }
   const std::lock_guard lock(settings_mutex_);

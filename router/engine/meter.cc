@@ -55,7 +55,7 @@ void Meter::before(const Event& event, const LeaseVector& leases, LocalTime now)
   if (const auto* assigned = std::get_if<GroupAssigned>(&event)) {
     return hear_group(*assigned, leases, now);
   }
-  if (const auto* revoked = std::get_if<GroupRevoked>(&event)) return hear_group(*revoked, now);
+  if (const auto* revoked = std::get_if<GroupRevoked>(&event)) return hear_group(*revoked, leases, now);
 }
 
 void Meter::hear_group(const GroupAssigned& event, const LeaseVector& leases, LocalTime now) {
@@ -68,7 +68,7 @@ void Meter::hear_group(const GroupAssigned& event, const LeaseVector& leases, Lo
   note_assigned(now);
 }
 
-void Meter::hear_group(const GroupRevoked& event, LocalTime now) {
+void Meter::hear_group(const GroupRevoked& event, const LeaseVector&, LocalTime now) {
   add(event.lost ? Count::rebalances_lost : Count::rebalances_revoked);
   event.partitions.for_each(kPartitionCountMax, [this](Partition p) {
     assigned_.erase(p);
@@ -84,6 +84,13 @@ void Meter::note_assigned(LocalTime now) {
 
 void Meter::hear(const Received& event, const LeaseVector& leases, LocalTime now) {
   if (const auto* why = std::get_if<Ignored>(event.value)) return add(counted_as(*why));
+  if (const auto* other = std::get_if<AssignmentRecord>(event.value)) {
+    const bool own = other->id == self_;
+    if (own) sent_.erase(other->seq);
+    add(own ? Count::records_own : Count::records_other);
+    if (other->lane != lane_) add(Count::ignored_other_lane);
+    return;
+  }
   const auto& record = std::get<Record>(*event.value);
   const bool own = record.id == self_;
   add(own ? Count::records_own : Count::records_other);
@@ -124,6 +131,10 @@ void Meter::after(const LeaseVector& leases, const RejectedRecords& rejected, Lo
   const auto [partition, until] = *renewed_;
   if (leases.get(partition).until > until) lease_margins_.note(until - now);
   renewed_.reset();
+}
+
+void Meter::note(const AssignmentChange& change, const LeaseVector& leases, LocalTime now) {
+  std::visit([&](const auto& event) { hear_group(event, leases, now); }, change);
 }
 
 void Meter::note(const Ready& ready, LocalTime now) {

@@ -62,6 +62,8 @@ class Meter {
   void after(const LeaseVector& leases, const RejectedRecords& rejected, LocalTime now);
   /// Counts what is to be done now.
   void note(const Ready& ready, LocalTime now);
+  /// What a member assigned; what a group does comes with its events.
+  void note(const AssignmentChange& change, const LeaseVector& leases, LocalTime now);
   /// A watcher's tail is restarted.
   void note_log_gap() { add(Count::log_gaps); }
   /// Guards of work outlived their barrier's deadline.
@@ -104,7 +106,7 @@ class Meter {
     counts_[static_cast<std::size_t>(to)].store(value, std::memory_order_relaxed);
   }
   void hear_group(const GroupAssigned& event, const LeaseVector& leases, LocalTime now);
-  void hear_group(const GroupRevoked& event, LocalTime now);
+  void hear_group(const GroupRevoked& event, const LeaseVector& leases, LocalTime now);
   void note_assigned(LocalTime now);
   void hear(const Received& event, const LeaseVector& leases, LocalTime now);
   void hear_own(Log log, const Record& record, const LeaseVector& leases, LocalTime now);

@@ -7,6 +7,7 @@ TimingRequest timing_request(const RouterOptions& options) {
   static_cast<TimingOptions&>(request) = options.timing;
   request.mode = options.mode;
   request.variation = options.variation;
+  request.assignment = options.assignment;
   return request;
 }
 
@@ -17,6 +18,7 @@ KafkaOptions kafka_options(const RouterOptions& options) {
   kafka.lane = options.lane;
   kafka.mode = options.mode;
   kafka.variation = options.variation;
+  kafka.assignment = options.assignment;
   kafka.partitions = options.partitions;
   kafka.logs = options.logs;
   kafka.protocol = options.group_protocol;

@@ -136,6 +136,8 @@ constexpr std::array kOptions = {
     Option{"timeout",
            [](Options& o, Text t) { return put(o.kafka.timeout, parse_positive_duration(t)); }},
     Option{"topic", [](Options& o, Text t) { return put(o.kafka.topic, parse_topic(t)); }},
+    Option{"assignment",
+           [](Options& o, Text t) { return put(o.assignment, parse_assignment_option(t)); }},
     Option{"variation",
            [](Options& o, Text t) { return put(o.variation, parse_variation_option(t)); }},
 };
@@ -222,6 +224,13 @@ Result<Variation> parse_variation_option(std::string_view text) {
   if (const auto variation = one_of(text, kVariations)) return *variation;
   return bad(quoted(text) + " is not a variation; choose claimed (the order of claims decides) or "
                             "broadcast (the NELI paper's own)");
+}
+
+Result<Assignment> parse_assignment_option(std::string_view text) {
+  constexpr std::array kAssignments{Assignment::group, Assignment::assigner};
+  if (const auto assignment = one_of(text, kAssignments)) return *assignment;
+  return bad(quoted(text) + " names nobody who assigns; choose group (Kafka's) or assigner (one of "
+                            "the processes)");
 }
 
 Result<Profile> parse_profile_option(std::string_view text) {

@@ -31,6 +31,7 @@ namespace neliroute {
 [[nodiscard]] Result<Hash> parse_hash_option(std::string_view text);
 [[nodiscard]] Result<Mode> parse_mode_option(std::string_view text);
 [[nodiscard]] Result<Variation> parse_variation_option(std::string_view text);
+[[nodiscard]] Result<Assignment> parse_assignment_option(std::string_view text);
 [[nodiscard]] Result<Profile> parse_profile_option(std::string_view text);
 /// key=value. Its message does not repeat the text, which may be a secret.
 [[nodiscard]] Result<std::pair<std::string, std::string>> parse_property(std::string_view text);

@@ -35,6 +35,7 @@ constexpr std::array kFlags = {
     Flag{"timing.local_clock_error", "--local-clock-error"},
     Flag{"timing.profile", "--profile"},
     Flag{"timing.session", "--session"},
+    Flag{"assignment", "--assignment"},
     Flag{"variation", "--variation"},
 };
 

@@ -83,7 +83,7 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
              "group (default and minimum: half of the session, at least 1s; with classic all "
              "of it, at least 2s)", set(router, "hang-limit"));
   line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: the lease, "
-             "at most 10s)", into(options.drain_timeout, parse_duration));
+             "at most 10s; with an assigner 2 x lease + session)", into(options.drain_timeout, parse_duration));
   line.value("--group-protocol", "NAME", "auto, consumer or classic (default auto)",
              set(options.router, "group-protocol"));
   line.choices({"auto", "consumer", "classic"});
@@ -108,6 +108,10 @@ void add_variation_options(CommandLine& line, CommonOptions& options, Part part)
              "paper's own, which trusts clocks and the group (default claimed)",
              set(router, "variation"));
   line.choices({"claimed", "broadcast"});
+  line.value("--assignment", "NAME", "Who names which process should claim what: group (Kafka's "
+             "consumer group) or assigner (one of the processes; experimental) (default group)",
+             set(router, "assignment"));
+  line.choices({"group", "assigner"});
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the broker's "
              "clock and this machine's", set(router, "local-clock-error"));
   line.value("--groups", "N", "broadcast: how many groups share the topic; each writes N times "
@@ -176,7 +180,7 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
 }
 
 void allow_all_settings_in_file(CommandLine& line) {
-  line.allow_in_file({"-X", "--allow-uneven", "--brokers", "--clock-error", "--count",
+  line.allow_in_file({"-X", "--allow-uneven", "--assignment", "--brokers", "--clock-error", "--count",
                       "--drain-timeout", "--endpoint", "--events", "--explain", "--group",
                       "--group-protocol", "--groups", "--hang-limit", "--hash", "--hash-tags",
                       "--http", "--interval", "--json", "--keys", "--lane", "--lease",

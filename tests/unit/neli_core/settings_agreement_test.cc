@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "neli_core/options.h"
+
 namespace neliroute {
 namespace {
 
@@ -83,6 +85,44 @@ TEST(SettingsAgreementTest, who_writes_records_of_version_1_differs) {
       << conflict->message();
   agreement.note(said_by(1, 64), 1s, kStart, true);  // the same one, updated
   EXPECT_FALSE(agreement.conflict(std::nullopt, kStart));
+}
+
+// `partitions` differ for the same reason, and an option for them would not help.
+TEST(SettingsAgreementTest, a_group_and_an_assigner_do_not_mix_in_a_lane) {
+  Record member = said_by(1, 64);
+  member.settings->variation = kAssignedVariation;
+  member.settings->partitions = 64;
+  SettingsAgreement grouped(kOwn, Lane{0});
+  grouped.note(member, 1s, kStart, true);
+  const auto refused = grouped.conflict(std::nullopt, kStart);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->message(),
+            "assignment is group here, but assigner in the running group (process p1); start with "
+            "`assignment` assigner, or stop all of its processes first");
+  Settings own = *member.settings;
+  SettingsAgreement assigned(own, Lane{0});
+  assigned.note(member, 1s, kStart, true);
+  EXPECT_FALSE(assigned.conflict(std::nullopt, kStart));
+  SettingsAgreement newcomer(own, Lane{0});
+  newcomer.note(said_by(2, 64), 1s, kStart, true);
+  const auto turned = newcomer.conflict(std::nullopt, kStart);
+  ASSERT_TRUE(turned);
+  EXPECT_NE(turned->message().find("start with `assignment` group"), std::string::npos);
+}
+
+TEST(SettingsAgreementTest, a_member_with_another_number_of_partitions_is_refused) {
+  Settings own = kOwn;
+  own.variation = kAssignedVariation;
+  SettingsAgreement assigned(own, Lane{0});
+  Record other = said_by(1, 64);
+  other.settings = own;
+  other.settings->partitions = 64;
+  assigned.note(other, 1s, kStart, true);
+  const auto refused = assigned.conflict(std::nullopt, kStart);
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->message().find("partitions is 4 here, but 64 in the running group"),
+            std::string::npos)
+      << refused->message();
 }
 
 }  // namespace

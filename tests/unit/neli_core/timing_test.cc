@@ -236,6 +236,53 @@ TEST(Timing, a_watcher_takes_the_profile_s_lease) {
   EXPECT_EQ(watcher_timing(r).lease, 2250ms);
 }
 
+TimingRequest assigned(Mode mode, Profile profile, std::optional<milliseconds> session = {}) {
+  TimingRequest made = request(mode, profile);
+  made.assignment = Assignment::assigner;
+  made.session = session;
+  return made;
+}
+
+// Rule A10: max(3 x session, session + 2 x interval + 500); interval min(profile's, session / 5).
+TEST(Timing, with_an_assigner_the_session_is_the_process_s_own) {
+  const SessionFacts stock = consumer(45'000ms, 5000ms);
+  const auto of = [&](Profile profile, std::optional<milliseconds> session = {}) {
+    return derive_timing(assigned(Mode::non_exclusive, profile, session), stock);
+  };
+  expect_timing(of(Profile::fast), 500ms, 0ms, 100ms, 1500ms, 100ms);
+  expect_timing(of(Profile::balanced), 3000ms, 0ms, 500ms, 9000ms, 150ms);
+  expect_timing(of(Profile::steady), 10'000ms, 0ms, 2000ms, 30'000ms, 500ms);
+  expect_timing(of(Profile::balanced, 500ms), 500ms, 0ms, 100ms, 1500ms, 100ms);
+  expect_timing(of(Profile::fast, 300ms), 300ms, 0ms, 60ms, 920ms, 100ms);
+  expect_timing(derive_timing(assigned(Mode::exclusive, Profile::fast), stock), 500ms, 0ms, 93ms,
+                375ms, 100ms);
+  EXPECT_EQ(of(Profile::fast)->hang_limit, 500ms) << "who hangs is silent";
+}
+
+TEST(Timing, with_an_assigner_what_breaks_a_bound_is_refused_with_both_numbers) {
+  const SessionFacts none = consumer({}, {});
+  expect_refused(assigned(Mode::non_exclusive, Profile::fast, 299ms), none,
+                 {"`timing.session` is 299 ms", "at least 300 ms"});
+  TimingRequest r = assigned(Mode::non_exclusive, Profile::fast);
+  r.lease = 1149ms;
+  expect_refused(r, none, {"at least 1150 ms", "`timing.lease` is 1149 ms", "2 x session 500 ms"});
+  r.lease = 1150ms;
+  expect_timing(derive_timing(r, none), 500ms, 0ms, 100ms, 1150ms, 100ms);
+  r.interval = 167ms;
+  expect_refused(r, none, {"3 x 167 ms = 501 ms > 500 ms", "`timing.interval`"});
+  r.interval = 166ms;
+  EXPECT_EQ(derive_timing(r, none)->interval, 166ms);
+  r.hang_limit = 5000ms;
+  expect_refused(r, none, {"`timing.hang_limit`", "leave it out"});
+  r = assigned(Mode::exclusive, Profile::fast);
+  r.lease = 400ms;
+  expect_refused(r, none, {"400 ms + 100 ms >= 500 ms"});
+}
+
+TEST(Timing, with_an_assigner_a_watcher_takes_its_lease) {
+  EXPECT_EQ(watcher_timing(assigned(Mode::non_exclusive, Profile::fast, 200ms)).lease, 1500ms);
+}
+
 TEST(Timing, profiles_and_protocols_have_names) {
   for (const Profile profile : {Profile::fast, Profile::balanced, Profile::steady}) {
     EXPECT_EQ(parse_profile(to_string(profile)), profile);

@@ -37,6 +37,7 @@ TEST_F(EnvironmentTest, ThatSaysNothingLeavesTheDefaults) {
   EXPECT_EQ(options->kafka.brokers, "127.0.0.1:9092");
   EXPECT_EQ(options->slots.value(), 1024u);
   EXPECT_FALSE(options->timing.lease);
+  EXPECT_EQ(options->assignment, Assignment::group);
 }
 
 TEST_F(EnvironmentTest, SaysWhatTheCommandsFlagsSay) {
@@ -92,6 +93,19 @@ TEST_F(EnvironmentTest, NamesTheVariableThatIsWrong) {
   EXPECT_THAT(options.error().message(), StartsWith("NELIROUTE_SLOTS: "));
   EXPECT_THAT(options.error().message(), HasSubstr("many"));
   EXPECT_FALSE(WatcherOptions::from_environment());
+}
+
+TEST_F(EnvironmentTest, SaysWhoAssigns) {
+  set("NELIROUTE_ASSIGNMENT", "assigner");
+  const auto options = RouterOptions::from_environment();
+  ASSERT_TRUE(options) << options.error();
+  EXPECT_EQ(options->assignment, Assignment::assigner);
+  set("NELIROUTE_ASSIGNMENT", "kafka");
+  const auto refused = RouterOptions::from_environment();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "NELIROUTE_ASSIGNMENT: \"kafka\" names nobody who assigns; choose group (Kafka's) or "
+            "assigner (one of the processes)");
 }
 
 TEST_F(EnvironmentTest, NeverRepeatsASecret) {

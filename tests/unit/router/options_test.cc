@@ -58,6 +58,24 @@ TEST(EndpointTest, ARouterRefusesABadOneBeforeItAsksAnybody) {
               StartsWith("`process.endpoint` \"10.0.0.7\" is not HOST:PORT"));
 }
 
+TEST(AssignmentTest, WhatOnlyAGroupHasIsRefusedBesideAnAssigner) {
+  boost::asio::io_context io;
+  RouterOptions options;
+  options.kafka.brokers = "127.0.0.1:1";
+  options.kafka.timeout = std::chrono::minutes{10};
+  options.assignment = Assignment::assigner;
+  options.group_protocol = GroupProtocol::classic;
+  auto refused = Router::open(io.get_executor(), options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message(), StartsWith("`group_protocol` is of `assignment` group"));
+  options.group_protocol.reset();
+  options.variation = Variation::broadcast;
+  refused = Router::open(io.get_executor(), options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  EXPECT_THAT(refused.error().message(), StartsWith("`assignment` assigner is of `variation` "));
+}
+
 TEST(HashTest, SlotsThatNoKeyReachesAreRefused) {
   EXPECT_TRUE(check_hash(SlotCount{65536}, {Hash::crc16}).has_value());
   EXPECT_TRUE(check_hash(SlotCount{65537}, {Hash::xxh3}).has_value());

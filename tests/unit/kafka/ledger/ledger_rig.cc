@@ -75,7 +75,7 @@ KafkaLedgerParameters LedgerRig::parameters(bool watcher) const {
   KafkaLedgerParameters parameters;
   parameters.kafka.brokers = address();
   parameters.kafka.watcher = watcher;
-  parameters.facts.partitions = kPartitions;
+  parameters.facts.partitions = parameters.facts.topic_partitions = kPartitions;
   parameters.facts.logs = kLogs;
   parameters.facts.session.protocol = GroupProtocol::classic;
   parameters.facts.embedded_broker = true;

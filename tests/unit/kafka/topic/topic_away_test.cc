@@ -44,8 +44,8 @@ class TopicAwayTest : public testing::Test {
 TEST_F(TopicAwayTest, WhatDoesNotFitIsToldBeforeATopicIsMade) {
   options_.partitions = 7;
   std::uint32_t asked = 0;
-  const auto facts = prepare_topic(options_, {}, [&](std::uint32_t partitions) -> Result<void> {
-    asked = partitions;
+  const auto facts = prepare_topic(options_, {}, [&](const LedgerFacts& wanted) -> Result<void> {
+    asked = wanted.partitions;
     return Error{Errc::bad_option, "no"};
   });
   ASSERT_FALSE(facts.has_value());

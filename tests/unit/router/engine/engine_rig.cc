@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "neli_core/assigner/assigned_core.h"
 #include "neli_core/broadcast/broadcast.h"
 #include "neli_core/claimed/claim_protocol.h"
 
@@ -23,6 +24,20 @@ const char* name_of(RecordType type) {
       return "renewal";
     case RecordType::release:
       return "release";
+  }
+  return "";
+}
+
+const char* name_of(AssignmentType type) {
+  switch (type) {
+    case AssignmentType::seat_claim:
+      return "seat_claim";
+    case AssignmentType::seat_release:
+      return "seat_release";
+    case AssignmentType::assign:
+      return "assign";
+    case AssignmentType::leave:
+      return "leave";
   }
   return "";
 }
@@ -53,8 +68,10 @@ class FakeLedger : public Ledger {
   void start(EventSink events, NoticeSink) override { state_->events = std::move(events); }
   void write(Write write) override {
     const Decoded decoded = decode_record(write.value);
-    const auto& record = std::get<Record>(decoded);
-    note(std::string("write ") + name_of(record.type));
+    const auto* assignment = std::get_if<AssignmentRecord>(&decoded);
+    note(std::string("write ") + (assignment != nullptr
+                                      ? name_of(assignment->type)
+                                      : name_of(std::get<Record>(decoded).type)));
     const std::uint32_t log = write.log.value();
     const auto offset = static_cast<std::int64_t>(state_->written[log].size());
     state_->written[log].push_back(write.value);
@@ -113,6 +130,11 @@ EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
     broadcast.session = options.lease / 3;
     broadcast.hints = true;
     parts.core = std::make_unique<Broadcast>(Broadcast::make(std::move(broadcast)).value());
+  } else if (options.assignment == Assignment::assigner) {
+    AssignedOptions assigned;
+    assigned.core = std::move(core);
+    assigned.session = options.lease / 2;
+    parts.core = std::make_unique<AssignedCore>(AssignedCore::make(std::move(assigned)).value());
   } else if (!options.watcher) {
     parts.core = std::make_unique<ClaimProtocol>(ClaimProtocol::make(std::move(core)).value());
   }

@@ -43,6 +43,7 @@ struct EngineRigOptions {
   bool watcher = false;
   milliseconds lease = testing_records::kLease;
   Variation variation = Variation::claimed;
+  Assignment assignment = Assignment::group;
 };
 
 class EngineRig {

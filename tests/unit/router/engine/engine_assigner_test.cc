@@ -1,0 +1,123 @@
+// The engine drives a member that assigns as it drives one of a group, but asks no group for
+// anything.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "router/engine/engine.h"
+#include "tests/unit/router/engine/engine_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_engine;
+using namespace testing_records;
+using namespace std::chrono_literals;
+
+struct AssignedEngine : EngineRig {
+  AssignedEngine()
+      : EngineRig({Mode::non_exclusive, false, kLease, Variation::claimed, Assignment::assigner}) {
+    start();
+  }
+  /// Until it leads all, or half a minute has passed.
+  void lead() {
+    for (int step = 0; step < 600 && verdict(0) != Verdict::local; ++step) beat();
+  }
+  void beat() {
+    pass(50ms, 0);
+    pass(0ms, 1);
+  }
+  void drain(milliseconds bound) {
+    engine->drain(bound, [this] { ++drained; });
+    poll();
+  }
+  /// Another member says in log 0 that it lives.
+  void member(std::uint64_t id) {
+    Record record = Writer{id}.header(RecordType::renewal);
+    record.settings->variation = kAssignedVariation;
+    record.member = MemberFields{};
+    record.member->session = kLease / 2;
+    append(0, record);
+  }
+  [[nodiscard]] bool asks_a_group() const {
+    return told("subscribe") || told("count_others") || told("leave_group") ||
+           told("finish_rebalances 1");
+  }
+  int drained = 0;
+};
+
+TEST(EngineAssigner, assigns_to_itself_and_asks_no_group) {
+  AssignedEngine rig;
+  rig.lead();
+  for (std::uint32_t slot = 0; slot < 4; ++slot) EXPECT_EQ(rig.verdict(slot), Verdict::local);
+  EXPECT_LT(rig.place("write seat_claim"), rig.place("write assign"));
+  EXPECT_LT(rig.place("write assign"), rig.place("write claim"));
+  EXPECT_FALSE(rig.asks_a_group());
+}
+
+TEST(EngineAssigner, counts_what_it_was_assigned_as_if_a_group_had) {
+  AssignedEngine rig;
+  EXPECT_EQ(rig.engine->meter().assigned_partitions(), 0u);
+  bool ready = false;
+  rig.engine->when_ready(1, [&](boost::system::error_code error) { ready = !error; });
+  rig.lead();
+  const Meter& meter = rig.engine->meter();
+  EXPECT_EQ(meter.assigned_partitions(), 4u);
+  EXPECT_EQ(meter.count(Count::rebalances_assigned), 1u);
+  EXPECT_EQ(meter.count(Count::rebalances_revoked), 0u);
+  const auto durations = meter.rebalance_durations().read().counts;
+  EXPECT_EQ(std::accumulate(durations.begin(), durations.end(), std::uint64_t{0}), 1u);
+  EXPECT_TRUE(meter.leads_all_assigned());
+  EXPECT_TRUE(ready);
+  EXPECT_EQ(meter.count(Count::ignored_not_json), 0u);
+  EXPECT_GT(meter.count(Count::records_own), 0u);
+}
+
+TEST(EngineAssigner, alone_it_leaves_at_once) {
+  AssignedEngine rig;
+  rig.lead();
+  rig.drain(10s);
+  EXPECT_TRUE(rig.run_until([&] { return rig.drained > 0; })) << "its clock stands still";
+  EXPECT_FALSE(rig.asks_a_group());
+  EXPECT_LT(rig.place("write seat_release"), rig.place("write leave"));
+  EXPECT_LT(rig.place("write release"), rig.place("close"));
+}
+
+TEST(EngineAssigner, with_another_member_it_leads_until_that_one_does) {
+  AssignedEngine rig;
+  rig.lead();
+  rig.member(2);
+  rig.drain(10s);
+  EXPECT_TRUE(rig.told("write leave"));
+  rig.beat();
+  EXPECT_EQ(rig.drained, 0);
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  const std::int64_t even = rig.append(0, kB.claim("0,2"));
+  const std::int64_t odd = rig.append(1, kB.claim("1,3"));
+  rig.append(0, kB.leads(even, "0,2"));
+  EXPECT_EQ(rig.verdict(0), Verdict::remote);
+  rig.append(1, kB.leads(odd, "1,3"));
+  EXPECT_TRUE(rig.run_until([&] { return rig.drained > 0; }));
+  EXPECT_FALSE(rig.asks_a_group());
+}
+
+// A group's member and a watcher read what an assigner writes, and count it.
+TEST(EngineAssigner, its_records_harm_no_other_process) {
+  for (const bool watcher : {false, true}) {
+    EngineRig rig({Mode::non_exclusive, watcher});
+    rig.start();
+    AssignmentRecord record;
+    record.id = ProcessId{7};
+    record.lane = Lane{1};
+    record.type = AssignmentType::assign;
+    const std::uint64_t before = rig.engine->meter().count(Count::records_other);
+    const Decoded value = record;
+    rig.event(Received{Log{0}, 10, BrokerTime{milliseconds{kInc}}, true, &value});
+    EXPECT_EQ(rig.engine->meter().count(Count::records_other), before + 1);
+    EXPECT_EQ(rig.engine->meter().count(Count::ignored_other_lane), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace neliroute
