@@ -179,8 +179,8 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
       kafka.topic, shown(kafka.brokers), text_of(std::uint64_t{settings.slots}), settings.hash,
       settings.partitions, settings.logs,
       shown(group_id(options.router.group, options.router.lane)),
-      assignment, settings.mode, text_of(timing.interval), text_of(timing.lease), text_of(timing.clock_error),
-      broadcast);
+      assignment, settings.mode, text_of(timing.interval), text_of(timing.lease),
+      text_of(timing.clock_error), broadcast);
 }
 
 // GNU timeout sends its signal to the child and to the child's group, within a millisecond, and a

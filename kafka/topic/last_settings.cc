@@ -106,7 +106,8 @@ void learn_partitions(const KafkaOptions& options, LedgerFacts& facts) {
   if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) {
     facts.notices.push_back(
         {Severity::warning, "log 0 of topic " + options.topic + " cannot be read (" +
-                                describe(failed) + "), so the number of partitions is taken to be " +
+                                describe(failed) +
+                                "), so the number of partitions is taken to be " +
                                 std::to_string(facts.partitions) +
                                 "; say `partitions` if the running group has another"});
   }

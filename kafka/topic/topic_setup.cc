@@ -99,8 +99,8 @@ Result<TopicDescription> create(BlockingProbe& broker, const KafkaOptions& optio
   }
 }
 
-// With a group M is the topic's number. With an assigner it is the group's own, which a watcher, that
-// does not know who assigns, learns from the records.
+// With a group M is the topic's number. With an assigner it is the members' own, which a watcher,
+// that does not know who assigns, learns from the records.
 Result<void> choose_partitions(const KafkaOptions& options, std::uint32_t topic_partitions,
                                LedgerFacts& facts) {
   facts.topic_partitions = topic_partitions;

@@ -55,7 +55,9 @@ void Meter::before(const Event& event, const LeaseVector& leases, LocalTime now)
   if (const auto* assigned = std::get_if<GroupAssigned>(&event)) {
     return hear_group(*assigned, leases, now);
   }
-  if (const auto* revoked = std::get_if<GroupRevoked>(&event)) return hear_group(*revoked, leases, now);
+  if (const auto* revoked = std::get_if<GroupRevoked>(&event)) {
+    return hear_group(*revoked, leases, now);
+  }
 }
 
 void Meter::hear_group(const GroupAssigned& event, const LeaseVector& leases, LocalTime now) {

@@ -21,7 +21,7 @@ class Embedded(unittest.TestCase):
     """One broker for the class; each test has a topic, and so a group, of its own."""
 
     TOPICS = ("life", "signals", "refusals", "idle", "gone", "strange", "broadcast", "secret",
-              "stalled", "raw", "watched")
+              "stalled", "raw", "watched", "assigned")
 
     @classmethod
     def setUpClass(cls):
@@ -50,7 +50,7 @@ class Embedded(unittest.TestCase):
         """Another command on the same topic."""
         return process.run_tool(subcommand, *positional, **{**self.settings(topic), **options})
 
-    def wait_led(self, *owners, bound=30):
+    def wait_led(self, *owners, bound=30, partitions=PARTITIONS):
         """Until these lead every partition, each about as many as the others, and none drains."""
         def settled():
             for owner in owners:
@@ -58,7 +58,7 @@ class Embedded(unittest.TestCase):
                 owner.refresh()
             counts = [len(owner.leading) for owner in owners]
             led = set().union(*(owner.leading for owner in owners))
-            return (led == set(PARTITIONS) and sum(counts) == len(PARTITIONS)
+            return (led == set(partitions) and sum(counts) == len(partitions)
                     and max(counts) - min(counts) <= 1)
         children.wait_until(settled, bound, lambda: "\n".join(
             f"{owner.key} leads {sorted(owner.leading)}\n{owner.error_tail()}" for owner in owners))
@@ -147,6 +147,47 @@ class Embedded(unittest.TestCase):
                              (owner.name, 0, "non_exclusive", 16))
         self.assertEqual({row["reason"] for row in owner.events.rows
                           if row["event"] == "stopped"} - {"superseded"}, {"closed"})
+
+    def test_assigner(self):
+        """No group: three owners of more partitions than the topic has; kill, leave, strangers."""
+        many = range(128)
+        assigner = {"assignment": "assigner"}
+        alpha = self.start("assigned", "alpha", 7001, partitions=len(many), **assigner)
+        self.wait_led(alpha, partitions=many)
+        row = json.loads(alpha.output.read_text().splitlines()[0])
+        self.assertEqual((row["assignment"], row["partitions"], row["logs"], row["session_ms"]),
+                         ("assigner", len(many), 4, 500))
+        self.assertNotIn("group_protocol", row)
+        others = [self.start("assigned", name, 7002, **assigner) for name in ("beta", "gamma")]
+        self.wait_led(alpha, *others, partitions=many)
+        names = {p: owner.name for owner in (alpha, *others) for p in owner.leading}
+        seen = self.tool("watch", "assigned", once=True, json=True)
+        self.assertEqual({row["partition"]: row["owner"] for row in seen.rows()}, names)
+        for options, words in (
+                ({}, "assignment is group here, but assigner in the running group"),
+                ({"partitions": 64, **assigner}, "partitions is 64 here, but 128 in the running")):
+            done = run_raw("run", *process.option_list(
+                {**self.settings("assigned"), "endpoint": "x:1", **options}))
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(words, done.err)
+        alpha.kill()  # it assigned
+        self.wait_led(*others, partitions=many)
+        stays, leaver = others
+        leaver.leave()
+        self.assertEqual(leaver.wait_exit(), 0, leaver.error_tail())
+        self.wait_led(stays, partitions=many)
+        self.check_no_gap(leaver, stays)
+
+    def check_no_gap(self, leaver, successor):
+        """What was handed over was led by the successor before the leaver stopped."""
+        leaver.refresh()
+        stopped = [row for row in leaver.events.rows if row["event"] == "stopped"]
+        self.assertEqual({row["reason"] for row in stopped}, {"superseded"})
+        led = {row["partition"]: row["boot"] for row in successor.events.rows
+               if row["event"] == "acquired"}
+        late = {row["partition"]: (led[row["partition"]], row["boot"]) for row in stopped
+                if led[row["partition"]] > row["boot"]}
+        self.assertEqual(late, {})
 
     def test_broadcast(self):
         """The paper's own variation: two owners, found by the claims beside; a kill; a leave."""
@@ -237,10 +278,11 @@ class Embedded(unittest.TestCase):
                                ({"hash": "crc16"}, ("hash", "crc16", "xxh3")),
                                ({"hash-tags": True}, ("hash", "xxh3+tags")),
                                ({"mode": "exclusive"}, ("mode", "exclusive")),
+                               ({"assignment": "assigner"}, ("assignment", "assigner", "group")),
                                ({"partitions": 32}, ("32", "16")),
                                ({"slots": 250}, ("250", "16", "multiple"))):
             cases.append((["run", "--endpoint", "x:1"], options, words))
-            if "mode" not in options:
+            if not {"mode", "assignment"} & options.keys():
                 cases += [(["route", "key"], options, words), (["watch", "--once"], options, words)]
         with concurrent.futures.ThreadPoolExecutor(6) as pool:  # each waits for the broker, mostly
             for done, words in pool.map(self.run_case, cases):

@@ -83,7 +83,8 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
              "group (default and minimum: half of the session, at least 1s; with classic all "
              "of it, at least 2s)", set(router, "hang-limit"));
   line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: the lease, "
-             "at most 10s; with an assigner 2 x lease + session)", into(options.drain_timeout, parse_duration));
+             "at most 10s; with an assigner 2 x lease + session)",
+             into(options.drain_timeout, parse_duration));
   line.value("--group-protocol", "NAME", "auto, consumer or classic (default auto)",
              set(options.router, "group-protocol"));
   line.choices({"auto", "consumer", "classic"});
@@ -180,14 +181,14 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
 }
 
 void allow_all_settings_in_file(CommandLine& line) {
-  line.allow_in_file({"-X", "--allow-uneven", "--assignment", "--brokers", "--clock-error", "--count",
-                      "--drain-timeout", "--endpoint", "--events", "--explain", "--group",
-                      "--group-protocol", "--groups", "--hang-limit", "--hash", "--hash-tags",
-                      "--http", "--interval", "--json", "--keys", "--lane", "--lease",
-                      "--local-clock-error", "--log-level", "--logs", "--mode", "--name",
-                      "--no-hints", "--once",
-                      "--partitions", "--port", "--profile", "--roles", "--session", "--since",
-                      "--slots", "--stay", "--timeout", "--topic", "--variation", "--wait"});
+  line.allow_in_file({"-X", "--allow-uneven", "--assignment", "--brokers", "--clock-error",
+                      "--count", "--drain-timeout", "--endpoint", "--events", "--explain",
+                      "--group", "--group-protocol", "--groups", "--hang-limit", "--hash",
+                      "--hash-tags", "--http", "--interval", "--json", "--keys", "--lane",
+                      "--lease", "--local-clock-error", "--log-level", "--logs", "--mode", "--name",
+                      "--no-hints", "--once", "--partitions", "--port", "--profile", "--roles",
+                      "--session", "--since", "--slots", "--stay", "--timeout", "--topic",
+                      "--variation", "--wait"});
 }
 
 Result<void> CommonOptions::check() const {

@@ -103,10 +103,10 @@ std::vector<std::string> consume(const std::string& address, const std::string& 
   return values;
 }
 
-// --- Member --------------------------------------------------------------------------------------
+// --- GroupClient ---------------------------------------------------------------------------------
 
-Member::Member(const std::string& address, const std::string& group, const std::string& topic,
-               const Properties& settings) {
+GroupClient::GroupClient(const std::string& address, const std::string& group,
+                         const std::string& topic, const Properties& settings) {
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
   Properties all{{"bootstrap.servers", address},
                {"log_level", "4"},
@@ -126,7 +126,7 @@ Member::Member(const std::string& address, const std::string& group, const std::
   rd_kafka_conf_set_opaque(conf, this);
   rd_kafka_conf_set_rebalance_cb(
       conf, [](rd_kafka_t*, rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions,
-               void* self) { static_cast<Member*>(self)->on_rebalance(what, partitions); });
+               void* self) { static_cast<GroupClient*>(self)->on_rebalance(what, partitions); });
   client_.reset(rd_kafka_new(RD_KAFKA_CONSUMER, conf, why.data(), why.size()));
   EXPECT_TRUE(client_) << why.data();
   rd_kafka_poll_set_consumer(client_.get());
@@ -136,21 +136,22 @@ Member::Member(const std::string& address, const std::string& group, const std::
   rd_kafka_topic_partition_list_destroy(list);
 }
 
-void Member::poll(int timeout_ms) {
+void GroupClient::poll(int timeout_ms) {
   rd_kafka_message_t* message = rd_kafka_consumer_poll(client_.get(), timeout_ms);
   if (message != nullptr) rd_kafka_message_destroy(message);
 }
 
-void Member::pump() {
+void GroupClient::pump() {
   char* id = rd_kafka_memberid(client_.get());
   if (id != nullptr) rd_kafka_mem_free(client_.get(), id);
 }
 
-void Member::close() {
+void GroupClient::close() {
   EXPECT_EQ(rd_kafka_consumer_close(client_.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
 }
 
-void Member::on_rebalance(rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions) {
+void GroupClient::on_rebalance(rd_kafka_resp_err_t what,
+                               rd_kafka_topic_partition_list_t* partitions) {
   const bool assigned = what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
   for (int i = 0; i < partitions->cnt; ++i) {
     if (assigned) {

@@ -43,11 +43,12 @@ void produce(const std::string& address, const std::string& topic, std::int32_t 
                                                const std::string& topic, std::int32_t partition,
                                                std::size_t count);
 
-/// A member of a group with classic cooperative-sticky; it serves its callbacks in poll().
-class Member {
+/// A member of a group with classic cooperative-sticky; it serves its callbacks in poll(). (Not
+/// called Member: neli_core, which is linked in, has another.)
+class GroupClient {
  public:
-  Member(const std::string& address, const std::string& group, const std::string& topic,
-         const Properties& settings = {});
+  GroupClient(const std::string& address, const std::string& group, const std::string& topic,
+              const Properties& settings = {});
 
   void poll(int timeout_ms);
   /// Sends the heartbeat that is due: librdkafka does it by itself only every 500 ms.

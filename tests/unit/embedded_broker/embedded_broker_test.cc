@@ -88,11 +88,11 @@ std::vector<std::string> numbers(int from, int to) {
   return values;
 }
 
-bool poll_until(const std::vector<Member*>& members, const std::function<bool()>& condition) {
+bool poll_until(const std::vector<GroupClient*>& members, const std::function<bool()>& condition) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(40);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > give_up) return false;
-    for (Member* member : members) member->poll(10);
+    for (GroupClient* member : members) member->poll(10);
   }
   return true;
 }
@@ -234,9 +234,9 @@ TEST_F(EmbeddedBrokerTest, ASignalDoesNotEndIt) {
 
 TEST_F(EmbeddedBrokerTest, TwoMembersShareThePartitionsAndOneThatLeavesGivesItsOwnBack) {
   open({0, {{"neliroute", 8}}});
-  Member first(broker_->address(), "g", "neliroute");
+  GroupClient first(broker_->address(), "g", "neliroute");
   ASSERT_TRUE(poll_until({&first}, [&] { return first.partitions().size() == 8; }));
-  Member second(broker_->address(), "g", "neliroute");
+  GroupClient second(broker_->address(), "g", "neliroute");
   ASSERT_TRUE(poll_until({&first, &second}, [&] {
     return first.partitions().size() == 4 && second.partitions().size() == 4;
   }));
@@ -294,8 +294,8 @@ TEST_F(EmbeddedBrokerTest, ItsLimitsFitATerminal) {
 TEST_F(EmbeddedBrokerTest, ItIsDestroyedWhileClientsTalkToIt) {
   open({0, {{"neliroute", 8}}});
   const Properties quiet{{"log_level", "0"}};
-  Member first(broker_->address(), "g", "neliroute", quiet);
-  Member second(broker_->address(), "g", "neliroute", quiet);
+  GroupClient first(broker_->address(), "g", "neliroute", quiet);
+  GroupClient second(broker_->address(), "g", "neliroute", quiet);
   ASSERT_TRUE(poll_until({&first, &second}, [&] { return !first.partitions().empty(); }));
   close();
   io_.join();  // hangs if the broker left anything behind

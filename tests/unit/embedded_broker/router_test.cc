@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -48,6 +49,8 @@ class RouterOnBroker : public testing::Test {
     made.slots = SlotCount{16};
     made.process.endpoint = "127.0.0.1:7001";
     made.timing.profile = Profile::fast;
+    made.assignment = assignment_;
+    if (assignment_ == Assignment::assigner) made.partitions = 4;
     made.on_notice = [this](const Notice&) { ++lines_; };
     return made;
   }
@@ -78,6 +81,22 @@ class RouterOnBroker : public testing::Test {
     return std::move(*opened);
   }
 
+  // False: it did not come to hold.
+  static bool wait_until(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(5ms);
+    }
+    return true;
+  }
+  static std::uint32_t owned_by(const Router& router) {
+    std::uint32_t owned = 0;
+    for (std::uint32_t p = 0; p < 4; ++p) owned += router.owns(Partition{p}) ? 1U : 0U;
+    return owned;
+  }
+
+  Assignment assignment_ = Assignment::group;
   std::atomic<int> lines_{0};
   IoThread broker_io_;
   std::unique_ptr<EmbeddedBroker> broker_;
@@ -127,6 +146,26 @@ TEST_F(RouterOnBroker, MayBeDestroyedByItsOwnHandlerAndSaysNothingAfter) {
   broker_io_.run([&] { broker_.reset(); });  // which a client that is still there would mention
   io.run([] {});
   EXPECT_EQ(lines_, 0);
+}
+
+// No group's client ends its membership: its renewals come from the executor that hangs.
+TEST_F(RouterOnBroker, WithAnAssignerWhoHangsIsReplaced) {
+  assignment_ = Assignment::assigner;
+  IoThread first_io;
+  IoThread second_io;
+  auto first = leading(first_io.executor());
+  ASSERT_NE(first, nullptr);
+  auto second = Router::open(second_io.executor(), options());
+  ASSERT_TRUE(second.has_value()) << second.error().message();
+  ASSERT_TRUE(wait_until([&] { return owned_by(*first) == 2 && owned_by(**second) == 2; }));
+  std::promise<void> go_on;
+  boost::asio::post(first_io.executor(), [&] { go_on.get_future().wait(); });
+  EXPECT_TRUE(wait_until([&] { return owned_by(**second) == 4; }));
+  EXPECT_TRUE(wait_until([&] { return owned_by(*first) == 0; })) << "its lease ends by itself";
+  go_on.set_value();
+  EXPECT_TRUE(wait_until([&] {
+    return first->route("a key").verdict == Verdict::remote && owned_by(*first) == 0;
+  })) << "and it follows";
 }
 
 TEST_F(RouterOnBroker, AWatcherSeesTheOwner) {
