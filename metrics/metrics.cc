@@ -12,6 +12,7 @@
 #include "metrics/kafka_metrics.h"
 #include "metrics/metric_families.h"
 #include "metrics/slot_moves.h"
+#include "neli_core/options.h"
 #include "router/engine/meter.h"
 #include "slots/partition.h"
 
@@ -71,6 +72,33 @@ void add_records(MetricFamilies& made, const Meter& meter) {
               {"unassigned", Count::ignored_unassigned}});
   made.counter("log_gaps_total", "Logs that had to be read again: truncated, recreated, lost");
   made.add(static_cast<double>(meter.count(Count::log_gaps)));
+}
+
+/// Of a group to which Kafka assigns, the families have no series.
+void add_assignment(MetricFamilies& made, const Meter& meter, bool assigned) {
+  const auto add = [&](Count count) {
+    if (assigned) made.add(static_cast<double>(meter.count(count)));
+  };
+  made.gauge("members", "Members that live, as their records show it");
+  add(Count::members_living);
+  made.gauge("assigner", "1 if this process names which member should own what");
+  add(Count::assigns);
+  made.counter("seats_claimed_total", "Times that it claimed the right to do so");
+  add(Count::seats_claimed);
+  made.counter("assignments_written_total", "Assignments that it wrote");
+  add(Count::assignments_written);
+  made.counter("assignments_refused_total", "Assignments that it read of a former assigner");
+  add(Count::assignments_refused);
+  made.counter("member_deaths_total", "Members that it took for dead");
+  add(Count::member_deaths);
+  made.counter("member_false_deaths_total", "Of these, members that it heard again");
+  add(Count::member_false_deaths);
+  made.counter("assignment_waits_total",
+               "Times that it waited for a session because many members seemed dead at once");
+  add(Count::assignment_waits);
+  made.counter("designees_given_up_total",
+               "Members that did not lead what they were named for, and that it replaced");
+  add(Count::designees_given_up);
 }
 
 /// Only for a member of the group.
@@ -328,7 +356,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
                {"hash", facts.settings.hash},
                {"slots", std::to_string(facts.settings.slots)},
                {"partitions", std::to_string(facts.settings.partitions)}});
-  made.gauge("partitions", "Partitions of the topic: what is owned and moved");
+  made.gauge("partitions", "What is owned and moved: with a group, partitions of the topic");
   made.add(facts.settings.partitions);
   made.gauge("lease_seconds", "T: how long one renewal entitles its sender to lead");
   made.add(seconds_of(observable_.lease()));
@@ -349,6 +377,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
     made.gauge("interval_seconds", "Time between two renewals");
     made.add(seconds_of(*facts.interval));
     add_membership(made, observable_.meter());
+    add_assignment(made, observable_.meter(), facts.settings.variation == kAssignedVariation);
     if (observable_.statistics()) add_withdrawals(made, *observable_.statistics());
   }
   if (observable_.statistics() != nullptr) add_kafka_metrics(made, *observable_.statistics(), now);

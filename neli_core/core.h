@@ -33,6 +33,19 @@ struct RejectedRecords {
 /// The role states, in the words of the leader-and-followers seed.
 enum class RoleState { following, looking, leading, draining };
 
+/// Where a member assigns: what this one knows of the others and of that one, and what it did.
+struct AssignmentStatus {
+  std::size_t members = 0;  ///< that live, this one included
+  bool assigns = false;     ///< it is this process
+  std::uint64_t seats_claimed = 0;
+  std::uint64_t assignments_written = 0;
+  std::uint64_t assignments_refused = 0;  ///< of a former assigner
+  std::uint64_t deaths = 0;
+  std::uint64_t false_deaths = 0;  ///< and heard again
+  std::uint64_t waits = 0;         ///< as many seemed dead at once
+  std::uint64_t given_up = 0;      ///< designees that did not lead
+};
+
 class Core {
  public:
   virtual ~Core() = default;
@@ -56,6 +69,10 @@ class Core {
   /// How many members live besides this process, as their records show it. No value: there is a
   /// group, which knows.
   [[nodiscard]] virtual std::optional<std::size_t> other_members() const { return std::nullopt; }
+  /// No value: no member assigns.
+  [[nodiscard]] virtual std::optional<AssignmentStatus> assignment_status() const {
+    return std::nullopt;
+  }
 
   [[nodiscard]] bool leads(Partition partition, LocalTime now) const noexcept {
     return leases()->leads(partition, now);

@@ -110,6 +110,20 @@ LocalTime AssignedCore::next_deadline() const noexcept {
   return next;
 }
 
+std::optional<AssignmentStatus> AssignedCore::assignment_status() const {
+  AssignmentStatus status;
+  status.members = members_.living_count();
+  status.assigns = assigner_.active();
+  status.seats_claimed = counters_.seats_claimed;
+  status.assignments_written = counters_.assignments_written;
+  status.assignments_refused = counters_.assignments_refused;
+  status.deaths = counters_.deaths;
+  status.false_deaths = members_.false_deaths();
+  status.waits = assigner_.waits();
+  status.given_up = assigner_.given_up();
+  return status;
+}
+
 MemberFields AssignedCore::own_fields() const {
   MemberFields fields;
   fields.session = options_.session;

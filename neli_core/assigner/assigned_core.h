@@ -38,7 +38,7 @@ struct AssignedOptions {
   std::string zone;
 };
 
-/// What an assigner and its members met; exported elsewhere.
+/// What an assigner and its members met.
 struct AssignmentCounters {
   std::uint64_t seats_claimed = 0;
   std::uint64_t assignments_written = 0;
@@ -74,6 +74,8 @@ class AssignedCore final : public Core {
   [[nodiscard]] std::optional<std::size_t> other_members() const override {
     return members_.living_count() - (members_.lives(core().id) ? 1 : 0);
   }
+
+  [[nodiscard]] std::optional<AssignmentStatus> assignment_status() const override;
 
   [[nodiscard]] const ClaimProtocol& claims() const noexcept { return claims_; }
   [[nodiscard]] const Members& members() const noexcept { return members_; }

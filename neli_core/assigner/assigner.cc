@@ -127,6 +127,7 @@ class Assigner::Round {
         const Log log = log_of(partition, assigner_.options_.logs);
         if (assigner_.bans_.is_banned(log, designee.id, now_)) continue;
         assigner_.bans_.ban(log, designee.id, now_);
+        ++assigner_.given_up_;
         assigner_.notices_.push_back(
             {Severity::warning, "process " + to_string(designee.id) + " was named for partition " +
                                     std::to_string(p) + " and does not lead it: others are named "
@@ -261,6 +262,7 @@ bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
   }
   if (!patient_) {
     patient_ = true;
+    ++waits_;
     patient_from_ = from;
     patient_until_ = later(now, with_drift(options_.session));
     notices_.push_back({Severity::warning,

@@ -70,6 +70,9 @@ class Assigner {
   /// For people: many deaths, members that were given up.
   [[nodiscard]] std::vector<Notice> take_notices();
   [[nodiscard]] LocalTime next_deadline() const noexcept { return active_ ? next_ : kNever; }
+  /// Times that it waited since many seemed dead at once (A9), and that it gave a designee up (A5).
+  [[nodiscard]] std::uint64_t waits() const noexcept { return waits_; }
+  [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
 
  private:
   struct LogTrust {
@@ -107,6 +110,8 @@ class Assigner {
   std::uint64_t seen_ = 0;  ///< versions of all that it plans from
   LocalTime next_ = kNever;
   std::vector<Notice> notices_;
+  std::uint64_t waits_ = 0;
+  std::uint64_t given_up_ = 0;
 };
 
 }  // namespace neliroute

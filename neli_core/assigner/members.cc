@@ -216,8 +216,11 @@ std::optional<std::size_t> Members::rank_of(ProcessId id) const {
 }
 
 std::size_t Members::living_count() const noexcept {
-  return static_cast<std::size_t>(std::count_if(
-      members_.begin(), members_.end(), [](const auto& entry) { return entry.second.lives(); }));
+  if (std::exchange(counted_, version_) != version_) {
+    living_ = static_cast<std::size_t>(std::count_if(
+        members_.begin(), members_.end(), [](const auto& entry) { return entry.second.lives(); }));
+  }
+  return living_;
 }
 
 }  // namespace neliroute

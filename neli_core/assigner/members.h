@@ -122,7 +122,10 @@ class Members {
   LocalTime unproven_ = kLongAgo;
   LocalTime last_newcomer_ = kLongAgo;
   std::uint64_t false_deaths_ = 0;
-  std::uint64_t version_ = 0;
+  std::uint64_t version_ = 1;
+  /// Counted once for each version: it is asked for with every step.
+  mutable std::uint64_t counted_ = 0;
+  mutable std::size_t living_ = 0;
 };
 
 }  // namespace neliroute

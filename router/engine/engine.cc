@@ -128,7 +128,9 @@ void Engine::touch(const AssignmentChange& change) {
 
 // Where a member assigns, the state machine reads that in records; a group's events say it.
 void Engine::note_assignments(const Ready& ready, LocalTime now) {
-  if (!core_ || !core_->other_members()) return;
+  const auto status = core_ ? core_->assignment_status() : std::nullopt;
+  if (!status) return;
+  meter_.note(*status);
   for (const AssignmentChange& change : ready.assignments) {
     touch(change);
     meter_.note(change, view_.leases(), now);

@@ -139,6 +139,18 @@ void Meter::note(const AssignmentChange& change, const LeaseVector& leases, Loca
   std::visit([&](const auto& event) { hear_group(event, leases, now); }, change);
 }
 
+void Meter::note(const AssignmentStatus& status) {
+  set(Count::members_living, status.members);
+  set(Count::assigns, status.assigns ? 1 : 0);
+  set(Count::seats_claimed, status.seats_claimed);
+  set(Count::assignments_written, status.assignments_written);
+  set(Count::assignments_refused, status.assignments_refused);
+  set(Count::member_deaths, status.deaths);
+  set(Count::member_false_deaths, status.false_deaths);
+  set(Count::assignment_waits, status.waits);
+  set(Count::designees_given_up, status.given_up);
+}
+
 void Meter::note(const Ready& ready, LocalTime now) {
   for (const Write& write : ready.writes) {
     if (sent_.size() >= kSentMax) sent_.erase(sent_.begin());

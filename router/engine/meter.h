@@ -50,6 +50,15 @@ enum class Count : std::uint8_t {
   barriers_overdue,
   work_abandoned,
   log_gaps,
+  members_living,  ///< this and those below: where a member assigns
+  assigns,         ///< 1: it is this process
+  seats_claimed,
+  assignments_written,
+  assignments_refused,
+  member_deaths,
+  member_false_deaths,
+  assignment_waits,
+  designees_given_up,
   end,
 };
 
@@ -64,6 +73,7 @@ class Meter {
   void note(const Ready& ready, LocalTime now);
   /// What a member assigned; what a group does comes with its events.
   void note(const AssignmentChange& change, const LeaseVector& leases, LocalTime now);
+  void note(const AssignmentStatus& status);
   /// A watcher's tail is restarted.
   void note_log_gap() { add(Count::log_gaps); }
   /// Guards of work outlived their barrier's deadline.

@@ -72,6 +72,12 @@ TEST(EngineAssigner, counts_what_it_was_assigned_as_if_a_group_had) {
   EXPECT_TRUE(ready);
   EXPECT_EQ(meter.count(Count::ignored_not_json), 0u);
   EXPECT_GT(meter.count(Count::records_own), 0u);
+  EXPECT_EQ(meter.count(Count::members_living), 1u);
+  EXPECT_EQ(meter.count(Count::assigns), 1u);
+  EXPECT_EQ(meter.count(Count::seats_claimed), 1u);
+  EXPECT_EQ(meter.count(Count::assignments_written), 1u);
+  rig.member(2);
+  EXPECT_EQ(meter.count(Count::members_living), 2u);
 }
 
 TEST(EngineAssigner, alone_it_leaves_at_once) {
@@ -80,7 +86,7 @@ TEST(EngineAssigner, alone_it_leaves_at_once) {
   rig.drain(10s);
   EXPECT_TRUE(rig.run_until([&] { return rig.drained > 0; })) << "its clock stands still";
   EXPECT_FALSE(rig.asks_a_group());
-  EXPECT_LT(rig.place("write seat_release"), rig.place("write leave"));
+  EXPECT_LT(rig.place("write leave"), rig.place("write release"));
   EXPECT_LT(rig.place("write release"), rig.place("close"));
 }
 

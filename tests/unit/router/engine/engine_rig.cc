@@ -32,8 +32,6 @@ const char* name_of(AssignmentType type) {
   switch (type) {
     case AssignmentType::seat_claim:
       return "seat_claim";
-    case AssignmentType::seat_release:
-      return "seat_release";
     case AssignmentType::assign:
       return "assign";
     case AssignmentType::leave:
