@@ -130,6 +130,7 @@ class Router : public Lookup {
   // --- What it was opened with. -----------------------------------------------------------------
 
   [[nodiscard]] const Timing& timing() const noexcept { return timing_; }
+  /// Of no meaning with Assignment::assigner.
   [[nodiscard]] GroupProtocol group_protocol() const noexcept { return protocol_; }
   [[nodiscard]] const ProcessInfo& process() const noexcept { return process_; }
   [[nodiscard]] ProcessId id() const noexcept { return id_; }

@@ -186,6 +186,16 @@ Result<void> check_properties(const KafkaOptions& options) {
   return setter.result();
 }
 
+Result<void> check_properties_without_group(const KafkaOptions& options) {
+  for (const auto& [property, value] : options.properties) {
+    if (!is_group_property(property)) continue;
+    return bad("`kafka.properties` " + property +
+               " is of a consumer group, and with `assignment` assigner there is none; leave it "
+               "out");
+  }
+  return {};
+}
+
 Result<void> check_properties_of(const KafkaOptions& options, GroupProtocol protocol) {
   const auto strategy = options.properties.find(std::string{kStrategy});
   if (strategy != options.properties.end() && protocol == GroupProtocol::consumer) {

@@ -39,6 +39,8 @@ struct ClientSettings {
 /// Checks that the user's properties are allowed and known.
 [[nodiscard]] Result<void> check_properties(const KafkaOptions& options);
 
+/// With an assigner none may be a group's.
+[[nodiscard]] Result<void> check_properties_without_group(const KafkaOptions& options);
 /// The same once the group protocol is known.
 [[nodiscard]] Result<void> check_properties_of(const KafkaOptions& options,
                                                GroupProtocol protocol);

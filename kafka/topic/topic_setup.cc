@@ -270,10 +270,7 @@ Result<void> choose_protocol(BlockingProbe& broker, const KafkaOptions& options,
                                                "or later, this is ") +
                                        rd_kafka_version_str() + "; use classic"};
   }
-  if (options.assignment == Assignment::assigner) {
-    facts.session.protocol = GroupProtocol::consumer;
-    return check_properties_of(options, facts.session.protocol);
-  }
+  if (options.assignment == Assignment::assigner) return check_properties_without_group(options);
   const Configs configs = described.value ? described.value->values : Configs{};
   bool offered = false;
   if (described.value) {

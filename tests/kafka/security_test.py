@@ -51,7 +51,7 @@ class Secured(case.KafkaCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.security = Security("owner", "watcher", "nobody")
+        cls.security = Security("owner", "watcher", "nobody", "member")
         super().setUpClass()
         admin = cls.kafka.admin
         # The ACLs that docs/operating.md names for an owner …
@@ -61,6 +61,18 @@ class Secured(case.KafkaCase):
         admin.allow("User:owner", "CLUSTER", "kafka-cluster", "DESCRIBE_CONFIGS")
         # … and for a watcher.
         admin.allow("User:watcher", "TOPIC", TOPIC, "READ", "DESCRIBE")
+
+    def test_assigner_needs_no_right_on_group_or_cluster(self):
+        self.kafka.admin.create_topic("assigned", 4)
+        self.kafka.admin.allow("User:member", "TOPIC", "assigned", "READ", "WRITE", "DESCRIBE")
+        fleet = self.fleet(16, topic="assigned", assignment="assigner",
+                           session=f"{500 * case.SLOW}ms")
+        fleet.env = by_environment(properties(self.security, "member"))
+        self.start_rested(fleet, 2)
+        missing = [line for line in fleet.owners[0].error_tail().splitlines() if "grant" in line]
+        self.assertEqual(len(missing), 1, missing)
+        self.assertIn("DESCRIBE_CONFIGS on the topic", missing[0])
+        self.assert_clean(fleet)
 
     def secured_fleet(self, filed):
         """Owners whose password comes by the environment or by a file."""

@@ -173,15 +173,17 @@ class Embedded(unittest.TestCase):
         alpha.kill()  # it assigned
         self.wait_led(*others, partitions=many)
         stays, leaver = others
-        leaver.leave()
+        since = leaver.leave()
         self.assertEqual(leaver.wait_exit(), 0, leaver.error_tail())
         self.wait_led(stays, partitions=many)
-        self.check_no_gap(leaver, stays)
+        self.check_no_gap(leaver, stays, since)
 
-    def check_no_gap(self, leaver, successor):
+    def check_no_gap(self, leaver, successor, since):
         """What was handed over was led by the successor before the leaver stopped."""
         leaver.refresh()
-        stopped = [row for row in leaver.events.rows if row["event"] == "stopped"]
+        stopped = [row for row in leaver.events.rows
+                   if row["event"] == "stopped" and row["boot"] >= since]
+        self.assertEqual(len(stopped), 64)
         self.assertEqual({row["reason"] for row in stopped}, {"superseded"})
         led = {row["partition"]: row["boot"] for row in successor.events.rows
                if row["event"] == "acquired"}

@@ -306,5 +306,12 @@ TEST(ClientConfigTest, SettingsThatContradictEachOtherAreAnErrorOfTheClient) {
   EXPECT_THAT(client.error().message(), HasSubstr("max.in.flight"));
 }
 
+TEST(PropertiesTest, WithAnAssignerAGroupsAreRefused) {
+  EXPECT_THAT(refusal(check_properties_without_group(with("group.remote.assignor", "uniform"))),
+              AllOf(HasSubstr("`kafka.properties` group.remote.assignor"),
+                    HasSubstr("`assignment` assigner"), HasSubstr("leave it out")));
+  EXPECT_TRUE(check_properties_without_group(with("client.id", "me")));
+}
+
 }  // namespace
 }  // namespace neliroute

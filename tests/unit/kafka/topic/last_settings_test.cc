@@ -1,0 +1,99 @@
+// How many partitions a process runs with: the topic's, or with an assigner the group's own.
+#include "kafka/topic/last_settings.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/embedded_broker/clients.h"
+#include "tests/unit/kafka/ledger/ledger_rig.h"
+
+#if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
+
+namespace neliroute {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class LastSettingsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    rig_.open_broker();
+    options_.brokers = rig_.address();
+    options_.assignment = Assignment::assigner;
+  }
+  /// A renewal of a process that runs with so many; `leads`: it leads one of them.
+  static std::string record(std::uint32_t partitions, bool leads) {
+    Record record;
+    record.type = RecordType::renewal;
+    record.id = ProcessId{partitions};
+    record.lease = record.max_lease = milliseconds{1500};
+    record.process.name = "p";
+    record.settings = Settings{"g", 65536, partitions, 4, "xxh3", "non_exclusive"};
+    if (leads) {
+      record.incarnation = 1;
+      record.epochs.push_back({0, LogParts::of({Partition{0}}, 4)});
+      record.leading = LogParts::of({Partition{0}}, 4);
+    }
+    return encode_record(record);
+  }
+  void write(const std::vector<std::string>& values) {
+    produce(rig_.address(), options_.topic, 0, values);
+  }
+  LedgerFacts facts() {
+    auto found = prepare_topic(options_);
+    EXPECT_TRUE(found.has_value()) << found.error().message();
+    if (!found) return {};
+    learn_partitions(options_, *found);
+    return *found;
+  }
+
+  LedgerRig rig_;
+  KafkaOptions options_;
+};
+
+TEST_F(LastSettingsTest, WithAnAssignerTheTopicsNumberIsNobodysConcern) {
+  EXPECT_EQ(facts().partitions, kPartitionsDefault);
+  EXPECT_EQ(facts().logs, LedgerRig::kPartitions);
+  EXPECT_EQ(needed_partitions(facts()), LedgerRig::kPartitions);
+  options_.partitions = kPartitionCountMax;
+  options_.logs = 3;
+  EXPECT_EQ(facts().partitions, kPartitionCountMax);
+  EXPECT_EQ(facts().logs, 3U);
+  EXPECT_EQ(needed_partitions(facts()), 3U);
+  options_.logs = 5;
+  const auto refused = prepare_topic(options_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message(), AllOf(HasSubstr("`logs` 5"), HasSubstr("4 partitions")));
+}
+
+TEST_F(LastSettingsTest, WhoIsNotToldTheNumberLearnsItFromRecords) {
+  write({record(1000, true), record(2000, true), record(500, false), "no record"});
+  EXPECT_EQ(facts().partitions, 2000U) << "of who leads; another may be refused yet";
+  options_.partitions = 64;
+  EXPECT_EQ(facts().partitions, 64U) << "what is said counts, and is compared later";
+}
+
+TEST_F(LastSettingsTest, AWatcherDoesSoWhoeverAssigns) {
+  options_.watcher = true;
+  options_.assignment = Assignment::group;
+  EXPECT_EQ(facts().partitions, LedgerRig::kPartitions);
+  write({record(700, false)});
+  EXPECT_EQ(facts().partitions, 700U);
+  std::vector<std::string> others(300, "no record");
+  write(others);
+  EXPECT_EQ(facts().partitions, LedgerRig::kPartitions) << "it reads a little way back only";
+}
+
+TEST_F(LastSettingsTest, AGroupsMemberHasTheTopics) {
+  write({record(700, true)});
+  options_.assignment = Assignment::group;
+  EXPECT_EQ(facts().partitions, LedgerRig::kPartitions);
+}
+
+}  // namespace
+}  // namespace neliroute
+
+#endif
