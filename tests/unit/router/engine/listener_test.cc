@@ -1,6 +1,7 @@
 // Several listeners of one engine, late ones, and those that go.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -178,6 +179,43 @@ TEST(Listeners, are_told_why_the_process_gave_up_also_when_they_come_late) {
   const Subscription two(rig.engine->subscribe(late));
   rig.poll();
   EXPECT_EQ(late.story, early.story);
+}
+
+TEST(Listeners, that_come_and_go_while_nothing_moves_are_not_kept) {
+  ListenedTo rig;
+  Noting stays;
+  const Subscription one(rig.engine->subscribe(stays));
+  std::vector<std::weak_ptr<ListenerSlot>> gone;
+  for (int i = 0; i < 100; ++i) {
+    Noting goes;
+    auto slot = rig.engine->subscribe(goes);
+    gone.push_back(slot);
+    Subscription two(std::move(slot));
+    rig.poll();
+    EXPECT_EQ(goes.story.size(), 4u);
+  }
+  const auto kept = std::count_if(gone.begin(), gone.end(),
+                                  [](const auto& slot) { return !slot.expired(); });
+  EXPECT_LE(kept, 1) << "the last, until another one comes or something moves";
+  stays.story.clear();
+  rig.append(0, kSuccessor.claim("0"));
+  rig.poll();
+  EXPECT_EQ(stays.story, Story{"stopped 0"});
+}
+
+TEST(Listeners, subscription_that_is_replaced_is_cancelled) {
+  ListenedTo rig;
+  Noting former;
+  Noting next;
+  Subscription subscription(rig.engine->subscribe(former));
+  rig.poll();
+  former.story.clear();
+  subscription = Subscription(rig.engine->subscribe(next));
+  rig.poll();
+  rig.append(0, kSuccessor.claim("0"));
+  rig.poll();
+  EXPECT_EQ(former.story, Story{}) << "it may have been destroyed since";
+  EXPECT_EQ(next.story.back(), "stopped 0");
 }
 
 TEST(Listeners, subscriptions_may_outlive_the_engine) {
