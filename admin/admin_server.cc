@@ -93,6 +93,7 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
   void accept();
   void on_accept(const boost::system::error_code& error, tcp::socket socket);
   void admit(tcp::socket socket);
+  void close_longest_idle();
 
   asio::any_io_executor strand_;
   tcp::acceptor acceptor_;
@@ -196,7 +197,19 @@ void AdminServer::Impl::on_accept(const boost::system::error_code& error, tcp::s
   });
 }
 
+// Or clients that ask for nothing would keep others out.
+void AdminServer::Impl::close_longest_idle() {
+  const auto longest =
+      std::min_element(connections_.begin(), connections_.end(),
+                       [](const Connection* a, const Connection* b) {
+                         return a->idle_since() < b->idle_since();
+                       });
+  if (longest == connections_.end() || (*longest)->idle_since() == Connection::Time::max()) return;
+  (*longest)->close();  // it is destroyed, and leaves connections_, later
+}
+
 void AdminServer::Impl::admit(tcp::socket socket) {
+  if (*open_ >= most_) close_longest_idle();
   const bool full = *open_ >= most_;
   if (full && *refused_ >= kRefusedMax) return;
   boost::system::error_code ignored;

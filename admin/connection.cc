@@ -22,8 +22,9 @@ constexpr std::size_t kReadSize = 2048;
 // read for a while.
 constexpr milliseconds kLinger{1000};
 constexpr std::size_t kDiscardedMax = 256 * 1024;
-// A connection above the limit is not waited for long.
-constexpr milliseconds kRefusedHeader{1000};
+// A connection above the limit is not waited for long: with its place it keeps a probe out.
+constexpr milliseconds kRefused{1000};
+constexpr milliseconds kRefusedHeader{750};
 // What each connection may keep outside the budget: health must be served whatever others hold.
 constexpr std::size_t kSmall = 4096;
 
@@ -58,6 +59,7 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Serv
 // A supervisor must not consider a process dead because others hold all its connections.
 void Connection::start(bool refused) {
   refused_ = refused;
+  if (refused) ends_by_ = steady_clock::now() + kRefused;
   const milliseconds bound = service_->limits().header;
   begin_header(refused ? std::min(kRefusedHeader, bound) : bound);
   read();
@@ -69,9 +71,13 @@ void Connection::close() {
   stream_.close();
 }
 
+void Connection::expire_after(milliseconds bound) {
+  stream_.expires_at(std::min(steady_clock::now() + bound, ends_by_));
+}
+
 // Beast's deadline would close the connection without an answer.
 void Connection::begin_header(milliseconds bound) {
-  idle_ = false;
+  idle_since_ = Time::max();
   stream_.expires_never();
   header_end_.expires_after(bound);
   header_end_.async_wait([weak = weak_from_this()](const error_code& error) {
@@ -112,7 +118,7 @@ void Connection::on_read(const error_code& error, std::size_t read) {
   }
   if (error) return close();
   received_.commit(read);
-  if (idle_) begin_header(service_->limits().header);
+  if (idle_since_ != Time::max()) begin_header(service_->limits().header);
   await_request();
 }
 
@@ -136,7 +142,7 @@ void Connection::handle(const Request& request) {
 }
 
 void Connection::send(Answer answer, bool head, bool keep_alive) {
-  stream_.expires_after(service_->limits().write);
+  expire_after(service_->limits().write);
   const bool big = answer.body && answer.body->size() > kSmall;
   if (big && !head && !(held_ = service_->budget().hold(answer.body))) {
     answer = too_much();
@@ -160,13 +166,13 @@ void Connection::on_sent(const error_code& error, bool keep_alive) {
     begin_header(service_->limits().header);
     return await_request();
   }
-  idle_ = true;
-  stream_.expires_after(service_->limits().idle);
+  idle_since_ = steady_clock::now();
+  expire_after(service_->limits().idle);
   read();
 }
 
 void Connection::linger() {
-  stream_.expires_after(kLinger);
+  expire_after(kLinger);
   error_code error;
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, error);
   if (error) return close();
