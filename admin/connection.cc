@@ -95,9 +95,10 @@ void Connection::await_request() {
                                received_.size());
   const bool head = bytes.starts_with("HEAD ");
   std::size_t used = 0;
-  auto read_so_far = read_request(bytes, used);
+  auto read_so_far = read_request(bytes, used, searched_);
   received_.consume(used);
   if (std::holds_alternative<NeedMore>(read_so_far)) return read();
+  searched_ = {};
   header_end_.expires_at(steady_clock::time_point::max());
   if (const auto* request = std::get_if<Request>(&read_so_far)) return handle(*request);
   send(answer_of(std::get<Refusal>(read_so_far)), head, /*keep_alive=*/false);

@@ -71,6 +71,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Time idle_since_ = Time::max();
   bool late_ = false;  ///< the header has not ended in time
   boost::beast::flat_buffer received_;  ///< and not answered
+  Searched searched_;                   ///< of received_, for the end of a header
   Text body_;                           ///< of the answer that is being written
   AnswerBudget::Held held_;             ///< while body_ is on its way
   std::size_t discarded_ = 0;

@@ -59,6 +59,7 @@ TEST(HostileClients, that_send_a_byte_at_a_time_are_understood_in_time) {
     rig.poll();
   }
   EXPECT_EQ(slow.answer().status, 200u);
+  EXPECT_EQ(slow.get("/").status, 200u) << "a shorter one is read from its own beginning";
 }
 
 TEST(HostileClients, have_as_long_for_a_later_request_as_for_the_first) {
