@@ -16,6 +16,7 @@
 #include "admin/connection.h"
 #include "admin/event_hub.h"
 #include "admin/listen_address.h"
+#include "admin/pending_view.h"
 #include "admin/site.h"
 #include "router/text/event_line.h"
 
@@ -117,10 +118,8 @@ class AdminServer::Impl::Bridge : public Observer {
   explicit Bridge(const std::shared_ptr<Impl>& impl) : strand_(impl->strand_), impl_(impl) {}
 
   void on_view(const ViewChange& change) override {
-    pass([kept = KeptChange{change.version, change.digest, change.at,
-                            {change.routes.begin(), change.routes.end()}}](Impl& impl) {
-      impl.take(kept);
-    });
+    if (!pending_->add(change)) return;
+    pass([pending = pending_](Impl& impl) { impl.take(pending->take()); });
   }
   void on_transition(const Transition& transition) override {
     pass([transition](Impl& impl) { impl.take(transition); });
@@ -142,6 +141,7 @@ class AdminServer::Impl::Bridge : public Observer {
 
   asio::any_io_executor strand_;
   std::weak_ptr<Impl> impl_;
+  std::shared_ptr<admin::PendingView> pending_ = std::make_shared<admin::PendingView>();
 };
 
 void AdminServer::Impl::start() {
