@@ -184,7 +184,10 @@ void AdminServer::Impl::on_accept(const boost::system::error_code& error, tcp::s
   if (closed_) return;
   if (!error) {
     accept_failed_ = false;
-    admit(std::move(socket));
+    try {
+      admit(std::move(socket));
+    } catch (...) {  // no memory for one more client, which is closed
+    }
     return accept();
   }
   if (!std::exchange(accept_failed_, true) && options_.on_notice) {

@@ -71,6 +71,16 @@ void Connection::close() {
   stream_.close();
 }
 
+// A client must not end the process, which may own slots, if memory is short for its answer.
+template <class Step>
+void Connection::or_close(const Step& step) {
+  try {
+    step();
+  } catch (...) {
+    close();
+  }
+}
+
 void Connection::expire_after(milliseconds bound) {
   stream_.expires_at(std::min(steady_clock::now() + bound, ends_by_));
 }
@@ -107,7 +117,7 @@ void Connection::await_request() {
 void Connection::read() {
   stream_.async_read_some(received_.prepare(kReadSize),
                           [self = shared_from_this()](const error_code& error, std::size_t read) {
-                            self->on_read(error, read);
+                            self->or_close([&] { self->on_read(error, read); });
                           });
 }
 
@@ -154,7 +164,7 @@ void Connection::send(Answer answer, bool head, bool keep_alive) {
   http::async_write(stream_, *response,
                     [self = shared_from_this(), response, keep_alive](const error_code& error,
                                                                       std::size_t) {
-                      self->on_sent(error, keep_alive);
+                      self->or_close([&] { self->on_sent(error, keep_alive); });
                     });
 }
 

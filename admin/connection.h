@@ -50,6 +50,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] Time idle_since() const noexcept { return closed() ? Time::max() : idle_since_; }
 
  private:
+  template <class Step>
+  void or_close(const Step& step);
   void expire_after(milliseconds bound);
   void begin_header(milliseconds bound);
   void await_request();

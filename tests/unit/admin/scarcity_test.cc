@@ -1,0 +1,121 @@
+// The admin port when memory or files are short: it serves less, and the process goes on.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/admin/admin_rig.h"
+#include "tests/unit/router/view/allocations.h"
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+using testing_admin::AdminRig;
+using testing_admin::Client;
+using testing_admin::HttpAnswer;
+using testing_admin::request;
+using testing_admin::writer;
+using testing_allocations::FailAbove;
+
+/// A view with such a name takes more memory at once than there is.
+const std::string kLongName(50'000, 'n');
+constexpr std::size_t kScarce = 32 * 1024;
+
+testing_admin::Writer long_named(std::uint64_t id) {
+  auto made = writer(id);
+  made.name = kLongName;
+  return made;
+}
+
+/// While it lives, this process can open no further file.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const int lowest = ::dup(STDERR_FILENO);
+    EXPECT_GE(lowest, 0);
+    ::close(lowest);
+    rlimit now = before_;
+    now.rlim_cur = static_cast<rlim_t>(lowest);
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &now), 0);
+  }
+  ~NoMoreFiles() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Scarcity, of_files_ends_and_then_clients_are_accepted_again) {
+  AdminRig rig;
+  std::vector<std::string> notices;
+  AdminOptions options;
+  options.on_notice = [&](const Notice& notice) { notices.push_back(notice.text); };
+  auto opened = AdminServer::open(rig.io->get_executor(), rig.observable(), options);
+  ASSERT_TRUE(opened);
+  rig.server = std::move(*opened);
+  Client client(rig);
+  {
+    const NoMoreFiles none;
+    EXPECT_TRUE(rig.run_until([&] { return !notices.empty(); }));
+  }
+  EXPECT_EQ(client.get("/healthz").status, 200u);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_NE(notices[0].find("it tries again"), std::string::npos);
+}
+
+TEST(Scarcity, of_memory_for_an_answer_is_an_error) {
+  AdminRig rig;
+  rig.append(0, long_named(2).leads(9, "0"));
+  Client client(rig);
+  {
+    const FailAbove scarce(kScarce);
+    EXPECT_EQ(client.get("/v1/slots").status, 500u);
+  }
+  EXPECT_EQ(client.get("/v1/slots").status, 200u);
+}
+
+TEST(Scarcity, of_memory_for_a_stream_closes_its_client_alone) {
+  AdminRig rig;
+  rig.append(0, long_named(2).leads(9, "0"));
+  Client client(rig);
+  Client other(rig);
+  {
+    const FailAbove scarce(kScarce);
+    client.send(request("/v1/events"));
+    EXPECT_TRUE(client.ends());
+    EXPECT_EQ(other.get("/healthz").status, 200u);
+  }
+  other.send(request("/v1/events"));
+  static_cast<void>(other.event("view"));
+}
+
+TEST(Scarcity, of_memory_for_an_event_closes_the_streams_which_begin_again) {
+  AdminLimits limits;
+  limits.merge = 500ms;
+  AdminRig rig(true, limits);
+  Client client(rig);
+  client.send(request("/v1/events"));
+  static_cast<void>(client.event("view"));
+  rig.append(0, writer(2).leads(9, "0"));
+  static_cast<void>(client.event("changed"));
+  rig.append(0, long_named(3).leads(11, "0"));  // is told 500 ms later
+  Client other(rig);
+  {
+    const FailAbove scarce(kScarce);
+    EXPECT_TRUE(client.ends());
+    EXPECT_EQ(other.get("/healthz").status, 200u);
+  }
+  other.send(request("/v1/events"));
+  EXPECT_EQ(other.event("view").json().at("processes").as_array().size(), 2u);
+  rig.append(0, writer(4).leads(12, "0"));
+  EXPECT_EQ(other.event("changed").json().at("view").as_array().size(), 1u);
+}
+
+}  // namespace
+}  // namespace neliroute
