@@ -177,6 +177,8 @@ void Connection::on_sent(const error_code& error, bool keep_alive) {
     begin_header(service_->limits().header);
     return await_request();
   }
+  // Nothing is in it; most clients never send a header that takes more.
+  if (received_.capacity() > kReadSize) received_.shrink_to_fit();
   idle_since_ = steady_clock::now();
   expire_after(service_->limits().idle);
   read();

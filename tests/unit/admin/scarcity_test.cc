@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +116,24 @@ TEST(Scarcity, of_memory_for_an_event_closes_the_streams_which_begin_again) {
   EXPECT_EQ(other.event("view").json().at("processes").as_array().size(), 2u);
   rig.append(0, writer(4).leads(12, "0"));
   EXPECT_EQ(other.event("changed").json().at("view").as_array().size(), 1u);
+}
+
+// 2,048 clients may be connected at once.
+TEST(Scarcity, is_not_made_by_long_headers_of_clients_that_stay) {
+  constexpr std::size_t kClients = 16;
+  AdminRig rig;
+  std::vector<std::unique_ptr<Client>> clients;
+  const auto ask = [&](const std::string& fields) {
+    for (const auto& client : clients) {
+      client->send(request("/healthz", "GET", fields));
+      EXPECT_EQ(client->answer().status, 200u);
+    }
+    rig.poll();
+    return testing_allocations::live_bytes();
+  };
+  for (std::size_t i = 0; i < kClients; ++i) clients.push_back(std::make_unique<Client>(rig));
+  const std::uint64_t before = ask("");
+  EXPECT_LT(ask("Cookie: " + std::string(15'000, 'c') + "\r\n"), before + kClients * 4096);
 }
 
 }  // namespace
