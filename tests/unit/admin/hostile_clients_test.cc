@@ -149,7 +149,6 @@ TEST(HostileClients, that_are_refused_and_silent_keep_health_from_others_for_a_m
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 1900ms)
       << "1 s, and not another one after the answer";
   for (const auto& client : silent) EXPECT_TRUE(client->ends());
-  EXPECT_EQ(silent.back()->answer().status, 408u);
 }
 
 TEST(HostileClients, that_ask_without_reading_are_answered_in_order_as_they_read) {

@@ -1,8 +1,10 @@
 // The admin port when memory or files are short: it serves less, and the process goes on.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +12,21 @@
 
 #include "tests/unit/admin/admin_rig.h"
 #include "tests/unit/router/view/allocations.h"
+
+namespace {
+
+bool no_more_files = false;
+int refusals = 0;  // for lack of files
+
+}  // namespace
+
+// The one that Asio calls. Not RLIMIT_NOFILE, because UBSan opens pipes to look at objects.
+extern "C" int accept(int socket, sockaddr* address, socklen_t* length) {
+  if (!no_more_files) return static_cast<int>(::syscall(SYS_accept, socket, address, length));
+  ++refusals;
+  errno = EMFILE;
+  return -1;
+}
 
 namespace neliroute {
 namespace {
@@ -23,34 +40,14 @@ using testing_admin::writer;
 using testing_allocations::FailAbove;
 
 /// A view with such a name takes more memory at once than there is.
-const std::string kLongName(50'000, 'n');
+const std::string kEndlessName(50'000, 'n');
 constexpr std::size_t kScarce = 32 * 1024;
 
-testing_admin::Writer long_named(std::uint64_t id) {
+testing_admin::Writer endlessly_named(std::uint64_t id) {
   auto made = writer(id);
-  made.name = kLongName;
+  made.name = kEndlessName;
   return made;
 }
-
-/// While it lives, this process can open no further file.
-class NoMoreFiles {
- public:
-  NoMoreFiles() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const int lowest = ::dup(STDERR_FILENO);
-    EXPECT_GE(lowest, 0);
-    ::close(lowest);
-    rlimit now = before_;
-    now.rlim_cur = static_cast<rlim_t>(lowest);
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &now), 0);
-  }
-  ~NoMoreFiles() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
-  NoMoreFiles(const NoMoreFiles&) = delete;
-  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 TEST(Scarcity, of_files_ends_and_then_clients_are_accepted_again) {
   AdminRig rig;
@@ -60,19 +57,18 @@ TEST(Scarcity, of_files_ends_and_then_clients_are_accepted_again) {
   auto opened = AdminServer::open(rig.io->get_executor(), rig.observable(), options);
   ASSERT_TRUE(opened);
   rig.server = std::move(*opened);
+  no_more_files = true;
   Client client(rig);
-  {
-    const NoMoreFiles none;
-    EXPECT_TRUE(rig.run_until([&] { return !notices.empty(); }));
-  }
+  EXPECT_TRUE(rig.run_until([] { return refusals >= 3; }));
+  no_more_files = false;
   EXPECT_EQ(client.get("/healthz").status, 200u);
-  ASSERT_EQ(notices.size(), 1u);
+  ASSERT_EQ(notices.size(), 1u) << "not one for each attempt";
   EXPECT_NE(notices[0].find("it tries again"), std::string::npos);
 }
 
 TEST(Scarcity, of_memory_for_an_answer_is_an_error) {
   AdminRig rig;
-  rig.append(0, long_named(2).leads(9, "0"));
+  rig.append(0, endlessly_named(2).leads(9, "0"));
   Client client(rig);
   {
     const FailAbove scarce(kScarce);
@@ -83,7 +79,7 @@ TEST(Scarcity, of_memory_for_an_answer_is_an_error) {
 
 TEST(Scarcity, of_memory_for_a_stream_closes_its_client_alone) {
   AdminRig rig;
-  rig.append(0, long_named(2).leads(9, "0"));
+  rig.append(0, endlessly_named(2).leads(9, "0"));
   Client client(rig);
   Client other(rig);
   {
@@ -105,7 +101,7 @@ TEST(Scarcity, of_memory_for_an_event_closes_the_streams_which_begin_again) {
   static_cast<void>(client.event("view"));
   rig.append(0, writer(2).leads(9, "0"));
   static_cast<void>(client.event("changed"));
-  rig.append(0, long_named(3).leads(11, "0"));  // is told 500 ms later
+  rig.append(0, endlessly_named(3).leads(11, "0"));  // is told 500 ms later
   Client other(rig);
   {
     const FailAbove scarce(kScarce);
