@@ -16,6 +16,7 @@
 #include "admin/connection.h"
 #include "admin/event_hub.h"
 #include "admin/listen_address.h"
+#include "admin/pending_view.h"
 #include "admin/site.h"
 #include "router/text/event_line.h"
 
@@ -93,6 +94,7 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
   void accept();
   void on_accept(const boost::system::error_code& error, tcp::socket socket);
   void admit(tcp::socket socket);
+  void close_longest_idle();
 
   asio::any_io_executor strand_;
   tcp::acceptor acceptor_;
@@ -116,10 +118,8 @@ class AdminServer::Impl::Bridge : public Observer {
   explicit Bridge(const std::shared_ptr<Impl>& impl) : strand_(impl->strand_), impl_(impl) {}
 
   void on_view(const ViewChange& change) override {
-    pass([kept = KeptChange{change.version, change.digest, change.at,
-                            {change.routes.begin(), change.routes.end()}}](Impl& impl) {
-      impl.take(kept);
-    });
+    if (!pending_->add(change)) return;
+    pass([pending = pending_](Impl& impl) { impl.take(pending->take()); });
   }
   void on_transition(const Transition& transition) override {
     pass([transition](Impl& impl) { impl.take(transition); });
@@ -141,6 +141,7 @@ class AdminServer::Impl::Bridge : public Observer {
 
   asio::any_io_executor strand_;
   std::weak_ptr<Impl> impl_;
+  std::shared_ptr<admin::PendingView> pending_ = std::make_shared<admin::PendingView>();
 };
 
 void AdminServer::Impl::start() {
@@ -183,7 +184,10 @@ void AdminServer::Impl::on_accept(const boost::system::error_code& error, tcp::s
   if (closed_) return;
   if (!error) {
     accept_failed_ = false;
-    admit(std::move(socket));
+    try {
+      admit(std::move(socket));
+    } catch (...) {  // no memory for one more client, which is closed
+    }
     return accept();
   }
   if (!std::exchange(accept_failed_, true) && options_.on_notice) {
@@ -196,7 +200,19 @@ void AdminServer::Impl::on_accept(const boost::system::error_code& error, tcp::s
   });
 }
 
+// Or clients that ask for nothing would keep others out.
+void AdminServer::Impl::close_longest_idle() {
+  const auto longest =
+      std::min_element(connections_.begin(), connections_.end(),
+                       [](const Connection* a, const Connection* b) {
+                         return a->idle_since() < b->idle_since();
+                       });
+  if (longest == connections_.end() || (*longest)->idle_since() == Connection::Time::max()) return;
+  (*longest)->close();  // it is destroyed, and leaves connections_, later
+}
+
 void AdminServer::Impl::admit(tcp::socket socket) {
+  if (*open_ >= most_) close_longest_idle();
   const bool full = *open_ >= most_;
   if (full && *refused_ >= kRefusedMax) return;
   boost::system::error_code ignored;

@@ -22,8 +22,9 @@ constexpr std::size_t kReadSize = 2048;
 // read for a while.
 constexpr milliseconds kLinger{1000};
 constexpr std::size_t kDiscardedMax = 256 * 1024;
-// A connection above the limit is not waited for long.
-constexpr milliseconds kRefusedHeader{1000};
+// A connection above the limit is not waited for long: with its place it keeps a probe out.
+constexpr milliseconds kRefused{1000};
+constexpr milliseconds kRefusedHeader{750};
 // What each connection may keep outside the budget: health must be served whatever others hold.
 constexpr std::size_t kSmall = 4096;
 
@@ -58,6 +59,7 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Serv
 // A supervisor must not consider a process dead because others hold all its connections.
 void Connection::start(bool refused) {
   refused_ = refused;
+  if (refused) ends_by_ = steady_clock::now() + kRefused;
   const milliseconds bound = service_->limits().header;
   begin_header(refused ? std::min(kRefusedHeader, bound) : bound);
   read();
@@ -69,9 +71,23 @@ void Connection::close() {
   stream_.close();
 }
 
+// A client must not end the process, which may own slots, if memory is short for its answer.
+template <class Step>
+void Connection::or_close(const Step& step) {
+  try {
+    step();
+  } catch (...) {
+    close();
+  }
+}
+
+void Connection::expire_after(milliseconds bound) {
+  stream_.expires_at(std::min(steady_clock::now() + bound, ends_by_));
+}
+
 // Beast's deadline would close the connection without an answer.
 void Connection::begin_header(milliseconds bound) {
-  idle_ = false;
+  idle_since_ = Time::max();
   stream_.expires_never();
   header_end_.expires_after(bound);
   header_end_.async_wait([weak = weak_from_this()](const error_code& error) {
@@ -89,9 +105,10 @@ void Connection::await_request() {
                                received_.size());
   const bool head = bytes.starts_with("HEAD ");
   std::size_t used = 0;
-  auto read_so_far = read_request(bytes, used);
+  auto read_so_far = read_request(bytes, used, searched_);
   received_.consume(used);
   if (std::holds_alternative<NeedMore>(read_so_far)) return read();
+  searched_ = {};
   header_end_.expires_at(steady_clock::time_point::max());
   if (const auto* request = std::get_if<Request>(&read_so_far)) return handle(*request);
   send(answer_of(std::get<Refusal>(read_so_far)), head, /*keep_alive=*/false);
@@ -100,7 +117,7 @@ void Connection::await_request() {
 void Connection::read() {
   stream_.async_read_some(received_.prepare(kReadSize),
                           [self = shared_from_this()](const error_code& error, std::size_t read) {
-                            self->on_read(error, read);
+                            self->or_close([&] { self->on_read(error, read); });
                           });
 }
 
@@ -112,7 +129,7 @@ void Connection::on_read(const error_code& error, std::size_t read) {
   }
   if (error) return close();
   received_.commit(read);
-  if (idle_) begin_header(service_->limits().header);
+  if (idle_since_ != Time::max()) begin_header(service_->limits().header);
   await_request();
 }
 
@@ -136,7 +153,7 @@ void Connection::handle(const Request& request) {
 }
 
 void Connection::send(Answer answer, bool head, bool keep_alive) {
-  stream_.expires_after(service_->limits().write);
+  expire_after(service_->limits().write);
   const bool big = answer.body && answer.body->size() > kSmall;
   if (big && !head && !(held_ = service_->budget().hold(answer.body))) {
     answer = too_much();
@@ -147,7 +164,7 @@ void Connection::send(Answer answer, bool head, bool keep_alive) {
   http::async_write(stream_, *response,
                     [self = shared_from_this(), response, keep_alive](const error_code& error,
                                                                       std::size_t) {
-                      self->on_sent(error, keep_alive);
+                      self->or_close([&] { self->on_sent(error, keep_alive); });
                     });
 }
 
@@ -160,13 +177,15 @@ void Connection::on_sent(const error_code& error, bool keep_alive) {
     begin_header(service_->limits().header);
     return await_request();
   }
-  idle_ = true;
-  stream_.expires_after(service_->limits().idle);
+  // Nothing is in it; most clients never send a header that takes more.
+  if (received_.capacity() > kReadSize) received_.shrink_to_fit();
+  idle_since_ = steady_clock::now();
+  expire_after(service_->limits().idle);
   read();
 }
 
 void Connection::linger() {
-  stream_.expires_after(kLinger);
+  expire_after(kLinger);
   error_code error;
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, error);
   if (error) return close();

@@ -14,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <chrono>
 #include <memory>
 
 #include "admin/answer_budget.h"
@@ -44,8 +45,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// `refused`: there are too many; health is answered, and all else refused.
   void start(bool refused);
   void close();
+  using Time = std::chrono::steady_clock::time_point;
+  /// Since when it has waited for another request; max(): it does not.
+  [[nodiscard]] Time idle_since() const noexcept { return closed() ? Time::max() : idle_since_; }
 
  private:
+  template <class Step>
+  void or_close(const Step& step);
+  void expire_after(milliseconds bound);
   void begin_header(milliseconds bound);
   void await_request();
   void read();
@@ -62,9 +69,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<Service> service_;
   Place place_;
   bool refused_ = false;
-  bool idle_ = false;
+  Time ends_by_ = Time::max();     ///< a refused connection, whatever it is at
+  Time idle_since_ = Time::max();
   bool late_ = false;  ///< the header has not ended in time
   boost::beast::flat_buffer received_;  ///< and not answered
+  Searched searched_;                   ///< of received_, for the end of a header
   Text body_;                           ///< of the answer that is being written
   AnswerBudget::Held held_;             ///< while body_ is on its way
   std::size_t discarded_ = 0;

@@ -85,18 +85,33 @@ EventHub::EventHub(boost::asio::any_io_executor strand, Site& site, const AdminL
       age_timer_(strand),
       limit_(limits.stream_bytes) {}
 
+// A client must not end the process, which may own slots, if memory is short for an event. Clients
+// that are closed come back, and begin with the whole view.
+template <class Step>
+void EventHub::or_close_streams(const Step& step) {
+  try {
+    step();
+  } catch (...) {
+    close_streams();
+    transitions_.clear();
+    site_.view().settle();
+  }
+}
+
 void EventHub::join(boost::beast::tcp_stream client, std::string header, Kept first,
                     Place place) {
   if (closed_) return;
-  auto stream =
-      std::make_shared<EventStream>(std::move(client), limits_.write, std::move(place));
-  stream->start();
-  limit_ = std::max(limits_.stream_bytes, 2 * first.text->size());
-  stream->send({std::make_shared<const std::string>(std::move(header)), nullptr}, limit_);
-  stream->send(std::move(first), limit_);
-  if (stream->closed()) return;
-  streams_.push_back(std::move(stream));
-  if (!ageing_) await_age();
+  or_close_streams([&] {
+    const auto stream =
+        std::make_shared<EventStream>(std::move(client), limits_.write, std::move(place));
+    streams_.push_back(stream);  // first: what is under way keeps it alive, whatever fails then
+    stream->start();
+    limit_ = std::max(limits_.stream_bytes, 2 * first.text->size());
+    stream->send({std::make_shared<const std::string>(std::move(header)), nullptr}, limit_);
+    stream->send(std::move(first), limit_);
+    if (stream->closed()) streams_.pop_back();
+    if (!ageing_) await_age();
+  });
 }
 
 // Many connect at once after a server was restarted: they share one text.
@@ -140,6 +155,10 @@ void EventHub::flush() {
   if (closed_) return;
   flushing_ = false;
   last_flush_ = steady_clock::now();
+  or_close_streams([this] { send_changes(); });
+}
+
+void EventHub::send_changes() {
   std::string text = std::exchange(transitions_, {});
   if (const std::size_t dropped = std::exchange(transitions_dropped_, 0)) {
     text += ": " + std::to_string(dropped) + " transitions left out, too many at once\n\n";
@@ -165,7 +184,9 @@ void EventHub::await_age() {
     const auto self = weak.lock();
     if (!self || error || self->closed_) return;
     if (steady_clock::now() >= self->last_sent_ + self->limits_.age) {
-      self->broadcast(event_text("age", self->site_.view().age(boot_now())));
+      self->or_close_streams([&self] {
+        self->broadcast(event_text("age", self->site_.view().age(boot_now())));
+      });
     }
     self->await_age();
   });
@@ -186,7 +207,13 @@ void EventHub::close() {
   closed_ = true;
   flush_timer_.cancel();
   age_timer_.cancel();
-  for (const auto& stream : std::exchange(streams_, {})) stream->close();
+  close_streams();
+}
+
+void EventHub::close_streams() {
+  for (const auto& stream : std::exchange(streams_, {})) {
+    if (stream) stream->close();  // none where broadcast() did not come to its end
+  }
 }
 
 }  // namespace neliroute::admin

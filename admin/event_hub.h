@@ -76,7 +76,11 @@ class EventHub : public std::enable_shared_from_this<EventHub> {
   [[nodiscard]] bool anybody() const noexcept { return !streams_.empty(); }
   void flush_soon();
   void flush();
+  void send_changes();
   void await_age();
+  template <class Step>
+  void or_close_streams(const Step& step);
+  void close_streams();
   void broadcast(std::string text);
 
   Site& site_;

@@ -12,6 +12,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
+constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::string_view kHeaderEnd = "\r\n\r\n";
 // The request line without its target: "GET", " HTTP/1.1", and room for odd ones.
 constexpr std::size_t kStartLineRest = 64;
@@ -29,9 +30,14 @@ Refusal has_body() {
   return {413, "the request has a body; this port is read-only: send the request without one"};
 }
 
+/// Where the text is, of which no part was in what was searched already, or only its beginning.
+std::size_t find_on(std::string_view bytes, std::string_view text, const Searched& searched) {
+  return bytes.find(text, searched.bytes - std::min(searched.bytes, text.size() - 1));
+}
+
 /// What can be judged before the header has ended.
-std::variant<NeedMore, Request, Refusal> judge_beginning(std::string_view bytes) {
-  const bool line_ended = bytes.find("\r\n") != std::string_view::npos;
+std::variant<NeedMore, Request, Refusal> judge_beginning(std::string_view bytes,
+                                                         bool line_ended) {
   if (!line_ended && bytes.size() > kTargetBytesMax + kStartLineRest) return too_long_target();
   if (bytes.size() + kHeaderEnd.size() > kHeaderBytesMax) return too_long_header();
   if (!bytes.empty() && (bytes.front() < 'A' || bytes.front() > 'Z')) {
@@ -88,11 +94,16 @@ std::variant<RouteQuestion, Refusal> slot_question(const std::string& text, std:
 
 }  // namespace
 
-std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, std::size_t& used) {
+std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, std::size_t& used,
+                                                      Searched& searched) {
   used = 0;
-  const auto end = bytes.find(kHeaderEnd);
+  const auto end = find_on(bytes, kHeaderEnd, searched);
   if (end == std::string_view::npos || end + kHeaderEnd.size() > kHeaderBytesMax) {
-    return judge_beginning(bytes.substr(0, end));
+    const std::string_view beginning = bytes.substr(0, end);
+    searched.line_ended =
+        searched.line_ended || find_on(beginning, kLineEnd, searched) != std::string_view::npos;
+    searched.bytes = bytes.size();
+    return judge_beginning(beginning, searched.line_ended);
   }
   http::request_parser<http::empty_body> parser;
   parser.header_limit(kHeaderBytesMax + kHeaderEnd.size());

@@ -41,10 +41,19 @@ struct Refusal {
 
 struct NeedMore {};
 
+/// How far a header that is still arriving was searched for its end: a client may send one byte at
+/// a time, and none is searched again for each.
+struct Searched {
+  std::size_t bytes = 0;
+  bool line_ended = false;  ///< within those
+};
+
 /// The request at the front of `bytes`; `used` is how many of them it takes. GET and HEAD without
-/// a body only.
+/// a body only. After NeedMore, call it with these bytes and more, and the same `searched`; for
+/// another request with a new one.
 [[nodiscard]] std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes,
-                                                                    std::size_t& used);
+                                                                    std::size_t& used,
+                                                                    Searched& searched);
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 /// "a=1&b=x%20y" decoded; a '+' is a space. No value: a % without two hexadecimal digits.

@@ -70,6 +70,8 @@ Answer Site::answer(const Request& request, LocalTime now) {
     return find(request, now);
   } catch (const std::exception& error) {
     return answer_of({500, "this could not be answered: " + std::string(error.what())});
+  } catch (...) {  // the application's metrics may throw anything
+    return answer_of({500, "this could not be answered: of what was thrown nothing is known"});
   }
 }
 

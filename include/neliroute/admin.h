@@ -30,8 +30,9 @@ class Collectable;
 namespace neliroute {
 
 struct AdminLimits {
-  /// Further connections are served one request: health is answered, anything else gets a 503. At
-  /// most half of the files that the process may open.
+  /// For a further one, the connection that has been idle longest is closed. If none is idle, the
+  /// further one is served one request, within a second: health is answered, anything else gets a
+  /// 503. At most half of the files that the process may open.
   std::size_t connections = 2048;
   /// From connecting, or from a request's first byte, to the end of its header.
   milliseconds header{10'000};

@@ -25,6 +25,10 @@ class ListenerSlot {
     if (listener_ != nullptr) call(*listener_);
     return listener_ != nullptr;
   }
+  [[nodiscard]] bool cancelled() {
+    const std::lock_guard lock(mutex_);
+    return listener_ == nullptr;
+  }
   void cancel() {
     const std::lock_guard lock(mutex_);
     listener_ = nullptr;
@@ -37,7 +41,12 @@ class ListenerSlot {
 
 class Listeners {
  public:
-  void add(std::shared_ptr<ListenerSlot> slot) { slots_.push_back(std::move(slot)); }
+  /// Drops those that were cancelled: cancel() runs on any thread, perhaps after the engine's end,
+  /// and nothing may move for long, so that each() does not run.
+  void add(std::shared_ptr<ListenerSlot> slot) {
+    std::erase_if(slots_, [](const auto& one) { return one->cancelled(); });
+    slots_.push_back(std::move(slot));
+  }
 
   template <class Call>
   void each(const Call& call) {

@@ -279,20 +279,19 @@ void Directory::note_all_changed() {
 
 void Directory::note_change(Partition partition) { changed_.push_back(partition); }
 
-const PeerPtr& Directory::peer(const Record& record) {
-  PeerPtr& known = peers_[record.id];
-  if (!known || known->info != record.process) {
-    known = std::make_shared<const Peer>(Peer{record.id, record.process});
+PeerPtr Directory::peer(const Record& record) {
+  std::weak_ptr<const Peer>& known = peers_[record.id];
+  PeerPtr peer = known.lock();
+  if (!peer || peer->info != record.process) {
+    // Not make_shared(): a weak_ptr would keep its memory.
+    peer.reset(new Peer{record.id, record.process});
+    known = peer;
   }
   if (peers_.size() > forget_peers_at_) {
-    // A process that no hint refers to left long ago; its entry is created again if it comes back.
-    for (auto it = peers_.begin(); it != peers_.end();) {
-      const bool unused = it->second.use_count() == 1 && it->first != record.id;
-      it = unused ? peers_.erase(it) : std::next(it);
-    }
+    std::erase_if(peers_, [](const auto& one) { return one.second.expired(); });
     forget_peers_at_ = std::max<std::size_t>(64, 2 * peers_.size());
   }
-  return peers_[record.id];
+  return peer;
 }
 
 std::vector<Partition> Directory::take_changed() {

@@ -137,7 +137,7 @@ class Directory {
   void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
   void doubt_outlived(Hint& hint, LocalTime now) const;
   void note_change(Partition partition);
-  const PeerPtr& peer(const Record& record);
+  [[nodiscard]] PeerPtr peer(const Record& record);
   [[nodiscard]] LogPlace place(Log log) const {
     return {log, options_.logs, options_.partitions};
   }
@@ -149,7 +149,7 @@ class Directory {
   std::vector<Hint> hints_;
   std::vector<LogView> logs_;
   DeadlineTree expiries_;
-  std::map<ProcessId, PeerPtr> peers_;
+  std::map<ProcessId, std::weak_ptr<const Peer>> peers_;  ///< those that anything refers to
   std::size_t forget_peers_at_ = 64;
   std::vector<Partition> changed_;
   std::vector<Partition> renewed_;

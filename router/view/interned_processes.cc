@@ -21,6 +21,7 @@ void InternedProcesses::add(const PeerPtr& peer) {
   kept.peer = peer;
   ++kept.named;
   if (kept.retired == kNever) return;
+  retired_.erase({kept.retired, peer.get()});
   kept.retired = kNever;
   retired_bytes_ -= bytes_of(*peer);
 }
@@ -40,26 +41,20 @@ void InternedProcesses::retire(LocalTime now) {
     Kept& kept = kept_.at(peer);
     if (kept.named > 0 || kept.retired != kNever) continue;  // named again, or listed twice
     kept.retired = now;
-    retired_.emplace_back(now, peer);
+    retired_.emplace(now, peer);
     retired_bytes_ += bytes_of(*peer);
   }
-  while (!retired_.empty()) {
-    const auto [at, peer] = retired_.front();
-    const auto kept = kept_.find(peer);
-    // Named again since, and perhaps retired again, or freed and another one at its address.
-    const bool current = kept != kept_.end() && kept->second.retired == at;
-    if (current && !may_go(at, now)) return;
-    if (current) {
-      retired_bytes_ -= bytes_of(*peer);
-      kept_.erase(kept);
-    }
-    retired_.pop_front();
+  while (!retired_.empty() && may_go(retired_.begin()->first, now)) {
+    const Peer* peer = retired_.begin()->second;
+    retired_.erase(retired_.begin());
+    retired_bytes_ -= bytes_of(*peer);
+    kept_.erase(peer);
   }
 }
 
 LocalTime InternedProcesses::next_deadline() const noexcept {
   if (retired_.empty()) return kNever;
-  const LocalTime oldest = retired_.front().first;
+  const LocalTime oldest = retired_.begin()->first;
   return later(oldest, retired_bytes_ > kBytesMax ? microseconds{kKeptLeast} : microseconds{kKept});
 }
 

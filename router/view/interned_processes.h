@@ -7,8 +7,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <neliroute/time.h>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -47,7 +47,7 @@ class InternedProcesses {
 
   std::unordered_map<const Peer*, Kept> kept_;
   std::vector<const Peer*> unnamed_;  ///< since the last retire()
-  std::deque<std::pair<LocalTime, const Peer*>> retired_;  ///< the oldest first; some named again
+  std::set<std::pair<LocalTime, const Peer*>> retired_;  ///< not named again; the oldest first
   std::size_t retired_bytes_ = 0;
 };
 

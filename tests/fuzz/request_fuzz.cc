@@ -36,10 +36,17 @@ void check(const Request& request, std::string_view bytes) {
 /// Where the answer is known, all bytes were needed that it took, and none behind them.
 void check_pieces(std::string_view bytes, std::size_t used, std::size_t answer) {
   std::size_t used_of_piece = 0;
-  const auto alone = admin::read_request(bytes.substr(0, used), used_of_piece);
+  admin::Searched none;
+  const auto alone = admin::read_request(bytes.substr(0, used), used_of_piece, none);
   FUZZ_CHECK(alone.index() == answer && used_of_piece == used, "what comes later does not count");
-  const auto less = admin::read_request(bytes.substr(0, used - 1), used_of_piece);
-  FUZZ_CHECK(!std::holds_alternative<Request>(less), "it is not told before it came");
+  admin::Searched searched;
+  for (const std::size_t length : {used / 2, used - 1}) {
+    const auto less = admin::read_request(bytes.substr(0, length), used_of_piece, searched);
+    FUZZ_CHECK(!std::holds_alternative<Request>(less), "it is not told before it came");
+    if (!std::holds_alternative<NeedMore>(less)) return;  // nearly too long
+  }
+  const auto rest = admin::read_request(bytes, used_of_piece, searched);
+  FUZZ_CHECK(rest.index() == answer && used_of_piece == used, "as if it had come at once");
 }
 
 }  // namespace
@@ -47,7 +54,8 @@ void check_pieces(std::string_view bytes, std::size_t used, std::size_t answer) 
 void one_input(std::string_view bytes) {
   static_cast<void>(admin::read_query(bytes));
   std::size_t used = 0;
-  const auto read = admin::read_request(bytes, used);
+  admin::Searched searched;
+  const auto read = admin::read_request(bytes, used, searched);
   FUZZ_CHECK(used <= bytes.size(), "nothing that did not come");
   if (std::holds_alternative<NeedMore>(read)) {
     FUZZ_CHECK(bytes.size() < admin::kHeaderBytesMax, "it does not wait for ever");

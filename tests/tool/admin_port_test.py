@@ -164,27 +164,44 @@ class AdminPort(unittest.TestCase):
         meanwhile()
         return (used() - before) / 1e9 / (time.monotonic() - began)
 
-    def test_so_many_connections_and_health(self):
-        """One more is refused, but for health; when they go, their places are free again."""
+    def hold_all(self, target):
+        """As many connections as there are places, each with an answer to this."""
         limits = Path(f"/proc/{self.children['w'].pid}/limits").read_text(encoding="ascii")
         files = int(re.search(r"Max open files +(\d+)", limits).group(1))
         places = min(CONNECTIONS, files // 2)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, places + 100), hard))
         held = []
-        try:
-            for _ in range(places):
-                held.append(http.client.HTTPConnection("127.0.0.1", self.ports["w"], timeout=30))
-                held[-1].request("GET", "/healthz")
-                self.assertEqual(held[-1].getresponse().read(), b'{"status":"ok"}')
-            status, body = self.get("w", "/v1/slots")
-            self.assertEqual(status, 503, body)
-            self.assertIn("there are too many connections", body)
-            self.assertEqual(self.get("w", "/healthz")[0], 200)
-        finally:
-            for one in held:
-                one.close()
+        for _ in range(places):
+            held.append(http.client.HTTPConnection("127.0.0.1", self.ports["w"], timeout=30))
+            self.addCleanup(held[-1].close)
+            held[-1].request("GET", target)
+            answer = held[-1].getresponse()
+            self.assertEqual(answer.status, 200)
+            if target == "/v1/events":
+                self.addCleanup(answer.close)  # the connection's socket is the answer's now
+            else:
+                answer.read()
+        return held
+
+    def test_so_many_connections_and_health(self):
+        """One more is refused, but for health; when they go, their places are free again."""
+        self.hold_all("/v1/events")
+        status, body = self.get("w", "/v1/slots")
+        self.assertEqual(status, 503, body)
+        self.assertIn("there are too many connections", body)
+        self.assertEqual(self.get("w", "/healthz")[0], 200)
+        self.doCleanups()
         children.wait_until(lambda: self.get("w", "/v1/slots")[0] == 200, 20, "places are free")
+
+    def test_so_many_idle_connections(self):
+        """They keep nobody out: those that have been idle longest are closed for others."""
+        held = self.hold_all("/healthz")
+        for _ in range(3):
+            self.assertEqual(self.get("w", "/v1/slots")[0], 200)
+        self.assertEqual(held[0].sock.recv(1), b"", "it was closed")
+        held[-1].request("GET", "/healthz")
+        self.assertEqual(held[-1].getresponse().read(), b'{"status":"ok"}')
 
     def test_idle_streams_cost_little(self):
         """1,000 of them: each is told every second, for less than 5 % of a core."""

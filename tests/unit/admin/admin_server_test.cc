@@ -275,7 +275,7 @@ TEST(AdminServer, serves_so_many_at_once_and_tells_the_others) {
   AdminRig rig(true, limits);
   Client first(rig);
   Client second(rig);
-  EXPECT_EQ(first.get("/healthz").status, 200u);
+  first.send("GET /v1/slo");  // and it has a while for the rest
   second.send(request("/v1/events"));
   EXPECT_EQ(second.event("view").json().at("slots"), 64);
   Client third(rig);
@@ -292,6 +292,33 @@ TEST(AdminServer, serves_so_many_at_once_and_tells_the_others) {
     Client fourth(rig);
     return fourth.get("/v1/slots").status == 200;
   })) << "the place of an event stream is given back, too";
+}
+
+TEST(AdminServer, closes_who_waits_longest_to_ask_again_when_another_one_comes) {
+  AdminLimits limits;
+  limits.connections = 3;
+  AdminRig rig(true, limits);
+  Client first(rig);
+  Client second(rig);
+  Client asking(rig);
+  EXPECT_EQ(first.get("/healthz").status, 200u);
+  EXPECT_EQ(second.get("/healthz").status, 200u);
+  asking.send("GET /v1/slo");
+  EXPECT_EQ(first.get("/v1/slots").status, 200u) << "now the second has waited longest";
+  Client third(rig);
+  EXPECT_EQ(third.get("/v1/slots").status, 200u);
+  EXPECT_TRUE(second.ends());
+  EXPECT_EQ(second.received(), "");
+  Client fourth(rig);
+  fourth.send("GET /v1/slo");
+  EXPECT_TRUE(first.ends());
+  Client fifth(rig);
+  fifth.send("GET /v1/slo");
+  EXPECT_TRUE(third.ends());
+  Client sixth(rig);
+  EXPECT_EQ(sixth.get("/v1/slots").status, 503u) << "all others have a request under way";
+  asking.send("ts HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(asking.answer().status, 200u);
 }
 
 TEST(AdminServer, closes_what_is_open_when_it_goes) {

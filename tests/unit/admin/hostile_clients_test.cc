@@ -2,7 +2,10 @@
 // bound, and none keeps its place.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/unit/admin/admin_rig.h"
 
@@ -56,6 +59,7 @@ TEST(HostileClients, that_send_a_byte_at_a_time_are_understood_in_time) {
     rig.poll();
   }
   EXPECT_EQ(slow.answer().status, 200u);
+  EXPECT_EQ(slow.get("/").status, 200u) << "a shorter one is read from its own beginning";
 }
 
 TEST(HostileClients, have_as_long_for_a_later_request_as_for_the_first) {
@@ -117,6 +121,34 @@ TEST(HostileClients, that_go_on_sending_once_they_are_refused_are_closed) {
   EXPECT_TRUE(refused.ends());
   EXPECT_TRUE(place_is_given_back(rig));
   EXPECT_GT(refused.unsent(), 0u) << "not all of it was read";
+}
+
+/// A rig whose only place is taken by a stream, which gives it back to nobody.
+struct FullRig : AdminRig {
+  FullRig() : AdminRig(true, one_place()) {
+    stream.send(request("/v1/events"));
+    static_cast<void>(stream.event("view"));
+  }
+  Client stream{*this};
+};
+
+TEST(HostileClients, that_are_refused_and_silent_keep_health_from_others_for_a_moment_only) {
+  FullRig rig;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::unique_ptr<Client>> silent;
+  for (int i = 0; i < 64; ++i) silent.push_back(std::make_unique<Client>(rig));
+  Client one_more(rig);
+  one_more.send(request("/healthz"));
+  EXPECT_TRUE(one_more.ends());
+  EXPECT_EQ(one_more.received(), "") << "so many are refused with an answer, and no more";
+  EXPECT_TRUE(rig.run_until([&rig] {
+    Client probe(rig);
+    probe.send(request("/healthz"));
+    return probe.ends() && !probe.received().empty();
+  }));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1900ms)
+      << "1 s, and not another one after the answer";
+  for (const auto& client : silent) EXPECT_TRUE(client->ends());
 }
 
 TEST(HostileClients, that_ask_without_reading_are_answered_in_order_as_they_read) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <neliroute/metrics.h>
+#include <new>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -364,6 +366,33 @@ TEST(Metrics, stand_beside_what_else_is_to_be_served) {
   const std::string text = client.get("/metrics").body;
   EXPECT_NE(text.find("\nquotes_total 0\n"), std::string::npos);
   EXPECT_NE(text.find("neliroute_info"), std::string::npos);
+}
+
+template <class Thrown>
+struct Throwing : prometheus::Collectable {
+  std::vector<MetricFamily> Collect() const override { throw Thrown{}; }
+};
+
+TEST(Metrics, that_throw_anything_are_answered_with_an_error_and_end_nothing) {
+  struct Unknown {};
+  Measured rig;
+  const std::shared_ptr<prometheus::Collectable> all[] = {
+      std::make_shared<Throwing<std::bad_alloc>>(), std::make_shared<Throwing<Unknown>>()};
+  for (const auto& throwing : all) {
+    AdminOptions wanted;
+    wanted.collectables = {throwing};
+    auto opened = AdminServer::open(rig.io->get_executor(), rig.observable(), wanted);
+    ASSERT_TRUE(opened);
+    rig.server = std::move(*opened);
+    Client client(rig);
+    for (int i = 0; i < 2; ++i) {
+      const auto answer = client.get("/metrics");
+      EXPECT_EQ(answer.status, 500u);
+      EXPECT_NE(answer.json().at("error").as_string().find("could not be answered"),
+                std::string::npos);
+    }
+    EXPECT_EQ(client.get("/healthz").status, 200u);
+  }
 }
 
 }  // namespace

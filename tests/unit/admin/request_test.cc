@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "admin/listen_address.h"
@@ -14,9 +15,15 @@ std::string get(const std::string& target, const std::string& fields = "Host: a\
   return "GET " + target + " HTTP/1.1\r\n" + fields + "\r\n";
 }
 
+/// All bytes are there at once.
+auto read_whole(const std::string& bytes, std::size_t& used) {
+  Searched searched;
+  return read_request(bytes, used, searched);
+}
+
 Request request_of(const std::string& bytes) {
   std::size_t used = 0;
-  auto read = read_request(bytes, used);
+  auto read = read_whole(bytes, used);
   EXPECT_TRUE(std::holds_alternative<Request>(read)) << bytes.substr(0, 80);
   return std::holds_alternative<Request>(read) ? std::get<Request>(read) : Request{};
 }
@@ -24,7 +31,7 @@ Request request_of(const std::string& bytes) {
 /// 0: not refused, or not yet.
 unsigned refused_with(const std::string& bytes) {
   std::size_t used = 0;
-  const auto read = read_request(bytes, used);
+  const auto read = read_whole(bytes, used);
   const auto* refusal = std::get_if<Refusal>(&read);
   EXPECT_TRUE(!refusal || !refusal->error.empty());
   return refusal ? refusal->status : 0;
@@ -49,7 +56,7 @@ TEST(AdminRequest, is_read_with_its_path_and_query) {
 TEST(AdminRequest, takes_its_own_bytes_only) {
   const std::string first = get("/a");
   std::size_t used = 0;
-  const auto read = read_request(first + get("/b"), used);
+  const auto read = read_whole(first + get("/b"), used);
   EXPECT_EQ(used, first.size());
   EXPECT_EQ(std::get<Request>(read).path, "/a");
 }
@@ -59,10 +66,43 @@ TEST(AdminRequest, that_is_not_whole_is_waited_for) {
   for (std::size_t length = 0; length < whole.size(); ++length) {
     std::size_t used = 0;
     EXPECT_TRUE(
-        std::holds_alternative<NeedMore>(read_request(whole.substr(0, length), used)))
+        std::holds_alternative<NeedMore>(read_whole(whole.substr(0, length), used)))
         << length;
     EXPECT_EQ(used, 0u);
   }
+}
+
+TEST(AdminRequest, is_read_wherever_its_bytes_are_torn) {
+  const std::string whole = get("/v1/slots");
+  for (std::size_t step = 1; step < whole.size(); ++step) {
+    Searched searched;
+    std::size_t used = 0;
+    for (std::size_t length = step; length < whole.size(); length += step) {
+      EXPECT_TRUE(std::holds_alternative<NeedMore>(
+          read_request(whole.substr(0, length), used, searched)));
+      EXPECT_EQ(searched.bytes, length);
+    }
+    const auto read = read_request(whole, used, searched);
+    ASSERT_TRUE(std::holds_alternative<Request>(read)) << step;
+    EXPECT_EQ(std::get<Request>(read).path, "/v1/slots");
+    EXPECT_EQ(used, whole.size());
+  }
+}
+
+// A byte at a time, 16 KiB would be searched 16,384 times.
+TEST(AdminRequest, is_not_searched_again_for_each_byte_that_arrives) {
+  std::string bytes = "GET / HTTP/1.1\r\nX: ";
+  Searched searched;
+  std::size_t used = 0;
+  EXPECT_TRUE(std::holds_alternative<NeedMore>(read_request(bytes, used, searched)));
+  // What was searched is not looked at again, or this end would be found.
+  bytes.replace(bytes.find("\r\n") - 4, 4, "\r\n\r\n");
+  bytes += 'x';
+  EXPECT_TRUE(std::holds_alternative<NeedMore>(read_request(bytes, used, searched)));
+  // Nor for the end of the first line, which was there.
+  std::fill(bytes.begin(), bytes.end(), 'G');
+  bytes.resize(kTargetBytesMax + 100, 'G');
+  EXPECT_TRUE(std::holds_alternative<NeedMore>(read_request(bytes, used, searched)));
 }
 
 TEST(AdminRequest, is_refused_for_what_is_wrong_with_it) {

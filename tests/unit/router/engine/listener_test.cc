@@ -1,6 +1,7 @@
 // Several listeners of one engine, late ones, and those that go.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -109,6 +110,42 @@ TEST(Listeners, tokens_are_kept_alive_by_their_copies_and_completed_by_any) {
   EXPECT_EQ(notes.story.back(), "released 0") << "however many copies are left";
 }
 
+// Of what a token ends, the strand takes note itself. If the completing thread did, it would touch
+// what the strand is at, which ThreadSanitizer sees: both are ordered by relaxed atomics only.
+TEST(Listeners, tokens_are_completed_by_another_thread_while_the_strand_is_at_work) {
+  ListenedTo rig;
+  std::atomic<bool> go = false;
+  std::atomic<bool> completed = false;
+  const auto await = [](const std::atomic<bool>& flag) {
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (!flag.load(std::memory_order_relaxed) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+  };
+  Noting notes;
+  FunctionListener busy([&](const Transition& t, BarrierToken) {
+    if (t.kind != TransitionKind::stopped || t.partition != Partition{1}) return;
+    go.store(true, std::memory_order_relaxed);
+    await(completed);
+  });
+  const Subscription one(rig.engine->subscribe(notes));
+  const Subscription two(rig.engine->subscribe(busy));
+  rig.poll();
+  rig.append(0, kSuccessor.claim("0"));
+  rig.poll();
+  ASSERT_EQ(notes.barriers.size(), 1u);
+  std::thread other([&, token = std::exchange(notes.barriers, {})]() mutable {
+    await(go);
+    token[0].complete();
+    completed.store(true, std::memory_order_relaxed);
+  });
+  rig.append(1, kSuccessor.claim("1"));
+  rig.poll();
+  other.join();
+  rig.poll();
+  EXPECT_EQ(notes.story.back(), "released 0");
+}
+
 TEST(Listeners, that_have_gone_hold_no_barrier_and_hear_nothing) {
   ListenedTo rig;
   Noting stays;
@@ -178,6 +215,43 @@ TEST(Listeners, are_told_why_the_process_gave_up_also_when_they_come_late) {
   const Subscription two(rig.engine->subscribe(late));
   rig.poll();
   EXPECT_EQ(late.story, early.story);
+}
+
+TEST(Listeners, that_come_and_go_while_nothing_moves_are_not_kept) {
+  ListenedTo rig;
+  Noting stays;
+  const Subscription one(rig.engine->subscribe(stays));
+  std::vector<std::weak_ptr<ListenerSlot>> gone;
+  for (int i = 0; i < 100; ++i) {
+    Noting goes;
+    auto slot = rig.engine->subscribe(goes);
+    gone.push_back(slot);
+    Subscription two(std::move(slot));
+    rig.poll();
+    EXPECT_EQ(goes.story.size(), 4u);
+  }
+  const auto kept = std::count_if(gone.begin(), gone.end(),
+                                  [](const auto& slot) { return !slot.expired(); });
+  EXPECT_LE(kept, 1) << "the last, until another one comes or something moves";
+  stays.story.clear();
+  rig.append(0, kSuccessor.claim("0"));
+  rig.poll();
+  EXPECT_EQ(stays.story, Story{"stopped 0"});
+}
+
+TEST(Listeners, subscription_that_is_replaced_is_cancelled) {
+  ListenedTo rig;
+  Noting former;
+  Noting next;
+  Subscription subscription(rig.engine->subscribe(former));
+  rig.poll();
+  former.story.clear();
+  subscription = Subscription(rig.engine->subscribe(next));
+  rig.poll();
+  rig.append(0, kSuccessor.claim("0"));
+  rig.poll();
+  EXPECT_EQ(former.story, Story{}) << "it may have been destroyed since";
+  EXPECT_EQ(next.story.back(), "stopped 0");
 }
 
 TEST(Listeners, subscriptions_may_outlive_the_engine) {

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/error.hpp>
+#include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "router/engine/engine.h"
 #include "tests/unit/router/engine/engine_rig.h"
@@ -65,6 +68,40 @@ TEST(WorkEngine, the_barrier_ends_by_itself_when_the_last_guard_is_gone) {
     EXPECT_TRUE(rig.told("write release")) << listens;
     EXPECT_EQ(rig.abandoned(), 0u);
   }
+}
+
+// Of a guard that ends, the strand takes note itself: as of a token, see listener_test.cc. Two
+// partitions stop together, so that the strand goes on with its barriers after the guard's end.
+TEST(WorkEngine, a_guard_ends_on_another_thread_while_the_strand_is_at_work) {
+  Working rig;
+  std::atomic<bool> go = false;
+  std::atomic<bool> ended = false;
+  const auto await = [](const std::atomic<bool>& flag) {
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (!flag.load(std::memory_order_relaxed) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+  };
+  Work work = rig.begin(0);
+  rig.append(0, kExclusiveB.claim("0"));
+  rig.listen([&](const Transition& t, BarrierToken token) {
+    if (t.kind != TransitionKind::stopped) return;
+    rig.tokens.push_back(std::move(token));  // ending, it would order the two
+    go.store(true, std::memory_order_relaxed);
+    await(ended);
+  });
+  rig.poll();
+  std::thread other([&] {
+    await(go);
+    work.end();
+    ended.store(true, std::memory_order_relaxed);
+  });
+  EXPECT_FALSE(rig.told("write release"));
+  rig.append(1, kExclusiveB.claim("1,3"));
+  other.join();
+  rig.poll();
+  EXPECT_TRUE(rig.told("write release"));
+  EXPECT_EQ(rig.abandoned(), 0u);
 }
 
 TEST(WorkEngine, the_token_and_the_guards_are_both_waited_for) {

@@ -1,6 +1,7 @@
 // How long a directory sees no owner, and two, when a partition moves.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 #include "router/view/directory.h"
@@ -95,6 +96,23 @@ TEST(DirectoryMoves, behind_a_gap_in_the_log_are_not_measured) {
   gap();
   moving.read(18, Writer{3}.release(14, "0"));
   EXPECT_EQ(moving.directory.take_overlaps(), Durations{});
+}
+
+TEST(DirectoryMoves, leave_nothing_of_whom_no_hint_names) {
+  Moving moving;
+  const auto hint = [&moving]() -> const Hint& { return moving.directory.hint(kZero); };
+  moving.read(10, Writer{1}.leads(10, "0"));
+  const std::weak_ptr<const Peer> former = hint().owner;
+  moving.read(11, Writer{3}.claim("0"));
+  const std::weak_ptr<const Peer> next = hint().next;
+  moving.read(12, Writer{1}.release(10, "0"));
+  EXPECT_TRUE(former.expired()) << "its endpoint and tags may be long";
+  EXPECT_FALSE(next.expired());
+  moving.read(13, Writer{3}.leads(11, "0"));
+  EXPECT_EQ(hint().owner, next.lock()) << "one that is named is made once";
+  moving.read(14, Writer{1}.claim("0"));
+  ASSERT_TRUE(hint().next);
+  EXPECT_EQ(hint().next->info.name, "p1") << "and may come back";
 }
 
 }  // namespace

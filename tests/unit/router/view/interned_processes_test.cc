@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/router/view/allocations.h"
+
 namespace neliroute {
 namespace {
 
@@ -102,6 +104,54 @@ TEST_F(InternedProcessesTest, of_many_bytes_let_the_oldest_go_but_none_within_a_
   EXPECT_TRUE(watched[4].expired());
   EXPECT_FALSE(watched[5].expired());
   EXPECT_EQ(processes.next_deadline(), kStart + 1h + 5s) << "the rest keep their hour";
+}
+
+// An owner that drains and leads again and again is named and unnamed each time.
+TEST_F(InternedProcessesTest, count_the_bytes_of_one_that_is_renewed_often_once) {
+  constexpr std::size_t kMegabyte = 1U << 20;
+  const PeerPtr often = peer(1, kMegabyte);
+  const auto other = named_once(peer(2), kStart);
+  for (int i = 1; i <= 100; ++i) named_once(often, kStart + std::chrono::seconds(i));
+  EXPECT_EQ(processes.next_deadline(), kStart + 1h) << "1 MiB is not too much";
+  processes.retire(kStart + 30min);
+  EXPECT_FALSE(other.expired());
+  processes.add(often);
+  processes.retire(kStart + 2h);
+  EXPECT_TRUE(other.expired());
+  EXPECT_EQ(processes.next_deadline(), kNever) << "it is named, and nothing is left to be freed";
+}
+
+TEST_F(InternedProcessesTest, keep_one_place_for_one_that_is_renewed_often) {
+  const PeerPtr often = peer(1);
+  named_once(peer(2), kStart);  // it keeps its hour, and would keep all behind it
+  named_once(often, kStart);
+  const std::uint64_t before = testing_allocations::live_bytes();
+  for (int i = 1; i <= 10'000; ++i) named_once(often, kStart + std::chrono::milliseconds(i));
+  EXPECT_LT(testing_allocations::live_bytes(), before + 4096);
+}
+
+// Or a timer would be set to a time at which there is nothing to do, again and again.
+TEST_F(InternedProcessesTest, free_something_whenever_they_said_that_they_would) {
+  constexpr std::size_t kMegabyte = 1U << 20;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const PeerPtr one = peer(i + 1, kMegabyte);
+    named_once(one, kStart + std::chrono::seconds(i));
+    if (i % 3 == 0) named_once(one, kStart + std::chrono::seconds(i));
+    if (i % 5 == 0) processes.add(one);
+  }
+  std::size_t left = processes.size();
+  EXPECT_EQ(left, 40u);
+  for (LocalTime due = processes.next_deadline(); due != kNever;) {
+    processes.retire(due - 1us);
+    EXPECT_EQ(processes.size(), left) << "not earlier";
+    processes.retire(due);
+    ASSERT_LT(processes.size(), left);
+    left = processes.size();
+    const LocalTime next = processes.next_deadline();
+    ASSERT_GT(next, due);
+    due = next;
+  }
+  EXPECT_EQ(left, 8u) << "those that are named";
 }
 
 }  // namespace

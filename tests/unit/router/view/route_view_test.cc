@@ -274,6 +274,25 @@ TEST(RouteView, strings_live_until_this_threads_next_call) {
   EXPECT_EQ(copy.valid_for, 1s);
 }
 
+TEST(RouteView, strings_of_the_next_owner_live_as_long) {
+  Viewed v;
+  Hint& hint = v.hint(0, peer(2, "b"), 9, kNow + 1s);
+  hint.next = peer(3, "one that claimed, whose name does not fit into a short string");
+  const std::weak_ptr<const Peer> next = hint.next;
+  v.publish(0);
+  const Route route = v.route(0);
+  hint.next.reset();
+  for (int i = 0; i < 4; ++i) {  // as often as there are snapshots
+    v.publish(0);
+    EXPECT_EQ(v.route(0).next_owner(), "");
+  }
+  ASSERT_FALSE(next.expired()) << "for an hour, as an owner";
+  EXPECT_EQ(route.next_endpoint(),
+            "one that claimed, whose name does not fit into a short string:7000");
+  v.view.publish(kNow + 1h);
+  EXPECT_TRUE(next.expired());
+}
+
 TEST(RouteView, calls_on_any_number_of_other_views_leave_the_strings_alone) {
   std::vector<std::unique_ptr<Viewed>> views;
   std::vector<Route> routes;
