@@ -128,7 +128,7 @@ void Engine::touch(const AssignmentChange& change) {
 
 // Where a member assigns, the state machine reads that in records; a group's events say it.
 void Engine::note_assignments(const Ready& ready, LocalTime now) {
-  if (!core_ || !core_->other_members()) return;
+  if (ready.assignments.empty() || !core_->other_members()) return;
   for (const AssignmentChange& change : ready.assignments) {
     touch(change);
     meter_.note(change, view_.leases(), now);
