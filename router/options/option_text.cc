@@ -229,8 +229,8 @@ Result<Variation> parse_variation_option(std::string_view text) {
 Result<Assignment> parse_assignment_option(std::string_view text) {
   constexpr std::array kAssignments{Assignment::group, Assignment::assigner};
   if (const auto assignment = one_of(text, kAssignments)) return *assignment;
-  return bad(quoted(text) + " names nobody who assigns; choose group (Kafka's) or assigner (one of "
-                            "the processes)");
+  return bad(quoted(text) + " is no source of assignments; choose group (Kafka's) or assigner (one "
+                            "of the processes)");
 }
 
 Result<Profile> parse_profile_option(std::string_view text) {

@@ -46,8 +46,10 @@ void add_ledger_options(CommandLine& line, CommonOptions& options, Part part) {
              set(router, "lane"));
   add_partitions_option(line, options.router,
                         part == Part::owner
-                            ? "Partitions of the topic (default: an existing topic's, or 64)"
-                            : "Partitions of the topic (default: those that it has)");
+                            ? "Partitions of the topic (default: an existing topic's, or 64); with "
+                              "an assigner any number (default: the running group's, or 64)"
+                            : "What the owners run with (default: what their records say, or what "
+                              "the topic has)");
   line.value("--logs", "N", "Partitions that carry records (default 4, or all if fewer)",
              set(router, "logs"));
   line.values("-X", "KEY=VALUE", "Any librdkafka property, for TLS and SASL; may be repeated. Put "
@@ -78,10 +80,12 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
   line.value("--clock-error", "TIME", "Bound on the error between two broker timestamps",
              set(router, "clock-error"));
   line.value("--session", "TIME", "Session of the group member; with the consumer protocol the "
-             "broker decides", set(router, "session"));
+             "broker decides. With an assigner: silent for longer, this process is replaced "
+             "(at least 300ms, whatever the broker has)", set(router, "session"));
   line.value("--hang-limit", "TIME", "A process whose executor is blocked for longer leaves the "
              "group (default and minimum: half of the session, at least 1s; with classic all "
-             "of it, at least 2s)", set(router, "hang-limit"));
+             "of it, at least 2s); with an assigner there is none but --session",
+             set(router, "hang-limit"));
   line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: the lease, "
              "at most 10s; with an assigner 2 x lease + session)",
              into(options.drain_timeout, parse_duration));
@@ -109,8 +113,8 @@ void add_variation_options(CommandLine& line, CommonOptions& options, Part part)
              "paper's own, which trusts clocks and the group (default claimed)",
              set(router, "variation"));
   line.choices({"claimed", "broadcast"});
-  line.value("--assignment", "NAME", "Who names which process should claim what: group (Kafka's "
-             "consumer group) or assigner (one of the processes; experimental) (default group)",
+  line.value("--assignment", "NAME", "Who decides which process should claim what: group, Kafka's "
+             "consumer group; or assigner, one of the processes, without any group (default group)",
              set(router, "assignment"));
   line.choices({"group", "assigner"});
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the broker's "

@@ -104,8 +104,8 @@ TEST_F(EnvironmentTest, SaysWhoAssigns) {
   const auto refused = RouterOptions::from_environment();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(),
-            "NELIROUTE_ASSIGNMENT: \"kafka\" names nobody who assigns; choose group (Kafka's) or "
-            "assigner (one of the processes)");
+            "NELIROUTE_ASSIGNMENT: \"kafka\" is no source of assignments; choose group (Kafka's) "
+            "or assigner (one of the processes)");
 }
 
 TEST_F(EnvironmentTest, NeverRepeatsASecret) {
