@@ -83,6 +83,8 @@ struct Finding {
 
 struct AuditTotals {
   std::uint64_t records = 0;      ///< of this lane
+  /// Of this lane, by which a member assigns: they claim nothing, so no rule judges them.
+  std::uint64_t assignments = 0;
   std::uint64_t other_lanes = 0;
   std::uint64_t ignored = 0;      ///< not one of our records
   std::uint64_t ownerships = 0;   ///< epochs of a partition under which a process led

@@ -36,6 +36,8 @@ void LogAudit::on(const Received& event) {
   const auto* record = std::get_if<Record>(event.value);
   if (record != nullptr) {
     judge_record(event, *record);
+  } else if (const auto* assignment = std::get_if<AssignmentRecord>(event.value)) {
+    ++(assignment->lane == options_.lane ? totals_.assignments : totals_.other_lanes);
   } else {
     ++totals_.ignored;
   }

@@ -133,6 +133,9 @@ std::string text_of(const AuditTotals& totals) {
     text += fmt::format("; {} times nobody was entitled to a partition, the longest at least {}",
                         text_of(totals.gaps), text_of(totals.longest_gap));
   }
+  if (totals.assignments > 0) {
+    text += fmt::format("; {} records of assigners and leavers", text_of(totals.assignments));
+  }
   if (totals.ignored > 0) text += fmt::format("; {} records ignored", text_of(totals.ignored));
   if (!totals.broker_time && totals.records > 0) {
     text += "\nthe topic does not stamp LogAppendTime: only the order of records was compared, so "
@@ -149,6 +152,7 @@ boost::json::object json_of(const AuditTotals& totals) {
           {"notes", totals.notes},
           {"gaps", totals.gaps},
           {"longest_gap_ms", totals.longest_gap.count()},
+          {"assignments", totals.assignments},
           {"other_lanes", totals.other_lanes},
           {"ignored", totals.ignored},
           {"broker_time", totals.broker_time}};

@@ -207,6 +207,26 @@ TEST_F(AuditTest, other_lanes_and_garbage_are_counted_only) {
   EXPECT_EQ(auditor_.totals().ignored, 1U);
 }
 
+TEST_F(AuditTest, what_an_assigner_writes_is_counted_apart) {
+  const auto e = at(0, a_.claim("0"));
+  at(1, a_.leads(e, "0"));
+  AssignmentRecord record;
+  record.id = ProcessId{9};
+  for (const AssignmentType type :
+       {AssignmentType::seat_claim, AssignmentType::assign, AssignmentType::leave}) {
+    record.type = type;
+    at(2, Decoded{record});
+  }
+  record.lane = Lane{1};
+  at(3, Decoded{record});
+  at(4, a_.leads(e, "0"));
+  EXPECT_THAT(found_, IsEmpty());
+  EXPECT_EQ(auditor_.totals().assignments, 3U);
+  EXPECT_EQ(auditor_.totals().records, 3U);
+  EXPECT_EQ(auditor_.totals().other_lanes, 1U);
+  EXPECT_EQ(auditor_.totals().ignored, 0U);
+}
+
 TEST_F(AuditTest, a_partition_that_there_is_not_is_nobodys_business) {
   a_.logs = b_.logs = 2;  // of 2 partitions: this log has one
   const auto e = at(0, a_.claim("0,2"));
