@@ -92,6 +92,7 @@ Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOption
     AssignedOptions assigned;
     assigned.core = std::move(core);
     assigned.session = timing.session;
+    assigned.weight = options.weight;
     auto made = AssignedCore::make(std::move(assigned));
     if (!made) return made.error();
     return std::unique_ptr<Core>(std::make_unique<AssignedCore>(std::move(*made)));
@@ -147,6 +148,14 @@ Result<void> check_owner(const RouterOptions& options) {
       return Error{Errc::bad_option, "`group_protocol` is of `assignment` group only: with an "
                                      "assigner there is no group; leave it out"};
     }
+  }
+  if (options.weight != 1 && options.assignment == Assignment::group) {
+    return Error{Errc::bad_option, "`weight` is of `assignment` assigner only: a group knows no "
+                                   "weights; leave it out, or choose `assignment` assigner"};
+  }
+  if (options.weight > kWeightMax) {
+    return Error{Errc::bad_option, "`weight` " + std::to_string(options.weight) +
+                                       " is more than " + std::to_string(kWeightMax)};
   }
   if (options.hints || options.variation == Variation::broadcast) return {};
   // The other variation would silently ignore it.

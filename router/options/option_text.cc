@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "kafka/kafka_options.h"
+#include "neli_core/record/record.h"
 #include "router/options/option_checks.h"
 
 namespace neliroute {
@@ -140,6 +141,8 @@ constexpr std::array kOptions = {
            [](Options& o, Text t) { return put(o.assignment, parse_assignment_option(t)); }},
     Option{"variation",
            [](Options& o, Text t) { return put(o.variation, parse_variation_option(t)); }},
+    Option{"weight",
+           [](Options& o, Text t) { return put(o.weight, parse_number(t, 0, kWeightMax)); }},
 };
 
 const Option* find_option(std::string_view name) noexcept {

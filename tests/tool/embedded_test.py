@@ -177,6 +177,13 @@ class Embedded(unittest.TestCase):
         self.assertEqual(leaver.wait_exit(), 0, leaver.error_tail())
         self.wait_led(stays, partitions=many)
         self.check_no_gap(leaver, stays, since)
+        heavy = self.start("assigned", "delta", 7003, weight=3, **assigner)
+
+        def shares():
+            for owner in (stays, heavy):
+                owner.refresh()
+            return [len(owner.leading) for owner in (stays, heavy)]
+        children.wait_until(lambda: shares() == [32, 96], 20, lambda: f"by weight: {shares()}")
 
     def check_no_gap(self, leaver, successor, since):
         """What was handed over was led by the successor before the leaver stopped."""

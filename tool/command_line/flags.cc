@@ -37,6 +37,7 @@ constexpr std::array kFlags = {
     Flag{"timing.session", "--session"},
     Flag{"assignment", "--assignment"},
     Flag{"variation", "--variation"},
+    Flag{"weight", "--weight"},
 };
 
 }  // namespace

@@ -117,6 +117,8 @@ void add_variation_options(CommandLine& line, CommonOptions& options, Part part)
              "consumer group; or assigner, one of the processes, without any group (default group)",
              set(router, "assignment"));
   line.choices({"group", "assigner"});
+  line.value("--weight", "N", "assigner: how much this process should own beside the others, from "
+             "0, nothing, to 1000 (default 1)", set(router, "weight"));
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the broker's "
              "clock and this machine's", set(router, "local-clock-error"));
   line.value("--groups", "N", "broadcast: how many groups share the topic; each writes N times "
@@ -192,7 +194,7 @@ void allow_all_settings_in_file(CommandLine& line) {
                       "--lease", "--local-clock-error", "--log-level", "--logs", "--mode", "--name",
                       "--no-hints", "--once", "--partitions", "--port", "--profile", "--roles",
                       "--session", "--since", "--slots", "--stay", "--timeout", "--topic",
-                      "--variation", "--wait"});
+                      "--variation", "--wait", "--weight"});
 }
 
 Result<void> CommonOptions::check() const {

@@ -100,6 +100,13 @@ TEST_F(EnvironmentTest, SaysWhoAssigns) {
   const auto options = RouterOptions::from_environment();
   ASSERT_TRUE(options) << options.error();
   EXPECT_EQ(options->assignment, Assignment::assigner);
+  EXPECT_EQ(options->weight, 1u);
+  set("NELIROUTE_WEIGHT", "3");
+  EXPECT_EQ(RouterOptions::from_environment()->weight, 3u);
+  set("NELIROUTE_WEIGHT", "1001");
+  EXPECT_THAT(RouterOptions::from_environment().error().message(),
+              StartsWith("NELIROUTE_WEIGHT: \"1001\" is not a whole number from 0 to 1000"));
+  set("NELIROUTE_WEIGHT", "0");
   set("NELIROUTE_ASSIGNMENT", "kafka");
   const auto refused = RouterOptions::from_environment();
   ASSERT_FALSE(refused);

@@ -76,6 +76,23 @@ TEST(AssignmentTest, WhatOnlyAGroupHasIsRefusedBesideAnAssigner) {
   EXPECT_THAT(refused.error().message(), StartsWith("`assignment` assigner is of `variation` "));
 }
 
+TEST(AssignmentTest, WhatOnlyAnAssignerHasIsRefusedBesideAGroup) {
+  boost::asio::io_context io;
+  RouterOptions options;
+  options.kafka.brokers = "127.0.0.1:1";
+  options.kafka.timeout = std::chrono::minutes{10};
+  options.weight = 2;
+  auto refused = Router::open(io.get_executor(), options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  EXPECT_THAT(refused.error().message(), StartsWith("`weight` is of `assignment` assigner only"));
+  options.assignment = Assignment::assigner;
+  options.weight = 1001;
+  refused = Router::open(io.get_executor(), options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message(), "`weight` 1001 is more than 1000");
+}
+
 TEST(HashTest, SlotsThatNoKeyReachesAreRefused) {
   EXPECT_TRUE(check_hash(SlotCount{65536}, {Hash::crc16}).has_value());
   EXPECT_TRUE(check_hash(SlotCount{65537}, {Hash::xxh3}).has_value());
