@@ -9,7 +9,7 @@ void Seat::tail_started(const TailStarted& event, LocalTime now) {
   started_ = true;
   heard_ = now;
   // Nothing lies before the first record of all. Otherwise a claim may.
-  if (event.from_beginning && event.start == 0) {
+  if (event.start == 0) {
     known_ = true;
     holder_ = kNobody;
     seat_ = kNoEpoch;

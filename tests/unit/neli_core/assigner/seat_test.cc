@@ -260,6 +260,14 @@ TEST_F(SeatTest, whose_holder_nobody_tells_for_a_lease_is_free) {
   EXPECT_TRUE(seat.is_free());
 }
 
+// A reader of an empty log is not told where the log begins, and need not be.
+TEST_F(SeatTest, is_free_at_once_where_nothing_was_ever_written) {
+  members.note_read(now);
+  seat.tail_started({Log{0}, 0, 0, false}, now);
+  EXPECT_TRUE(seat.known());
+  EXPECT_TRUE(free_after(0ms));
+}
+
 // Before the first record that remains, there may have been others.
 TEST_F(SeatTest, is_not_known_where_retention_took_records) {
   members.note_read(now);
