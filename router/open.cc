@@ -186,7 +186,7 @@ Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
     return check_new_topic(options, wanted);
   });
   if (!facts) return facts.error();
-  learn_partitions(kafka, *facts);
+  if (auto learned = learn_partitions(kafka, *facts); !learned) return learned.error();
   for (const Notice& notice : facts->notices) notify(options, notice.severity, notice.text);
   if (auto even = check_slots(options, facts->partitions); !even) return even.error();
   if (kafka.watcher) return Found{std::move(*facts), timing_of_watcher(options.timing.lease)};

@@ -98,9 +98,14 @@ std::optional<Settings> LastRecords::settings(rd_kafka_resp_err_t& failed) {
 
 }  // namespace
 
-void learn_partitions(const KafkaOptions& options, LedgerFacts& facts) {
+// A watcher that is told the topic's own number reads nothing for it; one that is told another may
+// watch a lane with an assigner, whose number is its own.
+Result<void> learn_partitions(const KafkaOptions& options, LedgerFacts& facts) {
   const bool free = options.watcher || options.assignment == Assignment::assigner;
-  if (!free || options.partitions) return;
+  const bool told = options.partitions.has_value();
+  if (!free || (told && (!options.watcher || *options.partitions == facts.topic_partitions))) {
+    return {};
+  }
   rd_kafka_resp_err_t failed = RD_KAFKA_RESP_ERR_NO_ERROR;
   const auto theirs = LastRecords(options, facts.embedded_broker).settings(failed);
   if (failed != RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -111,9 +116,16 @@ void learn_partitions(const KafkaOptions& options, LedgerFacts& facts) {
                                 std::to_string(facts.partitions) +
                                 "; say `partitions` if the running group has another"});
   }
-  if (!theirs || theirs->partitions == 0 || theirs->partitions > kPartitionCountMax) return;
+  if (!theirs || theirs->partitions == 0 || theirs->partitions > kPartitionCountMax) return {};
+  if (told && theirs->partitions != *options.partitions) {
+    return Error{Errc::bad_option, "`partitions` " + std::to_string(*options.partitions) +
+                                       ", but the running group on topic " + options.topic +
+                                       " has " + std::to_string(theirs->partitions) +
+                                       "; leave `partitions` out, or use another `kafka.topic`"};
+  }
   facts.partitions = theirs->partitions;
   facts.logs = options.logs.value_or(logs_for(facts));
+  return {};
 }
 
 }  // namespace neliroute

@@ -2,7 +2,7 @@
 // assigner the records' settings do.
 //
 // Threads: blocking, any one; at start only.   Units: std::chrono.
-// Errors: none; what cannot be read leaves the default, and the facts get a notice.
+// Errors: bad_option; what cannot be read leaves the default, and the facts get a notice.
 #pragma once
 
 #include "kafka/kafka_options.h"
@@ -12,6 +12,7 @@ namespace neliroute {
 
 /// Unless `partitions` is given: what the newest records of log 0 say, if they say anything. For a
 /// watcher, which does not know who assigns, and for an owner with an assigner; nothing for others.
-void learn_partitions(const KafkaOptions& options, LedgerFacts& facts);
+/// Refuses a watcher that is told another number than they say.
+[[nodiscard]] Result<void> learn_partitions(const KafkaOptions& options, LedgerFacts& facts);
 
 }  // namespace neliroute

@@ -46,7 +46,8 @@ class LastSettingsTest : public testing::Test {
     auto found = prepare_topic(options_);
     EXPECT_TRUE(found.has_value()) << found.error().message();
     if (!found) return {};
-    learn_partitions(options_, *found);
+    const auto learned = learn_partitions(options_, *found);
+    EXPECT_TRUE(learned.has_value()) << learned.error().message();
     return *found;
   }
 
@@ -85,6 +86,23 @@ TEST_F(LastSettingsTest, AWatcherDoesSoWhoeverAssigns) {
   std::vector<std::string> others(300, "no record");
   write(others);
   EXPECT_EQ(facts().partitions, LedgerRig::kPartitions) << "it reads a little way back only";
+}
+
+TEST_F(LastSettingsTest, AWatcherThatIsToldAnotherNumberThanRecordsSayIsRefused) {
+  options_.watcher = true;
+  options_.assignment = Assignment::group;
+  options_.partitions = 64;
+  EXPECT_EQ(facts().partitions, 64U) << "nobody says otherwise yet";
+  write({record(700, true)});
+  auto found = prepare_topic(options_);
+  ASSERT_TRUE(found.has_value());
+  const auto refused = learn_partitions(options_, *found);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Errc::bad_option);
+  EXPECT_THAT(refused.error().message(),
+              AllOf(HasSubstr("`partitions` 64"), HasSubstr("has 700")));
+  options_.partitions = 700;
+  EXPECT_EQ(facts().partitions, 700U);
 }
 
 TEST_F(LastSettingsTest, AGroupsMemberHasTheTopics) {
