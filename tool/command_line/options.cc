@@ -39,7 +39,8 @@ void add_ledger_options(CommandLine& line, CommonOptions& options, Part part) {
             set(router, "brokers"));
   line.value("--topic", "NAME", "Ledger topic (default neliroute)", set(router, "topic"));
   line.heading(part == Part::owner ? "Ledger" : "");
-  line.value("--group", "NAME", "Kafka group that divides the slots (default neliroute)",
+  line.value("--group", "NAME",
+             "Who belongs together; with Kafka's group its name (default neliroute)",
              set(router, "group"));
   line.heading("Ledger");
   line.value("--lane", "N", "One of several disjoint groups over the same slots (default 0)",
@@ -47,7 +48,8 @@ void add_ledger_options(CommandLine& line, CommonOptions& options, Part part) {
   add_partitions_option(line, options.router,
                         part == Part::owner
                             ? "Partitions of the topic (default: an existing topic's, or 64); with "
-                              "an assigner any number (default: the running group's, or 64)"
+                              "an assigner any number up to that of slots (default: the "
+                              "running group's, or 64)"
                             : "What the owners run with (default: what their records say, or what "
                               "the topic has)");
   line.value("--logs", "N", "Partitions that carry records (default 4, or all if fewer)",
@@ -84,12 +86,13 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
              "(at least 300ms, whatever the broker has)", set(router, "session"));
   line.value("--hang-limit", "TIME", "A process whose executor is blocked for longer leaves the "
              "group (default and minimum: half of the session, at least 1s; with classic all "
-             "of it, at least 2s); with an assigner there is none but --session",
+             "of it, at least 2s); not with an assigner, where --session counts",
              set(router, "hang-limit"));
   line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: the lease, "
              "at most 10s; with an assigner 2 x lease + session)",
              into(options.drain_timeout, parse_duration));
-  line.value("--group-protocol", "NAME", "auto, consumer or classic (default auto)",
+  line.value("--group-protocol", "NAME",
+             "auto, consumer or classic (default auto); not with an assigner",
              set(options.router, "group-protocol"));
   line.choices({"auto", "consumer", "classic"});
 }
