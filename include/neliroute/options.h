@@ -119,8 +119,8 @@ struct RouterOptions {
   /// Variation `claimed` only: with `assigner` there is no group, nor a client of one;
   /// `timing.session` is then how long this process may be silent before others replace it.
   Assignment assignment = Assignment::group;
-  /// Assignment::assigner only: how much this process should own beside the others, from 0, nothing
-  /// while another lives that takes any, to 1000.
+  /// Assignment::assigner only: how much this process should own beside the others, from 0,
+  /// nothing, to 1000.
   std::uint32_t weight = 1;
   /// How many roles there are at first; no value: as many as slots. Router::set_role_count().
   std::optional<std::uint32_t> roles;

@@ -10,6 +10,7 @@
 #include "kafka/client/client_config.h"
 #include "kafka/client/kafka_error.h"
 #include "kafka/client/rdkafka_ptr.h"
+#include "neli_core/options.h"
 #include "neli_core/record/judgement.h"
 
 namespace neliroute {
@@ -18,7 +19,6 @@ namespace {
 constexpr int kPollMs = 50;
 // Every member's renewals carry settings; assignments and leaves between them do not.
 constexpr std::int64_t kRecords = 256;
-constexpr milliseconds kAtMost{5000};
 
 /// Reads the end of log 0.
 class LastRecords {
@@ -26,7 +26,7 @@ class LastRecords {
   LastRecords(const KafkaOptions& options, bool embedded_broker)
       : options_(options),
         embedded_broker_(embedded_broker),
-        deadline_(later(boot_now(), std::min(options.timeout, kAtMost))) {}
+        deadline_(later(boot_now(), options.timeout)) {}
 
   /// What the newest of them says; `failed` is set if they could not be read.
   [[nodiscard]] std::optional<Settings> settings(rd_kafka_resp_err_t& failed);
@@ -98,8 +98,8 @@ std::optional<Settings> LastRecords::settings(rd_kafka_resp_err_t& failed) {
 
 }  // namespace
 
-// A watcher that is told the topic's own number reads nothing for it; one that is told another may
-// watch a lane with an assigner, whose number is its own.
+// Only where a member assigns is the number the lane's own. What a group's records say may be old:
+// the topic tells it. A watcher that is told another number than old records say finds out later.
 Result<void> learn_partitions(const KafkaOptions& options, LedgerFacts& facts) {
   const bool free = options.watcher || options.assignment == Assignment::assigner;
   const bool told = options.partitions.has_value();
@@ -117,14 +117,17 @@ Result<void> learn_partitions(const KafkaOptions& options, LedgerFacts& facts) {
                                 "; say `partitions` if the running group has another"});
   }
   if (!theirs || theirs->partitions == 0 || theirs->partitions > kPartitionCountMax) return {};
-  if (told && theirs->partitions != *options.partitions) {
+  if (theirs->variation != kAssignedVariation) {
+    if (!options.watcher || !told) return {};
     return Error{Errc::bad_option, "`partitions` " + std::to_string(*options.partitions) +
-                                       ", but the running group on topic " + options.topic +
-                                       " has " + std::to_string(theirs->partitions) +
+                                       ", but topic " + options.topic + " has " +
+                                       std::to_string(facts.topic_partitions) +
                                        "; leave `partitions` out, or use another `kafka.topic`"};
   }
+  facts.own_partitions = true;
+  if (told) return {};
   facts.partitions = theirs->partitions;
-  facts.logs = options.logs.value_or(logs_for(facts));
+  facts.logs = options.logs.value_or(std::clamp(theirs->logs, 1U, facts.topic_partitions));
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace neliroute {
 
 /// Unless `partitions` is given: what the newest records of log 0 say, if they say anything. For a
 /// watcher, which does not know who assigns, and for an owner with an assigner; nothing for others.
-/// Refuses a watcher that is told another number than they say.
+/// Refuses a watcher that is told another number than the topic has, where a group assigns.
 [[nodiscard]] Result<void> learn_partitions(const KafkaOptions& options, LedgerFacts& facts);
 
 }  // namespace neliroute

@@ -106,6 +106,8 @@ Result<void> choose_partitions(const KafkaOptions& options, std::uint32_t topic_
   facts.topic_partitions = topic_partitions;
   const bool assigner = options.assignment == Assignment::assigner;
   if (assigner || options.watcher) {
+    facts.own_partitions =
+        assigner || options.partitions.value_or(topic_partitions) != topic_partitions;
     facts.partitions =
         options.partitions.value_or(options.watcher ? topic_partitions : kPartitionsDefault);
     facts.logs = options.logs.value_or(logs_for(facts));
@@ -328,7 +330,7 @@ std::uint32_t logs_for(const LedgerFacts& facts) noexcept {
 }
 
 std::uint32_t needed_partitions(const LedgerFacts& facts) noexcept {
-  return facts.partitions == facts.topic_partitions ? facts.partitions : facts.logs;
+  return facts.own_partitions ? facts.logs : facts.partitions;
 }
 
 Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {

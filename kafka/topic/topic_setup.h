@@ -25,6 +25,8 @@ struct LedgerFacts {
   /// M: the topic's own number; with an assigner, any (learn_partitions()).
   std::uint32_t partitions = 0;
   std::uint32_t logs = 0;
+  /// Whether `partitions` is the lane's own number, and not the topic's.
+  bool own_partitions = false;
   /// Of the topic. At least as many as logs.
   std::uint32_t topic_partitions = 0;
   /// The topic's configuration is known, and stamps LogAppendTime.

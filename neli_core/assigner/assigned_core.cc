@@ -68,7 +68,10 @@ void AssignedCore::step(const Event& event, LocalTime now) {
              stored != nullptr && stored->seq >= kFirstSeq) {
     return advance();  // that it was read says more
   }
+  const auto* position = std::get_if<LogPosition>(&event);
+  const bool was_caught_up = position != nullptr && claims_.progress(position->log).caught_up();
   claims_.step(event, now);
+  if (position != nullptr) note_progress(position->log, was_caught_up);
   advance();
 }
 

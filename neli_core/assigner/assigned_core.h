@@ -72,7 +72,7 @@ class AssignedCore final : public Core {
   [[nodiscard]] RejectedRecords rejected() const noexcept override { return claims_.rejected(); }
 
   [[nodiscard]] std::optional<std::size_t> other_members() const override {
-    return members_.living_count() - (members_.lives(core().id) ? 1 : 0);
+    return members_.takers_besides(core().id);
   }
 
   [[nodiscard]] std::optional<AssignmentStatus> assignment_status() const override;
@@ -96,6 +96,7 @@ class AssignedCore final : public Core {
   void catch_up();
   void note_own(const Received& event, const Record& record);
   void note_tail(const TailStarted& event);
+  void note_progress(Log log, bool was_caught_up);
 
   // deciding.cc: claiming the seat, assigning, leaving.
   void advance();
@@ -133,6 +134,7 @@ class AssignedCore final : public Core {
   LocalTime own_read_ = kLongAgo;  ///< when it last read a record of its own in log 0
   bool member_ = false;            ///< it takes part
   bool left_ = false;
+  std::uint32_t yields_ = 0;       ///< in a row, for a log that it has not read since
   bool yielded_ = false;           ///< it lets another assign, as it is cut from a log
   std::uint64_t next_seq_;
   std::uint64_t last_assign_ = 0;  ///< the seq of the assignment that was written last

@@ -17,6 +17,8 @@ using placement::PlanPartition;
 
 // Where much changes, every record may change the plan, which takes a look at every partition.
 constexpr int kPlansInInterval = 8;
+// Restarts of a tail that are less apart belong together.
+constexpr int kSeriesIntervals = 4;
 
 std::uint64_t version_of(const AssignerView& view) {
   return view.members.version() + view.owners.version() + view.designations.version();
@@ -182,14 +184,16 @@ void Assigner::read_back(Log log, LocalTime now) {
   trust.read = now;
 }
 
-// A tail that restarts again and again is not waited for again and again.
-void Assigner::tail_started(Log log, LocalTime now) {
+void Assigner::read_anew(Log log, LocalTime now) {
   LogTrust& trust = logs_[log.value()];
-  if (now >= later(trust.started, 4 * options_.interval)) trust.started = now;
+  if (now >= later(trust.started, kSeriesIntervals * options_.interval)) trust.series = now;
+  trust.started = now;
 }
 
-bool Assigner::is_cut(LocalTime now) const {
-  const microseconds longest = patience(options_.lease, options_.session);
+bool Assigner::is_cut(LocalTime now, std::uint32_t yields) const {
+  constexpr std::uint32_t kDoubledMost = 6;
+  const microseconds longest = patience(options_.lease, options_.session) *
+                               (std::int64_t{1} << std::min(yields, kDoubledMost));
   return std::any_of(logs_.begin(), logs_.end(), [&](const LogTrust& log) {
     return now >= later(std::max(log.read, begun_), longest);
   });
@@ -220,13 +224,18 @@ bool Assigner::has_failed(const AssignerView& view, Partition partition, LocalTi
   return !is_stale(trust.read, now, options_.interval) && now >= fails_at(view, partition);
 }
 
-// A7: who owns what is known when each has renewed it, an interval after a tail's start.
-bool Assigner::waits_for_owners(LocalTime now) {
+// A7: who owns what is known when each has renewed it. Others' intervals may be longer than this
+// one's, up to a third of their sessions. A tail that restarts again and again, or a log that
+// cannot be read at all, does not hold up the others for ever.
+bool Assigner::waits_for_owners(const Members& members, LocalTime now) {
+  const microseconds renewed =
+      std::max<microseconds>(2 * options_.interval, members.longest_session() / 3);
   LocalTime until = kLongAgo;
   for (const LogTrust& log : logs_) {
-    // One that cannot be read at all holds up no other.
-    const LocalTime from = log.started == kLongAgo ? begun_ : log.started;
-    until = std::max(until, later(from, 2 * options_.interval));
+    const bool read = log.started != kLongAgo;
+    until = std::max(until, read ? std::min(later(log.started, renewed),
+                                            later(log.series, 4 * renewed))
+                                 : later(begun_, 2 * options_.interval));
   }
   if (now >= until) return false;
   look_again(until);
@@ -275,7 +284,10 @@ bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
 }
 
 bool Assigner::may_decide(const AssignerView& view, LocalTime now) {
-  if (view.members.blind(now)) return false;
+  if (view.members.blind(now)) {
+    look_again(later(now, options_.interval));  // what it reads then may change no version
+    return false;
+  }
   if (written_ != kLongAgo) {
     const LocalTime lost = later(written_, 2 * options_.interval);
     if (now < lost) {
@@ -283,7 +295,7 @@ bool Assigner::may_decide(const AssignerView& view, LocalTime now) {
       return false;
     }
   }
-  if (waits_for_owners(now) || waits_for_the_dead(view.members, now)) return false;
+  if (waits_for_owners(view.members, now) || waits_for_the_dead(view.members, now)) return false;
   return !waits_for_newcomers(view, now);
 }
 

@@ -45,10 +45,11 @@ class Assigner {
 
   /// A record of its own was read in that log: what it read of the log is not old.
   void read_back(Log log, LocalTime now);
-  /// That log is read anew: who leads what in it is to be heard first.
-  void tail_started(Log log, LocalTime now);
-  /// It has written to a log for longer than a designee may take, and read nothing of it.
-  [[nodiscard]] bool is_cut(LocalTime now) const;
+  /// That log is read anew, or has been read to its end: who leads what in it is to be heard first.
+  void read_anew(Log log, LocalTime now);
+  /// It has written to a log for longer than a designee may take, and read nothing of it; twice as
+  /// long for each time that it yielded for this already.
+  [[nodiscard]] bool is_cut(LocalTime now, std::uint32_t yields) const;
   [[nodiscard]] bool reads_every_log(LocalTime now) const;
   /// The assignment that was written last was read back: what it changed is planned from.
   void settled() noexcept { written_ = kLongAgo; }
@@ -78,12 +79,13 @@ class Assigner {
   struct LogTrust {
     LocalTime read = kLongAgo;   ///< the newest own record there
     LocalTime since = kLongAgo;  ///< from when on its silence can be judged
-    LocalTime started = kLongAgo;  ///< when its tail did
+    LocalTime started = kLongAgo;  ///< when its tail did, or was at the end
+    LocalTime series = kLongAgo;   ///< the first of several starts
   };
   class Round;
 
   [[nodiscard]] bool may_decide(const AssignerView& view, LocalTime now);
-  [[nodiscard]] bool waits_for_owners(LocalTime now);
+  [[nodiscard]] bool waits_for_owners(const Members& members, LocalTime now);
   [[nodiscard]] bool waits_for_newcomers(const AssignerView& view, LocalTime now);
   [[nodiscard]] bool waits_for_the_dead(const Members& members, LocalTime now);
   /// When its designee has taken too long (A5).

@@ -49,10 +49,13 @@ bool AssignedCore::reads_own() const {
 // it does not lead there what it is named for. It lets somebody else try, and claims again after
 // everybody else, as the log may be away for all.
 void AssignedCore::advance_yielding() {
-  if (yielded_) {
-    yielded_ = !assigner_.reads_every_log(now_);
-  } else if (assigner_.active() && assigner_.is_cut(now_) && members_.living_count() > 1) {
+  if (yields_ > 0 && assigner_.reads_every_log(now_)) {
+    yielded_ = false;
+    yields_ = 0;
+  } else if (assigner_.active() && assigner_.is_cut(now_, yields_) &&
+             members_.living_count() > 1) {
     yielded_ = true;
+    ++yields_;
     ready_.notices.push_back({Severity::warning,
                               "this process assigns, and has read no record of its own in one of "
                               "the logs for a while: another member may assign in its place"});
@@ -64,15 +67,17 @@ void AssignedCore::advance_seat() {
   advance_yielding();
   const bool holds = seat_.held_by_own() && member_ && !left_ && !yielded_;
   if (holds && !assigner_.active()) {
-    assigner_.begin(seat_.predecessor(), now_);
+    const ProcessId before = seat_.predecessor();
+    assigner_.begin(members_.lives(before) ? kNobody : before, now_);
     claims_.renew_now(Log{0});  // others wait for its word that it assigns
   } else if (!holds && assigner_.active()) {
     assigner_.end();
   }
-  if (member_) claims_.keep_renewing(holds || yielded_);
+  if (member_) claims_.keep_renewing(holds || yields_ > 0);
   seat_claim_due_ = kNever;
   if ((holds && reads_own()) || !seat_.is_free()) return;
-  if (!member_ || left_ || !reads_own()) return;
+  // What is read of a history may be over long ago.
+  if (!member_ || left_ || !reads_own() || !claims_.progress(Log{0}).caught_up()) return;
   const auto rank = members_.rank_of(core().id);
   if (!rank) return;
   seat_claim_due_ = seat_.claim_at(yielded_ ? *rank + members_.living_count() : *rank);
@@ -87,7 +92,7 @@ void AssignedCore::advance_seat() {
 }
 
 void AssignedCore::assign() {
-  if (!assigner_.active() || left_) return;
+  if (!assigner_.active() || left_ || !claims_.progress(Log{0}).caught_up()) return;
   const AssignerView view{members_, owners_, designations_, claims_.lease_bound()};
   write_assignments(assigner_.decide(view, now_));
   for (Notice& notice : assigner_.take_notices()) ready_.notices.push_back(std::move(notice));

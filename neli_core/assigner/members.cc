@@ -182,8 +182,8 @@ bool Members::is_silent(ProcessId id, LocalTime now) const {
 
 LocalTime Members::next_deadline() const noexcept {
   // What is past waits for the record that proves it, and for no time; or for the next question.
-  const bool asks = unproven_ != kLongAgo && asked_ < unproven_;
-  return asks ? std::min(look_at_, asked_next()) : look_at_;
+  const bool waits = unproven_ != kLongAgo && asked_ != kLongAgo && asked_ < unproven_;
+  return waits ? std::min(look_at_, asked_next()) : look_at_;
 }
 
 const Member* Members::find(ProcessId id) const {
@@ -221,6 +221,23 @@ std::size_t Members::living_count() const noexcept {
         members_.begin(), members_.end(), [](const auto& entry) { return entry.second.lives(); }));
   }
   return living_;
+}
+
+std::size_t Members::takers_besides(ProcessId except) const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
+        const Member& member = entry.second;
+        return member.lives() && entry.first != except && !member.fields.cordoned &&
+               member.fields.weight > 0;
+      }));
+}
+
+milliseconds Members::longest_session() const noexcept {
+  milliseconds longest{0};
+  for (const auto& [id, member] : members_) {
+    if (member.lives()) longest = std::max(longest, member.fields.session);
+  }
+  return longest;
 }
 
 }  // namespace neliroute

@@ -94,6 +94,10 @@ class Members {
   /// How many of these are senior to it; no value: it does not live.
   [[nodiscard]] std::optional<std::size_t> rank_of(ProcessId id) const;
   [[nodiscard]] std::size_t living_count() const noexcept;
+  /// Of these, those that are not cordoned and have a weight, apart from `except`.
+  [[nodiscard]] std::size_t takers_besides(ProcessId except) const noexcept;
+  /// Of the living.
+  [[nodiscard]] milliseconds longest_session() const noexcept;
   /// When a member was first heard of last.
   [[nodiscard]] LocalTime last_newcomer() const noexcept { return last_newcomer_; }
   /// Times that a member was taken for dead and was heard again.

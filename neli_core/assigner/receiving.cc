@@ -12,8 +12,10 @@ void AssignedCore::receive(const Received& event) {
   const bool fresh = progress.started && event.offset >= progress.next;
   const auto* record = std::get_if<Record>(event.value);
   if (fresh && record != nullptr && record->id == core().id) note_own(event, *record);
+  const bool was_caught_up = progress.caught_up();
   claims_.step(event, now_);
   if (!fresh) return;
+  note_progress(event.log, was_caught_up);
   if (event.log == Log{0}) seat_.excuse(members_.note_read(now_));
   if (record != nullptr) {
     on_record(event, *record);
@@ -27,10 +29,15 @@ void AssignedCore::note_tail(const TailStarted& event) {
   const LogProgress& progress = claims_.progress(event.log);
   if (progress.started && event.start == progress.next) return;
   owners_.forget(place(event.log));
-  assigner_.tail_started(event.log, now_);
+  assigner_.read_anew(event.log, now_);
   if (event.log != Log{0}) return;
   seat_.tail_started(event, now_);
   members_.restarted(now_);
+}
+
+// Of a log's history nobody's ownership is believed: it is heard from here on.
+void AssignedCore::note_progress(Log log, bool was_caught_up) {
+  if (!was_caught_up && claims_.progress(log).caught_up()) assigner_.read_anew(log, now_);
 }
 
 // Before the claims protocol reads it: that one forgets when it was sent.

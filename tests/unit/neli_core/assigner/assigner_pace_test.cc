@@ -63,7 +63,7 @@ TEST(Assigner, plans_at_once_after_a_quiet_time) {
 TEST(Assigner, hears_who_owns_what_before_it_plans_for_a_log_that_is_read_anew) {
   AssignerRig rig = settled(3, 9);
   rig.owners.forget({Log{0}, 1, 9});
-  rig.assigner.tail_started(Log{0}, rig.now);
+  rig.assigner.read_anew(Log{0}, rig.now);
   const LocalTime started = rig.now;
   rig.members.leave(ProcessId{3}, rig.now);
   rig.run_for(1000ms);
@@ -72,17 +72,50 @@ TEST(Assigner, hears_who_owns_what_before_it_plans_for_a_log_that_is_read_anew) 
   EXPECT_LE(rig.decisions[0].at, started + 3 * kInterval);
 }
 
+// Others' intervals may be up to a third of their sessions.
+TEST(Assigner, waits_for_owners_that_renew_more_rarely_than_itself) {
+  AssignerRig rig = settled(3, 9);
+  rig.fields(2).session = 3000ms;
+  rig.run_for(kInterval);
+  rig.assigner.read_anew(Log{0}, rig.now);
+  const LocalTime started = rig.now;
+  rig.members.leave(ProcessId{3}, rig.now);
+  rig.run_for(3000ms);
+  ASSERT_FALSE(rig.decisions.empty());
+  EXPECT_GE(rig.decisions[0].at, started + 1000ms);
+}
+
+// What comes back changes nothing that it plans from: it must look by itself.
+TEST(Assigner, plans_after_a_stretch_without_records_though_nothing_has_changed) {
+  AssignerRig rig(8);
+  rig.join(1);
+  rig.begin();
+  rig.lose = true;
+  rig.run_for(250ms);
+  ASSERT_EQ(rig.decisions.size(), 1u);
+  rig.assigner.lost(rig.now);
+  rig.now += 3 * kInterval;  // log 0 is away
+  for (int i = 0; i < 20; ++i) {
+    rig.decide();
+    rig.now += kInterval;
+  }
+  ASSERT_EQ(rig.decisions.size(), 1u);
+  rig.lose = false;
+  rig.run_for(3 * kInterval);
+  EXPECT_EQ(rig.named(), "1:0-7");
+}
+
 // Nor does a tail that starts again and again hold it up for ever.
 TEST(Assigner, is_not_held_up_by_a_tail_that_starts_again_and_again) {
   AssignerRig rig = settled(3, 9);
   rig.members.leave(ProcessId{3}, rig.now);
   const LocalTime left = rig.now;
-  for (int i = 0; i < 10 && rig.decisions.empty(); ++i) {
-    rig.assigner.tail_started(Log{0}, rig.now);
+  for (int i = 0; i < 20 && rig.decisions.empty(); ++i) {
+    rig.assigner.read_anew(Log{0}, rig.now);
     rig.run_for(kInterval);
   }
   ASSERT_FALSE(rig.decisions.empty());
-  EXPECT_LE(rig.decisions[0].at, left + 3 * kInterval);
+  EXPECT_LE(rig.decisions[0].at, left + 9 * kInterval);
 }
 
 TEST(Assigner, knows_when_it_is_cut_from_a_log) {
@@ -90,13 +123,16 @@ TEST(Assigner, knows_when_it_is_cut_from_a_log) {
   EXPECT_TRUE(rig.assigner.reads_every_log(rig.now));
   rig.unread = {1};
   rig.run_for(2 * kLease + kSession - 100ms);
-  EXPECT_FALSE(rig.assigner.is_cut(rig.now));
+  EXPECT_FALSE(rig.assigner.is_cut(rig.now, 0));
   EXPECT_FALSE(rig.assigner.reads_every_log(rig.now));
   rig.run_for(150ms);
-  EXPECT_TRUE(rig.assigner.is_cut(rig.now));
+  EXPECT_TRUE(rig.assigner.is_cut(rig.now, 0));
+  EXPECT_FALSE(rig.assigner.is_cut(rig.now, 1));  // it yielded once, and is patient for longer
+  rig.run_for(2 * kLease + kSession);
+  EXPECT_TRUE(rig.assigner.is_cut(rig.now, 1));
   rig.unread.clear();
   rig.run_for(kInterval);
-  EXPECT_FALSE(rig.assigner.is_cut(rig.now));
+  EXPECT_FALSE(rig.assigner.is_cut(rig.now, 0));
   EXPECT_TRUE(rig.assigner.reads_every_log(rig.now));
 }
 
