@@ -32,11 +32,13 @@ void Seat::claimed(ProcessId id, const Epoch& seat, LocalTime now) {
 }
 
 // Who has read on from before this reader's start knows each claim that this reader cannot know.
+// And who has read past the claim that is known here, and names a newer one, has read one that the
+// log lost since: the newest that anybody knows holds for all, or two would assign for ever.
 void Seat::renewed(const Record& record, LocalTime now) {
   const MemberFields& member = *record.member;
-  if (!known_ && member.seat && member.upto >= start_) {
-    claimed(member.seat_by, *member.seat, now);
-  }
+  const bool unknown = !known_ && member.upto >= start_;
+  const bool lost = known_ && member.upto > seat_.offset && member.seat > seat_;
+  if (member.seat && (unknown || lost)) claimed(member.seat_by, *member.seat, now);
   if (known_ && record.id == holder_ && member.assigning && member.seat == seat_) heard_ = now;
 }
 

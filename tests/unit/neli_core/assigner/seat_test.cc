@@ -238,7 +238,7 @@ TEST_F(SeatTest, a_late_reader_obeys_nobody_until_somebody_who_read_up_to_its_st
   EXPECT_TRUE(seat.known());
   EXPECT_EQ(seat.holder(), kOther);
   EXPECT_TRUE(seat.is_valid(assign(2, kFirst, {})));
-  seat.renewed(tells(3, 3, kSecond, 60), now);  // hearsay is for those who do not know
+  seat.renewed(tells(3, 3, {kFirst.incarnation - 1, 4}, 60), now);  // an older one
   EXPECT_EQ(seat.holder(), kOther);
 }
 
@@ -248,6 +248,20 @@ TEST_F(SeatTest, a_late_reader_knows_by_a_claim_that_it_reads) {
   EXPECT_TRUE(seat.is_valid(assign(3, kSecond, {})));
   seat.renewed(tells(1, 2, kFirst, 99), now);
   EXPECT_EQ(seat.holder(), ProcessId{3});
+}
+
+// The log lost a claim that some had read: without this, each half would obey its own assigner.
+TEST_F(SeatTest, the_newest_claim_that_anybody_has_read_holds_though_the_log_lost_it) {
+  start();
+  seat.claimed(kOther, kFirst, now);
+  seat.renewed(tells(3, 3, kSecond, kFirst.offset), now);  // it had not read what is known here
+  EXPECT_EQ(seat.holder(), kOther);
+  seat.renewed(tells(3, 3, kSecond, kFirst.offset + 1), now);
+  EXPECT_EQ(seat.holder(), ProcessId{3});
+  EXPECT_EQ(seat.epoch(), kSecond);
+  seat.renewed(tells(1, 2, kFirst, 99), now);
+  EXPECT_EQ(seat.holder(), ProcessId{3});
+  EXPECT_FALSE(seat.is_valid(assign(2, kFirst, {})));
 }
 
 TEST_F(SeatTest, whose_holder_nobody_tells_for_a_lease_is_free) {
