@@ -103,7 +103,8 @@ export class Moves {
   }
 
   #names(owners) {
-    const names = [...owners].slice(0, NAMED).map((owner) => owner?.name ?? "nobody");
+    // In an order of their own: changes come in another one when a stream was opened again.
+    const names = [...owners].map((owner) => owner?.name ?? "nobody").sort().slice(0, NAMED);
     const more = owners.size - names.length;
     return more > 0 ? `${names.join(", ")} and ${counted(more, "other")}` : names.join(", ");
   }
