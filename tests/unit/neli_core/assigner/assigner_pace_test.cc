@@ -13,15 +13,7 @@ using told::AssignerRig;
 using told::kInterval;
 using told::kLease;
 using told::kSession;
-
-AssignerRig settled(std::uint64_t members, std::uint32_t partitions, std::uint32_t logs = 1) {
-  AssignerRig rig(partitions, logs);
-  for (std::uint64_t id = 1; id <= members; ++id) rig.join(id);
-  rig.begin();
-  rig.run_for(1000ms);
-  rig.decisions.clear();
-  return rig;
-}
+using told::settled;
 
 // A plan looks at every partition. Where much moves, each record changes what is planned from.
 TEST(Assigner, plans_at_most_eight_times_an_interval) {

@@ -4,6 +4,8 @@
 // assigner's own deadlines.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -152,5 +154,17 @@ class AssignerRig {
   std::vector<std::pair<std::uint64_t, std::int64_t>> leaders_;  ///< and the epoch's offset
   std::int64_t epochs_ = 0;
 };
+
+/// So many members own everything in equal shares.
+inline AssignerRig settled(std::uint64_t members, std::uint32_t partitions,
+                           std::uint32_t logs = 1) {
+  AssignerRig rig(partitions, logs);
+  for (std::uint64_t id = 1; id <= members; ++id) rig.join(id);
+  rig.begin();
+  rig.run_for(milliseconds{1000});
+  EXPECT_EQ(rig.decisions.size(), 1u);
+  rig.decisions.clear();
+  return rig;
+}
 
 }  // namespace neliroute::told

@@ -12,20 +12,10 @@ using namespace std::chrono_literals;
 using told::AssignerRig;
 using told::kInterval;
 using told::kSession;
+using told::settled;
 
 // 2 T + session, and what clocks may drift apart in that.
 constexpr milliseconds kPatience{2503};
-
-/// So many members own everything in equal shares.
-AssignerRig settled(std::uint64_t members, std::uint32_t partitions, std::uint32_t logs = 1) {
-  AssignerRig rig(partitions, logs);
-  for (std::uint64_t id = 1; id <= members; ++id) rig.join(id);
-  rig.begin();
-  rig.run_for(1000ms);
-  EXPECT_EQ(rig.decisions.size(), 1u);
-  rig.decisions.clear();
-  return rig;
-}
 
 TEST(Assigner, decides_nothing_without_the_seat) {
   AssignerRig rig(8);
