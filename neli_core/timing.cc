@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "neli_core/record/record.h"
+
 namespace neliroute {
 namespace {
 
@@ -49,10 +51,9 @@ Result<void> refuse_absurd(const TimingRequest& request) {
 
 // An assigner's members state their own session; no broker knows of it.
 Result<milliseconds> own_session(const TimingRequest& request) {
-  constexpr milliseconds kLeast{300};
   const milliseconds session = request.session.value_or(timing_of(request.profile).session);
-  if (session < kLeast) {
-    return bad("with an assigner the session must be at least " + text(kLeast) +
+  if (session < kMemberSessionMin) {
+    return bad("with an assigner the session must be at least " + text(kMemberSessionMin) +
                ", but `timing.session` is " + text(session) + "; raise it");
   }
   return session;

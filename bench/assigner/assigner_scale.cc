@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "neli_core/assigner/assigned_core.h"
+#include "neli_core/timing.h"
 
 namespace neliroute {
 namespace {
@@ -92,7 +93,8 @@ struct Healed {
 
 class Lane {
  public:
-  explicit Lane(const Options& options) : options_(options), logs_(options.logs) {
+  Lane(const Options& options, milliseconds lease)
+      : options_(options), lease_(lease), logs_(options.logs) {
     for (std::uint32_t i = 0; i < options.members; ++i) start(i);
   }
 
@@ -175,8 +177,7 @@ class Lane {
     options.session = milliseconds{options_.session_ms};
     options.core.id = ProcessId{std::uint64_t{index} + 1};
     options.core.interval = milliseconds{options_.interval_ms};
-    options.core.lease = std::max(3 * options.session,
-                                  options.session + 2 * options.core.interval + milliseconds{500});
+    options.core.lease = lease_;
     options.core.settings = {"group", options_.partitions, options_.partitions, options_.logs,
                              "xxh3", ""};
     options.core.process = {name, name + ":7000", {}};
@@ -253,6 +254,7 @@ class Lane {
   }
 
   Options options_;
+  milliseconds lease_;
   std::vector<LogOfLane> logs_;
   std::vector<Member> members_;
   LocalTime now_ = kStart;
@@ -289,7 +291,16 @@ Options parse(int argc, char** argv) {
 }
 
 int run(const Options& options) {
-  Lane lane(options);
+  TimingRequest request;
+  request.assignment = Assignment::assigner;
+  request.session = milliseconds{options.session_ms};
+  request.interval = milliseconds{options.interval_ms};
+  const auto timing = derive_timing(request, {});
+  if (!timing) {
+    std::fprintf(stderr, "assigner_scale: error: %s\n", timing.error().message().c_str());
+    return 1;
+  }
+  Lane lane(options, timing->lease);
   const double cpu = cpu_seconds();
   if (!lane.run_until_led()) {
     std::fprintf(stderr, "assigner_scale: error: not everything was led within a minute\n");

@@ -136,7 +136,7 @@ class World {
       record->member = forged_member(bytes_, ids(), seats());
       record->settings = settings_of(kPartitions, static_cast<std::uint32_t>(logs_.size()));
       record->settings->mode = "exclusive";
-      record->settings->variation = "claimed+assigner";
+      record->settings->variation = kAssignedVariation;
     }
     append(log, std::make_shared<const Decoded>(std::move(value)));
   }
