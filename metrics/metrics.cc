@@ -79,26 +79,27 @@ void add_assignment(MetricFamilies& made, const Meter& meter, bool assigned) {
   const auto add = [&](Count count) {
     if (assigned) made.add(static_cast<double>(meter.count(count)));
   };
+  const auto total = [&](const char* name, const char* help, Count count) {
+    made.counter(name, help);
+    add(count);
+  };
   made.gauge("members", "Members that live, as their records show it");
   add(Count::members_living);
   made.gauge("assigner", "1 if this process names which member should own what");
   add(Count::assigns);
-  made.counter("seats_claimed_total", "Times that it claimed the right to do so");
-  add(Count::seats_claimed);
-  made.counter("assignments_written_total", "Assignments that it wrote");
-  add(Count::assignments_written);
-  made.counter("assignments_refused_total", "Assignments that it read of a former assigner");
-  add(Count::assignments_refused);
-  made.counter("member_deaths_total", "Members that it took for dead");
-  add(Count::member_deaths);
-  made.counter("member_false_deaths_total", "Of these, members that it heard again");
-  add(Count::member_false_deaths);
-  made.counter("assignment_waits_total",
-               "Times that it waited for a session because many members seemed dead at once");
-  add(Count::assignment_waits);
-  made.counter("designees_given_up_total",
-               "Members that did not lead what they were named for, and that it replaced");
-  add(Count::designees_given_up);
+  total("seats_claimed_total", "Times that it claimed the right to do so", Count::seats_claimed);
+  total("assignments_written_total", "Assignments that it wrote", Count::assignments_written);
+  total("assignments_refused_total", "Assignments that it read of a former assigner",
+        Count::assignments_refused);
+  total("member_deaths_total", "Members that it took for dead", Count::member_deaths);
+  total("member_false_deaths_total", "Of these, members that it heard again",
+        Count::member_false_deaths);
+  total("assignment_waits_total",
+        "Times that it waited for a session because many members seemed dead at once",
+        Count::assignment_waits);
+  total("designees_given_up_total",
+        "Members that did not lead what they were named for, and that it replaced",
+        Count::designees_given_up);
 }
 
 /// Only for a member of the group.
