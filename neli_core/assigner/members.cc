@@ -50,7 +50,9 @@ void Members::restarted(LocalTime now) {
 // What cannot be an honest lane is bounded: a record costs a few hundred bytes here.
 bool Members::has_room(LocalTime now) {
   if (members_.size() < kMembersMax) return true;
+  if (dead_ == 0) return false;  // a record of one more must not cost a walk over all
   std::erase_if(members_, [](const auto& entry) { return entry.second.dead; });
+  dead_ = 0;
   look_at_ = now;
   return members_.size() < kMembersMax;
 }
@@ -88,6 +90,7 @@ void Members::revive(Member& member, LocalTime now) {
   if (now >= member.silent_until()) look_at_ = now;  // nothing is to be proven of it any more
   member.silent_since = std::max(member.silent_since, now);
   if (!std::exchange(member.dead, false)) return;
+  --dead_;
   ++version_;
   // Who is only known from the history was not silent: it had not been listened to.
   if (!member.seen_alive) return;
@@ -123,6 +126,7 @@ void Members::look(LocalTime now) {
     const LocalTime forgotten = later(member.dead_at, kRemembered);
     if (member.dead && now >= forgotten) {
       at = members_.erase(at);
+      --dead_;
       continue;
     }
     if (member.dead) look_at_ = std::min(look_at_, forgotten);
@@ -148,6 +152,7 @@ void Members::judge(Member& member, LocalTime now) {
   }
   member.dead = true;
   member.dead_at = now;
+  ++dead_;
   ++version_;
   // A member that has left is expected to fall silent, and one of the history may have done so.
   if (!member.leaving && member.seen_alive) deaths_.push_back(member.id);

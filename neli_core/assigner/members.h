@@ -116,6 +116,7 @@ class Members {
 
   MembersOptions options_;
   std::map<ProcessId, Member> members_;
+  std::size_t dead_ = 0;  ///< of these
   std::vector<ProcessId> deaths_;
   LocalTime last_read_ = kLongAgo;
   LocalTime proven_ = kLongAgo;  ///< everything in log 0 before that was read
