@@ -79,6 +79,8 @@ class Demo {
     common.router.group = cast_.topic();
     common.router.slots = options_.slots;
     common.router.allow_uneven = options_.allow_uneven;
+    common.router.assignment = options_.source();
+    common.router.partitions = cast_.owned_partitions();
     common.router.timing.profile = parse_profile(options_.profile).value_or(Profile::fast);
     for (const std::string& text : options_.properties) {
       auto property = parse_property(text);
@@ -90,14 +92,20 @@ class Demo {
     lookup_ = std::move(*lookup);
     if (!options_.json) {
       screen_.started();
-      screen_.cast(cast_, options_.embedded());
+      screen_.cast(cast_, options_);
       return {};
     }
     json::array owners;
     for (Actor& actor : cast_.owners()) owners.push_back(json::value(actor.ready));
     say({{"step", "started"}, {"brokers", cast_.brokers()}, {"embedded", options_.embedded()},
-         {"owners", std::move(owners)}});
+         {"assignment", to_string(options_.source())}, {"owners", std::move(owners)}});
     return {};
+  }
+
+  /// Whose clock notices a death.
+  [[nodiscard]] std::string_view clock() const {
+    if (options_.by_assigner()) return "assigner";
+    return options_.embedded() ? "embedded broker" : "kafka";
   }
 
   /// Waits until each partition is owned by one of these, each of which owns some, and the view is
@@ -226,15 +234,15 @@ class Demo {
         slots_on(went, options_.slots, static_cast<std::uint32_t>(owners_.size()));
     if (options_.json) {
       say({{"step", "killed"}, {"owner", victim.name}, {"owned_again_ms", after.count()},
-           {"clock", options_.embedded() ? "embedded broker" : "kafka"},
-           {"session_ms", session().count()}, {"moved_partitions", went.size()},
+           {"clock", clock()}, {"session_ms", session().count()},
+           {"moved_partitions", went.size()},
            {"moved_slots", slots}, {"least_partitions", least}});
       return {};
     }
     screen_.strip("before", before);
     screen_.strip("after", owners_);
     screen_.marks("moved", went, owners_.size());
-    screen_.failover(after, options_.embedded(), session());
+    screen_.failover(after, options_, session());
     std::uint64_t keys = 0;
     for (const std::uint32_t p : went) keys += keys_on_[p];
     screen_.moves(went.size(), slots, least, keys);
@@ -296,7 +304,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
                options.slots = *slots;
                return {};
              });
-  line.value("--partitions", "N", "Partitions of the topic (default 64)",
+  line.value("--partitions", "N", "How many partitions the slots are grouped into (default 64)",
              [&](const std::string& text) -> Result<void> {
                const auto count = parse_number(text, 1, 10'000);
                if (!count) return count.error();
@@ -320,8 +328,24 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
       return {};
     };
   };
-  line.value("--variation", "NAME", "claimed or broadcast, the NELI paper's own (default claimed)",
-             handed_on("--variation", parse_variation_option));
+  line.value("--assignment", "NAME", "Who decides which process should own what: assigner, one of "
+             "the three; or group, Kafka's consumer group (default assigner)",
+             [&](const std::string& text) -> Result<void> {
+               const auto assignment = parse_assignment_option(text);
+               if (!assignment) return assignment.error();
+               options.assignment = *assignment;
+               return {};
+             });
+  line.choices({"assigner", "group"});
+  line.value("--variation", "NAME", "claimed; or broadcast, the NELI paper's own, which needs the "
+             "group (default claimed)",
+             [&](const std::string& text) -> Result<void> {
+               const auto variation = parse_variation_option(text);
+               if (!variation) return variation.error();
+               options.broadcast = *variation == Variation::broadcast;
+               options.variation.insert(options.variation.end(), {"--variation", text});
+               return {};
+             });
   line.choices({"claimed", "broadcast"});
   line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the clocks",
              handed_on("--local-clock-error", parse_duration));

@@ -43,12 +43,25 @@ class Demo(unittest.TestCase):
             self.assertEqual(sum(one["slots"] for one in row["owners"]), 1024)
             self.assertEqual(sum(one["keys"] for one in row["owners"]), 5000)
         lost, = (one for one in routed["owners"] if one["owner"] == killed["owner"])
-        self.assertEqual(killed["clock"], "embedded broker")
-        self.assertGreaterEqual(killed["moved_slots"], lost["slots"])
-        self.assertGreaterEqual(killed["moved_partitions"], killed["least_partitions"])
+        self.assertEqual((started["assignment"], killed["clock"]), ("assigner", "assigner"))
+        self.assertEqual(killed["session_ms"], 500)
+        self.assertEqual(killed["moved_slots"], lost["slots"])
+        self.assertEqual(killed["moved_partitions"], killed["least_partitions"])
         self.assertEqual(killed["moved_slots"], 16 * killed["moved_partitions"])
         self.assertLess(done.seconds, 60)
         self.assert_nothing_left()
+
+    def test_group(self):
+        """Kafka's group assigns, if one asks for it; so it does with the paper's own variation."""
+        for arguments in (("--assignment", "group"),
+                          ("--variation", "broadcast", "--partitions", "32")):
+            done = run_raw("demo", "--json", *arguments, "--keys", self.keys, limit=90,
+                           env=self.env)
+            self.assertEqual(done.code, 0, done)
+            started, _, killed, _ = done.rows()
+            self.assertEqual((started["assignment"], killed["clock"]),
+                             ("group", "embedded broker"))
+            self.assertGreaterEqual(killed["session_ms"], 2000)
 
     def test_uneven(self):
         """What its own error recommends works."""
@@ -71,7 +84,8 @@ class Demo(unittest.TestCase):
         for line in done.out.splitlines():
             self.assertLessEqual(len(line), 80, line)
             self.assertEqual(line, line.rstrip())
-        self.assertIn("embedded broker's clock", done.out)
+        self.assertIn("one of the owners assigns, session 500 ms", done.out)
+        self.assertIn("silent for its session of 500 ms is taken for dead", done.out)
         self.assertRegex(done.out, r"owned again after (\d+ ms|\d+\.\d\d s)\.")
         self.assertRegex(done.out, r"(?m)^     after   [ag]{64}$")
         self.assert_nothing_left()

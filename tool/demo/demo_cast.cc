@@ -12,6 +12,9 @@ namespace {
 constexpr milliseconds kStartBound{25'000};
 constexpr milliseconds kEndBound{4'000};
 constexpr std::uint16_t kFirstPort = 7001;
+// Of a lane with an assigner, whose topic needs one partition a log.
+constexpr std::uint32_t kAssignedPartitions = 64;
+constexpr std::uint32_t kLogs = 4;
 
 }  // namespace
 
@@ -70,9 +73,9 @@ Result<void> Cast::await(Actor& actor) {
 
 Result<void> Cast::start_broker() {
   if (!options_.embedded()) return {};
+  const std::uint32_t count = options_.by_assigner() ? kLogs : options_.partitions.value_or(64);
   auto broker = start("broker", "", {"broker", "--json", "--port", "0", "--topic", topic_,
-                                     "--partitions",
-                                     std::to_string(options_.partitions.value_or(64))});
+                                     "--partitions", std::to_string(count)});
   if (!broker) return broker.error();
   broker_.push_back(std::move(*broker));
   if (auto ready = await(broker_.front()); !ready) return ready.error();
@@ -88,8 +91,10 @@ Result<void> Cast::start_owners(const std::vector<std::string>& names) {
         "run", "--json", "--name", name, "--endpoint", endpoint, "--brokers", brokers_, "--topic",
         topic_, "--group", topic_, "--slots", std::to_string(options_.slots.value()), "--profile",
         options_.profile, "--drain-timeout", "500ms", "--timeout", "20s"};
-    if (options_.partitions) {
-      arguments.insert(arguments.end(), {"--partitions", std::to_string(*options_.partitions)});
+    arguments.insert(arguments.end(),
+                     {"--assignment", std::string(to_string(options_.source()))});
+    if (const auto partitions = owned_partitions()) {
+      arguments.insert(arguments.end(), {"--partitions", std::to_string(*partitions)});
     }
     if (options_.allow_uneven) arguments.emplace_back("--allow-uneven");
     arguments.insert(arguments.end(), options_.variation.begin(), options_.variation.end());
@@ -124,6 +129,11 @@ void Cast::end() {
     for (Actor& actor : *actors) actor.child.wait(kEndBound);
     actors->clear();  // kills those that are left
   }
+}
+
+std::optional<std::uint32_t> Cast::owned_partitions() const {
+  if (options_.partitions || !options_.by_assigner()) return options_.partitions;
+  return kAssignedPartitions;
 }
 
 std::uint32_t Cast::partitions() const {

@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
+#include <neliroute/settings.h>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct DemoOptions {
   /// read.
   std::vector<std::string> properties;
   std::string profile = "fast";
+  /// Who assigns. No value: an assigner, or the group if the variation knows no other.
+  std::optional<Assignment> assignment;
+  bool broadcast = false;
   /// Passed unchanged to the owners: --variation, --local-clock-error, --roles.
   std::vector<std::string> variation;
   std::string keys = "/usr/share/dict/words";
@@ -32,6 +36,10 @@ struct DemoOptions {
   bool json = false;
 
   [[nodiscard]] bool embedded() const { return brokers.empty(); }
+  [[nodiscard]] Assignment source() const {
+    return assignment.value_or(broadcast ? Assignment::group : Assignment::assigner);
+  }
+  [[nodiscard]] bool by_assigner() const { return source() == Assignment::assigner; }
 };
 
 struct Actor {
@@ -63,8 +71,10 @@ class Cast {
 
   [[nodiscard]] const std::string& brokers() const noexcept { return brokers_; }
   [[nodiscard]] const std::string& topic() const noexcept { return topic_; }
-  /// The partitions of the topic, once the owners run.
+  /// How many partitions are owned, once the owners run.
   [[nodiscard]] std::uint32_t partitions() const;
+  /// As the owners are told; no value: as many as the topic has.
+  [[nodiscard]] std::optional<std::uint32_t> owned_partitions() const;
 
  private:
   Cast(DemoOptions options, TemporaryFolder folder);

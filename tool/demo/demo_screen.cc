@@ -50,16 +50,19 @@ void Screen::step(std::string_view text) {
   say("  " + terminal_.styled(Style::bold, text));
 }
 
-void Screen::cast(Cast& cast, bool embedded) {
+void Screen::cast(Cast& cast, const DemoOptions& options) {
   const auto& ready = cast.owner(0).ready;
   const auto duration = [&](const char* name) {
     return text_of(milliseconds{ready.at(name).to_number<std::int64_t>()});
   };
   line(fmt::format("broker  {}{}", cast.brokers(),
-                   embedded ? "  embedded: librdkafka's mock cluster, in memory" : ""));
-  line(fmt::format("topic   {}, {} partitions; {} protocol, session {}", cast.topic(),
-                   cast.partitions(), std::string_view(ready.at("group_protocol").as_string()),
-                   duration("session_ms")));
+                   options.embedded() ? "  embedded: librdkafka's mock cluster, in memory" : ""));
+  const std::string source =
+      options.by_assigner()
+          ? "one of the owners assigns"
+          : fmt::format("{} protocol", std::string_view(ready.at("group_protocol").as_string()));
+  line(fmt::format("topic   {}, {} partitions; {}, session {}", cast.topic(), cast.partitions(),
+                   source, duration("session_ms")));
   line(fmt::format("owners  renew every {}, lease {}", duration("interval_ms"),
                    duration("lease_ms")));
   for (Actor& actor : cast.owners()) {
@@ -156,14 +159,18 @@ void Screen::samples(const std::vector<Sample>& samples) {
   }
 }
 
-void Screen::failover(milliseconds after, bool embedded, milliseconds session) {
+void Screen::failover(milliseconds after, const DemoOptions& options, milliseconds session) {
   const double seconds = static_cast<double>(after.count()) / 1000.0;
   line(fmt::format("Every slot was owned again after {}.",
                    terminal_.styled(Style::good, after < milliseconds{1000}
                                                      ? text_of(after)
                                                      : fmt::format("{:.2f} s", seconds))));
   const auto aside = [&](std::string_view text) { line(terminal_.styled(Style::dim, text)); };
-  if (embedded) {
+  if (options.by_assigner()) {
+    aside(fmt::format("(Who is silent for its session of {} is taken for dead, whatever the",
+                      text_of(session)));
+    aside(" broker's settings are.)");
+  } else if (options.embedded()) {
     aside("(This is the embedded broker's clock: it looks for dead members once a");
     aside(" second, and knows no session below 2 s. `scripts/demo --kafka` shows");
     aside(" what a real Kafka does.)");

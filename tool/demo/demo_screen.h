@@ -34,7 +34,7 @@ class Screen {
   /// Shown until cast() can be.
   void starting();
   void started();
-  void cast(Cast& cast, bool embedded);
+  void cast(Cast& cast, const DemoOptions& options);
 
   /// A letter for each partition, on its owner's colour; after `label`.
   void strip(std::string_view label, const Owners& owners);
@@ -49,7 +49,7 @@ class Screen {
   void holdings(const std::vector<Holding>& holdings,
                 const std::map<std::string, std::uint64_t>& keys);
   void samples(const std::vector<Sample>& samples);
-  void failover(milliseconds after, bool embedded, milliseconds session);
+  void failover(milliseconds after, const DemoOptions& options, milliseconds session);
   void moves(std::size_t partitions, std::uint64_t slots, std::size_t least, std::uint64_t keys);
   void stay(const Cast& cast, const DemoOptions& options);
 
