@@ -17,6 +17,7 @@ class Fault:
     kind = ""
     process = False  # touches one owner: may overlap with another fault
     broker = False   # touches brokers: may overlap with a process fault
+    at_rest = False  # chooses by what only a lane at rest shows: never second to another one
 
     def __init__(self, world, taken=()):
         self.world = world
@@ -43,6 +44,7 @@ class Fault:
         """Ends and says so, with an instant at which everything was undone."""
         self.end()
         self.world.log.write(what="end", n=self.number)
+        self.world.note_touched(self.owners, self.logs, boot_now() - self.began)
 
     def begin(self):
         """Does it."""
@@ -95,8 +97,9 @@ class Hang(ProcessFault):
 
     def choose(self, seats):
         super().choose(seats)
-        # librdkafka looks every half a second.
-        self.detail = {"noticed_after": self.world.facts["hang_limit_ms"] / 1000 + 0.5}
+        # A member that hangs writes nothing. In a group librdkafka looks every half a second.
+        limit = 0.0 if self.world.assigned else self.world.facts["hang_limit_ms"] / 1000 + 0.5
+        self.detail = {"noticed_after": limit}
 
     def hold(self):
         return self.world.magnitude(0.05, self.detail["noticed_after"] + 2 * self.world.lease)
@@ -129,6 +132,11 @@ class Cut(ProcessFault):
     way = "both"
     kind = "cut_both"
     mend = None
+
+    def choose(self, seats):
+        super().choose(seats)
+        if self.way == "in":
+            self.detail = {"noticed_after": self.world.unacknowledged}
 
     def begin(self):
         self.mend = self.seat.cut(self.way)
@@ -164,7 +172,9 @@ class CutCoordinator(ProcessFault):
     def begin(self):
         way = self.world.random.choice(network.WAYS)
         broker = self.broker_cut()
-        self.detail = {"way": way, "broker": broker}
+        self.detail = {**self.detail, "way": way, "broker": broker}
+        if way == "in":
+            self.detail["noticed_after"] = self.world.unacknowledged
         self.mend = self.seat.cut(way, [network.BROKERS[broker - 1]])
 
     def end(self):
@@ -211,7 +221,7 @@ class BrokerFault(Fault):
     def led(self):
         """Whether each log, and the group, has a leader."""
         try:
-            found = [*self.world.cluster.leaders(), self.world.cluster.coordinator()]
+            found = self.world.cluster.all_leaders()
         except AdminError:
             return False
         return all(leader in self.world.cluster.nodes for leader in found)
@@ -405,16 +415,3 @@ class ForeignConsumer(Fault):
 
     def end(self):
         self.world.cluster.admin.leave_group()
-
-
-KINDS = {fault.kind: fault for fault in (
-    Kill, Pause, Hang, Cut, CutIn, CutOut, CutCoordinator, CutLog, BrokerStop, BrokerCrash,
-    DiskFull, LeaderChange, ClockStep, CoordinatorMoved, TopicDeleted, GroupDeleted,
-    ForeignConsumer, Leave, BrokersCut, BrokerAlone)}
-
-
-def kinds_of(brokers):
-    """The kinds that a cluster of so many brokers can suffer: of two, neither does without the
-    other, and to cut them apart is to stop both."""
-    between = (BrokersCut.kind, BrokerAlone.kind)
-    return [kind for kind in KINDS if brokers > 2 or kind not in between]
