@@ -39,6 +39,7 @@ class AssignerLeave(OfAssigner, faults.Leave):
 
 class KillSeveral(Fault):
     """SIGKILL for several at once; others sit down later."""
+    reads_anew = False
     seats = ()
 
     def begin(self):

@@ -17,6 +17,7 @@ class Fault:
     kind = ""
     process = False  # touches one owner: may overlap with another fault
     broker = False   # touches brokers: may overlap with a process fault
+    reads_anew = True  # logs may be read anew after it, for which an assigner's plan waits
     at_rest = False  # chooses by what only a lane at rest shows: never second to another one
 
     def __init__(self, world, taken=()):
@@ -44,7 +45,8 @@ class Fault:
         """Ends and says so, with an instant at which everything was undone."""
         self.end()
         self.world.log.write(what="end", n=self.number)
-        self.world.note_touched(self.owners, self.logs, boot_now() - self.began)
+        self.world.note_touched(self.owners, self.logs, boot_now() - self.began,
+                                self.reads_anew)
 
     def begin(self):
         """Does it."""
@@ -72,6 +74,7 @@ class ProcessFault(Fault):
 class Kill(ProcessFault):
     """SIGKILL; another one sits down later."""
     kind = "kill"
+    reads_anew = False
 
     def begin(self):
         self.owner.kill()
@@ -83,6 +86,7 @@ class Kill(ProcessFault):
 class Pause(ProcessFault):
     """SIGSTOP and SIGCONT."""
     kind = "pause"
+    reads_anew = False
 
     def begin(self):
         self.owner.stop()
@@ -94,6 +98,7 @@ class Pause(ProcessFault):
 class Hang(ProcessFault):
     """A handler blocks the executor; all other threads, librdkafka's heartbeats too, go on."""
     kind = "hang"
+    reads_anew = False
 
     def choose(self, seats):
         super().choose(seats)
@@ -114,6 +119,7 @@ class Hang(ProcessFault):
 class Leave(ProcessFault):
     """A planned leave, no fault at all; another one sits down later. Never with another fault."""
     kind = "leave"
+    reads_anew = False
     process = False
 
     def begin(self):
@@ -324,6 +330,7 @@ class LeaderChange(Fault):
 class ClockStep(Fault):
     """The second broker's clock steps, and stays within half of clock_error of the first one's."""
     kind = "clock_step"
+    reads_anew = False
     broker = True
 
     def begin(self):

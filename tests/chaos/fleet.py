@@ -7,6 +7,7 @@ from harness.process import Fleet, LineFile
 
 PENALTY_MOST = 600.0  # A1; a ban may last longer (A5), and leaves a share in the other logs
 READ_EVERY = 0.2
+STORED_AND_READ = 0.5
 
 
 class ChaosFleet(Fleet):
@@ -22,6 +23,7 @@ class ChaosFleet(Fleet):
         super().__init__(*arguments, **options)
         self.assigned = self.defaults.get("assignment") == "assigner"
         self.lane = LaneLog(self.kafka.admin, self.defaults["topic"]) if self.assigned else None
+        self.read_anew = True  # logs may be, since the last rest
         self._said = {}
         self._touched = {}   # owner -> how often
         self._excused = {}   # owner -> until when
@@ -64,7 +66,9 @@ class ChaosFleet(Fleet):
             wait_until(lambda: read_or_none(self.lane) is not None, timeout, "log 0 is there")
             self._asked_at = self.lane.end()
         self._as_it_is = (None, 0.0)
-        return super().rest(timeout)
+        found = super().rest(timeout)
+        self.read_anew = False
+        return found
 
     def _at_rest(self):
         try:
@@ -86,10 +90,11 @@ class ChaosFleet(Fleet):
         return assignment if boot_now() >= since + self._settled() else None
 
     def _settled(self):
-        """After a log was read anew no plan is made for up to four times a third of a session (A7);
-        what is not carried out is said again after two intervals."""
+        """What is not carried out is said again after two intervals, and stored and read. After a
+        log was read anew no plan is made for up to four times a third of a session (A7)."""
         times = self.said(self.owners[0])
-        return (4 / 3 * times["session_ms"] + 4 * times["interval_ms"]) / 1000
+        waits = 4 / 3 * times["session_ms"] if self.read_anew else 0
+        return (waits + 2 * times["interval_ms"]) / 1000 + STORED_AND_READ
 
     def _as_assigned(self, assignment):
         ids = {owner.key: self.said(owner)["id"] for owner in self.live()}

@@ -123,11 +123,12 @@ class World:
         owner = self.fleet.assigner()
         return next(seat for seat in self.seats if self.at[seat.name] is owner)
 
-    def note_touched(self, owners, logs, seconds):
+    def note_touched(self, owners, logs, seconds, reads_anew):
         """A fault is over that lasted for so long: who was touched may have been taken for dead,
         and is given nothing for a while then."""
         if not self.assigned:
             return
+        self.fleet.read_anew = self.fleet.read_anew or reads_anew
         by_log = 0 in logs and not owners
         if by_log or logs and owners or seconds > self.session / 2:
             penalty = max(PENALTY_SESSIONS * self.session, BAN if logs and owners else 0.0)
@@ -179,7 +180,7 @@ class World:
         self.log.write(began, what="begin", n=number, kind="leader_change", owners=[], logs=moved,
                        detail={"to": wanted, "skew_ms": self.cluster.skew_ms})
         self.log.write(what="end", n=number)
-        self.note_touched([], moved, boot_now() - began)
+        self.note_touched([], moved, boot_now() - began, True)
         self.rest()
         self.log.write(what="rest", n=number)
 
