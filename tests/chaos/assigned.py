@@ -27,6 +27,7 @@ WAITS = 1 / 4 + 1 / 8
 DRIFT = 1.001
 # Who comes back gets its share with one plan: from its first slot to its last.
 RETURN = 2.0
+MANY = "members fell silent within a session"
 GIVEN_UP = re.compile(r"process ([0-9a-f]+) was named for partition \d+ and does not lead it")
 
 
@@ -94,19 +95,31 @@ class AssignedJudge(limits.Judge):
         return {key for key, started in self.starts.items()
                 if started <= instant <= self.lives[key].ended}
 
+    def deadly(self, window):
+        """The faults that others may take somebody for dead for."""
+        return [fault for fault in window if fault.rule.excuses == "owner" and
+                (fault.kind in rules.KILLS or fault.end - fault.begin >= self.session / 2)]
+
+    def latest(self, explaining, window):
+        """Of who is struck while log 0 is away: all silence begins anew when it is read, and lasts
+        longer by the time without reading, T at most (A1)."""
+        latest = super().latest(explaining, window)
+        if not self.deadly([*explaining, *window]):
+            return latest
+        away = [self.healed(fault) + min(self.healed(fault) - fault.begin, self.lease)
+                for fault in window if fault.rule.excuses == "log" and 0 in fault.logs]
+        return max([latest, *away])
+
     def delay(self, gap, until, window):
-        """Successors of the seat one after the other (A2); many deaths at once (A9); and log 0
-        away: all silence begins anew when it is read, and lasts longer by that time, T at most
-        (A1)."""
-        deadly = [fault for fault in window if fault.rule.excuses == "owner"
-                  and (fault.kind in rules.KILLS or fault.end - fault.begin >= self.session / 2)]
+        """Successors of the seat come one after the other (A2); many deaths at once take another
+        session (A9)."""
+        deadly = self.deadly(window)
         struck = {owner for fault in deadly for owner in fault.owners}
         delay = max(0, len(struck) - 1) * self.interval
         alive = self.living(min((fault.begin for fault in deadly), default=gap.start))
         if len(struck) >= 2 and 3 * len(struck) > len(alive):
             delay += DRIFT * self.session
-        away = any(fault.rule.excuses == "log" and 0 in fault.logs for fault in window)
-        return delay + (self.lease if struck and away else 0.0)
+        return delay
 
 
 class Moves:
@@ -166,10 +179,21 @@ class Moves:
         return True
 
 
+def texts(folder):
+    """What the owners said for people."""
+    return [path.read_text(encoding="utf-8", errors="replace")
+            for path in Path(folder).glob("*.err")]
+
+
 def given_up(folder, ids):
-    """The owners that some assigner gave up on in a log, by what it said; `ids`: id -> owner."""
-    found = set()
-    for path in Path(folder).glob("*.err"):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        found |= {ids[named] for named in GIVEN_UP.findall(text) if named in ids}
-    return found
+    """The owners that some assigner gave up on in a log; `ids`: id -> owner."""
+    return {ids[named] for text in texts(folder) for named in GIVEN_UP.findall(text)
+            if named in ids}
+
+
+def said(folder):
+    """How often assigners, also those that are dead, waited for many deaths (A9), and gave up on a
+    designee (A5)."""
+    found = texts(folder)
+    return {"waits for many deaths": sum(text.count(MANY) for text in found),
+            "designees given up": sum(len(GIVEN_UP.findall(text)) for text in found)}

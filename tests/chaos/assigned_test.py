@@ -113,14 +113,16 @@ class Gaps(Forged):
         self.assert_limit(0.9 + 0.9 + 0.2 - SESSION + TAKEOVER, lambda gap: cut(0.9, gap))
         self.assert_limit(TAKEOVER, lambda gap: cut(1.1, gap))
 
-    def test_a_death_while_log_0_is_away_may_take_a_lease_more(self):
-        def died(gap, log):
+    def test_a_death_while_log_0_is_away_waits_for_as_long_again(self):
+        """Once it is read again; a lease at most."""
+        def died(gap, log, began=9.9):
             run = self.died(gap)
-            run.fault("broker_stop", 9.9, 10.2, logs=[log], rest=30.0)
+            run.fault("broker_stop", began, 10.2, logs=[log], rest=30.0)
             return run
-        since = 10.2 + rules.LEADER_SEARCH - 10.0
-        self.assert_limit(since + TAKEOVER + LEASE, lambda gap: died(gap, 0))
-        self.assert_limit(since + TAKEOVER, lambda gap: died(gap, 1))
+        back = 10.2 + rules.LEADER_SEARCH
+        self.assert_limit(back + (back - 9.9) - 10.0 + TAKEOVER, lambda gap: died(gap, 0))
+        self.assert_limit(back + LEASE - 10.0 + TAKEOVER, lambda gap: died(gap, 0, began=5.0))
+        self.assert_limit(back - 10.0 + TAKEOVER, lambda gap: died(gap, 1))
 
     def test_a_planned_move_may_take_a_moment_in_exclusive_mode(self):
         for gap, found in ((HANDOVER - A_LITTLE, []), (HANDOVER + A_LITTLE, UNEXPLAINED)):
@@ -163,6 +165,18 @@ class Gaps(Forged):
         limit = 2 * (2 * LEASE + SESSION) + LEASE + 3 * INTERVAL + TAKEOVER
         self.assert_limit(limit, lambda gap: self.cut_from("cut_other_log", 60.0, gap, [0],
                                                            assigns=True))
+
+
+class Counting(Forged):
+    """What the report tells beside the findings."""
+
+    def test_what_assigners_said_is_counted(self):
+        run = self.forge()
+        run.says("a", "2 members fell silent within a session: waiting another session")
+        run.says("a", "process 1d62 was named for partition 1 and does not lead it: others are")
+        run.says("b", "process 1d61 was named for partition 0 and does not lead it: others are")
+        self.assertEqual(run.judged()["said"],
+                         {"waits for many deaths": 1, "designees given up": 2})
 
 
 class Moving(Forged):

@@ -141,6 +141,7 @@ def judge(folder):
     stalls = [late for _, late in run.about["stalls"]]
     report["stalls"] = {"count": len(stalls), "longest": max(stalls, default=0.0)}
     report["owners"] = len(run.lives)
+    report["said"] = assigned.said(folder) if run.source == "assigner" else {}
     exclusive = run.about["mode"] == "exclusive"
     found = run.report.violations(exclusive)
     overlaps = [finding for finding in found if finding.kind == "overlap"]
@@ -176,11 +177,13 @@ def who_assigns(about):
 
 
 def counted(report):
-    """What the owners that lived at the end counted, each for itself and since its start."""
-    counts = (report.get("counts") or {}).values()
-    return [", ".join(f"{name} {max(count[name] for count in counts):.0f}"
-                      for name in next(iter(counts))) + " (the most that one owner counted)"
-            ] if counts else []
+    """Deaths as the owners that lived at the end counted them, each for itself and since its start;
+    and what all assigners said."""
+    counts = list((report["counts"] or {}).values())
+    shown = [f"{name} {max(count[name] for count in counts):.0f} by one owner's count"
+             for name in (counts[0] if counts else ())]
+    shown += [f"{name} {times}" for name, times in report["said"].items()]
+    return [", ".join(shown)] if shown else []
 
 
 def table(report):

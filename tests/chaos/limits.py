@@ -76,6 +76,10 @@ class Judge:
                    if gap.start - SAME_INSTANT <= instant < until]
         return max(0, len(changes) - 1) * self.further
 
+    def latest(self, explaining, window):
+        """From when on a successor can take over that all of these may strike."""
+        return max(map(self.since, [*explaining, *window]))
+
     def until(self, gap, explaining):
         """When it must be over. Whatever else happens before that may strike the successor, so the
         time counts from the last fault of the window on."""
@@ -84,7 +88,7 @@ class Judge:
             window = [fault for fault in self.faults if fault.rule.since
                       and fault.begin < until and self.felt_until(fault) > gap.start]
             delay = max(delay, self.delay(gap, until, window))
-            later = max(map(self.since, [*explaining, *window])) + self.takeover + delay
+            later = self.latest(explaining, window) + self.takeover + delay
             if later <= until:
                 return until
             until = later

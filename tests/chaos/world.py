@@ -18,9 +18,7 @@ STALL = 0.05
 PENALTY_SESSIONS = 10
 BAN = 60.0
 COUNTS = (("deaths", "neliroute_member_deaths_total"),
-          ("false deaths", "neliroute_member_false_deaths_total"),
-          ("waits for the dead", "neliroute_assignment_waits_total"),
-          ("designees given up", "neliroute_designees_given_up_total"))
+          ("false deaths", "neliroute_member_false_deaths_total"))
 
 
 class ScriptLog:
