@@ -99,13 +99,20 @@ class CutOtherLog(CutLog0):
     def choose(self, seats):
         self.log = self.world.random.choice(self.world.all_logs()[1:])
         super().choose(seats)
+        assigner = self.world.assigner_seat()
+        if self.world.random.random() < 0.3:
+            ProcessFault.choose(self, [assigner])
         self.logs = [self.log]
-        self.detail = {"assigns": self.seat is self.world.assigner_seat()}
+        self.detail = {"assigns": self.seat is assigner}
 
     def hold(self):
-        """Now and then for longer than a designee may take."""
-        patience = 2 * self.world.lease + self.world.session
-        return self.world.magnitude(0.05, self.world.lease + patience + self.world.session)
+        """Every other time for longer than a designee may take, and an assigner until it yields and
+        the next one has judged it, so that A5 and A2 are seen."""
+        if self.world.random.random() < 0.5:
+            return super().hold()
+        lease, session = self.world.lease, self.world.session
+        patience = 2 * lease + session
+        return lease + patience + 2 * session + self.detail["assigns"] * (lease + patience)
 
 
 class Log0Moved(Fault):
