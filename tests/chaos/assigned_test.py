@@ -8,6 +8,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from forgery import Forgery  # noqa: E402
+import kinds  # noqa: E402
 import rules  # noqa: E402
 
 SESSION, LEASE, INTERVAL = 1.0, 3.0, 0.1
@@ -165,6 +166,22 @@ class Gaps(Forged):
         limit = 2 * (2 * LEASE + SESSION) + LEASE + 3 * INTERVAL + TAKEOVER
         self.assert_limit(limit, lambda gap: self.cut_from("cut_other_log", 60.0, gap, [0],
                                                            assigns=True))
+
+
+class Kinds(unittest.TestCase):
+    """Which kinds can be asked for."""
+
+    def test_what_there_is_not_is_refused_with_what_there_is(self):
+        self.assertEqual(kinds.refusal(["kill", "assigner_kill"], "assigner", 2), "")
+        self.assertEqual(kinds.refusal(["kill", "group_deleted"], "group", 2), "")
+        for wanted, source, brokers, said in (
+                ("group_deleted", "assigner", 3, "group_deleted is of --assignment group only"),
+                ("cut_log0", "group", 3, "cut_log0 is of --assignment assigner only"),
+                ("broker_alone", "assigner", 2, "broker_alone needs --brokers 3"),
+                ("flood", "group", 2, "flood: there is no such kind")):
+            text = kinds.refusal([wanted], source, brokers)
+            self.assertIn(said, text)
+            self.assertIn(", ".join(kinds.kinds_of(source, brokers)), text)
 
 
 class Counting(Forged):

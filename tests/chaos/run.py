@@ -101,6 +101,7 @@ def arguments():
         options.mode = MODES[seed_of_commit() % len(MODES)]
     if options.seed != "commit" and not options.seed.isdigit():
         parser.error("--seed: a number, or `commit`")
+    options.commit = commit()  # of now: others may follow while it runs
     options.seed = seed_of_commit() if options.seed == "commit" else int(options.seed)
     return options
 
@@ -223,7 +224,7 @@ def about_run(options, state):
     """What run.json says of a run, beside how it went."""
     lives = {key: {**life, "ended": None if life["ended"] == math.inf else life["ended"]}
              for key, life in state.lives().items()}
-    return {"seed": options.seed, "commit": commit(), "protocol": options.protocol,
+    return {"seed": options.seed, "commit": options.commit, "protocol": options.protocol,
             "kafka": PROTOCOLS[options.protocol].version, "mode": options.mode,
             "assignment": options.assignment, "brokers": options.brokers, "slow": SLOW,
             "seconds": options.seconds, "wall_minus_boot": time.time() - boot_now(),
