@@ -35,7 +35,9 @@ class Cluster:
     """The brokers, where their leaders are, and the second one's clock and disk."""
 
     def __init__(self, folder, speaks, session_ms, topic, partitions, brokers):
+        """`session_ms` None: brokers as they come, and no group on them."""
         self.topic, self.partitions = topic, partitions
+        self.grouped = session_ms is not None
         self.nodes = range(1, brokers + 1)
         self.rooms = {node: network.Room(node, folder) for node in self.nodes}
         self._clock = Path(folder) / "clock"
@@ -51,7 +53,8 @@ class Cluster:
                  "FAKETIME_FORCE_MONOTONIC_FIX": "0",
                  "FAKETIME_TIMESTAMP_FILE": str(self._clock), "FAKETIME_CACHE_DURATION": "1"}
         self.kafka = KafkaBroker(
-            speaks.version, session_ms=session_ms, heartbeat_ms=session_ms // 10, brokers=brokers,
+            speaks.version, session_ms=session_ms, brokers=brokers,
+            heartbeat_ms=session_ms // 10 if self.grouped else None,
             controllers=brokers if brokers > 2 else 1, heap="256m",
             hosts=network.BROKERS, data={2: self._disk / "data"}, envs={2: clock},
             prefixes={node: room.prefix() for node, room in self.rooms.items()},
@@ -109,6 +112,10 @@ class Cluster:
         """The broker that leads each log."""
         return self.admin.topic(self.topic)["leaders"][:LOGS]
 
+    def all_leaders(self):
+        """The brokers that lead a log, or coordinate the group if there is one."""
+        return [*self.leaders(), *([self.coordinator()] if self.grouped else [])]
+
     def move_log(self, log, broker):
         """Another leader for a log."""
         self.admin.move_leader(self.topic, log, broker)
@@ -125,7 +132,8 @@ class Cluster:
     def whole(self):
         """Whether all brokers have everything that was acknowledged."""
         try:
-            return all(count == len(self.nodes) for topic in (self.topic, OFFSETS)
+            topics = (self.topic, OFFSETS) if self.grouped else (self.topic,)
+            return all(count == len(self.nodes) for topic in topics
                        for count in self.admin.topic(topic)["in_sync"])
         except AdminError:
             return False
@@ -148,7 +156,7 @@ class Cluster:
     def left(self, broker):
         """Whether no log, nor the group, is led by this broker any more."""
         try:
-            return broker not in [*self.leaders(), self.coordinator()]
+            return broker not in self.all_leaders()
         except AdminError:
             return False
 

@@ -1,4 +1,5 @@
-"""What is kept when owners do not come to rest: it cannot be seen any more when they have ended."""
+"""What is kept of a run: what log 0 said of assignments; and when owners do not come to rest, what
+cannot be seen any more when they have ended."""
 import json
 import shutil
 import subprocess
@@ -37,6 +38,13 @@ def records(brokers, folder):
                 if isinstance(row.get("value"), bytes):
                     row["value"] = row["value"].decode(errors="replace")
                 file.write(json.dumps(row) + "\n")
+
+
+def keep_assignments(fleet, folder):
+    """Every record of log 0 that is no renewal, as far as it was read, where a member assigns."""
+    if fleet.assigned:
+        rows = "".join(json.dumps(row) + "\n" for row in fleet.lane.kept)
+        (folder / "assignments.jsonl").write_text(rows, encoding="utf-8")
 
 
 def keep(state, folder):

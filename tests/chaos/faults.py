@@ -17,6 +17,8 @@ class Fault:
     kind = ""
     process = False  # touches one owner: may overlap with another fault
     broker = False   # touches brokers: may overlap with a process fault
+    reads_anew = True  # logs may be read anew after it, for which an assigner's plan waits
+    at_rest = False  # chooses by what only a lane at rest shows: never second to another one
 
     def __init__(self, world, taken=()):
         self.world = world
@@ -43,6 +45,8 @@ class Fault:
         """Ends and says so, with an instant at which everything was undone."""
         self.end()
         self.world.log.write(what="end", n=self.number)
+        self.world.note_touched(self.owners, self.logs, boot_now() - self.began,
+                                self.reads_anew)
 
     def begin(self):
         """Does it."""
@@ -70,6 +74,7 @@ class ProcessFault(Fault):
 class Kill(ProcessFault):
     """SIGKILL; another one sits down later."""
     kind = "kill"
+    reads_anew = False
 
     def begin(self):
         self.owner.kill()
@@ -81,6 +86,7 @@ class Kill(ProcessFault):
 class Pause(ProcessFault):
     """SIGSTOP and SIGCONT."""
     kind = "pause"
+    reads_anew = False
 
     def begin(self):
         self.owner.stop()
@@ -92,11 +98,13 @@ class Pause(ProcessFault):
 class Hang(ProcessFault):
     """A handler blocks the executor; all other threads, librdkafka's heartbeats too, go on."""
     kind = "hang"
+    reads_anew = False
 
     def choose(self, seats):
         super().choose(seats)
-        # librdkafka looks every half a second.
-        self.detail = {"noticed_after": self.world.facts["hang_limit_ms"] / 1000 + 0.5}
+        # A member that hangs writes nothing. In a group librdkafka looks every half a second.
+        limit = 0.0 if self.world.assigned else self.world.facts["hang_limit_ms"] / 1000 + 0.5
+        self.detail = {"noticed_after": limit}
 
     def hold(self):
         return self.world.magnitude(0.05, self.detail["noticed_after"] + 2 * self.world.lease)
@@ -111,6 +119,7 @@ class Hang(ProcessFault):
 class Leave(ProcessFault):
     """A planned leave, no fault at all; another one sits down later. Never with another fault."""
     kind = "leave"
+    reads_anew = False
     process = False
 
     def begin(self):
@@ -129,6 +138,11 @@ class Cut(ProcessFault):
     way = "both"
     kind = "cut_both"
     mend = None
+
+    def choose(self, seats):
+        super().choose(seats)
+        if self.way == "in":
+            self.detail = {"noticed_after": self.world.unacknowledged}
 
     def begin(self):
         self.mend = self.seat.cut(self.way)
@@ -164,7 +178,9 @@ class CutCoordinator(ProcessFault):
     def begin(self):
         way = self.world.random.choice(network.WAYS)
         broker = self.broker_cut()
-        self.detail = {"way": way, "broker": broker}
+        self.detail = {**self.detail, "way": way, "broker": broker}
+        if way == "in":
+            self.detail["noticed_after"] = self.world.unacknowledged
         self.mend = self.seat.cut(way, [network.BROKERS[broker - 1]])
 
     def end(self):
@@ -211,7 +227,7 @@ class BrokerFault(Fault):
     def led(self):
         """Whether each log, and the group, has a leader."""
         try:
-            found = [*self.world.cluster.leaders(), self.world.cluster.coordinator()]
+            found = self.world.cluster.all_leaders()
         except AdminError:
             return False
         return all(leader in self.world.cluster.nodes for leader in found)
@@ -314,6 +330,7 @@ class LeaderChange(Fault):
 class ClockStep(Fault):
     """The second broker's clock steps, and stays within half of clock_error of the first one's."""
     kind = "clock_step"
+    reads_anew = False
     broker = True
 
     def begin(self):
@@ -405,16 +422,3 @@ class ForeignConsumer(Fault):
 
     def end(self):
         self.world.cluster.admin.leave_group()
-
-
-KINDS = {fault.kind: fault for fault in (
-    Kill, Pause, Hang, Cut, CutIn, CutOut, CutCoordinator, CutLog, BrokerStop, BrokerCrash,
-    DiskFull, LeaderChange, ClockStep, CoordinatorMoved, TopicDeleted, GroupDeleted,
-    ForeignConsumer, Leave, BrokersCut, BrokerAlone)}
-
-
-def kinds_of(brokers):
-    """The kinds that a cluster of so many brokers can suffer: of two, neither does without the
-    other, and to cut them apart is to stop both."""
-    between = (BrokersCut.kind, BrokerAlone.kind)
-    return [kind for kind in KINDS if brokers > 2 or kind not in between]

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """The judge must find what it is there to find, and nothing else: forged runs of two slots."""
-import json
 import sys
 import tempfile
 import unittest
@@ -8,69 +7,13 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from forgery import Forgery  # noqa: E402
 import judge  # noqa: E402
+import kinds  # noqa: E402
+import rules  # noqa: E402
 
 LEASE, TAKEOVER, HANDOVER = 3.0, 1.6, 1.0  # what the facts below make of the rule
 FURTHER = {"consumer": 0.4, "classic": 2.0}
-FACTS = {"session_ms": 1000, "heartbeat_ms": 100, "hang_limit_ms": 2000, "lease_ms": 3000,
-         "logs": 2, "partitions": 2}
-
-
-class Forgery:
-    """A run's folder, forged: slot 1 is led by the owner `other` all the time."""
-
-    def __init__(self, folder, mode="non_exclusive", protocol="consumer", slow=1):
-        self.folder, self.mode, self.protocol = Path(folder), mode, protocol
-        self.slow = slow
-        self.script = [{"boot": 0.0, "what": "chaos"}]
-        self.lives, self.events, self.samples = {}, {}, {}
-        self.faults = 0
-        self.owner("other")
-        self.led("other", 1, 0.0, None, 1)
-
-    def owner(self, key, ended=None, pauses=()):
-        """One more owner."""
-        self.lives[key] = {"started": 0.0, "ended": ended, "pauses": list(pauses)}
-        self.events[key], self.samples[key] = [], []
-
-    def led(self, key, slot, start, stop, epoch, witnessed=True, reason="superseded"):
-        """What the owner's log, and its witness, say of one ownership."""
-        row = {"partition": slot, "lane": 0, "epoch": {"inc": 1, "offset": epoch}}
-        sample = {"partition": slot}
-        self.events[key].append({**row, "event": "acquired", "boot": start})
-        if witnessed:
-            self.samples[key].append({**sample, "owns": True, "boot": start, "prev": start})
-        if stop is not None:
-            self.events[key].append({**row, "event": "stopped", "boot": stop,
-                                     "reason": reason})
-            if witnessed:
-                self.samples[key].append({**sample, "owns": False, "boot": stop, "prev": stop})
-
-    def fault(self, kind, begin, end, owners=(), logs=(), **detail):
-        """A fault in the script's log."""
-        self.faults += 1
-        self.script += [{"boot": begin, "what": "begin", "n": self.faults, "kind": kind,
-                         "owners": list(owners), "logs": list(logs), "detail": detail},
-                        {"boot": end, "what": "end", "n": self.faults}]
-
-    def judged(self, over=100.0):
-        """What the judge says."""
-        rows = sorted([*self.script, {"boot": over, "what": "over"}],
-                      key=lambda row: row["boot"])
-        self._lines("script.jsonl", rows)
-        for key in self.lives:
-            self._lines(f"{key}.events", self.events[key])
-            self._lines(f"{key}.witness", self.samples[key])
-        (self.folder / "run.json").write_text(json.dumps(
-            {"mode": self.mode, "protocol": self.protocol, "kafka": "-", "seed": 1,
-             "slow": self.slow,
-             "seconds": over, "facts": FACTS, "problem": "", "stalls": [],
-             "lives": self.lives}), encoding="utf-8")
-        return judge.judge(self.folder)
-
-    def _lines(self, name, rows):
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (self.folder / name).write_text(text, encoding="utf-8")
 
 
 class JudgeTest(unittest.TestCase):
@@ -196,7 +139,7 @@ class JudgeTest(unittest.TestCase):
             self.assertEqual(self.kinds(run), kinds)
 
     def test_the_ledger_may_be_back_before_its_broker(self):
-        run = self.handed_over(5.0 + judge.LEADER_SEARCH)
+        run = self.handed_over(5.0 + rules.LEADER_SEARCH)
         run.fault("broker_crash", 9.0, 30.0, logs=[0, 1])
         self.assertEqual(self.kinds(run), [])
         run.script.append({"boot": 11.0, "what": "back", "n": 1})
@@ -320,8 +263,8 @@ class JudgeTest(unittest.TestCase):
         self.assertIn("verdict: clean", judge.table(self.handed_over(0.0).judged()))
 
     def test_every_kind_of_fault_has_a_rule(self):
-        import faults
-        self.assertEqual(set(faults.KINDS), set(judge.RULES))
+        for source, known in rules.SOURCES.items():
+            self.assertEqual(set(kinds.kinds_of(source, 3)), set(known))
 
 
 if __name__ == "__main__":

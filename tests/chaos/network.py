@@ -21,6 +21,9 @@ ADMIN = f"{NETWORK}.0.254"
 WAYS = ("both", "in", "out")
 
 
+FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=10).read().decode())"
+
+
 class NoNamespace(RuntimeError):
     """This machine gives us none: then nothing here is tested, which is a failure, not a skip."""
 
@@ -62,6 +65,12 @@ def make_hub(addresses=(ADMIN,)):
     run("ip", "link", "set", "hub", "up")
 
 
+def metric(page, name, label=""):
+    """The sum of a metric's series in a page of /metrics, or of those that have the label."""
+    return sum(float(line.split()[-1]) for line in page.splitlines()
+               if line.startswith(name) and label in line)
+
+
 def _drop(table, device, match):
     """A table that drops what matches when it arrives at the device."""
     return (f"table netdev {table} {{\n chain c {{\n"
@@ -92,6 +101,10 @@ class Link:
         """The namespace goes when the last process in it has gone."""
         run("umount", self._file)
         self._file.unlink()
+
+    def fetch(self, url):
+        """What a process in here serves."""
+        return run(*self.prefix(), sys.executable, "-c", FETCH, url)
 
     def cut(self, way, addresses=BROKERS):
         """Cuts the link in one or both ways to these addresses; returns what mends it."""

@@ -17,8 +17,8 @@ from harness.children import boot_now, wait_until  # noqa: E402
 from harness.process import LineFile  # noqa: E402
 
 import cluster  # noqa: E402
+import fleet  # noqa: E402
 import network  # noqa: E402
-import world  # noqa: E402
 
 TOPIC = "reach"
 PARTITIONS = 12
@@ -29,7 +29,6 @@ LOG_0 = list(range(0, PARTITIONS, cluster.LOGS))
 # How long an owner would wait before it left: a lease of silence, then for as long as Kafka may
 # name a dead leader, then as long again as half its bound; twice that.
 WOULD_HAVE_LEFT = 2 * (2.25 + 10 + 2.25)
-METRICS = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
 
 
 class Reach(unittest.TestCase):
@@ -51,7 +50,7 @@ class Reach(unittest.TestCase):
         wait_until(lambda: cls.cluster.coordinates(TOPIC), 60, "a coordinator")
         if cls.cluster.coordinator() == ALONE:
             cls.cluster.move_coordinator(2)
-        cls.fleet = cls.enterClassContext(world.ChaosFleet(
+        cls.fleet = cls.enterClassContext(fleet.ChaosFleet(
             cls.kafka, cls.folder, topic=TOPIC, partitions=PARTITIONS, slots=PARTITIONS,
             mode="exclusive", profile="balanced"))
         cls.seats = [network.Seat(i + 1, cls.folder) for i in range(OWNERS)]
@@ -68,11 +67,8 @@ class Reach(unittest.TestCase):
     def withdrawals(self, number):
         """Of an owner, by its admin port: both reasons."""
         address = LineFile(self.fleet.owners[number].output).read()[0]["http"]
-        page = network.run(*self.seats[number].prefix(), sys.executable, "-c", METRICS,
-                           f"http://{address}/metrics")
-        return {reason: sum(float(line.split()[-1]) for line in page.splitlines()
-                            if line.startswith("neliroute_withdrawals_total")
-                            and f'reason="{reason}"' in line)
+        page = self.seats[number].fetch(f"http://{address}/metrics")
+        return {reason: network.metric(page, "neliroute_withdrawals_total", f'reason="{reason}"')
                 for reason in ("refused", "out_of_reach")}
 
     def test_a_leader_that_one_owner_cannot_reach(self):

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -21,8 +22,9 @@ from harness.children import boot_now  # noqa: E402
 
 import cluster  # noqa: E402
 import evidence  # noqa: E402
-import faults  # noqa: E402
+import fleet as owners  # noqa: E402
 import judge  # noqa: E402
+import kinds  # noqa: E402
 import network  # noqa: E402
 import world  # noqa: E402
 
@@ -38,6 +40,16 @@ SESSION_MS = {"consumer": 1000, "classic": 3000}
 # broker that starts takes a core for seconds, and exclusive leases must last through that.
 THREE_BROKERS_SESSION_MS = 6000
 THREE_BROKERS_LEASE = {"exclusive": "4s"}  # the other mode's is longer than its session
+# Where a member assigns, brokers are as they come, and the topic has its logs only. The session is
+# the members' own. With 2 s and an interval of 100 ms on three brokers, at a load of 35, owners
+# read nothing for 2.5 intervals now and then, so that sessions began again (A1), and an exclusive
+# lease of 1.5 s ended while clients looked for a log's new leader, which takes them 2 s. With a
+# lease of 1.1 s on two brokers, one of ten moves of a log's leader let leases end in other logs of
+# the same brokers: these took nothing for a second (and not so with replica.fetch.backoff.ms at
+# 100, a tenth of Kafka's own, in 15 moves).
+ASSIGNED_SESSION_MS = 3000
+ASSIGNED_PROFILE = "balanced"  # the interval is a fifth of the session, at most 500 ms
+MODES = ("exclusive", "non_exclusive")
 TWO_AT_ONCE = 0.3
 LEAVE_LIMIT = 60.0
 HERE = Path(__file__).resolve().parent
@@ -49,8 +61,13 @@ def arguments():
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--seconds", type=float, default=60.0, help="length of the chaos")
     length.add_argument("--minutes", type=float, help="the same in minutes")
-    parser.add_argument("--mode", choices=("exclusive", "non_exclusive"), default="exclusive")
-    parser.add_argument("--protocol", choices=sorted(PROTOCOLS), default="consumer")
+    parser.add_argument("--mode", choices=(*MODES, "commit"), default=MODES[0],
+                        help="`commit`: each commit has one of the two (default exclusive)")
+    parser.add_argument("--assignment", choices=sorted(kinds.BY_SOURCE), default="group",
+                        help="who assigns: Kafka's consumer group, or one of the owners, on "
+                             "brokers as they come (default group)")
+    parser.add_argument("--protocol", choices=sorted(PROTOCOLS),
+                        help="of the group (default consumer)")
     parser.add_argument("--brokers", type=int, choices=(2, 3), default=3,
                         help="3: as in production, replication 3, two in sync to write, three "
                              "controllers; 2: one controller, one in sync")
@@ -60,7 +77,10 @@ def arguments():
     parser.add_argument("--each-kind", action="store_true",
                         help="goes on until every kind has happened")
     parser.add_argument("--only", default="", metavar="KIND,...",
-                        help=f"of {', '.join(faults.KINDS)}")
+                        help=f"of {', '.join(kinds.kinds_of('group', 3))}; with --assignment "
+                             "assigner also "
+                             f"{', '.join(kind.kind for kind in kinds.BY_SOURCE['assigner'])}, "
+                             "and none about the group")
     parser.add_argument("--out", type=Path, help="folder for logs, report and picture")
     parser.add_argument("-X", dest="properties", action="append", metavar="KEY=VALUE",
                         help="a librdkafka property for the owners, to try one out")
@@ -68,24 +88,34 @@ def arguments():
     options = parser.parse_args()
     if options.minutes:
         options.seconds = 60 * options.minutes
-    possible = faults.kinds_of(options.brokers)
+    if options.assignment == "assigner" and options.protocol:
+        parser.error("--protocol is the group's, and with --assignment assigner there is none: "
+                     "leave it out")
+    options.protocol = options.protocol or "consumer"
     options.only = [kind for kind in options.only.split(",") if kind]
-    unknown = set(options.only) - set(possible)
-    if unknown:
-        parser.error(f"no kind of fault of {options.brokers} brokers: "
-                     f"{', '.join(sorted(unknown))}")
-    options.only = options.only or possible
+    refused = kinds.refusal(options.only, options.assignment, options.brokers)
+    if refused:
+        parser.error(f"--only: {refused}")
+    options.only = options.only or kinds.kinds_of(options.assignment, options.brokers)
+    if options.mode == "commit":
+        options.mode = MODES[seed_of_commit() % len(MODES)]
     if options.seed != "commit" and not options.seed.isdigit():
         parser.error("--seed: a number, or `commit`")
+    options.commit = commit()  # of now: others may follow while it runs
     options.seed = seed_of_commit() if options.seed == "commit" else int(options.seed)
     return options
 
 
-def seed_of_commit():
-    """A seed that this commit has and the next one has not; 1 where there is no repository."""
+def commit():
+    """Its short name; empty where there is no repository."""
     asked = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short=8", "HEAD"],
                            capture_output=True, text=True, check=False)
-    return int(asked.stdout, 16) if asked.returncode == 0 else 1
+    return asked.stdout.strip() if asked.returncode == 0 else ""
+
+
+def seed_of_commit():
+    """A seed that this commit has and the next one has not; 1 where there is no repository."""
+    return int(commit() or "1", 16)
 
 
 class Deck:
@@ -103,7 +133,7 @@ class Deck:
             self._state.random.shuffle(self._cards)
         kind = self._cards.pop()
         self._left.discard(kind)
-        return faults.KINDS[kind]
+        return kinds.KINDS[kind]
 
     def all_drawn(self):
         """Whether every kind came at least once."""
@@ -113,8 +143,8 @@ class Deck:
         """A kind that may overlap with the first, or None."""
         if not (first.process or first.broker) or self._state.random.random() > TWO_AT_ONCE:
             return None
-        fits = [kind for name, kind in faults.KINDS.items()
-                if kind.process and name in self._kinds]
+        fits = [kinds.KINDS[name] for name in self._kinds
+                if kinds.KINDS[name].process and not kinds.KINDS[name].at_rest]
         return self._state.random.choice(fits) if fits else None
 
 
@@ -176,35 +206,54 @@ def leave_all(state):
     return f"who left ended with {bad}" if bad else ""
 
 
+def timing(options):
+    """(the brokers' session for a group or None, the topic's partitions, the owners' options)."""
+    speaks = PROTOCOLS[options.protocol]
+    if options.assignment == "assigner":
+        own = {"profile": ASSIGNED_PROFILE, "assignment": "assigner",
+               "session": f"{ASSIGNED_SESSION_MS * SLOW}ms"}
+        return None, cluster.LOGS, own
+    session = SESSION_MS[options.protocol]
+    if options.brokers > 2 or SLOW > 1:
+        session = THREE_BROKERS_SESSION_MS
+    lease = THREE_BROKERS_LEASE.get(options.mode) if options.brokers > 2 else None
+    return session, PARTITIONS, {**speaks.options, "lease": lease}
+
+
+def about_run(options, state):
+    """What run.json says of a run, beside how it went."""
+    lives = {key: {**life, "ended": None if life["ended"] == math.inf else life["ended"]}
+             for key, life in state.lives().items()}
+    return {"seed": options.seed, "commit": options.commit, "protocol": options.protocol,
+            "kafka": PROTOCOLS[options.protocol].version, "mode": options.mode,
+            "assignment": options.assignment, "brokers": options.brokers, "slow": SLOW,
+            "seconds": options.seconds, "wall_minus_boot": time.time() - boot_now(),
+            "facts": state.facts, "lives": lives}
+
+
 def run(options, folder):
     """The run; its logs and run.json are in the folder then."""
     speaks = PROTOCOLS[options.protocol]
     network.make_hub()
-    session = SESSION_MS[options.protocol]
-    if options.brokers > 2 or SLOW > 1:
-        session = THREE_BROKERS_SESSION_MS
-    brokers = cluster.Cluster(folder, speaks, session, TOPIC, PARTITIONS, options.brokers)
-    lease = THREE_BROKERS_LEASE.get(options.mode) if options.brokers > 2 else None
+    session, topic_partitions, own = timing(options)
+    brokers = cluster.Cluster(folder, speaks, session, TOPIC, topic_partitions, options.brokers)
     log = world.ScriptLog(folder / "script.jsonl")
     with brokers.kafka as kafka:
         brokers.make_topics()
-        with world.ChaosFleet(kafka, folder, topic=TOPIC, partitions=PARTITIONS,
-                              slots=PARTITIONS, mode=options.mode, lease=lease,
-                              X=options.properties, **speaks.options) as fleet:
+        with owners.ChaosFleet(kafka, folder, topic=TOPIC, partitions=PARTITIONS,
+                               slots=PARTITIONS, mode=options.mode,
+                               X=options.properties, **own) as fleet:
             state = world.World(folder, brokers, fleet, log, options.seed)
             stalls = world.StallWatch()
             problem = make_chaos(state, options, folder)
             kafka.failed = bool(problem)
+            counts = {} if problem else state.counts()
+            evidence.keep_assignments(fleet, folder)
             fleet.end()
             state.close()
-            lives = {key: {**life, "ended": None if life["ended"] == math.inf else life["ended"]}
-                     for key, life in state.lives().items()}
-            (folder / "run.json").write_text(json.dumps(
-                {"seed": options.seed, "protocol": options.protocol, "kafka": speaks.version,
-                 "mode": options.mode, "brokers": options.brokers, "slow": SLOW,
-                 "seconds": options.seconds, "facts": state.facts,
-                 "lives": lives, "stalls": stalls.close(), "problem": problem}, indent=1),
-                encoding="utf-8")
+            about = {**about_run(options, state), "stalls": stalls.close(), "counts": counts,
+                     "problem": problem}
+            (folder / "run.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
     log.close()
     brokers.close()
 
@@ -231,8 +280,8 @@ def main():
         shutil.rmtree(folder)  # an earlier run's: owners append to their logs
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
-    print(f"chaos: {options.mode}, {options.protocol} protocol, {options.brokers} brokers, Kafka "
-          f"{speaks.version}, seed {options.seed}, {options.seconds:g} s, logs in {folder}",
+    print(f"chaos: {options.mode}, {judge.who_assigns(vars(options))}, {options.brokers} brokers, "
+          f"Kafka {speaks.version}, seed {options.seed}, {options.seconds:g} s, logs in {folder}",
           flush=True)
     run(options, folder)
     report = judge.judge(folder)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws a chaos run's folder: slots by time, coloured by owner, with the faults above.
+"""Draws a chaos run's folder: slots by time, coloured by owner, with the faults above; and who
+assigns, where a member does.
 
 Needs matplotlib, which scripts/setup --tests installs beside Kafka's jars.
 
@@ -21,6 +22,7 @@ LANES = 3  # in which neighbouring faults' names stand, so that they can be read
 SECONDS_AN_INCH = 6.0
 WIDEST = 200.0
 GAP = "#d62728"
+ASSIGNER = -1.5  # where among the slots its row stands
 
 
 def seat_of(key):
@@ -47,13 +49,31 @@ def draw_slots(axes, run, since):
         gaps[gap.partition].append((gap.start - since, gap.seconds))
     for slot, spans in gaps.items():
         axes.broken_barh(spans, (slot - 0.15, 0.3), facecolors=[GAP])
-    axes.set_ylim(len(partitions) - 0.5, -0.5)
+    top = draw_assigner(axes, run, since, colours)
+    axes.set_ylim(len(partitions) - 0.5, top)
     axes.set_ylabel("slot")
     axes.set_xlabel("seconds")
     handles = [Patch(color=colour, label=seat) for seat, colour in colours.items()]
     handles.append(Patch(color=GAP, label="nobody"))
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08),
                 ncol=len(handles), frameon=False)
+
+
+def draw_assigner(axes, run, since, colours):
+    """A row above the slots: who holds the seat, by log 0. Where the row ends."""
+    owners = {life.get("id"): key for key, life in run.about["lives"].items()}
+    claims = [(row["stamp"] / 1000 - run.about["wall_minus_boot"], owners[row["id"]])
+              for row in judge.Run.lines(run.folder / "assignments.jsonl")
+              if row["t"] == "seat_claim" and row["id"] in owners]
+    ends = [begin for begin, _ in claims[1:]] + [run.until]
+    for (begin, key), end in zip(claims, ends):
+        end = max(begin, min(end, run.lives[key].ended, run.until))
+        axes.broken_barh([(begin - since, end - begin)], (ASSIGNER - 0.4, 0.8),
+                         facecolors=[colours[seat_of(key)]], edgecolor="black", linewidth=0.4)
+    if not claims:
+        return -0.5
+    axes.text(0, ASSIGNER, "assigner", fontsize=6, va="center")
+    return ASSIGNER - 0.7
 
 
 def draw_faults(axes, run, since):
@@ -84,7 +104,7 @@ def draw(folder):
     draw_slots(below, run, run.since)
     below.set_xlim(0, run.until - run.since)
     about = run.about
-    above.set_title(f"{about['mode']}, {about['protocol']} protocol, Kafka {about['kafka']}, "
+    above.set_title(f"{about['mode']}, {judge.who_assigns(about)}, Kafka {about['kafka']}, "
                     f"seed {about['seed']}", loc="left", fontsize=9)
     figure.tight_layout()
     for suffix in ("png", "svg"):

@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 
 from harness.children import boot_now, wait_until
-from harness.kafka_admin import AdminError
-from harness.process import Fleet, LineFile
 
 import cluster
 import network
@@ -15,6 +13,12 @@ import network
 SEATS = 6
 REST_LIMIT = 60.0  # who has not come to rest by then has a problem with living, not with speed
 STALL = 0.05
+# For how long who was taken for dead is given nothing (A1), and who did not lead what it was named
+# for nothing in that log (A5), the first time.
+PENALTY_SESSIONS = 10
+BAN = 60.0
+COUNTS = (("deaths", "neliroute_member_deaths_total"),
+          ("false deaths", "neliroute_member_false_deaths_total"))
 
 
 class ScriptLog:
@@ -39,16 +43,6 @@ class ScriptLog:
     def close(self):
         """No line comes after."""
         self._file.close()
-
-
-class ChaosFleet(Fleet):
-    """A group whose coordinator may be away while it is asked whether it is at rest."""
-
-    def _at_rest(self):
-        try:
-            return super()._at_rest()
-        except AdminError:
-            return None
 
 
 class StallWatch:
@@ -82,6 +76,7 @@ class World:
     """The run's state. Random choices come from one seeded source; times are the machine's."""
 
     def __init__(self, folder, brokers, fleet, log, seed):
+        self.assigned = fleet.assigned
         self.cluster, self.fleet, self.log = brokers, fleet, log
         self.random = random.Random(seed)
         self.seats = [network.Seat(i + 1, folder) for i in range(SEATS)]
@@ -90,23 +85,19 @@ class World:
 
     def sit_down(self, seat):
         """A new owner on that seat."""
-        owner = self.fleet.start(name=seat.name, prefix=seat.prefix(), json=True, timeout="120s")
+        owner = self.fleet.start(name=seat.name, prefix=seat.prefix(), json=True, timeout="120s",
+                                 http="0" if self.assigned else None)
         self.at[seat.name] = owner
         self.log.write(owner.started, what="started", owner=owner.key)
         return owner
 
     def learn_facts(self):
-        """The times in force, as an owner says itself."""
-        said = LineFile(self.fleet.owners[0].output)
-
-        def told():
-            said.read()
-            return next((row for row in said.rows if "lease_ms" in row), None)
-        row = wait_until(told, 10, "an owner's own words about its times")
+        """The times in force, as an owner says itself; without a group there is no heartbeat."""
+        row = self.fleet.said(self.fleet.owners[0])
         self.facts = {name: row[name] for name in
                       ("mode", "group_protocol", "partitions", "logs", "slots", "session_ms",
                        "heartbeat_ms", "hang_limit_ms", "interval_ms", "lease_ms",
-                       "clock_error_ms")}
+                       "clock_error_ms") if name in row}
         return self.facts
 
     @property
@@ -116,8 +107,31 @@ class World:
 
     @property
     def session(self):
-        """The group's session in seconds."""
+        """The session in seconds, the group's or the members' own."""
         return self.facts["session_ms"] / 1000
+
+    @property
+    def unacknowledged(self):
+        """For how long who reads nothing may still be heard by other members: two renewals, and a
+        third for what is said at once, may be on their way (rule 3)."""
+        return 3 * self.facts["interval_ms"] / 1000 if self.assigned else 0.0
+
+    def assigner_seat(self):
+        """Where the assigner sits; the lane is at rest, so there is one."""
+        owner = self.fleet.assigner()
+        return next(seat for seat in self.seats if self.at[seat.name] is owner)
+
+    def note_touched(self, owners, logs, seconds, reads_anew):
+        """A fault is over that lasted for so long: who was touched may have been taken for dead,
+        and is given nothing for a while then."""
+        if not self.assigned:
+            return
+        self.fleet.read_anew = self.fleet.read_anew or reads_anew
+        by_log = 0 in logs and not owners
+        if by_log or logs and owners or seconds > self.session / 2:
+            penalty = max(PENALTY_SESSIONS * self.session, BAN if logs and owners else 0.0)
+            self.fleet.excuse([owner for owner in self.fleet.live()
+                               if by_log or owner.key in owners], penalty)
 
     def magnitude(self, least, most):
         """A time between these, every order of magnitude as likely as the others."""
@@ -135,24 +149,55 @@ class World:
         return self.fleet.rest(REST_LIMIT)
 
     def arrange_apart(self):
-        """One broker coordinates, another one leads all logs; moves what it takes."""
-        if self.cluster.apart():
+        """One broker leads all logs, and another one coordinates the group, if there is one."""
+        leaders = set(self.cluster.leaders())
+        if not self.assigned and not self.cluster.apart():
+            broker = self.random.choice(self.cluster.others(self.cluster.coordinator()))
+        elif self.assigned and len(leaders) > 1:
+            broker = self.random.choice(list(self.cluster.nodes))
+        else:
+            return
+        self.arrange([broker] * cluster.LOGS)
+
+    def arrange_alone(self, log):
+        """One broker leads this log and no other one."""
+        leaders = self.cluster.leaders()
+        alone = leaders[log]
+        elsewhere = self.cluster.others(alone)
+        self.arrange([leader if leader != alone or other == log else self.random.choice(elsewhere)
+                      for other, leader in enumerate(leaders)])
+
+    def arrange(self, wanted):
+        """These brokers lead the logs; moves what it takes."""
+        moved = [log for log, leader in enumerate(self.cluster.leaders()) if leader != wanted[log]]
+        if not moved:
             return
         number, began = self.log.number(), boot_now()
-        broker = self.random.choice(self.cluster.others(self.cluster.coordinator()))
-        moved = [log for log, leader in enumerate(self.cluster.leaders()) if leader != broker]
         for log in moved:
-            self.cluster.move_log(log, broker)
+            self.cluster.move_log(log, wanted[log])
         self.log.write(began, what="begin", n=number, kind="leader_change", owners=[], logs=moved,
-                       detail={"to": broker, "skew_ms": self.cluster.skew_ms})
+                       detail={"to": wanted, "skew_ms": self.cluster.skew_ms})
         self.log.write(what="end", n=number)
+        self.note_touched([], moved, boot_now() - began, True)
         self.rest()
         self.log.write(what="rest", n=number)
+
+    def counts(self):
+        """What the living owners counted of their lane, for the report."""
+        found = {}
+        for seat in self.seats if self.assigned else ():
+            owner = self.at[seat.name]
+            try:
+                page = seat.fetch(f"http://{self.fleet.said(owner)['http']}/metrics")
+            except RuntimeError:
+                continue  # it has just died; the others' counts are worth having
+            found[owner.key] = {shown: network.metric(page, name) for shown, name in COUNTS}
+        return found
 
     def lives(self):
         """What is known of each owner's life, for the judge."""
         return {owner.key: {"started": owner.started, "pauses": owner.life.pauses,
-                            "ended": owner.life.ended}
+                            "ended": owner.life.ended, "id": self.fleet.id_of(owner)}
                 for owner in self.fleet.owners}
 
     def close(self):

@@ -329,10 +329,8 @@ class Fleet:
         assignment = self.assignment()
         if assignment is None:
             return None
-        if self.defaults.get("assignment") == "assigner":  # there is no group to agree with
-            counts = [len(owner.leading) for owner in self.live()]
-            all_live = sum(counts) == len(assignment)  # whoever leaves has handed over
-            return assignment if all_live and checker.balanced(counts) else None
+        if self.defaults.get("assignment") == "assigner":
+            return self._assigned_rest(assignment)
         group = self.kafka.admin.group(self.group)
         if group["state"].lower() != "stable" or len(group["members"]) != len(self.live()):
             return None
@@ -340,6 +338,12 @@ class Fleet:
                           for member in group["members"])
         by_logs = sorted(sorted(owner.leading) for owner in self.live())
         return assignment if by_group == by_logs else None
+
+    def _assigned_rest(self, assignment):
+        """There is no group to agree with; who leaves has handed over, and shares are equal."""
+        counts = [len(owner.leading) for owner in self.live()]
+        all_live = sum(counts) == len(assignment)
+        return assignment if all_live and checker.balanced(counts) else None
 
     def rest(self, timeout=60.0):
         """The assignment, once the group is stable and every member leads just what it was
@@ -352,7 +356,8 @@ class Fleet:
 
     def describe(self):
         """Who leads how much, and who complained, for a failure's message."""
-        lines = [f"group {self.group}: {self._group_text()}"]
+        grouped = self.defaults.get("assignment") != "assigner"
+        lines = [f"group {self.group}: {self._group_text()}"] if grouped else []
         for owner in self.owners:
             state = "runs" if owner.running() else f"exit {owner.child.returncode}"
             lines.append(f"{owner.key}: {state}, leads {len(owner.leading)}, "

@@ -1,0 +1,199 @@
+"""The rules of docs/proof.md where a member assigns: how long a gap may last, and what may move.
+
+From docs/protocol.md, "Assigned by a member": a death is known after a session and a record that
+is read back (A1); the seat is claimed by ranks (A2); many deaths take a session more (A9); nobody
+stops on an assigner's word alone (A4), so that what befalls the assigner moves only its own slots;
+and what is carried out is not changed (A7), so that nothing moves by itself.
+"""
+import re
+from pathlib import Path
+
+from harness import checker
+
+import limits
+import rules
+from rules import LEADER_SEARCH
+
+# How many times a record is stored and read: the one that proves a death, the seat claim of who
+# proved it, the assignment, and the claim. Each of these is four messages: to the leader, to the
+# follower that fetches it, its next fetch by which the leader knows, and to who reads it.
+ROUNDS = 4
+# A link that was cut is used again when TCP tries again, each time after twice as long: so after as
+# long again as it was cut, and the first try's 0.2 s.
+FIRST_RETRY = 0.2
+# The proof is asked for a quarter of an interval after the last one, and a plan is made an eighth
+# after the last one, at the latest.
+WAITS = 1 / 4 + 1 / 8
+DRIFT = 1.001
+# Who comes back gets its share with one plan: from its first slot to its last.
+RETURN = 2.0
+MANY = "members fell silent within a session"
+GIVEN_UP = re.compile(r"process ([0-9a-f]+) was named for partition \d+ and does not lead it")
+
+
+class AssignedJudge(limits.Judge):
+    """How long a gap may last. `starts`: owner -> when it was started."""
+
+    def __init__(self, facts, faults, intervals, starts, lives, exclusive=False, slow=1):
+        self.starts, self.lives = starts, lives
+        self.interval = facts["interval_ms"] / 1000
+        super().__init__(facts, "", faults, intervals, exclusive, slow)
+
+    def set_limits(self, protocol):
+        store_and_read = self.messages
+        rounds = ROUNDS * store_and_read + WAITS * self.interval
+        self.takeover = self.session + rounds
+        if self.exclusive:  # rule 6 a: the later of both ends it
+            self.takeover = max(self.takeover, DRIFT * self.lease + rounds)
+        self.handover = 2 * store_and_read  # a claim, and the release that follows it
+        self.patience = 2 * self.lease + self.session  # A5
+
+    def shown(self):
+        """There is no rebalance; many deaths take a session more."""
+        shown = super().shown()
+        del shown["further_rebalance"]
+        return {**shown, "many_deaths": DRIFT * self.session}
+
+    def healed(self, fault):
+        """When who it touched reaches every log again."""
+        if "cut" not in fault.kind:
+            return fault.over() + (LEADER_SEARCH if fault.rule.excuses == "log" else 0.0)
+        return fault.over() + fault.over() - fault.begin + FIRST_RETRY
+
+    def felt_until(self, fault):
+        """It goes on until all is reached again."""
+        return self.healed(fault) + self.lease
+
+    def since(self, fault):
+        """From when on a successor can take over, or the owner itself can lead again, if later.
+
+        Who was cut off for less than a session may be heard again in log 0 before it reaches all
+        others, and need not die; each of its links is tried again at an instant of its own.
+        """
+        if fault.rule.excuses == "owner in log":
+            return min(self.healed(fault), self.given_up(fault))
+        if "cut" in fault.kind and fault.rule.excuses == "owner":
+            alive = fault.over() - fault.begin < self.session + fault.noticed_after
+            return max(fault.since(), self.healed(fault) - self.session if alive else 0.0)
+        return fault.since()
+
+    def given_up(self, fault):
+        """When A5 notices it, and nothing else: a designee that does not lead in one log, alive in
+        log 0.
+
+        Its own lease ends first. If it holds the seat itself, it yields after that patience (A2);
+        the seat is free a lease later, and its ranks come one after the other; then the patience of
+        the new assigner begins.
+        """
+        given_up = fault.begin + self.lease + self.patience
+        if fault.detail.get("assigns"):
+            given_up += self.patience + self.lease + len(self.living(fault.begin)) * self.interval
+        return given_up
+
+    def living(self, instant):
+        """Who lived then."""
+        return {key for key, started in self.starts.items()
+                if started <= instant <= self.lives[key].ended}
+
+    def deadly(self, window):
+        """The faults that others may take somebody for dead for."""
+        return [fault for fault in window if fault.rule.excuses == "owner" and
+                (fault.kind in rules.KILLS or fault.end - fault.begin >= self.session / 2)]
+
+    def latest(self, explaining, window):
+        """Of who is struck while log 0 is away: all silence begins anew when it is read, and lasts
+        longer by the time without reading, T at most (A1)."""
+        latest = super().latest(explaining, window)
+        if not self.deadly([*explaining, *window]):
+            return latest
+        away = [self.healed(fault) + min(self.healed(fault) - fault.begin, self.lease)
+                for fault in window if fault.rule.excuses == "log" and 0 in fault.logs]
+        return max([latest, *away])
+
+    def delay(self, gap, until, window):
+        """Successors of the seat come one after the other (A2); many deaths at once take another
+        session (A9)."""
+        deadly = self.deadly(window)
+        struck = {owner for fault in deadly for owner in fault.owners}
+        delay = max(0, len(struck) - 1) * self.interval
+        alive = self.living(min((fault.begin for fault in deadly), default=gap.start))
+        if len(struck) >= 2 and 3 * len(struck) > len(alive):
+            delay += DRIFT * self.session
+        return delay
+
+
+class Moves:
+    """What moved although nothing asked for it."""
+
+    def __init__(self, faults, intervals, starts, logs, given_up=()):
+        self.faults, self.starts, self.logs, self.given_up = faults, starts, logs, given_up
+        self.all = intervals
+        self.led = {}
+        for one in intervals:
+            self.led.setdefault(one.process, []).append(one)
+
+    def findings(self, since, until):
+        """A finding for each change of leader that nothing explains."""
+        found = []
+        for partition, _, old, new in checker.handovers(self.all, since, until):
+            window = [fault for fault in self.faults if fault.begin <= new.start <= fault.rest]
+            if self.returns(new.process, new.start) or self.asked_for(window, old, new):
+                continue
+            kind = "needless move" if window else "move at rest"
+            during = ", ".join(f"{fault.number} {fault.kind}" for fault in window) or "nothing"
+            found.append(checker.Finding(kind, partition, 0.0, new.start,
+                                         f"{old}  THEN  {new}  DURING {during}"))
+        return found
+
+    def asked_for(self, window, old, new):
+        """Whether what happened since the last rest may move this partition from one to the other.
+
+        What befalls an owner moves what it led, and gives it, or who sits down in its place, a
+        share. A log that is away may move its partitions; if it is log 0, anybody may be silent.
+        """
+        for fault in window:
+            if {old.process, new.process} & set(fault.owners):
+                return True
+            if fault.rule.excuses == "log" and {0, new.partition % self.logs} & set(fault.logs):
+                return True
+        first = min((fault.begin for fault in window), default=new.start)
+        return self.starts[new.process] >= first
+
+    def returns(self, process, instant):
+        """Whether it gets slots again that was cordoned after a silence (A1), or banned (A5)."""
+        touched = any(fault.begin <= instant and fault.begin >= self.starts[process] and
+                      (process in fault.owners or fault.rule.excuses == "log" and 0 in fault.logs)
+                      for fault in self.faults)
+        if not touched:
+            return False
+        if process in self.given_up:
+            return True
+        spans = sorted((one.start, one.end) for one in self.led[process])
+        reached = instant - RETURN
+        for begin, end in spans:
+            if begin > reached:
+                return True  # it led nothing at `reached`
+            reached = max(reached, end)
+            if reached >= instant:
+                return False
+        return True
+
+
+def texts(folder):
+    """What the owners said for people."""
+    return [path.read_text(encoding="utf-8", errors="replace")
+            for path in Path(folder).glob("*.err")]
+
+
+def given_up(folder, ids):
+    """The owners that some assigner gave up on in a log; `ids`: id -> owner."""
+    return {ids[named] for text in texts(folder) for named in GIVEN_UP.findall(text)
+            if named in ids}
+
+
+def said(folder):
+    """How often assigners, also those that are dead, waited for many deaths (A9), and gave up on a
+    designee (A5)."""
+    found = texts(folder)
+    return {"waits for many deaths": sum(text.count(MANY) for text in found),
+            "designees given up": sum(len(GIVEN_UP.findall(text)) for text in found)}

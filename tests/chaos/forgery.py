@@ -1,0 +1,74 @@
+"""Forged runs of two slots, for tests of the judge."""
+import json
+from pathlib import Path
+
+import judge
+
+FACTS = {"session_ms": 1000, "heartbeat_ms": 100, "hang_limit_ms": 2000, "lease_ms": 3000,
+         "interval_ms": 100, "logs": 2, "partitions": 2}
+
+
+class Forgery:
+    """A run's folder, forged: slot 1 is led by the owner `other` all the time."""
+
+    def __init__(self, folder, mode="non_exclusive", protocol="consumer", slow=1,
+                 assignment="group", **facts):
+        self.folder, self.mode, self.protocol = Path(folder), mode, protocol
+        self.slow, self.assignment, self.facts = slow, assignment, {**FACTS, **facts}
+        self.script = [{"boot": 0.0, "what": "chaos"}]
+        self.lives, self.events, self.samples = {}, {}, {}
+        self.faults = 0
+        self.owner("other")
+        self.led("other", 1, 0.0, None, 1)
+
+    def owner(self, key, ended=None, pauses=(), started=0.0):
+        """One more owner; its id is `id` and its name."""
+        self.lives[key] = {"started": started, "ended": ended, "pauses": list(pauses),
+                           "id": f"1d{key.encode().hex()}"}
+        self.events[key], self.samples[key] = [], []
+
+    def led(self, key, slot, start, stop, epoch, witnessed=True, reason="superseded"):
+        """What the owner's log, and its witness, say of one ownership."""
+        row = {"partition": slot, "lane": 0, "epoch": {"inc": 1, "offset": epoch}}
+        sample = {"partition": slot}
+        self.events[key].append({**row, "event": "acquired", "boot": start})
+        if witnessed:
+            self.samples[key].append({**sample, "owns": True, "boot": start, "prev": start})
+        if stop is not None:
+            self.events[key].append({**row, "event": "stopped", "boot": stop,
+                                     "reason": reason})
+            if witnessed:
+                self.samples[key].append({**sample, "owns": False, "boot": stop, "prev": stop})
+
+    def fault(self, kind, begin, end, owners=(), logs=(), rest=None, **detail):
+        """A fault in the script's log."""
+        self.faults += 1
+        self.script += [{"boot": begin, "what": "begin", "n": self.faults, "kind": kind,
+                         "owners": list(owners), "logs": list(logs), "detail": detail},
+                        {"boot": end, "what": "end", "n": self.faults}]
+        if rest is not None:
+            self.script.append({"boot": rest, "what": "rest", "n": self.faults})
+
+    def says(self, key, text):
+        """A line of an owner's log for people."""
+        with open(self.folder / f"{key}.err", "a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+    def judged(self, over=100.0):
+        """What the judge says."""
+        rows = sorted([*self.script, {"boot": over, "what": "over"}],
+                      key=lambda row: row["boot"])
+        self._lines("script.jsonl", rows)
+        for key in self.lives:
+            self._lines(f"{key}.events", self.events[key])
+            self._lines(f"{key}.witness", self.samples[key])
+        (self.folder / "run.json").write_text(json.dumps(
+            {"mode": self.mode, "protocol": self.protocol, "kafka": "-", "seed": 1,
+             "slow": self.slow, "assignment": self.assignment,
+             "seconds": over, "facts": self.facts, "problem": "", "stalls": [],
+             "lives": self.lives}), encoding="utf-8")
+        return judge.judge(self.folder)
+
+    def _lines(self, name, rows):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (self.folder / name).write_text(text, encoding="utf-8")

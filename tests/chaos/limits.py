@@ -1,0 +1,130 @@
+"""The rules of docs/proof.md for gaps: which fault explains one, and how long it may last."""
+from harness import checker
+
+from rules import LEADER_SEARCH
+
+# What the limits are made of. Two are not the protocol's, nor a setting of Kafka's: LEADER_SEARCH,
+# and the longest that one message may take, of which the rule allows four for each rebalance: two
+# JVMs and six owners share two cores here, and claims were measured to take up to 32 ms to be read
+# back by 6 processes when nothing else ran; three times that is what a scheduler adds.
+MESSAGE_DELAY = 0.1
+SAME_INSTANT = checker.WITNESS_SLACK
+PLANNED = ("superseded", "closed")
+
+
+class Judge:
+    """The rules of docs/proof.md for gaps, where Kafka's group assigns."""
+
+    def __init__(self, facts, protocol, faults, intervals, exclusive=False, slow=1):
+        self.facts = facts
+        self.lease, self.session = facts["lease_ms"] / 1000, facts["session_ms"] / 1000
+        self.logs = facts["logs"]
+        self.exclusive = exclusive
+        self.messages = 4 * slow * MESSAGE_DELAY
+        self.further = self.takeover = self.handover = 0.0
+        self.set_limits(protocol)
+        self.faults = faults
+        self.led = {}
+        for one in intervals:
+            self.led.setdefault(one.partition, []).append(one)
+
+    def set_limits(self, protocol):
+        """From the times in force."""
+        heartbeats = 2 * self.facts["heartbeat_ms"] / 1000  # to hear of what was revoked, assigned
+        # A classic rebalance waits for every member to join again, for as long as each may take
+        # between two polls, which is the hang limit; the other protocol's waits for nobody.
+        self.further = self.messages
+        if protocol == "classic":
+            self.further = self.facts["hang_limit_ms"] / 1000
+        self.takeover = self.session + heartbeats + self.messages
+        # A claim that ended an ownership may be overtaken by another rebalance, whose claimant must
+        # be told; then a claim and a release are stored and read.
+        self.handover = heartbeats + self.further + self.messages
+        if self.exclusive:  # rule 6: whose predecessor cannot release waits for its lease's end
+            self.takeover += self.lease
+
+    def last_owners(self, partition, instant):
+        """Who led last; and who claimed after it, and was gone before it had heard of that."""
+        ended = [one for one in self.led.get(partition, ())
+                 if one.start <= instant and one.end <= instant + SAME_INSTANT]
+        if not ended:
+            return set()
+        last = max(ended, key=lambda one: one.end)
+        newer = [one for one in ended if one.end >= instant - self.lease
+                 and last.epochs[-1] < one.epochs[-1]]
+        return {one.process for one in [last, *newer]}
+
+    def explaining(self, gap):
+        """The faults that may have left the partition without an owner."""
+        owners = self.last_owners(gap.partition, gap.start)
+        return [fault for fault in self.faults
+                if fault.strikes(gap.partition, self.logs, owners)
+                and fault.begin <= gap.start + SAME_INSTANT
+                and gap.start <= self.felt_until(fault)]
+
+    def felt_until(self, fault):
+        """Until when a lease may end that was not renewed because of it."""
+        return fault.over() + self.lease
+
+    def since(self, fault):
+        """From when on a successor can take over."""
+        return fault.since()
+
+    def delay(self, gap, until, window):
+        """By how much longer it takes for all that happens in the window."""
+        changes = [instant for fault in window for instant in fault.changes()
+                   if gap.start - SAME_INSTANT <= instant < until]
+        return max(0, len(changes) - 1) * self.further
+
+    def latest(self, explaining, window):
+        """From when on a successor can take over that all of these may strike."""
+        return max(map(self.since, [*explaining, *window]))
+
+    def until(self, gap, explaining):
+        """When it must be over. Whatever else happens before that may strike the successor, so the
+        time counts from the last fault of the window on."""
+        until, delay = max(map(self.since, explaining)) + self.takeover, 0.0
+        while True:
+            window = [fault for fault in self.faults if fault.rule.since
+                      and fault.begin < until and self.felt_until(fault) > gap.start]
+            delay = max(delay, self.delay(gap, until, window))
+            later = self.latest(explaining, window) + self.takeover + delay
+            if later <= until:
+                return until
+            until = later
+
+    def handover_limit(self, gap):
+        """How long a planned move in exclusive mode may leave the partition unowned: one gave it up
+        to another one's claim. Zero: it was none.
+
+        A successor that was stopped or cut off reads what others wrote meanwhile when it is back;
+        a lease of somebody who did not release counts from then (rule 6 a).
+        """
+        near = self.led.get(gap.partition, ())
+        planned = any(one.reason in PLANNED and abs(one.end - gap.start) <= SAME_INSTANT
+                      for one in near)
+        if not (self.exclusive and planned):
+            return 0.0
+        end = gap.start + gap.seconds
+        successors = {one.process for one in near if abs(one.start - end) <= SAME_INSTANT}
+        late = any(successors & set(fault.owners) and fault.begin <= end
+                   and gap.start <= self.felt_until(fault) for fault in self.faults)
+        changes = [instant for fault in self.faults for instant in fault.changes()
+                   if gap.start - self.handover <= instant < end]
+        further = max(0, len(changes) - 1) * self.further
+        return self.handover + further + (self.lease if late else 0.0)
+
+    def verdict(self, gap):
+        """(what is wrong or "", the faults that explain it, the limit in seconds)."""
+        explaining = self.explaining(gap)
+        if not explaining:
+            limit = self.handover_limit(gap)
+            return "" if gap.seconds <= limit else "unexplained", [], limit
+        limit = self.until(gap, explaining) - gap.start
+        return "too long" if gap.seconds > limit else "", explaining, limit
+
+    def shown(self):
+        """The limits, for the report."""
+        return {"takeover": self.takeover, "handover": self.handover,
+                "further_rebalance": self.further, "message_delay": MESSAGE_DELAY,
+                "leader_search": LEADER_SEARCH}
