@@ -48,7 +48,7 @@ def table(cells):
         return ""
     seconds, size = of_one_log(cells)
     lines = ["",
-             f"One log; {seconds * 1e6:.0f} us of processor time and {size:.0f} bytes a record.", "",
+             f"One log; a record takes {seconds * 1e6:.0f} us and has {size:.0f} bytes.", "",
              "| members | a member's processor alone | a broker that may send 100 MB/s | "
              "and 1 GB/s | session there |", "|---|---|---|---|---|"]
     for members in MEMBERS:
