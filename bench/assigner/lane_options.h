@@ -3,11 +3,10 @@
 // Threads: a value.   Units: milliseconds of simulated time.   Errors: none.
 #pragma once
 
+#include <cstdint>
 #include <neliroute/ids.h>
 #include <neliroute/settings.h>
 #include <neliroute/time.h>
-
-#include <cstdint>
 #include <string>
 
 #include "neli_core/options.h"

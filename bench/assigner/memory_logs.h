@@ -4,12 +4,11 @@
 // Threads: one.   Units: LocalTime is simulated; CPU time is this machine's.   Errors: none.
 #pragma once
 
-#include <neliroute/ids.h>
-#include <neliroute/time.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <string>
 #include <vector>
 

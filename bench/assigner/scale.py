@@ -52,13 +52,10 @@ class Cell:
                 *(["--with-assigner"] if self.with_assigner else [])]
 
 
-CELLS = [Cell(members, partitions, logs, interval_ms)
-         for members, all_intervals in ((1000, (100, 500)), (5000, (500, 2000)))
-         for partitions in (4096, 65536)
-         for interval_ms in all_intervals
-         for logs in (1, 4)
-         if members == 1000 or partitions == 65536 and logs == 1]
-CELLS.insert(4, Cell(1000, 4096, 1, 500, with_assigner=True))
+CELLS = [*(Cell(1000, partitions, logs, interval_ms)
+           for interval_ms in (500, 100) for partitions in (4096, 65536) for logs in (1, 4)),
+         Cell(1000, 65536, 1, 500, with_assigner=True),
+         *(Cell(5000, 65536, 1, interval_ms) for interval_ms in (2000, 500))]
 
 
 def arguments():

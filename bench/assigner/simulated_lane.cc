@@ -11,6 +11,8 @@ constexpr milliseconds kStep{1};
 constexpr LocalTime kStart{milliseconds{10'000}};
 /// The assigner's successors, and the three that prove its death, are whole.
 constexpr std::uint32_t kWholeSpared = 4;
+/// Every member claims at the same instant, and then ids decide who is senior: whole members.
+constexpr std::uint64_t kJunior = std::uint64_t{1} << 63;
 
 struct Spent {
   double core = 0;
@@ -34,14 +36,16 @@ Result<std::unique_ptr<SimulatedLane>> SimulatedLane::make(const LaneOptions& op
     return milliseconds{within(lane->random_)};
   };
   for (std::uint32_t number = 0; number < options.members; ++number) {
-    const ProcessId id{lane->random_() | 1};
-    if (number < options.whole) {
+    const bool whole = number < options.whole;
+    const std::uint64_t drawn = lane->random_() | 1;
+    const ProcessId id{whole ? drawn & ~kJunior : drawn | kJunior};
+    if (whole) {
       auto made = WholeMember::make(options, number, id);
       if (!made) return made.error();
       lane->whole_.push_back(std::move(*made));
       lane->starts_.push_back(kStart + phase());
     } else {
-      // After the whole ones, who are senior to them by this.
+      // When the whole ones have read what there is, so that they are members first.
       lane->streamed_.add(number, id, kStart + options.interval + 2 * options.delay + phase());
     }
   }

@@ -5,12 +5,11 @@
 // Errors: make() refuses options that a member would refuse.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
-
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <random>
 #include <vector>

@@ -73,7 +73,11 @@ void StreamedMembers::read(const Received& event, const Record& record) {
       log.greatest_incarnation,
       incarnation_told(record, judge(record, event.stamped, Lane{}), event.stamped, event.offset));
   const auto own = index_of(record.id);
-  if (own && !members_[*own].since) members_[*own].since = event.stamped.time_since_epoch().count();
+  // A greeting makes nobody senior.
+  const bool greeting = record.type == RecordType::renewal && record.epochs.empty();
+  if (own && !greeting && !members_[*own].since) {
+    members_[*own].since = event.stamped.time_since_epoch().count();
+  }
   if (record.type == RecordType::claim) {
     read_claim(event, record, own);
   } else if (record.type == RecordType::renewal && draining_ > 0) {

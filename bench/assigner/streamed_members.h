@@ -9,11 +9,10 @@
 // Threads: one.   Units: simulated LocalTime.   Errors: none.
 #pragma once
 
-#include <neliroute/ids.h>
-#include <neliroute/time.h>
-
 #include <cstdint>
 #include <map>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <optional>
 #include <set>
 #include <vector>

@@ -5,13 +5,12 @@
 // Errors: make() refuses bad options; a member that refuses to go on ends the program.
 #pragma once
 
-#include <neliroute/error.h>
-#include <neliroute/ids.h>
-#include <neliroute/time.h>
-
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <neliroute/error.h>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
 #include <vector>
 
 #include "bench/assigner/lane_options.h"
