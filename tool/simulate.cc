@@ -223,6 +223,9 @@ void add_options(CommandLine& line, SimulateOptions& options) {
             "step, too", options.measure);
   add_json_flag(line, options.json);
   line.flag("--csv", "Comma-separated values with a header line", options.csv);
+  line.heading("");
+  line.list("--algorithm", "NAME,...", "The same as --placement",
+            taken(request.specs, parse_specs));
 }
 
 Result<void> complete(SimulateOptions& options) {

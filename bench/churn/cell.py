@@ -1,4 +1,8 @@
-"""One cell of the bench: the walk under one assignor with one number of partitions."""
+"""One cell of the bench: the walk with one number of partitions, under an assignor of Kafka's
+group or an assigner.
+"""
+import json
+
 import steps
 from harness.children import boot_now
 from harness.process import Fleet
@@ -11,6 +15,9 @@ ASSIGNORS = {
     "range": ("classic", "partition.assignment.strategy", False),
     "roundrobin": ("classic", "partition.assignment.strategy", False),
 }
+# One of the processes assigns: there is no group, and the session is the processes' own.
+ASSIGNER = "assigner"
+LOGS = 4
 LEAST_SLOTS = 1024
 
 
@@ -23,20 +30,28 @@ class Cell:
         self.topic = f"{assignor}-{partitions}"
         self.folder = folder / self.topic
         self.folder.mkdir()
-        self.protocol, self.chooser, self.sticky = ASSIGNORS[assignor]
+        self.protocol, self.chooser, self.sticky = ASSIGNORS.get(assignor, (ASSIGNER, None, True))
         self.ids = {}  # name -> member id in the group
         self.noted = []
         self.running = {}  # name -> Owner
 
+    @property
+    def in_group(self):
+        """Whether Kafka's group assigns."""
+        return self.protocol != ASSIGNER
+
     def _fleet(self):
         # The consumer protocol's session is the broker's own setting.
-        session = f"{self.options.session_ms}ms" if self.protocol == "classic" else None
+        session = f"{self.options.session_ms}ms" if self.protocol != "consumer" else None
+        source = {"group_protocol": self.protocol} if self.in_group else {"assignment": ASSIGNER}
         return Fleet(self.kafka, self.folder, topic=self.topic, mode=self.options.mode,
-                     witness=False, partitions=self.partitions,
-                     slots=max(LEAST_SLOTS, self.partitions), group_protocol=self.protocol,
-                     session=session)
+                     witness=False, partitions=self.partitions, logs=min(LOGS, self.partitions),
+                     slots=max(LEAST_SLOTS, self.partitions), session=session, **source)
 
     def _start(self, fleet, name):
+        if not self.in_group:
+            self.running[name] = fleet.start(name)
+            return
         # Kafka's id of a classic member is its client.id, a dash and a UUID: so names fix ranks.
         self.running[name] = fleet.start(name, X=[f"{self.chooser}={self.assignor}",
                                                   f"client.id={name}"])
@@ -45,6 +60,8 @@ class Cell:
         """The assignment by name, and which members have another id in the group than before."""
         names = {owner.key: name for name, owner in self.running.items()}
         rest = {partition: names[key] for partition, key in fleet.rest(120).items()}
+        if not self.in_group:
+            return rest, ()
         known = {member["client"]: member["member"]
                  for member in self.kafka.admin.group(fleet.group)["members"]}
         rejoined = sorted(name for name, one in known.items()
@@ -64,7 +81,8 @@ class Cell:
     def run(self):
         """Walks, and returns the cell's figures."""
         # Created beforehand: a thousand partitions take the broker seconds, not the processes.
-        self.kafka.admin.create_topic(self.topic, self.partitions)
+        self.kafka.admin.create_topic(
+            self.topic, self.partitions if self.in_group else min(LOGS, self.partitions))
         with self._fleet() as fleet:
             for name in self.walk.first:
                 self._start(fleet, name)
@@ -82,12 +100,24 @@ class Cell:
                 state = after
             finished = boot_now()
             report = fleet.report()
+        if self.options.logs:
+            self._keep_records()
         self.kafka.admin.delete_topic(self.topic)
         return self._judged(report, finished)
 
+    def _keep_records(self):
+        """What all processes wrote, a line a record: why something moved is in there."""
+        with open(self.folder / "records.jsonl", "w", encoding="utf-8") as file:
+            for log, end in enumerate(self.kafka.admin.end_offsets(self.topic)):
+                for row in self.kafka.admin.read(self.topic, log) if end else ():
+                    file.write(json.dumps({
+                        "log": log, "offset": row["offset"], "timestamp": row["timestamp"],
+                        "record": json.loads(row["value"])}) + "\n")
+
     def _judged(self, report, finished):
-        # Two of the four ignore history: names alone determine what they do.
-        ids = self.ids if self.sticky else {name: name for name in self.ids}
+        # Some ignore history: names alone determine what they do. An assigner's members have no id
+        # that is known here, and plan() needs none: it moves the least, whoever they are.
+        ids = self.ids if self.sticky and self.in_group else {name: name for name in self.running}
         predicted = predict(self.assignor, self.partitions, self.walk, ids, self.folder)
         ends = steps.ends(self.noted, finished)
         rows = []

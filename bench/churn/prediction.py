@@ -1,9 +1,9 @@
-"""What `neliroute simulate` says the same walk moves, by the assignor's own algorithm."""
+"""What `neliroute simulate` says the same walk moves, by the algorithm of whoever assigns."""
 from harness.process import run_tool
 
-# Kafka's assignor -> the simulator's placement.
+# Who assigns -> the simulator's placement.
 PLACEMENTS = {"uniform": "uniform-4.1", "cooperative-sticky": "sticky", "range": "range",
-              "roundrobin": "roundrobin"}
+              "roundrobin": "roundrobin", "assigner": "assigner"}
 STEP_S = 10
 EVENTS = {"join": "join", "leave": "leave", "kill": "crash"}
 

@@ -7,8 +7,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import churn  # noqa: E402
 import prediction  # noqa: E402
 import steps  # noqa: E402
+import table  # noqa: E402
 import walk  # noqa: E402
 from harness.checker import Epoch, Interval  # noqa: E402
 
@@ -130,6 +132,42 @@ class Compared(unittest.TestCase):
         self.assertIn("the assignor's doing", why(moved=4))
 
 
+class Failures(unittest.TestCase):
+    """What ends the bench with exit code 1, where a member assigns."""
+
+    def cell(self, moved, stops, assignor="assigner"):
+        return {"assignor": assignor, "protocol": "assigner", "sticky": True, "partitions": 64,
+                "violations": [], "steps": [{"event": "join c", "moved": moved, "least": 2,
+                                             "balanced": True, "differs": [], "stops": stops}]}
+
+    def test_an_assigner_must_move_the_least(self):
+        self.assertEqual(churn.failures([self.cell(2, {"superseded": 2})]), [])
+        self.assertEqual(churn.failures([self.cell(3, {"superseded": 3})]),
+                         ["assigner, 64 partitions, join c: moved 3, least 2"])
+
+    def test_not_where_leases_lapsed(self):
+        self.assertEqual(churn.failures([self.cell(3, {"superseded": 2, "lapsed": 1})]), [])
+
+    def test_nor_must_a_sticky_assignor_of_a_group(self):
+        self.assertEqual(churn.failures([self.cell(3, {"superseded": 3}, "uniform")]), [])
+
+
+class Summary(unittest.TestCase):
+    """The line of a cell: the rolling restart stands for itself."""
+
+    def test_the_rolling_restart_is_apart_from_what_was_planned(self):
+        rows = [{"event": event, "kind": event.split()[-2], "moved": 2, "least": 2, "excess": 0,
+                 "came_back": 0, "moved_twice": 0, "differs": [], "simulated": {"moved": 2},
+                 "gap_ms": None, "killed_gap_ms": None, "overlap_ms": None, "converged_s": seconds}
+                for event, seconds in (("join c", 0.1), ("kill a", 3.0), ("rolling leave b", 0.5),
+                                       ("rolling join d", 0.7))]
+        text = table.summary({
+            "machine": {"cores": 2, "processor": "test"}, "versions": {"kafka": "4.1.1"},
+            "session_ms": 3000, "heartbeat_ms": 300, "mode": "exclusive", "seed": 1,
+            "cells": [{"assignor": "assigner", "partitions": 64, "steps": rows}]})
+        self.assertRegex(text, r"assigner +64 .* 0\.10 s +3\.00 s +0\.60 s\n")
+
+
 class Walks(unittest.TestCase):
     """From 2 to the peak to 3."""
 
@@ -147,6 +185,16 @@ class Walks(unittest.TestCase):
                 names = [*made.first, *(e.name for e in made.events if e.kind == "join")]
                 self.assertEqual(len(names), len(set(names)))
                 self.assertEqual({e.kind for e in made.events}, {"join", "leave", "kill"})
+
+    def test_it_ends_with_a_rolling_restart(self):
+        made = walk.make(12, 1)
+        rolling = [event for event in made.events if event.rolling]
+        self.assertEqual(made.events[-6:], tuple(rolling))
+        self.assertEqual([event.kind for event in rolling], ["leave", "join"] * 3)
+        before = set(made.first)
+        for event in made.events[:-6]:
+            before ^= {event.name}
+        self.assertEqual({event.name for event in rolling if event.kind == "leave"}, before)
 
     def test_the_seed_decides(self):
         self.assertEqual(walk.make(12, 7), walk.make(12, 7))

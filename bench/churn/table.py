@@ -28,11 +28,18 @@ def _aligned(rows):
             for row in rows]
 
 
+def _title(cell):
+    """Who assigns."""
+    if cell["protocol"] == cell["assignor"]:
+        return "an assigner"
+    return f"{cell['assignor']} ({cell['protocol']} protocol)"
+
+
 def cell_text(cell):
     """All steps of a cell, and what must not be overlooked."""
     rows = cell["steps"]
-    lines = ["", f"{cell['assignor']} ({cell['protocol']} protocol), {cell['partitions']} "
-                 "partitions", *_aligned([HEAD, *map(_cells, rows)])]
+    lines = ["", f"{_title(cell)}, {cell['partitions']} partitions",
+             *_aligned([HEAD, *map(_cells, rows)])]
     for row in rows:
         if "before" not in row:
             continue
@@ -50,14 +57,15 @@ def cell_text(cell):
 
 SUM_HEAD = ("assignor", "M", "steps", "moved", "least", "of it", "simulated", "excess", "double",
             "above least", "mismatch", "worst gap ms", "killed", "overlap",
-            "converged: planned", "kill")
+            "converged: planned", "kill", "rolling")
 
 
 def _summed(cell):
     rows = cell["steps"]
     moved, least = (sum(row[name] for row in rows) for name in ("moved", "least"))
     kills = [row for row in rows if row["kind"] == "kill"]
-    planned = [row for row in rows if row["kind"] != "kill"]
+    rolling = [row for row in rows if row["event"].startswith("rolling")]
+    planned = [row for row in rows if row["kind"] != "kill" and row not in rolling]
 
     def median(some):
         found = steps.spread([row["converged_s"] for row in some], 1)
@@ -69,7 +77,8 @@ def _summed(cell):
             str(sum(row["moved"] > row["least"] for row in rows)),
             str(sum(bool(row["differs"]) for row in rows)),
             f"{steps.worst(rows, 'gap_ms'):.1f}", f"{steps.worst(rows, 'killed_gap_ms'):.0f}",
-            f"{steps.worst(rows, 'overlap_ms'):.1f}", median(planned), median(kills))
+            f"{steps.worst(rows, 'overlap_ms'):.1f}", median(planned), median(kills),
+            median(rolling))
 
 
 def summary(result):
@@ -81,4 +90,4 @@ def summary(result):
             f"{where['cores']} x {where['processor']}",
         *_aligned([SUM_HEAD, *(_summed(cell) for cell in result["cells"] if cell["steps"])]),
         "  double: partitions that moved twice, or away and back, between two rests; converged: "
-        "median, event to last acquired"])
+        "median, event to last acquired; rolling: the same of each step of the rolling restart"])

@@ -1,5 +1,5 @@
 """The walk: processes join, leave and are killed, one after the other, from a few to the peak and
-down again. A pure function of its seed.
+down again; then a rolling restart of those that are left. A pure function of its seed.
 
 Names decide what `range` and `roundrobin` do, by where a newcomer's sorts; so they are drawn, each
 is used once, and all have one length: none is the beginning of another.
@@ -16,9 +16,10 @@ class Event:
     """One process joins, leaves as planned, or is killed."""
     kind: str  # join, leave or kill
     name: str
+    rolling: bool = False  # part of the rolling restart
 
     def __str__(self):
-        return f"{self.kind} {self.name}"
+        return f"{'rolling ' if self.rolling else ''}{self.kind} {self.name}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,4 +60,7 @@ def make(peak, seed):
             events.append(Event("join", present[-1]))
         else:
             events.append(Event(kinds.pop(), present.pop(rng.randrange(len(present)))))
+    # A restarted process is a newcomer; so it has a new name, too.
+    for name in present:
+        events += [Event("leave", name, rolling=True), Event("join", names.pop(), rolling=True)]
     return Walk(first, tuple(events))

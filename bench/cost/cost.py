@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 """What ownership costs in steady state: an owner, a watcher and the broker, on real Apache Kafka.
 
-    bench/cost/cost.py              every cell, about 5 minutes
-    bench/cost/cost.py --quick      one small cell
+    bench/cost/cost.py                    every cell, about 7 minutes
+    bench/cost/cost.py --cells assigner   4 and 10 processes, where a member assigns and in a group
+    bench/cost/cost.py --cells sixty      60 processes, the same
+    bench/cost/cost.py --quick            one small cell of each
 
-For each cell, over a window in steady state: processor time, resident memory, bytes and requests
-per second of an owner and of a watcher, the broker's processor time, and the records that were
-written, compared with the formulas of docs/benchmarks.md.
+For each cell, over a window in steady state: processor time, resident and proportional memory,
+threads, clients of librdkafka, bytes and requests per second of an owner and of a watcher, the
+broker's processor time, and the records that were written, compared with the formulas of
+docs/benchmarks.md. Where a member assigns, the broker has no setting of ours about groups.
 """
 import argparse
 import statistics
@@ -39,11 +42,13 @@ class Cell:
     interval_ms: int = 500
     variation: str = "claimed"
     hints: bool = True
+    assignment: str = "group"
 
     @property
     def name(self):
         """For a topic, and for people."""
-        return (f"{self.variation}{'' if self.hints else '-no-hints'}-m{self.partitions}"
+        source = "" if self.assignment == "group" else f"{self.assignment}-"
+        return (f"{source}{self.variation}{'' if self.hints else '-no-hints'}-m{self.partitions}"
                 f"-p{self.processes}-l{self.logs}-i{self.interval_ms}")
 
     def options(self):
@@ -52,7 +57,14 @@ class Cell:
         if self.variation == "broadcast":
             made["variation"] = "broadcast"
             made["no_hints"] = not self.hints
+        if self.assignment != "group":
+            made["assignment"] = self.assignment
         return made
+
+    def topic_partitions(self):
+        """As many as a group assigns; an assigner needs the logs only."""
+        logs = min(self.logs, self.partitions)
+        return self.partitions if self.assignment == "group" else logs
 
     def most_records_a_second(self):
         """claimed: one renewal a log and process; the paper's: all write to all partitions."""
@@ -63,13 +75,19 @@ class Cell:
         return self.processes * self.partitions * per_interval + (renewals if self.hints else 0)
 
 
+# What a member costs with either source of assignments: those of an assigner have an aim.
+SOURCES = [Cell(processes=processes, logs=1, assignment=assignment)
+           for processes in (4, 10) for assignment in ("group", "assigner")]
+SIXTY = [Cell(processes=60, logs=1, assignment=assignment) for assignment in ("group", "assigner")]
 # One thing varies at a time, around the cell that has an aim in the order of this project.
 CELLS = [Cell(),
          Cell(partitions=64), Cell(partitions=1024),
          Cell(processes=2), Cell(processes=8), Cell(processes=12),
          Cell(logs=1), Cell(logs=16), Cell(processes=12, logs=1),
          Cell(interval_ms=100), Cell(interval_ms=2000),
-         Cell(variation="broadcast"), Cell(variation="broadcast", hints=False)]
+         Cell(variation="broadcast"), Cell(variation="broadcast", hints=False),
+         *(cell for cell in SOURCES if cell != Cell(logs=1))]
+SETS = {"all": CELLS, "assigner": SOURCES, "sixty": SIXTY}
 
 
 def arguments():
@@ -79,14 +97,17 @@ def arguments():
     parser.add_argument("--version", choices=deps.VERSIONS, default=deps.DEFAULT_VERSION)
     parser.add_argument("--window", type=float, default=10.0, metavar="SECONDS",
                         help="how long each cell is watched at rest (default 10)")
-    parser.add_argument("--only", metavar="NAME,...", help="these cells, by name")
-    parser.add_argument("--quick", action="store_true", help="one small cell, 3 s")
+    parser.add_argument("--cells", choices=SETS, default="all")
+    parser.add_argument("--only", metavar="NAME,...", help="these of them, by name")
+    parser.add_argument("--quick", action="store_true", help="two small cells, 3 s each")
     parser.add_argument("--json", metavar="FILE", help="also write all figures there")
     options = parser.parse_args()
-    cells = {cell.name: cell for cell in CELLS}
-    options.cells = CELLS
+    options.cells = SETS[options.cells]
+    cells = {cell.name: cell for cell in options.cells}
     if options.quick:
-        options.window, options.cells = 3.0, [Cell(partitions=64, processes=2)]
+        options.window = 3.0
+        options.cells = [Cell(partitions=64, processes=2, assignment=assignment)
+                         for assignment in ("group", "assigner")]
     elif options.only:
         unknown = [name for name in options.only.split(",") if name not in cells]
         if unknown:
@@ -104,7 +125,7 @@ def start_watcher(kafka, folder, cell):
     """A process that owns nothing and reads the same logs."""
     options = {"brokers": kafka.bootstrap, "topic": cell.name, "group": cell.name,
                "partitions": cell.partitions, "slots": SLOTS, "json": True, **cell.options()}
-    for not_a_watchers in ("interval", "variation", "no_hints"):
+    for not_a_watchers in ("interval", "variation", "no_hints", "assignment"):
         options.pop(not_a_watchers, None)
     with open(folder / "watcher.out", "wb") as out, open(folder / "watcher.err", "wb") as err:
         return children.spawn([tool_path(), "watch", *option_list(options)], stdout=out,
@@ -120,11 +141,13 @@ def measure(kafka, folder, cell, window):
     """One cell: started, at rest, watched."""
     folder = folder / cell.name
     folder.mkdir()
+    # Created beforehand: sixty processes that all ask for it at once may wait for too long.
+    kafka.admin.create_topic(cell.name, cell.topic_partitions())
     with Fleet(kafka, folder, topic=cell.name, partitions=cell.partitions, slots=SLOTS,
                witness=False, **cell.options()) as fleet:
         for _ in range(cell.processes):
             fleet.start()
-        assignment = fleet.rest()
+        assignment = fleet.rest(60 + 4 * cell.processes)
         watcher = start_watcher(kafka, folder, cell) if cell.hints else None
         try:
             if watcher:
@@ -154,6 +177,8 @@ COLUMNS = [("records/s", lambda row: row["records_s"]),
            ("at most", lambda row: row["most_records_s"]),
            *((head, lambda row, name=name: row["owner"][name])
              for head, name in (("owner %", "cpu_percent"), ("MiB", "resident_mib"),
+                                ("PSS MiB", "proportional_mib"), ("threads", "threads"),
+                                ("clients", "clients"),
                                 ("req/s", "requests_s"), ("kB/s out", "sent_kb_s"),
                                 ("kB/s in", "received_kb_s"))),
            *((head, lambda row, name=name: row["watcher"] and row["watcher"][name])
@@ -173,21 +198,32 @@ def table(results):
     return "\n".join(lines)
 
 
+def broker(options, assignment):
+    """A broker for the cells of this source of assignments: as Kafka comes, with an assigner."""
+    if assignment != "group":
+        return KafkaBroker(options.version, session_ms=None)
+    return KafkaBroker(options.version, session_ms=3000, heartbeat_ms=300)
+
+
 def main():
-    """All cells on one broker, a topic each."""
+    """All cells, a topic each; those of a group on one broker, those of an assigner on another."""
     options = arguments()
-    context = machine.context(kafka=options.version)
-    results = []
+    result = {"bench": "cost", **machine.context(kafka=options.version),
+              "window_s": options.window, "cells": []}
+    results = result["cells"]
     with tempfile.TemporaryDirectory(prefix="neliroute-cost-") as folder:
-        with KafkaBroker(options.version, session_ms=3000, heartbeat_ms=300) as kafka:
-            for cell in options.cells:
-                results.append(measure(kafka, Path(folder), cell, options.window))
-                print(f"{cell.name}: an owner takes {results[-1]['owner']['cpu_percent']:.2f} % "
-                      "of a core", flush=True)
-                kafka.admin.delete_topic(cell.name)
+        for assignment in dict.fromkeys(cell.assignment for cell in options.cells):
+            with broker(options, assignment) as kafka:
+                for cell in options.cells:
+                    if cell.assignment != assignment:
+                        continue
+                    results.append(measure(kafka, Path(folder), cell, options.window))
+                    print(f"{cell.name}: an owner takes {results[-1]['owner']['cpu_percent']:.2f} "
+                          "% of a core", flush=True)
+                    machine.save(options.json, result)
+                    kafka.admin.delete_topic(cell.name)
     print(table(results))
-    machine.save(options.json, {"bench": "cost", **context, "window_s": options.window,
-                                "cells": results})
+    print(f"{result['command']}; load {result['machine']['load_at_start']:.1f} at the start")
     over = [row["name"] for row in results if row["records_s"] > 1.05 * row["most_records_s"]]
     if over:
         print(f"more records than the formula allows: {', '.join(over)}", file=sys.stderr)

@@ -52,7 +52,8 @@ def table(result):
 
 
 EVENTS = {"kill": "SIGKILL", "stop": "SIGSTOP", "cut": "link cut", "leave": "planned leave",
-          "join": "join", "rolling": "rolling restart"}
+          "join": "join", "rolling": "rolling restart", "hang": "hung executor",
+          "pair": "assigner and owner SIGKILL"}
 
 
 def _cell_rows(cell):
@@ -61,6 +62,14 @@ def _cell_rows(cell):
     rows += [(f"{EVENTS[event]}, gap", values, False)
              for event, values in cell.get("gap_ms", {}).items()]
     rows.append(("hand-over of one partition", cell.get("handover_gap_ms"), False))
+    for way in dict.fromkeys(row["way"] for row in cell.get("idle", [])):
+        found = [row for row in cell["idle"] if row["way"] == way]
+        rows += [(f"idle assigner {way}, {what}", [row[name] for row in found], by_session)
+                 for what, name, by_session in (("gap", "gap_ms", False),
+                                                ("seat", "replaced_ms", True),
+                                                ("next", "next_death_ms", True))]
+        if any(row["moved"] for row in found):
+            rows.append((f"idle assigner {way}, MOVED", [row["moved"] for row in found], False))
     return [row for row in rows if row[1]]
 
 
@@ -69,7 +78,7 @@ def matrix(result):
     where = result["machine"]
     lines = ["", f"{where['cores']} x {where['processor']}, load {where['load_at_start']:.1f} at "
              f"the start; {result['versions']['neliroute']}",
-             f"{'protocol':<12}{'session':>8} {'mode':<14}{'P':>3}{'M':>5}  {'event':<27}"
+             f"{'protocol':<12}{'session':>8} {'mode':<14}{'P':>3}{'M':>5}  {'event':<31}"
              f"{'median':>8}{'worst':>8}{'/session':>9}{'<=1.3':>8}{'n':>6}"]
     notes = []
     for cell in result["cells"]:
@@ -81,7 +90,7 @@ def matrix(result):
             if by_session:
                 ratio = f"{median / cell['session_ms']:.2f}"
                 within = sum(value <= 1.3 * cell["session_ms"] for value in values)
-            lines.append(f"{head}{event:<27}{median:>8.1f}{max(values):>8.1f}{ratio:>9}"
+            lines.append(f"{head}{event:<31}{median:>8.1f}{max(values):>8.1f}{ratio:>9}"
                          f"{within:>8}{len(values):>6}")
             head = " " * len(head)
         moves = cell.get("moves", [])
@@ -96,4 +105,6 @@ def matrix(result):
     return "\n".join(lines + notes + [
         "Milliseconds. SIGKILL, SIGSTOP, link cut: until others lead all that the victim led. Gap: "
         "the longest time\nfor which any partition had no leader during the event; hand-over: the "
-        "same of each moved partition."])
+        "same of each moved partition. Idle assigner: of weight 0; the longest gap and what moved "
+        "until another had the seat,\nhow long that took, and until what the next owner killed led "
+        "was led again."])

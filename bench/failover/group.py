@@ -1,9 +1,14 @@
 """A group of owner processes that is disturbed repeatedly, each time from steady state."""
+import os
+import signal
+
 from harness import checker
 from harness.children import boot_now, wait_until
 from harness.process import Fleet
+from seat_watch import SeatWatch
 
-TAKEN = ("kill", "stop", "cut")  # others take over what one cannot lead any more
+# Others take over what one, or two, cannot lead any more.
+TAKEN = ("kill", "stop", "cut", "hang", "pair")
 PLANNED = ("leave", "join", "rolling")  # windows in which a move was planned
 
 
@@ -17,14 +22,17 @@ class Group:
     """The processes, and what was measured on them.
 
     No witness: its millisecond polling would be measured. With `seats` every process has a link
-    of its own, which can be cut.
+    of its own, which can be cut. With `can_hang` a process can block its executor.
     """
 
-    def __init__(self, kafka, folder, *, mode, processes, partitions, slots, settings, seats=()):
+    def __init__(self, kafka, folder, *, mode, processes, partitions, slots, settings, seats=(),
+                 can_hang=False):
         folder.mkdir(parents=True)
         self.kafka, self.mode, self.processes = kafka, mode, processes
         self.fleet = Fleet(kafka, folder, topic=folder.name.replace("_", "-"), mode=mode,
-                           witness=False, partitions=partitions, slots=slots, **settings)
+                           witness=False, partitions=partitions, slots=slots,
+                           can_hang=can_hang, **settings)
+        self.seat = SeatWatch(kafka, self.fleet.defaults["topic"])
         self.state = {}
         self.moves, self.peaks, self.rolling_s = [], [], []
         self.taken = {event: [] for event in TAKEN}  # seconds
@@ -45,19 +53,20 @@ class Group:
     def __exit__(self, *_):
         self.fleet.end()
 
-    def _start(self, name=None):
+    def _start(self, name=None, **options):
         """One more process, on a seat that is free."""
         taken = [self._at[owner.key] for owner in self.fleet.owners
                  if owner.key in self._at and owner.running()]
         seat = next((seat for seat in self._seats if seat not in taken), None)
-        owner = self.fleet.start(name, prefix=seat.prefix() if seat else ())
+        owner = self.fleet.start(name, prefix=seat.prefix() if seat else (), **options)
         if seat:
             self._at[owner.key] = seat
+        return owner
 
     def _rest(self):
         """Waits for rest; how well the partitions are balanced then."""
         self.state = self.fleet.rest()
-        self.peaks.append(peak(len(owner.leading) for owner in self.fleet.live()))
+        self.peaks.append(peak(len(owner.leading) for owner in self.fleet.live() if owner.takes))
 
     def _settle(self, what):
         """Waits for rest, and notes moved against least; the assignments where they differ."""
@@ -77,8 +86,8 @@ class Group:
         self._settle(what)
         self._windows["join"].append((began, boot_now()))
 
-    def _led_again(self, victim, held, since):
-        """Seconds until the last of the victim's partitions was acquired by others.
+    def _led_again(self, victims, held, since):
+        """Seconds until the last of the victims' partitions was acquired by others.
 
         Every partition has the same number of slots: all partitions led is every slot led.
         """
@@ -90,16 +99,16 @@ class Group:
             for owner in self.fleet.owners:
                 rows = owner.events.rows
                 for row in rows[seen[owner]:]:
-                    if (owner is not victim and row["event"] == "acquired"
+                    if (owner not in victims and row["event"] == "acquired"
                             and row["boot"] > since and row["partition"] in held):
                         first.setdefault(row["partition"], row["boot"])
                 seen[owner] = len(rows)
             return len(first) == len(held) and max(first.values())
         return wait_until(acquired, 60, self.fleet.describe) - since
 
-    def _note(self, event, victim, held, since):
-        """What became of the victim's partitions."""
-        seconds = self._led_again(victim, held, since)
+    def _note(self, event, victims, held, since):
+        """What became of the victims' partitions."""
+        seconds = self._led_again(victims, held, since)
         self.taken[event].append(seconds)
         print(f"{event} {len(self.taken[event]) - 1}: every slot led again after "
               f"{seconds * 1000:.0f} ms", flush=True)
@@ -109,7 +118,7 @@ class Group:
         for turn in range(count):
             victim = self.fleet.live()[0]
             held = set(victim.leading)
-            self._note("kill", victim, held, victim.kill())
+            self._note("kill", [victim], held, victim.kill())
             self.fleet.wait_led()
             self._settle(f"kill {turn}")
             self._join(f"join {turn}")
@@ -122,7 +131,7 @@ class Group:
             held = set(victim.leading)
             since = victim.stop()
             try:
-                self._note("stop", victim, held, since)
+                self._note("stop", [victim], held, since)
             finally:
                 victim.wake()
             self._rest()
@@ -139,10 +148,42 @@ class Group:
             held, since = set(victim.leading), boot_now()
             mend = self._at[victim.key].cut("both", hosts)
             try:
-                self._note("cut", victim, held, since)
+                self._note("cut", [victim], held, since)
             finally:
                 mend()
             self._rest()
+
+    def hangs(self, count):
+        """The executor of one blocks, and goes on when others lead what it led."""
+        for turn in range(count):
+            live = self.fleet.live()
+            victim = live[turn % len(live)]
+            held = set(victim.leading)
+            since = victim.hang()
+            try:
+                self._note("hang", [victim], held, since)
+            finally:
+                victim.go_on()
+            self._rest()
+
+    def pairs(self, count):
+        """SIGKILL of the assigner and of another owner at once, both replaced by new ones."""
+        for turn in range(count):
+            live = self.fleet.live()
+            assigner = self.seat.holder_of(live)
+            victims = [assigner, next(owner for owner in live if owner is not assigner)]
+            held = {partition for victim in victims for partition in victim.leading}
+            since = boot_now()
+            for victim in victims:
+                victim.life.ended = boot_now()
+                os.kill(victim.pid, signal.SIGKILL)
+            for victim in victims:
+                victim.child.wait()
+            self._note("pair", victims, held, since)
+            self.fleet.wait_led()
+            self._settle(f"pair {turn}")
+            for _ in victims:
+                self._join(f"join after pair {turn}")
 
     def leaves(self, count):
         """Planned leaves, each replaced by a new one."""

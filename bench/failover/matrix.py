@@ -4,6 +4,7 @@
     bench/failover/matrix.py --cells headline     session 500 ms, 50 kills a cell
     bench/failover/matrix.py --cells assigner     the same where a member assigns, on stock brokers
     bench/failover/matrix.py --cells all          every event, session, protocol and mode
+    bench/failover/matrix.py --cells seat         of these, what happens to the assigner itself
     bench/failover/matrix.py --cells quick        one of each event in both modes, for a look
 
 Heartbeat = session/10, interval = session/5. Where a member assigns, the broker has no setting of
@@ -30,6 +31,7 @@ import figures  # noqa: E402
 import machine  # noqa: E402
 import network  # noqa: E402
 from group import Group  # noqa: E402
+from idle_assigner import WAYS, IdleAssigner  # noqa: E402
 from harness import deps  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import tool_path  # noqa: E402
@@ -42,7 +44,8 @@ SESSIONS = [("consumer", ms) for ms in (300, 500, 1000, 3000)] + [("classic", 30
 HARD = [("consumer", 500), ("classic", 3000)]  # where everything is done
 SMALL, LARGE = (3, 8), (6, 256)
 SLOTS = 4096
-EVENTS = ("kills", "leaves", "stops", "cuts", "rollings")
+IN_GROUP = ("kills", "leaves", "stops", "cuts", "rollings", "hangs", "pairs")
+EVENTS = (*IN_GROUP, "idles")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +61,14 @@ class Cell:
     stops: int = 0
     cuts: int = 0
     rollings: int = 0
+    hangs: int = 0  # of an executor
+    pairs: int = 0  # the assigner and another owner killed at once
+    idles: int = 0  # an assigner that owns nothing is killed, stopped, half cut: so many of each
+
+    @property
+    def needs_links(self):
+        """Whether each process has a link that can be cut."""
+        return bool(self.cuts or self.idles)
 
     def settings(self):
         """The tool's options. The consumer protocol's session is the broker's."""
@@ -74,21 +85,32 @@ def assigned(protocol):
     return protocol.startswith("assigner")
 
 
+def seat_cells():
+    """What happens to an assigner, and a hung executor, which the hang limit of a group bounds."""
+    return [cell for mode in MODES for cell in (
+        Cell("assigner", 500, mode, *LARGE, hangs=5, pairs=10),
+        Cell("assigner", 500, mode, *LARGE, idles=3))]
+
+
 def assigner_cells():
     """On both versions, in both modes: what a group does in the headline cells, and what hangs."""
     return [cell for protocol in ("assigner", "assigner-3.9") for mode in MODES for cell in (
         Cell(protocol, 500, mode, *SMALL, kills=20, leaves=10),
         Cell(protocol, 500, mode, *LARGE, kills=50, leaves=10),
-        Cell(protocol, 500, mode, *LARGE, stops=5, cuts=5, rollings=2))]
+        Cell(protocol, 500, mode, *LARGE, stops=5, cuts=5, rollings=2))] + seat_cells()
 
 
 def cells(which):
     """The cells of a run; those of one broker follow each other."""
     if which == "assigner":
         return assigner_cells()
+    if which == "seat":
+        return seat_cells()
     if which == "quick":
-        return [Cell(protocol, 500, mode, *SMALL, kills=1, leaves=1, stops=1, cuts=1, rollings=1)
-                for protocol in ("consumer", "assigner") for mode in MODES]
+        found = [Cell(protocol, 500, mode, *SMALL, kills=1, leaves=1, stops=1, cuts=1, rollings=1)
+                 for protocol in ("consumer", "assigner") for mode in MODES]
+        return [*found, Cell("assigner", 500, MODES[0], *SMALL, hangs=1, pairs=1),
+                Cell("assigner", 500, MODES[0], *SMALL, idles=1)]
     found = []
     for protocol, session_ms in SESSIONS:
         head = (protocol, session_ms) == ("consumer", 500)
@@ -120,16 +142,40 @@ def broker(protocol, session_ms, hosts=()):
                        hosts=hosts)
 
 
+def grouped(kind, cell, kafka, folder, seats):
+    """A group for a cell."""
+    return kind(kafka, folder, mode=cell.mode, processes=cell.processes,
+                partitions=cell.partitions, slots=SLOTS, settings=cell.settings(), seats=seats,
+                can_hang=cell.hangs > 0)
+
+
+def lose_idle_assigners(cell, kafka, folder, seats):
+    """A group for each, as the seat does not come back; the rows so far where one fails."""
+    rows, problem = [], ""
+    try:
+        for turn in range(cell.idles):
+            for way in WAYS:
+                made = folder.with_name(f"{folder.name}-{way.replace(' ', '-')}-{turn}")
+                with grouped(IdleAssigner, cell, kafka, made, seats) as group:
+                    rows.append(group.lose(way))
+    except Exception as error:  # whatever it was, the other cells can do without
+        problem = f"{type(error).__name__}: {error}"
+        traceback.print_exc()
+    return {"problem": problem, "idle": rows,
+            "violations": [found for row in rows for found in row["violations"]]}
+
+
 def measure(cell, kafka, folder, seats=()):
     """One cell. What goes wrong ends only this cell, and what it measured is kept."""
     said = dataclasses.asdict(cell)
     print(", ".join(f"{name} {value}" for name, value in said.items() if value), flush=True)
-    group = Group(kafka, folder, mode=cell.mode, processes=cell.processes,
-                  partitions=cell.partitions, slots=SLOTS, settings=cell.settings(), seats=seats)
+    if cell.idles:
+        return {**said, **lose_idle_assigners(cell, kafka, folder, seats)}
+    group = grouped(Group, cell, kafka, folder, seats)
     problem = ""
     try:
         with group:
-            for event in EVENTS:
+            for event in IN_GROUP:
                 getattr(group, event)(getattr(cell, event))
     except Exception as error:  # whatever it was, the other cells can do without
         problem = f"{type(error).__name__}: {error}"
@@ -140,7 +186,8 @@ def measure(cell, kafka, folder, seats=()):
 @contextlib.contextmanager
 def links(wanted, folder):
     """A seat for each process of the cells that cut links; none if no cell does."""
-    count = max((cell.processes for cell in wanted if cell.cuts), default=0)
+    count = max((cell.processes + bool(cell.idles) for cell in wanted if cell.needs_links),
+                default=0)
     if count:
         network.make_hub([HUB])
     with contextlib.ExitStack() as undo:
@@ -163,7 +210,7 @@ def run(wanted, folder, keep):
                     while left:
                         number, cell = left.pop(0)
                         keep(measure(cell, kafka, folder / f"cell-{number}",
-                                     seats if cell.cuts else ()))
+                                     seats if cell.needs_links else ()))
             except Exception as error:  # the broker's: its other cells have no figures
                 traceback.print_exc()
                 for _, cell in left:
@@ -174,7 +221,7 @@ def main():
     """Runs the cells that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", choices=("headline", "assigner", "all", "quick"),
+    parser.add_argument("--cells", choices=("headline", "assigner", "seat", "all", "quick"),
                         default="headline")
     for event in EVENTS:
         parser.add_argument(f"--{event}", type=int, metavar="N",
@@ -185,7 +232,7 @@ def main():
     tool_path()
     for protocol in {cell.protocol for cell in wanted}:
         deps.admin_classes(VERSIONS[protocol])  # from inside there is no way out to the world
-    if any(cell.cuts for cell in wanted):
+    if any(cell.needs_links for cell in wanted):
         network.enter()
     context = machine.context(kafka=sorted({VERSIONS[cell.protocol]
                                                          for cell in wanted}))

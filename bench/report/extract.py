@@ -186,6 +186,13 @@ def matrix(result):
             made += worst_of(f"{about} {event} gap", values, "ms", floor=5.0)
         made += median_of(f"{about} hand-over", cell.get("handover_gap_ms", []), "ms", floor=0.5)
         made += moves_of(f"{about} moved", cell.get("moves", []))
+        for row in cell.get("idle", []):
+            made.append(Figure(f"{about} idle assigner {row['way']} moved", row["moved"], "",
+                               ratio=True))
+            made += worst_of(f"{about} idle assigner {row['way']} gap", [row["gap_ms"]], "ms",
+                             floor=5.0)
+            made += median_of(f"{about} idle assigner {row['way']} next death",
+                              [row["next_death_ms"] / cell["session_ms"]], "x session", ratio=True)
         failures = len(cell.get("violations", [])) + bool(cell["problem"])
         made.append(Figure(f"{about} failures", failures, "", ratio=True))
     return unique(made)

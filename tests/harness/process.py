@@ -145,6 +145,7 @@ class Owner:
         self.errors = folder / f"{key}.err"
         self.output = folder / f"{key}.out"
         self.has_witness = "--witness" in command
+        self.takes = True  # with an assigner: some partitions, as its weight is not 0
         self.left = False  # told to leave
         self.hung = False  # a handler blocks its executor
         self.started = boot_now()
@@ -247,12 +248,13 @@ class Fleet:
     """The owner processes of one group on one broker; none outlives the `with` block."""
 
     def __init__(self, kafka, folder, *, topic, partitions, slots, group=None, witness=True,
-                 **defaults):
+                 can_hang=False, **defaults):
         self.kafka = kafka
         self.folder = Path(folder)
         self.partitions = range(partitions)
         self.group = group or topic
         self.witness = witness
+        self.can_hang = can_hang  # without being watched, too
         self.defaults = {"brokers": kafka.bootstrap, "topic": topic, "group": self.group,
                          "partitions": partitions, "slots": slots, **defaults}
         self.owners = []
@@ -275,12 +277,14 @@ class Fleet:
         options = {**self.defaults, "name": name,
                    "endpoint": f"127.0.0.1:{7001 + len(self.owners)}",
                    "events": self.folder / f"{key}.events", **options}
-        if self.witness:
-            command = [witness_path(), *WITNESS_SUBCOMMAND, *option_list(options),
-                       "--witness", self.folder / f"{key}.witness"]
+        if self.witness or self.can_hang:
+            command = [witness_path(), *WITNESS_SUBCOMMAND, *option_list(options)]
+            if self.witness:
+                command += ["--witness", self.folder / f"{key}.witness"]
         else:
             command = [tool_path(), "run", *option_list(options)]
         owner = Owner(key, name, self.folder, [*prefix, *command], environment(self.env))
+        owner.takes = options.get("weight") != 0
         self.owners.append(owner)
         return owner
 
@@ -341,7 +345,7 @@ class Fleet:
 
     def _assigned_rest(self, assignment):
         """There is no group to agree with; who leaves has handed over, and shares are equal."""
-        counts = [len(owner.leading) for owner in self.live()]
+        counts = [len(owner.leading) for owner in self.live() if owner.takes]
         all_live = sum(counts) == len(assignment)
         return assignment if all_live and checker.balanced(counts) else None
 

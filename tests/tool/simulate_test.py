@@ -151,6 +151,9 @@ class Meaning(Simulate):
             self.assertGreater(row["moved"], 0)
             self.assertLessEqual(row["peak_after"], other["peak_after"])
 
+    def test_algorithm_means_placement(self):
+        self.assertEqual(self.said("--algorithm", "assigner", "--seeds", "2"),
+                         self.said("--placement", "assigner", "--seeds", "2"))
 
 class Refusals(Simulate):
     def test_options(self):
