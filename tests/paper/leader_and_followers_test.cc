@@ -180,7 +180,7 @@ TEST(LeaderAndFollowers, the_leader_renews_long_before_its_lease_ends) {
     scene.run(100ms);
     EXPECT_GE(scene.lease_end("a") - scene.now(), scene.stage.options().rig.lease / 2);
   }
-  CoreOptions slow = a.core.options();
+  CoreOptions slow = a.claims.options();
   slow.interval = slow.lease / 3 + 1ms;
   EXPECT_FALSE(slow.validate()) << "fewer than three renewals a lease are refused";
 }

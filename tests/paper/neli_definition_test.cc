@@ -58,8 +58,8 @@ TEST(NeliDefinition, one_process_leads_several_partitions) {
   scene.start("a", "0-2");
   scene.start("b", "3-4");
   scene.run(1s);
-  EXPECT_EQ(scene.process("a").core.held_count(), 3u);
-  EXPECT_EQ(scene.process("b").core.held_count(), 2u);
+  EXPECT_EQ(scene.process("a").claims.held_count(), 3u);
+  EXPECT_EQ(scene.process("b").claims.held_count(), 2u);
   EXPECT_TRUE(scene.leads("a", 0) && scene.leads("a", 1) && scene.leads("a", 2));
 }
 

@@ -124,7 +124,13 @@ Result<Lines> Director::ledger(Words& words) {
   }
   const auto profile = parse_profile(words.take("profile").value_or("balanced"));
   if (!profile) return bad("no such profile");
-  StageOptions options = options_for(exclusive ? Mode::exclusive : Mode::non_exclusive, *profile);
+  const std::string source = words.take("assignment").value_or("group");
+  const bool member = source == to_string(Assignment::assigner);
+  if (!member && source != to_string(Assignment::group)) {
+    return bad("the assignment is group or assigner");
+  }
+  StageOptions options = options_for(exclusive ? Mode::exclusive : Mode::non_exclusive, *profile,
+                                     member ? Assignment::assigner : Assignment::group);
   const auto lease = duration(words.take("lease"), options.rig.lease);
   const auto partitions = count(words.take("partitions"), options.rig.partitions);
   const auto logs = count(words.take("logs"), options.rig.logs);
@@ -149,13 +155,24 @@ Result<Lines> Director::start(Words& words) {
   const auto slots = count(words.take("slots"), options.settings.slots);
   if (!lane) return lane.error();
   if (!slots) return slots.error();
+  const auto weight = count(words.take("weight"), 1);
+  if (!weight) return weight.error();
+  if (*weight != 1 && stage_->options().assignment == Assignment::group) {
+    return bad("a weight is of members, where one of them assigns");
+  }
   options.lane = Lane{*lane};
   options.settings.slots = *slots;
   options.settings.hash = words.take("hash").value_or(options.settings.hash);
   const std::string mode = words.take("mode").value_or(std::string(to_string(options.mode)));
   options.mode = mode == to_string(Mode::exclusive) ? Mode::exclusive : Mode::non_exclusive;
   if (mode != to_string(options.mode)) return bad("the mode is exclusive or non_exclusive");
-  stage_->start(name, std::move(options));
+  std::set<Log> cut_off;
+  if (const auto what = words.take("cut")) {
+    const auto log = log_of(*what);
+    if (!log) return bad("what is cut from the start is log0, log1, ...");
+    cut_off.insert(*log);
+  }
+  stage_->start(name, std::move(options), *weight, std::move(cut_off));
   if (words.take("barriers").value_or("") == "kept") {
     stage_->find(name)->process->keep_barriers = true;
   }
@@ -176,6 +193,9 @@ Result<Lines> Director::rebalance(Words& words, const std::string& what) {
   if (!PartitionRanges::parse(words.plain[2])) return bad("no partitions: " + words.plain[2]);
   if ((*found)->coordinator_cut && what != "lost") {
     return bad("the coordinator cannot reach " + words.plain[1]);
+  }
+  if (stage_->options().assignment == Assignment::assigner) {
+    return bad("a member assigns, not the group");
   }
   rig::Process& process = *(*found)->process;
   if (!process.subscribed) return bad(words.plain[1] + " is not in the group");
@@ -235,25 +255,51 @@ Result<Lines> Director::close(Words& words) {
   return Lines{};
 }
 
+Result<std::vector<Actor*>> Director::those_running(const std::string& name) {
+  std::vector<Actor*> all;
+  if (name != "everyone") {
+    const auto found = running(name);
+    if (!found) return found.error();
+    return std::vector<Actor*>{*found};
+  }
+  for (const auto& actor : stage_->actors()) {
+    if (running(actor->name)) all.push_back(actor.get());
+  }
+  return all;
+}
+
+std::optional<Log> Director::log_of(const std::string& text) const {
+  if (!text.starts_with("log")) return std::nullopt;
+  const std::int64_t number = number_of(text.substr(3)).value_or(-1);
+  if (number < 0 || number >= stage_->options().rig.logs) return std::nullopt;
+  return Log{static_cast<std::uint32_t>(number)};
+}
+
 Result<Lines> Director::cut(Words& words) {
-  const auto found = running(words.plain[1]);
+  const auto found = those_running(words.plain[1]);
   if (!found) return found.error();
-  if (words.plain[2] == "log") {
-    stage_->cut_log(**found);
-  } else if (words.plain[2] == "writes") {
-    stage_->hold_writes(**found);
-  } else if (words.plain[2] == "coordinator") {
-    (*found)->coordinator_cut = true;
-  } else {
-    return bad("what is cut is log, writes or coordinator");
+  const std::string& what = words.plain[2];
+  const auto log = log_of(what);
+  const bool known = log || what == "log" || what == "writes" || what == "coordinator";
+  if (!known) return bad("what is cut is log, log0, log1, ..., writes or coordinator");
+  for (Actor* actor : *found) {
+    if (log) {
+      stage_->cut_log(*actor, *log);
+    } else if (what == "log") {
+      stage_->cut_log(*actor);
+    } else if (what == "writes") {
+      stage_->hold_writes(*actor);
+    } else {
+      actor->coordinator_cut = true;
+    }
   }
   return Lines{};
 }
 
 Result<Lines> Director::heal(Words& words) {
-  const auto found = running(words.plain[1]);
+  const auto found = those_running(words.plain[1]);
   if (!found) return found.error();
-  stage_->heal(**found);
+  for (Actor* actor : *found) stage_->heal(*actor);
   return Lines{};
 }
 

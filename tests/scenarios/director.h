@@ -57,6 +57,10 @@ class Director {
   [[nodiscard]] Result<Actor*> actor(const std::string& name);
   /// One that runs: neither crashed nor paused, nor a watcher.
   [[nodiscard]] Result<Actor*> running(const std::string& name);
+  /// "log1", if there is one.
+  [[nodiscard]] std::optional<Log> log_of(const std::string& text) const;
+  /// The same, or all of these: `everyone`.
+  [[nodiscard]] Result<std::vector<Actor*>> those_running(const std::string& name);
 
   std::unique_ptr<Stage> stage_;
   std::optional<Error> wrong_;

@@ -100,6 +100,30 @@ TEST(Director, refuses_what_makes_no_sense) {
   EXPECT_EQ(error_of(begin + "cut a coordinator\nlost a 0"), "");
 }
 
+TEST(Director, refuses_of_an_assigner_what_is_the_groups_and_the_reverse) {
+  const std::string begin = "ledger exclusive assignment=assigner logs=2\nstart a\n";
+  EXPECT_EQ(error_of(begin + "start b weight=2\nstart c cut=log1\ncut a log0\nheal everyone"), "");
+  for (const char* command : {"assign a 0", "revoke a 0", "lost a 0", "cut a log2",
+                              "cut everyone logs", "start b cut=log2", "start b weight=-1"}) {
+    EXPECT_NE(error_of(begin + command), "") << command;
+  }
+  EXPECT_NE(error_of("ledger exclusive assignment=quorum"), "");
+  EXPECT_NE(error_of("ledger exclusive\nstart a weight=2"), "");
+}
+
+TEST(Director, names_the_process_that_assigns) {
+  Director director;
+  ASSERT_TRUE(director.perform("ledger non_exclusive assignment=assigner"));
+  ASSERT_TRUE(director.perform("start a"));
+  auto lines = director.perform("who");
+  ASSERT_TRUE(lines);
+  EXPECT_EQ(lines->back(), "  assigner: a");
+  ASSERT_TRUE(director.perform("pause a"));
+  lines = director.perform("who");
+  ASSERT_TRUE(lines);
+  EXPECT_EQ(lines->back(), "  assigner: nobody");
+}
+
 // The assumption on clocks broken: the one way to two leaders that a story can take.
 TEST(Director, an_overlap_in_exclusive_mode_is_an_error_whatever_was_expected) {
   for (const std::string how : {"", " overlap=expected"}) {

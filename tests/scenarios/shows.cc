@@ -85,7 +85,19 @@ Lines Stage::who() const {
     }
     for (auto& line : text_lines(lines, before_of(lane, lanes.size() > 1))) all.push_back(line);
   }
+  if (options_.assignment == Assignment::assigner) all.push_back("  assigner: " + assigner_text());
   return all;
+}
+
+// Several, while one that was replaced has not read that.
+std::string Stage::assigner_text() const {
+  std::string text;
+  for (const auto& actor : actors_) {
+    if (!actor->process || actor->crashed || actor->process->stopped) continue;
+    const auto status = actor->process->core.assignment_status();
+    if (status && status->assigns) text += (text.empty() ? "" : ", ") + actor->name;
+  }
+  return text.empty() ? "nobody" : text;
 }
 
 Tally Stage::tally(Partition partition, Lane lane) const {
@@ -117,12 +129,15 @@ Lines Stage::log(Log log, std::size_t from, bool json) {
   for (std::size_t i = from; i < records.size(); ++i) {
     std::string line = "  #" + std::to_string(i) + " ";
     const Record* record = records[i].record();
-    if (record == nullptr) {
-      line += "no record of ours";
-    } else if (json) {
-      line += encode_record(*record);
+    const auto* assignment = std::get_if<AssignmentRecord>(records[i].value.get());
+    if (record != nullptr) {
+      line += json ? encode_record(*record)
+                   : record->process.name + ": " + text_of_stored(records[i], log);
+    } else if (assignment != nullptr) {
+      line += json ? encode_record(*assignment)
+                   : called(assignment->id) + ": " + text_of_stored(records[i], log);
     } else {
-      line += record->process.name + ": " + text_of(*record, place_of(log));
+      line += "no record of ours";
     }
     lines.push_back(line);
   }

@@ -8,10 +8,11 @@
 
 namespace neliroute::scenario {
 
-StageOptions options_for(Mode mode, Profile profile) {
+StageOptions options_for(Mode mode, Profile profile, Assignment assignment) {
   TimingRequest request;
   request.mode = mode;
   request.profile = profile;
+  request.assignment = assignment;
   const Timing timing = derive_timing(request, SessionFacts{}).value();
   StageOptions options;
   options.rig.mode = mode;
@@ -20,6 +21,7 @@ StageOptions options_for(Mode mode, Profile profile) {
   options.rig.lease = timing.lease;
   options.rig.clock_error = timing.clock_error;
   options.session = timing.session;
+  options.assignment = assignment;
   return options;
 }
 
@@ -45,6 +47,13 @@ Actor* Stage::actor_of(const rig::Process* process) {
   return nullptr;
 }
 
+std::string Stage::called(ProcessId id) const {
+  for (const auto& actor : actors_) {
+    if (actor->process && actor->process->claims.options().id == id) return actor->name;
+  }
+  return to_string(id);
+}
+
 DirectoryOptions Stage::directory_options(Lane lane) const {
   return {options_.rig.partitions, options_.rig.logs, lane, options_.rig.mode,
           options_.rig.lease, /*watcher=*/false, options_.rig.clock_error,
@@ -65,14 +74,24 @@ std::int64_t Stage::horizon(Log log) const {
   return offset;
 }
 
-void Stage::start(const std::string& name, CoreOptions options) {
+void Stage::start(const std::string& name, CoreOptions options, std::uint32_t weight,
+                  std::set<Log> cut_off) {
   auto& actor = *actors_.emplace_back(std::make_unique<Actor>());
   actor.name = name;
   actor.lane = options.lane;
   starting_ = &actor;
+  starting_cut_off_ = std::move(cut_off);
   std::vector<std::int64_t> tails;
   for (std::uint32_t l = 0; l < options_.rig.logs; ++l) tails.push_back(horizon(Log{l}));
-  rig_.start(std::move(options), tails);
+  if (options_.assignment == Assignment::group) {
+    rig_.start(std::move(options), tails);
+    return;
+  }
+  AssignedOptions member;
+  member.core = std::move(options);
+  member.session = options_.session;
+  member.weight = weight;
+  rig_.start(std::move(member), tails);
 }
 
 void Stage::watch(const std::string& name, Lane lane) {
@@ -102,6 +121,7 @@ void Stage::cut_log(Actor& actor) {
 void Stage::heal(Actor& actor) {
   actor.coordinator_cut = false;
   actor.process->hold_writes = false;
+  actor.process->cut_off.clear();
   rig_.release_hold(*actor.process);
   rig_.arrive(*actor.process);
   if (topic_exists_) restart_tails(actor);
@@ -150,7 +170,8 @@ void Stage::restart_tails(Actor& actor) {
 void Stage::on_start(rig::Process& process) {
   Actor& actor = *starting_;
   actor.process = &process;
-  const CoreOptions& options = process.core.options();
+  process.cut_off = starting_cut_off_;
+  const CoreOptions& options = process.claims.options();
   actor.lookup = std::make_unique<Lookup>(directory_options(options.lane),
                                           Peer{options.id, options.process},
                                           process.core.leases());
@@ -172,6 +193,34 @@ void Stage::on_ready(rig::Process& process, const Ready& ready) {
   if (ready.subscribe) tell(actor.name, "joins the group");
   if (ready.leave_group) tell(actor.name, "leaves the group");
   if (ready.closed) tell(actor.name, "is closed");
+  if (process.assigned) tell_of_members(actor);
+}
+
+void Stage::tell_of_members(Actor& actor) {
+  const AssignedCore& core = *actor.process->assigned;
+  for (const auto& other : actors_) {
+    if (!other->process) continue;
+    const ProcessId id = other->process->claims.options().id;
+    const Member* member = core.members().find(id);
+    const bool dead = member && member->dead && member->seen_alive && !member->leaving;
+    if (dead && actor.dead.insert(id).second) {
+      tell(actor.name, "takes " + other->name + " for dead");
+    } else if (!dead && actor.dead.erase(id) > 0 && member) {
+      tell(actor.name,
+           "reads of " + other->name + " again: cordoned until " + text_of(member->cordoned_until));
+    }
+  }
+  const std::uint64_t refused = core.counters().assignments_refused;
+  if (std::exchange(actor.refused, refused) < refused) {
+    tell(actor.name, "ignores an assignment under an old seat");
+  }
+}
+
+std::string Stage::text_of_stored(const StoredRecord& stored, Log log) const {
+  if (const Record* record = stored.record()) return text_of(*record, place_of(log));
+  const auto* assignment = std::get_if<AssignmentRecord>(stored.value.get());
+  if (assignment == nullptr) return "no record of ours";
+  return text_of(*assignment, [this](ProcessId id) { return called(id); });
 }
 
 void Stage::on_append(const rig::Process* writer, Log log, std::int64_t offset) {
@@ -184,7 +233,7 @@ void Stage::on_append(const rig::Process* writer, Log log, std::int64_t offset) 
   }
   Actor* actor = writer ? actor_of(writer) : nullptr;
   const Record* record = stored.record();
-  const std::string text = record ? text_of(*record, place_of(log)) : "no record of ours";
+  const std::string text = text_of_stored(stored, log);
   if (record && actor && record->type == RecordType::renewal) {
     if (std::exchange(actor->last_renewal[log], text) == text) return;
   }

@@ -1,14 +1,16 @@
 // The stage on which stories happen: a few production state machines on the rig's ledger, their
 // directories, and whoever watches. What happens is told line by line.
 //
-// The group's coordinator is the story itself: `assign`, `revoke` and `lost` are what it says.
-// Everything else follows from the protocol. Messages take no time unless a story holds them.
+// The group's coordinator is the story itself: `assign`, `revoke` and `lost` are what it says. Or
+// one of the processes assigns. Everything else follows from the protocol. Messages take no time
+// unless a story holds them.
 //
 // Threads: one.   Units: LocalTime.   Errors: a command that makes no sense is an Error.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,12 +26,14 @@ using Lines = std::vector<std::string>;
 struct StageOptions {
   rig::RigOptions rig;
   milliseconds session{3000};
+  Assignment assignment = Assignment::group;
   /// Exclusive: a story in which two lead at once must say that it means to show this.
   bool overlap_expected = false;
 };
 
 /// What a profile gives in a mode, with the consumer group protocol.
-[[nodiscard]] StageOptions options_for(Mode mode, Profile profile = Profile::balanced);
+[[nodiscard]] StageOptions options_for(Mode mode, Profile profile = Profile::balanced,
+                                       Assignment assignment = Assignment::group);
 
 /// How long nobody, and more than one, led a partition since somebody first did.
 struct Tally {
@@ -49,18 +53,26 @@ struct Actor {
   bool coordinator_cut = false;
   /// What it said in its last renewal of each log: one that says the same again is not told.
   std::map<Log, std::string> last_renewal;
+  /// Where a member assigns: whom it takes for dead, and what it refused to obey.
+  std::set<ProcessId> dead;
+  std::uint64_t refused = 0;
 };
 
 class Stage final : private rig::Onlooker {
  public:
   explicit Stage(StageOptions options);
 
-  void start(const std::string& name, CoreOptions options);
+  /// `weight`: of a member, where one assigns. `cut_off`: logs that it does not reach from the
+  /// start.
+  void start(const std::string& name, CoreOptions options, std::uint32_t weight = 1,
+             std::set<Log> cut_off = {});
   void watch(const std::string& name, Lane lane);
   void run_for(milliseconds duration) { rig_.run_for(duration); }
   void crash(Actor& actor);
   /// No record reaches it, and what it writes stays with its producer, until healed.
   void cut_log(Actor& actor);
+  /// The same for one log alone.
+  void cut_log(Actor& actor, Log log) { actor.process->cut_off.insert(log); }
   void hold_writes(Actor& actor) { actor.process->hold_writes = true; }
   void heal(Actor& actor);
   void delete_topic();
@@ -77,6 +89,7 @@ class Stage final : private rig::Onlooker {
   void tell(const std::string& who, const std::string& what);
 
   [[nodiscard]] Actor* find(const std::string& name);
+  [[nodiscard]] const std::vector<std::unique_ptr<Actor>>& actors() const { return actors_; }
   [[nodiscard]] LogPlace place_of(Log log) const {
     return {log, options_.rig.logs, options_.rig.partitions};
   }
@@ -97,17 +110,22 @@ class Stage final : private rig::Onlooker {
   [[nodiscard]] LocalTime next_deadline() const override;
 
   [[nodiscard]] Actor* actor_of(const rig::Process* process);
+  [[nodiscard]] std::string called(ProcessId id) const;
+  [[nodiscard]] std::string text_of_stored(const StoredRecord& stored, Log log) const;
+  void tell_of_members(Actor& actor);
   [[nodiscard]] DirectoryOptions directory_options(Lane lane) const;
   [[nodiscard]] std::int64_t horizon(Log log) const;
   void restart_tails(Actor& actor);
   void count_time(Lane lane, Partition partition, LocalTime from, LocalTime to);
   [[nodiscard]] std::string leader_text(const Actor& actor, Partition partition) const;
+  [[nodiscard]] std::string assigner_text() const;
   [[nodiscard]] std::string leaders_text(Lane lane, Partition partition) const;
 
   StageOptions options_;
   rig::Rig rig_;
   std::vector<std::unique_ptr<Actor>> actors_;
   Actor* starting_ = nullptr;
+  std::set<Log> starting_cut_off_;
   std::map<std::pair<Lane, Partition>, Tally> tallies_;
   Lines told_;
   bool topic_exists_ = true;

@@ -78,13 +78,28 @@ std::string text_of(const Record& record, const LogPlace& place) {
     case RecordType::renewal:
       break;
   }
-  std::string text = "renewal of epoch " + claims_of(record) + ":";
+  std::string text = record.epochs.empty() ? "renewal that holds nothing"
+                                           : "renewal of epoch " + claims_of(record) + ":";
   const PartitionRanges leading = partitions_of(record.leading, place);
   const PartitionRanges draining = partitions_of(record.draining, place);
   const PartitionRanges looking = looking_of(record, place);
   if (!leading.empty()) text += " leading " + leading.to_string();
   if (!draining.empty()) text += " draining " + draining.to_string();
   if (!looking.empty()) text += " looking " + looking.to_string();
+  if (record.member && record.member->assigning) text += ", assigning";
+  if (record.member && record.member->leaving) text += ", leaving";
+  return text;
+}
+
+std::string text_of(const AssignmentRecord& record,
+                    const std::function<std::string(ProcessId)>& name) {
+  if (record.type == AssignmentType::seat_claim) return "seat claim";
+  if (record.type == AssignmentType::leave) return "leave";
+  std::string text;
+  for (const Designation& named : record.designations) {
+    text +=
+        (text.empty() ? "assign " : ", ") + named.partitions.to_string() + " to " + name(named.to);
+  }
   return text;
 }
 

@@ -6,6 +6,7 @@
 // Threads: pure functions, any.   Units: milliseconds in text.   Errors: none.
 #pragma once
 
+#include <functional>
 #include <neliroute/time.h>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ inline constexpr std::int64_t kStoryBeginsAtBroker = 1'700'000'010'000;
 [[nodiscard]] std::string text_of(milliseconds duration);
 /// What a record says, without its writer: "claim 0-3", "renewal of #0, leading 0-1, looking 2".
 [[nodiscard]] std::string text_of(const Record& record, const LogPlace& place);
+/// The same of a seat claim, an assignment, a leave. `name`: of a process.
+[[nodiscard]] std::string text_of(const AssignmentRecord& record,
+                                  const std::function<std::string(ProcessId)>& name);
 /// One line for all transitions that differ in their partition only.
 [[nodiscard]] std::vector<std::string> lines_of(const std::vector<Transition>& transitions,
                                                 LocalTime now);

@@ -272,7 +272,7 @@ TEST(Rule6, a_newcomer_reads_on_from_where_the_last_writer_had_read) {
   ASSERT_EQ(rig.log(0).records.back().record()->id, ProcessId{1});
   auto& newcomer = rig.start(3, "newcomer", start_of_reading(rig));
   rig.assign(newcomer, "2");
-  EXPECT_EQ(newcomer.core.lease_bound(), 20s);
+  EXPECT_EQ(newcomer.claims.lease_bound(), 20s);
   ASSERT_FALSE(rig.run_until([&] { return rig.leaders(2) > 1; }, 30s));
   EXPECT_TRUE(newcomer.leads(2, rig.now()));
 }
@@ -294,15 +294,15 @@ TEST(Rule6, t_star_falls_when_whoever_had_a_long_lease_is_gone) {
   constexpr std::int64_t kEnd = 1'000'000;
   auto& b = rig.start(2, "b", kEnd);
   rig.run_for(1s);
-  EXPECT_EQ(b.core.lease_bound(), 20s);
+  EXPECT_EQ(b.claims.lease_bound(), 20s);
   rig.run_for(5s);
   EXPECT_EQ(a.records().back().max_lease, 1s) << "20 s after it was heard of for the last time";
-  EXPECT_EQ(b.core.lease_bound(), 20s);
+  EXPECT_EQ(b.claims.lease_bound(), 20s);
   rig.run_for(16s);
-  EXPECT_EQ(b.core.lease_bound(), 1s) << "20 s after it began to read";
+  EXPECT_EQ(b.claims.lease_bound(), 1s) << "20 s after it began to read";
   auto& c = rig.start(3, "c", kEnd);
   rig.run_for(1s);
-  EXPECT_EQ(c.core.lease_bound(), 1s);
+  EXPECT_EQ(c.claims.lease_bound(), 1s);
 }
 
 }  // namespace

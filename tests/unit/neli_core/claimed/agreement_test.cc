@@ -305,7 +305,7 @@ TEST(OneConfiguration, a_senior_that_agrees_but_is_gone_does_not_hide_who_is_in_
   auto& a = rig.start(1, "a");
   rig.run_for(300ms);
   EXPECT_FALSE(a.subscribed);
-  const milliseconds lease = a.core.options().lease;
+  const milliseconds lease = a.claims.options().lease;
   for (milliseconds waited{0}; waited < lease; waited += 300ms) {
     rig.append(kLog, in_force);
     rig.run_for(300ms);

@@ -147,10 +147,10 @@ TEST(Rule2, the_newest_claim_ends_the_same_process_s_earlier_epoch) {
   EXPECT_GT(second, first);
   EXPECT_TRUE(a.leads(0, rig.now()));
   EXPECT_EQ(a.count(TransitionKind::stopped), 0u) << "the same ownership, a greater epoch";
-  const auto stale = a.core.counters().renewals_stale;
+  const auto stale = a.claims.counters().renewals_stale;
   rig.append(kLog, a.written[1].value);  // a renewal of the first epoch
   rig.settle();
-  EXPECT_EQ(a.core.counters().renewals_stale, stale + 1);
+  EXPECT_EQ(a.claims.counters().renewals_stale, stale + 1);
   const auto releases = a.records(RecordType::release);
   ASSERT_EQ(releases.size(), 1u);
   EXPECT_EQ(releases[0].epochs[0].claim_offset, first.offset);
@@ -220,7 +220,7 @@ TEST(Rule2, unreadable_partitions_claim_every_partition_of_that_log_only) {
   EXPECT_FALSE(a.leads(1, rig.now()));
   EXPECT_TRUE(a.leads(2, rig.now()));
   EXPECT_FALSE(a.leads(3, rig.now()));
-  EXPECT_EQ(a.core.counters().claims_unreadable, 1u);
+  EXPECT_EQ(a.claims.counters().claims_unreadable, 1u);
 }
 
 TEST(Rule2, a_claim_in_another_log_says_nothing_about_a_partition) {

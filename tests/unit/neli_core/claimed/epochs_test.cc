@@ -234,14 +234,14 @@ TEST(Epoch, behind_an_own_claim_that_would_fall_nothing_extends_the_lease) {
   rig.broker_offset -= 10s;
   rig.append(kLog, claim_of(1, "0", a.core.epoch(kP0)->incarnation - 1));
   rig.run_for(300ms);
-  const auto stale = a.core.counters().renewals_stale;
+  const auto stale = a.claims.counters().renewals_stale;
   const auto late = std::find_if(a.written.rbegin(), a.written.rend(), [](const Write& write) {
     return std::get<Record>(decode_record(write.value)).type == RecordType::renewal;
   });
   ASSERT_NE(late, a.written.rend());
   rig.append(kLog, std::string(late->value));
   rig.settle();
-  EXPECT_EQ(a.core.counters().renewals_stale, stale + 1);
+  EXPECT_EQ(a.claims.counters().renewals_stale, stale + 1);
   EXPECT_TRUE(a.leads(0, rig.now())) << "what was left of the lease stands";
   EXPECT_FALSE(a.leads(0, later(dropped, rig.options.lease)));
 }

@@ -38,7 +38,7 @@ TEST(Rule11, a_gap_stops_releases_restarts_the_tail_and_claims_again) {
       EXPECT_EQ(a.last(TransitionKind::stopped, 0)->reason, StopReason::gap);
       EXPECT_EQ(a.records().back().type, RecordType::release);
       EXPECT_EQ(a.restarts, std::vector<Log>{kLog});
-      EXPECT_EQ(a.core.counters().gaps, 1u);
+      EXPECT_EQ(a.claims.counters().gaps, 1u);
       ASSERT_EQ(a.notices.size(), 1u);
       EXPECT_NE(a.notices[0].text.find(to_string(reason)), std::string::npos);
       rig.run_for(500ms);
@@ -158,7 +158,7 @@ TEST(Rule11, a_foreign_record_that_names_a_newer_epoch_whose_claim_was_not_read_
     const Epoch unread{a.core.epoch(kP0)->incarnation, a.core.epoch(kP0)->offset + 1};
     rig.append(kLog, release ? release_of(9, unread, "0") : renewal_of(9, unread, "0"));
     rig.settle();
-    EXPECT_EQ(a.core.counters().gaps, 1u);
+    EXPECT_EQ(a.claims.counters().gaps, 1u);
     EXPECT_FALSE(a.leads(0, rig.now()));
   }
 }
@@ -172,7 +172,7 @@ TEST(Rule11, a_foreign_record_that_names_an_older_epoch_or_a_claim_that_was_read
   rig.append(kLog, renewal_of(9, read, "0"));
   rig.append(kLog, renewal_of(9, {own.incarnation, 77}, "1"));  // nothing is held there
   rig.settle();
-  EXPECT_EQ(a.core.counters().gaps, 0u);
+  EXPECT_EQ(a.claims.counters().gaps, 0u);
   EXPECT_TRUE(a.leads(0, rig.now()));
 }
 
@@ -196,7 +196,7 @@ TEST(Rule11, after_T_without_an_answer_no_own_record_extends_a_lease_until_the_c
   rig.step(a, rig.log(0).answer(request));
   rig.run_for(100ms);
   EXPECT_TRUE(a.leads(0, rig.now()));
-  EXPECT_EQ(a.core.counters().gaps, 0u);
+  EXPECT_EQ(a.claims.counters().gaps, 0u);
 }
 
 TEST(Rule11, no_claim_is_written_until_the_check_is_done) {
@@ -284,7 +284,7 @@ TEST(Rule11, a_last_record_that_changed_or_is_gone_is_a_gap) {
     if (what == 2) found->seq += 1;
     if (what == 3) found->stamped += 1ms;
     w.rig.step(*w.a, Reread{kLog, request.question, request.offset, found});
-    EXPECT_EQ(w.a->core.counters().gaps, 1u) << what;
+    EXPECT_EQ(w.a->claims.counters().gaps, 1u) << what;
     EXPECT_FALSE(w.a->core.epoch(kP0));
   }
 }
@@ -299,7 +299,7 @@ TEST(Rule11, an_answer_to_an_older_question_proves_nothing) {
   ASSERT_EQ(w.a->rereads.size(), 2u);
   EXPECT_NE(w.a->rereads[1].question, request.question);
   w.rig.step(*w.a, Reread{kLog, request.question, request.offset, std::nullopt});
-  EXPECT_EQ(w.a->core.counters().gaps, 0u) << "ignored, though it says gone";
+  EXPECT_EQ(w.a->claims.counters().gaps, 0u) << "ignored, though it says gone";
 }
 
 TEST(Rule11, what_is_received_after_a_silence_does_not_vouch_for_itself) {
@@ -314,7 +314,7 @@ TEST(Rule11, what_is_received_after_a_silence_does_not_vouch_for_itself) {
   EXPECT_EQ(w.a->rereads.back().offset, before);
   w.a->answer_rereads = true;
   w.rig.run_for(1100ms);
-  EXPECT_EQ(w.a->core.counters().gaps, 1u);
+  EXPECT_EQ(w.a->claims.counters().gaps, 1u);
 }
 
 TEST(Rule11, a_tail_that_read_nothing_starts_anew_after_a_silence) {
@@ -348,10 +348,10 @@ TEST(Rule11, records_of_the_old_tail_that_come_late_are_ignored) {
   Rig rig;
   auto& a = leader_of_0(rig);
   rig.step(a, GapFound{kLog, GapReason::restarted});
-  const auto ignored = a.core.counters();
+  const auto ignored = a.claims.counters();
   rig.append(kLog, claim_of(9, "0"));
   rig.settle();
-  EXPECT_EQ(a.core.counters().records_foreign, ignored.records_foreign);
+  EXPECT_EQ(a.claims.counters().records_foreign, ignored.records_foreign);
 }
 
 TEST(Rule11, a_record_received_twice_counts_once) {
@@ -359,10 +359,10 @@ TEST(Rule11, a_record_received_twice_counts_once) {
   auto& a = leader_of_0(rig);
   rig.append(kLog, claim_of(9, "1"));
   rig.settle();
-  const auto foreign = a.core.counters().records_foreign;
+  const auto foreign = a.claims.counters().records_foreign;
   a.next[0] -= 1;
   rig.settle();
-  EXPECT_EQ(a.core.counters().records_foreign, foreign);
+  EXPECT_EQ(a.claims.counters().records_foreign, foreign);
 }
 
 TEST(Rule11, two_logs_away_for_long_make_no_busy_loop) {

@@ -78,7 +78,7 @@ TEST(Rule6, horizon_grows_with_every_lease_and_every_max_ms_read) {
     (own_words ? other.lease : other.max_lease) = 3000ms;
     rig.append(kLog, other);
     rig.assign(a, "0");
-    EXPECT_EQ(a.core.lease_bound(), 3000ms);
+    EXPECT_EQ(a.claims.lease_bound(), 3000ms);
     EXPECT_EQ(a.records().back().max_lease, 3000ms);
     expect_leads_from(rig, a, l0 + 3003001us);
   }

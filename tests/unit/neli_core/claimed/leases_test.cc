@@ -119,9 +119,9 @@ TEST(Rule3, a_renewal_of_an_older_epoch_is_counted_and_extends_nothing) {
   a.drop_writes = true;
   rig.append(kLog, claim_of(9, "0"));
   rig.append(kLog, a.written.back().value);
-  const auto stale = a.core.counters().renewals_stale;
+  const auto stale = a.claims.counters().renewals_stale;
   rig.settle();
-  EXPECT_EQ(a.core.counters().renewals_stale, stale + 1);
+  EXPECT_EQ(a.claims.counters().renewals_stale, stale + 1);
   EXPECT_FALSE(a.leads(0, rig.now()));
 }
 
@@ -147,7 +147,7 @@ TEST(Rule3, a_release_counts_only_from_the_epoch_s_own_id) {
   rig.run_for(60ms);  // the horizon is over, the renewal's lease is not
   rig.assign(a, "0");
   EXPECT_FALSE(a.leads(0, rig.now()));
-  EXPECT_EQ(a.core.counters().releases_refused, 1u);
+  EXPECT_EQ(a.claims.counters().releases_refused, 1u);
   rig.append(kLog, release_of(9, epoch, "0"));
   rig.settle();
   EXPECT_TRUE(a.leads(0, rig.now()));
@@ -183,11 +183,11 @@ TEST(Rule3, who_renews_for_long_remembers_only_what_may_still_extend_a_lease) {
   auto& a = rig.start(1, "a");
   rig.assign(a, "0");
   rig.run_for(5s);
-  const std::size_t kept = a.core.sent_count();
+  const std::size_t kept = a.claims.sent_count();
   EXPECT_LE(kept, 12u) << "a T of renewals, ten a T, and what a change of state adds";
   rig.run_for(100s);
   EXPECT_GT(a.records(RecordType::renewal).size(), 1000u);
-  EXPECT_LE(a.core.sent_count(), 12u);
+  EXPECT_LE(a.claims.sent_count(), 12u);
 }
 
 TEST(Rule5, leads_compares_at_the_time_of_asking) {
@@ -213,7 +213,7 @@ TEST(Rule10, a_lapse_stops_at_the_end_of_the_lease_however_late_it_is_noticed) {
   EXPECT_EQ(ready.transitions[0].reason, StopReason::lapsed);
   EXPECT_EQ(ready.transitions[0].at, end);
   EXPECT_EQ(ready.transitions[0].barrier_deadline, end);
-  EXPECT_EQ(a.core.counters().lapses, 1u);
+  EXPECT_EQ(a.claims.counters().lapses, 1u);
 }
 
 TEST(Rule10, an_own_renewal_read_after_a_lapse_leads_again_with_the_same_epoch) {

@@ -106,10 +106,10 @@ TEST(ManyClaims, a_renewal_of_a_folded_epoch_shows_no_gap) {
   }
   group.append(kLog, rig::renewal_of(9, second, "0"));
   group.settle();
-  EXPECT_EQ(a.core.counters().gaps, 0u);
+  EXPECT_EQ(a.claims.counters().gaps, 0u);
   group.append(kLog, rig::renewal_of(9, {second.incarnation, second.offset + 1000}, "0"));
   group.settle();
-  EXPECT_EQ(a.core.counters().gaps, 1u) << "this one was not";
+  EXPECT_EQ(a.claims.counters().gaps, 1u) << "this one was not";
 }
 
 // The grace that a history asks of an own claim, by rule 6.

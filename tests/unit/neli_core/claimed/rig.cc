@@ -45,7 +45,19 @@ Process& Rig::start(CoreOptions core_options, const std::vector<std::int64_t>& t
   const std::string name = core_options.process.name;
   auto made = ClaimProtocol::make(std::move(core_options));
   if (!made) std::abort();
-  auto process = std::make_unique<Process>(std::move(*made), name);
+  return start(std::make_unique<Process>(std::make_unique<ClaimProtocol>(std::move(*made)), name),
+               tail_from);
+}
+
+Process& Rig::start(AssignedOptions assigned, const std::vector<std::int64_t>& tail_from) {
+  const std::string name = assigned.core.process.name;
+  auto made = AssignedCore::make(std::move(assigned));
+  if (!made) std::abort();
+  return start(std::make_unique<Process>(std::make_unique<AssignedCore>(std::move(*made)), name),
+               tail_from);
+}
+
+Process& Rig::start(std::unique_ptr<Process> process, const std::vector<std::int64_t>& tail_from) {
   Process& added = *processes_.emplace_back(std::move(process));
   if (onlooker_) onlooker_->on_start(added);
   added.next = tail_from;
@@ -92,7 +104,11 @@ void Rig::skip(microseconds duration) {
 
 std::vector<Record> Process::records() const {
   std::vector<Record> all;
-  for (const Write& write : written) all.push_back(std::get<Record>(decode_record(write.value)));
+  for (const Write& write : written) {
+    Decoded decoded = decode_record(write.value);
+    if (std::holds_alternative<AssignmentRecord>(decoded)) continue;
+    all.push_back(std::get<Record>(std::move(decoded)));
+  }
   return all;
 }
 
@@ -176,7 +192,9 @@ void Rig::write(Process& process, const Write& write) {
   process.written.push_back(write);
   if (process.drop_writes) return process.unanswered.push_back(write.seq);
   if (process.fail_writes) return feed(process, WriteFailed{write.seq});
-  if (process.hold_writes) return process.in_flight.push_back({write, now_});
+  if (process.hold_writes || process.cut_off.contains(write.log)) {
+    return process.in_flight.push_back({write, now_});
+  }
   const std::int64_t offset = store(&process, write.log, write.value);
   if (process.keep_acks) return process.unanswered.push_back(write.seq);
   feed(process, WriteAcknowledged{write.seq, offset});
@@ -203,7 +221,9 @@ void Rig::fail_overdue_writes(Process& process) {
 void Rig::reread(Process& process, const RereadRequest& request) {
   process.rereads.push_back(request);
   if (!process.answer_rereads) return;
-  if (process.hold) return process.owed_rereads.push_back(request);
+  if (process.hold || process.cut_off.contains(request.log)) {
+    return process.owed_rereads.push_back(request);
+  }
   feed(process, logs_[request.log.value()].answer(request));
 }
 
@@ -243,6 +263,7 @@ void Rig::carry_out(Process& process) {
 
 void Rig::deliver(Process& process) {
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
+    if (process.cut_off.contains(Log{l})) continue;
     std::int64_t& next = process.next[l];
     while (const StoredRecord* found = logs_[l].find(next)) {
       const StoredRecord record = *found;
@@ -258,9 +279,9 @@ void Rig::settle() {
   while (moved) {
     moved = false;
     for (auto& process : processes_) {
-      if (process->hold || process->stopped) continue;
+      if (process->hold || process->stopped || process->ended()) continue;
       for (std::uint32_t l = 0; l < logs_.size(); ++l) {
-        moved |= process->next[l] < logs_[l].end();
+        moved |= !process->cut_off.contains(Log{l}) && process->next[l] < logs_[l].end();
       }
       deliver(*process);
     }
@@ -270,7 +291,7 @@ void Rig::settle() {
 LocalTime Rig::next_deadline() const {
   LocalTime next = onlooker_ ? onlooker_->next_deadline() : kNever;
   for (const auto& process : processes_) {
-    if (process->stopped) continue;
+    if (process->stopped || process->ended()) continue;
     next = std::min(next, process->core.next_deadline());
     if (process->in_flight.empty()) continue;
     next = std::min(next, later(process->in_flight.front().written, options.lease));
@@ -293,7 +314,7 @@ bool Rig::run(const std::function<bool()>& condition, microseconds at_most) {
     const LocalTime next = std::min(next_deadline(), end);
     skip(std::max(next - now_, microseconds{next > now_ ? 0 : 1}));
     for (auto& process : processes_) {
-      if (process->stopped) continue;
+      if (process->stopped || process->ended()) continue;
       process->core.tick(now_);
       carry_out(*process);
       fail_overdue_writes(*process);

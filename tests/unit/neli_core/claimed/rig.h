@@ -7,9 +7,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "neli_core/assigner/assigned_core.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "tests/memory_log.h"
 
@@ -28,11 +31,25 @@ struct InFlight {
 };
 
 class Process {
- public:
-  Process(ClaimProtocol made, std::string called)
-      : core(std::move(made)), name(std::move(called)) {}
+  std::unique_ptr<Core> made_;
 
-  ClaimProtocol core;
+ public:
+  Process(std::unique_ptr<ClaimProtocol> made, std::string called)
+      : made_(std::move(made)),
+        core(*made_),
+        claims(static_cast<const ClaimProtocol&>(core)),
+        name(std::move(called)) {}
+  Process(std::unique_ptr<AssignedCore> made, std::string called)
+      : made_(std::move(made)),
+        core(*made_),
+        assigned(static_cast<const AssignedCore*>(made_.get())),
+        claims(assigned->claims()),
+        name(std::move(called)) {}
+
+  Core& core;
+  /// Null: the group assigns to it.
+  const AssignedCore* assigned = nullptr;
+  const ClaimProtocol& claims;
   std::string name;
   std::vector<Transition> transitions;
   std::vector<Notice> notices;
@@ -63,15 +80,19 @@ class Process {
   /// Its writes stay with the producer until Rig::arrive(), or fail when they are T old.
   bool hold_writes = false;
   std::deque<InFlight> in_flight;
+  /// Logs that it neither reads nor writes, for now.
+  std::set<Log> cut_off;
   std::vector<std::int64_t> next;  ///< per log
   std::vector<Write> written;
 
   [[nodiscard]] bool leads(std::uint32_t p, LocalTime now) const {
     return core.leads(Partition{p}, now);
   }
+  /// A member that is closed would go on to say that it lives. A process ends then.
+  [[nodiscard]] bool ended() const { return assigned != nullptr && closed; }
   [[nodiscard]] std::size_t count(TransitionKind kind) const;
   [[nodiscard]] const Transition* last(TransitionKind kind, std::uint32_t partition) const;
-  /// What it wrote, decoded; all of it, or one type.
+  /// What it wrote of the claims protocol's, decoded; all of it, or one type.
   [[nodiscard]] std::vector<Record> records() const;
   [[nodiscard]] std::vector<Record> records(RecordType type) const;
 };
@@ -131,6 +152,8 @@ class Rig {
   Process& start(std::uint64_t id, const std::string& name, std::int64_t tail_from = 0);
   Process& start(CoreOptions options, std::int64_t tail_from = 0);
   Process& start(CoreOptions options, const std::vector<std::int64_t>& tail_from);
+  /// One of which a member assigns.
+  Process& start(AssignedOptions options, const std::vector<std::int64_t>& tail_from);
   void assign(Process& process, const std::string& partitions);
   void revoke(Process& process, const std::string& partitions, bool lost = false);
   void step(Process& process, const Event& event);
@@ -171,6 +194,7 @@ class Rig {
   RigOptions options;
 
  private:
+  Process& start(std::unique_ptr<Process> process, const std::vector<std::int64_t>& tail_from);
   void carry_out(Process& process);
   void write(Process& process, const Write& write);
   void reread(Process& process, const RereadRequest& request);
