@@ -74,6 +74,9 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
       return seat_.claimed(record.id, seat_at(event.stamped, event.offset), now_);
     case AssignmentType::leave:
       return members_.leave(record.id, now_);
+    case AssignmentType::wish:
+    case AssignmentType::wishes:
+      return;
     case AssignmentType::assign:
       break;
   }
