@@ -44,7 +44,12 @@ struct AssignmentStatus {
   std::uint64_t false_deaths = 0;  ///< and heard again
   std::uint64_t waits = 0;         ///< as many seemed dead at once
   std::uint64_t given_up = 0;      ///< designees that did not lead
+  std::size_t wishes = 0;          ///< cordons, weights and pins that operators wish
+  bool moves_paused = false;       ///< by a wish
+  std::uint64_t wishes_ignored = 0;  ///< as they did not fit into a record
 };
+
+struct KnownLane;
 
 class Core {
  public:
@@ -73,6 +78,9 @@ class Core {
   [[nodiscard]] virtual std::optional<AssignmentStatus> assignment_status() const {
     return std::nullopt;
   }
+  /// What it knows of members and wishes; valid until the next step or tick. Null: no member
+  /// assigns. See shown() in assigner/lane_reader.h.
+  [[nodiscard]] virtual const KnownLane* known_lane() const noexcept { return nullptr; }
 
   [[nodiscard]] bool leads(Partition partition, LocalTime now) const noexcept {
     return leases()->leads(partition, now);
