@@ -32,10 +32,10 @@ GIVEN_UP = re.compile(r"process ([0-9a-f]+) was named for partition \d+ and does
 
 
 class AssignedJudge(limits.Judge):
-    """How long a gap may last. `starts`: owner -> when it was started."""
+    """How long a gap may last. `starts`: owner -> when it was started; `lane`: a lane.Lane."""
 
-    def __init__(self, facts, faults, intervals, starts, lives, exclusive=False, slow=1):
-        self.starts, self.lives = starts, lives
+    def __init__(self, facts, faults, intervals, starts, lives, lane, exclusive=False, slow=1):
+        self.starts, self.lives, self.lane = starts, lives, lane
         self.interval = facts["interval_ms"] / 1000
         super().__init__(facts, "", faults, intervals, exclusive, slow)
 
@@ -53,6 +53,18 @@ class AssignedJudge(limits.Judge):
         shown = super().shown()
         del shown["further_rebalance"]
         return {**shown, "many_deaths": DRIFT * self.session}
+
+    def explaining(self, gap):
+        """In exclusive mode also what struck a designee whose claim ended the last ownership, and
+        that never led."""
+        found = super().explaining(gap)
+        if not self.is_planned(gap):
+            return found
+        named = self.lane.designees(gap.partition, gap.start - RETURN, gap.start)
+        return found + [fault for fault in self.faults if fault not in found
+                        and fault.strikes(gap.partition, self.logs, named)
+                        and fault.begin <= gap.start + self.handover
+                        and gap.start <= self.felt_until(fault)]
 
     def healed(self, fault):
         """When who it touched reaches every log again."""
@@ -101,14 +113,23 @@ class AssignedJudge(limits.Judge):
                 (fault.kind in rules.KILLS or fault.end - fault.begin >= self.session / 2)]
 
     def latest(self, explaining, window):
-        """Of who is struck while log 0 is away: all silence begins anew when it is read, and lasts
-        longer by the time without reading, T at most (A1)."""
+        """Who read nothing of log 0 gives everybody a new session when it reads again, longer by
+        the time without reading, T at most (A1): everybody where log 0 is away, and an assigner
+        that is stopped or cut off and lives."""
         latest = super().latest(explaining, window)
-        if not self.deadly([*explaining, *window]):
-            return latest
-        away = [self.healed(fault) + min(self.healed(fault) - fault.begin, self.lease)
-                for fault in window if fault.rule.excuses == "log" and 0 in fault.logs]
-        return max([latest, *away])
+        deadly = self.deadly([*explaining, *window])
+        blind = [fault for fault in window if self.blinds(fault)
+                 and any(other is not fault for other in deadly)]
+        return max([latest, *(self.healed(fault) + min(self.healed(fault) - fault.begin, self.lease)
+                              for fault in blind)])
+
+    def blinds(self, fault):
+        """Whether an assigner reads nothing of log 0 because of it, and assigns after it."""
+        if fault.rule.excuses != "owner":
+            return fault.rule.excuses == "log" and 0 in fault.logs
+        short = fault.over() - fault.begin < self.session + fault.noticed_after
+        return (fault.kind not in rules.KILLS and short
+                and bool(set(fault.owners) & self.lane.assigners(fault.begin, fault.over())))
 
     def delay(self, gap, until, window):
         """Successors of the seat come one after the other (A2); many deaths at once take another
@@ -125,8 +146,9 @@ class AssignedJudge(limits.Judge):
 class Moves:
     """What moved although nothing asked for it."""
 
-    def __init__(self, faults, intervals, starts, logs, given_up=()):
-        self.faults, self.starts, self.logs, self.given_up = faults, starts, logs, given_up
+    def __init__(self, faults, intervals, starts, logs, lane, given_up=()):
+        self.faults, self.starts, self.logs = faults, starts, logs
+        self.lane, self.given_up = lane, given_up
         self.all = intervals
         self.led = {}
         for one in intervals:
@@ -148,11 +170,13 @@ class Moves:
     def asked_for(self, window, old, new):
         """Whether what happened since the last rest may move this partition from one to the other.
 
-        What befalls an owner moves what it led, and gives it, or who sits down in its place, a
-        share. A log that is away may move its partitions; if it is log 0, anybody may be silent.
+        What befalls an owner moves what it led or was named for, and gives it, or who sits down in
+        its place, a share. A log that is away may move its partitions; if it is log 0, anybody may
+        be silent.
         """
+        named = self.lane.designees(new.partition, old.end - RETURN, new.start)
         for fault in window:
-            if {old.process, new.process} & set(fault.owners):
+            if {old.process, new.process, *named} & set(fault.owners):
                 return True
             if fault.rule.excuses == "log" and {0, new.partition % self.logs} & set(fault.logs):
                 return True
@@ -162,7 +186,8 @@ class Moves:
     def returns(self, process, instant):
         """Whether it gets slots again that was cordoned after a silence (A1), or banned (A5)."""
         touched = any(fault.begin <= instant and fault.begin >= self.starts[process] and
-                      (process in fault.owners or fault.rule.excuses == "log" and 0 in fault.logs)
+                      (process in fault.owners
+                       or fault.rule.excuses == "log" and 0 in fault.logs)
                       for fault in self.faults)
         if not touched:
             return False

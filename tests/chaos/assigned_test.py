@@ -133,6 +133,38 @@ class Gaps(Forged):
             run.fault("leave", 9.9, 20.0, ["a"], rest=30.0)
             self.assertEqual(self.kinds(run), found)
 
+    def test_a_designee_may_die_before_it_leads(self):
+        """Its claim ended the last ownership; nobody's interval names it."""
+        for named, found in (("b", UNEXPLAINED), ("c", [])):
+            run = self.forge(owners="c", mode="exclusive", lease_ms=750)
+            run.lives["c"]["ended"] = 10.02
+            run.led("a", 0, 0.0, 10.0, 1)
+            run.led("b", 0, 11.0, None, 2)
+            run.named(named, "other", 9.9)
+            run.fault("kill", 10.02, 20.0, ["c"], rest=30.0)
+            self.assertEqual([kind for kind in self.kinds(run) if "gap" in kind], found)
+
+    def test_a_planned_move_may_follow_a_takeover_at_once(self):
+        for gap, found in ((HANDOVER - A_LITTLE, []), (HANDOVER + A_LITTLE, TOO_LONG)):
+            run = self.forge(mode="exclusive", lease_ms=750, session_ms=300)
+            run.owner("a", pauses=[[9.0, 9.1]])
+            run.led("a", 0, 0.0, 12.9, 1)
+            run.led("b", 0, 12.9 + gap, None, 2)
+            run.fault("pause", 9.0, 12.5, ["a"], rest=30.0)
+            self.assertEqual(self.kinds(run), found)
+
+    def test_an_assigner_that_was_paused_gives_everybody_a_new_session(self):
+        """Longer by its pause, if it is the assigner after it."""
+        def died(gap, by="other", paused=0.9):
+            run = self.died(gap, owners="cdef")
+            run.named("a", by, 5.0)
+            run.fault("assigner_pause", 9.9, 9.9 + paused, ["other"], rest=30.0)
+            return run
+        limit = TAKEOVER + INTERVAL  # a second owner was struck
+        self.assert_limit(0.8 + 0.9 + limit, died)
+        self.assert_limit(limit, lambda gap: died(gap, by="b"))
+        self.assert_limit(limit, lambda gap: died(gap, paused=1.1))
+
     def test_a_leave_leaves_no_gap_in_the_other_mode(self):
         run = self.forge()
         run.led("a", 0, 0.0, 10.0, 1, reason="closed")
@@ -221,6 +253,13 @@ class Moving(Forged):
             run = self.moved(owners="c")
             run.fault(kind, 9.0, 20.0, ["c"], rest=30.0)
             self.assertEqual(self.kinds(run), ["needless move"], kind)
+
+    def test_who_was_named_meanwhile_and_died_moves_it_on(self):
+        for named, found in (("b", ["needless move"]), ("c", [])):
+            run = self.moved(owners="c")
+            run.named(named, "other", 9.0)
+            run.fault("kill", 9.1, 20.0, ["c"], rest=30.0)
+            self.assertEqual(self.kinds(run), found)
 
     def test_who_sits_down_gets_a_share(self):
         for started, found in ((9.5, []), (8.5, ["needless move"])):

@@ -49,6 +49,18 @@ class Forgery:
         if rest is not None:
             self.script.append({"boot": rest, "what": "rest", "n": self.faults})
 
+    def record(self, kind, who, at, offset, **fields):
+        """A record of log 0 that was kept."""
+        row = {"t": kind, "id": self.lives[who]["id"], "offset": offset, "stamp": 1000 * at}
+        with open(self.folder / "assignments.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps({**row, **fields}) + "\n")
+
+    def named(self, who, by, at, partitions="0"):
+        """An assignment by `by`, which claims the seat a moment before."""
+        self.record("seat_claim", by, at - 0.001, int(at))
+        self.record("assign", by, at, int(at) + 1, seat=f"1:{int(at)}",
+                    to={self.lives[who]["id"]: partitions})
+
     def says(self, key, text):
         """A line of an owner's log for people."""
         with open(self.folder / f"{key}.err", "a", encoding="utf-8") as file:

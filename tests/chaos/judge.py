@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import checker  # noqa: E402
 from harness.process import LineFile  # noqa: E402
 import assigned  # noqa: E402
+import lane  # noqa: E402
 import limits  # noqa: E402
 import rules  # noqa: E402
 
@@ -47,6 +48,7 @@ class Run:
         self.script = self.lines(folder / "script.jsonl")
         self.source = self.about.get("assignment", "group")
         self.folder, self.lives = folder, {}
+        self.lane = lane.read(folder, self.about)
         self.starts = {key: life["started"] for key, life in self.about["lives"].items()}
         self.report = checker.Report()
         self.problem = self.about["problem"]
@@ -80,7 +82,7 @@ class Run:
         exclusive, slow = self.about["mode"] == "exclusive", self.about.get("slow", 1)
         if self.source == "assigner":
             return assigned.AssignedJudge(self.about["facts"], self.faults, led, self.starts,
-                                          self.lives, exclusive, slow)
+                                          self.lives, self.lane, exclusive, slow)
         return limits.Judge(self.about["facts"], self.about["protocol"], self.faults, led,
                             exclusive, slow)
 
@@ -90,7 +92,8 @@ class Run:
             return []
         ids = {life["id"]: key for key, life in self.about["lives"].items() if life.get("id")}
         moves = assigned.Moves(self.faults, self.report.intervals, self.starts,
-                               self.about["facts"]["logs"], assigned.given_up(self.folder, ids))
+                               self.about["facts"]["logs"], self.lane,
+                               assigned.given_up(self.folder, ids))
         return moves.findings(self.since, self.until)
 
 
@@ -156,7 +159,8 @@ def judge(folder):
                                           what=f"limit {limit:.3f} s; {gap.what}")
                       for gap, by, wrong, _, limit in gaps if wrong]
             found += run.needless()
-        near = sorted((one for one in gaps if one[3]), key=lambda one: one[0].seconds / one[4])
+        near = sorted((one for one in gaps if one[3]),
+                      key=lambda one: one[0].seconds / max(one[4], 0.001))
         report["nearest"] = [
             {"partition": gap.partition, "start": gap.start, "seconds": gap.seconds, "by": by,
              "limit": limit, "explained_by": [[fault.number, fault.kind] for fault in explaining]}

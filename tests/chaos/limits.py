@@ -93,6 +93,12 @@ class Judge:
                 return until
             until = later
 
+    def is_planned(self, gap):
+        """Whether an owner gave it up to a claim, which leaves a moment in exclusive mode."""
+        return self.exclusive and any(
+            one.reason in PLANNED and abs(one.end - gap.start) <= SAME_INSTANT
+            for one in self.led.get(gap.partition, ()))
+
     def handover_limit(self, gap):
         """How long a planned move in exclusive mode may leave the partition unowned: one gave it up
         to another one's claim. Zero: it was none.
@@ -101,9 +107,7 @@ class Judge:
         a lease of somebody who did not release counts from then (rule 6 a).
         """
         near = self.led.get(gap.partition, ())
-        planned = any(one.reason in PLANNED and abs(one.end - gap.start) <= SAME_INSTANT
-                      for one in near)
-        if not (self.exclusive and planned):
+        if not self.is_planned(gap):
             return 0.0
         end = gap.start + gap.seconds
         successors = {one.process for one in near if abs(one.start - end) <= SAME_INSTANT}
@@ -116,11 +120,10 @@ class Judge:
 
     def verdict(self, gap):
         """(what is wrong or "", the faults that explain it, the limit in seconds)."""
-        explaining = self.explaining(gap)
+        explaining, limit = self.explaining(gap), self.handover_limit(gap)
         if not explaining:
-            limit = self.handover_limit(gap)
             return "" if gap.seconds <= limit else "unexplained", [], limit
-        limit = self.until(gap, explaining) - gap.start
+        limit = max(limit, self.until(gap, explaining) - gap.start)
         return "too long" if gap.seconds > limit else "", explaining, limit
 
     def shown(self):
