@@ -18,10 +18,11 @@ SESSION_INTERVALS = 5
 
 
 def of_one_log(cells):
-    """Processor seconds and bytes a record, of the lanes with one log: the greatest."""
+    """Processor seconds and bytes a record, of the lanes with one log: the greatest. After deaths
+    members own partitions in more pieces, and say so.
+    """
     seconds, size = 0.0, 0.0
-    for cell in cells:
-        rest = cell["at_rest"]
+    for rest in (cell[when] for cell in cells for when in ("at_rest", "after")):
         if len(rest["logs"]) != 1:
             continue
         log = rest["logs"][0]

@@ -155,6 +155,7 @@ class Meaning(Simulate):
         self.assertEqual(self.said("--algorithm", "assigner", "--seeds", "2"),
                          self.said("--placement", "assigner", "--seeds", "2"))
 
+
 class Refusals(Simulate):
     def test_options(self):
         self.refused("--placement", "rings", words=['"rings"', "did you mean ring?"])
