@@ -1,0 +1,258 @@
+// What a member makes of records by where and when it reads them: in another log, a second time, in
+// the history, half an assignment, after a gap (rules A1, A3 and A7).
+#include <gtest/gtest.h>
+
+#include "neli_core/assigner/assigned_core.h"
+#include "tests/unit/neli_core/assigner/assigned_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+using told::AssignedRig;
+using told::assignment_in;
+using told::kInterval;
+using told::kSession;
+using told::Process;
+
+/// So many that share everything; the first one assigns.
+std::vector<Process*> start_all(AssignedRig& rig, std::uint64_t count) {
+  std::vector<Process*> all;
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    all.push_back(&rig.start(id));
+    rig.run_for(10ms);
+  }
+  EXPECT_TRUE(rig.run_until([&] { return rig.led() == rig.options.partitions; }, 10'000ms));
+  rig.run_for(5000ms);
+  return all;
+}
+
+/// One that is held reads so many records of a log all the same.
+void read(AssignedRig& rig, Process& process, std::uint32_t log, std::size_t count) {
+  for (; count > 0; --count) {
+    const StoredRecord* const found = rig.logs[log].find(process.next[log]);
+    if (found == nullptr) return;
+    const StoredRecord record = *found;
+    const std::int64_t offset = process.next[log]++;
+    rig.step(process, Received{Log{log}, offset, record.stamped, true, record.value.get()});
+  }
+}
+
+/// Reads that record again.
+void read_again(AssignedRig& rig, Process& process, std::int64_t offset) {
+  const StoredRecord record = *rig.logs[0].find(offset);
+  rig.step(process, Received{Log{0}, offset, record.stamped, true, record.value.get()});
+}
+
+std::int64_t first_of(const AssignedRig& rig, AssignmentType type) {
+  std::int64_t offset = 0;
+  while (assignment_in(*rig.logs[0].records[static_cast<std::size_t>(offset)].value, type) ==
+         nullptr) {
+    ++offset;
+  }
+  return offset;
+}
+
+std::size_t assignments_by(const AssignedRig& rig, std::uint64_t id) {
+  std::size_t count = 0;
+  for (const StoredRecord& stored : rig.logs[0].records) {
+    const auto* record = std::get_if<AssignmentRecord>(stored.value.get());
+    count += record != nullptr && record->id == ProcessId{id};
+  }
+  return count;
+}
+
+/// What it last said of itself.
+MemberFields last_said(const Process& process) {
+  for (auto batch = process.batches.rbegin(); batch != process.batches.rend(); ++batch) {
+    for (const Decoded& decoded : *batch) {
+      const auto* record = std::get_if<Record>(&decoded);
+      if (record != nullptr && record->member) return *record->member;
+    }
+  }
+  ADD_FAILURE() << "it never said anything";
+  return {};
+}
+
+TEST(AssignedReading, what_assigns_counts_in_log_0_only) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  const auto all = start_all(rig, 2);
+  const std::uint64_t version = all[1]->core.designations().version();
+  const auto append = [&](const std::string& value) {
+    rig.logs[1].append(read_value(value), rig.broker_now());
+  };
+  append(encode_record(told::assign(1, all[0]->core.seat().epoch(), {{2, "0-7"}})));
+  AssignmentRecord other = told::assign(2, {}, {});
+  other.type = AssignmentType::seat_claim;
+  append(encode_record(other));
+  other.type = AssignmentType::leave;
+  append(encode_record(other));
+  Record member = told::renewal(9);
+  member.settings = all[0]->core.claims().options().settings;
+  append(encode_record(member));
+  rig.settle();
+  for (const Process* process : all) {
+    EXPECT_EQ(process->core.designations().version(), version);
+    EXPECT_EQ(process->core.seat().holder(), ProcessId{1});
+    EXPECT_TRUE(process->core.members().lives(ProcessId{2}));
+    EXPECT_EQ(process->core.members().find(ProcessId{9}), nullptr);
+  }
+  rig.append(encode_record(member));
+  EXPECT_NE(all[0]->core.members().find(ProcessId{9}), nullptr) << "where it is one";
+}
+
+TEST(AssignedReading, a_record_that_is_read_a_second_time_says_nothing_new) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 2);
+  Process& second = *all[1];
+  rig.start(3);  // so that the first assignment is not the last
+  rig.run_for(2000ms);
+  ASSERT_EQ(rig.assignments(AssignmentType::assign).size(), 2u);
+  const std::uint64_t version = second.core.designations().version();
+  const std::uint64_t refused = second.core.counters().assignments_refused;
+  const Epoch seat = second.core.seat().epoch();
+  read_again(rig, second, first_of(rig, AssignmentType::assign));
+  read_again(rig, second, first_of(rig, AssignmentType::seat_claim));
+  EXPECT_EQ(second.core.designations().version(), version);
+  EXPECT_EQ(second.core.counters().assignments_refused, refused);
+  EXPECT_EQ(second.core.seat().epoch(), seat);
+}
+
+// It would go on to say that it reads what it writes.
+TEST(AssignedReading, an_own_record_that_is_read_a_second_time_is_no_sign_that_it_reads) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 2);
+  Process& first = *all[0];
+  std::int64_t own = rig.logs[0].end() - 1;
+  while (rig.logs[0].find(own)->record()->id != ProcessId{1}) --own;
+  EXPECT_TRUE(last_said(first).assigning);
+  first.hold = true;
+  for (int i = 0; i < 4; ++i) {
+    rig.run_for(kInterval);
+    read_again(rig, first, own);
+  }
+  rig.run_for(kInterval);
+  EXPECT_FALSE(last_said(first).assigning);
+}
+
+// A3: who starts there believes it. One more, and it would vouch for a claim that it has not read.
+TEST(AssignedReading, says_exactly_how_far_it_has_read) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 2);
+  all[1]->hold = true;
+  const std::int64_t next = all[1]->next[0];
+  rig.run_for(2 * kInterval);
+  ASSERT_GT(rig.logs[0].end(), next);
+  EXPECT_EQ(last_said(*all[1]).upto, next);
+}
+
+TEST(AssignedReading, a_gap_in_log_0_takes_the_seat_and_one_in_another_log_does_not) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  const auto all = start_all(rig, 2);
+  AssignedCore& core = all[0]->core;
+  core.step(GapFound{Log{1}, GapReason::out_of_range}, rig.now);
+  (void)core.take_ready();
+  EXPECT_TRUE(core.seat().held_by_own());
+  core.step(GapFound{Log{0}, GapReason::out_of_range}, rig.now);
+  (void)core.take_ready();
+  EXPECT_FALSE(core.seat().known());
+  EXPECT_FALSE(core.assignment_status()->assigns);
+}
+
+// A7: what it read so far of the history may be over. Neither does it take it for a free seat.
+TEST(AssignedReading, while_log_0_is_read_anew_nobody_assigns_or_claims_the_seat) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 3);
+  for (std::size_t i = 0; i < 2; ++i) {
+    Process& process = *all[i];
+    process.hold = true;
+    process.next[0] = 0;
+    const std::int64_t end = rig.logs[0].end();
+    const std::size_t written = assignments_by(rig, i + 1);
+    rig.step(process, TailStarted{Log{0}, 0, end, true});
+    while (process.next[0] < end - 1) {
+      read(rig, process, 0, 1);
+      rig.run_for(20ms);
+      ASSERT_EQ(assignments_by(rig, i + 1), written) << process.next[0] << " of " << end;
+    }
+    process.hold = false;
+    rig.settle();
+    rig.run_for(5000ms);
+    EXPECT_EQ(rig.led(), 8u);
+    EXPECT_EQ(all[2]->core.seat().holder(), ProcessId{1});
+  }
+}
+
+// A7: two intervals, in which every owner renews. They count from the end of the history.
+TEST(AssignedReading, waits_for_the_owners_in_a_log_that_is_read_anew) {
+  enum class End { never, by_record, by_position };
+  for (const End end : {End::never, End::by_record, End::by_position}) {
+    AssignedRig rig({Mode::non_exclusive, 8, 2});
+    const auto all = start_all(rig, 3);
+    Process& first = *all[0];
+    first.hold = true;
+    first.next[1] = 0;
+    rig.step(first, TailStarted{Log{1}, 0, rig.logs[1].end(), true});
+    const LocalTime restarted = rig.now;
+    LocalTime from = restarted;
+    const std::size_t written = assignments_by(rig, 1);
+    rig.close(*all[2], 10'000ms);
+    while (assignments_by(rig, 1) == written && rig.now < restarted + 2000ms) {
+      read(rig, first, 0, 100);
+      if (rig.now == restarted + 150ms && end != End::never) {
+        from = rig.now;
+        if (end == End::by_record) read(rig, first, 1, 1000);
+        if (end == End::by_position) {
+          first.next[1] = rig.logs[1].end();
+          rig.step(first, LogPosition{Log{1}, first.next[1]});
+        }
+      }
+      rig.run_for(10ms);
+    }
+    EXPECT_GE(rig.now, from + 2 * kInterval);
+    EXPECT_LE(rig.now, from + 3 * kInterval);
+  }
+}
+
+// A dead assigner's records in the history are no sign that it lives.
+TEST(AssignedReading, a_tail_that_starts_anew_revives_no_former_assigner) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 3);
+  rig.kill(*all[0]);
+  ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
+  rig.run_for(2000ms);
+  Process& second = *all[1];
+  second.hold = true;
+  second.next[0] = 0;
+  rig.step(second, TailStarted{Log{0}, 0, rig.logs[0].end(), true});
+  while (second.next[0] < rig.logs[0].end()) {
+    read(rig, second, 0, 1);
+    ASSERT_FALSE(second.core.members().lives(ProcessId{1})) << second.next[0];
+  }
+  EXPECT_EQ(second.core.members().false_deaths(), 0u);
+}
+
+// A7: half of an assignment is no ground to plan on.
+TEST(AssignedReading, plans_nothing_while_part_of_its_assignment_is_not_read_back) {
+  AssignedRig rig({Mode::non_exclusive, 300, 1});
+  AssignedOptions options = rig.core_options(1);
+  options.core.record_bytes_max = 500;
+  Process& first = rig.start(std::move(options));
+  rig.run_for(2 * kInterval - 1ms);
+  ASSERT_EQ(first.core.counters().assignments_written, 0u);
+  first.hold = true;
+  rig.run_for(2ms);
+  const std::uint64_t written = first.core.counters().assignments_written;
+  ASSERT_GE(written, 3u);
+  while (first.core.counters().assignments_obeyed == 0) read(rig, first, 0, 1);
+  rig.run_for(kInterval);
+  EXPECT_EQ(first.core.counters().assignments_written, written);
+  first.hold = false;
+  rig.settle();
+  EXPECT_EQ(rig.led_by(first), 300u);
+  rig.run_for(5 * kInterval);
+  EXPECT_EQ(first.core.counters().assignments_written, written);
+}
+
+}  // namespace
+}  // namespace neliroute

@@ -1,0 +1,181 @@
+// How the seat moves between whole members (rules A2, A8 and A9): with an owner's death, past a
+// member that does not read, after an outage of log 0 or of another log.
+#include <gtest/gtest.h>
+
+#include "neli_core/assigner/assigned_core.h"
+#include "tests/unit/neli_core/assigner/assigned_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+using told::AssignedRig;
+using told::kInterval;
+using told::kLease;
+using told::kSession;
+using told::Process;
+
+/// So many that share everything; the first one assigns.
+std::vector<Process*> start_all(AssignedRig& rig, std::uint64_t count) {
+  std::vector<Process*> all;
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    all.push_back(&rig.start(id));
+    rig.run_for(10ms);
+  }
+  EXPECT_TRUE(rig.run_until([&] { return rig.led() == rig.options.partitions; }, 10'000ms));
+  rig.run_for(5000ms);
+  return all;
+}
+
+std::uint64_t seats_claimed(const std::vector<Process*>& all) {
+  std::uint64_t count = 0;
+  for (const Process* process : all) count += process->core.counters().seats_claimed;
+  return count;
+}
+
+// A9: two of four are many, but the previous assigner is not counted.
+TEST(AssignedSeat, an_assigner_and_an_owner_that_die_at_once_are_replaced_after_one_session) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 4);
+  const LocalTime killed = rig.now;
+  rig.kill(*all[0]);
+  rig.kill(*all[3]);
+  ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
+  EXPECT_LE(rig.now, killed + kSession + kInterval);
+  EXPECT_TRUE(all[1]->notices.empty());
+  EXPECT_EQ(all[1]->core.assignment_status()->waits, 0u);
+}
+
+TEST(AssignedSeat, a_new_assigner_says_at_once_that_it_assigns) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 2);
+  rig.kill(*all[0]);
+  ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 5000ms));
+  const auto says = [&] {
+    for (const StoredRecord& stored : rig.logs[0].records) {
+      const Record* record = stored.record();
+      if (record == nullptr || record->id != ProcessId{2} || !record->member) continue;
+      if (record->member->assigning) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(says());
+}
+
+// It would hold the seat without saying so, and the lane would wait a lease for the next one.
+TEST(AssignedSeat, a_member_that_does_not_read_what_it_writes_claims_no_seat) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 3);
+  all[1]->forbidden = {0};
+  rig.run_for(3 * kInterval);
+  rig.kill(*all[0]);
+  ASSERT_TRUE(rig.run_until([&] { return all[2]->core.seat().held_by_own(); }, 5000ms));
+  rig.run_for(5000ms);
+  EXPECT_EQ(all[1]->core.counters().seats_claimed, 0u);
+}
+
+// Nobody could say anything meanwhile.
+TEST(AssignedSeat, an_outage_of_log_0_moves_no_seat) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 3);
+  for (Process* const process : all) process->hold = true;
+  rig.run_for(kLease + kLease / 2);
+  for (std::size_t i = 1; i < 3; ++i) all[i]->hold = false;
+  rig.settle();
+  rig.run_for(3 * kInterval);  // the assigner returns last
+  all[0]->hold = false;
+  rig.settle();
+  rig.run_for(5000ms);
+  EXPECT_EQ(seats_claimed(all), 1u);
+  EXPECT_EQ(rig.led(), 8u);
+}
+
+// A2: it finds out that it reads the log again by what it writes there, though it leads nothing in
+// it any more; and is then as patient as before.
+TEST(AssignedSeat, a_holder_that_yielded_writes_to_every_log_until_it_reads_it_again) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  const auto all = start_all(rig, 3);
+  all[0]->forbidden = {1};
+  ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 20'000ms));
+  rig.run_for(10'000ms);
+  const auto by_first = [&] {
+    std::size_t count = 0;
+    for (const StoredRecord& stored : rig.logs[1].records) {
+      const Record* record = stored.record();
+      count += record != nullptr && record->id == ProcessId{1};
+    }
+    return count;
+  };
+  const std::size_t before = by_first();
+  all[0]->forbidden.clear();
+  rig.run_for(5 * kInterval);
+  EXPECT_GT(by_first(), before);
+  const std::size_t healed = by_first();
+  rig.run_for(10 * kInterval);
+  EXPECT_LE(by_first(), healed + 1);  // and then no more, as before
+}
+
+// A2: "the next time it waits twice as long".
+TEST(AssignedSeat, goes_round_more_and_more_slowly_while_a_log_is_away_for_all) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  const auto all = start_all(rig, 2);
+  for (Process* const process : all) process->forbidden = {1};
+  std::vector<microseconds> held;
+  for (int i = 0; i < 8; ++i) {
+    const LocalTime since = rig.now;
+    const std::uint64_t claimed = seats_claimed(all);
+    ASSERT_TRUE(rig.run_until([&] { return seats_claimed(all) > claimed; }, 400'000ms)) << i;
+    held.push_back(rig.now - since);
+  }
+  // Each of the two yielded four times: the last time eight times as patient as the first.
+  EXPECT_GE(held[7], 4 * held[1]);
+  EXPECT_GE(held[6], 4 * held[0]);
+}
+
+// Rule 8 counts members by their records.
+TEST(AssignedSeat, other_members_are_those_that_may_take_over) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 2);
+  EXPECT_EQ(all[0]->core.other_members(), 1u);
+  AssignedOptions options = rig.core_options(3);
+  options.cordoned = true;
+  rig.start(std::move(options));
+  options = rig.core_options(4);
+  options.weight = 0;
+  rig.start(std::move(options));
+  rig.run_for(1000ms);
+  EXPECT_EQ(all[0]->core.other_members(), 1u);
+  rig.start(5);
+  rig.run_for(1000ms);
+  EXPECT_EQ(all[0]->core.other_members(), 2u);
+}
+
+// A8: a leaver assigns no longer, however long it drains.
+TEST(AssignedSeat, a_leaver_that_nobody_relieves_claims_no_seat_and_names_nobody) {
+  AssignedRig rig;
+  const auto all = start_all(rig, 2);
+  all[1]->hold = true;  // it lives, and takes nothing over
+  rig.step(*all[0], CloseRequested{rig.now + 5000ms});
+  const auto by_first = [&] {
+    std::size_t count = 0;
+    for (const StoredRecord& stored : rig.logs[0].records) {
+      const auto* record = std::get_if<AssignmentRecord>(stored.value.get());
+      count += record != nullptr && record->id == ProcessId{1};
+    }
+    return count;
+  };
+  const std::size_t before = by_first();
+  const std::size_t records = rig.logs[0].records.size();
+  rig.run_for(4000ms);
+  ASSERT_FALSE(all[0]->closed);
+  EXPECT_EQ(by_first(), before);
+  for (std::size_t i = records; i < rig.logs[0].records.size(); ++i) {
+    const Record* record = rig.logs[0].records[i].record();
+    if (record == nullptr || record->id != ProcessId{1} || !record->member) continue;
+    EXPECT_FALSE(record->member->assigning);
+    EXPECT_TRUE(record->member->leaving);
+  }
+}
+
+}  // namespace
+}  // namespace neliroute

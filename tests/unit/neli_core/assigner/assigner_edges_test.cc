@@ -1,0 +1,149 @@
+// What the holder of the seat decides (rules A5 to A7 and A9) at its edges: exactly a third, a log
+// that it never read, an owner that nobody named, a banned member that leads.
+#include <gtest/gtest.h>
+
+#include "neli_core/assigner/assigner.h"
+#include "tests/unit/neli_core/assigner/assigner_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+using told::AssignerRig;
+using told::holding;
+using told::kInterval;
+using told::kLease;
+using told::kSession;
+using told::renewal;
+using told::settled;
+
+// A9: "more than a third".
+TEST(AssignerEdges, a_third_is_not_many_and_two_of_five_are) {
+  for (const std::uint64_t members : {6u, 5u}) {
+    AssignerRig rig = settled(members, 30);
+    rig.kill(members);
+    rig.kill(members - 1);
+    const LocalTime killed = rig.now;
+    rig.run_for(2000ms);
+    ASSERT_FALSE(rig.decisions.empty());
+    const milliseconds waited = members == 6 ? kSession : 2 * kSession;
+    EXPECT_GE(rig.decisions[0].at, killed + waited);
+    EXPECT_LE(rig.decisions[0].at, killed + waited + kInterval);
+    EXPECT_EQ(rig.notices.size(), members == 6 ? 0u : 1u);
+  }
+}
+
+// A9: "at least two": of two members, one is more than a third.
+TEST(AssignerEdges, one_death_is_not_many) {
+  AssignerRig rig = settled(2, 8);
+  rig.kill(2);
+  rig.run_for(kSession + kInterval);
+  EXPECT_EQ(rig.named(), "1:0-7");
+  EXPECT_TRUE(rig.notices.empty());
+}
+
+// A6 is for a lane where nobody owns anything *or* is named. Each of the two shows that it is not.
+TEST(AssignerEdges, who_knows_owners_or_designees_only_waits_for_no_newcomers) {
+  for (const bool owners : {true, false}) {
+    AssignerRig rig = settled(2, 8);
+    rig.assigner.end();
+    rig.idle = owners ? std::set<std::pair<std::uint64_t, std::uint32_t>>{}
+                      : std::set<std::pair<std::uint64_t, std::uint32_t>>{{1, 0}, {2, 0}};
+    if (owners) rig.designations = Designations(8);
+    if (!owners) rig.owners.forget({Log{0}, 1, 8});
+    rig.begin();
+    const LocalTime begun = rig.now;
+    rig.run_for(2 * kInterval - kInterval / 2);  // it hears of the owners first
+    rig.join(3);
+    rig.run_for(kInterval);
+    ASSERT_FALSE(rig.decisions.empty()) << owners;
+    EXPECT_EQ(rig.decisions[0].at, begun + 2 * kInterval);
+    // What was under way stays so; it is said again.
+    EXPECT_EQ(rig.named_count(3) > 0, owners);
+  }
+}
+
+// A7: a log that it has not read a record of may have owners.
+TEST(AssignerEdges, waits_two_intervals_for_the_owners_in_a_log_that_it_has_not_read) {
+  AssignerRig rig = settled(3, 9);
+  rig.assigner.end();
+  rig.run_for(1000ms);
+  rig.begin();
+  const LocalTime begun = rig.now;
+  rig.members.leave(ProcessId{3}, rig.now);
+  rig.run_for(1000ms);
+  ASSERT_FALSE(rig.decisions.empty());
+  EXPECT_EQ(rig.decisions[0].at, begun + 2 * kInterval);
+}
+
+// A5: it is given no other partition there, and keeps what it leads.
+TEST(AssignerEdges, a_banned_member_keeps_what_it_leads) {
+  constexpr ProcessId kBanned{2};
+  const LogPlace place{Log{0}, 1, 3};
+  LocalTime now = told::at_ms(10'000);
+  Members members{{ProcessId{1}, kInterval, kLease}};
+  Owners owners(3);
+  Designations designations(3);
+  Assigner assigner({1, kInterval, kSession, kLease});
+  designations.read(told::assign(1, {1, 1}, {{1, "0"}, {2, "1-2"}}), ProcessId{1}, now);
+  assigner.begin(kNobody, now);
+  std::vector<Designation> made;
+  for (const LocalTime end = now + 4000ms; now < end; now += kInterval / 2) {
+    members.note_read(now);
+    for (std::uint64_t id = 1; id <= 2; ++id) members.read(renewal(id), false, now);
+    members.read_back(now);
+    members.tick(now);
+    assigner.read_back(Log{0}, now);
+    owners.read(holding(1, {1'000, 3}, "0", "0"), place, kLease, now);
+    owners.read(holding(2, {1'000, 4}, "1", "1"), place, kLease, now);  // and nobody leads 2
+    made = assigner.decide({members, owners, designations, kLease}, now);
+    if (made.empty()) continue;
+    AssignmentRecord record;
+    record.designations = made;
+    designations.read(record, ProcessId{1}, now);
+    assigner.settled();
+  }
+  EXPECT_EQ(assigner.given_up(), 1u);
+  EXPECT_EQ(designations.at(Partition{1}).id, kBanned);
+  EXPECT_EQ(designations.at(Partition{2}).id, ProcessId{1});
+}
+
+// A repeated name beside a new one for the same partition: the order in the record would decide.
+TEST(AssignerEdges, one_assignment_names_one_for_each_partition) {
+  for (int offset = 0; offset < 4; ++offset) {
+    AssignerRig rig = settled(1, 8);
+    rig.idle = {{2, 0}};
+    rig.join(2);
+    rig.run_for(1000ms + offset * kInterval / 2);
+    ASSERT_EQ(rig.named_count(2), 4u);
+    rig.decisions.clear();
+    rig.fields(2).cordoned = true;
+    rig.run_for(1000ms);
+    EXPECT_EQ(rig.named(), "1:0-7");
+    ASSERT_FALSE(rig.decisions.empty());
+    for (const auto& decision : rig.decisions) {
+      for (const Designation& one : decision.designations) {
+        EXPECT_EQ(one.to, ProcessId{1}) << AssignerRig::text(decision);
+      }
+    }
+  }
+}
+
+// A5: where every member that takes partitions is banned, bans are ignored: names do not go round.
+TEST(AssignerEdges, where_all_are_banned_nobody_is) {
+  AssignerRig rig = settled(2, 8);
+  rig.join(3, /*weight=*/0);
+  const std::string before = rig.named();
+  rig.idle = {{1, 0}, {2, 0}, {3, 0}};
+  rig.run_for(2 * kLease + kSession + kLease + 500ms);
+  ASSERT_EQ(rig.assigner.given_up(), 2u);
+  rig.decisions.clear();
+  rig.run_for(10'000ms);
+  EXPECT_EQ(rig.named(), before);
+  EXPECT_EQ(rig.named_count(3), 0u);
+  EXPECT_LE(rig.decisions.size(), 50u);  // said again every two intervals, and no more
+  for (const auto& decision : rig.decisions) EXPECT_EQ(AssignerRig::text(decision), before);
+}
+
+}  // namespace
+}  // namespace neliroute
