@@ -21,6 +21,10 @@
 
 namespace neliroute {
 
+class Designations;
+class Members;
+class Seat;
+
 /// Records that were read and count for nothing, by the rules of either variation.
 struct RejectedRecords {
   std::uint64_t stale = 0;             ///< of an epoch, or a time, that is over
@@ -44,6 +48,13 @@ struct AssignmentStatus {
   std::uint64_t false_deaths = 0;  ///< and heard again
   std::uint64_t waits = 0;         ///< as many seemed dead at once
   std::uint64_t given_up = 0;      ///< designees that did not lead
+};
+
+/// The same in full, for those who show it: it lives as long as what it is of, and changes with it.
+struct AssignmentReading {
+  const Members& members;
+  const Seat& seat;
+  const Designations& designations;
 };
 
 class Core {
@@ -71,6 +82,9 @@ class Core {
   [[nodiscard]] virtual std::optional<std::size_t> other_members() const { return std::nullopt; }
   /// No value: no member assigns.
   [[nodiscard]] virtual std::optional<AssignmentStatus> assignment_status() const {
+    return std::nullopt;
+  }
+  [[nodiscard]] virtual std::optional<AssignmentReading> assignment() const {
     return std::nullopt;
   }
 

@@ -76,6 +76,9 @@ class AssignedCore final : public Core {
   }
 
   [[nodiscard]] std::optional<AssignmentStatus> assignment_status() const override;
+  [[nodiscard]] std::optional<AssignmentReading> assignment() const override {
+    return AssignmentReading{members_, seat_, designations_};
+  }
 
   [[nodiscard]] const ClaimProtocol& claims() const noexcept { return claims_; }
   [[nodiscard]] const Members& members() const noexcept { return members_; }

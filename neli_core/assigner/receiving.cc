@@ -2,6 +2,7 @@
 #include <variant>
 
 #include "neli_core/assigner/assigned_core.h"
+#include "neli_core/assigner/lane_records.h"
 #include "neli_core/record/judgement.h"
 
 namespace neliroute {
@@ -56,33 +57,25 @@ void AssignedCore::on_record(const Received& event, const Record& record) {
   }
   if (event.log != Log{0}) return;
   const Settings* theirs = readable_settings(record);
-  if (record.type != RecordType::renewal || !record.member) {
-    if (!history) members_.heard(record.id, now_);
-    return;
-  }
-  // Others' settings make nobody a member.
-  if (theirs == nullptr || *theirs != core().settings) return;
-  members_.read(record, history, now_);
-  seat_.renewed(record, now_);
+  const bool same = theirs != nullptr && *theirs == core().settings;
+  read_member_record(record, same, history, now_, members_, seat_);
 }
 
 void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& record) {
   const bool history = claims_.progress(event.log).is_history(event.offset);
-  if (!history) members_.heard(record.id, now_);
-  switch (record.type) {
-    case AssignmentType::seat_claim:
-      return seat_.claimed(record.id, seat_at(event.stamped, event.offset), now_);
-    case AssignmentType::leave:
-      return members_.leave(record.id, now_);
-    case AssignmentType::assign:
-      break;
+  const bool own = record.id == core().id;
+  if (own && record.type == AssignmentType::assign && record.seq == last_assign_) {
+    assigner_.settled();
   }
-  if (record.id == core().id && record.seq == last_assign_) assigner_.settled();
-  if (!seat_.is_valid(record)) {
-    ++counters_.assignments_refused;
-    return;
+  switch (read_assignment_record(event, record, history, now_, members_, seat_)) {
+    case Said::nothing_of_partitions:
+      return;
+    case Said::refused_assignment:
+      ++counters_.assignments_refused;
+      return;
+    case Said::assignment:
+      return obey(record, history);
   }
-  obey(record, history);
 }
 
 // Taken before given: a partition is in one of the two only. Of a history, which a restarted tail
