@@ -158,7 +158,8 @@ bool passes(const WatchModel& model, const OwnerRow& row, std::uint32_t,
   return peer_holds(row.peer, filter) || holds(notes_of(model, row), filter);
 }
 
-bool passes(const WatchModel&, const PartitionRow& row, std::uint32_t index, std::string_view filter) {
+bool passes(const WatchModel&, const PartitionRow& row, std::uint32_t index,
+            std::string_view filter) {
   return std::to_string(index) == filter || holds(state_of(row.route), filter) ||
          peer_holds(row.route.owner, filter) || peer_holds(to_of(row.route), filter);
 }
