@@ -21,10 +21,6 @@
 
 namespace neliroute {
 
-class Designations;
-class Members;
-class Seat;
-
 /// Records that were read and count for nothing, by the rules of either variation.
 struct RejectedRecords {
   std::uint64_t stale = 0;             ///< of an epoch, or a time, that is over
@@ -48,14 +44,12 @@ struct AssignmentStatus {
   std::uint64_t false_deaths = 0;  ///< and heard again
   std::uint64_t waits = 0;         ///< as many seemed dead at once
   std::uint64_t given_up = 0;      ///< designees that did not lead
+  std::size_t wishes = 0;          ///< cordons, weights and pins that operators wish
+  bool moves_paused = false;       ///< by a wish
+  std::uint64_t wishes_ignored = 0;  ///< as they did not fit into a record
 };
 
-/// The same in full, for those who show it: it lives as long as what it is of, and changes with it.
-struct AssignmentReading {
-  const Members& members;
-  const Seat& seat;
-  const Designations& designations;
-};
+struct KnownLane;
 
 class Core {
  public:
@@ -84,9 +78,9 @@ class Core {
   [[nodiscard]] virtual std::optional<AssignmentStatus> assignment_status() const {
     return std::nullopt;
   }
-  [[nodiscard]] virtual std::optional<AssignmentReading> assignment() const {
-    return std::nullopt;
-  }
+  /// What it knows of members and wishes; valid until the next step or tick. Null: no member
+  /// assigns. See shown() in assigner/lane_reader.h.
+  [[nodiscard]] virtual const KnownLane* known_lane() const noexcept { return nullptr; }
 
   [[nodiscard]] bool leads(Partition partition, LocalTime now) const noexcept {
     return leases()->leads(partition, now);

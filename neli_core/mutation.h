@@ -51,8 +51,14 @@ enum class Mutation : std::uint8_t {
   from_memory,             ///< A7: plans from what it wrote, not from what it read
   leaves_silently,         ///< A8: a leaver does not say so
   never_repeats,           ///< A7: what is not carried out is not repeated
+  cordons_ignored,         ///< A12: who is cordoned by a wish is named all the same
+  weights_ignored,         ///< A12: weights that are wished do not count
+  pins_ignored,            ///< A12: nor do pins
+  pause_ignored,           ///< A12: moves go on while they are paused
+  list_undoes_wishes,      ///< A12: a list takes back the wishes behind its `upto`
+  lists_not_repeated,      ///< A12: the assigner lists a wish once, and never again
 };
-inline constexpr int kMutationCount = static_cast<int>(Mutation::never_repeats) + 1;
+inline constexpr int kMutationCount = static_cast<int>(Mutation::lists_not_repeated) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::uint64_t active_mutations = 0;

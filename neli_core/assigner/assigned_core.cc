@@ -42,10 +42,8 @@ Result<AssignedCore> AssignedCore::make(AssignedOptions options) {
 AssignedCore::AssignedCore(AssignedOptions options, ClaimProtocol claims)
     : options_(std::move(options)),
       claims_(std::move(claims)),
-      members_({core().id, core().interval, core().lease}),
-      seat_({core().id, core().interval, core().lease}),
-      owners_(core().settings.partitions),
-      designations_(core().settings.partitions),
+      known_({core().lane, core().id, core().interval, core().lease, core().settings.logs,
+              core().settings.partitions, core().settings}),
       given_(core().settings.partitions, false),
       assigner_({core().settings.logs, core().interval, options_.session, core().lease}),
       next_seq_(kFirstSeq) {}
@@ -59,7 +57,7 @@ void AssignedCore::step(const Event& event, LocalTime now) {
   if (const auto* started = std::get_if<TailStarted>(&event)) {
     note_tail(*started);
   } else if (const auto* gap = std::get_if<GapFound>(&event)) {
-    if (gap->log == Log{0}) seat_.tail_lost();
+    if (gap->log == Log{0}) known_.seat.tail_lost();
   } else if (const auto* failed = std::get_if<WriteFailed>(&event);
              failed != nullptr && failed->seq >= kFirstSeq) {
     if (failed->seq == last_assign_) assigner_.lost(now);
@@ -106,8 +104,9 @@ Ready AssignedCore::take_ready() {
 // What is due and was not done at the last step waits for a record, and for no time.
 LocalTime AssignedCore::next_deadline() const noexcept {
   LocalTime next = claims_.next_deadline();
-  for (const LocalTime due : {members_.next_deadline(), assigner_.next_deadline(),
-                              seat_.next_deadline(), seat_claim_due_}) {
+  for (const LocalTime due :
+       {known_.members.next_deadline(), assigner_.next_deadline(), known_.seat.next_deadline(), seat_claim_due_,
+        list_due_, known_.wishes.next_deadline()}) {
     if (due > now_) next = std::min(next, due);
   }
   return next;
@@ -115,15 +114,19 @@ LocalTime AssignedCore::next_deadline() const noexcept {
 
 std::optional<AssignmentStatus> AssignedCore::assignment_status() const {
   AssignmentStatus status;
-  status.members = members_.living_count();
+  status.members = known_.members.living_count();
   status.assigns = assigner_.active();
   status.seats_claimed = counters_.seats_claimed;
   status.assignments_written = counters_.assignments_written;
   status.assignments_refused = counters_.assignments_refused;
   status.deaths = counters_.deaths;
-  status.false_deaths = members_.false_deaths();
+  status.false_deaths = known_.members.false_deaths();
   status.waits = assigner_.waits();
   status.given_up = assigner_.given_up();
+  const StandingWishes& wished = known_.wishes.standing();
+  status.wishes = wished.cordoned.size() + wished.weights.size() + wished.pins.size();
+  status.moves_paused = wished.moves_paused;
+  status.wishes_ignored = known_.wishes.ignored();
   return status;
 }
 
@@ -134,9 +137,9 @@ MemberFields AssignedCore::own_fields() const {
   fields.cordoned = options_.cordoned;
   fields.host = options_.host;
   fields.zone = options_.zone;
-  if (seat_.known() && seat_.holder() != kNobody) {
-    fields.seat = seat_.epoch();
-    fields.seat_by = seat_.holder();
+  if (known_.seat.known() && known_.seat.holder() != kNobody) {
+    fields.seat = known_.seat.epoch();
+    fields.seat_by = known_.seat.holder();
   }
   fields.upto = claims_.progress(Log{0}).next;
   fields.assigning = assigner_.active() && reads_own() && !left_;

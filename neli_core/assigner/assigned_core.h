@@ -18,10 +18,7 @@
 #include <vector>
 
 #include "neli_core/assigner/assigner.h"
-#include "neli_core/assigner/designations.h"
-#include "neli_core/assigner/members.h"
-#include "neli_core/assigner/owners.h"
-#include "neli_core/assigner/seat.h"
+#include "neli_core/assigner/known_lane.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/core.h"
 
@@ -72,18 +69,18 @@ class AssignedCore final : public Core {
   [[nodiscard]] RejectedRecords rejected() const noexcept override { return claims_.rejected(); }
 
   [[nodiscard]] std::optional<std::size_t> other_members() const override {
-    return members_.takers_besides(core().id);
+    return known_.members.takers_besides(core().id, known_.wishes.standing());
   }
 
   [[nodiscard]] std::optional<AssignmentStatus> assignment_status() const override;
-  [[nodiscard]] std::optional<AssignmentReading> assignment() const override {
-    return AssignmentReading{members_, seat_, designations_};
-  }
+
+  [[nodiscard]] const KnownLane* known_lane() const noexcept override { return &known_; }
 
   [[nodiscard]] const ClaimProtocol& claims() const noexcept { return claims_; }
-  [[nodiscard]] const Members& members() const noexcept { return members_; }
-  [[nodiscard]] const Seat& seat() const noexcept { return seat_; }
-  [[nodiscard]] const Designations& designations() const noexcept { return designations_; }
+  [[nodiscard]] const Members& members() const noexcept { return known_.members; }
+  [[nodiscard]] const Seat& seat() const noexcept { return known_.seat; }
+  [[nodiscard]] const Designations& designations() const noexcept { return known_.designations; }
+  [[nodiscard]] const Wishes& wishes() const noexcept { return known_.wishes; }
   /// Members that were taken for dead at the last step or tick.
   [[nodiscard]] const std::vector<ProcessId>& deaths() const noexcept { return deaths_; }
   [[nodiscard]] const AssignmentCounters& counters() const noexcept { return counters_; }
@@ -93,8 +90,8 @@ class AssignedCore final : public Core {
 
   // receiving.cc: what records say of members, seat and designations.
   void receive(const Received& event);
-  void on_record(const Received& event, const Record& record);
   void on_assignment(const Received& event, const AssignmentRecord& record);
+  void note_ignored(const Wish& wish);
   void obey(const AssignmentRecord& assign, bool history);
   void catch_up();
   void note_own(const Received& event, const Record& record);
@@ -108,6 +105,8 @@ class AssignedCore final : public Core {
   [[nodiscard]] bool needs_proof() const;
   void assign();
   void leave();
+  void repeat_wishes();
+  void list_wishes();
   [[nodiscard]] bool reads_own() const;
   [[nodiscard]] AssignmentRecord own_record(AssignmentType type);
   void write(const AssignmentRecord& record);
@@ -117,16 +116,10 @@ class AssignedCore final : public Core {
   void take(const PartitionRanges& partitions);
 
   [[nodiscard]] const CoreOptions& core() const noexcept { return claims_.options(); }
-  [[nodiscard]] LogPlace place(Log log) const {
-    return {log, core().settings.logs, core().settings.partitions};
-  }
 
   AssignedOptions options_;
   ClaimProtocol claims_;
-  Members members_;
-  Seat seat_;
-  Owners owners_;
-  Designations designations_;
+  KnownLane known_;
   std::vector<bool> given_;  ///< by partition: what the claims protocol takes for assigned to it
   bool behind_ = false;      ///< it is not told yet what the history of log 0 changed
   Assigner assigner_;
@@ -140,7 +133,9 @@ class AssignedCore final : public Core {
   std::uint32_t yields_ = 0;       ///< in a row, for a log that it has not read since
   bool yielded_ = false;           ///< it lets another assign, as it is cut from a log
   std::uint64_t next_seq_;
-  std::uint64_t last_assign_ = 0;  ///< the seq of the assignment that was written last
+  std::uint64_t last_assign_ = 0;   ///< the seq of the assignment that was written last
+  LocalTime listed_ = kLongAgo;     ///< when it wrote a list of wishes
+  LocalTime list_due_ = kNever;
   LocalTime seat_claimed_ = kLongAgo;
   LocalTime seat_claim_due_ = kNever;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "neli_core/assigner/reading.h"
+#include "neli_core/assigner/wished_pins.h"
 #include "neli_core/mutation.h"
 #include "placement/plan.h"
 
@@ -21,7 +22,8 @@ constexpr int kPlansInInterval = 8;
 constexpr int kSeriesIntervals = 4;
 
 std::uint64_t version_of(const AssignerView& view) {
-  return view.members.version() + view.owners.version() + view.designations.version();
+  return view.members.version() + view.owners.version() + view.designations.version() +
+         view.wishes.version();
 }
 
 bool leads(const Owner& owner, const Designee& designee) {
@@ -43,13 +45,27 @@ class Assigner::Round {
 
   std::vector<Designation> designations() {
     weigh();
+    find_failures(view_.designations.count());
     look_at_partitions();
-    for (const auto& named : placement::plan(members_, partitions_, pins_)) {
-      to_[named.to].push_back(named.partition);
-    }
+    for (const auto& named : planned()) to_[named.to].push_back(named.partition);
     std::vector<Designation> made;
     for (const auto& [to, partitions] : to_) {
       made.push_back({living_[to]->id, PartitionRanges::of(partitions)});
+    }
+    return made;
+  }
+
+  /// What would move now, and why.
+  std::vector<WouldMove> moves() {
+    weigh();
+    look_at_partitions();
+    std::vector<WouldMove> made;
+    for (const auto& named : planned()) {
+      const PlanPartition& partition = partitions_[named.partition.value()];
+      const auto id = [&](MemberId member) {
+        return member == placement::kNobody ? kNobody : living_[member]->id;
+      };
+      made.push_back({named.partition, id(partition.owner), id(named.to), named.reason});
     }
     return made;
   }
@@ -58,19 +74,36 @@ class Assigner::Round {
   [[nodiscard]] bool unfinished() const noexcept { return unfinished_; }
 
  private:
+  // While moves are paused, and while it is not known whether they are, what a living member leads
+  // stays with it, also if that one should own nothing.
+  std::vector<placement::Designation> planned() const {
+    const bool paused = standing().moves_paused && !mutated(Mutation::pause_ignored);
+    if (!paused && !view_.wishes.uncertain()) {
+      return placement::plan(members_, partitions_, pins_);
+    }
+    auto planned = placement::plan(members_, partitions_, pins_, {.moves_at_once = 0});
+    std::erase_if(planned, [this](const placement::Designation& named) {
+      const MemberId owner = partitions_[named.partition.value()].owner;
+      return owner != placement::kNobody && owner != named.to;
+    });
+    return planned;
+  }
+
+  [[nodiscard]] const StandingWishes& standing() const { return view_.wishes.standing(); }
+
   // A member that flaps is given nothing, as long as there is another.
   void weigh() {
     for (MemberId i = 0; i < living_.size(); ++i) {
       const Member& member = *living_[i];
       index_.emplace(member.id, i);
       const bool flaps = now_ < member.cordoned_until;
-      members_.push_back({member.fields.cordoned || flaps ? 0 : member.fields.weight});
+      members_.push_back({flaps ? 0 : wished_weight(member, standing())});
       if (flaps) assigner_.look_again(member.cordoned_until);
     }
     const auto takes = [](const PlanMember& member) { return member.weight > 0; };
     const bool some = std::any_of(members_.begin(), members_.end(), takes);
     for (MemberId i = 0; i < living_.size() && !some; ++i) {
-      if (!living_[i]->fields.cordoned) members_[i].weight = living_[i]->fields.weight;
+      members_[i].weight = wished_weight(*living_[i], standing());
     }
     const bool none = std::none_of(members_.begin(), members_.end(), takes);
     if (none && !assigner_.told_cordoned_) {
@@ -88,7 +121,7 @@ class Assigner::Round {
   void look_at_partitions() {
     const std::uint32_t count = view_.designations.count();
     partitions_.resize(count);
-    find_failures(count);
+    WishedPins wished(standing(), living_, members_, count);
     std::vector<std::uint32_t> pins;
     for (std::uint32_t l = 0; l < assigner_.options_.logs; ++l) {
       pins.push_back(others_than_banned(Log{l}));
@@ -102,12 +135,17 @@ class Assigner::Round {
       PlanPartition& planned = partitions_[p];
       const bool carried_out = leads(owner, designee);
       const bool banned = assigner_.bans_.is_banned(log, designee.id, now_);
-      // What a banned one leads, it keeps.
-      if (!banned || !carried_out) planned.pinned_to = pins[log.value()];
       planned.owner = index_of(owner.id);
       planned.designee = index_of(designee.id);
+      planned.pinned_to = wished.at(
+          partition, log, carried_out ? planned.designee : placement::kNobody,
+          [&](MemberId i) { return assigner_.bans_.is_banned(log, living_[i]->id, now_); }, pins_);
+      // What a banned one leads, it keeps, unless it is pinned to another.
+      if (planned.pinned_to == PlanPartition::kNotPinned && (!banned || !carried_out)) {
+        planned.pinned_to = pins[log.value()];
+      }
       // Where all are banned, nobody is.
-      if (banned && planned.pinned_to != PlanPartition::kNotPinned) {
+      if (banned && !carried_out && planned.pinned_to != PlanPartition::kNotPinned) {
         planned.designee = placement::kNobody;
       }
       if (planned.designee == placement::kNobody || carried_out) continue;
@@ -344,6 +382,13 @@ void Assigner::note_who_leads(const AssignerView& view, LocalTime now) {
     led_[p] = std::max(led_[p], std::min(now, until));
     if (until > now) look_again(until);
   }
+}
+
+std::vector<WouldMove> Assigner::would_move(const AssignerView& view, std::uint32_t logs,
+                                            LocalTime now) {
+  Assigner assigner({logs});
+  assigner.led_.resize(view.designations.count(), kLongAgo);
+  return Round(assigner, view, now).moves();
 }
 
 std::vector<Notice> Assigner::take_notices() { return std::exchange(notices_, {}); }

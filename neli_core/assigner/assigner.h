@@ -14,9 +14,14 @@
 #include "neli_core/assigner/designations.h"
 #include "neli_core/assigner/members.h"
 #include "neli_core/assigner/owners.h"
+#include "neli_core/assigner/wishes.h"
 #include "neli_core/ready.h"
 
 namespace neliroute {
+
+namespace placement {
+enum class Reason : std::uint8_t;
+}
 
 struct AssignerOptions {
   std::uint32_t logs = 1;
@@ -31,6 +36,16 @@ struct AssignerView {
   const Owners& owners;
   const Designations& designations;
   milliseconds longest_lease{0};  ///< T*: of all members
+  const Wishes& wishes;
+};
+
+/// What a plan would change.
+struct WouldMove {
+  Partition partition;
+  ProcessId from = kNobody;  ///< who leads it; kNobody: nobody that lives
+  ProcessId to = kNobody;
+  placement::Reason why{};
+  friend bool operator==(const WouldMove&, const WouldMove&) = default;
 };
 
 class Assigner {
@@ -68,6 +83,9 @@ class Assigner {
 
   /// Who should claim what, as far as nobody says so yet; empty: nothing is to be written now.
   [[nodiscard]] std::vector<Designation> decide(const AssignerView& view, LocalTime now);
+  /// What an assigner that reads the same, and has banned nobody, would change at once.
+  [[nodiscard]] static std::vector<WouldMove> would_move(const AssignerView& view,
+                                                         std::uint32_t logs, LocalTime now);
   /// For people: many deaths, members that were given up.
   [[nodiscard]] std::vector<Notice> take_notices();
   [[nodiscard]] LocalTime next_deadline() const noexcept { return active_ ? next_ : kNever; }

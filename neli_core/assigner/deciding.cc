@@ -21,23 +21,25 @@ constexpr std::size_t kFrameBytes = 150;
 
 void AssignedCore::advance() {
   catch_up();
-  members_.tick(now_);
-  deaths_ = members_.take_deaths();
+  known_.members.tick(now_);
+  deaths_ = known_.members.take_deaths();
   counters_.deaths += deaths_.size();
   if (needs_proof()) {
-    members_.asked_for_proof(now_);
+    known_.members.asked_for_proof(now_);
     claims_.renew_now(Log{0});
   }
+  known_.wishes.tick(now_);
   advance_seat();
   assign();
+  repeat_wishes();
 }
 
 // If every member asked about every death, log 0 would have as many records for each as members.
 bool AssignedCore::needs_proof() const {
-  if (!member_ || left_ || !members_.wants_proof(now_)) return false;
-  if (seat_.held_by_own()) return true;
-  if (!seat_.known() || !members_.is_silent(seat_.holder(), now_)) return false;
-  const auto rank = members_.rank_of(core().id);
+  if (!member_ || left_ || !known_.members.wants_proof(now_)) return false;
+  if (known_.seat.held_by_own()) return true;
+  if (!known_.seat.known() || !known_.members.is_silent(known_.seat.holder(), now_)) return false;
+  const auto rank = known_.members.rank_of(core().id);
   return rank && *rank <= kAskingSuccessors;
 }
 
@@ -53,7 +55,7 @@ void AssignedCore::advance_yielding() {
     yielded_ = false;
     yields_ = 0;
   } else if (assigner_.active() && assigner_.is_cut(now_, yields_) &&
-             members_.living_count() > 1) {
+             known_.members.living_count() > 1) {
     yielded_ = true;
     ++yields_;
     ready_.notices.push_back({Severity::warning,
@@ -63,24 +65,24 @@ void AssignedCore::advance_yielding() {
 }
 
 void AssignedCore::advance_seat() {
-  seat_.look(members_, now_);
+  known_.seat.look(known_.members, now_);
   advance_yielding();
-  const bool holds = seat_.held_by_own() && member_ && !left_ && !yielded_;
+  const bool holds = known_.seat.held_by_own() && member_ && !left_ && !yielded_;
   if (holds && !assigner_.active()) {
-    const ProcessId before = seat_.predecessor();
-    assigner_.begin(members_.lives(before) ? kNobody : before, now_);
+    const ProcessId before = known_.seat.predecessor();
+    assigner_.begin(known_.members.lives(before) ? kNobody : before, now_);
     claims_.renew_now(Log{0});  // others wait for its word that it assigns
   } else if (!holds && assigner_.active()) {
     assigner_.end();
   }
   if (member_) claims_.keep_renewing(holds || yields_ > 0);
   seat_claim_due_ = kNever;
-  if ((holds && reads_own()) || !seat_.is_free()) return;
+  if ((holds && reads_own()) || !known_.seat.is_free()) return;
   // What is read of a history may be over long ago.
   if (!member_ || left_ || !reads_own() || !claims_.progress(Log{0}).caught_up()) return;
-  const auto rank = members_.rank_of(core().id);
+  const auto rank = known_.members.rank_of(core().id);
   if (!rank) return;
-  seat_claim_due_ = seat_.claim_at(yielded_ ? *rank + members_.living_count() : *rank);
+  seat_claim_due_ = known_.seat.claim_at(yielded_ ? *rank + known_.members.living_count() : *rank);
   if (seat_claimed_ != kLongAgo) {
     seat_claim_due_ = std::max(seat_claim_due_, later(seat_claimed_, 2 * core().interval));
   }
@@ -93,7 +95,7 @@ void AssignedCore::advance_seat() {
 
 void AssignedCore::assign() {
   if (!assigner_.active() || left_ || !claims_.progress(Log{0}).caught_up()) return;
-  const AssignerView view{members_, owners_, designations_, claims_.lease_bound()};
+  const AssignerView view{known_.members, known_.owners, known_.designations, claims_.lease_bound(), known_.wishes};
   write_assignments(assigner_.decide(view, now_));
   for (Notice& notice : assigner_.take_notices()) ready_.notices.push_back(std::move(notice));
 }
@@ -102,14 +104,38 @@ void AssignedCore::assign() {
 // lost, every renewal says that it leaves, and the next assigner names them.
 void AssignedCore::leave() {
   if (!mutated(Mutation::leaves_silently)) {
-    members_.leave(core().id, now_);
+    known_.members.leave(core().id, now_);
     if (assigner_.active()) {
       assigner_.plan_now();
       assign();
+      if (known_.wishes.used() && known_.wishes.known()) list_wishes();
     }
     if (member_) write(own_record(AssignmentType::leave));
   }
   left_ = true;
+}
+
+// Every half a lease, so that whoever starts reads one; within an interval of a wish, so that the
+// operator learns that it was taken in; and again where one may be lost.
+void AssignedCore::repeat_wishes() {
+  list_due_ = kNever;
+  if (!assigner_.active() || left_ || !known_.wishes.used() || !known_.wishes.known()) return;
+  if (!reads_own() || !claims_.progress(Log{0}).caught_up()) return;
+  list_due_ = known_.wishes.unlisted() ? kLongAgo : later(known_.list_read, core().lease / 2);
+  if (mutated(Mutation::lists_not_repeated) && !known_.wishes.unlisted()) list_due_ = kNever;
+  list_due_ = std::max(list_due_, later(listed_, core().interval));
+  if (now_ < list_due_) return;
+  list_wishes();
+  list_due_ = later(now_, core().interval);
+}
+
+void AssignedCore::list_wishes() {
+  AssignmentRecord record = own_record(AssignmentType::wishes);
+  record.seat = known_.seat.epoch();
+  record.upto = claims_.progress(Log{0}).next;
+  record.standing = known_.wishes.standing();
+  listed_ = now_;
+  write(record);
 }
 
 AssignmentRecord AssignedCore::own_record(AssignmentType type) {
@@ -131,7 +157,7 @@ void AssignedCore::write_assignments(const std::vector<Designation>& designation
   const auto flush = [&] {
     if (named.empty()) return;
     AssignmentRecord record = own_record(AssignmentType::assign);
-    record.seat = seat_.epoch();
+    record.seat = known_.seat.epoch();
     record.designations = std::exchange(named, {});
     bytes = kFrameBytes;
     last_assign_ = record.seq;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "neli_core/assigner/reading.h"
+#include "neli_core/assigner/wishes.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -197,13 +198,19 @@ bool Members::lives(ProcessId id) const {
 }
 
 std::vector<const Member*> Members::living() const {
-  std::vector<const Member*> living;
-  for (const auto& [id, member] : members_) {
-    if (member.lives()) living.push_back(&member);
-  }
-  std::sort(living.begin(), living.end(),
-            [](const Member* left, const Member* right) { return is_senior(*left, *right); });
+  std::vector<const Member*> living = present();
+  std::erase_if(living, [](const Member* member) { return !member->lives(); });
   return living;
+}
+
+std::vector<const Member*> Members::present() const {
+  std::vector<const Member*> present;
+  for (const auto& [id, member] : members_) {
+    if (!member.dead) present.push_back(&member);
+  }
+  std::sort(present.begin(), present.end(),
+            [](const Member* left, const Member* right) { return is_senior(*left, *right); });
+  return present;
 }
 
 std::optional<std::size_t> Members::rank_of(ProcessId id) const {
@@ -223,12 +230,11 @@ std::size_t Members::living_count() const noexcept {
   return living_;
 }
 
-std::size_t Members::takers_besides(ProcessId except) const noexcept {
+std::size_t Members::takers_besides(ProcessId except, const StandingWishes& standing) const {
   return static_cast<std::size_t>(
       std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
         const Member& member = entry.second;
-        return member.lives() && entry.first != except && !member.fields.cordoned &&
-               member.fields.weight > 0;
+        return member.lives() && entry.first != except && wished_weight(member, standing) > 0;
       }));
 }
 

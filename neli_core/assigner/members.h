@@ -99,11 +99,13 @@ class Members {
   [[nodiscard]] bool lives(ProcessId id) const;
   /// In order of seniority.
   [[nodiscard]] std::vector<const Member*> living() const;
-  /// How many of these are senior to it; no value: it does not live.
+  /// The same, and those that leave.
+  [[nodiscard]] std::vector<const Member*> present() const;
+  /// How many of the living are senior to it; no value: it does not live.
   [[nodiscard]] std::optional<std::size_t> rank_of(ProcessId id) const;
   [[nodiscard]] std::size_t living_count() const noexcept;
-  /// Of these, those that are not cordoned and have a weight, apart from `except`.
-  [[nodiscard]] std::size_t takers_besides(ProcessId except) const noexcept;
+  /// Of these, those that may own something, as they say and as is wished, apart from `except`.
+  [[nodiscard]] std::size_t takers_besides(ProcessId except, const StandingWishes& standing) const;
   /// Of the living.
   [[nodiscard]] milliseconds longest_session() const noexcept;
   /// When a member was first heard of last.

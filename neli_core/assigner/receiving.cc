@@ -2,7 +2,6 @@
 #include <variant>
 
 #include "neli_core/assigner/assigned_core.h"
-#include "neli_core/assigner/lane_records.h"
 #include "neli_core/record/judgement.h"
 
 namespace neliroute {
@@ -17,11 +16,11 @@ void AssignedCore::receive(const Received& event) {
   claims_.step(event, now_);
   if (!fresh) return;
   note_progress(event.log, was_caught_up);
-  if (event.log == Log{0}) seat_.excuse(members_.note_read(now_));
+  if (event.log == Log{0}) known_.note_read(now_);
   if (record != nullptr) {
-    on_record(event, *record);
+    known_.read(event, *record, progress.is_history(event.offset), now_);
   } else if (const auto* assignment = std::get_if<AssignmentRecord>(event.value)) {
-    if (event.log == Log{0} && assignment->lane == core().lane) on_assignment(event, *assignment);
+    on_assignment(event, *assignment);
   }
 }
 
@@ -29,11 +28,8 @@ void AssignedCore::receive(const Received& event) {
 void AssignedCore::note_tail(const TailStarted& event) {
   const LogProgress& progress = claims_.progress(event.log);
   if (progress.started && event.start == progress.next) return;
-  owners_.forget(place(event.log));
   assigner_.read_anew(event.log, now_);
-  if (event.log != Log{0}) return;
-  seat_.tail_started(event, now_);
-  members_.restarted(now_);
+  known_.tail_started(event, now_);
 }
 
 // Of a log's history nobody's ownership is believed: it is heard from here on.
@@ -46,43 +42,39 @@ void AssignedCore::note_own(const Received& event, const Record& record) {
   assigner_.read_back(event.log, now_);
   if (event.log != Log{0}) return;
   own_read_ = now_;
-  if (const auto sent = claims_.sent_at(record.seq)) members_.read_back(*sent);
-}
-
-void AssignedCore::on_record(const Received& event, const Record& record) {
-  if (judge(record, event.stamped, core().lane) != Judgement::heeded) return;
-  const bool history = claims_.progress(event.log).is_history(event.offset);
-  if (!history) {
-    owners_.read(record, place(event.log), record.lease.value_or(core().lease), now_);
-  }
-  if (event.log != Log{0}) return;
-  const Settings* theirs = readable_settings(record);
-  const bool same = theirs != nullptr && *theirs == core().settings;
-  read_member_record(record, same, history, now_, members_, seat_);
+  if (const auto sent = claims_.sent_at(record.seq)) known_.members.read_back(*sent);
 }
 
 void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& record) {
   const bool history = claims_.progress(event.log).is_history(event.offset);
-  const bool own = record.id == core().id;
-  if (own && record.type == AssignmentType::assign && record.seq == last_assign_) {
-    assigner_.settled();
-  }
-  switch (read_assignment_record(event, record, history, now_, members_, seat_)) {
-    case Said::nothing_of_partitions:
+  switch (known_.read(event, record, history, now_)) {
+    case Assigned::told:
       return;
-    case Said::refused_assignment:
+    case Assigned::too_much:
+      return note_ignored(record.wish);
+    case Assigned::refused:
       ++counters_.assignments_refused;
-      return;
-    case Said::assignment:
-      return obey(record, history);
+      break;
+    case Assigned::valid:
+      obey(record, history);
+      break;
   }
+  if (record.id == core().id && record.seq == last_assign_) assigner_.settled();
+}
+
+void AssignedCore::note_ignored(const Wish& wish) {
+  if (!assigner_.active()) return;
+  ready_.notices.push_back({Severity::warning,
+                            std::string("an operator's wish (") + to_string(wish.verb) +
+                                ") is ignored: the list of wishes would be longer than a record; "
+                                "pin longer ranges, or withdraw other wishes"});
 }
 
 // Taken before given: a partition is in one of the two only. Of a history, which a restarted tail
 // reads again, only the outcome counts: what it names on the way would be claimed from others.
 void AssignedCore::obey(const AssignmentRecord& assign, bool history) {
   ++counters_.assignments_obeyed;
-  const Designations::Change change = designations_.read(assign, core().id, now_);
+  const Designations::Change change = known_.designations.read(assign, core().id, now_);
   if (history) {
     behind_ = true;
     return;
@@ -96,8 +88,8 @@ void AssignedCore::catch_up() {
   behind_ = false;
   std::vector<Partition> given;
   std::vector<Partition> taken;
-  for (std::uint32_t p = 0; p < designations_.count(); ++p) {
-    const bool named = designations_.at(Partition{p}).id == core().id;
+  for (std::uint32_t p = 0; p < known_.designations.count(); ++p) {
+    const bool named = known_.designations.at(Partition{p}).id == core().id;
     if (named != given_[p]) (named ? given : taken).push_back(Partition{p});
   }
   take(PartitionRanges::of(taken));
@@ -106,13 +98,13 @@ void AssignedCore::catch_up() {
 
 void AssignedCore::give(const PartitionRanges& partitions) {
   if (partitions.empty()) return;
-  partitions.for_each(designations_.count(), [this](Partition p) { given_[p.value()] = true; });
+  partitions.for_each(known_.designations.count(), [this](Partition p) { given_[p.value()] = true; });
   claims_.step(GroupAssigned{partitions}, now_);
 }
 
 void AssignedCore::take(const PartitionRanges& partitions) {
   if (partitions.empty()) return;
-  partitions.for_each(designations_.count(), [this](Partition p) { given_[p.value()] = false; });
+  partitions.for_each(known_.designations.count(), [this](Partition p) { given_[p.value()] = false; });
   claims_.step(GroupRevoked{partitions, false}, now_);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "neli_core/record/object_writer.h"
+#include "neli_core/record/wish_json.h"
 
 namespace neliroute {
 namespace {
@@ -16,6 +17,8 @@ constexpr Name kNames[] = {
     {AssignmentType::seat_claim, "seat_claim"},
     {AssignmentType::assign, "assign"},
     {AssignmentType::leave, "leave"},
+    {AssignmentType::wish, "wish"},
+    {AssignmentType::wishes, "wishes"},
 };
 
 bool read_designations(const json::value* value, std::vector<Designation>& into) {
@@ -33,6 +36,28 @@ bool read_designations(const json::value* value, std::vector<Designation>& into)
     if (named > kPartitionCountMax) return false;
     into.push_back({*id, *partitions});
   }
+  return true;
+}
+
+// What only some types have. False: it cannot be read.
+bool read_contents(const json::object& object, AssignmentRecord& into) {
+  if (into.type == AssignmentType::wish) {
+    auto wish = wish_of(object);
+    if (wish) into.wish = std::move(*wish);
+    return wish.has_value();
+  }
+  if (into.type != AssignmentType::assign && into.type != AssignmentType::wishes) return true;
+  const auto seat = seat_of(object.if_contains("seat"));
+  if (!seat) return false;
+  into.seat = *seat;
+  if (into.type == AssignmentType::assign) {
+    return read_designations(object.if_contains("to"), into.designations);
+  }
+  const auto upto = integer_of(object.if_contains("upto"));
+  auto standing = standing_of(object);
+  if (!upto || *upto < 0 || !standing) return false;
+  into.upto = *upto;
+  into.standing = std::move(*standing);
   return true;
 }
 
@@ -57,13 +82,7 @@ Decoded decode_assignment(const json::object& object) {
     record.id = *id;
     const auto seq = integer_of(object.if_contains("seq")).value_or(0);
     record.seq = seq < 0 ? 0 : static_cast<std::uint64_t>(seq);
-    if (type != AssignmentType::assign) return record;
-    const auto seat = seat_of(object.if_contains("seat"));
-    if (!seat) return Ignored::malformed;
-    record.seat = *seat;
-    if (!read_designations(object.if_contains("to"), record.designations)) {
-      return Ignored::malformed;
-    }
+    if (!read_contents(object, record)) return Ignored::malformed;
     return record;
   }
   return Ignored::unknown_type;
@@ -85,6 +104,11 @@ std::string encode_record(const AssignmentRecord& record) {
       out.text(to_string(one.to), one.partitions.to_string());
     }
     out.end();
+  }
+  if (record.type == AssignmentType::wish) write_wish(out, record.wish);
+  if (record.type == AssignmentType::wishes) {
+    out.number("upto", record.upto);
+    write_standing(out, record.standing);
   }
   return out.take();
 }

@@ -40,6 +40,19 @@ class ObjectWriter {
     text_ += '}';
     first_ = false;
   }
+  void begin_list(std::string_view key) {
+    name(key);
+    text_ += '[';
+    first_ = true;
+  }
+  void item(std::string_view value) {
+    if (!std::exchange(first_, false)) text_ += ',';
+    quote(value);
+  }
+  void end_list() {
+    text_ += ']';
+    first_ = false;
+  }
   [[nodiscard]] std::string take() {
     text_ += '}';
     return std::move(text_);

@@ -105,6 +105,20 @@ void PartitionRanges::insert(const PartitionRanges& others) {
   merge_neighbours();
 }
 
+void PartitionRanges::erase(const PartitionRanges& others) {
+  std::vector<Range> kept;
+  auto other = others.ranges_.begin();
+  for (Range range : ranges_) {
+    while (other != others.ranges_.end() && other->last < range.first) ++other;
+    for (auto at = other; at != others.ranges_.end() && at->first <= range.last; ++at) {
+      if (range.first < at->first) kept.push_back({range.first, at->first - 1});
+      range.first = at->last + 1;
+    }
+    if (range.first <= range.last) kept.push_back(range);
+  }
+  ranges_ = std::move(kept);
+}
+
 bool PartitionRanges::contains(Partition partition) const noexcept {
   const std::uint32_t p = partition.value();
   const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), p,

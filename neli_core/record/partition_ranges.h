@@ -31,6 +31,8 @@ class PartitionRanges {
   void insert(Partition partition);
   /// Adds all of them at once.
   void insert(const PartitionRanges& others);
+  /// Takes all of them out.
+  void erase(const PartitionRanges& others);
   [[nodiscard]] bool contains(Partition partition) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return ranges_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept;  ///< partitions, not ranges

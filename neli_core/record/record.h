@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "neli_core/record/log_parts.h"
+#include "neli_core/record/wish.h"
 
 namespace neliroute {
 
@@ -133,6 +134,8 @@ enum class AssignmentType {
   seat_claim,  ///< the writer assigns from here on
   assign,      ///< these partitions should be claimed by these members
   leave,       ///< the writer hands over what it has, assigns no longer, and then ends
+  wish,        ///< an operator, who is no member, wants something of the assigner
+  wishes,      ///< the assigner repeats all that is wished
 };
 
 /// Who should claim what.
@@ -148,9 +151,14 @@ struct AssignmentRecord {
   Lane lane;
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
-  /// Of an assignment: the seat claim under which it was written.
+  /// Of an assignment or a list of wishes: the seat claim under which it was written.
   Epoch seat = kNoEpoch;
   std::vector<Designation> designations;
+  /// Of a wish. It has no other identity than `id` and `seq`.
+  Wish wish;
+  /// Of a list: the wishes that stand of all those before this offset.
+  std::int64_t upto = -1;
+  StandingWishes standing;
   friend bool operator==(const AssignmentRecord&, const AssignmentRecord&) = default;
 };
 

@@ -70,7 +70,9 @@ Engine::Engine(EngineParts parts)
       interval_(parts.interval),
       ends_at_start_(parts.directory.logs, 0),
       silences_(parts.directory.logs, Silence::unknown) {
-  if (!core_) reader_.emplace(directory_.lane(), settings_);
+  if (core_) return;
+  reader_.emplace(KnownLaneOptions{directory_.lane(), kNobody, milliseconds{0}, kLeaseMax,
+                                   log_count_, settings_.partitions, settings_});
 }
 
 Engine::~Engine() {
@@ -164,8 +166,8 @@ Observers::Seen Engine::look(Partition partition, LocalTime now) const {
     seen.draining = hint.draining;
     seen.lease = hint.lease;
   }
-  if (const auto reading = assignment(); reading && !differs_) {
-    seen.designee = members_.designee(*reading, partition, seen.owner);
+  if (const KnownLane* lane = known_lane(); lane != nullptr && !differs_) {
+    seen.designee = members_.designee(*lane, partition, seen.owner);
   }
   const bool owned = hint.owner && !differs_;
   return {std::move(seen),
@@ -420,7 +422,7 @@ void Engine::on_timer() {
 void Engine::arm() {
   LocalTime next = directory_.next_expiry();
   const LocalTime own =
-      core_ ? core_->next_deadline() : std::min(next_probe_, reader_->next_deadline());
+      core_ ? core_->next_deadline() : std::min(next_probe_, reader_->next_deadline(last_now_));
   next = std::min({next, own, stopped_.next_deadline(), view_.next_deadline(), look_at_drain_});
   const bool watched = on_change_ || !observers_.empty() || ready_.awaited();
   for (std::uint32_t l = 0; watched && l < log_count_; ++l) {

@@ -19,7 +19,7 @@
 #include <optional>
 #include <vector>
 
-#include "neli_core/assigner/assignment_reader.h"
+#include "neli_core/assigner/lane_reader.h"
 #include "neli_core/core.h"
 #include "neli_core/ledger.h"
 #include "neli_core/settings_agreement.h"
@@ -115,7 +115,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void step(const Event& event, LocalTime now);
   void touch(const AssignmentChange& change);
   void note_assignments(const Ready& ready, LocalTime now);
-  [[nodiscard]] std::optional<AssignmentReading> assignment() const;
+  [[nodiscard]] const KnownLane* known_lane() const;
   void touch_designated(const Event& event);
   void tell_assignment();
   void count_others(std::function<void(std::optional<std::size_t>)> answer);
@@ -157,7 +157,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Core> core_;
   Directory directory_;
-  std::optional<AssignmentReader> reader_;  ///< a watcher's; a member's core reads that itself
+  std::optional<LaneReader> reader_;  ///< a watcher's; a member's core reads that itself
   MemberDirectory members_;
   RouteView view_;
   Observers observers_;

@@ -21,7 +21,7 @@ bool is_one_of(const std::string& text, std::initializer_list<Choice> choices) {
 // notices settings that differ from the group's, with which a key would be sent to the wrong
 // process.
 void Engine::watch_event(const Event& event, LocalTime now) {
-  reader_->on(event, now);
+  std::visit([&](const auto& e) { reader_->on(e, now); }, event);
   if (const auto* gap = std::get_if<GapFound>(&event)) {
     log({Severity::error, "log " + std::to_string(gap->log.value()) + ": " +
                               to_string(gap->reason) +
@@ -39,8 +39,8 @@ void Engine::watch_event(const Event& event, LocalTime now) {
   }
 }
 
-std::optional<AssignmentReading> Engine::assignment() const {
-  return core_ ? core_->assignment() : reader_->reading();
+const KnownLane* Engine::known_lane() const {
+  return core_ ? core_->known_lane() : &reader_->known();
 }
 
 // A designee changes by an assignment only, which says of which partitions: the rest is not looked
@@ -57,8 +57,8 @@ void Engine::touch_designated(const Event& event) {
 }
 
 void Engine::tell_assignment() {
-  const auto reading = assignment();
-  if (!reading || !members_.look(*reading)) return;
+  const KnownLane* const lane = known_lane();
+  if (lane == nullptr || !members_.look(*lane)) return;
   observers_.tell_assignment(members_.news());
 }
 

@@ -12,10 +12,7 @@
 #include <neliroute/observer.h>
 #include <vector>
 
-#include "neli_core/assigner/designations.h"
-#include "neli_core/assigner/members.h"
-#include "neli_core/assigner/seat.h"
-#include "neli_core/core.h"
+#include "neli_core/assigner/known_lane.h"
 
 namespace neliroute {
 
@@ -23,7 +20,7 @@ class MemberDirectory {
  public:
   /// Whether news() has anything that was not there at the last look. Not before a member or an
   /// assigner is known.
-  [[nodiscard]] bool look(const AssignmentReading& reading);
+  [[nodiscard]] bool look(const KnownLane& lane);
   /// What the last look found. Valid until the next one.
   [[nodiscard]] AssignmentNews news() const;
   /// All that is known, for an observer that joins; `all` holds the members that it refers to.
@@ -31,7 +28,7 @@ class MemberDirectory {
   [[nodiscard]] bool known() const noexcept { return known_; }
 
   /// The designee of a partition, unless it is `owner`; null: none, or nothing is known of it.
-  [[nodiscard]] PeerPtr designee(const AssignmentReading& reading, Partition partition,
+  [[nodiscard]] PeerPtr designee(const KnownLane& lane, Partition partition,
                                  const PeerPtr& owner) const;
 
  private:
@@ -41,15 +38,17 @@ class MemberDirectory {
     bool assigning = false;
     friend bool operator==(const Holder&, const Holder&) = default;
   };
-  [[nodiscard]] static Holder holder_of(const AssignmentReading& reading);
-  void compare(const Members& members);
+  [[nodiscard]] static Holder holder_of(const KnownLane& lane);
+  void compare(const KnownLane& lane);
+  [[nodiscard]] bool note_wishes(const Wishes& wishes);
 
   std::map<ProcessId, ObservedMember> members_;  ///< as they were last reported
   std::vector<ObservedMember> changed_;
   std::vector<ProcessId> gone_;
   Holder holder_;
   PeerPtr assigner_;
-  std::uint64_t seen_ = 0;  ///< the members' version
+  std::uint64_t seen_ = 0;  ///< the versions of members and wishes
+  std::shared_ptr<const ObservedWishes> wishes_;
   bool known_ = false;
 };
 

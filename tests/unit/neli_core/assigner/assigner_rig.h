@@ -30,7 +30,9 @@ class AssignerRig {
         owners(partition_count),
         designations(partition_count),
         assigner({log_count, kInterval, kSession, kLease}),
-        leaders_(partition_count) {}
+        leaders_(partition_count) {
+    wishes.tail_started(0, now);
+  }
 
   /// Its first renewal is read now, and one each half interval from now on.
   void join(std::uint64_t id, std::uint32_t weight = 1, bool cordoned = false) {
@@ -38,6 +40,15 @@ class AssignerRig {
     record.member->weight = weight;
     record.member->cordoned = cordoned;
     said_[id] = record;
+    read_renewals();
+  }
+  /// An operator's record is read now.
+  WishEffect wish(WishVerb verb, const std::string& name = "", const std::string& parts = "",
+                  std::uint32_t weight = 0) {
+    return wishes.read(wish_offset++, {verb, name, ranges(parts), weight});
+  }
+  void rename(std::uint64_t id, const std::string& name) {
+    said_.at(id).process.name = name;
     read_renewals();
   }
   void kill(std::uint64_t id) { said_.erase(id); }
@@ -58,8 +69,9 @@ class AssignerRig {
     }
   }
   void decide() {
+    wishes.tick(now);
     std::vector<Designation> made =
-        assigner.decide({members, owners, designations, longest_lease}, now);
+        assigner.decide({members, owners, designations, longest_lease, wishes}, now);
     ++asked;
     for (Notice& notice : assigner.take_notices()) notices.push_back(std::move(notice));
     if (made.empty()) return;
@@ -102,10 +114,12 @@ class AssignerRig {
   Members members{{ProcessId{1}, kInterval, kLease}};
   Owners owners;
   Designations designations;
+  Wishes wishes{kLease};
   Assigner assigner;
   std::vector<Decision> decisions;
   std::vector<Notice> notices;
   milliseconds longest_lease = kLease;
+  std::int64_t wish_offset = 0;
   std::set<std::uint64_t> draining;                      ///< members that lead until others do
   std::size_t asked = 0;                                 ///< times that it could decide
   bool lose = false;                                     ///< what is decided reaches nobody

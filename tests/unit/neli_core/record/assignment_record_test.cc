@@ -94,7 +94,7 @@ TEST(AssignmentRecord, is_never_taken_for_a_claim_of_partitions) {
 }
 
 TEST(AssignmentRecord, of_unknown_type_or_without_a_lane_has_a_name) {
-  for (const char* type : {"seat", "seat_release", "seat_renewal", "wish", "Assign",
+  for (const char* type : {"seat", "seat_release", "seat_renewal", "wished", "Assign",
                            "assign ", ""}) {
     EXPECT_EQ(ignored(R"({"t":")" + std::string(type) + R"(","lane":0})"), Ignored::unknown_type)
         << type;

@@ -36,6 +36,10 @@ const char* name_of(AssignmentType type) {
       return "assign";
     case AssignmentType::leave:
       return "leave";
+    case AssignmentType::wish:
+      return "wish";
+    case AssignmentType::wishes:
+      return "wishes";
   }
   return "";
 }

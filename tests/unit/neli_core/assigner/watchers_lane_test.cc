@@ -1,10 +1,10 @@
-// A watcher reads the same of members, seat and designations as the members themselves.
-#include "neli_core/assigner/assignment_reader.h"
-
+// A watcher, which knows neither group nor interval of a lane, reads the same of members, seat and
+// designations as the members themselves.
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "neli_core/assigner/lane_reader.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
 
 namespace neliroute::told {
@@ -13,7 +13,10 @@ namespace {
 /// Reads log 0 of a rig from somewhere on.
 struct Reading {
   explicit Reading(AssignedRig& of, std::int64_t from = 0)
-      : rig(of), reader(Lane{}, watchers(of)), next(from) {
+      : rig(of),
+        reader({Lane{}, kNobody, milliseconds{0}, kLeaseMax, of.options.logs, of.options.partitions,
+                watchers(of)}),
+        next(from) {
     reader.on(TailStarted{Log{0}, from, of.logs[0].end(), from == 0}, of.now);
     read();
   }
@@ -30,7 +33,7 @@ struct Reading {
       if (found == nullptr) continue;
       reader.on(Received{Log{0}, next, found->stamped, true, found->value.get()}, rig.now);
     }
-    if (reader.next_deadline() <= rig.now) reader.tick(rig.now);
+    if (reader.next_deadline(rig.now - milliseconds{50}) <= rig.now) reader.tick(rig.now);
   }
   void read_for(milliseconds duration) {
     for (const LocalTime end = rig.now + duration; rig.now < end;) {
@@ -40,31 +43,31 @@ struct Reading {
   }
   [[nodiscard]] std::set<std::uint64_t> living() const {
     std::set<std::uint64_t> ids;
-    for (const Member* member : reader.reading().members.living()) ids.insert(member->id.value());
+    for (const Member* member : reader.known().members.living()) ids.insert(member->id.value());
     return ids;
   }
   [[nodiscard]] std::size_t named_for(std::uint64_t id) const {
     std::size_t count = 0;
     for (std::uint32_t p = 0; p < rig.options.partitions; ++p) {
-      count += reader.reading().designations.at(Partition{p}).id == ProcessId{id};
+      count += reader.known().designations.at(Partition{p}).id == ProcessId{id};
     }
     return count;
   }
 
   AssignedRig& rig;
-  AssignmentReader reader;
+  LaneReader reader;
   std::int64_t next;
 };
 
 using Ids = std::set<std::uint64_t>;
 
-TEST(AssignmentReader, reads_what_a_member_reads) {
+TEST(WatchersLane, reads_what_a_member_reads) {
   AssignedRig rig;
   Process& first = rig.start(1);
   rig.start(2);
   Reading watcher(rig);
   watcher.read_for(milliseconds{2000});
-  const AssignmentReading seen = watcher.reader.reading();
+  const KnownLane& seen = watcher.reader.known();
   EXPECT_EQ(watcher.living(), (Ids{1, 2}));
   EXPECT_TRUE(seen.seat.known());
   EXPECT_EQ(seen.seat.holder(), first.core.seat().holder());
@@ -76,7 +79,7 @@ TEST(AssignmentReader, reads_what_a_member_reads) {
   EXPECT_EQ(watcher.named_for(1) + watcher.named_for(2), 8u);
 }
 
-TEST(AssignmentReader, knows_who_is_silent_without_a_record_of_its_own) {
+TEST(WatchersLane, knows_who_is_silent_without_a_record_of_its_own) {
   AssignedRig rig;
   rig.start(1);
   Process& second = rig.start(2);
@@ -88,11 +91,11 @@ TEST(AssignmentReader, knows_who_is_silent_without_a_record_of_its_own) {
   EXPECT_EQ(watcher.living(), (Ids{1, 2, 3}));
   watcher.read_for(milliseconds{400});
   EXPECT_EQ(watcher.living(), (Ids{1, 3}));
-  EXPECT_TRUE(watcher.reader.reading().members.find(ProcessId{2})->dead);
+  EXPECT_TRUE(watcher.reader.known().members.find(ProcessId{2})->dead);
   EXPECT_EQ(watcher.named_for(2), 0u) << "they were named for others, which it reads";
 }
 
-TEST(AssignmentReader, that_reads_nothing_takes_nobody_for_silent) {
+TEST(WatchersLane, that_reads_nothing_takes_nobody_for_silent) {
   AssignedRig rig;
   rig.start(1);
   rig.start(2);
@@ -107,36 +110,36 @@ TEST(AssignmentReader, that_reads_nothing_takes_nobody_for_silent) {
   EXPECT_EQ(watcher.living(), (Ids{1, 2})) << "the first record that it reads again excuses all";
 }
 
-TEST(AssignmentReader, that_begins_late_learns_of_the_seat_from_renewals) {
+TEST(WatchersLane, that_begins_late_learns_of_the_seat_from_renewals) {
   AssignedRig rig;
   Process& first = rig.start(1);
   rig.start(2);
   rig.run_for(milliseconds{2000});
   Reading watcher(rig, rig.logs[0].end());
-  EXPECT_FALSE(watcher.reader.reading().seat.known());
+  EXPECT_FALSE(watcher.reader.known().seat.known());
   watcher.read_for(milliseconds{300});
-  EXPECT_TRUE(watcher.reader.reading().seat.known());
-  EXPECT_EQ(watcher.reader.reading().seat.epoch(), first.core.seat().epoch());
+  EXPECT_TRUE(watcher.reader.known().seat.known());
+  EXPECT_EQ(watcher.reader.known().seat.epoch(), first.core.seat().epoch());
   EXPECT_EQ(watcher.living(), (Ids{1, 2}));
 }
 
-TEST(AssignmentReader, follows_the_seat_and_who_leaves) {
+TEST(WatchersLane, follows_the_seat_and_who_leaves) {
   AssignedRig rig;
   Process& first = rig.start(1);
   rig.start(2);
   Reading watcher(rig);
   watcher.read_for(milliseconds{2000});
-  ASSERT_EQ(watcher.reader.reading().seat.holder(), ProcessId{1});
+  ASSERT_EQ(watcher.reader.known().seat.holder(), ProcessId{1});
   rig.close(first, milliseconds{5000});
   watcher.read();
-  EXPECT_TRUE(watcher.reader.reading().members.find(ProcessId{1})->leaving);
+  EXPECT_TRUE(watcher.reader.known().members.find(ProcessId{1})->leaving);
   watcher.read_for(milliseconds{1000});
-  EXPECT_EQ(watcher.reader.reading().seat.holder(), ProcessId{2});
+  EXPECT_EQ(watcher.reader.known().seat.holder(), ProcessId{2});
   EXPECT_EQ(watcher.living(), (Ids{2}));
   EXPECT_EQ(watcher.named_for(2), 8u);
 }
 
-TEST(AssignmentReader, ignores_other_lanes_other_settings_and_refused_assignments) {
+TEST(WatchersLane, ignores_other_lanes_other_settings_and_refused_assignments) {
   AssignedRig rig;
   rig.start(1);
   Reading watcher(rig);
@@ -155,7 +158,7 @@ TEST(AssignmentReader, ignores_other_lanes_other_settings_and_refused_assignment
   EXPECT_EQ(watcher.living(), (Ids{1}));
   hear(assign(1, {1, 1}, {{7, "0-7"}}));
   EXPECT_EQ(watcher.named_for(7), 0u) << "under a seat that nobody holds";
-  AssignmentRecord foreign = assign(1, watcher.reader.reading().seat.epoch(), {{7, "0-7"}});
+  AssignmentRecord foreign = assign(1, watcher.reader.known().seat.epoch(), {{7, "0-7"}});
   foreign.lane = Lane{1};
   hear(foreign);
   EXPECT_EQ(watcher.named_for(7), 0u);
@@ -164,18 +167,18 @@ TEST(AssignmentReader, ignores_other_lanes_other_settings_and_refused_assignment
   EXPECT_EQ(watcher.named_for(7), 8u);
 }
 
-TEST(AssignmentReader, after_a_gap_does_not_know_the_seat_until_it_is_told) {
+TEST(WatchersLane, after_a_gap_does_not_know_the_seat_until_it_is_told) {
   AssignedRig rig;
   rig.start(1);
   Reading watcher(rig);
   watcher.read_for(milliseconds{2000});
   watcher.reader.on(GapFound{Log{0}}, rig.now);
-  EXPECT_FALSE(watcher.reader.reading().seat.known());
+  EXPECT_FALSE(watcher.reader.known().seat.known());
   const std::int64_t end = rig.logs[0].end();
   watcher.reader.on(TailStarted{Log{0}, end, end}, rig.now);
   watcher.next = end;
   watcher.read_for(milliseconds{300});
-  EXPECT_EQ(watcher.reader.reading().seat.holder(), ProcessId{1});
+  EXPECT_EQ(watcher.reader.known().seat.holder(), ProcessId{1});
 }
 
 }  // namespace

@@ -1,0 +1,68 @@
+// What a reader of the logs knows of a lane in which a member assigns: members, seat, owners,
+// designees and wishes. A member's core plans and obeys by it; others show it.
+//
+// Threads: one.   Units: LocalTime, std::chrono.   Errors: none; what is of another lane is left
+// out.
+#pragma once
+
+#include <cstdint>
+#include <neliroute/ids.h>
+#include <neliroute/settings.h>
+#include <neliroute/time.h>
+#include <optional>
+
+#include "neli_core/assigner/designations.h"
+#include "neli_core/assigner/members.h"
+#include "neli_core/assigner/owners.h"
+#include "neli_core/assigner/seat.h"
+#include "neli_core/assigner/wishes.h"
+#include "neli_core/event.h"
+
+namespace neliroute {
+
+struct KnownLaneOptions {
+  Lane lane;
+  ProcessId own = kNobody;  ///< kNobody: it only reads
+  milliseconds interval{0};  ///< 0, of who only reads: from the members' sessions
+  milliseconds lease{0};
+  std::uint32_t logs = 1;
+  std::uint32_t partitions = 1;
+  /// Others' settings make nobody a member. No value: all do. Who only reads knows neither the
+  /// lane's group, nor its mode.
+  std::optional<Settings> settings = std::nullopt;
+};
+
+/// What became of a record that claims nothing.
+enum class Assigned : std::uint8_t {
+  told,      ///< nothing is to be done
+  valid,     ///< an assignment that is to be obeyed
+  refused,   ///< one of who does not hold the seat
+  too_much,  ///< a wish that is ignored, as the list of wishes would not fit into a record
+};
+
+struct KnownLane {
+  explicit KnownLane(KnownLaneOptions given);
+
+  /// That log is read from there on; what was read before need not hold.
+  void tail_started(const TailStarted& event, LocalTime now);
+  /// A record of log 0, of whichever type and writer, was read.
+  void note_read(LocalTime now);
+  /// A record of any log. `history`: it was there when the tail started.
+  void read(const Received& event, const Record& record, bool history, LocalTime now);
+  /// One of log 0. Whom a valid assignment names is for the caller to take over.
+  [[nodiscard]] Assigned read(const Received& event, const AssignmentRecord& record, bool history,
+                              LocalTime now);
+  /// Whether a record with these settings is of the lane.
+  [[nodiscard]] bool is_of_lane(const Settings* theirs) const;
+  [[nodiscard]] LogPlace place(Log log) const { return {log, options.logs, options.partitions}; }
+
+  KnownLaneOptions options;
+  Members members;
+  Seat seat;
+  Owners owners;
+  Designations designations;
+  Wishes wishes;
+  LocalTime list_read = kLongAgo;  ///< when a list of wishes was read, of whomever
+};
+
+}  // namespace neliroute

@@ -1,0 +1,79 @@
+// A lane in which a member assigns, for who only reads its logs: what operators' commands and pages
+// show of it, and what a wish would change.
+//
+// Who lives is known an interval of theirs after the logs were read to their ends, and for certain
+// a session later. It reads nothing of its own, so it takes a member for dead an interval later
+// than members do.
+//
+// Threads: one.   Units: LocalTime, std::chrono, offsets.   Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <neliroute/ids.h>
+#include <neliroute/time.h>
+#include <string>
+#include <vector>
+
+#include "neli_core/assigner/assigner.h"
+#include "neli_core/assigner/known_lane.h"
+#include "neli_core/log_progress.h"
+
+namespace neliroute {
+
+/// A member, and what is wished of it.
+struct ShownMember {
+  ProcessId id = kNobody;
+  ProcessInfo process;
+  MemberFields fields;       ///< as it says itself
+  std::uint32_t weight = 1;  ///< as is wished, or as it says; 0: it is to own nothing
+  bool cordoned = false;     ///< as it says or as is wished
+  bool flaps = false;        ///< it was taken for dead and heard again: it is given nothing yet
+  bool leaving = false;
+  bool heard = false;  ///< it is not only known from the history
+};
+
+/// What is known of a lane at one moment.
+struct ShownLane {
+  ProcessId assigner = kNobody;
+  std::vector<ShownMember> members;  ///< those that live or leave, the most senior first
+  StandingWishes wishes;
+  bool wishes_known = false;         ///< whether these are all
+  std::int64_t listed_upto = -1;     ///< the assigner has taken in the wishes before this offset
+  std::uint64_t wishes_ignored = 0;  ///< as they did not fit
+  std::vector<ProcessId> designees;  ///< by partition
+};
+[[nodiscard]] ShownLane shown(const KnownLane& lane, LocalTime now);
+
+class LaneReader {
+ public:
+  explicit LaneReader(KnownLaneOptions options);
+
+  void on(const TailStarted& event, LocalTime now);
+  void on(const Received& event, LocalTime now);
+  void on(const LogPosition& event, LocalTime now);
+  void on(const GapFound& event, LocalTime now);
+  /// Events of a process that takes part say nothing here.
+  template <class Other>
+  void on(const Other&, LocalTime) {}
+  void tick(LocalTime now);
+  /// When to call tick(), after that time; kNever: nothing changes by time alone.
+  [[nodiscard]] LocalTime next_deadline(LocalTime now) const noexcept;
+
+  /// Every log was read to where it ended when its tail started.
+  [[nodiscard]] bool caught_up() const;
+  [[nodiscard]] ShownLane lane(LocalTime now) const { return shown(known_, now); }
+  /// What is not as it should be now, and would be moved, if this were wished, too.
+  [[nodiscard]] std::vector<WouldMove> would_move(const std::vector<Wish>& wishes,
+                                                  LocalTime now) const;
+  [[nodiscard]] const KnownLane& known() const noexcept { return known_; }
+
+ private:
+  void learn_interval();
+
+  KnownLane known_;
+  std::vector<LogProgress> progress_;
+  bool learns_interval_;
+  std::uint64_t seen_ = 0;  ///< the members' version that the interval is from
+};
+
+}  // namespace neliroute

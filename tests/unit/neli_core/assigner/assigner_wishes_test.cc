@@ -1,0 +1,187 @@
+// What an assigner makes of operators' wishes.
+#include <gtest/gtest.h>
+
+#include "placement/plan.h"
+#include "tests/unit/neli_core/assigner/assigner_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+using told::AssignerRig;
+using told::kLease;
+using told::kSession;
+using told::settled;
+using enum WishVerb;
+
+AssignmentRecord list(std::int64_t upto, StandingWishes standing = {}) {
+  AssignmentRecord record;
+  record.type = AssignmentType::wishes;
+  record.upto = upto;
+  record.standing = std::move(standing);
+  return record;
+}
+
+TEST(AssignerWishes, who_is_cordoned_owns_nothing_until_it_is_taken_back) {
+  AssignerRig rig = settled(3, 9);
+  rig.wish(cordon, "p2");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(2), 0u);
+  EXPECT_EQ(rig.named_count(1) + rig.named_count(3), 9u);
+  rig.wish(uncordon, "p2");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(2), 3u);
+  rig.decisions.clear();
+  rig.run_for(5000ms);
+  EXPECT_TRUE(rig.decisions.empty());
+}
+
+// The assigner itself, too: it goes on assigning.
+TEST(AssignerWishes, the_assigner_can_be_cordoned) {
+  AssignerRig rig = settled(2, 8);
+  rig.wish(cordon, "p1");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named(), "2:0-7");
+  rig.join(3);
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(3), 4u);
+}
+
+TEST(AssignerWishes, the_weight_that_is_wished_counts) {
+  AssignerRig rig = settled(2, 8);
+  rig.wish(weight, "p2", "", 3);
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(2), 6u);
+  rig.wish(unweight, "p2");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(2), 4u);
+}
+
+TEST(AssignerWishes, what_is_pinned_goes_there_and_stays) {
+  AssignerRig rig = settled(2, 8);
+  EXPECT_EQ(rig.named(), "1:0-3 2:4-7");
+  rig.wish(pin, "p2", "0,2");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(2), 4u) << "in exchange for others";
+  EXPECT_EQ(rig.designations.at(Partition{0}).id, ProcessId{2});
+  EXPECT_EQ(rig.designations.at(Partition{2}).id, ProcessId{2});
+  rig.decisions.clear();
+  rig.wish(unpin, "", "0-7");
+  rig.run_for(2000ms);
+  EXPECT_TRUE(rig.decisions.empty()) << "nothing moves that need not";
+}
+
+TEST(AssignerWishes, what_is_pinned_falls_to_others_while_its_member_is_away) {
+  AssignerRig rig = settled(3, 6);
+  rig.wish(pin, "p2", "0-1");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.designations.at(Partition{0}).id, ProcessId{2});
+  rig.kill(2);
+  rig.run_for(2 * kSession);
+  EXPECT_EQ(rig.named_count(2), 0u);
+  rig.join(2);
+  rig.members.leave(ProcessId{2}, rig.now);
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(2), 0u) << "it leaves";
+  // Another process of that name.
+  rig.kill(2);
+  rig.join(4);
+  rig.rename(4, "p2");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.designations.at(Partition{0}).id, ProcessId{4});
+  EXPECT_EQ(rig.designations.at(Partition{1}).id, ProcessId{4});
+  EXPECT_EQ(rig.named_count(4), 2u);
+}
+
+TEST(AssignerWishes, a_name_that_several_share_is_a_set) {
+  AssignerRig rig = settled(4, 8);
+  for (const std::uint64_t id : {3U, 4U}) rig.rename(id, "rack");
+  rig.wish(pin, "rack", "0-3");
+  rig.run_for(200ms);
+  std::size_t within = 0;
+  for (std::uint32_t p = 0; p < 4; ++p) {
+    within += rig.designations.at(Partition{p}).id >= ProcessId{3};
+  }
+  EXPECT_EQ(within, 4u);
+  EXPECT_EQ(rig.named_count(3), 2u);
+  EXPECT_EQ(rig.named_count(4), 2u);
+  rig.wish(cordon, "rack");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(3) + rig.named_count(4), 0u) << "a cordon is more than a pin";
+}
+
+TEST(AssignerWishes, who_cannot_lead_what_is_pinned_to_it_is_no_reason_for_a_gap) {
+  AssignerRig rig = settled(2, 4);
+  rig.idle = {{2, 0}};  // it does not obey any more
+  rig.wish(pin, "p2", "0");
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.designations.at(Partition{0}).id, ProcessId{2});
+  rig.run_for(2 * kLease + kSession + 500ms);
+  EXPECT_EQ(rig.designations.at(Partition{0}).id, ProcessId{1});
+  rig.decisions.clear();
+  rig.run_for(20'000ms);
+  EXPECT_TRUE(rig.decisions.empty()) << "it is not tried again before its ban ends";
+}
+
+TEST(AssignerWishes, while_moves_are_paused_only_what_nobody_owns_moves) {
+  AssignerRig rig = settled(2, 8);
+  rig.wish(pause_moves);
+  rig.wish(cordon, "p2");
+  rig.wish(pin, "p2", "0");
+  rig.join(3);
+  rig.run_for(3000ms);
+  EXPECT_TRUE(rig.decisions.empty()) << AssignerRig::text(rig.decisions.front());
+  // Deaths and leaves go on.
+  rig.members.leave(ProcessId{2}, rig.now);
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(2), 0u);
+  EXPECT_EQ(rig.named_count(1), 4u);
+  rig.decisions.clear();
+  rig.wish(uncordon, "p2");
+  rig.join(4);
+  rig.run_for(3000ms);
+  EXPECT_TRUE(rig.decisions.empty());
+  rig.wish(resume_moves);
+  rig.run_for(3000ms);
+  EXPECT_GE(rig.named_count(4), 2u);
+}
+
+TEST(AssignerWishes, who_does_not_know_yet_what_is_wished_moves_nothing_that_is_led) {
+  AssignerRig rig = settled(3, 9);
+  rig.wishes.tail_started(100, rig.now);
+  rig.wishes.read(110, {cordon, "p1", {}, 0});
+  rig.join(4);
+  rig.kill(2);
+  rig.run_for(kSession + 200ms);
+  EXPECT_EQ(rig.named_count(2), 0u) << "deaths are healed at once";
+  EXPECT_EQ(rig.named_count(1), 3u) << "there may be newer wishes that are not known";
+  EXPECT_TRUE(rig.wishes.uncertain());
+  StandingWishes standing;
+  standing.weights["p4"] = 0;
+  rig.wishes.read_list(120, list(105, standing));
+  rig.run_for(200ms);
+  EXPECT_EQ(rig.named_count(1), 0u);
+  EXPECT_EQ(rig.named_count(4), 0u);
+  EXPECT_EQ(rig.named_count(3), 9u);
+}
+
+TEST(AssignerWishes, what_would_move_is_told_without_moving_it) {
+  AssignerRig rig = settled(2, 4);
+  Wishes dry = rig.wishes;
+  dry.read(0, {cordon, "p2", {}, 0});
+  const auto moves = Assigner::would_move({rig.members, rig.owners, rig.designations, kLease, dry},
+                                          rig.logs, rig.now);
+  ASSERT_EQ(moves.size(), 2u);
+  EXPECT_EQ(moves[0].partition, Partition{2});
+  EXPECT_EQ(moves[0].from, ProcessId{2});
+  EXPECT_EQ(moves[0].to, ProcessId{1});
+  EXPECT_EQ(moves[0].why, placement::Reason::cordon);
+  EXPECT_TRUE(Assigner::would_move({rig.members, rig.owners, rig.designations, kLease, rig.wishes},
+                                   rig.logs, rig.now)
+                  .empty());
+  rig.run_for(1000ms);
+  EXPECT_TRUE(rig.decisions.empty());
+}
+
+}  // namespace
+}  // namespace neliroute

@@ -1,0 +1,119 @@
+// What who only reads a lane's logs can show of it.
+#include "neli_core/assigner/lane_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "placement/plan.h"
+#include "tests/unit/neli_core/assigner/assigned_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace std::chrono_literals;
+using told::AssignedRig;
+using told::kInterval;
+using told::kLease;
+using told::kSession;
+using told::ranges;
+using enum WishVerb;
+
+/// Beside two members, it reads everything from an offset on.
+struct Watched : AssignedRig {
+  told::Process& first = start(1);
+  told::Process& second = start(2);
+  LaneReader reader{{Lane{0}, kNobody, kInterval, kLease, 1, 8}};
+  std::int64_t next = 0;
+
+  Watched() {
+    EXPECT_TRUE(run_until([&] { return led_by(first) == 4 && led_by(second) == 4; }, 5000ms));
+    run_for(1000ms);
+  }
+  void begin(std::int64_t from) {
+    next = from;
+    reader.on(TailStarted{Log{0}, from, logs[0].end(), from == 0}, now);
+    read();
+  }
+  void read() {
+    while (const StoredRecord* found = logs[0].find(next)) {
+      reader.on(Received{Log{0}, next++, found->stamped, true, found->value.get()}, now);
+    }
+    reader.on(LogPosition{Log{0}, next}, now);
+  }
+  void watch_for(milliseconds duration) {
+    for (milliseconds passed{0}; passed < duration; passed += 50ms) {
+      run_for(50ms);
+      read();
+    }
+  }
+  void wish(Wish wished) {
+    AssignmentRecord record;
+    record.type = AssignmentType::wish;
+    record.id = ProcessId{1000};
+    record.wish = std::move(wished);
+    append(encode_record(record));
+  }
+};
+
+TEST(LaneReader, shows_members_designees_and_wishes) {
+  Watched lane;
+  lane.wish({weight, "p2", {}, 3});
+  lane.wish({pin, "p1", ranges("0"), 0});
+  lane.run_for(1000ms);
+  lane.begin(0);
+  lane.watch_for(500ms);
+  ASSERT_TRUE(lane.reader.caught_up());
+  const ShownLane shown = lane.reader.lane(lane.now);
+  EXPECT_EQ(shown.assigner, ProcessId{1});
+  ASSERT_EQ(shown.members.size(), 2u);
+  EXPECT_EQ(shown.members[1].process.name, "p2");
+  EXPECT_EQ(shown.members[1].weight, 3u);
+  EXPECT_EQ(shown.members[1].fields.weight, 1u);
+  EXPECT_TRUE(shown.members[1].heard);
+  EXPECT_TRUE(shown.wishes_known);
+  EXPECT_EQ(shown.wishes, lane.first.core.wishes().standing());
+  EXPECT_GT(shown.listed_upto, 0);
+  for (std::uint32_t p = 0; p < 8; ++p) {
+    EXPECT_EQ(shown.designees[p], lane.first.core.designations().at(Partition{p}).id);
+  }
+}
+
+TEST(LaneReader, says_what_a_wish_would_move_before_it_is_wished) {
+  Watched lane;
+  lane.begin(0);
+  lane.watch_for(500ms);
+  EXPECT_TRUE(lane.reader.would_move({}, lane.now).empty());
+  const auto moves = lane.reader.would_move({{cordon, "p2", {}, 0}}, lane.now);
+  ASSERT_EQ(moves.size(), 4u);
+  EXPECT_EQ(moves[0].from, ProcessId{2});
+  EXPECT_EQ(moves[0].to, ProcessId{1});
+  EXPECT_EQ(moves[0].why, placement::Reason::cordon);
+  EXPECT_EQ(lane.led_by(lane.second), 4u);
+  lane.wish({cordon, "p2", {}, 0});
+  lane.watch_for(1000ms);
+  EXPECT_EQ(lane.led_by(lane.first), 8u);
+  EXPECT_TRUE(lane.reader.would_move({}, lane.now).empty());
+  EXPECT_TRUE(lane.reader.lane(lane.now).members[1].cordoned);
+}
+
+TEST(LaneReader, that_starts_late_knows_wishes_after_the_next_list) {
+  Watched lane;
+  lane.wish({cordon, "p2", {}, 0});
+  lane.run_for(1000ms);
+  lane.begin(lane.logs[0].end());
+  EXPECT_FALSE(lane.reader.lane(lane.now).wishes_known);
+  lane.watch_for(kLease / 2 + 300ms);
+  EXPECT_TRUE(lane.reader.lane(lane.now).wishes_known);
+  EXPECT_TRUE(lane.reader.lane(lane.now).wishes.cordoned.contains("p2"));
+}
+
+TEST(LaneReader, no_longer_shows_who_is_dead) {
+  Watched lane;
+  lane.begin(0);
+  lane.watch_for(500ms);
+  lane.kill(lane.second);
+  lane.watch_for(kSession + 4 * kInterval);
+  EXPECT_EQ(lane.reader.lane(lane.now).members.size(), 1u);
+}
+
+}  // namespace
+}  // namespace neliroute
