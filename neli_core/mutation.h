@@ -51,12 +51,12 @@ enum class Mutation : std::uint8_t {
   from_memory,             ///< A7: plans from what it wrote, not from what it read
   leaves_silently,         ///< A8: a leaver does not say so
   never_repeats,           ///< A7: what is not carried out is not repeated
-  cordons_ignored,         ///< A12: who is cordoned by a wish is named all the same
-  weights_ignored,         ///< A12: weights that are wished do not count
-  pins_ignored,            ///< A12: nor do pins
-  pause_ignored,           ///< A12: moves go on while they are paused
-  list_undoes_wishes,      ///< A12: a list takes back the wishes behind its `upto`
-  lists_not_repeated,      ///< A12: the assigner lists a wish once, and never again
+  cordons_ignored,         ///< A11: who is cordoned by a wish is named all the same
+  weights_ignored,         ///< A11: weights that are wished do not count
+  pins_ignored,            ///< A11: nor do pins
+  pause_ignored,           ///< A11: moves go on while they are paused
+  list_undoes_wishes,      ///< A11: a list takes back the wishes behind its `upto`
+  lists_not_repeated,      ///< A11: the assigner lists a wish once, and never again
 };
 inline constexpr int kMutationCount = static_cast<int>(Mutation::lists_not_repeated) + 1;
 

@@ -1,5 +1,7 @@
 #include "tests/fuzz/stranger.h"
 
+#include "neli_core/assigner/wishes.h"
+
 namespace neliroute::fuzz {
 namespace {
 
@@ -92,18 +94,36 @@ MemberFields forged_member(Bytes& bytes, const std::vector<ProcessId>& members,
   return member;
 }
 
+Wish forged_wish(Bytes& bytes) {
+  Wish wish;
+  wish.verb = static_cast<WishVerb>(bytes.below(8));
+  wish.name = bytes.flag() ? "member" : "other";
+  wish.partitions = partitions_of(bytes.byte() | 1U);
+  wish.weight = bytes.below(3) * kWeightMax / 2;
+  return wish;
+}
+
 Decoded forged_assignment(Bytes& bytes, const std::vector<ProcessId>& ids,
                           const std::vector<ProcessId>& members, const std::vector<Epoch>& seats) {
   const auto one_of = [&](const auto& all) {
     return all[bytes.below(static_cast<std::uint32_t>(all.size()))];
   };
   AssignmentRecord record;
-  record.type = static_cast<AssignmentType>(bytes.below(3));
+  record.type = static_cast<AssignmentType>(bytes.below(5));
   record.id = bytes.below(4) == 0 ? one_of(members) : one_of(ids);
   record.seq = bytes.byte();
-  if (record.type != AssignmentType::assign) return record;
+  if (record.type == AssignmentType::wish) {
+    record.wish = forged_wish(bytes);
+    return record;
+  }
+  if (record.type != AssignmentType::assign && record.type != AssignmentType::wishes) return record;
   record.seat = seats.empty() ? Epoch{1, bytes.byte()} : seats.back();
   if (!seats.empty() && bytes.below(4) == 0) record.seat = one_of(seats);
+  if (record.type == AssignmentType::wishes) {
+    record.upto = bytes.flag() ? bytes.byte() : INT64_MAX;
+    for (std::uint32_t i = bytes.below(4); i > 0; --i) apply(forged_wish(bytes), record.standing);
+    return record;
+  }
   for (std::uint32_t i = bytes.below(4); i > 0; --i) {
     const ProcessId to = bytes.below(4) == 0 ? one_of(ids) : one_of(members);
     record.designations.push_back({to, partitions_of(bytes.byte())});

@@ -58,8 +58,9 @@ enum class Fault : std::uint8_t {
   store_ahead,        ///< the fenced store knows a greater epoch than anybody was given
   forbidden,          ///< a log's broker refuses what a process writes, for long
   out_of_reach,       ///< a log's leader, for one process alone, and for long
+  wish,               ///< an operator cordons, weighs, pins or pauses, or takes that back
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::out_of_reach) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::wish) + 1;
 /// The kinds that one stream of chance draws; the later ones have another, so that adding one
 /// changes as few runs as possible.
 inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);

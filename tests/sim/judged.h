@@ -23,6 +23,7 @@ enum class Judged : std::uint8_t {
   writes_taken,      ///< by the fenced store
   writes_refused,
   late_writes,       ///< of an ownership that was over when they came
+  wishes,            ///< lanes whose owners were compared with what is wished
   beyond,            ///< what broke where an assumption does not hold
 };
 inline constexpr std::size_t kJudgedCount = static_cast<std::size_t>(Judged::beyond) + 1;
@@ -34,6 +35,7 @@ using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
       "led_seconds",     "acquisitions",    "barriers",     "planned_gaps",
       "disturbed_gaps",  "local_answers",   "remote_answers", "unowned_answers",
       "unknown_answers", "writes_taken",    "writes_refused", "late_writes",
+      "wishes",
       "beyond"};
   return kNames[static_cast<std::size_t>(what)];
 }

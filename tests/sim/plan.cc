@@ -20,14 +20,15 @@ bool is_of_records(Fault fault) {
 bool is_planned_move(Fault fault) {
   return fault == Fault::leave || fault == Fault::reshuffle || fault == Fault::cut_coordinator ||
          fault == Fault::group_forgotten || fault == Fault::coordinator_down ||
-         fault == Fault::drift || fault == Fault::noise;
+         fault == Fault::drift || fault == Fault::noise || fault == Fault::wish;
 }
 
 // What is not drawn like the rest.
 std::optional<std::int64_t> chance_of(Fault fault) {
   if (fault == Fault::two_lanes) return 15;
   if (fault == Fault::other_settings) return 10;
-  if (fault >= Fault::forbidden) return 10;
+  if (fault == Fault::forbidden || fault == Fault::out_of_reach) return 10;
+  if (fault == Fault::wish) return 40;
   return std::nullopt;
 }
 
@@ -40,6 +41,8 @@ constexpr Fault kOfGroup[] = {Fault::cut_coordinator, Fault::coordinator_down,
 void leave_out_the_impossible(Plan& plan) {
   if (plan.assigner()) {
     for (const Fault fault : kOfGroup) plan.faults.remove(fault);
+  } else {
+    plan.faults.remove(Fault::wish);
   }
   if (plan.exclusive()) {
     if (!plan.beyond(Beyond::lost_records)) {
@@ -161,7 +164,7 @@ bool is_possible(Fault fault, const Request& request) {
   }
   const bool of_group =
       std::find(std::begin(kOfGroup), std::end(kOfGroup), fault) != std::end(kOfGroup);
-  if (request.assigner && of_group) return false;
+  if (request.assigner ? of_group : fault == Fault::wish) return false;
   const bool exclusive = request.mode == Mode::exclusive;
   if (!exclusive) return fault != Fault::group_lies;
   return fault != Fault::truncation && fault != Fault::unclean_leader;

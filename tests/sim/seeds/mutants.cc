@@ -32,7 +32,9 @@ constexpr std::array<std::string_view, kMutationCount> kNames{
     "silent_drain",       "claim_while_draining", "claim_gives_up",
     "waits_for_drainer", "stop_when_revoked",
     "blind_judges",  "death_unproven",     "seat_kept",         "stale_assignments",
-    "never_goes_back", "from_memory",      "leaves_silently",   "never_repeats"};
+    "never_goes_back", "from_memory",      "leaves_silently",   "never_repeats",
+    "cordons_ignored", "weights_ignored",  "pins_ignored",      "pause_ignored",
+    "list_undoes_wishes", "lists_not_repeated"};
 
 /// Clauses that are redundant alone are broken together.
 constexpr std::array<std::string_view, 2> kPairs{"superseded+stale",

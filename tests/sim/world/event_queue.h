@@ -51,6 +51,7 @@ enum class Happening : std::uint8_t {
   heal,
   check_alive,
   look_around,
+  wish,            ///< an operator's next one
 };
 
 struct Planned {

@@ -142,6 +142,8 @@ void World::handle(const Planned& event) {
       return check_alive();
     case Happening::look_around:
       return look_around();
+    case Happening::wish:
+      return wish();
     case Happening::group_request:
       return request_lands(event);
     default:
@@ -257,7 +259,7 @@ void World::start_process(Node& node) {
   core.record_bytes_max = plan_.record_bytes_max;
   choose_settings(node, core);
   oracle_.runs_in(node.index, core.mode);
-  core.process = {"the same name", "10.0.0.7:8080", {}};  // names are for people: all are equal
+  core.process = {name_of(node), "10.0.0.7:8080", {}};
   node.ids.push_back(node.id);
   node.lease = core.lease;
   node.core = make_core(core);

@@ -183,6 +183,15 @@ class World {
   void judge_deaths(const Node& node);
   void judge_leave(const Node& node, const std::vector<Transition>& transitions);
 
+  // world_wishes.cc: what operators wish.
+  void wish();
+  [[nodiscard]] Wish next_wish(std::uint8_t lane);
+  void note_wish(const AssignmentRecord& record);
+  void judge_pause(const AssignmentRecord& record);
+  void check_wishes(const Node& holder);
+  [[nodiscard]] bool may_own(const Node& node) const;
+  [[nodiscard]] std::string name_of(const Node& node) const;
+
   // world_broadcast.cc: variation `broadcast`.
   void set_wall_clocks();
   void broadcast(Node& node);
@@ -269,6 +278,11 @@ class World {
   std::uint64_t assignments_ = 0;
   std::uint64_t assignments_after_ = 0;  ///< the recovery
   Time last_assignment_ = 0;
+  std::array<StandingWishes, kLanesMax> wished_;  ///< by lane: of all in log 0
+  std::array<Time, kLanesMax> paused_since_{};    ///< moves; 0: they are not
+  /// By part: whom the newest assignment in log 0 names.
+  std::array<ProcessId, kPartsMax> named_{};
+  Time last_wish_ = 0;
   std::uint64_t deaths_ = 0;        ///< that a member took another for dead
   std::uint64_t false_deaths_ = 0;  ///< and heard of it again
   Time mismatched_until_ = 0;  ///< records of one with other settings may still count

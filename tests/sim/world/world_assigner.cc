@@ -7,7 +7,9 @@
 namespace neliroute::sim {
 
 void World::note_assignment(const AssignmentRecord& record) {
+  if (record.type == AssignmentType::wish) return note_wish(record);
   if (record.type != AssignmentType::assign) return;
+  judge_pause(record);
   ++assignments_;
   last_assignment_ = now_;
   if (now_ >= recovered_by_) ++assignments_after_;
@@ -58,9 +60,10 @@ void World::judge_leave(const Node& node, const std::vector<Transition>& transit
   if (!ends) return;
   const bool another = std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& other) {
     return other.index != node.index && other.lane == node.lane && other.alive &&
-           !other.closing && other.started_at < node.left_at;
+           !other.closing && other.started_at < node.left_at && may_own(other);
   });
-  const bool calm = oracle_.wrong_until() + plan_.settled() < node.left_at;
+  const bool calm =
+      std::max(oracle_.wrong_until(), last_wish_) + plan_.settled() < node.left_at;
   if (!another || !calm) oracle_.disturb_node(node.index, now_);
 }
 
@@ -106,6 +109,7 @@ void World::check_assigner(std::uint8_t lane) {
                      now_);
     }
   }
+  if (plan_.has(Fault::wish)) check_wishes(*holder);
   for (std::uint32_t p = 0; p < plan_.partitions && !is_moving(); ++p) {
     const ProcessId named = holder->assigned_core()->designations().at(Partition{p}).id;
     std::uint8_t owner = 0;

@@ -18,7 +18,7 @@ bool strikes_by_itself(Fault fault) {
 bool is_of_node(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::short_leave) ||
          fault == Fault::tail_replaced || fault == Fault::stopped_in_step ||
-         fault == Fault::hang || fault >= Fault::forbidden;
+         fault == Fault::hang || fault == Fault::forbidden || fault == Fault::out_of_reach;
 }
 
 bool is_of_group(Fault fault) {
@@ -72,6 +72,8 @@ void World::strike(Fault fault) {
         random.between(0, static_cast<std::int64_t>(logs_.size()) - 1));
     if (fault == Fault::store_ahead) {
       raise_store(random);
+    } else if (fault == Fault::wish) {
+      wish();
     } else if (is_of_group(fault)) {
       strike_group(fault, random);
     } else {

@@ -283,7 +283,7 @@ TEST(AssignedCore, a_late_reader_is_assigned_to) {
   EXPECT_EQ(rig.unled, 0u);
 }
 
-// A11: records with other settings make nobody a member.
+// "One configuration": records with other settings make nobody a member.
 TEST(AssignedCore, who_has_other_settings_is_no_member) {
   AssignedRig rig;
   Process& first = start_first(rig);
