@@ -121,6 +121,10 @@ class AdminServer::Impl::Bridge : public Observer {
     if (!pending_->add(change)) return;
     pass([pending = pending_](Impl& impl) { impl.take(pending->take()); });
   }
+  void on_assignment(const AssignmentNews& news) override {
+    if (!pending_->add(news)) return;
+    pass([pending = pending_](Impl& impl) { impl.take(pending->take()); });
+  }
   void on_transition(const Transition& transition) override {
     pass([transition](Impl& impl) { impl.take(transition); });
   }

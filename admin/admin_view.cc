@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "admin/peer_json.h"
+#include "neli_core/options.h"
 #include "router/text/json_text.h"
 #include "slots/partition.h"
 
@@ -36,11 +37,6 @@ int number_of(Verdict verdict) {
   return 0;
 }
 
-/// Boost.JSON would write it as 1.7E9.
-std::string at_text(LocalTime now) {
-  return seconds_text(now.time_since_epoch() + unix_minus_boot_now());
-}
-
 std::string number_text(double value) {
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, value).ptr;
@@ -56,18 +52,11 @@ std::string open_object(LocalTime now, const json::object& row) {
   return text;
 }
 
-template <class Each>
-void put_list(std::string& out, std::string_view name, const Each& each) {
-  out += ",\"";
-  out += name;
-  out += "\":[";
-  const std::size_t begin = out.size();
-  each();
-  if (out.size() > begin) out.pop_back();  // the last comma
-  out += ']';
-}
-
 }  // namespace
+
+std::string at_text(LocalTime now) {
+  return seconds_text(now.time_since_epoch() + unix_minus_boot_now());
+}
 
 json::object json_of(const Peer& peer) {
   json::object row;
@@ -86,6 +75,7 @@ AdminView::AdminView(Observable observable)
     : observable_(std::move(observable)),
       routes_(observable_.facts().settings.partitions),
       moves_(observable_.facts().settings.partitions),
+      assignment_(observable_.facts().settings.variation == kAssignedVariation),
       is_changed_(routes_.size(), 0) {
   const ObservedFacts& facts = observable_.facts();
   slots_by_verdict_[static_cast<std::size_t>(Verdict::unknown)] = facts.settings.slots;
@@ -93,6 +83,9 @@ AdminView::AdminView(Observable observable)
 }
 
 void AdminView::take(const KeptChange& change) {
+  ++edition_;
+  if (change.assignment) assignment_.take(*change.assignment);
+  if (change.routes.empty()) return;
   version_ = change.version;
   digest_ = change.digest;
   for (const ChangedRoute& one : change.routes) {
@@ -103,6 +96,7 @@ void AdminView::take(const KeptChange& change) {
     count(route, one.partition, 1);
     list(route.owner);
     list(route.next);
+    list(route.designee);
     if (std::exchange(is_changed_[one.partition.value()], char{1}) != 0) continue;
     changed_.push_back(one.partition);
   }
@@ -139,6 +133,7 @@ void AdminView::renumber() {
   for (const ObservedRoute& route : routes_) {
     list(route.owner);
     list(route.next);
+    list(route.designee);
   }
   renumber_at_ = std::max<std::size_t>(64, 2 * listed_.size());
   renumbered_ = true;
@@ -149,6 +144,7 @@ void AdminView::settle() {
   changed_.clear();
   relisted_.assign(listed_.size(), false);
   renumbered_ = false;
+  assignment_.settle();
 }
 
 int AdminView::index_of(const PeerPtr& peer) const {
@@ -203,6 +199,7 @@ void AdminView::put_row(std::string& out, Partition partition, LocalTime now) co
   } else {
     number(std::max<std::int64_t>(0, whole_ms(now - route.since)));
   }
+  if (route.designee) number(index_of(route.designee));
   out.back() = ']';
   out += ',';
 }
@@ -339,7 +336,19 @@ std::string AdminView::route(const std::optional<std::string>& key, Slot slot,
     put_text(row, "next_owner", route.next_owner());
     put_text(row, "next_endpoint", route.next_endpoint());
   }
+  put_assignment(row, seen);
   return json::serialize(row);
+}
+
+void AdminView::put_assignment(json::object& row, const ObservedRoute& seen) const {
+  if (!assignment_.known()) return;
+  if (const PeerPtr& assigner = assignment_.assigner()) {
+    put_text(row, "assigner", assigner->info.name);
+  }
+  if (!seen.designee) return;
+  put_text(row, "designee", seen.designee->info.name);
+  put_text(row, "designee_endpoint", seen.designee->info.endpoint);
+  row["designee_id"] = to_string(seen.designee->id);
 }
 
 std::string AdminView::readiness(LocalTime now) const {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "admin/assignment_view.h"
 #include "admin/move_history.h"
 
 namespace neliroute::admin {
@@ -26,6 +27,7 @@ struct KeptChange {
   std::uint64_t digest = 0;
   LocalTime at;
   std::vector<ChangedRoute> routes;
+  std::optional<KeptAssignment> assignment = std::nullopt;
 };
 
 class AdminView {
@@ -41,6 +43,11 @@ class AdminView {
   /// What changed since the last settle().
   [[nodiscard]] std::string changes(LocalTime now) const;
   [[nodiscard]] bool has_changed() const noexcept { return renumbered_ || !changed_.empty(); }
+  /// Who assigns, and to whom: what a stream begins with, and what /v1/assignment answers.
+  [[nodiscard]] const AssignmentView& assignment() const noexcept { return assignment_; }
+  [[nodiscard]] std::string assignment_text(LocalTime now) const {
+    return assignment_.text(routes_, now);
+  }
   /// Whether indices changed their meaning: then send whole(), not changes().
   [[nodiscard]] bool renumbered() const noexcept { return renumbered_; }
   /// All changes so far have been sent.
@@ -57,6 +64,8 @@ class AdminView {
   [[nodiscard]] bool ready(LocalTime now) const;
 
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+  /// Grows with whatever was taken; the version, with the routes only.
+  [[nodiscard]] std::uint64_t edition() const noexcept { return edition_; }
   [[nodiscard]] const Observable& observable() const noexcept { return observable_; }
 
  private:
@@ -76,10 +85,12 @@ class AdminView {
   void put_row(std::string& out, Partition partition, LocalTime now) const;
   /// "version", "digest", "age_ms", "ready" and "ledger" of every answer.
   void put_state(boost::json::object& row, LocalTime now) const;
+  void put_assignment(boost::json::object& row, const ObservedRoute& seen) const;
 
   Observable observable_;
   std::vector<ObservedRoute> routes_;
   MoveHistory moves_;
+  AssignmentView assignment_;
   std::vector<PeerPtr> listed_;
   std::map<ProcessId, int> indices_;
   std::vector<bool> relisted_;  ///< of listed_: not sent yet
@@ -88,6 +99,7 @@ class AdminView {
   std::array<std::uint32_t, 4> slots_by_verdict_{};
   std::uint64_t version_ = 0;
   std::uint64_t digest_ = 0;
+  std::uint64_t edition_ = 0;
   std::size_t renumber_at_ = 64;
   bool renumbered_ = false;
   std::string failure_;

@@ -119,9 +119,12 @@ Text EventHub::first_events() {
   Text whole = site_.whole(boot_now());
   if (whole != rendered_) {
     rendered_ = std::move(whole);
-    first_ = std::make_shared<const std::string>(
-        "retry: 1000\n" + event_text("view", *rendered_) +
-        event_text("moves", site_.view().moves(boot_now())));
+    const AdminView& view = site_.view();
+    const LocalTime now = boot_now();
+    std::string text = "retry: 1000\n" + event_text("view", *rendered_);
+    if (view.assignment().known()) text += event_text("assignment", view.assignment().whole(now));
+    text += event_text("moves", view.moves(now));
+    first_ = std::make_shared<const std::string>(std::move(text));
   }
   return first_;
 }
@@ -169,6 +172,9 @@ void EventHub::send_changes() {
     text += event_text("view", *site_.whole(now));
   } else if (view.has_changed()) {
     text += event_text("changed", view.changes(now));
+  }
+  if (view.assignment().has_changed()) {
+    text += event_text("assignment", view.assignment().changes(now));
   }
   view.settle();
   if (!text.empty()) broadcast(std::move(text));

@@ -62,7 +62,7 @@ class EventHub : public std::enable_shared_from_this<EventHub> {
  public:
   EventHub(boost::asio::any_io_executor strand, Site& site, const AdminLimits& limits);
 
-  /// What a stream begins with: the whole view, and what moved lately.
+  /// What a stream begins with: the whole view, who assigns if not a group, and what moved lately.
   [[nodiscard]] Text first_events();
   /// Takes over the client; `header` is sent first.
   void join(boost::beast::tcp_stream client, std::string header, Kept first, Place place);

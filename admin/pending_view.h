@@ -19,20 +19,31 @@ class PendingView {
   /// Whether nothing was pending, so that the caller must see to it that take() is called.
   [[nodiscard]] bool add(const ViewChange& change) {
     const std::lock_guard lock(mutex_);
-    const bool first = pending_.routes.empty();
+    const bool first = is_empty();
     pending_.version = change.version;
     pending_.digest = change.digest;
     pending_.at = change.at;
     for (const ChangedRoute& one : change.routes) add(one);
     return first;
   }
-  /// Of each partition that changed since the last call, its newest route.
+  [[nodiscard]] bool add(const AssignmentNews& news) {
+    const std::lock_guard lock(mutex_);
+    const bool first = is_empty();
+    if (!pending_.assignment) pending_.assignment.emplace();
+    pending_.assignment->add(news);
+    return first;
+  }
+  /// Of each partition that changed since the last call, its newest route, and of each
+  /// member its newest state.
   [[nodiscard]] KeptChange take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(pending_, {});
   }
 
  private:
+  [[nodiscard]] bool is_empty() const noexcept {
+    return pending_.routes.empty() && !pending_.assignment;
+  }
   void add(const ChangedRoute& one) {
     const std::size_t partition = one.partition.value();
     if (places_.size() <= partition) places_.resize(partition + 1);

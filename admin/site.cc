@@ -88,6 +88,10 @@ Answer Site::find(const Request& request, LocalTime now) {
     return {200, "application/json",
             processes_.get(now, view_.version(), [&] { return view_.processes(now); })};
   }
+  if (path == "/v1/assignment") {
+    return {200, "application/json",
+            assignment_.get(now, view_.edition(), [&] { return view_.assignment_text(now); })};
+  }
   if (path == "/v1/events") return {.type = "text/event-stream", .events = true};
   if (path == "/healthz") return health(now);
   if (path == "/readyz") {
@@ -120,7 +124,7 @@ Answer Site::health(LocalTime now) const {
 }
 
 Text Site::whole(LocalTime now) {
-  return whole_.get(now, view_.version(), [&] { return view_.whole(now); });
+  return whole_.get(now, view_.edition(), [&] { return view_.whole(now); });
 }
 
 }  // namespace neliroute::admin

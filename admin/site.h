@@ -75,6 +75,7 @@ class Site {
   std::map<std::string, Answer> files_;  ///< what is embedded, by its path
   Shared whole_;
   Shared processes_;
+  Shared assignment_;
   Shared exposed_;
 };
 

@@ -104,9 +104,8 @@ std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::s
 /// Each key from its hash to the rule that gave its verdict; as JSON, what /v1/route answers.
 std::vector<Verdict> say_why(WatcherLoop& lookup, const Explainer& explainer,
                              const std::vector<std::string>& keys, bool as_json) {
-  // The view reaches it on the strand, which has not run if everything was known at once.
-  constexpr milliseconds kSoon{1000};
-  lookup.run_until_told([&] { return explainer.told(); }, later(boot_now(), kSoon));
+  lookup.run_until_observed([&] { return explainer.told(); },
+                            [&] { return explainer.knows_assigner(); });
   const LocalTime now = boot_now();
   std::vector<Verdict> verdicts;
   for (const std::string& key : keys) {

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <memory>
 #include <neliroute/clock.h>
+#include <neliroute/observable.h>
 #include <optional>
 #include <utility>
 
@@ -20,7 +21,9 @@
 #include "tool/print/output.h"
 #include "tool/print/placement.h"
 #include "tool/print/progress.h"
+#include "tool/watch/watch_assignment.h"
 #include "tool/watch/watch_live.h"
+#include "tool/watch/watch_model.h"
 #include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
@@ -179,8 +182,31 @@ void say_table(const std::vector<Route>& view, SlotCount slots, const Ages& ages
   }
 }
 
+/// What members say, where one of them assigns; and whether it was told of the view.
+class Members : public Observer {
+ public:
+  explicit Members(const Settings& settings)
+      : model_(SlotCount{settings.slots}, settings.partitions) {}
+  void on_view(const ViewChange& change) override {
+    model_.take(change);
+    told_ = true;
+  }
+  void on_assignment(const AssignmentNews& news) override { model_.take(news); }
+  [[nodiscard]] bool told() const noexcept { return told_; }
+  [[nodiscard]] const WatchModel& model() const noexcept { return model_; }
+  [[nodiscard]] PeerPtr designee(Partition partition) const {
+    return model_.partitions()[partition.value()].route.designee;
+  }
+
+ private:
+  WatchModel model_;
+  bool told_ = false;
+};
+
 int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   const Settings& settings = lookup.watcher().settings();
+  const auto members = std::make_shared<Members>(settings);
+  lookup.watcher().observable().observe(members);
   std::vector<Route> view;
   Ages ages;
   LocalTime now;
@@ -193,6 +219,8 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
     });
   });
   if (lookup.failure()) return lookup.fail(command);
+  lookup.run_until_observed([&] { return members->told(); },
+                            [&] { return members->model().assigner() != nullptr; });
   const SlotCount slots{settings.slots};
   std::vector<Verdict> verdicts;
   for (const Route& route : view) {
@@ -203,9 +231,15 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
     if (is_owned(route)) {
       row["age_ms"] = ages.age(PartitionRanges::of({route.partition}), now).count();
     }
+    if (const PeerPtr designee = members->designee(route.partition)) {
+      put_text(row, "designee", designee->info.name);
+    }
     say(row);
   }
   if (!as_json) say_table(view, slots, ages, now);
+  if (const std::string text = assignment_text(members->model()); !as_json && !text.empty()) {
+    say(text);
+  }
   const int code = exit_code_of(verdicts);
   if (code == kExitUnreachable) fail(command, lookup.silence(), code);
   return code;

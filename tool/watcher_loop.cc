@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <neliroute/observable.h>
 
+#include "neli_core/options.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
 
@@ -14,6 +16,7 @@ namespace {
 // How often a condition is polled: far below what a person, or a lease, would notice.
 constexpr milliseconds kPoll{5};
 constexpr milliseconds kCloseBound{1000};
+constexpr milliseconds kSoon{1000};
 // An unbounded wait for an event is a sequence of waits of this length.
 constexpr std::chrono::hours kLong{1};
 
@@ -55,6 +58,19 @@ bool WatcherLoop::run(const std::function<bool()>& done, Deadline deadline) {
 
 bool WatcherLoop::run_until_told(const std::function<bool()>& done, LocalTime deadline) {
   return run(done, [deadline] { return deadline; });
+}
+
+void WatcherLoop::run_until_observed(const std::function<bool()>& told,
+                                     const std::function<bool()>& has_assigner) {
+  // What is known at once reaches an observer on the strand, which has not run.
+  const LocalTime deadline = later(boot_now(), std::max(kSoon, watcher_->lease()));
+  run_until_told(
+      [&] {
+        const bool assigned =
+            watcher_->observable().settings().variation == kAssignedVariation;
+        return told() && (!assigned || has_assigner());
+      },
+      deadline);
 }
 
 bool WatcherLoop::run_until_known(const std::function<bool()>& known) {

@@ -36,6 +36,11 @@ class WatcherLoop {
   /// send no notification.
   bool run_until(const std::function<bool()>& done, LocalTime deadline);
 
+  /// Runs until an observer that was added before has been told of the view and, where a member
+  /// assigns, has_assigner() of it: a renewal of each member is read within a lease.
+  void run_until_observed(const std::function<bool()>& told,
+                          const std::function<bool()>& has_assigner);
+
   [[nodiscard]] Watcher& watcher() noexcept { return *watcher_; }
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   /// Says why it failed, unless the log has; returns the exit code.

@@ -30,6 +30,7 @@ export function sentenceOf(view, slot) {
     owner && `, epoch ${epochText(view.inc[partition], view.offset[partition])}`,
     view.draining[partition] && ", draining",
     next && `, next owner ${next.name}`,
+    view.designeeOf(partition) && `, designated ${view.designeeOf(partition).name}`,
   ].filter(Boolean).join("");
 }
 
@@ -72,6 +73,10 @@ export class Details {
       others: this.#others(partition),
     });
     setShown(byId("slot-moving"), Boolean(view.draining[partition] || next));
+    const designee = view.designeeOf(partition);
+    setShown(byId("slot-named"), Boolean(designee) && designee !== next);
+    setText(byId("slot-designee"), designee ? withEndpoint(designee) : "");
+    this.#swatch("slot-designee-swatch", partition, view.designee[partition]);
     setText(byId("slot-next"),
       next ? withEndpoint(next) : "draining; no process has claimed it yet");
     this.#swatch("slot-swatch", partition, view.state[partition]);

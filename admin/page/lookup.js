@@ -85,6 +85,10 @@ export class Lookup {
     if (answer.next_owner !== undefined) {
       rows.push(term("next owner", answer.next_owner, answer.next_endpoint));
     }
+    if (answer.designee !== undefined) {
+      rows.push(term("designated", answer.designee,
+        answer.assigner === undefined ? "" : `named by ${answer.assigner}`));
+    }
     byId("lookup-answer").replaceChildren(make("dl", { class: "steps" }, ...rows));
     setText(byId("said"), `${answer.key ?? ""} is on slot ${answer.slot}, ${answer.verdict}`
       + (answer.owner === undefined ? "" : `, owner ${answer.owner}`));

@@ -94,6 +94,7 @@ function showAll(seen, now) {
   strip.repaint();
   lookup.viewChanged(seen);
   moves.viewChanged(seen, view.settings.at, now);
+  moves.showDesignated();
   setShown(byId("empty"), view.sharing === 0 && view.verdictSlots[UNKNOWN] === 0);
   byId("map").setAttribute("aria-label", mapLabel());
 }
@@ -133,6 +134,15 @@ const stream = new Stream("v1/events", {
     }
     showFacts(view, now);
     strip.repaint();
+  },
+  assignment: (data, now) => {
+    const owners = view.owners.length;
+    view.takeAssignment(data, now);
+    if (view.owners.length !== owners) {
+      highlight();
+    }
+    showTableSoon();
+    showFacts(view, now);
   },
   age: (data, now) => view.takeAge(data, now),
   transition: (data) => moves.transition(data),

@@ -40,6 +40,25 @@ export class Moves {
     }
   }
 
+  // What an assigner has named for another process than its owner, and has not moved yet.
+  showDesignated() {
+    const { view } = this;
+    setShown(byId("moves-designated"), view.moving > 0);
+    if (view.moving === 0) {
+      return;
+    }
+    const to = new Set();
+    let slots = 0;
+    view.designee.forEach((number, partition) => {
+      if (number >= 0) {
+        to.add(view.owners[number]);
+        slots += view.slotsOf(partition);
+      }
+    });
+    setText(byId("moves-designated"), `On the way: ${counted(view.moving, "partition")} `
+      + `(${counted(slots, "slot")}) to ${this.#names(to)}`);
+  }
+
   // Moves of one cause arrive in a burst, one for each partition: here they are one line.
   transition({ at, event, reason, partition }) {
     const what = reason === undefined ? event : `${event} (${reason})`;

@@ -21,6 +21,30 @@ const SORTED_BY = {
   heard: (a, b) => (a.heard ?? -1) - (b.heard ?? -1),
 };
 
+// What is special about it, in words.
+function notesOf(owner, view) {
+  const { member } = owner;
+  const assigns = view.assignment?.assigner?.id === owner.id;
+  const coming = owner.designated - owner.partitions;
+  return [
+    owner.id === view.settings.id && "serves this page",
+    assigns && "assigns",
+    member?.state === "leaving" && "leaving",
+    member?.state === "silent" && "silent",
+    member?.cordoned && "cordoned",
+    member?.on_probation && "on probation",
+    member && member.weight !== 1 && `weight ${count(member.weight)}`,
+    coming > 0 && `${counted(coming, "partition")} to come`,
+    coming < 0 && `${counted(-coming, "partition")} to hand over`,
+    owner.partitions === 0 && coming === 0 && owner.id !== view.settings.id && "owns nothing",
+  ].filter(Boolean).map((note) => note.replaceAll(" ", "\u00a0")).join(" · "); // lines end between
+}
+
+function placeOf({ member }) {
+  return [member?.host && `host ${member.host}`, member?.zone && `zone ${member.zone}`]
+    .filter(Boolean).join(", ");
+}
+
 function tagsOf(owner) {
   return Object.entries(owner.tags).map(([tag, value]) => `${tag}=${value}`);
 }
@@ -87,7 +111,7 @@ export class Processes {
     });
     const shown = matching.slice(0, this.limit);
     const scale = Math.max(2 * this.view.fairSlots,
-      matching.reduce((most, owner) => Math.max(most, owner.slots), 0));
+      matching.reduce((most, owner) => Math.max(most, owner.slots, this.view.fairOf(owner)), 0));
     this.#arrange(shown.map((owner) => this.#row(owner, scale)));
     setShown(byId("processes-none"), shown.length === 0);
     setText(byId("processes-none"), all.length === 0
@@ -97,6 +121,34 @@ export class Processes {
       `Show ${count(Math.min(ROWS_MORE, matching.length - shown.length))} more`);
     setText(byId("processes-count"), this.#counted(all, matching, shown));
     setShown(byId("clear-selection"), this.restricts);
+    this.#tellAssignment(now);
+  }
+
+  // Where a process assigns: which one, and what is special about the others.
+  #tellAssignment(now) {
+    const { assignment, owners, moving } = this.view;
+    setShown(byId("assigned"), assignment !== null);
+    if (assignment === null) {
+      return;
+    }
+    const { assigner, since } = assignment;
+    const members = owners.filter((owner) => owner.member !== null).map((owner) => owner.member);
+    const having = (state, is) => {
+      const number = members.filter(is).length;
+      return number > 0 && `${count(number)} ${state}`;
+    };
+    setText(byId("assigned-by"), !assigner ? "nobody: owners keep what they have"
+      : `${assigner.name} for ${duration(this.view.shownAt(now) - since)}`
+        + (assigner.assigning ? "" : ", which does not say so yet, or is cut off from a log"));
+    setText(byId("assigned-members"), [
+      counted(members.filter(({ state }) => state !== "silent").length, "member"),
+      having("cordoned", ({ cordoned }) => cordoned),
+      having("leaving", ({ state }) => state === "leaving"),
+      having("silent", ({ state }) => state === "silent"),
+      having("on probation", (member) => member.on_probation),
+      moving > 0 && `${counted(moving, "partition")} on the way`,
+    ].filter(Boolean).join(" · "));
+    byId("assigned-by").classList.toggle("late", !assigner?.assigning);
   }
 
   #counted(all, matching, shown) {
@@ -142,15 +194,15 @@ export class Processes {
       this.rows.set(owner.id, this.#newRow(owner));
     }
     const row = this.rows.get(owner.id);
-    const fair = this.view.fairSlots;
-    const self = owner.id === this.view.settings.id;
+    const fair = this.view.fairOf(owner);
     setText(row.name, owner.name);
-    setText(row.self, self ? "serves this page" : owner.partitions === 0 ? "owns nothing" : "");
+    setText(row.self, notesOf(owner, this.view));
     setText(row.endpoint, owner.endpoint);
     setText(row.under, owner.endpoint);
     setText(row.tags, tagsOf(owner).join(" "));
     setText(row.slots, count(owner.slots));
-    setText(row.deviation, owner.slots ? deviation(owner.slots / fair) : "");
+    setText(row.deviation, owner.slots && fair ? deviation(owner.slots / fair) : "");
+    row.node.title = placeOf(owner);
     setText(row.partitions, count(owner.partitions));
     setText(row.draining, owner.draining ? count(owner.draining) : "–");
     setText(row.held, owner.held === null ? "–" : duration(owner.held));
@@ -221,7 +273,8 @@ export class Processes {
 
   // Owners, those that are about to be, the answering process; and for a while former owners.
   #isListed(owner, now) {
-    return owner.partitions > 0 || owner.coming > 0 || owner.id === this.view.settings.id
+    return owner.partitions > 0 || owner.coming > 0 || owner.designated > 0
+      || owner.member !== null || owner.id === this.view.settings.id
       || now - owner.ledAt < STRIP_MS;
   }
 
@@ -230,8 +283,8 @@ export class Processes {
       return true;
     }
     const wanted = this.filter.toLowerCase();
-    return [owner.name, owner.endpoint, owner.id,
-      ...tagsOf(owner)]
+    const notes = notesOf(owner, this.view).replaceAll("\u00a0", " ");
+    return [owner.name, owner.endpoint, owner.id, notes, placeOf(owner), ...tagsOf(owner)]
       .some((text) => text.toLowerCase().includes(wanted));
   }
 

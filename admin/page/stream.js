@@ -8,7 +8,7 @@ const RETRY_MS = 1000;
 const RETRY_MOST_MS = 10000;
 
 export class Stream {
-  // handlers: {view, moves, changed, age, transition}, each given the data of an event.
+  // handlers: {view, assignment, moves, changed, age, transition}, each given the data of an event.
   constructor(url, handlers, onState) {
     this.url = url;
     this.handlers = handlers;

@@ -114,8 +114,9 @@ function fairness(view) {
     return view.verdictSlots[UNKNOWN] ? "not known now" : "nobody owns a slot";
   }
   const owners = view.owners.filter((owner) => owner.partitions > 0);
-  const slots = owners.map((owner) => owner.slots);
-  const fair = view.fairSlots;
-  const most = slots.length ? slots.reduce((a, b) => Math.max(a, b)) : 0;
-  return `fair share ${tenth(fair)} · most ${deviation(most / fair)}`;
+  const shares = owners.map((owner) => owner.slots / view.fairOf(owner)).filter(Number.isFinite);
+  const most = shares.reduce((a, b) => Math.max(a, b), 0);
+  const fairs = new Set(owners.map((owner) => view.fairOf(owner)).filter((fair) => fair > 0));
+  const share = fairs.size === 1 ? `fair share ${tenth([...fairs][0])}` : "fair shares by weight";
+  return `${share} · most ${deviation(most)}`;
 }

@@ -23,6 +23,7 @@ export class View {
     this.owners = [];
     this.heardAt = 0;
     this.movedSlots = []; // [time, slots] of each change in which slots went to another owner
+    this.assignment = null; // where a process assigns, and not Kafka's group: who, and since when
   }
 
   // --- Queries
@@ -57,6 +58,11 @@ export class View {
     return this.owners[this.next[partition]] ?? null;
   }
 
+  // The process that is named for it, if it is not the owner.
+  designeeOf(partition) {
+    return this.owners[this.designee[partition]] ?? null;
+  }
+
   // Those that own something or are about to: a fair share is a share among them.
   get sharing() {
     return this.owners.filter((owner) => owner.partitions > 0 || owner.coming > 0).length;
@@ -64,6 +70,14 @@ export class View {
 
   get fairSlots() {
     return this.settings.slots / Math.max(1, this.sharing);
+  }
+
+  // Of one owner: where a process assigns, members share by their weights.
+  fairOf(owner) {
+    if (this.assignment === null) {
+      return this.fairSlots;
+    }
+    return this.settings.slots * weightOf(owner) / Math.max(1, this.weights);
   }
 
   // Slots that moved from one owner to another after that time.
@@ -129,6 +143,30 @@ export class View {
     });
   }
 
+  // Who assigns, and the members that are new or changed; with `whole`, all of them.
+  takeAssignment({ at, source, assigner, whole, members, gone }, now) {
+    if (source !== "assigner") {
+      return;
+    }
+    const since = assigner ? now - 1000 * (at - assigner.since) : NaN;
+    this.assignment = { assigner: assigner && readable(assigner), since };
+    if (whole) {
+      for (const owner of this.owners) {
+        owner.member = null;
+      }
+    }
+    for (const { id, name, name_base64, endpoint, endpoint_base64, tags, ...member } of members) {
+      const process = { id, name, name_base64, endpoint, endpoint_base64, tags };
+      this.owners[this.#numberOfProcess(known(process))].member = readable(member);
+    }
+    for (const id of gone) {
+      if (this.byId.has(id)) {
+        this.owners[this.byId.get(id)].member = null;
+      }
+    }
+    this.weights = this.owners.reduce((sum, owner) => sum + weightOf(owner), 0);
+  }
+
   takeAge(settings, now) {
     Object.assign(this.settings, settings);
     this.heardAt = now;
@@ -140,7 +178,7 @@ export class View {
   // it forgot any: then those left have new numbers, in the same order.
   forget(before, keep) {
     const needed = new Uint8Array(this.owners.length);
-    for (const numbers of [this.lastOwner, this.next]) {
+    for (const numbers of [this.lastOwner, this.next, this.designee]) {
       for (const number of numbers) {
         if (number >= 0) {
           needed[number] = 1;
@@ -148,7 +186,7 @@ export class View {
       }
     }
     const kept = this.owners.filter((owner) => needed[owner.number] || owner.ledAt >= before
-      || owner.id === this.settings.id || keep(owner));
+      || owner.member !== null || owner.id === this.settings.id || keep(owner));
     if (kept.length === this.owners.length) {
       return false;
     }
@@ -160,8 +198,8 @@ export class View {
     this.owners = kept;
     this.byId = new Map(kept.map((owner) => [owner.id, owner.number]));
     this.history.forget(before);
-    for (const states of [this.state, this.next, this.lastOwner, this.history.from,
-      this.history.to]) {
+    for (const states of [this.state, this.next, this.designee, this.lastOwner,
+      this.history.from, this.history.to]) {
       states.forEach((state, at) => {
         states[at] = numbers[state] ?? state; // nobody is nobody still
       });
@@ -179,6 +217,10 @@ export class View {
     this.state = new Int32Array(partitions).fill(NOT_KNOWN);
     this.lastOwner = new Int32Array(partitions).fill(NOBODY);
     this.next = new Int32Array(partitions).fill(NOBODY);
+    this.designee = new Int32Array(partitions).fill(NOBODY);
+    this.assignment = null;
+    this.weights = 0; // of the members that are to own something
+    this.moving = 0; // partitions that are named for another process than their owner
     this.verdict = new Uint8Array(partitions);
     this.draining = new Uint8Array(partitions);
     this.inc = new Float64Array(partitions).fill(NaN);
@@ -205,8 +247,8 @@ export class View {
     if (!this.byId.has(process.id)) {
       const number = this.owners.length;
       this.byId.set(process.id, number);
-      this.owners.push({ number, partitions: 0, slots: 0, draining: 0, coming: 0, ledAt: NaN,
-        heard: null, tags: {}, ...readable(process) });
+      this.owners.push({ number, partitions: 0, slots: 0, draining: 0, coming: 0, designated: 0,
+        ledAt: NaN, heard: null, member: null, tags: {}, ...readable(process) });
     }
     return this.byId.get(process.id);
   }
@@ -216,13 +258,14 @@ export class View {
     const sinceOf = (row) => (row[7] === null ? 0 : row[7]);
     const seen = [];
     for (const row of [...rows].sort((a, b) => sinceOf(b) - sinceOf(a))) {
-      const [partition, verdict, owner, next, draining, inc, offset, since] = row;
+      const [partition, verdict, owner, next, draining, inc, offset, since, designee] = row;
       const before = this.state[partition];
       const last = this.lastOwner[partition];
       this.#account(partition, -1);
       this.state[partition] = verdict === UNKNOWN ? NOT_KNOWN
         : verdict === UNOWNED ? NOBODY : this.#numberOf(owner);
       this.next[partition] = next < 0 ? NOBODY : this.#numberOf(next);
+      this.designee[partition] = designee === undefined ? NOBODY : this.#numberOf(designee);
       this.verdict[partition] = verdict;
       this.draining[partition] = draining;
       this.inc[partition] = inc ?? NaN;
@@ -281,7 +324,26 @@ export class View {
     if (next) {
       next.coming += sign;
     }
+    const designee = this.designeeOf(partition);
+    if (designee) {
+      this.moving += sign;
+    }
+    const named = designee ?? owner;
+    if (named) {
+      named.designated += sign;
+    }
   }
+}
+
+// How much it is to own beside the others.
+function weightOf({ member }) {
+  return member && member.state === "living" && !member.cordoned && !member.on_probation
+    ? member.weight : 0;
+}
+
+// Without what is not there.
+function known(object) {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 }
 
 // "0-9,12", as the ledger's records write it.

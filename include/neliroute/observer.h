@@ -9,12 +9,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <neliroute/error.h>
 #include <neliroute/route.h>
 #include <neliroute/time.h>
 #include <neliroute/transition.h>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace neliroute {
 
@@ -30,6 +33,7 @@ struct ObservedRoute {
   Verdict verdict = Verdict::unknown;
   PeerPtr owner;           ///< local and remote
   PeerPtr next;            ///< the process that claimed last, and does not lead yet
+  PeerPtr designee;        ///< the process that an assigner named for it, unless it is the owner
   Epoch epoch = kNoEpoch;  ///< local and remote
   bool draining = false;
   bool looking = false;  ///< this process waits to lead it: its claim is under way, or in grace
@@ -56,12 +60,54 @@ struct ViewChange {
   std::span<const ChangedRoute> routes;
 };
 
+enum class MemberState : std::uint8_t {
+  living,
+  leaving,  ///< it hands over what it has, and then ends
+  silent,   ///< for longer than its session: it counts as dead
+};
+
+/// A process of a lane in which one of them assigns, as its records show it.
+struct ObservedMember {
+  PeerPtr peer;
+  MemberState state = MemberState::living;
+  milliseconds session{0};
+  std::uint32_t weight = 1;  ///< as operators wish, or else as it says itself
+  bool cordoned = false;     ///< the same: it is to own nothing
+  /// It was silent and is heard again: for a while it is given nothing.
+  bool on_probation = false;
+  std::string host;
+  std::string zone;
+};
+
+/// What operators wish of the assigner (`neliroute cordon`, …), by the names of processes.
+struct ObservedWishes {
+  std::vector<std::string> cordoned;
+  std::map<std::string, std::uint32_t> weights;
+  std::map<std::string, std::string> pins;  ///< partitions, as in "0-9,12"
+  bool moves_paused = false;
+  friend bool operator==(const ObservedWishes&, const ObservedWishes&) = default;
+};
+
+/// Where a process of the lane assigns, and not Kafka's group: who does, and what changed of the
+/// members. The spans live as long as the call.
+struct AssignmentNews {
+  PeerPtr assigner;        ///< null: nobody, as far as is known
+  Epoch seat = kNoEpoch;   ///< its claim of the right to assign: inc is the broker's time of it
+  bool assigning = false;  ///< it says that it assigns; not while it is cut off from a log
+  std::span<const ObservedMember> members;
+  std::span<const ProcessId> gone;
+  std::shared_ptr<const ObservedWishes> wishes = nullptr;  ///< all that stand; null: none
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
   /// The first call reports every partition, as it is when the observer joins; later ones report
   /// those that changed. Readers on other threads see the change already.
   virtual void on_view(const ViewChange& change) = 0;
+  /// The first call reports every member; later ones report those that changed. Never called where
+  /// a group assigns. Partitions whose designee changed come with on_view().
+  virtual void on_assignment(const AssignmentNews& news) { static_cast<void>(news); }
   /// What the application's listeners are notified of, without the barrier. Never from a watcher.
   virtual void on_transition(const Transition& transition) { static_cast<void>(transition); }
   /// This process gave up, or a watcher's settings differ from the owners'. Called once; also for

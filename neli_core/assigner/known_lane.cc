@@ -40,10 +40,20 @@ void KnownLane::read(const Received& event, const Record& record, bool history, 
     if (!history) members.heard(record.id, now);
     return;
   }
-  // Others' settings make nobody a member.
-  if (theirs == nullptr || (options.settings && *theirs != *options.settings)) return;
+  if (!is_of_lane(theirs)) return;
   members.read(record, history, now);
   seat.renewed(record, now);
+}
+
+bool KnownLane::is_of_lane(const Settings* theirs) const {
+  if (theirs == nullptr || !options.settings) return theirs != nullptr;
+  Settings lane = *options.settings;
+  if (options.own == kNobody) {
+    lane.group = theirs->group;
+    lane.mode = theirs->mode;
+    lane.variation = theirs->variation;
+  }
+  return *theirs == lane;
 }
 
 Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, bool history,

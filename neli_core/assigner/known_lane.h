@@ -23,11 +23,12 @@ namespace neliroute {
 struct KnownLaneOptions {
   Lane lane;
   ProcessId own = kNobody;  ///< kNobody: it only reads
-  milliseconds interval{0};
+  milliseconds interval{0};  ///< 0, of who only reads: from the members' sessions
   milliseconds lease{0};
   std::uint32_t logs = 1;
   std::uint32_t partitions = 1;
-  /// Others' settings make nobody a member. No value: all do.
+  /// Others' settings make nobody a member. No value: all do. Who only reads knows neither the
+  /// lane's group, nor its mode.
   std::optional<Settings> settings = std::nullopt;
 };
 
@@ -51,6 +52,8 @@ struct KnownLane {
   /// One of log 0. Whom a valid assignment names is for the caller to take over.
   [[nodiscard]] Assigned read(const Received& event, const AssignmentRecord& record, bool history,
                               LocalTime now);
+  /// Whether a record with these settings is of the lane.
+  [[nodiscard]] bool is_of_lane(const Settings* theirs) const;
   [[nodiscard]] LogPlace place(Log log) const { return {log, options.logs, options.partitions}; }
 
   KnownLaneOptions options;

@@ -5,6 +5,12 @@
 #include <variant>
 
 namespace neliroute {
+namespace {
+
+// A member renews at least so often in its session (make() of AssignedCore).
+constexpr int kRenewalsInSession = 3;
+
+}  // namespace
 
 ShownLane shown(const KnownLane& lane, LocalTime now) {
   ShownLane shown;
@@ -26,7 +32,19 @@ ShownLane shown(const KnownLane& lane, LocalTime now) {
 }
 
 LaneReader::LaneReader(KnownLaneOptions options)
-    : known_(std::move(options)), progress_(known_.options.logs) {}
+    : known_(std::move(options)),
+      progress_(known_.options.logs),
+      learns_interval_(known_.options.interval.count() == 0) {
+  learn_interval();
+}
+
+void LaneReader::learn_interval() {
+  if (!learns_interval_ || seen_ == known_.members.version()) return;
+  seen_ = known_.members.version();
+  known_.options.interval =
+      std::max(known_.members.longest_session(), kMemberSessionMin) / kRenewalsInSession;
+  known_.members.set_interval(known_.options.interval);
+}
 
 void LaneReader::on(const TailStarted& event, LocalTime now) {
   LogProgress& progress = progress_[event.log.value()];
@@ -47,6 +65,7 @@ void LaneReader::on(const Received& event, LocalTime now) {
       known_.designations.read(*assignment, kNobody, now);
     }
   }
+  learn_interval();
   // Whatever others wrote an interval ago was read, if this was written now.
   if (event.log == Log{0} && !history) known_.members.read_back(now - known_.options.interval);
   tick(now);
@@ -64,7 +83,16 @@ void LaneReader::on(const GapFound& event, LocalTime) {
 
 void LaneReader::tick(LocalTime now) {
   known_.members.tick(now);
+  static_cast<void>(known_.members.take_deaths());  // that they are dead is what is shown
   known_.wishes.tick(now);
+}
+
+LocalTime LaneReader::next_deadline(LocalTime now) const noexcept {
+  LocalTime next = kNever;
+  for (const LocalTime due : {known_.members.next_deadline(), known_.wishes.next_deadline()}) {
+    if (due > now) next = std::min(next, due);
+  }
+  return next;
 }
 
 bool LaneReader::caught_up() const { return all_caught_up(progress_); }

@@ -52,7 +52,12 @@ class LaneReader {
   void on(const Received& event, LocalTime now);
   void on(const LogPosition& event, LocalTime now);
   void on(const GapFound& event, LocalTime now);
+  /// Events of a process that takes part say nothing here.
+  template <class Other>
+  void on(const Other&, LocalTime) {}
   void tick(LocalTime now);
+  /// When to call tick(), after that time; kNever: nothing changes by time alone.
+  [[nodiscard]] LocalTime next_deadline(LocalTime now) const noexcept;
 
   /// Every log was read to where it ended when its tail started.
   [[nodiscard]] bool caught_up() const;
@@ -63,8 +68,12 @@ class LaneReader {
   [[nodiscard]] const KnownLane& known() const noexcept { return known_; }
 
  private:
+  void learn_interval();
+
   KnownLane known_;
   std::vector<LogProgress> progress_;
+  bool learns_interval_;
+  std::uint64_t seen_ = 0;  ///< the members' version that the interval is from
 };
 
 }  // namespace neliroute

@@ -87,6 +87,14 @@ class Members {
   void asked_for_proof(LocalTime now) noexcept { asked_ = now; }
   [[nodiscard]] LocalTime next_deadline() const noexcept;
 
+  /// A reader that has no interval of its own takes one from what it reads.
+  void set_interval(milliseconds interval) noexcept { options_.interval = interval; }
+
+  /// Of each that is remembered, living or not.
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    for (const auto& [id, member] : members_) visit(member);
+  }
   [[nodiscard]] const Member* find(ProcessId id) const;
   [[nodiscard]] bool lives(ProcessId id) const;
   /// In order of seniority.

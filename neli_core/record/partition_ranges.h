@@ -6,8 +6,6 @@
 
 #include <cstdint>
 #include <neliroute/ids.h>
-
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

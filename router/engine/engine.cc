@@ -69,7 +69,11 @@ Engine::Engine(EngineParts parts)
       lease_(parts.directory.lease),
       interval_(parts.interval),
       ends_at_start_(parts.directory.logs, 0),
-      silences_(parts.directory.logs, Silence::unknown) {}
+      silences_(parts.directory.logs, Silence::unknown) {
+  if (core_) return;
+  reader_.emplace(KnownLaneOptions{directory_.lane(), kNobody, milliseconds{0}, kLeaseMax,
+                                   log_count_, settings_.partitions, settings_});
+}
 
 Engine::~Engine() {
   if (gate_) gate_->retire();
@@ -118,6 +122,7 @@ void Engine::step(const Event& event, LocalTime now) {
   } else {
     watch_event(event, now);
   }
+  touch_designated(event);
 }
 
 // An assignment changes no route yet, but observers are notified of what this process waits for.
@@ -161,6 +166,9 @@ Observers::Seen Engine::look(Partition partition, LocalTime now) const {
     seen.draining = hint.draining;
     seen.lease = hint.lease;
   }
+  if (const KnownLane* lane = known_lane(); lane != nullptr && !differs_) {
+    seen.designee = members_.designee(*lane, partition, seen.owner);
+  }
   const bool owned = hint.owner && !differs_;
   return {std::move(seen),
           owned ? Observers::mark_of(partition, hint.owner->id, hint.epoch) : 0};
@@ -179,8 +187,12 @@ void Engine::observe(std::weak_ptr<Observer> observer) {
       self->observers_.touch(Partition{p});
     }
     self->tell_observers(now);
+    self->tell_assignment();
     self->observers_.add(observer, now);
     const auto joined = observer.lock();
+    if (std::vector<ObservedMember> all; joined && self->members_.known()) {
+      joined->on_assignment(self->members_.whole(all));
+    }
     if (joined && self->failure()) joined->on_failure(*self->failure());
     if (!self->closed_) self->arm();
   });
@@ -200,6 +212,7 @@ void Engine::carry_out(LocalTime now) {
   if (!core_) compare_settings(now);
   publish(ready.transitions, now);
   tell_observers(now);
+  if (!observers_.empty()) tell_assignment();
   tell(ready.transitions);
   abandon_work(now);
   if (closed_) return;
@@ -401,15 +414,16 @@ void Engine::on_timer() {
   if (closed_) return;
   const LocalTime now = no_earlier(clock_());
   directory_.tick(now);
-  if (core_) core_->tick(now);
+  core_ ? core_->tick(now) : reader_->tick(now);
   carry_out(now);
   if (!closed_) stop_draining_if_silent(now);
 }
 
 void Engine::arm() {
   LocalTime next = directory_.next_expiry();
-  next = std::min({next, core_ ? core_->next_deadline() : next_probe_, stopped_.next_deadline(),
-                   view_.next_deadline(), look_at_drain_});
+  const LocalTime own =
+      core_ ? core_->next_deadline() : std::min(next_probe_, reader_->next_deadline(last_now_));
+  next = std::min({next, own, stopped_.next_deadline(), view_.next_deadline(), look_at_drain_});
   const bool watched = on_change_ || !observers_.empty() || ready_.awaited();
   for (std::uint32_t l = 0; watched && l < log_count_; ++l) {
     if (silences_[l] == Silence::unknown) continue;

@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "neli_core/assigner/lane_reader.h"
 #include "neli_core/core.h"
 #include "neli_core/ledger.h"
 #include "neli_core/settings_agreement.h"
@@ -29,6 +30,7 @@
 #include "router/engine/readiness.h"
 #include "router/engine/stopped_work.h"
 #include "router/view/directory.h"
+#include "router/view/member_directory.h"
 #include "router/view/route_view.h"
 #include "router/view/work_gate.h"
 
@@ -113,6 +115,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void step(const Event& event, LocalTime now);
   void touch(const AssignmentChange& change);
   void note_assignments(const Ready& ready, LocalTime now);
+  [[nodiscard]] const KnownLane* known_lane() const;
+  void touch_designated(const Event& event);
+  void tell_assignment();
   void count_others(std::function<void(std::optional<std::size_t>)> answer);
   void tell_observers(LocalTime now);
   [[nodiscard]] Observers::Seen look(Partition partition, LocalTime now) const;
@@ -152,6 +157,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Core> core_;
   Directory directory_;
+  std::optional<LaneReader> reader_;  ///< a watcher's; a member's core reads that itself
+  MemberDirectory members_;
   RouteView view_;
   Observers observers_;
   Meter meter_;

@@ -21,6 +21,7 @@ bool is_one_of(const std::string& text, std::initializer_list<Choice> choices) {
 // notices settings that differ from the group's, with which a key would be sent to the wrong
 // process.
 void Engine::watch_event(const Event& event, LocalTime now) {
+  std::visit([&](const auto& e) { reader_->on(e, now); }, event);
   if (const auto* gap = std::get_if<GapFound>(&event)) {
     log({Severity::error, "log " + std::to_string(gap->log.value()) + ": " +
                               to_string(gap->reason) +
@@ -36,6 +37,29 @@ void Engine::watch_event(const Event& event, LocalTime now) {
                     received->offset >= ends_at_start_[received->log.value()]);
     learn(*record);
   }
+}
+
+const KnownLane* Engine::known_lane() const {
+  return core_ ? core_->known_lane() : &reader_->known();
+}
+
+// A designee changes by an assignment only, which says of which partitions: the rest is not looked
+// at, however many there are.
+void Engine::touch_designated(const Event& event) {
+  const auto* received = std::get_if<Received>(&event);
+  if (received == nullptr) return;
+  const auto* record = std::get_if<AssignmentRecord>(received->value);
+  if (record == nullptr || record->lane != directory_.lane()) return;
+  for (const Designation& one : record->designations) {
+    one.partitions.for_each(view_.partition_count(),
+                            [this](Partition p) { observers_.touch(p); });
+  }
+}
+
+void Engine::tell_assignment() {
+  const KnownLane* const lane = known_lane();
+  if (lane == nullptr || !members_.look(*lane)) return;
+  observers_.tell_assignment(members_.news());
 }
 
 // Slots, or the keys that hash to them, are not the same here as for the owners, so every answer

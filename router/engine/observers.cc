@@ -19,7 +19,8 @@ bool same_route(const ObservedRoute& left, const ObservedRoute& right) {
   return left.verdict == right.verdict && left.epoch == right.epoch &&
          left.draining == right.draining && left.looking == right.looking &&
          left.lease == right.lease &&
-         same_peer(left.owner, right.owner) && same_peer(left.next, right.next);
+         same_peer(left.owner, right.owner) && same_peer(left.next, right.next) &&
+         same_peer(left.designee, right.designee);
 }
 
 LocalTime since_of(const ObservedRoute& before, const ObservedRoute& after, LocalTime now) {
@@ -60,6 +61,10 @@ void Observers::tell_changed(LocalTime now) {
   if (changed_.empty()) return;
   const ViewChange change{now, version_, digest_, changed_};
   each([&](Observer& observer) { observer.on_view(change); });
+}
+
+void Observers::tell_assignment(const AssignmentNews& news) {
+  each([&](Observer& observer) { observer.on_assignment(news); });
 }
 
 void Observers::tell_transition(const Transition& transition) {

@@ -34,6 +34,7 @@ class Observers {
     for (const Partition p : std::exchange(touched_, {})) note(p, look(p), now);
     tell_changed(now);
   }
+  void tell_assignment(const AssignmentNews& news);
   void tell_transition(const Transition& transition);
   void tell_failure(const Error& error);
   void tell_recovery();

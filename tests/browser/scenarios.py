@@ -29,6 +29,15 @@ def many_owners():
     return world
 
 
+def assigned():
+    """Four processes, one of which assigns; one has twice the weight, one is cordoned."""
+    world = World(1024, 64, ["pricing-0", "pricing-1", "pricing-2", "pricing-3"])
+    world.share_out([0, 1, 2], age=512)
+    world.assign(1, age=7500, m0={"zone": "a", "host": "rack-7"}, m1={}, m2={"weight": 2},
+                 m3={"cordoned": True})
+    return world
+
+
 def empty():
     """The ledger answers, and nobody is there: what a watcher sees."""
     return World(1024, 64)
@@ -45,4 +54,4 @@ def kill_one(world):
 
 
 ALL = {"three": three, "hundred-thousand": hundred_thousand, "many-owners": many_owners,
-       "empty": empty}
+       "assigned": assigned, "empty": empty}

@@ -37,6 +37,8 @@ class World:
         self.owner = [NOBODY] * partitions
         self.next = [NOBODY] * partitions
         self.draining = [0] * partitions
+        self.designee = [NOBODY] * partitions
+        self.assignment = None  # of a process that assigns: since when, which, what members say
         self.epoch = [None] * partitions
         self.since = [time.monotonic()] * partitions
         self.heard = [True] * partitions
@@ -163,6 +165,45 @@ class World:
                 "epoch": {"inc": inc, "offset": offset}, "mode": "non_exclusive"}
         self._send("transition", line | ({"reason": reason} if reason else {}))
 
+    # --- Where a process assigns ----------------------------------------------------------------
+
+    def assign(self, assigner, age=0.0, assigning=True, **changed):
+        """It assigns from now on; changed: of members, by index as in m1, what they now say."""
+        with self.lock:
+            begun = self.assignment or {"members": {}}
+            self.assignment = begun | {"assigner": assigner, "since": time.time() - age,
+                                       "assigning": assigning}
+            self.say_members({int(which[1:]): says for which, says in changed.items()})
+
+    def say_members(self, changed, gone=()):
+        """Members that are new or say something else; and those of which nothing is known now."""
+        with self.lock:
+            members = self.assignment["members"]
+            for index, says in changed.items():
+                members[index] = {"state": "living", "session_ms": 3000, "weight": 1,
+                                  "cordoned": False} | members.get(index, {}) | says
+            for index in gone:
+                del members[index]
+            self._send("assignment", self.who_assigns(changed, gone))
+
+    def who_assigns(self, members, gone=(), whole=False):
+        """The event, with these members."""
+        assigner = self.assignment["assigner"]
+        return {"at": time.time(), "source": "assigner", "whole": whole,
+                "assigner": None if assigner is None else self.processes[assigner] | {
+                    "since": self.assignment["since"], "assigning": self.assignment["assigning"],
+                    "seat": {"inc": 1763800000000, "offset": 7}},
+                "members": [self.processes[index] | self.assignment["members"][index]
+                            for index in members],
+                "gone": [self.processes[index]["id"] for index in gone]}
+
+    def designate(self, partitions, index):
+        """They are to be this process's; NOBODY: whoever has them."""
+        with self.lock:
+            for partition in partitions:
+                self.designee[partition] = index
+            self.tell(partitions)
+
     # --- What is told ---------------------------------------------------------------------------
 
     def verdict(self, partition):
@@ -176,8 +217,10 @@ class World:
         owned = verdict in (LOCAL, REMOTE)
         inc, offset = self.epoch[partition] if owned else (None, None)
         since = round(1000 * (time.monotonic() - self.since[partition]))
+        designee = self.designee[partition]
         return [verdict, self.owner[partition] if owned else NOBODY, self.next[partition],
-                self.draining[partition], inc, offset, since]
+                self.draining[partition], inc, offset, since,
+                *([] if designee in (NOBODY, self.owner[partition]) else [designee])]
 
     def age(self):
         silent = self.silent_since
@@ -220,6 +263,9 @@ class World:
             self.told = len(self.processes)
             listener = queue.SimpleQueue()
             listener.put(("view", self.whole()))
+            if self.assignment:
+                listener.put(("assignment",
+                              self.who_assigns(self.assignment["members"], whole=True)))
             listener.put(("moves", self.moves))
             self.listeners.append(listener)
             return listener
@@ -263,7 +309,8 @@ class World:
                 answer["tag"] = tag.decode()
         with self.lock:
             partition = slot % self.partitions
-            verdict, owner, successor, draining, inc, offset, _ = self.row(partition)
+            row = self.row(partition)
+            verdict, owner, successor, draining, inc, offset, _ = row[:7]
             answer |= {"slot": slot, "partition": partition, "verdict": VERDICTS[verdict]}
             if owner >= 0:
                 process = self.processes[owner]
@@ -273,4 +320,8 @@ class World:
             if successor >= 0:
                 answer |= {"next_owner": self.processes[successor]["name"],
                            "next_endpoint": self.processes[successor]["endpoint"]}
+            if self.assignment:
+                answer |= {"assigner": self.processes[self.assignment["assigner"]]["name"]}
+            if len(row) > 7:
+                answer |= {"designee": self.processes[row[7]]["name"]}
         return answer

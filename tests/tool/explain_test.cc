@@ -93,6 +93,38 @@ TEST(ExplainTest, NobodysOrBeingClaimed) {
   EXPECT_TRUE(says(reason_of(claimed), "(rule 6)"));
 }
 
+PeerPtr peer(const std::string& name) {
+  return std::make_shared<const Peer>(Peer{ProcessId{name.size()}, {name, name + ":1", {}}});
+}
+
+TEST(ExplainTest, WhoIsDesignatedAndWhoAssigns) {
+  Explained e = owned();
+  e.assigned = true;
+  e.assigner = peer("gamma");
+  e.takers = 3;
+  EXPECT_TRUE(says(text_of(e), "\nassigner   gamma\n")) << text_of(e);
+  EXPECT_FALSE(says(text_of(e), "named"));
+  e.seen.designee = peer("beta");
+  EXPECT_TRUE(says(text_of(e), "\ndesignated beta at beta:1\n")) << text_of(e);
+  EXPECT_TRUE(says(reason_of(e), "The assigner gamma has named beta, which leads once"));
+  e.route.next_owner = "beta";
+  EXPECT_FALSE(says(reason_of(e), "named")) << "it has claimed it, which is said";
+}
+
+TEST(ExplainTest, WhyNobodyIsNamed) {
+  Explained e = nobodys(Verdict::unowned);
+  EXPECT_FALSE(says(reason_of(e), "assign")) << "of a group nothing is known here";
+  e.assigned = true;
+  EXPECT_TRUE(says(reason_of(e), "Nobody assigns now")) << reason_of(e);
+  EXPECT_TRUE(says(text_of(e), "\nassigner   nobody now\n"));
+  e.assigner = peer("gamma");
+  EXPECT_TRUE(says(reason_of(e), "no living member may be given anything")) << reason_of(e);
+  e.takers = 1;
+  EXPECT_TRUE(says(reason_of(e), "has named nobody yet")) << reason_of(e);
+  e.seen.designee = peer("beta");
+  EXPECT_TRUE(says(reason_of(e), "has named beta, which claims it")) << reason_of(e);
+}
+
 TEST(ExplainTest, UnknownBySilenceOrForLackOfHistory) {
   Explained e = nobodys(Verdict::unknown);
   EXPECT_TRUE(says(reason_of(e), "less than the longest lease")) << reason_of(e);

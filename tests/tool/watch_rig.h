@@ -50,6 +50,19 @@ struct WatchRig {
     model.take({now, ++version, 0, routes});
   }
 
+  /// A member as it says it is; the spans of the news live as long as the call.
+  static ObservedMember member(const PeerPtr& peer, std::uint32_t weight = 1) {
+    ObservedMember one;
+    one.peer = peer;
+    one.session = 3s;
+    one.weight = weight;
+    return one;
+  }
+  void assign(const PeerPtr& assigner, const std::vector<ObservedMember>& members,
+              const std::vector<ProcessId>& gone = {}) {
+    model.take(AssignmentNews{assigner, {1, 2}, true, members, gone});
+  }
+
   WatchModel model;
   LocalTime now = kStart;
   std::uint64_t version = 0;

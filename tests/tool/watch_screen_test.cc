@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/tool/watch_rig.h"
+#include "tool/watch/watch_assignment.h"
 
 namespace neliroute::tool {
 namespace {
@@ -112,6 +113,81 @@ TEST(WatchScreenTest, MoreOfItWhereThereIsRoom) {
   const auto narrow = screen.lines();
   EXPECT_EQ(narrow[4], "OWNER    SLOTS v    HEARD");
   EXPECT_EQ(narrow[5], "alpha        768    0.1 s");
+}
+
+// Three members: alpha assigns and has twice the weight, gamma is cordoned and owns nothing.
+Screen assigned() {
+  Screen screen(1024, 8);
+  screen.window = {120, 24};
+  screen.tell({0, 1, 2, 3, 4, 5}, WatchRig::led(kAlpha));
+  screen.tell({6, 7}, WatchRig::led(kBeta));
+  ObservedMember gamma = WatchRig::member(process("gamma", 3));
+  gamma.cordoned = true;
+  screen.assign(kAlpha, {WatchRig::member(kAlpha, 2), WatchRig::member(kBeta), gamma});
+  return screen;
+}
+
+TEST(WatchScreenTest, MarksTheAssignerAndWhatIsSpecialAboutMembers) {
+  Screen screen = assigned();
+  const auto lines = screen.lines();
+  EXPECT_EQ(lines[1], "1,024 slots: 1,024 owned, 0 unowned, 0 unknown; 2 owners, fair share 512.0");
+  EXPECT_EQ(lines[2], "ledger answered 0.1 s ago; assigned by alpha");
+  EXPECT_EQ(lines[3], "[1 Owners 3] 2 Partitions 8  3 Moves 0");
+  EXPECT_TRUE(lines[4].ends_with("NOTE")) << lines[4];
+  EXPECT_TRUE(lines[5].starts_with("alpha ") && lines[5].ends_with("  assigns, weight 2"))
+      << lines[5];
+  EXPECT_TRUE(lines[6].starts_with("beta ")) << lines[6];
+  EXPECT_TRUE(lines[7].starts_with("gamma ") && lines[7].ends_with("  cordoned")) << lines[7];
+  screen.press({'/', 'c', 'o', 'r', 'd', kKeyEnter});
+  EXPECT_EQ(screen.rows(), Names{"gamma"});
+  screen.window = {38, 24};
+  screen.press({kKeyEscape});
+  EXPECT_EQ(screen.lines()[4], "OWNER    SLOTS v  NOTE") << "it stays longest";
+}
+
+TEST(WatchScreenTest, SharesByWeight) {
+  Screen screen = assigned();
+  const auto& owners = screen.model.owners();
+  EXPECT_DOUBLE_EQ(screen.model.fair_slots(owners[0]), 1024 * 2.0 / 3);
+  EXPECT_DOUBLE_EQ(screen.model.fair_slots(owners[1]), 1024 / 3.0);
+  EXPECT_DOUBLE_EQ(screen.model.fair_slots(owners[2]), 0) << "it is cordoned";
+  EXPECT_EQ(screen.model.sharing(), 2U);
+  Screen group = uneven();
+  EXPECT_DOUBLE_EQ(group.model.fair_slots(group.model.owners()[0]), 512);
+  EXPECT_EQ(screen.all().find("nobody assigns"), std::string::npos);
+}
+
+TEST(WatchScreenTest, ShowsWhatIsOnTheWay) {
+  Screen screen = assigned();
+  ObservedRoute moving = WatchRig::led(kAlpha);
+  moving.designee = kBeta;
+  screen.tell({0, 1}, moving);
+  EXPECT_NE(screen.lines()[2].find("assigned by alpha, 2 on the way"), std::string::npos);
+  EXPECT_TRUE(screen.lines()[5].ends_with("assigns, weight 2, 2 to hand over"));
+  EXPECT_TRUE(screen.lines()[6].ends_with("2 to come")) << screen.lines()[6];
+  screen.press({'2'});
+  EXPECT_NE(screen.lines()[5].find("host-alpha:7001  beta"), std::string::npos)
+      << "as its next owner: " << screen.lines()[5];
+  screen.tell({0, 1}, WatchRig::led(kBeta));
+  EXPECT_EQ(screen.model.moving(), 0U);
+  ObservedMember silent = WatchRig::member(kAlpha, 2);
+  silent.state = MemberState::silent;
+  screen.assign(nullptr, {silent}, {ProcessId{3}});
+  screen.press({'1'});
+  EXPECT_EQ(screen.lines()[2], "ledger answered 0.1 s ago; nobody assigns");
+  EXPECT_NE(screen.all().find("silent, weight 2"), std::string::npos);
+  EXPECT_EQ(screen.all().find("gamma"), std::string::npos) << "it has left";
+}
+
+TEST(WatchScreenTest, WordsForThoseWhoAskOnce) {
+  Screen screen = assigned();
+  ObservedRoute moving = WatchRig::led(kAlpha);
+  moving.designee = kBeta;
+  screen.tell({0, 1, 3}, moving);
+  EXPECT_EQ(assignment_text(screen.model),
+            "assigned by alpha; 3 members: alpha weight 2; gamma cordoned\n"
+            "on the way to beta: 3 partitions 0-1,3");
+  EXPECT_EQ(assignment_text(uneven().model), "") << "a group assigns";
 }
 
 TEST(WatchScreenTest, FillsEveryWindowAndNoMore) {

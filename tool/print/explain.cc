@@ -27,6 +27,34 @@ bool is_owned(const Explained& e) {
 /// What observers saw belongs to this route, and not to the one before.
 bool is_current(const Explained& e) { return e.seen.owner && e.seen.epoch == e.route.epoch; }
 
+/// Where a member assigns: whom it named, or why it named nobody.
+std::string why_assigned(const Explained& e) {
+  if (!e.assigned) return {};
+  const std::string assigner = e.assigner ? shown(e.assigner->info.name) : "";
+  if (e.seen.designee) {
+    const std::string name = shown(e.seen.designee->info.name);
+    const std::string by = e.assigner ? "The assigner " + assigner + " has" : "An assigner";
+    if (is_owned(e)) {
+      return fmt::format(" {} named {}, which leads once it has claimed it (rule A4).", by, name);
+    }
+    return fmt::format(" {} named {}, which claims it when it reads that. If it does not lead "
+                       "within twice the longest lease and its session, another one is named "
+                       "(rule A5).", by, name);
+  }
+  if (is_owned(e)) return {};
+  if (!e.assigner) {
+    return " Nobody assigns now: the most senior member that lives takes over within about a "
+           "session (rule A2), and names an owner.";
+  }
+  if (e.takers == 0) {
+    return fmt::format(" The assigner {} names nobody, as no living member may be given anything: "
+                       "each is cordoned, leaves or has weight 0.", assigner);
+  }
+  return fmt::format(" The assigner {} has named nobody yet: it does when it knows that the last "
+                     "owner is dead (rule A1), and waits if many seem dead at once (rule A9).",
+                     assigner);
+}
+
 std::string why_owned(const Explained& e) {
   std::string text = fmt::format(
       "{} claimed it at offset {}, and its renewals name that epoch and say that it leads "
@@ -44,6 +72,8 @@ std::string why_owned(const Explained& e) {
   if (!e.route.next_owner.empty()) {
     text += fmt::format(" {} has claimed it since, and does not lead yet.",
                         shown(e.route.next_owner));
+  } else if (is_current(e)) {
+    text += why_assigned(e);
   }
   return text;
 }
@@ -58,7 +88,8 @@ std::string why_unowned(const Explained& e) {
   return fmt::format("No claim of it is valid: for {} at least its last owner has released it, or "
                      "its lease has ended (rules 4 and 5), or there was none. Every log answers, "
                      "so this is known, and not just silence.",
-                     duration_text(e.now - e.route.unowned_since));
+                     duration_text(e.now - e.route.unowned_since)) +
+         why_assigned(e);
 }
 
 std::string why_unknown(const Explained& e) {
@@ -119,6 +150,14 @@ std::string text_of(const Explained& e) {
     text += fmt::format("{:<{}}{} at {}\n", "next", kMargin, shown(route.next_owner),
                         shown(route.next_endpoint));
   }
+  if (e.seen.designee) {
+    text += fmt::format("{:<{}}{} at {}\n", "designated", kMargin,
+                        shown(e.seen.designee->info.name), shown(e.seen.designee->info.endpoint));
+  }
+  if (e.assigned) {
+    text += fmt::format("{:<{}}{}\n", "assigner", kMargin,
+                        e.assigner ? shown(e.assigner->info.name) : "nobody now");
+  }
   line("why", reason_of(e));
   text.pop_back();
   return text;
@@ -137,6 +176,12 @@ void Explainer::on_view(const ViewChange& change) {
   told_ = true;
 }
 
+void Explainer::on_assignment(const AssignmentNews& news) {
+  admin::KeptChange kept;
+  kept.assignment.emplace().add(news);
+  view_.take(kept);
+}
+
 std::string Explainer::text(const std::string& key, LocalTime now) const {
   const ObservedFacts& facts = observable_.facts();
   const HashScheme scheme = facts.space.scheme();
@@ -152,6 +197,14 @@ std::string Explainer::text(const std::string& key, LocalTime now) const {
   e.silence = observable_.age(now);
   e.answers = observable_.ledger_answers(now);
   e.now = now;
+  const admin::AssignmentView& assignment = view_.assignment();
+  e.assigned = assignment.known();
+  e.assigner = assignment.assigner();
+  e.takers = static_cast<std::size_t>(std::count_if(
+      assignment.members().begin(), assignment.members().end(), [](const auto& entry) {
+        const ObservedMember& member = entry.second;
+        return member.state == MemberState::living && !member.cordoned && member.weight > 0;
+      }));
   return text_of(e);
 }
 

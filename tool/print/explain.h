@@ -28,6 +28,9 @@ struct Explained {
   ObservedRoute seen;         ///< of the route's partition
   microseconds silence{0};    ///< since the most silent log answered
   bool answers = false;       ///< whether every log's leader does
+  bool assigned = false;      ///< a member assigns, and not a group, as far as is known
+  PeerPtr assigner;           ///< null: nobody does
+  std::size_t takers = 0;     ///< members that may be named for a partition
   LocalTime now;
 };
 
@@ -41,8 +44,12 @@ class Explainer : public Observer {
  public:
   explicit Explainer(Observable observable);
   void on_view(const ViewChange& change) override;
+  void on_assignment(const AssignmentNews& news) override;
 
   [[nodiscard]] bool told() const noexcept { return told_; }
+  [[nodiscard]] bool knows_assigner() const noexcept {
+    return view_.assignment().assigner() != nullptr;
+  }
   [[nodiscard]] std::string text(const std::string& key, LocalTime now) const;
   /// What /v1/route answers.
   [[nodiscard]] std::string json(const std::string& key, LocalTime now) const;

@@ -30,6 +30,7 @@ class Watched : public Observer {
   explicit Watched(const Settings& settings)
       : model_(SlotCount{settings.slots}, settings.partitions) {}
   void on_view(const ViewChange& change) override { model_.take(change); }
+  void on_assignment(const AssignmentNews& news) override { model_.take(news); }
   [[nodiscard]] WatchModel& model() noexcept { return model_; }
 
  private:

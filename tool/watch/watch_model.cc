@@ -13,6 +13,13 @@ namespace {
 // Moves of one cause occur within this time: records are read one after another.
 constexpr milliseconds kSameMoment{250};
 
+/// How much it is to own beside the others.
+std::uint64_t weight_of(const ObservedMember& member) {
+  const bool takes = member.state == MemberState::living && !member.cordoned &&
+                     !member.on_probation;
+  return takes ? member.weight : 0;
+}
+
 bool same(const PeerPtr& a, const PeerPtr& b) { return a == b || (a && b && a->id == b->id); }
 
 }  // namespace
@@ -31,6 +38,14 @@ void WatchModel::take(const ViewChange& change) {
     if (!same(row.route.owner, one.route.owner)) row.heard = microseconds{0};
     row.route = one.route;
   }
+  ++version_;
+}
+
+void WatchModel::take(const AssignmentNews& news) {
+  assigned_ = true;
+  assigner_ = news.assigner;
+  for (const ObservedMember& member : news.members) members_[member.peer->id] = member;
+  for (const ProcessId id : news.gone) members_.erase(id);
   ++version_;
 }
 
@@ -77,7 +92,9 @@ void WatchModel::hear(const std::vector<microseconds>& heard) {
 void WatchModel::sum_up() const {
   if (std::exchange(summed_up_, version_) == version_) return;
   std::fill(std::begin(by_verdict_), std::end(by_verdict_), 0);
-  draining_ = 0;
+  draining_ = weights_ = 0;
+  moving_ = 0;
+  sharing_ = 0;
   std::map<ProcessId, OwnerRow> all;
   const auto of = [&all](const PeerPtr& peer) -> OwnerRow& {
     OwnerRow& owner = all[peer->id];
@@ -88,6 +105,9 @@ void WatchModel::sum_up() const {
     const ObservedRoute& route = row.route;
     by_verdict_[static_cast<std::size_t>(route.verdict)] += row.slots;
     if (route.next) ++of(route.next).coming;
+    if (route.designee) ++moving_;
+    const PeerPtr& to_be = route.designee ? route.designee : route.owner;
+    if (to_be) ++of(to_be).designated;
     if (!route.owner) continue;
     OwnerRow& owner = of(route.owner);
     ++owner.partitions;
@@ -98,8 +118,15 @@ void WatchModel::sum_up() const {
     owner.newest_epoch = std::max(owner.newest_epoch, route.epoch);
     owner.heard = std::max(owner.heard, row.heard);
   }
+  for (const auto& [id, member] : members_) {
+    of(member.peer).member = member;
+    weights_ += weight_of(member);
+  }
   owners_.clear();
-  for (auto& [id, owner] : all) owners_.push_back(std::move(owner));
+  for (auto& [id, owner] : all) {
+    if (owner.partitions > 0 || owner.coming > 0) ++sharing_;
+    owners_.push_back(std::move(owner));
+  }
   std::stable_sort(owners_.begin(), owners_.end(), [](const OwnerRow& a, const OwnerRow& b) {
     return a.peer->info.name < b.peer->info.name;
   });
@@ -121,8 +148,26 @@ std::uint64_t WatchModel::draining_slots() const {
 }
 
 double WatchModel::fair_slots() const {
-  const std::size_t sharing = std::max<std::size_t>(1, owners().size());
-  return static_cast<double>(slots_.value()) / static_cast<double>(sharing);
+  const std::size_t shares = std::max<std::size_t>(1, sharing());
+  return static_cast<double>(slots_.value()) / static_cast<double>(shares);
+}
+
+double WatchModel::fair_slots(const OwnerRow& owner) const {
+  if (!assigned_) return fair_slots();
+  sum_up();
+  if (!owner.member || weights_ == 0) return 0;
+  return static_cast<double>(slots_.value()) * static_cast<double>(weight_of(*owner.member)) /
+         static_cast<double>(weights_);
+}
+
+std::size_t WatchModel::sharing() const {
+  sum_up();
+  return sharing_;
+}
+
+std::uint32_t WatchModel::moving() const {
+  sum_up();
+  return moving_;
 }
 
 }  // namespace neliroute::tool

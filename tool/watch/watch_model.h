@@ -10,8 +10,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <neliroute/ids.h>
 #include <neliroute/observer.h>
+#include <optional>
 #include <vector>
 
 #include "neli_core/record/partition_ranges.h"
@@ -35,6 +37,9 @@ struct OwnerRow {
   LocalTime since = kLongAgo;  ///< when it last gained one; kLongAgo: before anybody watched
   Epoch newest_epoch = kNoEpoch;
   microseconds heard{0};  ///< of its partition that was read longest ago
+  std::uint32_t designated = 0;  ///< partitions that it is to have
+  /// What it says of itself, where a member assigns.
+  std::optional<ObservedMember> member = std::nullopt;
 };
 
 struct MoveRow {
@@ -53,11 +58,13 @@ class WatchModel {
   WatchModel(SlotCount slots, std::uint32_t partitions);
 
   void take(const ViewChange& change);
+  void take(const AssignmentNews& news);
   /// heard[p]: how long ago the owner of p was read. One for each partition.
   void hear(const std::vector<microseconds>& heard);
 
   [[nodiscard]] const std::vector<PartitionRow>& partitions() const noexcept { return rows_; }
-  /// By name, then id: the processes that own partitions or are about to.
+  /// By name, then id: the processes that own partitions or are about to; where a member assigns,
+  /// every member, too.
   [[nodiscard]] const std::vector<OwnerRow>& owners() const;
   /// The newest first.
   [[nodiscard]] const std::deque<MoveRow>& moves() const noexcept { return moves_; }
@@ -68,6 +75,20 @@ class WatchModel {
   [[nodiscard]] std::uint64_t draining_slots() const;
   /// What each owner would have if all had the same.
   [[nodiscard]] double fair_slots() const;
+  /// The same of one: where a member assigns, by its weight among those that are to own something.
+  [[nodiscard]] double fair_slots(const OwnerRow& owner) const;
+  /// How many own partitions or are about to.
+  [[nodiscard]] std::size_t sharing() const;
+
+  /// Whether a member assigns, and not a group, as far as is known.
+  [[nodiscard]] bool assigned() const noexcept { return assigned_; }
+  /// Null: nobody, as far as is known.
+  [[nodiscard]] const PeerPtr& assigner() const noexcept { return assigner_; }
+  [[nodiscard]] const std::map<ProcessId, ObservedMember>& members() const noexcept {
+    return members_;
+  }
+  /// Partitions that are named for another process than their owner.
+  [[nodiscard]] std::uint32_t moving() const;
   /// Grows with every change of the above.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
@@ -79,11 +100,17 @@ class WatchModel {
   SlotCount slots_;
   std::vector<PartitionRow> rows_;
   std::deque<MoveRow> moves_;
+  std::map<ProcessId, ObservedMember> members_;
+  PeerPtr assigner_;
+  bool assigned_ = false;
   std::uint64_t version_ = 1;
   // What sum_up() computes from the rows, on request.
   mutable std::vector<OwnerRow> owners_;
   mutable std::uint64_t by_verdict_[4]{};
   mutable std::uint64_t draining_ = 0;
+  mutable std::uint64_t weights_ = 0;  ///< of the members that are to own something
+  mutable std::uint32_t moving_ = 0;
+  mutable std::size_t sharing_ = 0;
   mutable std::uint64_t summed_up_ = 0;  ///< the version that it was made of
 };
 

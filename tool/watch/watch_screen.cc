@@ -86,9 +86,9 @@ void type(WatchState& state, std::uint32_t key) {
   }
 }
 
-void sort_by(WatchState& state, std::size_t column) {
+void sort_by(WatchState& state, const WatchModel& model, std::size_t column) {
   state.table().sort = column;
-  state.table().descending = columns(state.page)[column].descending;
+  state.table().descending = columns(model, state.page)[column].descending;
 }
 
 /// To an owner's partitions.
@@ -128,7 +128,7 @@ bool select(WatchState& state, std::uint32_t key, std::size_t rows, std::size_t 
 
 void command(WatchState& state, std::uint32_t key, const WatchModel& model,
              const Listing& listing) {
-  const std::size_t count = columns(state.page).size();
+  const std::size_t count = columns(model, state.page).size();
   const auto page = static_cast<std::size_t>(state.page);
   switch (key) {
     case 'q': case 'Q':
@@ -141,10 +141,10 @@ void command(WatchState& state, std::uint32_t key, const WatchModel& model,
       state.page = static_cast<WatchPage>((page + 1) % kWatchPages);
       break;
     case 's':
-      sort_by(state, (state.table().sort + 1) % count);
+      sort_by(state, model, (state.table().sort + 1) % count);
       break;
     case 'S':
-      sort_by(state, (state.table().sort + count - 1) % count);
+      sort_by(state, model, (state.table().sort + count - 1) % count);
       break;
     case 'r':
       state.table().descending = !state.table().descending;
@@ -168,7 +168,7 @@ void command(WatchState& state, std::uint32_t key, const WatchModel& model,
 
 // --- Lines around the tables ---------------------------------------------------------------------
 
-constexpr std::array<std::string_view, 16> kHelp = {
+constexpr std::array<std::string_view, 18> kHelp = {
     "1 2 3, tab   owners, partitions, moves",
     "up down      select a row, also j k; page up and down, also b and space;",
     "             home and end, also g and G",
@@ -182,6 +182,8 @@ constexpr std::array<std::string_view, 16> kHelp = {
     "GAINED       how long ago it gained one; - before this began to watch",
     "COMING       partitions that it has claimed and does not lead yet",
     "DRAINING     partitions that it hands over, and leads until its successor does",
+    "NOTE         of a member, where one assigns: weight, cordoned, silent, to come",
+    "NEXT         who has claimed it, or is designated to",
     "STATE        unowned: nobody leads it; unknown: the ledger does not say",
     "SINCE        how long its owner, or nobody, has had it",
     "UNOWNED      how long the moved slots had no owner, at most",
@@ -210,18 +212,27 @@ PictureLine slots_line(const WatchModel& model) {
     line.push_back({fmt::format("{} {}", text_of(slots), to_string(verdict)),
                     slots > 0 ? Ink::warning : Ink::plain});
   }
-  const std::size_t owners = model.owners().size();
+  const std::size_t owners = model.sharing();
   line.push_back({fmt::format("; {} {}, fair share {:.1f}", text_of(std::uint64_t{owners}),
                               owners == 1 ? "owner" : "owners", model.fair_slots())});
   return line;
 }
 
-PictureLine ledger_line(const WatchMoment& moment) {
+PictureLine ledger_line(const WatchModel& model, const WatchMoment& moment) {
   PictureLine line;
   if (moment.answers) {
     line.push_back({"ledger answered " + age_text(moment.silence) + " ago"});
   } else {
     line.push_back({"ledger SILENT for " + age_text(moment.silence), Ink::warning});
+  }
+  if (model.assigned()) {
+    const PeerPtr& assigner = model.assigner();
+    line.push_back({assigner ? "; assigned by " + shown(assigner->info.name) : "; nobody assigns",
+                    assigner ? Ink::plain : Ink::warning});
+    if (const std::uint32_t moving = model.moving(); moving > 0) {
+      line.push_back({fmt::format(", {} on the way", text_of(std::uint64_t{moving})),
+                      Ink::strong});
+    }
   }
   if (!moment.notice.empty()) line.push_back({"  " + moment.notice, Ink::faint});
   return line;
@@ -333,7 +344,7 @@ Picture draw(const WatchModel& model, const Listing& listing, const WatchMoment&
   };
   put(kTitleLine, title_line(moment, window.columns));
   put(kSlotsLine, slots_line(model));
-  put(kLedgerLine, ledger_line(moment));
+  put(kLedgerLine, ledger_line(model, moment));
   put(kPagesLine, pages_line(model, listing, state));
   if (state.help) {
     const std::size_t room = layout.rows + (layout.has[kHeadingLine] ? 1U : 0U);

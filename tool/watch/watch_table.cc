@@ -11,6 +11,7 @@
 
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
+#include "tool/watch/watch_assignment.h"
 
 namespace neliroute::tool {
 namespace {
@@ -29,6 +30,20 @@ constexpr std::array kOwnerColumns = {
     WatchColumn{"HEARD", 8, 2, true, true},
     WatchColumn{"GAINED", 8, 6, true},
     WatchColumn{"NEWEST EPOCH", 28, 9},
+};
+// Where a member assigns, what is special about each.
+constexpr std::array kMemberColumns = {
+    WatchColumn{"OWNER", 40, 0},
+    WatchColumn{"ENDPOINT", 32, 4},
+    WatchColumn{"SLOTS", 10, 1, true, true},
+    WatchColumn{"SHARE", kBar, 8, false, true},
+    WatchColumn{"PARTITIONS", 12, 6, true, true},
+    WatchColumn{"COMING", 8, 9, true, true},
+    WatchColumn{"DRAINING", 9, 5, true, true},
+    WatchColumn{"HEARD", 8, 3, true, true},
+    WatchColumn{"GAINED", 8, 7, true},
+    WatchColumn{"NEWEST EPOCH", 28, 10},
+    WatchColumn{"NOTE", 48, 2, false, true},
 };
 constexpr std::array kPartitionColumns = {
     WatchColumn{"PARTITION", 10, 0, true},
@@ -65,6 +80,11 @@ bool is_owned(const ObservedRoute& route) {
   return route.verdict == Verdict::remote || route.verdict == Verdict::local;
 }
 
+/// Who claimed it, or else is designated to claim it.
+const PeerPtr& to_of(const ObservedRoute& route) {
+  return route.next ? route.next : route.designee;
+}
+
 std::string_view state_of(const ObservedRoute& route) {
   if (!is_owned(route)) return to_string(route.verdict);
   return route.draining ? "draining" : "owned";
@@ -81,7 +101,7 @@ SortKey age(microseconds value) { return {value.count(), 0, {}}; }
 /// As an age: the latest is the smallest, and an unknown one the greatest.
 SortKey since(LocalTime value) { return {~value.time_since_epoch().count(), 0, {}}; }
 
-SortKey key_of(const OwnerRow& row, std::size_t column) {
+SortKey key_of(const WatchModel& model, const OwnerRow& row, std::size_t column) {
   switch (column) {
     case 0: return text(row.peer->info.name);
     case 1: return text(row.peer->info.endpoint);
@@ -91,25 +111,26 @@ SortKey key_of(const OwnerRow& row, std::size_t column) {
     case 6: return number(row.draining);
     case 7: return age(row.heard);
     case 8: return since(row.since);
-    default: return epoch(row.newest_epoch);
+    case 9: return epoch(row.newest_epoch);
+    default: return number(notes_of(model, row).size());  // those with any
   }
 }
 
-SortKey key_of(const PartitionRow& row, std::size_t column) {
+SortKey key_of(const WatchModel&, const PartitionRow& row, std::size_t column) {
   switch (column) {
     case 0: return number(0);  // unchanged
     case 1: return number(row.slots);
     case 2: return text(state_of(row.route));
     case 3: return text(name_of(row.route.owner));
     case 4: return text(endpoint_of(row.route.owner));
-    case 5: return text(name_of(row.route.next));
+    case 5: return text(name_of(to_of(row.route)));
     case 6: return since(row.route.since);
     case 7: return age(is_owned(row.route) ? row.heard : microseconds{-1});
     default: return epoch(row.route.epoch);
   }
 }
 
-SortKey key_of(const MoveRow& row, std::size_t column) {
+SortKey key_of(const WatchModel&, const MoveRow& row, std::size_t column) {
   switch (column) {
     case 0: return since(row.at);
     case 1: return text(name_of(row.from));
@@ -132,27 +153,29 @@ bool peer_holds(const PeerPtr& peer, std::string_view part) {
   return peer && (holds(peer->info.name, part) || holds(peer->info.endpoint, part));
 }
 
-bool passes(const OwnerRow& row, std::uint32_t, std::string_view filter) {
-  return peer_holds(row.peer, filter);
+bool passes(const WatchModel& model, const OwnerRow& row, std::uint32_t,
+            std::string_view filter) {
+  return peer_holds(row.peer, filter) || holds(notes_of(model, row), filter);
 }
 
-bool passes(const PartitionRow& row, std::uint32_t index, std::string_view filter) {
+bool passes(const WatchModel&, const PartitionRow& row, std::uint32_t index,
+            std::string_view filter) {
   return std::to_string(index) == filter || holds(state_of(row.route), filter) ||
-         peer_holds(row.route.owner, filter) || peer_holds(row.route.next, filter);
+         peer_holds(row.route.owner, filter) || peer_holds(to_of(row.route), filter);
 }
 
-bool passes(const MoveRow& row, std::uint32_t, std::string_view filter) {
+bool passes(const WatchModel&, const MoveRow& row, std::uint32_t, std::string_view filter) {
   return peer_holds(row.from, filter) || peer_holds(row.to, filter);
 }
 
 template <class Rows>
-Listing list_of(const Rows& rows, const WatchState& state) {
+Listing list_of(const WatchModel& model, const Rows& rows, const WatchState& state) {
   Listing listing;
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    if (state.filter.empty() || passes(rows[i], i, state.filter)) listing.push_back(i);
+    if (state.filter.empty() || passes(model, rows[i], i, state.filter)) listing.push_back(i);
   }
   std::vector<SortKey> keys(rows.size());
-  for (const std::uint32_t i : listing) keys[i] = key_of(rows[i], state.table().sort);
+  for (const std::uint32_t i : listing) keys[i] = key_of(model, rows[i], state.table().sort);
   const bool descending = state.table().descending;
   std::stable_sort(listing.begin(), listing.end(), [&](std::uint32_t a, std::uint32_t b) {
     return descending ? keys[b] < keys[a] : keys[a] < keys[b];
@@ -195,16 +218,19 @@ Span share_cell(const OwnerRow& row, double fair) {
 
 std::vector<Span> owner_cells(const WatchModel& model, const OwnerRow& row, LocalTime now) {
   const bool owns = row.partitions > 0;
-  return {owner_cell(row.peer),
+  std::vector<Span> cells = {
+          owner_cell(row.peer),
           {shown(row.peer->info.endpoint)},
           count_cell(row.slots),
-          share_cell(row, model.fair_slots()),
+          share_cell(row, model.fair_slots(row)),
           count_cell(row.partitions),
           count_cell(row.coming),
           {count_cell(row.draining).text, row.draining > 0 ? Ink::strong : Ink::faint},
           {owns ? age_text(row.heard) : "-"},
           {age_text(row.since, now)},
           {owns ? to_string(row.newest_epoch) : "-"}};
+  if (model.assigned()) cells.push_back({notes_of(model, row)});
+  return cells;
 }
 
 std::vector<Span> partition_cells(const PartitionRow& row, std::uint32_t index, LocalTime now) {
@@ -215,7 +241,7 @@ std::vector<Span> partition_cells(const PartitionRow& row, std::uint32_t index, 
           {std::string(state_of(row.route)), ink},
           owner_cell(row.route.owner),
           {row.route.owner ? shown(endpoint_of(row.route.owner)) : "-"},
-          owner_cell(row.route.next),
+          owner_cell(to_of(row.route)),
           {age_text(row.route.since, now)},
           {owned ? age_text(row.heard) : "-"},
           {owned ? to_string(row.route.epoch) : "-"}};
@@ -280,9 +306,11 @@ PictureLine line_of(std::span<const WatchColumn> all, const std::vector<std::siz
 
 }  // namespace
 
-std::span<const WatchColumn> columns(WatchPage page) {
+std::span<const WatchColumn> columns(const WatchModel& model, WatchPage page) {
   switch (page) {
-    case WatchPage::owners: return kOwnerColumns;
+    case WatchPage::owners:
+      if (model.assigned()) return kMemberColumns;
+      return kOwnerColumns;
     case WatchPage::partitions: return kPartitionColumns;
     case WatchPage::moves: break;
   }
@@ -300,11 +328,11 @@ std::size_t row_count(const WatchModel& model, WatchPage page) {
 
 Listing list(const WatchModel& model, const WatchState& state) {
   switch (state.page) {
-    case WatchPage::owners: return list_of(model.owners(), state);
-    case WatchPage::partitions: return list_of(model.partitions(), state);
+    case WatchPage::owners: return list_of(model, model.owners(), state);
+    case WatchPage::partitions: return list_of(model, model.partitions(), state);
     case WatchPage::moves: break;
   }
-  return list_of(model.moves(), state);
+  return list_of(model, model.moves(), state);
 }
 
 std::vector<Span> cells(const WatchModel& model, WatchPage page, std::uint32_t row,
@@ -320,7 +348,7 @@ std::vector<Span> cells(const WatchModel& model, WatchPage page, std::uint32_t r
 std::vector<PictureLine> table(const WatchModel& model, WatchPage page,
                                std::span<const std::uint32_t> rows, LocalTime now,
                                const WatchState::Table& state, std::size_t width) {
-  const auto all = columns(page);
+  const auto all = columns(model, page);
   std::vector<std::vector<Span>> texts;
   for (const std::uint32_t row : rows) texts.push_back(cells(model, page, row, now));
   const std::vector<std::size_t> widths = widths_of(all, texts, width);

@@ -22,7 +22,7 @@ struct WatchColumn {
   bool descending = false;     ///< sorted by it, the greatest first
 };
 
-[[nodiscard]] std::span<const WatchColumn> columns(WatchPage page);
+[[nodiscard]] std::span<const WatchColumn> columns(const WatchModel& model, WatchPage page);
 
 /// Rows of the page, filtered or not.
 [[nodiscard]] std::size_t row_count(const WatchModel& model, WatchPage page);

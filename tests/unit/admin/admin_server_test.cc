@@ -150,8 +150,8 @@ TEST(AdminServer, describes_itself) {
   AdminRig rig;
   Client client(rig);
   const auto description = client.get("/openapi.json").json();
-  for (const char* path : {"/v1/route?slot=1", "/v1/slots", "/v1/processes", "/healthz",
-                           "/metrics", "/openapi.json", "/"}) {
+  for (const char* path : {"/v1/route?slot=1", "/v1/slots", "/v1/processes", "/v1/assignment",
+                           "/healthz", "/metrics", "/openapi.json", "/"}) {
     EXPECT_EQ(client.get(path).status, 200u) << path;
     const std::string described(path, std::string(path).find('?') == std::string::npos
                                           ? std::string(path).size()

@@ -1,0 +1,132 @@
+#include "router/view/member_directory.h"
+
+#include <utility>
+
+namespace neliroute {
+namespace {
+
+// Of a process that was dead when this one began to read, and of one that has left and ended, there
+// is nothing to show.
+bool is_shown(const Member& member) {
+  return !member.dead || (member.seen_alive && !member.leaving);
+}
+
+MemberState state_of(const Member& member) {
+  if (member.dead) return MemberState::silent;
+  return member.leaving ? MemberState::leaving : MemberState::living;
+}
+
+/// Its weight as is wished for its name, or else as it says.
+std::uint32_t weight_of(const Member& member, const StandingWishes& wishes) {
+  const auto wished = wishes.weights.find(member.process.name);
+  return wished == wishes.weights.end() ? member.fields.weight : wished->second;
+}
+
+bool is_same(const ObservedMember& known, const Member& member, const StandingWishes& wishes) {
+  const MemberFields& fields = member.fields;
+  return known.state == state_of(member) && known.session == fields.session &&
+         known.weight == weight_of(member, wishes) &&
+         known.cordoned == wished_cordoned(member, wishes) &&
+         known.on_probation == (member.cordoned_until != kLongAgo) && known.host == fields.host &&
+         known.zone == fields.zone && known.peer->info == member.process;
+}
+
+PeerPtr peer_of(const Member& member) {
+  return std::make_shared<const Peer>(Peer{member.id, member.process});
+}
+
+ObservedMember observed(const Member& member, const StandingWishes& wishes) {
+  const MemberFields& fields = member.fields;
+  return {peer_of(member),
+          state_of(member),
+          fields.session,
+          weight_of(member, wishes),
+          wished_cordoned(member, wishes),
+          member.cordoned_until != kLongAgo,
+          fields.host,
+          fields.zone};
+}
+
+bool is_anything(const StandingWishes& wishes) { return wishes != StandingWishes{}; }
+
+}  // namespace
+
+// The newest seat claim's writer, unless it is known to assign no more.
+MemberDirectory::Holder MemberDirectory::holder_of(const KnownLane& lane) {
+  const Seat& seat = lane.seat;
+  if (!seat.known() || seat.holder() == kNobody) return {};
+  const Member* const holder = lane.members.find(seat.holder());
+  if (holder == nullptr || !holder->lives()) return {};
+  const bool assigning = holder->fields.assigning && holder->fields.seat == seat.epoch();
+  return {holder->id, seat.epoch(), assigning};
+}
+
+bool MemberDirectory::look(const KnownLane& lane) {
+  changed_.clear();
+  gone_.clear();
+  const std::uint64_t versions = lane.members.version() + lane.wishes.version();
+  bool other = false;
+  if (std::exchange(seen_, versions) != versions) {
+    compare(lane);
+    other = note_wishes(lane.wishes);
+  }
+  const Holder holder = holder_of(lane);
+  if (std::exchange(holder_, holder) != holder) {
+    const auto at = members_.find(holder.id);
+    assigner_ = at == members_.end() ? nullptr : at->second.peer;
+    other = true;
+  }
+  const bool news = other || !changed_.empty() || !gone_.empty();
+  known_ = known_ || news;
+  return news;
+}
+
+void MemberDirectory::compare(const KnownLane& lane) {
+  const StandingWishes& wishes = lane.wishes.standing();
+  lane.members.for_each([&](const Member& member) {
+    if (!is_shown(member)) return;
+    const auto [at, added] = members_.try_emplace(member.id);
+    if (!added && is_same(at->second, member, wishes)) return;
+    at->second = observed(member, wishes);
+    changed_.push_back(at->second);
+  });
+  std::erase_if(members_, [&](const auto& entry) {
+    const Member* const member = lane.members.find(entry.first);
+    const bool left = member == nullptr || !is_shown(*member);
+    if (left) gone_.push_back(entry.first);
+    return left;
+  });
+}
+
+bool MemberDirectory::note_wishes(const Wishes& wishes) {
+  const StandingWishes& standing = wishes.standing();
+  if (!is_anything(standing)) return std::exchange(wishes_, nullptr) != nullptr;
+  ObservedWishes seen;
+  seen.cordoned.assign(standing.cordoned.begin(), standing.cordoned.end());
+  seen.weights = standing.weights;
+  for (const auto& [name, partitions] : standing.pins) seen.pins[name] = partitions.to_string();
+  seen.moves_paused = standing.moves_paused;
+  if (wishes_ && *wishes_ == seen) return false;
+  wishes_ = std::make_shared<const ObservedWishes>(std::move(seen));
+  return true;
+}
+
+AssignmentNews MemberDirectory::news() const {
+  return {assigner_, holder_.seat, holder_.assigning, changed_, gone_, wishes_};
+}
+
+AssignmentNews MemberDirectory::whole(std::vector<ObservedMember>& all) const {
+  for (const auto& [id, member] : members_) all.push_back(member);
+  return {assigner_, holder_.seat, holder_.assigning, all, {}, wishes_};
+}
+
+PeerPtr MemberDirectory::designee(const KnownLane& lane, Partition partition,
+                                  const PeerPtr& owner) const {
+  const ProcessId id = lane.designations.at(partition).id;
+  if (id == kNobody || (owner && owner->id == id)) return nullptr;
+  if (const auto at = members_.find(id); at != members_.end()) return at->second.peer;
+  const Member* const member = lane.members.find(id);
+  return member == nullptr ? nullptr : peer_of(*member);
+}
+
+}  // namespace neliroute

@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""What watch, route and the admin port show of members where one of them assigns."""
+import json
+import re
+import subprocess
+import tempfile
+import unittest
+import urllib.request
+from pathlib import Path
+
+import case  # noqa: F401  (finds the harness)
+from emulator import Terminal
+from harness import children, process
+
+PARTITIONS = 16
+SLOTS = 256
+
+
+class Assigned(unittest.TestCase):
+    """On the embedded broker; each test has a topic of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        topics = unittest.TestLoader().getTestCaseNames(cls)
+        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", 4,
+                                      *(part for topic in topics for part in ("--topic", topic)))
+        cls.brokers = row["brokers"]
+
+    def setUp(self):
+        topic = self.id().rpartition(".")[2]
+        self.settings = {"brokers": self.brokers, "topic": topic, "slots": SLOTS,
+                         "profile": "fast"}
+
+    def member(self, name, **options):
+        """A process of the lane, and the address of its admin port."""
+        options = {**self.settings, "name": name, "endpoint": f"{name}:7001", "http": "0",
+                   "assignment": "assigner", "partitions": PARTITIONS, **options}
+        return self.spawn("run", name, options)
+
+    def spawn(self, command, name, options):
+        """A child and where its admin port is."""
+        errors = self.folder / f"{self.settings['topic']}.{name}.err"
+        with open(errors, "wb") as err:
+            child = children.spawn([process.tool_path(), command, *process.option_list(options)],
+                                   stdout=subprocess.DEVNULL, stderr=err,
+                                   env=process.environment())
+        self.addCleanup(children.end, child)
+        url = children.wait_until(lambda: re.search(r"admin port: (http://\S+/)",
+                                                    errors.read_text()), 20, f"{name} listens")[1]
+        return child, url
+
+    def tool(self, subcommand, *positional, **options):
+        return process.run_tool(subcommand, *positional, **{**self.settings, **options})
+
+    @staticmethod
+    def ask(url, path):
+        with urllib.request.urlopen(url + path, timeout=10) as answer:
+            return json.load(answer)
+
+    def shares(self, url):
+        """{name: (partitions, designated)} of the members, once nothing is on the way."""
+        told = self.ask(url, "v1/assignment")
+        if told.get("moves", True):
+            return {}
+        return {one["name"]: (one["partitions"], one["designated"]) for one in told["members"]}
+
+    def test_members_weights_and_the_assigner(self):
+        """By a member's port, a watcher's port, watch --once, route --explain and the screen."""
+        alpha, url = self.member("alpha")
+        children.wait_until(lambda: self.shares(url) == {"alpha": (16, 16)}, 30, "alpha owns all")
+        self.member("beta", weight=3)
+        by_weight = {"alpha": (4, 4), "beta": (12, 12)}
+        children.wait_until(lambda: self.shares(url) == by_weight, 30,
+                            lambda: f"by weight: {self.ask(url, 'v1/assignment')}")
+        _, watcher = self.spawn("watch", "watcher", {**self.settings, "http": "0", "json": True})
+        children.wait_until(lambda: self.shares(watcher) == by_weight, 30,
+                            "a watcher sees the same")
+        told, seen = (self.ask(one, "v1/assignment") for one in (url, watcher))
+        self.assertEqual((told["source"], told["assigner"]["name"]), ("assigner", "alpha"))
+        self.assertTrue(seen["assigner"]["assigning"])
+        for part in ("assigner", "members", "moves"):
+            self.assertEqual(told[part], seen[part])
+        self.assertAlmostEqual(told["assigner"]["since"], told["at"], delta=120)
+
+        done = self.tool("watch", once=True)
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(done.out.splitlines()[-1], "assigned by alpha; 2 members: beta weight 3")
+        done = self.tool("route", "user:1000", explain=True)
+        self.assertRegex(done.out, r"(?m)^assigner +alpha$")
+        row, = self.tool("route", "user:1000", explain=True, json=True).rows()
+        self.assertEqual(row["assigner"], "alpha")
+        self.assertNotIn("designee", row)
+
+        terminal = Terminal([process.tool_path(), "watch", *process.option_list(self.settings)],
+                            process.environment({"TERM": "xterm-256color", "LANG": "C.UTF-8",
+                                                 "LC_ALL": "C.UTF-8"}))
+        self.addCleanup(terminal.close)
+        lines = terminal.wait(lambda lines: "assigned by alpha" in lines[2]
+                              and any("weight 3" in line for line in lines[5:7]), "on the screen")
+        self.assertTrue(any(re.match(r"alpha .* assigns$", line) for line in lines[5:7]), lines)
+        alpha.kill()
+        terminal.wait(lambda lines: "assigned by beta" in lines[2]
+                      and any(re.match(r"alpha .*silent", line) for line in lines[5:7])
+                      and "256 owned" in lines[1], "beta took over, and alpha is silent")
+        children.wait_until(lambda: self.shares(watcher).get("beta") == (16, 16), 30,
+                            "beta owns all")
+        told = self.ask(watcher, "v1/assignment")
+        states = {one["name"]: one["state"] for one in told["members"]}
+        self.assertEqual(states, {"alpha": "silent", "beta": "living"})
+
+    def test_nobody_may_be_given_anything(self):
+        """All that lives has weight 0: route says why nobody owns the key."""
+        _, url = self.member("gamma", weight=0)
+        children.wait_until(lambda: self.ask(url, "v1/assignment").get("assigner"), 30,
+                            "it assigns")
+        def unowned():
+            done = self.tool("route", "user:1000", explain=True)
+            return done if done.code == 1 else None
+        done = children.wait_until(unowned, 30, "nobody owns it")
+        self.assertIn("no living member may be given anything", " ".join(done.out.split()))
+
+    def test_with_a_group(self):
+        """Nothing is said of an assigner."""
+        _, url = self.member("delta", assignment="group", partitions=None)
+        children.wait_until(lambda: self.ask(url, "v1/slots")["ready"], 30, "it is ready")
+        self.assertEqual(self.ask(url, "v1/assignment")["source"], "group")
+        done = self.tool("watch", once=True)
+        self.assertEqual(done.code, 0, done)
+        self.assertNotIn("assign", done.out)
+        done = self.tool("route", "user:1000", explain=True)
+        self.assertNotIn("assign", done.out)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
