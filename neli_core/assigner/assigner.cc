@@ -91,13 +91,16 @@ class Assigner::Round {
 
   [[nodiscard]] const StandingWishes& standing() const { return view_.wishes.standing(); }
 
-  // A member that flaps is given nothing, as long as there is another.
+  // A member that flaps is given nothing, as long as there is another. Nor is one that is known from
+  // older records only, as it may be dead: it keeps what it is named for until it is heard, or
+  // counts as dead.
   void weigh() {
     for (MemberId i = 0; i < living_.size(); ++i) {
       const Member& member = *living_[i];
       index_.emplace(member.id, i);
       const bool flaps = now_ < member.cordoned_until;
-      members_.push_back({flaps ? 0 : wished_weight(member, standing())});
+      const bool unheard = !member.seen_alive && !view_.designations.names(member.id);
+      members_.push_back({flaps || unheard ? 0 : wished_weight(member, standing())});
       if (flaps) assigner_.look_again(member.cordoned_until);
     }
     const auto takes = [](const PlanMember& member) { return member.weight > 0; };

@@ -70,7 +70,7 @@ void Members::read(const Record& record, bool history, LocalTime now) {
   const MemberFields& fields = *record.member;
   if (member.fields.weight != fields.weight || member.fields.cordoned != fields.cordoned ||
       member.process.name != record.process.name || member.since != record.since ||
-      (fields.leaving && !member.leaving)) {
+      (fields.leaving && !member.leaving) || (!history && !member.seen_alive)) {
     ++version_;
   }
   member.fields = fields;

@@ -442,5 +442,33 @@ TEST(Assigner, waits_a_whole_session_if_the_many_die_one_after_the_other) {
   EXPECT_GE(rig.decisions[0].at, killed + 2 * kSession);
 }
 
+TEST(Assigner, who_is_known_from_older_records_only_is_given_nothing_until_it_is_heard) {
+  AssignerRig rig(12);
+  rig.join(1);
+  rig.join(2);
+  rig.members.read(told::renewal(3), true, rig.now);
+  rig.begin();
+  rig.run_for(kSession - kInterval);
+  EXPECT_EQ(rig.named(), "1:0-5 2:6-11");
+  rig.join(3);
+  rig.run_for(kSession);
+  EXPECT_EQ(rig.named_count(3), 4u);
+}
+
+TEST(Assigner, what_it_was_named_for_it_keeps_until_it_counts_as_dead) {
+  AssignerRig rig(12);
+  rig.join(1);
+  rig.join(2);
+  rig.members.read(told::renewal(3), true, rig.now);
+  AssignmentRecord record;
+  record.designations = {{ProcessId{3}, PartitionRanges::of({Partition{0}, Partition{1}})}};
+  rig.designations.read(record, ProcessId{1}, rig.now);
+  rig.begin();
+  rig.run_for(kSession - kInterval);
+  EXPECT_GE(rig.named_count(3), 2u);
+  rig.run_for(3 * kSession);
+  EXPECT_EQ(rig.named_count(3), 0u);
+}
+
 }  // namespace
 }  // namespace neliroute
