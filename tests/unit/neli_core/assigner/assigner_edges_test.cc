@@ -84,6 +84,8 @@ TEST(AssignerEdges, a_banned_member_keeps_what_it_leads) {
   Members members{{ProcessId{1}, kInterval, kLease}};
   Owners owners(3);
   Designations designations(3);
+  Wishes wishes{kLease};
+  wishes.tail_started(0, now);
   Assigner assigner({1, kInterval, kSession, kLease});
   designations.read(told::assign(1, {1, 1}, {{1, "0"}, {2, "1-2"}}), ProcessId{1}, now);
   assigner.begin(kNobody, now);
@@ -96,7 +98,7 @@ TEST(AssignerEdges, a_banned_member_keeps_what_it_leads) {
     assigner.read_back(Log{0}, now);
     owners.read(holding(1, {1'000, 3}, "0", "0"), place, kLease, now);
     owners.read(holding(2, {1'000, 4}, "1", "1"), place, kLease, now);  // and nobody leads 2
-    made = assigner.decide({members, owners, designations, kLease}, now);
+    made = assigner.decide({members, owners, designations, kLease, wishes}, now);
     if (made.empty()) continue;
     AssignmentRecord record;
     record.designations = made;

@@ -80,8 +80,8 @@ TEST_F(MembersEdges, takers_are_the_others_that_may_be_given_something) {
     read(record);
   }
   members.leave(ProcessId{5}, now);
-  EXPECT_EQ(members.takers_besides(kOwn), 2u);          // 2 and 6
-  EXPECT_EQ(members.takers_besides(ProcessId{3}), 3u);  // and 1
+  EXPECT_EQ(members.takers_besides(kOwn, {}), 2u);          // 2 and 6
+  EXPECT_EQ(members.takers_besides(ProcessId{3}, {}), 3u);  // and 1
 }
 
 TEST_F(MembersEdges, the_longest_session_is_of_the_living) {
