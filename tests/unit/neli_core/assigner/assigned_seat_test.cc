@@ -78,13 +78,19 @@ TEST(AssignedSeat, a_member_that_does_not_read_what_it_writes_claims_no_seat) {
 TEST(AssignedSeat, an_outage_of_log_0_moves_no_seat) {
   AssignedRig rig;
   const auto all = start_all(rig, 3);
-  for (Process* const process : all) process->hold = true;
+  for (Process* const process : all) {
+    process->hold = true;
+    process->forbidden = {0};
+  }
   rig.run_for(kLease + kLease / 2);
-  for (std::size_t i = 1; i < 3; ++i) all[i]->hold = false;
-  rig.settle();
+  const auto heal = [&](Process& process) {
+    process.hold = false;
+    process.forbidden.clear();
+  };
+  heal(*all[1]);
+  heal(*all[2]);
   rig.run_for(3 * kInterval);  // the assigner returns last
-  all[0]->hold = false;
-  rig.settle();
+  heal(*all[0]);
   rig.run_for(5000ms);
   EXPECT_EQ(seats_claimed(all), 1u);
   EXPECT_EQ(rig.led(), 8u);
