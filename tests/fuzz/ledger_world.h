@@ -16,9 +16,6 @@
 
 namespace neliroute::fuzz {
 
-/// Who assigns.
-enum class Assigning { group, member };
-
 inline constexpr std::uint32_t kPartitions = 2;
 inline constexpr std::size_t kMembers = 3;
 inline constexpr std::size_t kRecordsMax = 2000;

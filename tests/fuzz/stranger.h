@@ -8,6 +8,9 @@
 
 namespace neliroute::fuzz {
 
+/// Who assigns.
+enum class Assigning { group, member };
+
 inline constexpr milliseconds kLease{300};
 inline constexpr milliseconds kInterval{100};
 inline constexpr milliseconds kSession{300};
