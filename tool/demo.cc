@@ -286,6 +286,43 @@ class Demo {
   std::vector<Sample> samples_;
 };
 
+/// Who assigns, and by which variation.
+void add_protocol_options(CommandLine& line, DemoOptions& options) {
+  const auto handed_on = [&options](const char* option, auto parse) {
+    return [&options, option, parse](const std::string& text) -> Result<void> {
+      const auto value = parse(text);
+      if (!value) return value.error();
+      options.variation.insert(options.variation.end(), {option, text});
+      return {};
+    };
+  };
+  line.value("--assignment", "NAME", "Who decides which process should own what: assigner, one of "
+             "the three; or group, Kafka's consumer group (default assigner)",
+             [&](const std::string& text) -> Result<void> {
+               const auto assignment = parse_assignment_option(text);
+               if (!assignment) return assignment.error();
+               options.assignment = *assignment;
+               return {};
+             });
+  line.choices({"assigner", "group"});
+  line.value("--variation", "NAME", "claimed; or broadcast, the NELI paper's own, which needs the "
+             "group (default claimed)",
+             [&](const std::string& text) -> Result<void> {
+               const auto variation = parse_variation_option(text);
+               if (!variation) return variation.error();
+               options.broadcast = *variation == Variation::broadcast;
+               options.variation.insert(options.variation.end(), {"--variation", text});
+               return {};
+             });
+  line.choices({"claimed", "broadcast"});
+  line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the clocks",
+             handed_on("--local-clock-error", parse_duration));
+  line.value("--roles", "N", "How many roles there are (default: one per slot)",
+             handed_on("--roles", [](const std::string& text) {
+               return parse_number(text, 1, kSlotCountMax);
+             }));
+}
+
 void add_demo_options(CommandLine& line, DemoOptions& options) {
   const auto into = [](auto& target) {
     return [&target](const std::string& text) -> Result<void> {
@@ -320,39 +357,7 @@ void add_demo_options(CommandLine& line, DemoOptions& options) {
                return {};
              });
   line.choices({"fast", "balanced", "steady"});
-  const auto handed_on = [&options](const char* option, auto parse) {
-    return [&options, option, parse](const std::string& text) -> Result<void> {
-      const auto value = parse(text);
-      if (!value) return value.error();
-      options.variation.insert(options.variation.end(), {option, text});
-      return {};
-    };
-  };
-  line.value("--assignment", "NAME", "Who decides which process should own what: assigner, one of "
-             "the three; or group, Kafka's consumer group (default assigner)",
-             [&](const std::string& text) -> Result<void> {
-               const auto assignment = parse_assignment_option(text);
-               if (!assignment) return assignment.error();
-               options.assignment = *assignment;
-               return {};
-             });
-  line.choices({"assigner", "group"});
-  line.value("--variation", "NAME", "claimed; or broadcast, the NELI paper's own, which needs the "
-             "group (default claimed)",
-             [&](const std::string& text) -> Result<void> {
-               const auto variation = parse_variation_option(text);
-               if (!variation) return variation.error();
-               options.broadcast = *variation == Variation::broadcast;
-               options.variation.insert(options.variation.end(), {"--variation", text});
-               return {};
-             });
-  line.choices({"claimed", "broadcast"});
-  line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the clocks",
-             handed_on("--local-clock-error", parse_duration));
-  line.value("--roles", "N", "How many roles there are (default: one per slot)",
-             handed_on("--roles", [](const std::string& text) {
-               return parse_number(text, 1, kSlotCountMax);
-             }));
+  add_protocol_options(line, options);
   line.values("-X", "KEY=VALUE", "Any librdkafka property, for TLS and SASL; may be repeated",
               [&](const std::string& text) -> Result<void> {
                 options.properties.push_back(text);

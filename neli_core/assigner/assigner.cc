@@ -91,8 +91,8 @@ class Assigner::Round {
 
   [[nodiscard]] const StandingWishes& standing() const { return view_.wishes.standing(); }
 
-  // A member that flaps is given nothing, as long as there is another. Nor is one that is known from
-  // older records only, as it may be dead: it keeps what it is named for until it is heard, or
+  // A member that flaps is given nothing, as long as there is another. Nor is one that is known
+  // from older records only, as it may be dead: it keeps what it is named for until it is heard, or
   // counts as dead.
   void weigh() {
     for (MemberId i = 0; i < living_.size(); ++i) {
