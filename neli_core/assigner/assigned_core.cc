@@ -105,8 +105,8 @@ Ready AssignedCore::take_ready() {
 LocalTime AssignedCore::next_deadline() const noexcept {
   LocalTime next = claims_.next_deadline();
   for (const LocalTime due :
-       {known_.members.next_deadline(), assigner_.next_deadline(), known_.seat.next_deadline(), seat_claim_due_,
-        list_due_, known_.wishes.next_deadline()}) {
+       {known_.members.next_deadline(), assigner_.next_deadline(), known_.seat.next_deadline(),
+        seat_claim_due_, list_due_, known_.wishes.next_deadline()}) {
     if (due > now_) next = std::min(next, due);
   }
   return next;

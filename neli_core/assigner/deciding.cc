@@ -95,7 +95,8 @@ void AssignedCore::advance_seat() {
 
 void AssignedCore::assign() {
   if (!assigner_.active() || left_ || !claims_.progress(Log{0}).caught_up()) return;
-  const AssignerView view{known_.members, known_.owners, known_.designations, claims_.lease_bound(), known_.wishes};
+  const AssignerView view{known_.members, known_.owners, known_.designations, claims_.lease_bound(),
+                          known_.wishes};
   write_assignments(assigner_.decide(view, now_));
   for (Notice& notice : assigner_.take_notices()) ready_.notices.push_back(std::move(notice));
 }

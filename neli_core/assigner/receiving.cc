@@ -2,7 +2,6 @@
 #include <variant>
 
 #include "neli_core/assigner/assigned_core.h"
-#include "neli_core/record/judgement.h"
 
 namespace neliroute {
 
@@ -98,13 +97,15 @@ void AssignedCore::catch_up() {
 
 void AssignedCore::give(const PartitionRanges& partitions) {
   if (partitions.empty()) return;
-  partitions.for_each(known_.designations.count(), [this](Partition p) { given_[p.value()] = true; });
+  partitions.for_each(known_.designations.count(),
+                      [this](Partition p) { given_[p.value()] = true; });
   claims_.step(GroupAssigned{partitions}, now_);
 }
 
 void AssignedCore::take(const PartitionRanges& partitions) {
   if (partitions.empty()) return;
-  partitions.for_each(known_.designations.count(), [this](Partition p) { given_[p.value()] = false; });
+  partitions.for_each(known_.designations.count(),
+                      [this](Partition p) { given_[p.value()] = false; });
   claims_.step(GroupRevoked{partitions, false}, now_);
 }
 

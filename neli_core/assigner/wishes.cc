@@ -7,8 +7,9 @@
 namespace neliroute {
 namespace {
 
-// Lists come every half a lease: more wishes between two are no operator's.
-constexpr std::size_t kLaterMax = 4096;
+// Lists come every half a lease: more wishes between two are no operator's. Each list applies them
+// again, so a flood of them must not keep its readers busy.
+constexpr std::size_t kLaterMax = 512;
 
 void unpin(const PartitionRanges& partitions, StandingWishes& standing) {
   for (auto& [name, pinned] : standing.pins) pinned.erase(partitions);

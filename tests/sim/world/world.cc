@@ -26,7 +26,8 @@ World::World(const Plan& plan)
       logs_(plan.logs),
       beats_(plan.partitions),
       now_(kBeginning),
-      start_(kBeginning) {
+      start_(kBeginning),
+      wished_(plan.lanes, Wishes(plan.timing.lease)) {
   const std::uint64_t seed = plan.request.seed;
   for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) groups_.emplace_back(plan_, lane);
   for (std::size_t i = 0; i < kFaultCount; ++i) chance_[i] = Random(seed, 100 + i);

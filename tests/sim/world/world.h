@@ -187,6 +187,7 @@ class World {
   void wish();
   [[nodiscard]] Wish next_wish(std::uint8_t lane);
   void note_wish(const AssignmentRecord& record);
+  void note_list(const AssignmentRecord& record);
   void judge_pause(const AssignmentRecord& record);
   void check_wishes(const Node& holder);
   [[nodiscard]] bool may_own(const Node& node) const;
@@ -278,7 +279,9 @@ class World {
   std::uint64_t assignments_ = 0;
   std::uint64_t assignments_after_ = 0;  ///< the recovery
   Time last_assignment_ = 0;
-  std::array<StandingWishes, kLanesMax> wished_;  ///< by lane: of all in log 0
+  std::vector<Wishes> wished_;  ///< by lane: what log 0 says
+  std::array<Time, kLanesMax> listed_{};  ///< the last valid list of wishes; 0: none yet
+  std::array<Epoch, kLanesMax> seats_{};  ///< the newest seat claims
   std::array<Time, kLanesMax> paused_since_{};    ///< moves; 0: they are not
   /// By part: whom the newest assignment in log 0 names.
   std::array<ProcessId, kPartsMax> named_{};

@@ -7,7 +7,12 @@
 namespace neliroute::sim {
 
 void World::note_assignment(const AssignmentRecord& record) {
+  if (record.lane.value() >= plan_.lanes) return;
   if (record.type == AssignmentType::wish) return note_wish(record);
+  if (record.type == AssignmentType::wishes) return note_list(record);
+  if (record.type == AssignmentType::seat_claim) {
+    seats_[record.lane.value()] = seat_at(logs_[0].records.back().stamped, logs_[0].end() - 1);
+  }
   if (record.type != AssignmentType::assign) return;
   judge_pause(record);
   ++assignments_;

@@ -38,7 +38,7 @@ Wish World::next_wish(std::uint8_t lane) {
   const std::string another = "p" + std::to_string(number(plan_.lanes));
   const bool needed = one == "p0" || one == "p1";
   const auto weight = static_cast<std::uint32_t>(random.between(needed ? 1 : 0, 3));
-  const StandingWishes& wished = wished_[lane];
+  const StandingWishes& wished = wished_[lane].standing();
   if (chance < 20) return {WishVerb::cordon, another, {}, 0};
   if (chance < 40) {
     // Most take back what stands.
@@ -73,16 +73,29 @@ void World::wish() {
 
 void World::note_wish(const AssignmentRecord& record) {
   const std::uint32_t lane = record.lane.value();
-  const bool was_paused = wished_[lane].moves_paused;
-  apply(record.wish, wished_[lane]);
-  if (!wished_[lane].moves_paused) paused_since_[lane] = 0;
-  if (wished_[lane].moves_paused && !was_paused) paused_since_[lane] = now_;
+  wished_[lane].read(logs_[0].end() - 1, record.wish);
+  if (listed_[lane] == 0) listed_[lane] = now_;
+  if (!wished_[lane].standing().moves_paused) paused_since_[lane] = 0;
+  if (record.wish.verb == WishVerb::pause_moves) paused_since_[lane] = now_;
   last_wish_ = now_;
   oracle_.disturb(now_);
 }
 
+// Where nobody assigned for so long that who starts reads no list any more, what the next assigner
+// knows is what is left.
+void World::note_list(const AssignmentRecord& record) {
+  const std::uint32_t lane = record.lane.value();
+  if (record.seat != seats_[lane]) return;
+  if (listed_[lane] + plan_.lease() < now_) {
+    wished_[lane].read_list(logs_[0].end() - 1, record);
+    paused_since_[lane] = wished_[lane].standing().moves_paused ? now_ : 0;
+    last_wish_ = now_;
+  }
+  listed_[lane] = now_;
+}
+
 bool World::may_own(const Node& node) const {
-  const StandingWishes& wished = wished_[node.lane];
+  const StandingWishes& wished = wished_[node.lane].standing();
   const auto weight = wished.weights.find(name_of(node));
   return !wished.cordoned.contains(name_of(node)) &&
          (weight == wished.weights.end() || weight->second > 0);
@@ -115,7 +128,12 @@ void World::judge_pause(const AssignmentRecord& record) {
 // Everybody believes what the log says, and who owns what is as plan() makes it of that.
 void World::check_wishes(const Node& holder) {
   if (loses_records() || plan_.has(Fault::topic_made_again)) return;
-  const StandingWishes& wished = wished_[holder.lane];
+  const StandingWishes& wished = wished_[holder.lane].standing();
+  const bool lists = listed_[holder.lane] + plan_.longest_lease() + 2 * plan_.interval() > now_;
+  if (!lists) {
+    if (!holder.assigned_core()->wishes().used()) return;  // nobody knew any more
+    return oracle_.broken("healed, but the assigner does not repeat what is wished", now_);
+  }
   std::vector<placement::PlanMember> members;
   std::map<std::uint8_t, placement::MemberId> index;
   std::map<std::string, std::vector<placement::MemberId>> named;
