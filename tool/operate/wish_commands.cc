@@ -143,13 +143,14 @@ int weight_command(const Arguments& arguments) {
 }
 
 int pin_command(const Arguments& arguments) {
-  return wish(arguments,
-              {"pin",
-               "Moves slots to the processes of that name, and keeps them there. While none of "
-               "them lives, they are with others. SLOTS are ranges, as in 0-9,12, of whole "
-               "partitions: slot j is on partition j modulo their number. The running lane says how "
-               "many slots and partitions there are.",
-               "SLOTS NAME", kFooter, WishVerb::pin, take_pin});
+  return wish(
+      arguments,
+      {"pin",
+       "Moves slots to the processes of that name, and keeps them there. While none of "
+       "them lives, they are with others. SLOTS are ranges, as in 0-9,12, of whole "
+       "partitions: slot j is on partition j modulo their number. The running lane says how "
+       "many slots and partitions there are.",
+       "SLOTS NAME", kFooter, WishVerb::pin, take_pin});
 }
 
 int unpin_command(const Arguments& arguments) {
