@@ -1,5 +1,6 @@
 #include "admin/assignment_view.h"
 
+#include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <utility>
 
@@ -72,6 +73,7 @@ void KeptAssignment::add(const AssignmentNews& news) {
   assigner = news.assigner;
   seat = news.seat;
   assigning = news.assigning;
+  wishes = news.wishes;
   for (const ObservedMember& member : news.members) {
     gone.erase(member.peer->id);
     members[member.peer->id] = member;
@@ -87,6 +89,7 @@ void AssignmentView::take(const KeptAssignment& news) {
   assigner_ = news.assigner;
   seat_ = news.seat;
   assigning_ = news.assigning;
+  if (std::exchange(wishes_, news.wishes) != news.wishes) wishes_changed_ = true;
   for (const auto& [id, member] : news.members) {
     members_[id] = member;
     changed_members_.insert(id);
@@ -102,7 +105,23 @@ void AssignmentView::take(const KeptAssignment& news) {
 void AssignmentView::settle() {
   changed_members_.clear();
   gone_.clear();
-  changed_ = false;
+  changed_ = wishes_changed_ = false;
+}
+
+// ,"wishes":{..}: all that stand, which is at most a record.
+void AssignmentView::put_wishes(std::string& text) const {
+  static const ObservedWishes none;
+  const ObservedWishes& wishes = wishes_ ? *wishes_ : none;
+  json::object weights;
+  for (const auto& [name, weight] : wishes.weights) weights[name] = weight;
+  json::object pins;
+  for (const auto& [name, partitions] : wishes.pins) pins[name] = partitions;
+  text += ",\"wishes\":" +
+          json::serialize(json::object{
+              {"cordoned", json::array(wishes.cordoned.begin(), wishes.cordoned.end())},
+              {"weights", std::move(weights)},
+              {"pins", std::move(pins)},
+              {"moves_paused", wishes.moves_paused}});
 }
 
 // {"at":..,"source":..,"assigner":{..}: the last brace left open.
@@ -122,6 +141,7 @@ std::string AssignmentView::opened(LocalTime now) const {
 std::string AssignmentView::text(std::span<const ObservedRoute> routes, LocalTime now) const {
   std::string text = opened(now);
   if (!known_) return text + '}';
+  put_wishes(text);
   auto shares = shares_of(routes);
   put_list(text, "members", [&] {
     for (const auto& [id, member] : members_) {
@@ -146,6 +166,7 @@ std::string AssignmentView::text(std::span<const ObservedRoute> routes, LocalTim
 
 std::string AssignmentView::whole(LocalTime now) const {
   std::string text = opened(now) + ",\"whole\":true";
+  put_wishes(text);
   put_list(text, "members", [&] {
     for (const auto& [id, member] : members_) text += json::serialize(json_of(member)) + ',';
   });
@@ -154,6 +175,7 @@ std::string AssignmentView::whole(LocalTime now) const {
 
 std::string AssignmentView::changes(LocalTime now) const {
   std::string text = opened(now) + ",\"whole\":false";
+  if (wishes_changed_) put_wishes(text);
   put_list(text, "members", [&] {
     for (const ProcessId id : changed_members_) {
       text += json::serialize(json_of(members_.at(id))) + ',';

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <neliroute/observer.h>
 #include <set>
 #include <span>
@@ -26,6 +27,7 @@ struct KeptAssignment {
   bool assigning = false;
   std::map<ProcessId, ObservedMember> members;
   std::set<ProcessId> gone;
+  std::shared_ptr<const ObservedWishes> wishes = nullptr;
 
   void add(const AssignmentNews& news);
 };
@@ -54,6 +56,7 @@ class AssignmentView {
 
  private:
   [[nodiscard]] std::string opened(LocalTime now) const;
+  void put_wishes(std::string& text) const;
 
   PeerPtr assigner_;
   Epoch seat_ = kNoEpoch;
@@ -61,6 +64,8 @@ class AssignmentView {
   std::map<ProcessId, ObservedMember> members_;
   std::set<ProcessId> changed_members_;
   std::set<ProcessId> gone_;
+  std::shared_ptr<const ObservedWishes> wishes_;
+  bool wishes_changed_ = false;
   bool known_;
   bool changed_ = false;
 };

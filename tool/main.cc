@@ -22,7 +22,7 @@ std::string help() {
       "their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command& command : commands()) {
-    text += fmt::format("  {:<12}{}\n", command.name, command.summary);
+    text += fmt::format("  {:<14}{}\n", command.name, command.summary);
   }
   text +=
       "\n`neliroute COMMAND --help` explains one. Without Kafka, in three terminals:\n"

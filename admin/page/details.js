@@ -75,6 +75,8 @@ export class Details {
     setShown(byId("slot-moving"), Boolean(view.draining[partition] || next));
     const designee = view.designeeOf(partition);
     setShown(byId("slot-named"), Boolean(designee) && designee !== next);
+    setShown(byId("slot-pinning"), view.pinnedTo.has(partition));
+    setText(byId("slot-pinned"), view.pinnedTo.get(partition) ?? "");
     setText(byId("slot-designee"), designee ? withEndpoint(designee) : "");
     this.#swatch("slot-designee-swatch", partition, view.designee[partition]);
     setText(byId("slot-next"),

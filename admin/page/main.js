@@ -143,6 +143,7 @@ const stream = new Stream("v1/events", {
     }
     showTableSoon();
     showFacts(view, now);
+    details.show();
   },
   age: (data, now) => view.takeAge(data, now),
   transition: (data) => moves.transition(data),

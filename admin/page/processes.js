@@ -131,7 +131,7 @@ export class Processes {
     if (assignment === null) {
       return;
     }
-    const { assigner, since } = assignment;
+    const { assigner, since, wishes } = assignment;
     const members = owners.filter((owner) => owner.member !== null).map((owner) => owner.member);
     const having = (state, is) => {
       const number = members.filter(is).length;
@@ -147,7 +147,9 @@ export class Processes {
       having("silent", ({ state }) => state === "silent"),
       having("on probation", (member) => member.on_probation),
       moving > 0 && `${counted(moving, "partition")} on the way`,
+      this.view.pinnedTo.size > 0 && `${counted(this.view.pinnedTo.size, "partition")} pinned`,
     ].filter(Boolean).join(" · "));
+    setShown(byId("assigned-paused"), wishes.moves_paused);
     byId("assigned-by").classList.toggle("late", !assigner?.assigning);
   }
 

@@ -14,6 +14,7 @@ export const [UNKNOWN, UNOWNED, LOCAL, REMOTE] = [0, 1, 2, 3];
 const STALE_MS = 3000; // older values are shown with their age
 const STALE_INTERVALS = 3; // of the renewals of owners
 const MOVES_KEPT_MS = 3600e3;
+const NO_WISHES = { cordoned: [], weights: {}, pins: {}, moves_paused: false };
 const SETTINGS = ["group", "topic", "lane", "slots", "partitions"];
 
 export class View {
@@ -144,12 +145,16 @@ export class View {
   }
 
   // Who assigns, and the members that are new or changed; with `whole`, all of them.
-  takeAssignment({ at, source, assigner, whole, members, gone }, now) {
+  takeAssignment({ at, source, assigner, whole, wishes, members, gone }, now) {
     if (source !== "assigner") {
       return;
     }
     const since = assigner ? now - 1000 * (at - assigner.since) : NaN;
-    this.assignment = { assigner: assigner && readable(assigner), since };
+    this.assignment = { assigner: assigner && readable(assigner), since,
+      wishes: wishes ?? this.assignment?.wishes ?? NO_WISHES };
+    if (wishes) {
+      this.#takePins(wishes.pins);
+    }
     if (whole) {
       for (const owner of this.owners) {
         owner.member = null;
@@ -219,6 +224,7 @@ export class View {
     this.next = new Int32Array(partitions).fill(NOBODY);
     this.designee = new Int32Array(partitions).fill(NOBODY);
     this.assignment = null;
+    this.pinnedTo = new Map(); // partition -> the name of processes
     this.weights = 0; // of the members that are to own something
     this.moving = 0; // partitions that are named for another process than their owner
     this.verdict = new Uint8Array(partitions);
@@ -231,6 +237,11 @@ export class View {
     for (let partition = 0; partition < partitions; partition++) {
       this.#account(partition, 1);
     }
+  }
+
+  #takePins(pins) {
+    this.pinnedTo = new Map(Object.entries(pins).flatMap(([name, ranges]) =>
+      partitionsIn(ranges).map((partition) => [partition, name])));
   }
 
   #learn(index, process) {

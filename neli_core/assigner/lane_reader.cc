@@ -101,9 +101,13 @@ std::vector<WouldMove> LaneReader::would_move(const std::vector<Wish>& wishes,
                                               LocalTime now) const {
   Wishes wished = known_.wishes;
   for (const Wish& wish : wishes) wished.read(progress_[0].next, wish);
-  return Assigner::would_move(
+  wished.take_for_all();
+  std::vector<WouldMove> moves = Assigner::would_move(
       {known_.members, known_.owners, known_.designations, known_.options.lease, wished},
       known_.options.logs, now);
+  // Of what was designated before it began to read, it knows the owner only, who keeps it.
+  std::erase_if(moves, [](const WouldMove& move) { return move.from == move.to; });
+  return moves;
 }
 
 }  // namespace neliroute

@@ -62,7 +62,8 @@ class LaneReader {
   /// Every log was read to where it ended when its tail started.
   [[nodiscard]] bool caught_up() const;
   [[nodiscard]] ShownLane lane(LocalTime now) const { return shown(known_, now); }
-  /// What is not as it should be now, and would be moved, if this were wished, too.
+  /// What is not as it should be now, and would be moved, if this were wished, too. The wishes that
+  /// it knows are taken for all.
   [[nodiscard]] std::vector<WouldMove> would_move(const std::vector<Wish>& wishes,
                                                   LocalTime now) const;
   [[nodiscard]] const KnownLane& known() const noexcept { return known_; }

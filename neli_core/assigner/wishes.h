@@ -49,6 +49,8 @@ class Wishes {
   /// A list was read, written by who held the seat.
   void read_list(std::int64_t offset, const AssignmentRecord& list);
   void tick(LocalTime now);
+  /// Its reader has waited for long enough: what was read is all there is.
+  void take_for_all() noexcept { known_ = true; }
 
   [[nodiscard]] const StandingWishes& standing() const noexcept { return standing_; }
   /// Whether these are all.

@@ -70,6 +70,25 @@ class Assigned(PageCase):
         self.until("() => document.querySelector('#slot-named').hidden")
         self.until_note("pricing-2", "weight 2")
 
+    def test_what_operators_wish(self):
+        world = scenarios.assigned()
+        self.open(world)
+        self.until_text("#assigned-members", "4 members")
+        self.assertFalse(self.page.locator("#assigned-paused").is_visible())
+        self.assertFalse(self.page.locator("#slot-pinning").is_visible())
+        world.wishes |= {"pins": {"pricing-2": "0-9,12"}, "moves_paused": True}
+        world.say_members({1: {"cordoned": True}})
+        self.until_text("#assigned-members", "11 partitions pinned")
+        self.page.locator("#assigned-paused").wait_for()
+        self.until_text("#slot-pinned", "pricing-2")  # the cursor is at slot 0
+        self.assertTrue(self.page.locator("#slot-pinning").is_visible())
+        self.until_note("pricing-1", "assigns · cordoned")
+        world.wishes = {"cordoned": [], "weights": {}, "pins": {}, "moves_paused": False}
+        world.say_members({1: {"cordoned": False}})
+        self.until_note("pricing-1", "assigns")
+        self.until("() => document.querySelector('#slot-pinning').hidden")
+        self.until("() => document.querySelector('#assigned-paused').hidden")
+
     def test_the_assigner_dies_and_another_follows(self):
         world = scenarios.assigned()
         self.open(world)

@@ -38,6 +38,7 @@ class World:
         self.next = [NOBODY] * partitions
         self.draining = [0] * partitions
         self.designee = [NOBODY] * partitions
+        self.wishes = {"cordoned": [], "weights": {}, "pins": {}, "moves_paused": False}
         self.assignment = None  # of a process that assigns: since when, which, what members say
         self.epoch = [None] * partitions
         self.since = [time.monotonic()] * partitions
@@ -189,7 +190,7 @@ class World:
     def who_assigns(self, members, gone=(), whole=False):
         """The event, with these members."""
         assigner = self.assignment["assigner"]
-        return {"at": time.time(), "source": "assigner", "whole": whole,
+        return {"at": time.time(), "source": "assigner", "whole": whole, "wishes": self.wishes,
                 "assigner": None if assigner is None else self.processes[assigner] | {
                     "since": self.assignment["since"], "assigning": self.assignment["assigning"],
                     "seat": {"inc": 1763800000000, "offset": 7}},

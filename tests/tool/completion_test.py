@@ -22,7 +22,7 @@ def said(*arguments):
 def commands():
     """The names that `neliroute --help` lists."""
     listed = said("--help").partition("Commands:\n")[2].partition("\n\n")[0]
-    return re.findall(r"^  (\w+) ", listed, re.MULTILINE)
+    return re.findall(r"^  ([\w-]+) ", listed, re.MULTILINE)
 
 
 def options(command):
@@ -45,8 +45,10 @@ class Texts(unittest.TestCase):
     """Every option of every --help is in all four."""
 
     def test_help_has_options_to_look_for(self):
-        self.assertEqual(commands(), ["demo", "broker", "run", "route", "watch", "audit", "slot",
-                                      "simulate", "completion", "man"])
+        self.assertEqual(commands(), ["demo", "broker", "run", "route", "watch", "audit", "cordon",
+                                      "uncordon", "weight", "pin", "unpin", "pause-moves",
+                                      "resume-moves", "wishes", "slot", "simulate", "completion",
+                                      "man"])
         for command in commands():
             self.assertLessEqual({"--help", "-h", "--config"}, set(options(command)), command)
         self.assertEqual(options("run")["--slots"], "N")

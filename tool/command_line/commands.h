@@ -25,12 +25,20 @@ struct Command {
 [[nodiscard]] int audit_command(const Arguments& arguments);
 [[nodiscard]] int broker_command(const Arguments& arguments);
 [[nodiscard]] int completion_command(const Arguments& arguments);
+[[nodiscard]] int cordon_command(const Arguments& arguments);
 [[nodiscard]] int demo_command(const Arguments& arguments);
 [[nodiscard]] int man_command(const Arguments& arguments);
+[[nodiscard]] int pause_moves_command(const Arguments& arguments);
+[[nodiscard]] int pin_command(const Arguments& arguments);
+[[nodiscard]] int resume_moves_command(const Arguments& arguments);
 [[nodiscard]] int route_command(const Arguments& arguments);
 [[nodiscard]] int run_command(const Arguments& arguments);
 [[nodiscard]] int simulate_command(const Arguments& arguments);
 [[nodiscard]] int slot_command(const Arguments& arguments);
+[[nodiscard]] int uncordon_command(const Arguments& arguments);
+[[nodiscard]] int unpin_command(const Arguments& arguments);
 [[nodiscard]] int watch_command(const Arguments& arguments);
+[[nodiscard]] int weight_command(const Arguments& arguments);
+[[nodiscard]] int wishes_command(const Arguments& arguments);
 
 }  // namespace neliroute::tool

@@ -87,6 +87,10 @@ class WatchModel {
   [[nodiscard]] const std::map<ProcessId, ObservedMember>& members() const noexcept {
     return members_;
   }
+  /// Null: operators wish nothing.
+  [[nodiscard]] const std::shared_ptr<const ObservedWishes>& wishes() const noexcept {
+    return wishes_;
+  }
   /// Partitions that are named for another process than their owner.
   [[nodiscard]] std::uint32_t moving() const;
   /// Grows with every change of the above.
@@ -102,6 +106,7 @@ class WatchModel {
   std::deque<MoveRow> moves_;
   std::map<ProcessId, ObservedMember> members_;
   PeerPtr assigner_;
+  std::shared_ptr<const ObservedWishes> wishes_;
   bool assigned_ = false;
   std::uint64_t version_ = 1;
   // What sum_up() computes from the rows, on request.

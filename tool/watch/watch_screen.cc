@@ -233,6 +233,9 @@ PictureLine ledger_line(const WatchModel& model, const WatchMoment& moment) {
       line.push_back({fmt::format(", {} on the way", text_of(std::uint64_t{moving})),
                       Ink::strong});
     }
+    if (model.wishes() && model.wishes()->moves_paused) {
+      line.push_back({", moves are paused", Ink::strong});
+    }
   }
   if (!moment.notice.empty()) line.push_back({"  " + moment.notice, Ink::faint});
   return line;

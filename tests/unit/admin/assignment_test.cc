@@ -135,6 +135,33 @@ TEST(AssignmentView, forgets_who_came_and_went_between_two_events) {
   EXPECT_EQ(json.at("gone").as_array().size(), 0u) << "it is back";
 }
 
+TEST(AssignmentView, tells_wishes_at_first_and_when_they_change) {
+  AssignmentView view(true);
+  ObservedWishes wishes;
+  wishes.cordoned = {"p2"};
+  wishes.weights = {{"p1", 3}};
+  wishes.pins = {{"p1", "0-3"}};
+  wishes.moves_paused = true;
+  KeptAssignment kept = news_of({member(1)});
+  kept.wishes = std::make_shared<const ObservedWishes>(wishes);
+  view.take(kept);
+  const std::string expected =
+      R"({"cordoned":["p2"],"weights":{"p1":3},"pins":{"p1":"0-3"},"moves_paused":true})";
+  EXPECT_EQ(boost::json::serialize(parsed(view.changes(boot_now())).at("wishes")), expected);
+  view.settle();
+  kept.members.clear();
+  kept.assigning = false;
+  view.take(kept);
+  EXPECT_FALSE(parsed(view.changes(boot_now())).contains("wishes")) << "they are the same";
+  EXPECT_EQ(boost::json::serialize(parsed(view.whole(boot_now())).at("wishes")), expected);
+  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, boot_now())).at("wishes")), expected);
+  view.settle();
+  kept.wishes = nullptr;
+  view.take(kept);
+  EXPECT_EQ(boost::json::serialize(parsed(view.changes(boot_now())).at("wishes")),
+            R"({"cordoned":[],"weights":{},"pins":{},"moves_paused":false})");
+}
+
 TEST(PendingView, merges_what_is_told_of_members) {
   PendingView pending;
   const auto add = [&](const std::vector<ObservedMember>& members,

@@ -123,6 +123,23 @@ TEST(WatchersLane, that_begins_late_learns_of_the_seat_from_renewals) {
   EXPECT_EQ(watcher.living(), (Ids{1, 2}));
 }
 
+TEST(WatchersLane, that_begins_late_says_what_a_wish_would_move) {
+  AssignedRig rig;
+  rig.start(1);
+  rig.start(2);
+  rig.run_for(milliseconds{2000});
+  Reading watcher(rig, rig.logs[0].end());
+  watcher.read_for(milliseconds{300});
+  EXPECT_TRUE(watcher.reader.would_move({}, rig.now).empty())
+      << "who owns what it was named for before is not moved to itself";
+  const auto moves = watcher.reader.would_move({{WishVerb::cordon, "p2", {}, 0}}, rig.now);
+  ASSERT_EQ(moves.size(), 4u) << "no list of wishes was ever written";
+  for (const WouldMove& move : moves) {
+    EXPECT_EQ(move.from, ProcessId{2});
+    EXPECT_EQ(move.to, ProcessId{1});
+  }
+}
+
 TEST(WatchersLane, follows_the_seat_and_who_leaves) {
   AssignedRig rig;
   Process& first = rig.start(1);

@@ -30,6 +30,7 @@ struct Witness : Observer {
     assigner = news.assigner ? news.assigner->info.name : "";
     seat = news.seat;
     assigning = news.assigning;
+    wishes = news.wishes;
     for (const ObservedMember& member : news.members) members[member.peer->info.name] = member;
     for (const ProcessId id : news.gone) {
       std::erase_if(members, [id](const auto& one) { return one.second.peer->id == id; });
@@ -45,6 +46,7 @@ struct Witness : Observer {
   std::string assigner;
   Epoch seat = kNoEpoch;
   bool assigning = false;
+  std::shared_ptr<const ObservedWishes> wishes;
   int told = 0;
   int views = 0;
   std::size_t last = 0;       ///< members of the last call
@@ -186,6 +188,42 @@ TEST(AssignmentNews, an_assigner_that_is_cut_off_does_not_say_that_it_assigns) {
   rig.append(0, cut);
   EXPECT_EQ(witness->assigner, "p3");
   EXPECT_FALSE(witness->assigning);
+}
+
+TEST(AssignmentNews, a_wish_is_told_and_counts_for_who_has_the_name) {
+  Watched rig(kWatcher);
+  Record own = Watched::member(2);
+  own.member->weight = 3;
+  rig.append(0, own);
+  rig.claim_seat(3);
+  const auto witness = rig.join();
+  EXPECT_EQ(witness->wishes, nullptr);
+  const auto wish = [&](Wish wanted) {
+    AssignmentRecord record;
+    record.type = AssignmentType::wish;
+    record.id = ProcessId{99};
+    record.wish = std::move(wanted);
+    rig.write(record);
+  };
+  wish({WishVerb::weight, "p2", {}, 7});
+  EXPECT_EQ(witness->members.at("p2").weight, 7u);
+  EXPECT_EQ(witness->last, 1u);
+  wish({WishVerb::cordon, "p2", {}, 0});
+  EXPECT_TRUE(witness->members.at("p2").cordoned);
+  EXPECT_EQ(witness->members.at("p2").weight, 7u) << "what it will have again";
+  wish({WishVerb::pin, "p3", *PartitionRanges::parse("0-1"), 0});
+  wish({WishVerb::pause_moves, "", {}, 0});
+  ASSERT_TRUE(witness->wishes);
+  EXPECT_EQ(witness->wishes->pins.at("p3"), "0-1");
+  EXPECT_TRUE(witness->wishes->moves_paused);
+  const auto late = rig.join();
+  EXPECT_EQ(*late->wishes, *witness->wishes);
+  wish({WishVerb::uncordon, "p2", {}, 0});
+  wish({WishVerb::unweight, "p2", {}, 0});
+  wish({WishVerb::unpin, "", *PartitionRanges::parse("0-3"), 0});
+  wish({WishVerb::resume_moves, "", {}, 0});
+  EXPECT_EQ(witness->wishes, nullptr) << "nothing stands";
+  EXPECT_EQ(witness->members.at("p2").weight, 3u);
 }
 
 TEST(AssignmentNews, a_member_tells_what_its_own_state_machine_knows) {

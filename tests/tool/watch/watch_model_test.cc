@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/tool/watch_rig.h"
+#include "tests/tool/watch/watch_rig.h"
 
 namespace neliroute::tool {
 namespace {

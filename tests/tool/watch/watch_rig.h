@@ -59,8 +59,9 @@ struct WatchRig {
     return one;
   }
   void assign(const PeerPtr& assigner, const std::vector<ObservedMember>& members,
-              const std::vector<ProcessId>& gone = {}) {
-    model.take(AssignmentNews{assigner, {1, 2}, true, members, gone});
+              const std::vector<ProcessId>& gone = {},
+              std::shared_ptr<const ObservedWishes> wishes = nullptr) {
+    model.take(AssignmentNews{assigner, {1, 2}, true, members, gone, std::move(wishes)});
   }
 
   WatchModel model;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/tool/watch_rig.h"
+#include "tests/tool/watch/watch_rig.h"
 #include "tool/watch/watch_assignment.h"
 
 namespace neliroute::tool {
@@ -188,6 +188,16 @@ TEST(WatchScreenTest, WordsForThoseWhoAskOnce) {
             "assigned by alpha; 3 members: alpha weight 2; gamma cordoned\n"
             "on the way to beta: 3 partitions 0-1,3");
   EXPECT_EQ(assignment_text(uneven().model), "") << "a group assigns";
+  ObservedWishes wishes;
+  wishes.pins = {{"beta", "0-1"}};
+  wishes.moves_paused = true;
+  screen.tell({0, 1, 3}, WatchRig::led(kBeta));
+  screen.assign(kAlpha, {}, {}, std::make_shared<const ObservedWishes>(wishes));
+  EXPECT_EQ(assignment_text(screen.model),
+            "assigned by alpha; 3 members: alpha weight 2; gamma cordoned\n"
+            "pinned to beta: partitions 0-1\n"
+            "moves are paused");
+  EXPECT_NE(screen.lines()[2].find("assigned by alpha, moves are paused"), std::string::npos);
 }
 
 TEST(WatchScreenTest, FillsEveryWindowAndNoMore) {

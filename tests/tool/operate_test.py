@@ -1,0 +1,232 @@
+#!/usr/bin/python3
+"""What operators wish of an assigner, by the command: on the embedded broker."""
+import json
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+import urllib.request
+from pathlib import Path
+
+from case import run_raw
+from harness import children, process
+
+PARTITIONS = 16
+SLOTS = 64
+
+
+class Operate(unittest.TestCase):
+    """Each test has a topic of its own, and so a lane."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        topics = unittest.TestLoader().getTestCaseNames(cls)
+        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", 4,
+                                      *(part for topic in topics for part in ("--topic", topic)))
+        cls.brokers = row["brokers"]
+
+    def setUp(self):
+        self.topic = self.id().rpartition(".")[2]
+        self.lane = {"brokers": self.brokers, "topic": self.topic, "profile": "fast"}
+
+    def member(self, name, **options):
+        """A process of the lane; its address is `self.url` from then on."""
+        options = {**self.lane, "name": name, "endpoint": f"{name or 'x'}:7001", "http": "0",
+                   "slots": SLOTS, "assignment": "assigner", "partitions": PARTITIONS, **options}
+        errors = self.folder / f"{self.topic}.{name}.err"
+        with open(errors, "wb") as err:
+            child = children.spawn([process.tool_path(), "run", *process.option_list(options)],
+                                   stdout=subprocess.DEVNULL, stderr=err,
+                                   env=process.environment())
+        self.addCleanup(children.end, child)
+        self.url = children.wait_until(
+            lambda: re.search(r"admin port: (http://\S+/)", errors.read_text()), 20,
+            f"{name} listens")[1]
+        return child
+
+    def assignment(self):
+        with urllib.request.urlopen(self.url + "v1/assignment", timeout=10) as answer:
+            return json.load(answer)
+
+    def shares(self):
+        """{name: partitions} of those that live, once nothing is on the way."""
+        told = self.assignment()
+        if told.get("moves", True):
+            return {}
+        return {one["name"]: one["partitions"] for one in told["members"]
+                if one["state"] == "living"}
+
+    def wait_shares(self, **shares):
+        children.wait_until(lambda: self.shares() == shares, 30,
+                            lambda: f"{shares}: {self.assignment()}")
+
+    def wish(self, *words, code=0, **options):
+        """A command of the family, without any setting of the lane's slots."""
+        done = process.run_tool(*words, **{**self.lane, **options})
+        self.assertEqual(done.code, code, done)
+        return done
+
+    def row(self, *words, **options):
+        return self.wish(*words, json=True, **options).rows()[0]
+
+    def standing(self):
+        return self.wish("wishes", json=True).rows()
+
+    def start(self):
+        """alpha and beta share all."""
+        self.member("alpha")
+        self.wait_shares(alpha=16)
+        self.member("beta")
+        self.wait_shares(alpha=8, beta=8)
+
+    def test_cordon_and_uncordon(self):
+        """Dry run, moves, the list, taking it back; nobody is without a leader meanwhile."""
+        self.start()
+        self.assertEqual(self.wish("wishes").out, "no wishes stand\n")
+        dry = self.row("cordon", "beta", dry_run=True)
+        self.assertTrue(dry["dry_run"])
+        move, = dry["moves"]
+        self.assertEqual((move["from"], move["to"], move["why"]), ("beta", "alpha", "cordon"))
+        self.assertEqual(self.standing(), [])
+        done = self.row("cordon", "beta")
+        self.assertTrue(done["taken_in"] and done["carried_out"], done)
+        moved, = done["moved"]
+        self.assertEqual({key: moved[key] for key in ("from", "to", "partitions")},
+                         {key: move[key] for key in ("from", "to", "partitions")},
+                         "as the dry run said")
+        self.assertEqual(done["unowned_ms"], 0)
+        self.assertEqual(self.shares(), {"alpha": 16, "beta": 0})
+        told = {one["name"]: one["cordoned"] for one in self.assignment()["members"]}
+        self.assertEqual(told, {"alpha": False, "beta": True})
+        self.assertEqual(self.standing(), [{"wish": "cordon", "name": "beta", "processes": 1}])
+        again = self.row("cordon", "beta")
+        self.assertEqual((again["carried_out"], again["moved"]), (True, []))
+        back = self.wish("uncordon", "beta")
+        self.assertRegex(back.out, r"(?s)^uncordon beta: carried out in .*8 partitions from alpha "
+                                   r"to beta: .*nobody led them for 0\.0 ms")
+        self.assertEqual(self.shares(), {"alpha": 8, "beta": 8})
+        self.assertEqual(self.standing(), [])
+
+    def test_weight(self):
+        """Another weight than its own, which `own` gives back."""
+        self.start()
+        self.assertTrue(self.row("weight", "beta", "3")["carried_out"])
+        self.assertEqual(self.shares(), {"alpha": 4, "beta": 12})
+        self.assertEqual(self.standing(),
+                         [{"wish": "weight", "name": "beta", "processes": 1, "weight": 3}])
+        self.assertEqual(self.row("weight", "beta", "own")["wish"], "unweight")
+        self.assertEqual(self.shares(), {"alpha": 8, "beta": 8})
+        for words, expected in ((("weight", "beta", "1001"), "from 0, nothing, to 1000"),
+                                (("weight", "beta"), "expected NAME and N"),
+                                (("weight", "beta", "-1"), "to 1000")):
+            self.assertIn(expected, self.wish(*words, code=2).err)
+
+    def test_pin_and_unpin(self):
+        """Whole partitions, by slots; a pin holds against an even share."""
+        self.start()
+        owned = {one["name"]: one["partitions"] for one in self.assignment()["members"]}
+        self.assertEqual(owned, {"alpha": 8, "beta": 8})
+        part = self.wish("pin", "0-3", "beta", code=2)
+        self.assertIn("only some of the slots of partitions 0-3", part.err)
+        self.assertIn("partition 0 has the slots 0, 16, 32, 48.", part.err)
+        self.assertIn("slot 64 does not exist: the lane has 64 slots, 0 to 63",
+                      self.wish("pin", "60-64", "beta", code=2).err)
+        for words in (("pin", "x", "beta"), ("pin", "beta", "0-3"), ("unpin", "")):
+            self.assertIn("as in 0-9,12", self.wish(*words, code=2).err)
+        done = self.row("pin", "0-9", "beta", whole=True)
+        self.assertEqual((done["partitions"], done["carried_out"]), ("0-9", True), done)
+        self.assertEqual(self.shares(), {"alpha": 6, "beta": 10})
+        listed, = self.standing()
+        self.assertEqual(listed["slots"], "0-9,16-25,32-41,48-57")
+        self.assertEqual(self.row("unpin", listed["slots"])["carried_out"], True)
+        self.assertEqual(self.shares(), {"alpha": 8, "beta": 8})
+        self.assertEqual(self.standing(), [])
+
+    def test_pause_and_resume(self):
+        """While moves are paused a cordon stands and nothing moves."""
+        self.start()
+        self.assertTrue(self.row("pause-moves")["carried_out"])
+        done = self.row("cordon", "beta")
+        self.assertEqual((done["taken_in"], done["moves_paused"], done["moved"]),
+                         (True, True, []), done)
+        self.assertIn("moves are paused", self.wish("cordon", "beta").out)
+        self.assertEqual(self.shares(), {"alpha": 8, "beta": 8})
+        self.assertTrue(self.assignment()["wishes"]["moves_paused"])
+        self.assertEqual([one["wish"] for one in self.standing()], ["cordon", "pause-moves"])
+        moved, = self.row("resume-moves")["moved"]
+        self.assertEqual((moved["from"], moved["to"]), ("beta", "alpha"))
+        self.assertEqual(self.shares(), {"alpha": 16, "beta": 0})
+
+    def test_names(self):
+        """One that is not there is refused, with those that are; --absent; a default name."""
+        self.start()
+        done = self.wish("cordon", "bet", code=2)
+        self.assertIn("no process named bet lives; did you mean beta? There are: alpha, beta.",
+                      done.err)
+        self.assertEqual(self.standing(), [], "nothing was wished")
+        done = self.row("weight", "gamma", "2", absent=True)
+        self.assertEqual((done["carried_out"], done["moved"]), (True, []))
+        self.assertEqual(self.standing(),
+                         [{"wish": "weight", "name": "gamma", "processes": 0, "weight": 2}])
+        self.member("gamma")
+        self.wait_shares(alpha=4, beta=4, gamma=8)
+        self.wish("weight", "gamma", "own")
+        self.member(None)
+        children.wait_until(lambda: len(self.shares()) == 4, 30, "one more")
+        name, = (one for one in self.shares() if one not in ("alpha", "beta", "gamma"))
+        done = self.wish("cordon", name)
+        self.assertIn("after its restart the wish is for nobody", done.err)
+
+    def test_not_within_its_time(self):
+        """The assigner is stopped, and counts as living: exit code 1, and the wish stands."""
+        alpha = self.member("alpha", session="9s", lease="30s")
+        self.wait_shares(alpha=16)
+        self.member("beta", session="9s", lease="30s")
+        self.wait_shares(alpha=8, beta=8)
+        alpha.send_signal(signal.SIGSTOP)
+        self.addCleanup(alpha.send_signal, signal.SIGCONT)
+        done = self.wish("cordon", "beta", timeout="8s", json=True, code=1)
+        row, = done.rows()
+        self.assertEqual((row["taken_in"], row["carried_out"]), (False, False), done)
+        self.assertIn("cordon beta was written, and stands, but is not carried out", done.err)
+        self.assertIn("no assigner has taken it in", done.err)
+        alpha.send_signal(signal.SIGCONT)
+        self.wait_shares(alpha=16, beta=0)
+
+    def test_nobody_is_there(self):
+        """No member at all: who would carry it out?"""
+        for words in (("cordon", "alpha"), ("wishes",), ("pause-moves",)):
+            done = self.wish(*words, code=2, lease="500ms")
+            self.assertIn("no member lives, so nobody would carry it out", done.err)
+            self.assertIn(f"topic {self.topic}, lane 0", done.err)
+
+    def test_a_group_assigns(self):
+        """Which knows no wishes."""
+        self.member("alpha", assignment="group", partitions=None)
+        def ready():
+            with urllib.request.urlopen(self.url + "v1/slots", timeout=10) as answer:
+                return json.load(answer)["ready"]
+        children.wait_until(ready, 30, "it owns all")
+        for words in (("cordon", "alpha"), ("pin", "0", "alpha"), ("wishes",)):
+            done = self.wish(*words, code=2)
+            self.assertIn("Kafka's group assigns there", done.err)
+            self.assertIn("--assignment assigner", done.err)
+
+    def test_words(self):
+        """Too many and too few, without asking any broker; and one that cannot be reached."""
+        for words, expected in ((("cordon",), "expected one NAME, but got nothing"),
+                                (("cordon", "a", "b"), "expected one NAME, but got \"a b\""),
+                                (("pin", "3"), "expected SLOTS and NAME"),
+                                (("unpin",), "expected SLOTS"),
+                                (("pause-moves", "now"), "it takes options only")):
+            done = run_raw(*words, "--brokers", "127.0.0.1:1")
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(expected, done.err)
+        done = run_raw("cordon", "a", "--brokers", "127.0.0.1:1", "--timeout", "1s")
+        self.assertEqual(done.code, 3, done)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,104 @@
+#include "tool/operate/wish_text.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json/serialize.hpp>
+
+namespace neliroute::tool {
+namespace {
+
+using boost::json::serialize;
+
+std::string name_of(ProcessId id) { return id == kNobody ? "" : "p" + std::to_string(id.value()); }
+
+WishOutcome cordoned() {
+  WishOutcome outcome;
+  outcome.wish = {WishVerb::cordon, "p2", {}, 0};
+  outcome.id = "00000000000000ab";
+  outcome.offset = 41;
+  outcome.taken_in = outcome.carried_out = true;
+  outcome.took = milliseconds{350};
+  outcome.moves = moves_between({ProcessId{1}, ProcessId{2}, ProcessId{2}, kNobody},
+                                {ProcessId{1}, ProcessId{1}, ProcessId{1}, ProcessId{3}}, name_of);
+  return outcome;
+}
+
+TEST(WishTextTest, WhatMovedAndHowLongNobodyLed) {
+  WishOutcome outcome = cordoned();
+  EXPECT_EQ(text_of(outcome),
+            "cordon p2: carried out in 350 ms\n"
+            "  2 partitions from p2 to p1: 1-2\n"
+            "  1 partition from nobody to p3: 3\n"
+            "  nobody led them for 0.0 ms at most");
+  outcome.unowned = microseconds{12'340};
+  EXPECT_NE(text_of(outcome).find("nobody led them for 12.3 ms"), std::string::npos);
+  EXPECT_EQ(
+      serialize(json_of(outcome)),
+      R"({"wish":"cordon","name":"p2","id":"00000000000000ab","offset":41,"taken_in":true,)"
+      R"("carried_out":true,"moves_paused":false,"took_ms":350,"moved":[)"
+      R"({"from":"p2","to":"p1","partitions":"1-2"},{"from":null,"to":"p3","partitions":"3"}])"
+      R"(,"unowned_ms":1.234E1})");
+}
+
+TEST(WishTextTest, NothingHadToMove) {
+  WishOutcome outcome = cordoned();
+  outcome.moves.clear();
+  EXPECT_EQ(text_of(outcome), "cordon p2: in force in 350 ms; nothing had to move");
+  outcome.moves_paused = true;
+  EXPECT_NE(text_of(outcome).find("moves are paused"), std::string::npos);
+  outcome.carried_out = false;
+  EXPECT_EQ(text_of(outcome), "cordon p2: not carried out yet");
+}
+
+TEST(WishTextTest, WhatWouldMoveAndWhy) {
+  WishOutcome outcome;
+  outcome.wish = {WishVerb::pin, "p1", *PartitionRanges::parse("0-1"), 0};
+  outcome.dry_run = true;
+  EXPECT_EQ(text_of(outcome), "pin partitions 0-1 to p1 would move nothing");
+  outcome.moves = moves_of({{Partition{0}, ProcessId{2}, ProcessId{1}, placement::Reason::pin},
+                            {Partition{1}, ProcessId{2}, ProcessId{1}, placement::Reason::pin},
+                            {Partition{5}, ProcessId{1}, ProcessId{2}, placement::Reason::weight}},
+                           name_of);
+  EXPECT_EQ(text_of(outcome),
+            "pin partitions 0-1 to p1 would move 3 partitions\n"
+            "  2 partitions from p2 to p1: 0-1 (pin)\n"
+            "  1 partition from p1 to p2: 5 (weight)");
+  EXPECT_EQ(serialize(json_of(outcome)),
+            R"({"wish":"pin","name":"p1","partitions":"0-1","dry_run":true,"moves":[)"
+            R"({"from":"p2","to":"p1","partitions":"0-1","why":"pin"},)"
+            R"({"from":"p1","to":"p2","partitions":"5","why":"weight"}]})");
+}
+
+TEST(WishTextTest, EachWishInWords) {
+  EXPECT_EQ(text_of(Wish{WishVerb::weight, "p1", {}, 3}), "weight p1 3");
+  EXPECT_EQ(text_of(Wish{WishVerb::unweight, "p1", {}, 0}), "unweight p1");
+  EXPECT_EQ(text_of(Wish{WishVerb::unpin, "", *PartitionRanges::parse("4"), 0}),
+            "unpin partitions 4");
+  EXPECT_EQ(text_of(Wish{WishVerb::pause_moves, "", {}, 0}), "pause-moves");
+  EXPECT_EQ(text_of(Wish{WishVerb::cordon, "\x1b[2J", {}, 0}).find('\x1b'), std::string::npos);
+}
+
+TEST(WishTextTest, TheListOfThoseThatStand) {
+  ShownLane lane;
+  lane.members.resize(3);
+  lane.members[0].process.name = "p1";
+  lane.members[1].process.name = lane.members[2].process.name = "twin";
+  lane.wishes.cordoned = {"gone", "p1"};
+  lane.wishes.weights = {{"twin", 4}};
+  lane.wishes.pins = {{"p1", *PartitionRanges::parse("0-1")}};
+  lane.wishes.moves_paused = true;
+  std::vector<std::string> lines;
+  const SlotPlan plan{8, 4};
+  for (const StandingWish& wish : list_of(lane)) lines.push_back(text_of(wish, plan));
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{"cordon  gone  (no process has this name now)", "cordon  p1",
+                                      "weight  twin  4  (2 processes)",
+                                      "pin  p1  partitions 0-1, slots 0-1,4-5", "pause-moves"}));
+  EXPECT_EQ(serialize(json_of(list_of(lane)[3], plan)),
+            R"({"wish":"pin","name":"p1","processes":1,"partitions":"0-1","slots":"0-1,4-5"})");
+  EXPECT_EQ(serialize(json_of(list_of(lane)[4], plan)), R"({"wish":"pause-moves"})");
+  EXPECT_TRUE(list_of({}).empty());
+}
+
+}  // namespace
+}  // namespace neliroute::tool

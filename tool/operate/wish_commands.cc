@@ -1,0 +1,192 @@
+// neliroute cordon, uncordon, weight, pin, unpin, pause-moves, resume-moves and wishes: what
+// operators wish of an assigner.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <utility>
+
+#include "neli_core/record/record.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/command_line/values.h"
+#include "tool/operate/wish_input.h"
+#include "tool/operate/wish_run.h"
+#include "tool/print/output.h"
+
+namespace neliroute::tool {
+namespace {
+
+using Positionals = std::vector<std::string>;
+/// Takes what is not an option.
+using TakeWords = Result<void> (*)(const Positionals& words, WishRequest& request);
+
+struct Family {
+  const char* name;
+  const char* summary;
+  const char* words;  ///< in the usage line
+  const char* footer;
+  WishVerb verb;
+  TakeWords take;
+};
+
+Error expected(const Positionals& words, const char* what) {
+  std::string given;
+  for (const std::string& word : words) given += (given.empty() ? "" : " ") + word;
+  return {Errc::bad_option, fmt::format("expected {}, but got {}", what,
+                                        words.empty() ? "nothing" : "\"" + given + "\"")};
+}
+
+// A word that is not an option was refused before.
+Result<void> take_none(const Positionals&, WishRequest&) { return {}; }
+
+Result<void> take_slots_word(const std::string& word, WishRequest& request) {
+  if (auto slots = parse_slot_ranges(word); !slots) return slots.error();
+  request.slots = word;
+  return {};
+}
+
+Result<void> take_name(const Positionals& words, WishRequest& request) {
+  if (words.size() != 1) return expected(words, "one NAME");
+  request.wish.name = words[0];
+  return {};
+}
+
+Result<void> take_weight(const Positionals& words, WishRequest& request) {
+  if (words.size() != 2) return expected(words, "NAME and N");
+  request.wish.name = words[0];
+  if (words[1] == "own") {
+    request.wish.verb = WishVerb::unweight;
+    return {};
+  }
+  const auto weight = parse_number(words[1], 0, kWeightMax);
+  if (!weight) {
+    return Error{Errc::bad_option,
+                 fmt::format("weight {}: expected a whole number from 0, nothing, "
+                             "to {}, or `own` for the process's own --weight",
+                             words[1], kWeightMax)};
+  }
+  request.wish.weight = *weight;
+  return {};
+}
+
+Result<void> take_pin(const Positionals& words, WishRequest& request) {
+  if (words.size() != 2) return expected(words, "SLOTS and NAME");
+  request.wish.name = words[1];
+  return take_slots_word(words[0], request);
+}
+
+Result<void> take_slots(const Positionals& words, WishRequest& request) {
+  if (words.size() != 1) return expected(words, "SLOTS");
+  return take_slots_word(words[0], request);
+}
+
+constexpr const char* kFooter =
+    "A wish is a record in log 0: it needs WRITE on the topic, and stands until it is\n"
+    "taken back, whoever assigns. The command ends when the assigner has taken it in\n"
+    "and every partition is led as it should be. Exit codes: 0 carried out; 1 not\n"
+    "within --timeout (default 30s), but it stands; 2 it cannot be wished: an unknown\n"
+    "name, a slot that is not there, no right to write, nobody who assigns; 3 the\n"
+    "ledger is unreachable.";
+
+bool has_name(WishVerb verb) {
+  return verb == WishVerb::cordon || verb == WishVerb::uncordon || verb == WishVerb::weight ||
+         verb == WishVerb::pin;
+}
+
+int wish(const Arguments& arguments, const Family& family) {
+  CommandLine line({family.name, family.summary, family.words, family.footer});
+  WishRequest request;
+  request.wish.verb = family.verb;
+  request.common.log_level = LogLevel::warning;
+  add_common_options(line, request.common, Part::reader);
+  line.heading("General");
+  line.flag("--dry-run", "Print what would move, and why, and wish nothing", request.dry_run);
+  if (has_name(family.verb)) {
+    line.flag("--absent", "NAME need not be that of a process that lives now", request.absent);
+  }
+  if (family.verb == WishVerb::pin || family.verb == WishVerb::unpin) {
+    line.flag("--whole", "Take every slot of the partitions that SLOTS are on", request.whole);
+  }
+  if (const auto code = line.parse(arguments)) return *code;
+  if (auto taken = family.take(line.positionals(), request); !taken) {
+    return fail(line.name(), taken.error());
+  }
+  start_log(request.common.log_level);
+  std::signal(SIGPIPE, SIG_IGN);
+  return run_wish(line.name(), std::move(request));
+}
+
+}  // namespace
+
+int cordon_command(const Arguments& arguments) {
+  return wish(arguments,
+              {"cordon",
+               "Moves everything away from the processes of that name, which own nothing until "
+               "`uncordon`: before a restart, or to look at one in peace. They stay members, and "
+               "may assign.",
+               "NAME", kFooter, WishVerb::cordon, take_name});
+}
+
+int uncordon_command(const Arguments& arguments) {
+  return wish(arguments, {"uncordon",
+                          "Takes a cordon back: the processes of that name get their "
+                          "share again.",
+                          "NAME", kFooter, WishVerb::uncordon, take_name});
+}
+
+int weight_command(const Arguments& arguments) {
+  return wish(arguments,
+              {"weight",
+               "Says how much the processes of that name own beside the others, instead of their "
+               "own --weight: from 0, nothing, to 1000; `own` for their own again.",
+               "NAME N", kFooter, WishVerb::weight, take_weight});
+}
+
+int pin_command(const Arguments& arguments) {
+  return wish(
+      arguments,
+      {"pin",
+       "Moves slots to the processes of that name, and keeps them there. While none of "
+       "them lives, they are with others. SLOTS are ranges, as in 0-9,12, of whole "
+       "partitions: slot j is on partition j modulo their number. The running lane says how "
+       "many slots and partitions there are.",
+       "SLOTS NAME", kFooter, WishVerb::pin, take_pin});
+}
+
+int unpin_command(const Arguments& arguments) {
+  return wish(arguments, {"unpin", "Lets slots be anywhere again, whatever they were pinned to.",
+                          "SLOTS", kFooter, WishVerb::unpin, take_slots});
+}
+
+int pause_moves_command(const Arguments& arguments) {
+  return wish(arguments,
+              {"pause-moves",
+               "Leaves with each process that lives what it leads, whatever else is wished, until "
+               "`resume-moves`. What a dead or leaving process led still moves.",
+               "", kFooter, WishVerb::pause_moves, take_none});
+}
+
+int resume_moves_command(const Arguments& arguments) {
+  return wish(arguments, {"resume-moves",
+                          "Lets slots move again: what was deferred is carried "
+                          "out.",
+                          "", kFooter, WishVerb::resume_moves, take_none});
+}
+
+int wishes_command(const Arguments& arguments) {
+  CommandLine line({"wishes",
+                    "Prints what operators wish of the assigner: cordons, weights, pins, and "
+                    "whether moves are paused. Writes nothing, and needs READ and DESCRIBE only.",
+                    "",
+                    "With --json, one object for each wish. Exit code 0: they were printed, "
+                    "or there are none."});
+  CommonOptions options;
+  options.log_level = LogLevel::warning;
+  add_common_options(line, options, Part::reader);
+  if (const auto code = line.parse(arguments)) return *code;
+  start_log(options.log_level);
+  std::signal(SIGPIPE, SIG_IGN);
+  return list_wishes(line.name(), options);
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,353 @@
+#include "tool/operate/wish_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <neliroute/clock.h>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "neli_core/options.h"
+#include "tool/command_line/values.h"
+#include "tool/operate/lane_link.h"
+#include "tool/operate/wish_input.h"
+#include "tool/operate/wish_text.h"
+#include "tool/print/output.h"
+#include "tool/print/progress.h"
+
+namespace neliroute::tool {
+namespace {
+
+// Without --timeout: moves take a few rounds through the log, and a process's barriers.
+constexpr milliseconds kCarriedOut{30'000};
+// A plan of 65,536 partitions takes tens of milliseconds.
+constexpr milliseconds kPlanAgain{50};
+
+std::string assignment_hint(const CommonOptions& options) {
+  return fmt::format("topic {}, lane {}", options.router.kafka.topic, options.router.lane.value());
+}
+
+class LaneRun {
+ public:
+  LaneRun(std::string command, const CommonOptions& options)
+      : command_(std::move(command)), options_(options), progress_(options.connecting()) {}
+
+  /// Until members, assigner and wishes are known. A value: exit with it.
+  std::optional<int> begin(bool writes);
+  [[nodiscard]] LaneLink& link() { return *link_; }
+  [[nodiscard]] const KnownLane& known() const { return link_->reader().known(); }
+  [[nodiscard]] ShownLane lane() const { return link_->reader().lane(boot_now()); }
+  [[nodiscard]] SlotPlan plan() const { return {link_->settings()->slots, link_->partitions()}; }
+  [[nodiscard]] std::set<std::string> names() const;
+  [[nodiscard]] LocalTime began() const noexcept { return began_; }
+  Progress& progress() { return progress_; }
+  /// What stopped it; `silent`: nothing did but time.
+  [[nodiscard]] int fail_with(const std::string& silent) const;
+
+ private:
+  [[nodiscard]] bool is_known() const;
+  [[nodiscard]] bool is_waited_for() const;
+  [[nodiscard]] std::optional<int> refuse() const;
+
+  std::string command_;
+  const CommonOptions& options_;
+  LocalTime began_ = boot_now();
+  Progress progress_;
+  std::unique_ptr<LaneLink> link_;
+};
+
+std::set<std::string> LaneRun::names() const {
+  std::set<std::string> names;
+  for (const ShownMember& member : lane().members) names.insert(member.process.name);
+  return names;
+}
+
+// Of a history it is not known who still lives, but who does writes every interval; and a list of
+// wishes comes every half a lease.
+bool LaneRun::is_known() const {
+  if (link_->caught_up_at() == kNever) return false;
+  if (link_->settings() && link_->settings()->variation != kAssignedVariation) return true;
+  const ShownLane shown = lane();
+  const bool all_heard = std::all_of(shown.members.begin(), shown.members.end(),
+                                     [](const ShownMember& member) { return member.heard; });
+  if (shown.members.empty() || !known().members.lives(shown.assigner)) return false;
+  const LocalTime now = boot_now();
+  const LocalTime silent = later(link_->caught_up_at(), 2 * known().options.interval);
+  const LocalTime listed = later(link_->caught_up_at(), link_->lease());
+  return (all_heard || now >= silent) && (shown.wishes_known || now >= listed);
+}
+
+// A member that lives has written in a lease.
+bool LaneRun::is_waited_for() const {
+  const bool nobody = lane().members.empty();
+  return !nobody || link_->caught_up_at() == kNever ||
+         boot_now() < later(link_->caught_up_at(), link_->lease());
+}
+
+std::optional<int> LaneRun::begin(bool writes) {
+  auto link = LaneLink::open(options_, writes);
+  if (!link) return fail(command_, link.error());
+  link_ = std::move(*link);
+  progress_.now("reading who lives");
+  const milliseconds limit = options_.timeout_or_default(link_->lease());
+  const LocalTime from = options_.timeout ? began_ : boot_now();
+  const bool known =
+      link_->run_until([this] { return is_known() || !is_waited_for(); }, later(from, limit));
+  if (link_->failure() || link_->caught_up_at() == kNever) {
+    return fail_with(
+        fmt::format("the ledger has not answered within {}; raise --timeout if it is "
+                    "slow, try again later if it cannot be reached",
+                    text_of(limit)));
+  }
+  if (const auto no = refuse()) return no;
+  if (known) return std::nullopt;
+  return fail_with(
+      fmt::format("who lives there and what is wished is not known after {}; raise "
+                  "--timeout",
+                  text_of(limit)));
+}
+
+int LaneRun::fail_with(const std::string& silent) const {
+  const auto& failure = link_->failure();
+  if (!failure) return fail(command_, silent, kExitUnreachable);
+  // Without the right to write, the command is wrong, and stays so.
+  if (failure->code() == Errc::ledger_refused) {
+    return fail(command_,
+                failure->message() +
+                    "; a wish is a record, so who wishes needs WRITE on "
+                    "the topic",
+                kExitUsage);
+  }
+  return fail(command_, *failure);
+}
+
+std::optional<int> LaneRun::refuse() const {
+  const auto no = [this](const std::string& text) { return fail(command_, text, kExitUsage); };
+  const std::string where = assignment_hint(options_);
+  const auto& settings = link_->settings();
+  if (settings && settings->variation != kAssignedVariation) {
+    return no(where +
+              ": Kafka's group assigns there, and knows no cordons, weights or pins. Start "
+              "the processes with `--assignment assigner`; docs/operating.md says how to "
+              "change a running lane");
+  }
+  const ShownLane shown = lane();
+  if (shown.members.empty()) {
+    return no(where +
+              ": no member lives, so nobody would carry it out. Start processes with "
+              "`--assignment assigner`, or say another --topic or --lane");
+  }
+  if (!known().members.lives(shown.assigner)) {
+    return no(
+        fmt::format("{}: {} members live, but none assigns now. One takes over within about "
+                    "a session; try again, and see what the members' logs say",
+                    where, shown.members.size()));
+  }
+  if (settings &&
+      (settings->partitions != link_->partitions() || settings->logs != link_->logs())) {
+    return no(
+        fmt::format("{}: the members run with {} partitions in {} logs, but {} in {} were "
+                    "read; say --partitions {} --logs {}",
+                    where, settings->partitions, settings->logs, link_->partitions(), link_->logs(),
+                    settings->partitions, settings->logs));
+  }
+  return std::nullopt;
+}
+
+// --- One wish ------------------------------------------------------------------------------------
+
+class WishRun {
+ public:
+  WishRun(std::string command, WishRequest request)
+      : command_(std::move(command)),
+        request_(std::move(request)),
+        lane_(command_, request_.common) {}
+
+  int run();
+
+ private:
+  [[nodiscard]] std::optional<int> check();
+  [[nodiscard]] int say_what_would_move();
+  [[nodiscard]] int carry_out();
+  [[nodiscard]] bool is_carried_out();
+  [[nodiscard]] PartitionRanges pending() const;
+  [[nodiscard]] std::vector<ProcessId> owners();
+  /// The assigner has taken in the wishes before that offset.
+  [[nodiscard]] std::int64_t known_upto() const { return lane_.known().wishes.listed_upto(); }
+  void note_names();
+  void note_gaps();
+  [[nodiscard]] std::string name_of(ProcessId id) const {
+    const auto at = names_.find(id);
+    return at == names_.end() ? (id == kNobody ? "" : to_string(id)) : at->second;
+  }
+  [[nodiscard]] int tell(const WishOutcome& outcome, int code) const {
+    request_.common.json ? say(json_of(outcome)) : say(text_of(outcome));
+    return code;
+  }
+
+  std::string command_;
+  WishRequest request_;
+  LaneRun lane_;
+  std::map<ProcessId, std::string> names_;
+  microseconds unowned_{0};
+  LocalTime planned_ = kLongAgo;
+};
+
+int WishRun::run() {
+  if (const auto code = lane_.begin(!request_.dry_run)) return *code;
+  if (const auto code = check()) return *code;
+  note_names();
+  return request_.dry_run ? say_what_would_move() : carry_out();
+}
+
+std::optional<int> WishRun::check() {
+  Wish& wish = request_.wish;
+  const StandingWishes standing = lane_.lane().wishes;
+  if (!wish.name.empty()) {
+    // What stands for a name may be taken back after its processes have gone.
+    const bool stands = standing.cordoned.contains(wish.name) ||
+                        standing.weights.contains(wish.name) || standing.pins.contains(wish.name);
+    const auto fits = check_name(wish.name, lane_.names(), request_.absent || stands);
+    if (!fits) return fail(command_, fits.error());
+    if (is_default_name(wish.name) && !request_.dry_run) {
+      warn(command_, fmt::format("{} looks like the name of a process without --name, which ends "
+                                 "with the process: after its restart the wish is for nobody. Give "
+                                 "processes names of their own",
+                                 tool::shown(wish.name)));
+    }
+  }
+  if (!request_.slots.empty()) {
+    const auto slots = parse_slot_ranges(request_.slots);
+    if (!slots) return fail(command_, slots.error());
+    auto partitions = whole_partitions(*slots, lane_.plan(), request_.whole);
+    if (!partitions) return fail(command_, partitions.error());
+    wish.partitions = std::move(*partitions);
+  }
+  StandingWishes after = standing;
+  if (apply(wish, after) == WishEffect::too_much) {
+    return fail(command_,
+                "the wishes that stand would not fit into a record of 64 KiB; withdraw "
+                "others first (`neliroute wishes` lists them), or pin longer ranges",
+                kExitUsage);
+  }
+  return std::nullopt;
+}
+
+void WishRun::note_names() {
+  for (const ShownMember& member : lane_.lane().members) {
+    names_[member.id] = member.process.name;
+  }
+}
+
+int WishRun::say_what_would_move() {
+  const auto name = [this](ProcessId id) { return name_of(id); };
+  WishOutcome outcome;
+  outcome.wish = request_.wish;
+  outcome.dry_run = true;
+  outcome.moves = moves_of(lane_.link().reader().would_move({request_.wish}, boot_now()), name);
+  return tell(outcome, kExitYes);
+}
+
+std::vector<ProcessId> WishRun::owners() {
+  std::vector<ProcessId> ids(lane_.link().partitions(), kNobody);
+  for (std::uint32_t p = 0; p < ids.size(); ++p) {
+    const Hint& hint = lane_.link().directory().hint(Partition{p});
+    if (hint.owner) ids[p] = hint.owner->id;
+  }
+  return ids;
+}
+
+/// Partitions that are not led as they are designated.
+PartitionRanges WishRun::pending() const {
+  const KnownLane& known = lane_.known();
+  const LocalTime now = boot_now();
+  std::vector<Partition> waiting;
+  for (std::uint32_t p = 0; p < known.designations.count(); ++p) {
+    const Partition partition{p};
+    const ProcessId designee = known.designations.at(partition).id;
+    const Owner owner = known.owners.at(partition, now);
+    const bool named = designee != kNobody && known.members.lives(designee);
+    if (named && (owner.id != designee || owner.draining)) waiting.push_back(partition);
+  }
+  return PartitionRanges::of(waiting);
+}
+
+void WishRun::note_gaps() {
+  for (const microseconds gap : lane_.link().directory().take_gaps()) {
+    unowned_ = std::max(unowned_, gap);
+  }
+}
+
+bool WishRun::is_carried_out() {
+  note_gaps();
+  const auto offset = lane_.link().offset();
+  const LocalTime now = boot_now();
+  if (!offset || known_upto() <= *offset || now < later(planned_, kPlanAgain)) return false;
+  planned_ = now;
+  note_names();
+  return pending().empty() && lane_.link().reader().would_move({}, now).empty();
+}
+
+int WishRun::carry_out() {
+  lane_.progress().now("waiting until it is carried out");
+  const std::vector<ProcessId> before = owners();
+  note_gaps();
+  unowned_ = microseconds{0};
+  const LocalTime wished = boot_now();
+  lane_.link().wish(request_.wish);
+  const auto& timeout = request_.common.timeout;
+  const LocalTime deadline = timeout ? later(lane_.began(), *timeout) : later(wished, kCarriedOut);
+  const bool done = lane_.link().run_until([this] { return is_carried_out(); }, deadline);
+  const auto name = [this](ProcessId id) { return name_of(id); };
+  WishOutcome outcome;
+  outcome.wish = request_.wish;
+  outcome.id = to_string(lane_.link().id());
+  outcome.offset = lane_.link().offset().value_or(-1);
+  outcome.taken_in = outcome.offset >= 0 && known_upto() > outcome.offset;
+  outcome.carried_out = done;
+  outcome.moves_paused = lane_.lane().wishes.moves_paused;
+  outcome.took = std::chrono::duration_cast<milliseconds>(boot_now() - wished);
+  outcome.moves = moves_between(before, owners(), name);
+  outcome.unowned = unowned_;
+  if (done) return tell(outcome, kExitYes);
+  if (lane_.link().failure() || outcome.offset < 0) {
+    return lane_.fail_with(
+        "the wish could not be written: the ledger does not answer. It may "
+        "have been stored all the same; `neliroute wishes` says so");
+  }
+  if (request_.common.json) say(json_of(outcome));
+  const std::string where = outcome.taken_in
+                                ? fmt::format(
+                                      "the assigner has taken it in, but {} partitions "
+                                      "are not where they should be",
+                                      pending().size())
+                                : "no assigner has taken it in";
+  return fail(command_,
+              fmt::format("{} was written, and stands, but is not carried out after {}: "
+                          "{}. It goes on by itself; `neliroute watch` shows how far it "
+                          "is",
+                          text_of(request_.wish), text_of(outcome.took), where),
+              kExitNo);
+}
+
+}  // namespace
+
+int run_wish(const std::string& command, WishRequest request) {
+  return WishRun(command, std::move(request)).run();
+}
+
+int list_wishes(const std::string& command, const CommonOptions& options) {
+  LaneRun lane(command, options);
+  if (const auto code = lane.begin(/*writes=*/false)) return *code;
+  const std::vector<StandingWish> list = list_of(lane.lane());
+  for (const StandingWish& wish : list) {
+    if (!(options.json ? say(json_of(wish, lane.plan())) : say(text_of(wish, lane.plan())))) break;
+  }
+  if (list.empty() && !options.json) say("no wishes stand");
+  return kExitYes;
+}
+
+}  // namespace neliroute::tool
