@@ -69,8 +69,7 @@ void AssignedCore::advance_seat() {
   advance_yielding();
   const bool holds = known_.seat.held_by_own() && member_ && !left_ && !yielded_;
   if (holds && !assigner_.active()) {
-    const ProcessId before = known_.seat.predecessor();
-    assigner_.begin(known_.members.lives(before) ? kNobody : before, now_);
+    assigner_.begin(known_.seat.predecessor(), now_);
     claims_.renew_now(Log{0});  // others wait for its word that it assigns
   } else if (!holds && assigner_.active()) {
     assigner_.end();
