@@ -1,6 +1,7 @@
 #include "neli_core/assigner/assigned_core.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -93,8 +94,13 @@ Ready AssignedCore::take_ready() {
     Ready first = claims_.take_ready();
     for (Write& write : first.writes) ready.writes.push_back(std::move(write));
   }
-  if (std::exchange(ready.leave_group, false)) leave();
-  for (Write& write : ready_.writes) ready.writes.push_back(std::move(write));
+  // Its `leave` comes first: after a renewal that does not say so yet, the assigner would name the
+  // leaver once more.
+  const bool leaves = std::exchange(ready.leave_group, false);
+  if (leaves) leave();
+  ready.writes.insert(leaves ? ready.writes.begin() : ready.writes.end(),
+                      std::make_move_iterator(ready_.writes.begin()),
+                      std::make_move_iterator(ready_.writes.end()));
   ready_.writes.clear();
   for (Notice& notice : ready_.notices) ready.notices.push_back(std::move(notice));
   ready_.notices.clear();
