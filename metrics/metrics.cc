@@ -100,6 +100,12 @@ void add_assignment(MetricFamilies& made, const Meter& meter, bool assigned) {
   total("designees_given_up_total",
         "Members that did not lead what they were named for, and that it replaced",
         Count::designees_given_up);
+  made.gauge("wishes", "Cordons, weights and pins that operators wish, as it knows them");
+  add(Count::wishes);
+  made.gauge("moves_paused", "1 if an operator has paused moves");
+  add(Count::moves_paused);
+  total("wishes_ignored_total", "Wishes that would not fit into a list, so that nobody heeds them",
+        Count::wishes_ignored);
 }
 
 /// Only for a member of the group.

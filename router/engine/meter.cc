@@ -149,6 +149,9 @@ void Meter::note(const AssignmentStatus& status) {
   set(Count::member_false_deaths, status.false_deaths);
   set(Count::assignment_waits, status.waits);
   set(Count::designees_given_up, status.given_up);
+  set(Count::wishes, status.wishes);
+  set(Count::moves_paused, status.moves_paused ? 1 : 0);
+  set(Count::wishes_ignored, status.wishes_ignored);
 }
 
 void Meter::note(const Ready& ready, LocalTime now) {

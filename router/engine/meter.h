@@ -59,6 +59,9 @@ enum class Count : std::uint8_t {
   member_false_deaths,
   assignment_waits,
   designees_given_up,
+  wishes,
+  moves_paused,  ///< 1: by a wish
+  wishes_ignored,
   end,
 };
 

@@ -40,6 +40,17 @@ struct AssignedEngine : EngineRig {
     record.member->session = kLease / 2;
     append(0, record);
   }
+  void wish(Wish wanted) {
+    AssignmentRecord record;
+    record.type = AssignmentType::wish;
+    record.id = ProcessId{99};
+    record.wish = std::move(wanted);
+    const auto offset = static_cast<std::int64_t>(ledger->written[0].size());
+    ledger->written[0].push_back(encode_record(record));
+    const Decoded value = record;
+    event(Received{Log{0}, offset, BrokerTime{milliseconds{kInc}}, true, &value});
+    beat();
+  }
   [[nodiscard]] bool asks_a_group() const {
     return told("subscribe") || told("count_others") || told("leave_group") ||
            told("finish_rebalances 1");
@@ -78,6 +89,25 @@ TEST(EngineAssigner, counts_what_it_was_assigned_as_if_a_group_had) {
   EXPECT_EQ(meter.count(Count::assignments_written), 1u);
   rig.member(2);
   EXPECT_EQ(meter.count(Count::members_living), 2u);
+}
+
+TEST(EngineAssigner, counts_what_operators_wish) {
+  AssignedEngine rig;
+  rig.lead();
+  const Meter& meter = rig.engine->meter();
+  EXPECT_EQ(meter.count(Count::wishes), 0u);
+  EXPECT_EQ(meter.count(Count::moves_paused), 0u);
+  rig.wish({WishVerb::cordon, "b", {}, 0});
+  rig.wish({WishVerb::weight, "c", {}, 7});
+  rig.wish({WishVerb::pin, "d", *PartitionRanges::parse("0-1"), 0});
+  rig.wish({WishVerb::pause_moves, "", {}, 0});
+  EXPECT_EQ(meter.count(Count::wishes), 3u);
+  EXPECT_EQ(meter.count(Count::moves_paused), 1u);
+  rig.wish({WishVerb::uncordon, "b", {}, 0});
+  rig.wish({WishVerb::resume_moves, "", {}, 0});
+  EXPECT_EQ(meter.count(Count::wishes), 2u);
+  EXPECT_EQ(meter.count(Count::moves_paused), 0u);
+  EXPECT_EQ(meter.count(Count::wishes_ignored), 0u);
 }
 
 TEST(EngineAssigner, alone_it_leaves_at_once) {
