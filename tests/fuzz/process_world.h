@@ -25,6 +25,7 @@ inline constexpr std::size_t kEchoesMax = 16;
 inline constexpr std::int64_t kSteps[] = {1, 1, 1, 0, 3};  // offsets come twice, or are left out
 /// Where a member assigns: A7 has at most eight plans an interval, and one more when it leaves.
 inline constexpr std::size_t kPlansMost = 10;
+inline constexpr std::size_t kListsMost = 2;  // one an interval, and one when it leaves
 
 /// The greatest seat that a record can name.
 inline constexpr Epoch kGreatest{std::numeric_limits<std::int64_t>::max(),
@@ -378,7 +379,14 @@ class Subject {
       FUZZ_CHECK(now_ >= later(seat_claimed_, 2 * kInterval), "claims the seat without end");
       FUZZ_CHECK(!left_, "claims the seat after it left");
       seat_claimed_ = now_;
+    } else if (record.type == AssignmentType::wishes) {
+      FUZZ_CHECK(member_->seat().held_by_own() && !left_, "lists under a seat that it holds");
+      FUZZ_CHECK(record.seat == member_->seat().epoch(), "and under this one");
+      lists_.push_back(now_);
+      while (now_ - lists_.front() >= kInterval) lists_.pop_front();
+      FUZZ_CHECK(lists_.size() <= kListsMost, "lists without end");
     } else {
+      FUZZ_CHECK(record.type == AssignmentType::leave, "wishes nothing itself");
       FUZZ_CHECK(!std::exchange(left_, true), "leaves once");
     }
     if (assigned_.size() == kEchoesMax) assigned_.erase(assigned_.begin());
@@ -413,6 +421,7 @@ class Subject {
   std::vector<Epoch> seats_;
   std::vector<AssignmentRecord> assigned_;  ///< its own, that may come back
   std::deque<LocalTime> plans_;
+  std::deque<LocalTime> lists_;
   LocalTime seat_claimed_ = kLongAgo;
   std::uint64_t last_assignment_ = 0;
   std::uint32_t crowd_ = 0;
