@@ -77,6 +77,13 @@ class Contract(unittest.TestCase):
         self.wait_ready(url)
         self.question(child, url)
 
+    def test_a_member_that_assigns(self):
+        """run --http --assignment assigner"""
+        child, url = self.start("run", name="alpha", endpoint="alpha:7001", assignment="assigner",
+                                partitions=16)
+        self.wait_ready(url)
+        self.question(child, url)
+
     def test_a_watcher(self):
         """watch --http, beside an owner"""
         _, owners = self.start("run", name="alpha", endpoint="alpha:7001")
