@@ -76,7 +76,7 @@ class Secured(case.KafkaCase):
         self.assert_clean(fleet)
 
     def wish(self, fleet):
-        """Who may read sees what is wished and what would move; to wish takes the right to write."""
+        """Who may read sees what is wished and what would move; a wish takes the right to write."""
         self.kafka.admin.allow("User:watcher", "TOPIC", "assigned", "READ", "DESCRIBE")
         lane = {"topic": "assigned", "timeout": f"{20 * case.SLOW}s"}
         names = [owner.name for owner in fleet.owners]
