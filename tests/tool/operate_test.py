@@ -218,6 +218,10 @@ class Operate(unittest.TestCase):
         """Too many and too few, without asking any broker; and one that cannot be reached."""
         for words, expected in ((("cordon",), "expected one NAME, but got nothing"),
                                 (("cordon", "a", "b"), "expected one NAME, but got \"a b\""),
+                                (("cordon", ""), "a name of 0 bytes: expected 1 to 255"),
+                                (("weight", "", "2"), "a name of 0 bytes"),
+                                (("weight", "a", ""), "weight \"\": expected a whole number"),
+                                (("pin", "3", "x" * 256), "a name of 256 bytes"),
                                 (("pin", "3"), "expected SLOTS and NAME"),
                                 (("unpin",), "expected SLOTS"),
                                 (("pause-moves", "now"), "it takes options only")):

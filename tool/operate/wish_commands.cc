@@ -45,15 +45,20 @@ Result<void> take_slots_word(const std::string& word, WishRequest& request) {
   return {};
 }
 
+// That it lives is looked at later, in the lane.
+Result<void> take_name_word(const std::string& word, WishRequest& request) {
+  request.wish.name = word;
+  return check_name(word, {}, /*absent=*/true);
+}
+
 Result<void> take_name(const Positionals& words, WishRequest& request) {
   if (words.size() != 1) return expected(words, "one NAME");
-  request.wish.name = words[0];
-  return {};
+  return take_name_word(words[0], request);
 }
 
 Result<void> take_weight(const Positionals& words, WishRequest& request) {
   if (words.size() != 2) return expected(words, "NAME and N");
-  request.wish.name = words[0];
+  if (auto taken = take_name_word(words[0], request); !taken) return taken;
   if (words[1] == "own") {
     request.wish.verb = WishVerb::unweight;
     return {};
@@ -61,7 +66,7 @@ Result<void> take_weight(const Positionals& words, WishRequest& request) {
   const auto weight = parse_number(words[1], 0, kWeightMax);
   if (!weight) {
     return Error{Errc::bad_option,
-                 fmt::format("weight {}: expected a whole number from 0, nothing, "
+                 fmt::format("weight \"{}\": expected a whole number from 0, nothing, "
                              "to {}, or `own` for the process's own --weight",
                              words[1], kWeightMax)};
   }
@@ -71,8 +76,8 @@ Result<void> take_weight(const Positionals& words, WishRequest& request) {
 
 Result<void> take_pin(const Positionals& words, WishRequest& request) {
   if (words.size() != 2) return expected(words, "SLOTS and NAME");
-  request.wish.name = words[1];
-  return take_slots_word(words[0], request);
+  if (auto taken = take_slots_word(words[0], request); !taken) return taken;
+  return take_name_word(words[1], request);
 }
 
 Result<void> take_slots(const Positionals& words, WishRequest& request) {
