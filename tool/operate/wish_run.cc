@@ -92,10 +92,16 @@ std::optional<int> LaneRun::begin(bool writes) {
   if (!link) return fail(command_, link.error());
   link_ = std::move(*link);
   progress_.now("reading who lives");
-  const milliseconds limit = options_.timeout_or_default(link_->lease());
+  // How long it may take to know follows from the members' sessions, and so from their leases.
   const LocalTime from = options_.timeout ? began_ : boot_now();
-  const bool known =
-      link_->run_until([this] { return is_known() || !is_waited_for(); }, later(from, limit));
+  milliseconds limit{0};
+  bool known = false;
+  const auto ends = [&] {
+    known = is_known() || !is_waited_for();
+    limit = options_.timeout_or_default(link_->lease());
+    return known || boot_now() >= later(from, limit);
+  };
+  static_cast<void>(link_->run_until(ends, kNever));
   if (link_->failure() || link_->caught_up_at() == kNever) {
     return fail_with(
         fmt::format("the ledger has not answered within {}; raise --timeout if it is "
