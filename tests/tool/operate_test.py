@@ -68,6 +68,15 @@ class Operate(unittest.TestCase):
         self.assertEqual(done.code, code, done)
         return done
 
+    def spawn_wish(self, *words, **options):
+        """One that goes on meanwhile."""
+        child = children.spawn(
+            [process.tool_path(), words[0], *process.option_list({**self.lane, **options}),
+             *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=process.environment())
+        self.addCleanup(children.end, child)
+        return child
+
     def row(self, *words, **options):
         return self.wish(*words, json=True, **options).rows()[0]
 
@@ -194,6 +203,40 @@ class Operate(unittest.TestCase):
         self.assertIn("no assigner has taken it in", done.err)
         alpha.send_signal(signal.SIGCONT)
         self.wait_shares(alpha=16, beta=0)
+
+    def test_everybody_is_cordoned(self):
+        """The last keeps what it leads, and the command says so, also before."""
+        self.start()
+        stays = "what they lead stays with them"
+        self.assertNotIn(stays, self.wish("cordon", "alpha").err)
+        dry = self.wish("cordon", "beta", dry_run=True)
+        self.assertIn("would move nothing", dry.out)
+        self.assertIn(stays, dry.err)
+        self.assertIn(stays, self.wish("cordon", "beta").err)
+        self.assertEqual(self.shares(), {"alpha": 0, "beta": 16})
+        self.assertNotIn(stays, self.wish("uncordon", "alpha").err)
+        self.assertEqual(self.shares(), {"alpha": 16, "beta": 0})
+
+    def test_another_wish_says_otherwise(self):
+        """Two that contradict are written while nobody assigns: the later one stands, and the
+        other command ends with exit code 1."""
+        alpha = self.member("alpha", session="12s", lease="25s", weight=0)
+        children.wait_until(lambda: self.assignment()["assigner"], 20, "alpha assigns")
+        self.member("beta", session="12s", lease="25s")
+        self.wait_shares(alpha=0, beta=16)
+        alpha.send_signal(signal.SIGSTOP)
+        both = [self.spawn_wish("weight", "gamma", weight, json=True, absent=True)
+                for weight in ("2", "3")]
+        ended = []
+        for one in both:
+            out, err = one.communicate(timeout=60)
+            ended.append((json.loads(out), one.returncode, err.decode()))
+        (row, code, err), (later, later_code, _) = sorted(ended, key=lambda one: one[0]["offset"])
+        self.assertEqual((row["taken_in"], row["stands"], row["carried_out"], code),
+                         (True, False, False, 1), ended)
+        self.assertIn("does not stand: another wish was written meanwhile", err)
+        self.assertEqual((later["stands"], later["carried_out"], later_code), (True, True, 0), ended)
+        self.assertEqual([one["weight"] for one in self.standing()], [later["weight"]])
 
     def test_nobody_is_there(self):
         """No member at all: who would carry it out?"""

@@ -88,10 +88,11 @@ Result<void> take_slots(const Positionals& words, WishRequest& request) {
 constexpr const char* kFooter =
     "A wish is a record in log 0: it needs WRITE on the topic, and stands until it is\n"
     "taken back, whoever assigns. The command ends when the assigner has taken it in\n"
-    "and every partition is led as it should be. Exit codes: 0 carried out; 1 not\n"
-    "within --timeout (default 30s), but it stands; 2 it cannot be wished: an unknown\n"
-    "name, a slot that is not there, no right to write, nobody who assigns; 3 the\n"
-    "ledger is unreachable.";
+    "and every partition is led as it should be. Ctrl-C ends the waiting, not the\n"
+    "wish. Exit codes: 0 carried out; 1 not within --timeout (without it: 30s after\n"
+    "it was written), but it stands; or another wish says otherwise meanwhile; 2 it\n"
+    "cannot be wished: an unknown name, a slot that is not there, no right to write,\n"
+    "nobody who assigns; 3 the ledger is unreachable.";
 
 bool has_name(WishVerb verb) {
   return verb == WishVerb::cordon || verb == WishVerb::uncordon || verb == WishVerb::weight ||

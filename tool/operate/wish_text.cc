@@ -115,6 +115,7 @@ boost::json::object json_of(const WishOutcome& outcome) {
   row["id"] = outcome.id;
   row["offset"] = outcome.offset;
   row["taken_in"] = outcome.taken_in;
+  row["stands"] = outcome.stands;
   row["carried_out"] = outcome.carried_out;
   row["moves_paused"] = outcome.moves_paused;
   row["took_ms"] = outcome.took.count();

@@ -44,6 +44,7 @@ struct WishOutcome {
   std::string id;
   std::int64_t offset = -1;
   bool taken_in = false;
+  bool stands = false;  ///< nobody has wished otherwise since
   bool carried_out = false;
   bool moves_paused = false;
   milliseconds took{0};
