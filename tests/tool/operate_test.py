@@ -217,6 +217,22 @@ class Operate(unittest.TestCase):
         self.assertNotIn(stays, self.wish("uncordon", "alpha").err)
         self.assertEqual(self.shares(), {"alpha": 16, "beta": 0})
 
+    def test_nobody_led_them(self):
+        """All are cordoned and the owner dies: what nobody leads counts from the next wish on."""
+        alpha = self.member("alpha")
+        self.wait_shares(alpha=16)
+        self.member("beta")
+        self.wait_shares(alpha=8, beta=8)
+        self.wish("cordon", "beta")
+        self.wish("cordon", "alpha")
+        alpha.kill()
+        children.wait_until(lambda: process.run_tool("route", "k", slots=SLOTS,
+                                                     **self.lane).code == 1, 30, "unowned")
+        done = self.row("uncordon", "beta")
+        moved, = done["moved"]
+        self.assertEqual((moved["from"], moved["to"], moved["partitions"]), (None, "beta", "0-15"))
+        self.assertTrue(0 < done["unowned_ms"] <= done["took_ms"] + 1, done)
+
     def test_another_wish_says_otherwise(self):
         """Two that contradict are written while nobody assigns: the later one stands, and the
         other command ends with exit code 1."""
@@ -235,8 +251,26 @@ class Operate(unittest.TestCase):
         self.assertEqual((row["taken_in"], row["stands"], row["carried_out"], code),
                          (True, False, False, 1), ended)
         self.assertIn("does not stand: another wish was written meanwhile", err)
-        self.assertEqual((later["stands"], later["carried_out"], later_code), (True, True, 0), ended)
+        self.assertEqual((later["stands"], later["carried_out"], later_code), (True, True, 0),
+                         ended)
         self.assertEqual([one["weight"] for one in self.standing()], [later["weight"]])
+
+    def test_interrupted(self):
+        """Ctrl-C ends the waiting, not the wish, and says so."""
+        alpha = self.member("alpha", session="9s", lease="19s")
+        self.wait_shares(alpha=16)
+        self.member("beta", session="9s", lease="19s")
+        self.wait_shares(alpha=8, beta=8)
+        alpha.send_signal(signal.SIGSTOP)
+        self.addCleanup(alpha.send_signal, signal.SIGCONT)
+        child = self.spawn_wish("cordon", "alpha")
+        children.wait_until(lambda: "alpha" in self.assignment()["wishes"]["cordoned"], 20,
+                            "it is written")
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=10)
+        self.assertEqual((child.returncode, out), (-signal.SIGINT, b""), err)
+        self.assertIn(b"no longer waiting; what was wished stands if it was stored", err)
+        self.assertIn("alpha", self.assignment()["wishes"]["cordoned"])
 
     def test_nobody_is_there(self):
         """No member at all: who would carry it out?"""

@@ -29,7 +29,7 @@ TEST(WishTextTest, WhatMovedAndHowLongNobodyLed) {
             "cordon p2: carried out in 350 ms\n"
             "  2 partitions from p2 to p1: 1-2\n"
             "  1 partition from nobody to p3: 3\n"
-            "  nobody led them for 0.0 ms at most");
+            "  nobody led them for 0.0 ms at most after it was wished");
   outcome.unowned = microseconds{12'340};
   EXPECT_NE(text_of(outcome).find("nobody led them for 12.3 ms"), std::string::npos);
   EXPECT_EQ(

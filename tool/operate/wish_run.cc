@@ -1,12 +1,15 @@
 #include "tool/operate/wish_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <memory>
 #include <neliroute/clock.h>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,17 @@ namespace {
 constexpr milliseconds kCarriedOut{30'000};
 // A plan of 65,536 partitions takes tens of milliseconds.
 constexpr milliseconds kPlanAgain{50};
+
+// Ends the process as the signal would have, but not before it has said what remains.
+void end_waiting(int signal) {
+  constexpr std::string_view kText =
+      "\nneliroute: no longer waiting; what was wished stands if it was stored, and `neliroute "
+      "wishes` says so\n";
+  erase_progress_from_handler();
+  static_cast<void>(!::write(STDERR_FILENO, kText.data(), kText.size()));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
 
 std::string assignment_hint(const CommonOptions& options) {
   return fmt::format("topic {}, lane {}", options.router.kafka.topic, options.router.lane.value());
@@ -180,7 +194,7 @@ class WishRun {
   [[nodiscard]] int carry_out();
   [[nodiscard]] bool has_settled();
   [[nodiscard]] bool stands() const;
-  [[nodiscard]] WishOutcome outcome(const std::vector<ProcessId>& before, LocalTime wished);
+  [[nodiscard]] WishOutcome outcome(const std::vector<ProcessId>& before);
   [[nodiscard]] int tell_undone(const WishOutcome& outcome);
   void warn_if_nobody_takes(const StandingWishes& standing) const;
   [[nodiscard]] PartitionRanges pending() const;
@@ -203,6 +217,8 @@ class WishRun {
   LaneRun lane_;
   std::map<ProcessId, std::string> names_;
   microseconds unowned_{0};
+  std::vector<Partition> unled_;  ///< when it was wished, and since
+  LocalTime wished_ = kLongAgo;
   LocalTime planned_ = kLongAgo;
 };
 
@@ -298,6 +314,13 @@ void WishRun::note_gaps() {
   for (const microseconds gap : lane_.link().directory().take_gaps()) {
     unowned_ = std::max(unowned_, gap);
   }
+  // Of those that nobody led before, the directory does not know since when.
+  const LocalTime now = boot_now();
+  std::erase_if(unled_, [&](Partition partition) {
+    if (!lane_.link().directory().hint(partition).owner) return false;
+    unowned_ = std::max(unowned_, now - wished_);
+    return true;
+  });
 }
 
 /// It is as it was wished, and nobody has wished otherwise since.
@@ -322,19 +345,25 @@ int WishRun::carry_out() {
   const std::vector<ProcessId> before = owners();
   note_gaps();
   unowned_ = microseconds{0};
-  const LocalTime wished = boot_now();
+  for (std::uint32_t p = 0; p < before.size(); ++p) {
+    if (before[p] == kNobody) unled_.push_back(Partition{p});
+  }
+  wished_ = boot_now();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    if (std::signal(signal, end_waiting) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
   lane_.link().wish(request_.wish);
   const auto& timeout = request_.common.timeout;
-  const LocalTime deadline = timeout ? later(lane_.began(), *timeout) : later(wished, kCarriedOut);
+  const LocalTime deadline = timeout ? later(lane_.began(), *timeout) : later(wished_, kCarriedOut);
   const bool settled = lane_.link().run_until([this] { return has_settled(); }, deadline);
-  WishOutcome made = outcome(before, wished);
+  WishOutcome made = outcome(before);
   made.carried_out = settled && made.stands;
   if (!made.carried_out) return tell_undone(made);
   if (!made.moves_paused) warn_if_nobody_takes(lane_.known().wishes.standing());
   return tell(made, kExitYes);
 }
 
-WishOutcome WishRun::outcome(const std::vector<ProcessId>& before, LocalTime wished) {
+WishOutcome WishRun::outcome(const std::vector<ProcessId>& before) {
   WishOutcome made;
   made.wish = request_.wish;
   made.id = to_string(lane_.link().id());
@@ -342,7 +371,7 @@ WishOutcome WishRun::outcome(const std::vector<ProcessId>& before, LocalTime wis
   made.taken_in = made.offset >= 0 && known_upto() > made.offset;
   made.stands = made.offset >= 0 && stands();
   made.moves_paused = lane_.lane().wishes.moves_paused;
-  made.took = std::chrono::duration_cast<milliseconds>(boot_now() - wished);
+  made.took = std::chrono::duration_cast<milliseconds>(boot_now() - wished_);
   made.moves = moves_between(before, owners(), [this](ProcessId id) { return name_of(id); });
   made.unowned = unowned_;
   return made;

@@ -95,7 +95,10 @@ std::string text_of(const WishOutcome& outcome) {
     text += outcome.moves_paused ? "; moves are paused, so nothing moves until resume-moves"
                                  : "; nothing had to move";
   } else {
-    text += fmt::format("\n  nobody led them for {:.1f} ms at most", in_ms(outcome.unowned));
+    const bool unled = std::any_of(outcome.moves.begin(), outcome.moves.end(),
+                                   [](const WishedMove& move) { return move.from.empty(); });
+    text += fmt::format("\n  nobody led them for {:.1f} ms at most{}", in_ms(outcome.unowned),
+                        unled ? " after it was wished" : "");
   }
   return text;
 }

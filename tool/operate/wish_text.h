@@ -48,7 +48,7 @@ struct WishOutcome {
   bool carried_out = false;
   bool moves_paused = false;
   milliseconds took{0};
-  microseconds unowned{0};  ///< how long nobody led one of these, at most
+  microseconds unowned{0};  ///< how long nobody led one of these, at most, after it was wished
 };
 /// "cordon beta"
 [[nodiscard]] std::string text_of(const Wish& wish);
