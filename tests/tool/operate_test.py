@@ -68,6 +68,15 @@ class Operate(unittest.TestCase):
         self.assertEqual(done.code, code, done)
         return done
 
+    def spawn_wish(self, *words, **options):
+        """One that goes on meanwhile."""
+        child = children.spawn(
+            [process.tool_path(), words[0], *process.option_list({**self.lane, **options}),
+             *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=process.environment())
+        self.addCleanup(children.end, child)
+        return child
+
     def row(self, *words, **options):
         return self.wish(*words, json=True, **options).rows()[0]
 
@@ -195,6 +204,74 @@ class Operate(unittest.TestCase):
         alpha.send_signal(signal.SIGCONT)
         self.wait_shares(alpha=16, beta=0)
 
+    def test_everybody_is_cordoned(self):
+        """The last keeps what it leads, and the command says so, also before."""
+        self.start()
+        stays = "what they lead stays with them"
+        self.assertNotIn(stays, self.wish("cordon", "alpha").err)
+        dry = self.wish("cordon", "beta", dry_run=True)
+        self.assertIn("would move nothing", dry.out)
+        self.assertIn(stays, dry.err)
+        self.assertIn(stays, self.wish("cordon", "beta").err)
+        self.assertEqual(self.shares(), {"alpha": 0, "beta": 16})
+        self.assertNotIn(stays, self.wish("uncordon", "alpha").err)
+        self.assertEqual(self.shares(), {"alpha": 16, "beta": 0})
+
+    def test_nobody_led_them(self):
+        """All are cordoned and the owner dies: what nobody leads counts from the next wish on."""
+        alpha = self.member("alpha")
+        self.wait_shares(alpha=16)
+        self.member("beta")
+        self.wait_shares(alpha=8, beta=8)
+        self.wish("cordon", "beta")
+        self.wish("cordon", "alpha")
+        alpha.kill()
+        children.wait_until(lambda: process.run_tool("route", "k", slots=SLOTS,
+                                                     **self.lane).code == 1, 30, "unowned")
+        done = self.row("uncordon", "beta")
+        moved, = done["moved"]
+        self.assertEqual((moved["from"], moved["to"], moved["partitions"]), (None, "beta", "0-15"))
+        self.assertTrue(0 < done["unowned_ms"] <= done["took_ms"] + 1, done)
+
+    def test_another_wish_says_otherwise(self):
+        """Two that contradict are written while nobody assigns: the later one stands, and the
+        other command ends with exit code 1."""
+        alpha = self.member("alpha", session="12s", lease="25s", weight=0)
+        children.wait_until(lambda: self.assignment()["assigner"], 20, "alpha assigns")
+        self.member("beta", session="12s", lease="25s")
+        self.wait_shares(alpha=0, beta=16)
+        alpha.send_signal(signal.SIGSTOP)
+        both = [self.spawn_wish("weight", "gamma", weight, json=True, absent=True)
+                for weight in ("2", "3")]
+        ended = []
+        for one in both:
+            out, err = one.communicate(timeout=60)
+            ended.append((json.loads(out), one.returncode, err.decode()))
+        (row, code, err), (later, later_code, _) = sorted(ended, key=lambda one: one[0]["offset"])
+        self.assertEqual((row["taken_in"], row["stands"], row["carried_out"], code),
+                         (True, False, False, 1), ended)
+        self.assertIn("does not stand: another wish was written meanwhile", err)
+        self.assertEqual((later["stands"], later["carried_out"], later_code), (True, True, 0),
+                         ended)
+        self.assertEqual([one["weight"] for one in self.standing()], [later["weight"]])
+
+    def test_interrupted(self):
+        """Ctrl-C ends the waiting, not the wish, and says so."""
+        alpha = self.member("alpha", session="9s", lease="19s")
+        self.wait_shares(alpha=16)
+        self.member("beta", session="9s", lease="19s")
+        self.wait_shares(alpha=8, beta=8)
+        alpha.send_signal(signal.SIGSTOP)
+        self.addCleanup(alpha.send_signal, signal.SIGCONT)
+        child = self.spawn_wish("cordon", "alpha")
+        children.wait_until(lambda: "alpha" in self.assignment()["wishes"]["cordoned"], 20,
+                            "it is written")
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=10)
+        self.assertEqual((child.returncode, out), (-signal.SIGINT, b""), err)
+        self.assertIn(b"no longer waiting; what was wished stands if it was stored", err)
+        self.assertIn("alpha", self.assignment()["wishes"]["cordoned"])
+
     def test_nobody_is_there(self):
         """No member at all: who would carry it out?"""
         for words in (("cordon", "alpha"), ("wishes",), ("pause-moves",)):
@@ -218,6 +295,10 @@ class Operate(unittest.TestCase):
         """Too many and too few, without asking any broker; and one that cannot be reached."""
         for words, expected in ((("cordon",), "expected one NAME, but got nothing"),
                                 (("cordon", "a", "b"), "expected one NAME, but got \"a b\""),
+                                (("cordon", ""), "a name of 0 bytes: expected 1 to 255"),
+                                (("weight", "", "2"), "a name of 0 bytes"),
+                                (("weight", "a", ""), "weight \"\": expected a whole number"),
+                                (("pin", "3", "x" * 256), "a name of 256 bytes"),
                                 (("pin", "3"), "expected SLOTS and NAME"),
                                 (("unpin",), "expected SLOTS"),
                                 (("pause-moves", "now"), "it takes options only")):

@@ -86,6 +86,25 @@ TEST(WishInputTest, ANameIsOneThatIsThere) {
   EXPECT_TRUE(says(check_name("unlike", many, false).error(), "p109 and 20 more"));
 }
 
+TEST(WishInputTest, NobodyTakesWhereEachIsCordonedOrOfNoWeight) {
+  ShownLane lane;
+  EXPECT_FALSE(nobody_takes(lane, {})) << "nobody is there";
+  lane.members.resize(3);
+  for (const std::size_t i : {0u, 1u, 2u}) lane.members[i].process.name = "p" + std::to_string(i);
+  lane.members[2].leaving = true;
+  EXPECT_FALSE(nobody_takes(lane, {}));
+  StandingWishes standing;
+  standing.cordoned = {"p0"};
+  EXPECT_FALSE(nobody_takes(lane, standing));
+  standing.weights = {{"p1", 0}};
+  EXPECT_TRUE(nobody_takes(lane, standing)) << "a leaver takes nothing";
+  standing.weights = {{"p0", 5}};
+  lane.members[1].fields.weight = 0;
+  EXPECT_TRUE(nobody_takes(lane, standing)) << "a cordon wins; its own weight is 0";
+  lane.members[1].fields.weight = 1;
+  EXPECT_FALSE(nobody_takes(lane, standing));
+}
+
 TEST(WishInputTest, ADefaultNameEndsWithItsProcess) {
   EXPECT_TRUE(is_default_name("host-7_4711_1763690000123"));
   EXPECT_TRUE(is_default_name("a_b_1_1763690000123"));

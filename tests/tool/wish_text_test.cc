@@ -16,7 +16,7 @@ WishOutcome cordoned() {
   outcome.wish = {WishVerb::cordon, "p2", {}, 0};
   outcome.id = "00000000000000ab";
   outcome.offset = 41;
-  outcome.taken_in = outcome.carried_out = true;
+  outcome.taken_in = outcome.stands = outcome.carried_out = true;
   outcome.took = milliseconds{350};
   outcome.moves = moves_between({ProcessId{1}, ProcessId{2}, ProcessId{2}, kNobody},
                                 {ProcessId{1}, ProcessId{1}, ProcessId{1}, ProcessId{3}}, name_of);
@@ -29,13 +29,13 @@ TEST(WishTextTest, WhatMovedAndHowLongNobodyLed) {
             "cordon p2: carried out in 350 ms\n"
             "  2 partitions from p2 to p1: 1-2\n"
             "  1 partition from nobody to p3: 3\n"
-            "  nobody led them for 0.0 ms at most");
+            "  nobody led them for 0.0 ms at most after it was wished");
   outcome.unowned = microseconds{12'340};
   EXPECT_NE(text_of(outcome).find("nobody led them for 12.3 ms"), std::string::npos);
   EXPECT_EQ(
       serialize(json_of(outcome)),
       R"({"wish":"cordon","name":"p2","id":"00000000000000ab","offset":41,"taken_in":true,)"
-      R"("carried_out":true,"moves_paused":false,"took_ms":350,"moved":[)"
+      R"("stands":true,"carried_out":true,"moves_paused":false,"took_ms":350,"moved":[)"
       R"({"from":"p2","to":"p1","partitions":"1-2"},{"from":null,"to":"p3","partitions":"3"}])"
       R"(,"unowned_ms":1.234E1})");
 }

@@ -45,15 +45,20 @@ Result<void> take_slots_word(const std::string& word, WishRequest& request) {
   return {};
 }
 
+// That it lives is looked at later, in the lane.
+Result<void> take_name_word(const std::string& word, WishRequest& request) {
+  request.wish.name = word;
+  return check_name(word, {}, /*absent=*/true);
+}
+
 Result<void> take_name(const Positionals& words, WishRequest& request) {
   if (words.size() != 1) return expected(words, "one NAME");
-  request.wish.name = words[0];
-  return {};
+  return take_name_word(words[0], request);
 }
 
 Result<void> take_weight(const Positionals& words, WishRequest& request) {
   if (words.size() != 2) return expected(words, "NAME and N");
-  request.wish.name = words[0];
+  if (auto taken = take_name_word(words[0], request); !taken) return taken;
   if (words[1] == "own") {
     request.wish.verb = WishVerb::unweight;
     return {};
@@ -61,7 +66,7 @@ Result<void> take_weight(const Positionals& words, WishRequest& request) {
   const auto weight = parse_number(words[1], 0, kWeightMax);
   if (!weight) {
     return Error{Errc::bad_option,
-                 fmt::format("weight {}: expected a whole number from 0, nothing, "
+                 fmt::format("weight \"{}\": expected a whole number from 0, nothing, "
                              "to {}, or `own` for the process's own --weight",
                              words[1], kWeightMax)};
   }
@@ -71,8 +76,8 @@ Result<void> take_weight(const Positionals& words, WishRequest& request) {
 
 Result<void> take_pin(const Positionals& words, WishRequest& request) {
   if (words.size() != 2) return expected(words, "SLOTS and NAME");
-  request.wish.name = words[1];
-  return take_slots_word(words[0], request);
+  if (auto taken = take_slots_word(words[0], request); !taken) return taken;
+  return take_name_word(words[1], request);
 }
 
 Result<void> take_slots(const Positionals& words, WishRequest& request) {
@@ -83,10 +88,11 @@ Result<void> take_slots(const Positionals& words, WishRequest& request) {
 constexpr const char* kFooter =
     "A wish is a record in log 0: it needs WRITE on the topic, and stands until it is\n"
     "taken back, whoever assigns. The command ends when the assigner has taken it in\n"
-    "and every partition is led as it should be. Exit codes: 0 carried out; 1 not\n"
-    "within --timeout (default 30s), but it stands; 2 it cannot be wished: an unknown\n"
-    "name, a slot that is not there, no right to write, nobody who assigns; 3 the\n"
-    "ledger is unreachable.";
+    "and every partition is led as it should be. Ctrl-C ends the waiting, not the\n"
+    "wish. Exit codes: 0 carried out; 1 not within --timeout (without it: 30s after\n"
+    "it was written), but it stands; or another wish says otherwise meanwhile; 2 it\n"
+    "cannot be wished: an unknown name, a slot that is not there, no right to write,\n"
+    "nobody who assigns; 3 the ledger is unreachable.";
 
 bool has_name(WishVerb verb) {
   return verb == WishVerb::cordon || verb == WishVerb::uncordon || verb == WishVerb::weight ||

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "neli_core/assigner/wishes.h"
 #include "neli_core/record/wish.h"
 #include "slots/partition.h"
 #include "tool/command_line/command_line.h"
@@ -163,6 +164,16 @@ Result<void> check_name(const std::string& name, const std::set<std::string>& th
       fmt::format("no process named {} lives{} There are: {}. With --absent it stands "
                   "for one that comes later",
                   shown(name), near ? "; did you mean " + shown(*near) + "?" : ".", list));
+}
+
+bool nobody_takes(const ShownLane& lane, const StandingWishes& standing) {
+  return !lane.members.empty() &&
+         std::none_of(lane.members.begin(), lane.members.end(), [&](const ShownMember& shown) {
+           Member member;
+           member.process = shown.process;
+           member.fields = shown.fields;
+           return !shown.leaving && wished_weight(member, standing) > 0;
+         });
 }
 
 // host_pid_startms, as default_process_name() makes it.

@@ -1,12 +1,15 @@
 #include "tool/operate/wish_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <memory>
 #include <neliroute/clock.h>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,17 @@ namespace {
 constexpr milliseconds kCarriedOut{30'000};
 // A plan of 65,536 partitions takes tens of milliseconds.
 constexpr milliseconds kPlanAgain{50};
+
+// Ends the process as the signal would have, but not before it has said what remains.
+void end_waiting(int signal) {
+  constexpr std::string_view kText =
+      "\nneliroute: no longer waiting; what was wished stands if it was stored, and `neliroute "
+      "wishes` says so\n";
+  erase_progress_from_handler();
+  static_cast<void>(!::write(STDERR_FILENO, kText.data(), kText.size()));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
 
 std::string assignment_hint(const CommonOptions& options) {
   return fmt::format("topic {}, lane {}", options.router.kafka.topic, options.router.lane.value());
@@ -92,10 +106,16 @@ std::optional<int> LaneRun::begin(bool writes) {
   if (!link) return fail(command_, link.error());
   link_ = std::move(*link);
   progress_.now("reading who lives");
-  const milliseconds limit = options_.timeout_or_default(link_->lease());
+  // How long it may take to know follows from the members' sessions, and so from their leases.
   const LocalTime from = options_.timeout ? began_ : boot_now();
-  const bool known =
-      link_->run_until([this] { return is_known() || !is_waited_for(); }, later(from, limit));
+  milliseconds limit{0};
+  bool known = false;
+  const auto ends = [&] {
+    known = is_known() || !is_waited_for();
+    limit = options_.timeout_or_default(link_->lease());
+    return known || boot_now() >= later(from, limit);
+  };
+  static_cast<void>(link_->run_until(ends, kNever));
   if (link_->failure() || link_->caught_up_at() == kNever) {
     return fail_with(
         fmt::format("the ledger has not answered within {}; raise --timeout if it is "
@@ -172,7 +192,11 @@ class WishRun {
   [[nodiscard]] std::optional<int> check();
   [[nodiscard]] int say_what_would_move();
   [[nodiscard]] int carry_out();
-  [[nodiscard]] bool is_carried_out();
+  [[nodiscard]] bool has_settled();
+  [[nodiscard]] bool stands() const;
+  [[nodiscard]] WishOutcome outcome(const std::vector<ProcessId>& before);
+  [[nodiscard]] int tell_undone(const WishOutcome& outcome);
+  void warn_if_nobody_takes(const StandingWishes& standing) const;
   [[nodiscard]] PartitionRanges pending() const;
   [[nodiscard]] std::vector<ProcessId> owners();
   /// The assigner has taken in the wishes before that offset.
@@ -193,6 +217,8 @@ class WishRun {
   LaneRun lane_;
   std::map<ProcessId, std::string> names_;
   microseconds unowned_{0};
+  std::vector<Partition> unled_;  ///< when it was wished, and since
+  LocalTime wished_ = kLongAgo;
   LocalTime planned_ = kLongAgo;
 };
 
@@ -233,7 +259,16 @@ std::optional<int> WishRun::check() {
                 "others first (`neliroute wishes` lists them), or pin longer ranges",
                 kExitUsage);
   }
+  if (request_.dry_run) warn_if_nobody_takes(after);
   return std::nullopt;
+}
+
+// There is no way to name nobody, so who leads something keeps it.
+void WishRun::warn_if_nobody_takes(const StandingWishes& standing) const {
+  if (!nobody_takes(lane_.lane(), standing)) return;
+  warn(command_,
+       "every process that lives is then cordoned or of weight 0: what they lead stays with them, "
+       "and nobody is named for the rest, until a process may own something again");
 }
 
 void WishRun::note_names() {
@@ -279,9 +314,23 @@ void WishRun::note_gaps() {
   for (const microseconds gap : lane_.link().directory().take_gaps()) {
     unowned_ = std::max(unowned_, gap);
   }
+  // Of those that nobody led before, the directory does not know since when.
+  const LocalTime now = boot_now();
+  std::erase_if(unled_, [&](Partition partition) {
+    if (!lane_.link().directory().hint(partition).owner) return false;
+    unowned_ = std::max(unowned_, now - wished_);
+    return true;
+  });
 }
 
-bool WishRun::is_carried_out() {
+/// It is as it was wished, and nobody has wished otherwise since.
+bool WishRun::stands() const {
+  StandingWishes standing = lane_.known().wishes.standing();
+  return apply(request_.wish, standing) == WishEffect::nothing_new;
+}
+
+/// An assigner has taken it in, and all is where it should be.
+bool WishRun::has_settled() {
   note_gaps();
   const auto offset = lane_.link().offset();
   const LocalTime now = boot_now();
@@ -296,40 +345,70 @@ int WishRun::carry_out() {
   const std::vector<ProcessId> before = owners();
   note_gaps();
   unowned_ = microseconds{0};
-  const LocalTime wished = boot_now();
+  for (std::uint32_t p = 0; p < before.size(); ++p) {
+    if (before[p] == kNobody) unled_.push_back(Partition{p});
+  }
+  wished_ = boot_now();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    if (std::signal(signal, end_waiting) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
   lane_.link().wish(request_.wish);
   const auto& timeout = request_.common.timeout;
-  const LocalTime deadline = timeout ? later(lane_.began(), *timeout) : later(wished, kCarriedOut);
-  const bool done = lane_.link().run_until([this] { return is_carried_out(); }, deadline);
-  const auto name = [this](ProcessId id) { return name_of(id); };
-  WishOutcome outcome;
-  outcome.wish = request_.wish;
-  outcome.id = to_string(lane_.link().id());
-  outcome.offset = lane_.link().offset().value_or(-1);
-  outcome.taken_in = outcome.offset >= 0 && known_upto() > outcome.offset;
-  outcome.carried_out = done;
-  outcome.moves_paused = lane_.lane().wishes.moves_paused;
-  outcome.took = std::chrono::duration_cast<milliseconds>(boot_now() - wished);
-  outcome.moves = moves_between(before, owners(), name);
-  outcome.unowned = unowned_;
-  if (done) return tell(outcome, kExitYes);
+  const LocalTime deadline = timeout ? later(lane_.began(), *timeout) : later(wished_, kCarriedOut);
+  const bool settled = lane_.link().run_until([this] { return has_settled(); }, deadline);
+  WishOutcome made = outcome(before);
+  made.carried_out = settled && made.stands;
+  if (!made.carried_out) return tell_undone(made);
+  if (!made.moves_paused) warn_if_nobody_takes(lane_.known().wishes.standing());
+  return tell(made, kExitYes);
+}
+
+WishOutcome WishRun::outcome(const std::vector<ProcessId>& before) {
+  WishOutcome made;
+  made.wish = request_.wish;
+  made.id = to_string(lane_.link().id());
+  made.offset = lane_.link().offset().value_or(-1);
+  made.taken_in = made.offset >= 0 && known_upto() > made.offset;
+  made.stands = made.offset >= 0 && stands();
+  made.moves_paused = lane_.lane().wishes.moves_paused;
+  made.took = std::chrono::duration_cast<milliseconds>(boot_now() - wished_);
+  made.moves = moves_between(before, owners(), [this](ProcessId id) { return name_of(id); });
+  made.unowned = unowned_;
+  return made;
+}
+
+int WishRun::tell_undone(const WishOutcome& outcome) {
   if (lane_.link().failure() || outcome.offset < 0) {
     return lane_.fail_with(
         "the wish could not be written: the ledger does not answer. It may "
         "have been stored all the same; `neliroute wishes` says so");
   }
   if (request_.common.json) say(json_of(outcome));
+  const std::string wish = text_of(request_.wish);
+  if (!outcome.stands) {
+    return fail(
+        command_,
+        fmt::format("{} was written, but does not stand: another wish was written meanwhile "
+                    "that says otherwise, or leaves no room for it in the 64 KiB of all. "
+                    "`neliroute wishes` lists those that stand",
+                    wish),
+        kExitNo);
+  }
+  PartitionRanges astray = pending();
+  for (const WouldMove& move : lane_.link().reader().would_move({}, boot_now())) {
+    astray.insert(move.partition);
+  }
   const std::string where = outcome.taken_in
                                 ? fmt::format(
                                       "the assigner has taken it in, but {} partitions "
                                       "are not where they should be",
-                                      pending().size())
+                                      astray.size())
                                 : "no assigner has taken it in";
   return fail(command_,
               fmt::format("{} was written, and stands, but is not carried out after {}: "
                           "{}. It goes on by itself; `neliroute watch` shows how far it "
                           "is",
-                          text_of(request_.wish), text_of(outcome.took), where),
+                          wish, text_of(outcome.took), where),
               kExitNo);
 }
 

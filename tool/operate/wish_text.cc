@@ -95,7 +95,10 @@ std::string text_of(const WishOutcome& outcome) {
     text += outcome.moves_paused ? "; moves are paused, so nothing moves until resume-moves"
                                  : "; nothing had to move";
   } else {
-    text += fmt::format("\n  nobody led them for {:.1f} ms at most", in_ms(outcome.unowned));
+    const bool unled = std::any_of(outcome.moves.begin(), outcome.moves.end(),
+                                   [](const WishedMove& move) { return move.from.empty(); });
+    text += fmt::format("\n  nobody led them for {:.1f} ms at most{}", in_ms(outcome.unowned),
+                        unled ? " after it was wished" : "");
   }
   return text;
 }
@@ -115,6 +118,7 @@ boost::json::object json_of(const WishOutcome& outcome) {
   row["id"] = outcome.id;
   row["offset"] = outcome.offset;
   row["taken_in"] = outcome.taken_in;
+  row["stands"] = outcome.stands;
   row["carried_out"] = outcome.carried_out;
   row["moves_paused"] = outcome.moves_paused;
   row["took_ms"] = outcome.took.count();

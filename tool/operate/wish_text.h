@@ -44,10 +44,11 @@ struct WishOutcome {
   std::string id;
   std::int64_t offset = -1;
   bool taken_in = false;
+  bool stands = false;  ///< nobody has wished otherwise since
   bool carried_out = false;
   bool moves_paused = false;
   milliseconds took{0};
-  microseconds unowned{0};  ///< how long nobody led one of these, at most
+  microseconds unowned{0};  ///< how long nobody led one of these, at most, after it was wished
 };
 /// "cordon beta"
 [[nodiscard]] std::string text_of(const Wish& wish);
