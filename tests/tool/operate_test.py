@@ -183,8 +183,9 @@ class Operate(unittest.TestCase):
         self.wait_shares(alpha=4, beta=4, gamma=8)
         self.wish("weight", "gamma", "own")
         self.member(None)
-        children.wait_until(lambda: len(self.shares()) == 4, 30, "one more")
-        name, = (one for one in self.shares() if one not in ("alpha", "beta", "gamma"))
+        shares = children.wait_until(
+            lambda: shares if len(shares := self.shares()) == 4 else None, 30, "one more")
+        name, = set(shares) - {"alpha", "beta", "gamma"}
         done = self.wish("cordon", name)
         self.assertIn("after its restart the wish is for nobody", done.err)
 
