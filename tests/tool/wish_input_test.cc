@@ -67,7 +67,23 @@ TEST(WishInputTest, PartitionsAsSlots) {
   EXPECT_EQ(slots_text(*PartitionRanges::parse("0-7"), {8, 8}), "0-7");
   EXPECT_EQ(slots_text(*PartitionRanges::parse("2-9"), {4, 4}), "2-3") << "there are 4";
   EXPECT_EQ(slots_text(*PartitionRanges::parse("0"), {10, 3}), "0,3,6,9");
-  EXPECT_LT(slots_text(*PartitionRanges::parse("0"), {1 << 20, 64}).size(), 250u);
+  const SlotPlan big{1 << 16, 64};
+  const std::string all = slots_text(*PartitionRanges::parse("0,5"), big);
+  EXPECT_EQ(whole(all, big).to_string(), "0,5") << "SLOTS takes it back";
+}
+
+TEST(WishInputTest, LongRangesAreShortenedForPeople) {
+  EXPECT_EQ(shortened("0-9,12"), "0-9,12");
+  std::string all = "0";
+  for (int i = 2; i < 10'000; i += 2) all += "," + std::to_string(i);
+  const std::string text = shortened(all);
+  EXPECT_TRUE(text.starts_with("0,2,4,6,")) << text;
+  EXPECT_TRUE(text.ends_with(",…")) << text;
+  EXPECT_LT(text.size(), 210u);
+  EXPECT_LT(parse_slot_ranges(all + ",x").error().message().size(), 300u);
+  EXPECT_LT(refused(all, {16'384, 8192}).message().size(), 800u);
+  const std::string digits(1000, '7');
+  EXPECT_LT(shortened(digits).size(), 210u) << "without a comma";
 }
 
 TEST(WishInputTest, ANameIsOneThatIsThere) {

@@ -98,6 +98,14 @@ TEST(WishTextTest, TheListOfThoseThatStand) {
             R"({"wish":"pin","name":"p1","processes":1,"partitions":"0-1","slots":"0-1,4-5"})");
   EXPECT_EQ(serialize(json_of(list_of(lane)[4], plan)), R"({"wish":"pause-moves"})");
   EXPECT_TRUE(list_of({}).empty());
+  std::vector<Partition> even;
+  for (std::uint32_t p = 0; p < 8192; p += 2) even.push_back(Partition{p});
+  const StandingWish pin{"pin", "p1", std::nullopt, PartitionRanges::of(even), 1};
+  const SlotPlan big{16'384, 8192};
+  EXPECT_LT(text_of(pin, big).size(), 500u);
+  EXPECT_EQ(json_of(pin, big).at("slots").as_string(), slots_text(pin.partitions, big))
+      << "all, for `unpin`";
+  EXPECT_LT(text_of(Wish{WishVerb::pin, "p1", pin.partitions, 0}).size(), 250u);
 }
 
 }  // namespace

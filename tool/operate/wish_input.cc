@@ -17,7 +17,7 @@ namespace neliroute::tool {
 namespace {
 
 constexpr std::size_t kNamed = 10;       // names or slots in a message
-constexpr std::size_t kSlotsText = 200;  // characters
+constexpr std::size_t kRangesText = 200;  // characters
 
 Error bad_wish(std::string text) { return {Errc::bad_option, std::move(text)}; }
 
@@ -75,8 +75,8 @@ std::string first_slots(std::uint32_t partition, const SlotPlan& plan) {
 Result<std::vector<SlotRange>> parse_slot_ranges(std::string_view text) {
   const std::string_view whole = text;
   const auto wrong = [&] {
-    return bad_wish(
-        fmt::format("SLOTS \"{}\": expected slots and ranges of them, as in 0-9,12", whole));
+    return bad_wish(fmt::format("SLOTS \"{}\": expected slots and ranges of them, as in 0-9,12",
+                                shortened(std::string(whole))));
   };
   std::vector<SlotRange> ranges;
   while (true) {
@@ -89,7 +89,7 @@ Result<std::vector<SlotRange>> parse_slot_ranges(std::string_view text) {
       if (!last) return wrong();
       if (*last < *first) {
         return bad_wish(fmt::format("SLOTS \"{}\": {} is less than {}; write the smaller one first",
-                                    whole, *last, *first));
+                                    shortened(std::string(whole)), *last, *first));
       }
       range.last = *last;
     }
@@ -123,8 +123,9 @@ Result<PartitionRanges> whole_partitions(const std::vector<SlotRange>& slots, co
   return bad_wish(fmt::format(
       "these are only some of the slots of {} {}, and a partition moves as a whole; partition {} "
       "has the slots {}. Give all of them, or --whole for every slot of the partitions {}",
-      partial.size() == 1 ? "partition" : "partitions", PartitionRanges::of(partial).to_string(),
-      first, first_slots(first, plan), partitions.to_string()));
+      partial.size() == 1 ? "partition" : "partitions",
+      shortened(PartitionRanges::of(partial).to_string()), first, first_slots(first, plan),
+      shortened(partitions.to_string())));
 }
 
 std::string slots_text(const PartitionRanges& partitions, const SlotPlan& plan) {
@@ -140,10 +141,16 @@ std::string slots_text(const PartitionRanges& partitions, const SlotPlan& plan) 
   }
   std::string text;
   for (const SlotRange& range : merged(std::move(slots))) {
-    if (text.size() > kSlotsText) return text + ",…";
     text += (text.empty() ? "" : ",") + range_text(range);
   }
   return text;
+}
+
+std::string shortened(std::string ranges) {
+  if (ranges.size() <= kRangesText) return ranges;
+  const std::size_t comma = ranges.rfind(',', kRangesText);
+  ranges.erase(comma == std::string::npos ? kRangesText : comma + 1);
+  return ranges + "…";
 }
 
 Result<void> check_name(const std::string& name, const std::set<std::string>& there, bool absent) {

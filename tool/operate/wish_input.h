@@ -36,8 +36,10 @@ struct SlotRange {
 /// be among them, unless `whole` widens them.
 [[nodiscard]] Result<PartitionRanges> whole_partitions(const std::vector<SlotRange>& slots,
                                                        const SlotPlan& plan, bool whole);
-/// The slots of partitions, as in "0-9,12"; at most some hundred characters.
+/// The slots of partitions, as in "0-9,12": all of them, as SLOTS takes them.
 [[nodiscard]] std::string slots_text(const PartitionRanges& partitions, const SlotPlan& plan);
+/// Ranges for people: some hundred characters at most, and "…" for the rest.
+[[nodiscard]] std::string shortened(std::string ranges);
 
 /// That the name is one of those that are there. `absent`: it need not be.
 [[nodiscard]] Result<void> check_name(const std::string& name, const std::set<std::string>& there,

@@ -28,9 +28,9 @@ std::string partitions_text(const PartitionRanges& partitions) {
 }
 
 std::string line_of(const WishedMove& move) {
-  std::string text =
-      fmt::format("\n  {} from {} to {}: {}", partitions_text(move.partitions),
-                  process_text(move.from), process_text(move.to), move.partitions.to_string());
+  std::string text = fmt::format("\n  {} from {} to {}: {}", partitions_text(move.partitions),
+                                 process_text(move.from), process_text(move.to),
+                                 shortened(move.partitions.to_string()));
   if (!move.why.empty()) text += fmt::format(" ({})", move.why);
   return text;
 }
@@ -77,7 +77,7 @@ void add_move(std::vector<WishedMove>& moves, WishedMove way, Partition partitio
 
 std::string text_of(const Wish& wish) {
   std::string text = verb_text(wish.verb);
-  if (!wish.partitions.empty()) text += " partitions " + wish.partitions.to_string();
+  if (!wish.partitions.empty()) text += " partitions " + shortened(wish.partitions.to_string());
   if (!wish.name.empty()) text += (wish.verb == WishVerb::pin ? " to " : " ") + shown(wish.name);
   if (wish.verb == WishVerb::weight) text += fmt::format(" {}", wish.weight);
   return text;
@@ -153,8 +153,8 @@ std::string text_of(const StandingWish& wish, const SlotPlan& plan) {
   if (!wish.name.empty()) text += "  " + shown(wish.name);
   if (wish.weight) text += fmt::format("  {}", *wish.weight);
   if (!wish.partitions.empty()) {
-    text += fmt::format("  partitions {}, slots {}", wish.partitions.to_string(),
-                        slots_text(wish.partitions, plan));
+    text += fmt::format("  partitions {}, slots {}", shortened(wish.partitions.to_string()),
+                        shortened(slots_text(wish.partitions, plan)));
   }
   if (!wish.name.empty() && wish.processes == 0) text += "  (no process has this name now)";
   if (wish.processes > 1) text += fmt::format("  ({} processes)", wish.processes);
