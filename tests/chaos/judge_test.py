@@ -246,6 +246,14 @@ class JudgeTest(unittest.TestCase):
             run.fault("pause", 5.0, 9.0, ["b"])
             self.assertEqual(self.kinds(run), kinds)
 
+    def test_a_witness_may_look_late_at_the_end_of_a_planned_move(self):
+        for late, kinds_found in ((0.04, []), (0.2, ["unexplained gap by witness"])):
+            run = self.forge(mode="exclusive")
+            run.led("a", 0, 0.0, 10.0, 1)
+            run.samples["a"][-1].update(boot=10.0 + late, prev=9.99)
+            run.led("b", 0, 10.3, None, 2)
+            self.assertEqual(self.kinds(run), kinds_found)
+
     def test_a_lapse_without_a_fault_is_found_in_exclusive_mode(self):
         run = self.forge(mode="exclusive")
         run.led("a", 0, 0.0, 10.0, 1, reason="lapsed")
