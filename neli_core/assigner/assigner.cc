@@ -91,16 +91,17 @@ class Assigner::Round {
 
   [[nodiscard]] const StandingWishes& standing() const { return view_.wishes.standing(); }
 
-  // A member that flaps is given nothing, as long as there is another. Nor is one that is known
-  // from older records only, as it may be dead: it keeps what it is named for until it is heard, or
-  // counts as dead.
+  // A member that flaps is given nothing, as long as there is another; nor is one that is known
+  // from older records only, as it may be dead. Who is named for something keeps its share: of the
+  // one, a former assigner knew better; the other may be heard yet.
   void weigh() {
     for (MemberId i = 0; i < living_.size(); ++i) {
       const Member& member = *living_[i];
       index_.emplace(member.id, i);
       const bool flaps = now_ < member.cordoned_until;
-      const bool unheard = !member.seen_alive && !view_.designations.names(member.id);
-      members_.push_back({flaps || unheard ? 0 : wished_weight(member, standing())});
+      const bool waits =
+          (flaps || !member.seen_alive) && !view_.designations.names(member.id);
+      members_.push_back({waits ? 0 : wished_weight(member, standing())});
       if (flaps) assigner_.look_again(member.cordoned_until);
     }
     const auto takes = [](const PlanMember& member) { return member.weight > 0; };

@@ -76,6 +76,20 @@ TEST(AssignerEdges, waits_two_intervals_for_the_owners_in_a_log_that_it_has_not_
   EXPECT_EQ(rig.decisions[0].at, begun + 2 * kInterval);
 }
 
+// A1: a penalty is what this reader counted; a former assigner counted less and gave it a share.
+TEST(AssignerEdges, a_flapping_member_keeps_what_it_is_named_for) {
+  AssignerRig rig = settled(2, 8);
+  rig.kill(2);
+  rig.run_for(1000ms);
+  ASSERT_EQ(rig.named(), "1:0-7");
+  rig.join(2);
+  AssignmentRecord record;
+  record.designations = {{ProcessId{2}, *PartitionRanges::parse("4-7")}};
+  rig.designations.read(record, ProcessId{1}, rig.now);
+  rig.run_for(5 * kSession);
+  EXPECT_EQ(rig.named(), "1:0-3 2:4-7");
+}
+
 // A5: it is given no other partition there, and keeps what it leads.
 TEST(AssignerEdges, a_banned_member_keeps_what_it_leads) {
   constexpr ProcessId kBanned{2};
