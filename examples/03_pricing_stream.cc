@@ -54,17 +54,6 @@ Client open_client(rd_kafka_type_t type, const std::string& brokers,
   return client;
 }
 
-/// An existing topic is fine; so is a broker that creates topics by itself.
-void make_topic(rd_kafka_t* client) {
-  char why[512] = "";
-  auto* topic = rd_kafka_NewTopic_new(kQuotes, -1, -1, why, sizeof why);
-  auto* queue = rd_kafka_queue_new(client);
-  rd_kafka_CreateTopics(client, &topic, 1, nullptr, queue);
-  if (auto* event = rd_kafka_queue_poll(queue, 10'000)) rd_kafka_event_destroy(event);
-  rd_kafka_queue_destroy(queue);
-  rd_kafka_NewTopic_destroy(topic);
-}
-
 /// How many partitions it has; 0: the topic does not exist.
 std::int32_t partitions_of(rd_kafka_t* client) {
   auto* topic = rd_kafka_topic_new(client, kQuotes, nullptr);
@@ -76,6 +65,18 @@ std::int32_t partitions_of(rd_kafka_t* client) {
   }
   rd_kafka_topic_destroy(topic);
   return count;
+}
+
+/// A broker that creates topics by itself has done so when it is asked for them.
+void make_topic(rd_kafka_t* client) {
+  if (partitions_of(client) > 0) return;
+  char why[512] = "";
+  auto* topic = rd_kafka_NewTopic_new(kQuotes, -1, -1, why, sizeof why);
+  auto* queue = rd_kafka_queue_new(client);
+  rd_kafka_CreateTopics(client, &topic, 1, nullptr, queue);
+  if (auto* event = rd_kafka_queue_poll(queue, 10'000)) rd_kafka_event_destroy(event);
+  rd_kafka_queue_destroy(queue);
+  rd_kafka_NewTopic_destroy(topic);
 }
 
 /// False: the producer's queue is full.
@@ -90,6 +91,9 @@ bool send(rd_kafka_t* producer, const std::string& instrument, std::int64_t sequ
 }
 
 int own(const std::string& name, const std::string& brokers, const std::string& http) {
+  // First, as it blocks: nothing may hold up the executor once there is a router.
+  const Client producer = open_client(RD_KAFKA_PRODUCER, brokers, {{"enable.idempotence", "true"}});
+  make_topic(producer.get());
   neliroute::RouterOptions options;
   options.kafka.brokers = brokers;
   options.kafka.topic = options.group = "neliroute-pricing";
@@ -105,8 +109,6 @@ int own(const std::string& name, const std::string& brokers, const std::string& 
   const auto admin = neliroute::AdminServer::open(io.get_executor(), router.observable(), page);
   if (!admin) return fail(admin.error());
   std::cout << name << " http://" << (*admin)->address() << '/' << std::endl;
-  const Client producer = open_client(RD_KAFKA_PRODUCER, brokers, {{"enable.idempotence", "true"}});
-  make_topic(producer.get());
   boost::asio::steady_timer timer(io);
   std::map<std::string, std::int64_t> next;  // of the instruments that are owned here
   const std::function<void()> publish = [&] {

@@ -18,7 +18,10 @@ def fetch(url):
 def rest(page, count):
     """Until so many owners have a fair share each, and nothing is on its way."""
     def at_rest():
-        rows = json.loads(fetch(f"{page}v1/processes"))["processes"]
+        try:
+            rows = json.loads(fetch(f"{page}v1/processes"))["processes"]
+        except TimeoutError:  # a machine that stands still
+            return False
         shares = [row["partitions"] for row in rows if row["partitions"]]
         return len(shares) == count and sum(shares) == PARTITIONS and \
             max(shares) - min(shares) <= 1 and not any(row["draining"] for row in rows)

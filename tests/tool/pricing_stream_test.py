@@ -3,9 +3,11 @@
 
   pricing_stream_test.py EXAMPLE BUILD_FOLDER [TEST...]
 """
+import contextlib
 import json
 import re
 import signal
+import socket
 import sys
 import tempfile
 import unittest
@@ -34,6 +36,9 @@ class PricingStream(unittest.TestCase):
         with open(out, "wb") as file, open(self.folder / f"{name}.log", "wb") as log:
             child = children.spawn([EXAMPLE, *arguments], stdout=file, stderr=log)
         self.addCleanup(children.end, child, 0)
+        log = self.folder / f"{name}.log"
+        self.addCleanup(lambda: print(f"{name}, exit code {child.poll()}: "
+                                      f"{log.read_text(errors='replace')[-1500:]}"))
         return child, out
 
     def owner(self, name):
@@ -149,9 +154,14 @@ class Show(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_it_is_killed_itself(self):
-        """SIGKILL for the script: what it started does not outlive it."""
-        child = self.show()
-        children.wait_until(self.started, 60, self.out.read_text)
+        """SIGKILL for the script: what it started does not outlive it. Its first port looked free,
+        as nobody listens there, and is taken all the same."""
+        with socket.socket() as taken:
+            with contextlib.suppress(OSError):  # somebody else has it
+                taken.bind(("127.0.0.1", 7481))
+            child = self.show()
+            owners = children.wait_until(self.started, 60, self.out.read_text)
+        self.assertFalse(owners["alpha"][1].endswith(":7481/"), owners)
         child.kill()
         child.wait()
         children.wait_until(lambda: all(str(one).startswith("/") for one in self.left()), 30,
