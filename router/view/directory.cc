@@ -54,6 +54,11 @@ LocalTime Directory::history_until(Log log) const {
   return view.started ? later(view.started_at, lease_bound()) : kNever;
 }
 
+bool Directory::is_known(Partition partition, LocalTime now) const {
+  const Hint& known = hint(partition);
+  return known.owner || known.unowned_since != kLongAgo || now >= history_until(log_of(partition));
+}
+
 void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
   view.start(event);

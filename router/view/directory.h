@@ -104,6 +104,8 @@ class Directory {
   [[nodiscard]] LocalTime last_answer(Log log) const { return logs_[log.value()].last_answer; }
   /// Until when a partition that no record has mentioned is `unknown` rather than `unowned`.
   [[nodiscard]] LocalTime history_until(Log log) const;
+  /// Who leads it is known, or that nobody does.
+  [[nodiscard]] bool is_known(Partition partition, LocalTime now) const;
 
   /// Partitions whose hint changed (was not merely extended) since the last call, each once.
   [[nodiscard]] std::vector<Partition> take_changed();

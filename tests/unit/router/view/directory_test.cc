@@ -75,6 +75,7 @@ TEST(Directory, believes_a_hint_until_local_read_time_plus_its_lease) {
   told.wait(1ms);
   EXPECT_EQ(told.owner(), "");
   EXPECT_EQ(told.hint().unowned_since, told.now);
+  EXPECT_TRUE(told.directory.is_known(Partition{0}, told.now)) << "nobody leads";
   EXPECT_EQ(told.directory.next_expiry(), kNever);
 }
 
@@ -94,8 +95,11 @@ TEST(Directory, does_not_believe_history_until_a_newer_record_confirms_it) {
   EXPECT_EQ(told.owner(), "");
   EXPECT_EQ(told.hint().unowned_since, kLongAgo) << "unknown, not unowned";
   EXPECT_EQ(told.directory.history_until(kLog), at_ms(11'000)) << "unowned after T*";
+  EXPECT_FALSE(told.directory.is_known(Partition{0}, at_ms(10'999)));
+  EXPECT_TRUE(told.directory.is_known(Partition{0}, at_ms(11'000)));
   told.read(10, kA.leads(8, "0"));
   EXPECT_EQ(told.owner(), "p1");
+  EXPECT_TRUE(told.directory.is_known(Partition{0}, told.now)) << "whoever leads";
   EXPECT_EQ(told.hint().epoch, epoch(8));
 }
 
@@ -112,6 +116,7 @@ TEST(Directory, knows_nothing_of_a_log_whose_tail_has_not_started) {
   Directory directory({4, 2, Lane{0}, Mode::non_exclusive, kLease});
   EXPECT_EQ(directory.answering_until(kLog), kLongAgo);
   EXPECT_EQ(directory.history_until(kLog), kNever);
+  EXPECT_FALSE(directory.is_known(Partition{0}, at_ms(1'000'000)));
   directory.on(LogPosition{kLog, 5}, at_ms(1));
   EXPECT_EQ(directory.answering_until(kLog), kLongAgo);
   const Decoded value = kA.leads(10, "0");
