@@ -26,6 +26,8 @@ namespace {
 
 // Without --timeout: moves take a few rounds through the log, and a process's barriers.
 constexpr milliseconds kCarriedOut{30'000};
+// A busy machine may take so long to let a process write, or this one read.
+constexpr milliseconds kSilentLeast{2'000};
 // A plan of 65,536 partitions takes tens of milliseconds.
 constexpr milliseconds kPlanAgain{50};
 
@@ -44,13 +46,17 @@ std::string assignment_hint(const CommonOptions& options) {
   return fmt::format("topic {}, lane {}", options.router.kafka.topic, options.router.lane.value());
 }
 
+/// What a lane is read for.
+enum class Purpose { list, foresee, wish };
+
 class LaneRun {
  public:
   LaneRun(std::string command, const CommonOptions& options)
       : command_(std::move(command)), options_(options), progress_(options.connecting()) {}
 
-  /// Until members, assigner and wishes are known. A value: exit with it.
-  std::optional<int> begin(bool writes);
+  /// Until members, assigner and wishes are known, and owners unless it is for the list. A value:
+  /// exit with it.
+  std::optional<int> begin(Purpose purpose);
   [[nodiscard]] LaneLink& link() { return *link_; }
   [[nodiscard]] const KnownLane& known() const { return link_->reader().known(); }
   [[nodiscard]] ShownLane lane() const { return link_->reader().lane(boot_now()); }
@@ -62,7 +68,8 @@ class LaneRun {
   [[nodiscard]] int fail_with(const std::string& silent) const;
 
  private:
-  [[nodiscard]] bool is_known() const;
+  [[nodiscard]] bool is_known(Purpose purpose) const;
+  [[nodiscard]] bool are_owners_known(const ShownLane& shown, LocalTime now) const;
   [[nodiscard]] bool is_waited_for() const;
   [[nodiscard]] std::optional<int> refuse() const;
 
@@ -81,7 +88,7 @@ std::set<std::string> LaneRun::names() const {
 
 // Of a history it is not known who still lives, but who does writes every interval; and a list of
 // wishes comes every half a lease.
-bool LaneRun::is_known() const {
+bool LaneRun::is_known(Purpose purpose) const {
   if (link_->caught_up_at() == kNever) return false;
   if (link_->settings() && link_->settings()->variation != kAssignedVariation) return true;
   const ShownLane shown = lane();
@@ -89,20 +96,35 @@ bool LaneRun::is_known() const {
                                      [](const ShownMember& member) { return member.heard; });
   if (shown.members.empty() || !known().members.lives(shown.assigner)) return false;
   const LocalTime now = boot_now();
-  const LocalTime silent = later(link_->caught_up_at(), 2 * known().options.interval);
+  if (purpose != Purpose::list && !are_owners_known(shown, now)) return false;
+  const LocalTime silent =
+      later(link_->caught_up_at(), std::max(2 * known().options.interval, kSilentLeast));
   const LocalTime listed = later(link_->caught_up_at(), link_->lease());
   return (all_heard || now >= silent) && (shown.wishes_known || now >= listed);
 }
 
-// A member that lives has written in a lease.
-bool LaneRun::is_waited_for() const {
-  const bool nobody = lane().members.empty();
-  return !nobody || link_->caught_up_at() == kNever ||
-         boot_now() < later(link_->caught_up_at(), link_->lease());
+// Who was heard in log 0 renews in the others as well; whoever is silent there is not waited for.
+bool LaneRun::are_owners_known(const ShownLane& shown, LocalTime now) const {
+  std::set<ProcessId> heard;
+  for (const ShownMember& member : shown.members) {
+    if (member.heard) heard.insert(member.id);
+  }
+  for (std::uint32_t p = 0; p < link_->partitions(); ++p) {
+    const Partition partition{p};
+    const bool renews = heard.contains(known().owners.at(partition, now).id);
+    if (renews && !link_->directory().is_known(partition, now)) return false;
+  }
+  return true;
 }
 
-std::optional<int> LaneRun::begin(bool writes) {
-  auto link = LaneLink::open(options_, writes);
+// A member that lives has written in a lease.
+bool LaneRun::is_waited_for() const {
+  return link_->caught_up_at() == kNever ||
+         boot_now() < later(link_->caught_up_at(), link_->lease()) || !lane().members.empty();
+}
+
+std::optional<int> LaneRun::begin(Purpose purpose) {
+  auto link = LaneLink::open(options_, purpose == Purpose::wish);
   if (!link) return fail(command_, link.error());
   link_ = std::move(*link);
   progress_.now("reading who lives");
@@ -111,7 +133,7 @@ std::optional<int> LaneRun::begin(bool writes) {
   milliseconds limit{0};
   bool known = false;
   const auto ends = [&] {
-    known = is_known() || !is_waited_for();
+    known = is_known(purpose) || !is_waited_for();
     limit = options_.timeout_or_default(link_->lease());
     return known || boot_now() >= later(from, limit);
   };
@@ -125,7 +147,7 @@ std::optional<int> LaneRun::begin(bool writes) {
   if (const auto no = refuse()) return no;
   if (known) return std::nullopt;
   return fail_with(
-      fmt::format("who lives there and what is wished is not known after {}; raise "
+      fmt::format("who lives there, who owns what and what is wished is not known after {}; raise "
                   "--timeout",
                   text_of(limit)));
 }
@@ -223,7 +245,8 @@ class WishRun {
 };
 
 int WishRun::run() {
-  if (const auto code = lane_.begin(!request_.dry_run)) return *code;
+  const Purpose purpose = request_.dry_run ? Purpose::foresee : Purpose::wish;
+  if (const auto code = lane_.begin(purpose)) return *code;
   if (const auto code = check()) return *code;
   note_names();
   return request_.dry_run ? say_what_would_move() : carry_out();
@@ -420,7 +443,7 @@ int run_wish(const std::string& command, WishRequest request) {
 
 int list_wishes(const std::string& command, const CommonOptions& options) {
   LaneRun lane(command, options);
-  if (const auto code = lane.begin(/*writes=*/false)) return *code;
+  if (const auto code = lane.begin(Purpose::list)) return *code;
   const std::vector<StandingWish> list = list_of(lane.lane());
   for (const StandingWish& wish : list) {
     if (!(options.json ? say(json_of(wish, lane.plan())) : say(text_of(wish, lane.plan())))) break;
