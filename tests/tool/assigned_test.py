@@ -2,11 +2,8 @@
 """What watch, route and the admin port show of members where one of them assigns."""
 import json
 import re
-import subprocess
-import tempfile
 import unittest
 import urllib.request
-from pathlib import Path
 
 import case  # noqa: F401  (finds the harness)
 from emulator import Terminal
@@ -16,39 +13,18 @@ PARTITIONS = 16
 SLOTS = 256
 
 
-class Assigned(unittest.TestCase):
-    """On the embedded broker; each test has a topic of its own."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        topics = unittest.TestLoader().getTestCaseNames(cls)
-        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", 4,
-                                      *(part for topic in topics for part in ("--topic", topic)))
-        cls.brokers = row["brokers"]
+class Assigned(case.LaneCase):
+    """What they show while members come, go and die."""
 
     def setUp(self):
-        topic = self.id().rpartition(".")[2]
-        self.settings = {"brokers": self.brokers, "topic": topic, "slots": SLOTS,
-                         "profile": "fast"}
+        super().setUp()
+        self.settings = {**self.lane, "slots": SLOTS}
 
     def member(self, name, **options):
         """A process of the lane, and the address of its admin port."""
         options = {**self.settings, "name": name, "endpoint": f"{name}:7001", "http": "0",
                    "assignment": "assigner", "partitions": PARTITIONS, **options}
         return self.spawn("run", name, options)
-
-    def spawn(self, command, name, options):
-        """A child and where its admin port is."""
-        errors = self.folder / f"{self.settings['topic']}.{name}.err"
-        with open(errors, "wb") as err:
-            child = children.spawn([process.tool_path(), command, *process.option_list(options)],
-                                   stdout=subprocess.DEVNULL, stderr=err,
-                                   env=process.environment())
-        self.addCleanup(children.end, child)
-        url = children.wait_until(lambda: re.search(r"admin port: (http://\S+/)",
-                                                    errors.read_text()), 20, f"{name} listens")[1]
-        return child, url
 
     def tool(self, subcommand, *positional, **options):
         return process.run_tool(subcommand, *positional, **{**self.settings, **options})

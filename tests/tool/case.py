@@ -1,5 +1,9 @@
 """What the tool's tests share: the harness of the Kafka tests, and an embedded broker."""
+import re
+import subprocess
 import sys
+import tempfile
+import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -24,3 +28,32 @@ def run_raw(*arguments, limit=30.0, env=None, stdin=b""):
         child.wait()
     return process.Finished(command, child.returncode, out.decode(errors="replace"),
                             err.decode(errors="replace"), children.boot_now() - started)
+
+
+class LaneCase(unittest.TestCase):
+    """On one embedded broker, whose topics have a partition for each log; each test has a topic of
+    its own, and so a lane."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        topics = unittest.TestLoader().getTestCaseNames(cls)
+        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", 4,
+                                      *(part for topic in topics for part in ("--topic", topic)))
+        cls.brokers = row["brokers"]
+
+    def setUp(self):
+        self.topic = self.id().rpartition(".")[2]
+        self.lane = {"brokers": self.brokers, "topic": self.topic, "profile": "fast"}
+
+    def spawn(self, command, name, options):
+        """A process that goes on meanwhile, and the address of its admin port."""
+        errors = self.folder / f"{self.topic}.{name}.err"
+        with open(errors, "wb") as err:
+            child = children.spawn([process.tool_path(), command, *process.option_list(options)],
+                                   stdout=subprocess.DEVNULL, stderr=err,
+                                   env=process.environment())
+        self.addCleanup(children.end, child)
+        url = children.wait_until(lambda: re.search(r"admin port: (http://\S+/)",
+                                                    errors.read_text()), 20, f"{name} listens")[1]
+        return child, url

@@ -1,49 +1,28 @@
 #!/usr/bin/python3
 """What operators wish of an assigner, by the command: on the embedded broker."""
 import json
-import re
 import signal
 import subprocess
-import tempfile
 import unittest
 import urllib.request
-from pathlib import Path
 
-from case import run_raw
+from case import LaneCase, run_raw
 from harness import children, process
 
 PARTITIONS = 16
 SLOTS = 64
 
 
-class Operate(unittest.TestCase):
-    """Each test has a topic of its own, and so a lane."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        topics = unittest.TestLoader().getTestCaseNames(cls)
-        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", 4,
-                                      *(part for topic in topics for part in ("--topic", topic)))
-        cls.brokers = row["brokers"]
-
-    def setUp(self):
-        self.topic = self.id().rpartition(".")[2]
-        self.lane = {"brokers": self.brokers, "topic": self.topic, "profile": "fast"}
+class Operate(LaneCase):
+    """What becomes of wishes, and of those that are refused."""
 
     def member(self, name, **options):
-        """A process of the lane; its address is `self.url` from then on."""
+        """A process of the lane; its address is `self.url` from then on. Its session is longer than
+        a busy machine stands still: what moves here moves by a wish alone."""
         options = {**self.lane, "name": name, "endpoint": f"{name or 'x'}:7001", "http": "0",
-                   "slots": SLOTS, "assignment": "assigner", "partitions": PARTITIONS, **options}
-        errors = self.folder / f"{self.topic}.{name}.err"
-        with open(errors, "wb") as err:
-            child = children.spawn([process.tool_path(), "run", *process.option_list(options)],
-                                   stdout=subprocess.DEVNULL, stderr=err,
-                                   env=process.environment())
-        self.addCleanup(children.end, child)
-        self.url = children.wait_until(
-            lambda: re.search(r"admin port: (http://\S+/)", errors.read_text()), 20,
-            f"{name} listens")[1]
+                   "slots": SLOTS, "assignment": "assigner", "partitions": PARTITIONS,
+                   "session": "2s", "lease": "4500ms", **options}
+        child, self.url = self.spawn("run", name, options)
         return child
 
     def assignment(self):
@@ -282,7 +261,7 @@ class Operate(unittest.TestCase):
 
     def test_a_group_assigns(self):
         """Which knows no wishes."""
-        self.member("alpha", assignment="group", partitions=None)
+        self.member("alpha", assignment="group", partitions=None, session=None, lease=None)
         def ready():
             with urllib.request.urlopen(self.url + "v1/slots", timeout=10) as answer:
                 return json.load(answer)["ready"]
