@@ -63,7 +63,10 @@ bool wished_cordoned(const Member& member, const StandingWishes& standing) {
 }
 
 std::uint32_t wished_weight(const Member& member, const StandingWishes& standing) {
-  if (wished_cordoned(member, standing)) return 0;
+  return wished_cordoned(member, standing) ? 0 : uncordoned_weight(member, standing);
+}
+
+std::uint32_t uncordoned_weight(const Member& member, const StandingWishes& standing) {
   const auto wished = standing.weights.find(member.process.name);
   const bool weighed = wished != standing.weights.end() && !mutated(Mutation::weights_ignored);
   return weighed ? wished->second : member.fields.weight;

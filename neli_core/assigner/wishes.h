@@ -32,6 +32,8 @@ WishEffect apply(const Wish& wish, StandingWishes& standing);
 /// What a member should own beside the others, as it says and as is wished for its name. 0:
 /// nothing.
 [[nodiscard]] std::uint32_t wished_weight(const Member& member, const StandingWishes& standing);
+/// The same, but for cordons: what it has again when they are taken back.
+[[nodiscard]] std::uint32_t uncordoned_weight(const Member& member, const StandingWishes& standing);
 /// Whether it is to own nothing, as it says or as is wished.
 [[nodiscard]] bool wished_cordoned(const Member& member, const StandingWishes& standing);
 

@@ -16,16 +16,10 @@ MemberState state_of(const Member& member) {
   return member.leaving ? MemberState::leaving : MemberState::living;
 }
 
-/// Its weight as is wished for its name, or else as it says.
-std::uint32_t weight_of(const Member& member, const StandingWishes& wishes) {
-  const auto wished = wishes.weights.find(member.process.name);
-  return wished == wishes.weights.end() ? member.fields.weight : wished->second;
-}
-
 bool is_same(const ObservedMember& known, const Member& member, const StandingWishes& wishes) {
   const MemberFields& fields = member.fields;
   return known.state == state_of(member) && known.session == fields.session &&
-         known.weight == weight_of(member, wishes) &&
+         known.weight == uncordoned_weight(member, wishes) &&
          known.cordoned == wished_cordoned(member, wishes) &&
          known.on_probation == (member.cordoned_until != kLongAgo) && known.host == fields.host &&
          known.zone == fields.zone && known.peer->info == member.process;
@@ -40,7 +34,7 @@ ObservedMember observed(const Member& member, const StandingWishes& wishes) {
   return {peer_of(member),
           state_of(member),
           fields.session,
-          weight_of(member, wishes),
+          uncordoned_weight(member, wishes),
           wished_cordoned(member, wishes),
           member.cordoned_until != kLongAgo,
           fields.host,
