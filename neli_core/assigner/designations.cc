@@ -1,6 +1,5 @@
 #include "neli_core/assigner/designations.h"
 
-#include <algorithm>
 #include <set>
 
 namespace neliroute {
@@ -16,17 +15,16 @@ Designations::Change Designations::read(const AssignmentRecord& assign, ProcessI
       // Named twice, it is the last one's: what this process was given on the way is not its own.
       if (designation.to == own && taken.erase(partition) == 0) given.insert(partition);
       if (designee.id == own && given.erase(partition) == 0) taken.insert(partition);
+      if (const auto at = named_.find(designee.id); at != named_.end() && --at->second == 0) {
+        named_.erase(at);
+      }
+      ++named_[designation.to];
       designee = {designation.to, now};
       ++version_;
     });
   }
   return {PartitionRanges::of(std::vector(given.begin(), given.end())),
           PartitionRanges::of(std::vector(taken.begin(), taken.end()))};
-}
-
-bool Designations::names(ProcessId id) const noexcept {
-  return std::any_of(designees_.begin(), designees_.end(),
-                     [id](const Designee& designee) { return designee.id == id; });
 }
 
 }  // namespace neliroute

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
 #include <vector>
@@ -35,7 +36,7 @@ class Designations {
     return designees_[partition.value()];
   }
   /// Whether anything is still named for the process.
-  [[nodiscard]] bool names(ProcessId id) const noexcept;
+  [[nodiscard]] bool names(ProcessId id) const noexcept { return named_.contains(id); }
   [[nodiscard]] std::uint32_t count() const noexcept {
     return static_cast<std::uint32_t>(designees_.size());
   }
@@ -44,6 +45,7 @@ class Designations {
 
  private:
   std::vector<Designee> designees_;
+  std::map<ProcessId, std::uint32_t> named_;  ///< for how many, at least one
   std::uint64_t version_ = 0;
 };
 
