@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <neliroute/clock.h>
-#include <random>
 #include <utility>
 
 #include "kafka/client/kafka_statistics.h"
@@ -23,13 +22,6 @@
 
 namespace neliroute {
 namespace {
-
-ProcessId draw_id() {
-  std::random_device device;
-  std::uint64_t id = 0;
-  while (id == 0) id = std::uint64_t{device()} << 32 | device();
-  return ProcessId{id};
-}
 
 Result<void> check_slots(const RouterOptions& options, std::uint32_t partitions) {
   const std::uint32_t slots = options.slots.value();
@@ -55,7 +47,7 @@ Result<void> check_slots(const RouterOptions& options, std::uint32_t partitions)
 CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
                          const Timing& timing) {
   CoreOptions core;
-  core.id = draw_id();
+  core.id = draw_process_id();
   core.lane = options.lane;
   core.mode = options.mode;
   core.interval = timing.interval;

@@ -1,5 +1,7 @@
 #include "router/options/option_parts.h"
 
+#include <random>
+
 namespace neliroute {
 
 TimingRequest timing_request(const RouterOptions& options) {
@@ -38,6 +40,13 @@ WatcherOptions watcher_options(const RouterOptions& options) {
   watcher.lease = watcher_timing(timing_request(options)).lease;
   watcher.on_notice = options.on_notice;
   return watcher;
+}
+
+ProcessId draw_process_id() {
+  std::random_device device;
+  std::uint64_t id = 0;
+  while (id == 0) id = std::uint64_t{device()} << 32 | device();
+  return ProcessId{id};
 }
 
 }  // namespace neliroute

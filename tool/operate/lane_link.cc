@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/strand.hpp>
 #include <neliroute/clock.h>
-#include <random>
 #include <utility>
 #include <variant>
 
@@ -20,13 +19,6 @@ namespace {
 // Leases end and silences are noticed by time alone.
 constexpr milliseconds kLook{20};
 constexpr milliseconds kCloseBound{1000};
-
-ProcessId draw_id() {
-  std::random_device device;
-  std::uint64_t id = 0;
-  while (id == 0) id = std::uint64_t{device()} << 32 | device();
-  return ProcessId{id};
-}
 
 DirectoryOptions directory_options(Lane lane, std::uint32_t partitions, std::uint32_t logs,
                                    milliseconds lease) {
@@ -84,7 +76,7 @@ LaneLink::LaneLink(const CommonOptions& options, std::uint32_t partitions, std::
       lane_(options.router.lane),
       partitions_(partitions),
       logs_(logs),
-      id_(draw_id()),
+      id_(draw_process_id()),
       reader_({lane_, kNobody, milliseconds{0}, kLeaseMax, logs, partitions}),
       directory_(directory_options(lane_, partitions, logs, lease)),
       lease_(lease) {}
