@@ -381,7 +381,7 @@ int demo_command(const Arguments& arguments) {
   DemoOptions options;
   add_demo_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;
-  const auto even = check_even(options.slots, options.partitions.value_or(64),
+  const auto even = check_even(options.slots, options.partitions.value_or(kDemoPartitions),
                                options.allow_uneven);
   if (!even) return fail(line.name(), even.error());
   auto keys = read_keys(options.keys);

@@ -6,15 +6,14 @@
 #include <thread>
 #include <utility>
 
+#include "kafka/kafka_options.h"
+
 namespace neliroute::tool {
 namespace {
 
 constexpr milliseconds kStartBound{25'000};
 constexpr milliseconds kEndBound{4'000};
 constexpr std::uint16_t kFirstPort = 7001;
-// Of a lane with an assigner, whose topic needs one partition a log.
-constexpr std::uint32_t kAssignedPartitions = 64;
-constexpr std::uint32_t kLogs = 4;
 
 }  // namespace
 
@@ -73,7 +72,9 @@ Result<void> Cast::await(Actor& actor) {
 
 Result<void> Cast::start_broker() {
   if (!options_.embedded()) return {};
-  const std::uint32_t count = options_.by_assigner() ? kLogs : options_.partitions.value_or(64);
+  // With an assigner the topic needs one partition a log.
+  const std::uint32_t count =
+      options_.by_assigner() ? kLogsDefault : options_.partitions.value_or(kDemoPartitions);
   auto broker = start("broker", "", {"broker", "--json", "--port", "0", "--topic", topic_,
                                      "--partitions", std::to_string(count)});
   if (!broker) return broker.error();
@@ -133,7 +134,7 @@ void Cast::end() {
 
 std::optional<std::uint32_t> Cast::owned_partitions() const {
   if (options_.partitions || !options_.by_assigner()) return options_.partitions;
-  return kAssignedPartitions;
+  return kDemoPartitions;
 }
 
 std::uint32_t Cast::partitions() const {

@@ -15,6 +15,9 @@
 
 namespace neliroute::tool {
 
+/// Of the embedded broker's topic, and of any lane with an assigner, unless others are asked for.
+inline constexpr std::uint32_t kDemoPartitions = 64;
+
 struct DemoOptions {
   /// Empty: the embedded broker.
   std::string brokers;
