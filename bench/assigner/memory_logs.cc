@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "bench/assigner/cpu_clock.h"
+#include "bench/cpu_clock.h"
 
 namespace neliroute::scale {
 namespace {
@@ -15,9 +15,9 @@ constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
 std::int64_t MemoryLogs::append(Log log, const std::string& value, LocalTime now) {
   OneLog& to = logs_[log.value()];
   const auto since = std::chrono::duration_cast<milliseconds>(now.time_since_epoch());
-  const double before = thread_cpu_seconds();
+  const double before = bench::thread_cpu_seconds();
   auto decoded = std::make_shared<const Decoded>(decode_record(value));
-  decoding_seconds_ += thread_cpu_seconds() - before - cpu_clock_cost();
+  decoding_seconds_ += bench::thread_cpu_seconds() - before - bench::cpu_clock_cost();
   to.records.push_back(
       {now + delay_, BrokerTime{since + milliseconds{kBrokerEpochMs}}, std::move(decoded)});
   ++to.written.records;

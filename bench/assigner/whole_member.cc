@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "bench/assigner/cpu_clock.h"
+#include "bench/cpu_clock.h"
 #include "bench/assigner/heap_meter.h"
 
 namespace neliroute::scale {
@@ -43,13 +43,13 @@ void WholeMember::start(MemoryLogs& logs, LocalTime now) {
 }
 
 void WholeMember::turn(MemoryLogs& logs, LocalTime now) {
-  const double began = thread_cpu_seconds();
+  const double began = bench::thread_cpu_seconds();
   std::vector<Received> read;
   for (std::uint32_t l = 0; l < logs.count(); ++l) {
     logs.read(Log{l}, next_[l], now, [&](const Received& event) { read.push_back(event); });
   }
   if (!read.empty()) look_up(read, now);
-  const double looked_up = thread_cpu_seconds();
+  const double looked_up = bench::thread_cpu_seconds();
   for (const Received& event : read) step(event, now);
   while (!answers_.empty() && answers_.front().due <= now) {
     step(answers_.front().event, now);
@@ -62,9 +62,9 @@ void WholeMember::turn(MemoryLogs& logs, LocalTime now) {
   }
   std::vector<Write> writes;
   if (std::exchange(stepped_, false)) writes = take_writes(now);
-  const double ended = thread_cpu_seconds();
-  directory_seconds_ += looked_up - began - cpu_clock_cost();
-  core_seconds_ += ended - looked_up - cpu_clock_cost();
+  const double ended = bench::thread_cpu_seconds();
+  directory_seconds_ += looked_up - began - bench::cpu_clock_cost();
+  core_seconds_ += ended - looked_up - bench::cpu_clock_cost();
   longest_turn_ = std::max(longest_turn_, ended - began);
   append(writes, logs, now);
 }

@@ -7,8 +7,6 @@
 //
 // A turn is what the strand's thread does between two waits for an event, in CPU time: other load
 // on the machine does not count. During a turn, no heartbeat is answered and no record read.
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
@@ -32,6 +30,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/cpu_clock.h"
 #include "embedded_broker/embedded_broker.h"
 #include "kafka/client/kafka_statistics.h"
 #include "kafka/kafka_ledger.h"
@@ -59,11 +58,7 @@ Value must(Result<Value> result) {
   return std::move(*result);
 }
 
-double cpu_ms() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) * 1e-6;
-}
+double cpu_ms() { return 1e3 * bench::thread_cpu_seconds(); }
 
 /// An io_context on a thread of its own, which measures its turns.
 class Loop {

@@ -3,10 +3,10 @@
 // Threads: any, each its own time.   Units: seconds.   Errors: none.
 #pragma once
 
-namespace neliroute::scale {
+namespace neliroute::bench {
 
 [[nodiscard]] double thread_cpu_seconds() noexcept;
 /// Of one call of thread_cpu_seconds(), measured once.
 [[nodiscard]] double cpu_clock_cost() noexcept;
 
-}  // namespace neliroute::scale
+}  // namespace neliroute::bench

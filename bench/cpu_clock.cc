@@ -1,8 +1,8 @@
-#include "bench/assigner/cpu_clock.h"
+#include "bench/cpu_clock.h"
 
 #include <time.h>
 
-namespace neliroute::scale {
+namespace neliroute::bench {
 
 double thread_cpu_seconds() noexcept {
   timespec used{};
@@ -21,4 +21,4 @@ double cpu_clock_cost() noexcept {
   return cost;
 }
 
-}  // namespace neliroute::scale
+}  // namespace neliroute::bench
