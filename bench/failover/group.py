@@ -125,16 +125,7 @@ class Group:
 
     def stops(self, count):
         """SIGSTOP of one, woken when others lead what it led."""
-        for turn in range(count):
-            live = self.fleet.live()
-            victim = live[turn % len(live)]
-            held = set(victim.leading)
-            since = victim.stop()
-            try:
-                self._note("stop", [victim], held, since)
-            finally:
-                victim.wake()
-            self._rest()
+        self._disturb_each("stop", count, lambda victim: (victim.stop(), victim.wake))
 
     def cuts(self, count):
         """The link of one is cut both ways, and mended when others lead what it led.
@@ -142,28 +133,27 @@ class Group:
         The instant is read before the first rule is written, which takes about 10 ms.
         """
         hosts = [node.host for node in self.kafka.nodes]
-        for turn in range(count):
-            live = self.fleet.live()
-            victim = live[turn % len(live)]
-            held, since = set(victim.leading), boot_now()
-            mend = self._at[victim.key].cut("both", hosts)
-            try:
-                self._note("cut", [victim], held, since)
-            finally:
-                mend()
-            self._rest()
+
+        def cut(victim):
+            since = boot_now()
+            return since, self._at[victim.key].cut("both", hosts)
+        self._disturb_each("cut", count, cut)
 
     def hangs(self, count):
         """The executor of one blocks, and goes on when others lead what it led."""
+        self._disturb_each("hang", count, lambda victim: (victim.hang(), victim.go_on))
+
+    def _disturb_each(self, kind, count, disturb):
+        """One after the other: disturb(victim) returns since when, and what undoes it."""
         for turn in range(count):
             live = self.fleet.live()
             victim = live[turn % len(live)]
             held = set(victim.leading)
-            since = victim.hang()
+            since, undo = disturb(victim)
             try:
-                self._note("hang", [victim], held, since)
+                self._note(kind, [victim], held, since)
             finally:
-                victim.go_on()
+                undo()
             self._rest()
 
     def pairs(self, count):

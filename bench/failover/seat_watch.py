@@ -1,28 +1,20 @@
 """Who holds the seat of a lane: the newest seat claim in log 0 says so."""
-import json
-
 from harness.children import wait_until
+from harness.lane_log import LaneLog
 
 
 class SeatWatch:
     """Reads log 0 on from where it was; a group has no seat, and then nobody should ask."""
 
     def __init__(self, kafka, topic):
-        self.kafka, self.topic = kafka, topic
-        self._next = 0
-        self._names = {}  # id -> name
-        self._id = None  # the holder's
+        self._kafka, self._topic = kafka, topic
+        self._lane = None
 
     def holder(self):
         """Its name, as far as it can be read now; None: nobody has claimed it."""
-        for row in self.kafka.admin.read(self.topic, 0, self._next):
-            self._next = row["offset"] + 1
-            record = json.loads(row["value"])
-            if "by" in record:
-                self._names[record["id"]] = record["by"]
-            if record["t"] == "seat_claim":
-                self._id = record["id"]
-        return self._names.get(self._id)
+        self._lane = self._lane or LaneLog(self._kafka.admin, self._topic)
+        self._lane.read()
+        return self._lane.names.get(self._lane.assigner)
 
     def holder_of(self, owners):
         """The one of these that holds it."""

@@ -28,8 +28,9 @@ class LaneLog:
     """Log 0 of one lane, read on by each `read`.
 
     `assigner`: the id of who holds the seat, by its newest claim; None: nobody. `designees`:
-    partition -> id. `heard`: id -> the offset of its newest renewal. `kept` are the records that
-    are no renewals, each with its offset and the broker's stamp in ms.
+    partition -> id. `heard`: id -> the offset of its newest renewal. `names`: id -> the name that
+    it gave last. `kept` are the records that are no renewals, each with its offset and the broker's
+    stamp in ms.
     """
 
     def __init__(self, admin, topic, lane=0):
@@ -40,6 +41,7 @@ class LaneLog:
         self.assigner = None
         self.designees = {}
         self.heard = {}
+        self.names = {}
         self.kept = []
 
     def read(self):
@@ -75,6 +77,8 @@ class LaneLog:
 
     def _note(self, record, offset):
         kind, who = record.get("t"), record.get("id")
+        if "by" in record:
+            self.names[who] = record["by"]
         if kind == "renewal" and "member" in record:
             self.heard[who] = offset
         elif kind == "seat_claim":

@@ -58,6 +58,17 @@ class LaneLogTest(unittest.TestCase):
         self.assertEqual(self.lane.designees[0], "b")
         self.assertEqual([row["offset"] for row in self.lane.kept], [0, 1, 2, 3, 4, 5])
 
+    def test_names_are_those_that_were_given_last(self):
+        self.log0.write("renewal", "a", by="alpha")
+        self.log0.write("seat_claim", "b", by="beta")
+        self.log0.write("renewal", "a")
+        self.log0.write("renewal", "c", by="other", lane=1)
+        self.lane.read()
+        self.assertEqual(self.lane.names, {"a": "alpha", "b": "beta"})
+        self.log0.write("renewal", "a", by="gamma")
+        self.lane.read()
+        self.assertEqual(self.lane.names["a"], "gamma")
+
     def test_members_are_heard_by_their_renewals(self):
         self.log0.write("renewal", "a", member={})
         self.log0.write("renewal", "b")
