@@ -15,18 +15,6 @@ using told::kLease;
 using told::kSession;
 using told::Process;
 
-/// So many that share everything.
-std::vector<Process*> start_all(AssignedRig& rig, std::uint64_t count) {
-  std::vector<Process*> all;
-  for (std::uint64_t id = 1; id <= count; ++id) {
-    all.push_back(&rig.start(id));
-    rig.run_for(10ms);
-  }
-  EXPECT_TRUE(rig.run_until([&] { return rig.led() == rig.options.partitions; }, 10'000ms));
-  rig.run_for(5000ms);
-  return all;
-}
-
 std::size_t renewals_of(const Process& process) {
   std::size_t count = 0;
   for (const auto& batch : process.batches) {
@@ -41,7 +29,7 @@ std::size_t renewals_of(const Process& process) {
 // A5 would keep it named, and it would end with its bound, with nobody to lead.
 TEST(AssignedFaults, a_leaver_whose_leave_is_lost_hands_over_all_the_same) {
   AssignedRig rig;
-  const auto all = start_all(rig, 3);
+  const auto all = rig.start_all(3);
   rig.watch = true;
   for (Process* const leaver : {all[1], all[0]}) {  // an owner, and who assigns
     leaver->lose_leave = true;
@@ -60,7 +48,7 @@ TEST(AssignedFaults, a_leaver_whose_leave_is_lost_hands_over_all_the_same) {
 // One record a death and member would be a flood: only who must act on a death proves it at once.
 TEST(AssignedFaults, only_the_assigner_asks_at_once_whether_a_member_is_dead) {
   AssignedRig rig;
-  const auto all = start_all(rig, 8);
+  const auto all = rig.start_all(8);
   ASSERT_TRUE(all[0]->core.seat().held_by_own());
   rig.kill(*all[7]);
   std::vector<std::size_t> before;
@@ -76,7 +64,7 @@ TEST(AssignedFaults, only_the_assigner_asks_at_once_whether_a_member_is_dead) {
 // And where the assigner itself is silent, those that may soon take its place.
 TEST(AssignedFaults, the_next_three_ask_whether_the_assigner_is_dead) {
   AssignedRig rig({Mode::non_exclusive, 1, 1});
-  const auto all = start_all(rig, 8);
+  const auto all = rig.start_all(8);
   rig.kill(*all[0]);
   std::vector<std::size_t> before;
   ASSERT_TRUE(rig.run_until(
@@ -94,7 +82,7 @@ TEST(AssignedFaults, the_next_three_ask_whether_the_assigner_is_dead) {
 
 TEST(AssignedFaults, a_holder_that_cannot_write_one_of_the_logs_lets_another_assign) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = start_all(rig, 3);
+  const auto all = rig.start_all(3);
   Process& first = *all[0];
   first.forbidden = {1};
   const LocalTime cut = rig.now;
@@ -119,7 +107,7 @@ TEST(AssignedFaults, a_holder_that_cannot_write_one_of_the_logs_lets_another_ass
 // The seat goes round, slowly, and what is in the other log is not disturbed.
 TEST(AssignedFaults, a_log_that_is_away_for_all_moves_nothing_in_the_others) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = start_all(rig, 3);
+  const auto all = rig.start_all(3);
   for (Process* const process : all) process->forbidden = {1};
   rig.run_for(5000ms);
   const std::size_t claims = rig.claims();
@@ -137,7 +125,7 @@ TEST(AssignedFaults, a_log_that_is_away_for_all_moves_nothing_in_the_others) {
 
 TEST(AssignedFaults, the_only_member_keeps_the_seat_without_one_of_the_logs) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = start_all(rig, 1);
+  const auto all = rig.start_all(1);
   all[0]->forbidden = {1};
   rig.run_for(20'000ms);
   EXPECT_TRUE(all[0]->core.seat().held_by_own());
@@ -147,7 +135,7 @@ TEST(AssignedFaults, the_only_member_keeps_the_seat_without_one_of_the_logs) {
 // It has missed nothing.
 TEST(AssignedFaults, a_tail_that_goes_on_where_it_was_forgets_nothing) {
   AssignedRig rig;
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   const std::size_t claims = rig.claims();
   for (Process* const process : all) {
     rig.restart_tail(*process, rig.logs[0].end());
@@ -166,7 +154,7 @@ TEST(AssignedFaults, a_tail_that_goes_on_where_it_was_forgets_nothing) {
 // the same.
 TEST(AssignedFaults, a_member_whose_barriers_run_says_that_it_lives) {
   AssignedRig rig({Mode::exclusive, 4, 1});
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   Process& second = *all[1];
   second.hold_barriers = true;
   second.hold = true;  // it writes, and does not read it back

@@ -15,18 +15,6 @@ using told::kInterval;
 using told::kSession;
 using told::Process;
 
-/// So many that share everything; the first one assigns.
-std::vector<Process*> start_all(AssignedRig& rig, std::uint64_t count) {
-  std::vector<Process*> all;
-  for (std::uint64_t id = 1; id <= count; ++id) {
-    all.push_back(&rig.start(id));
-    rig.run_for(10ms);
-  }
-  EXPECT_TRUE(rig.run_until([&] { return rig.led() == rig.options.partitions; }, 10'000ms));
-  rig.run_for(5000ms);
-  return all;
-}
-
 /// One that is held reads so many records of a log all the same.
 void read(AssignedRig& rig, Process& process, std::uint32_t log, std::size_t count) {
   for (; count > 0; --count) {
@@ -76,7 +64,7 @@ MemberFields last_said(const Process& process) {
 
 TEST(AssignedReading, what_assigns_counts_in_log_0_only) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   const std::uint64_t version = all[1]->core.designations().version();
   const auto append = [&](const std::string& value) {
     rig.logs[1].append(read_value(value), rig.broker_now());
@@ -103,7 +91,7 @@ TEST(AssignedReading, what_assigns_counts_in_log_0_only) {
 
 TEST(AssignedReading, a_record_that_is_read_a_second_time_says_nothing_new) {
   AssignedRig rig;
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   Process& second = *all[1];
   rig.start(3);  // so that the first assignment is not the last
   rig.run_for(2000ms);
@@ -121,7 +109,7 @@ TEST(AssignedReading, a_record_that_is_read_a_second_time_says_nothing_new) {
 // It would go on to say that it reads what it writes.
 TEST(AssignedReading, an_own_record_that_is_read_a_second_time_is_no_sign_that_it_reads) {
   AssignedRig rig;
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   Process& first = *all[0];
   std::int64_t own = rig.logs[0].end() - 1;
   while (rig.logs[0].find(own)->record()->id != ProcessId{1}) --own;
@@ -138,7 +126,7 @@ TEST(AssignedReading, an_own_record_that_is_read_a_second_time_is_no_sign_that_i
 // A3: who starts there believes it. One more, and it would vouch for a claim that it has not read.
 TEST(AssignedReading, says_exactly_how_far_it_has_read) {
   AssignedRig rig;
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   all[1]->hold = true;
   const std::int64_t next = all[1]->next[0];
   rig.run_for(2 * kInterval);
@@ -148,7 +136,7 @@ TEST(AssignedReading, says_exactly_how_far_it_has_read) {
 
 TEST(AssignedReading, a_gap_in_log_0_takes_the_seat_and_one_in_another_log_does_not) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   AssignedCore& core = all[0]->core;
   core.step(GapFound{Log{1}, GapReason::out_of_range}, rig.now);
   (void)core.take_ready();
@@ -162,7 +150,7 @@ TEST(AssignedReading, a_gap_in_log_0_takes_the_seat_and_one_in_another_log_does_
 // A7: what it read so far of the history may be over. Neither does it take it for a free seat.
 TEST(AssignedReading, while_log_0_is_read_anew_nobody_assigns_or_claims_the_seat) {
   AssignedRig rig;
-  const auto all = start_all(rig, 3);
+  const auto all = rig.start_all(3);
   for (std::size_t i = 0; i < 2; ++i) {
     Process& process = *all[i];
     process.hold = true;
@@ -188,7 +176,7 @@ TEST(AssignedReading, waits_for_the_owners_in_a_log_that_is_read_anew) {
   enum class End { never, by_record, by_position };
   for (const End end : {End::never, End::by_record, End::by_position}) {
     AssignedRig rig({Mode::non_exclusive, 8, 2});
-    const auto all = start_all(rig, 3);
+    const auto all = rig.start_all(3);
     Process& first = *all[0];
     first.hold = true;
     first.next[1] = 0;
@@ -217,7 +205,7 @@ TEST(AssignedReading, waits_for_the_owners_in_a_log_that_is_read_anew) {
 // A dead assigner's records in the history are no sign that it lives.
 TEST(AssignedReading, a_tail_that_starts_anew_revives_no_former_assigner) {
   AssignedRig rig;
-  const auto all = start_all(rig, 3);
+  const auto all = rig.start_all(3);
   rig.kill(*all[0]);
   ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
   rig.run_for(2000ms);

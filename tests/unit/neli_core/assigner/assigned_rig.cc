@@ -56,6 +56,17 @@ Process& AssignedRig::start(AssignedOptions assigned, std::int64_t tail_from) {
   return added;
 }
 
+std::vector<Process*> AssignedRig::start_all(std::uint64_t count) {
+  std::vector<Process*> all;
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    all.push_back(&start(id));
+    run_for(milliseconds{10});
+  }
+  EXPECT_TRUE(run_until([&] { return led() == options.partitions; }, milliseconds{10'000}));
+  run_for(milliseconds{5000});
+  return all;
+}
+
 void AssignedRig::step(Process& process, const Event& event) {
   process.core.step(event, now);
   carry_out(process);

@@ -60,6 +60,8 @@ class AssignedRig {
   [[nodiscard]] AssignedOptions core_options(std::uint64_t id) const;
   Process& start(std::uint64_t id, std::int64_t tail_from = 0);
   Process& start(AssignedOptions options, std::int64_t tail_from = 0);
+  /// Processes 1 to `count`, which share everything; the first one assigns.
+  std::vector<Process*> start_all(std::uint64_t count);
   void step(Process& process, const Event& event);
   void close(Process& process, milliseconds bound) {
     step(process, CloseRequested{now + bound});

@@ -15,18 +15,6 @@ using told::kLease;
 using told::kSession;
 using told::Process;
 
-/// So many that share everything; the first one assigns.
-std::vector<Process*> start_all(AssignedRig& rig, std::uint64_t count) {
-  std::vector<Process*> all;
-  for (std::uint64_t id = 1; id <= count; ++id) {
-    all.push_back(&rig.start(id));
-    rig.run_for(10ms);
-  }
-  EXPECT_TRUE(rig.run_until([&] { return rig.led() == rig.options.partitions; }, 10'000ms));
-  rig.run_for(5000ms);
-  return all;
-}
-
 std::uint64_t seats_claimed(const std::vector<Process*>& all) {
   std::uint64_t count = 0;
   for (const Process* process : all) count += process->core.counters().seats_claimed;
@@ -36,7 +24,7 @@ std::uint64_t seats_claimed(const std::vector<Process*>& all) {
 // A9: two of four are many, but the previous assigner is not counted.
 TEST(AssignedSeat, an_assigner_and_an_owner_that_die_at_once_are_replaced_after_one_session) {
   AssignedRig rig;
-  const auto all = start_all(rig, 4);
+  const auto all = rig.start_all(4);
   const LocalTime killed = rig.now;
   rig.kill(*all[0]);
   rig.kill(*all[3]);
@@ -67,7 +55,7 @@ TEST(AssignedSeat, a_new_assigner_says_at_once_that_it_assigns) {
 // It would hold the seat without saying so, and the lane would wait a lease for the next one.
 TEST(AssignedSeat, a_member_that_does_not_read_what_it_writes_claims_no_seat) {
   AssignedRig rig;
-  const auto all = start_all(rig, 3);
+  const auto all = rig.start_all(3);
   all[1]->forbidden = {0};
   rig.run_for(3 * kInterval);
   all[0]->hold = true;  // it says no longer that it assigns, and the second one would be next
@@ -78,7 +66,7 @@ TEST(AssignedSeat, a_member_that_does_not_read_what_it_writes_claims_no_seat) {
 // Nobody could say anything meanwhile.
 TEST(AssignedSeat, an_outage_of_log_0_moves_no_seat) {
   AssignedRig rig;
-  const auto all = start_all(rig, 3);
+  const auto all = rig.start_all(3);
   for (Process* const process : all) {
     process->hold = true;
     process->forbidden = {0};
@@ -101,7 +89,7 @@ TEST(AssignedSeat, an_outage_of_log_0_moves_no_seat) {
 // it any more; and is then as patient as before.
 TEST(AssignedSeat, a_holder_that_yielded_writes_to_every_log_until_it_reads_it_again) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = start_all(rig, 3);
+  const auto all = rig.start_all(3);
   all[0]->forbidden = {1};
   ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 20'000ms));
   rig.run_for(10'000ms);
@@ -125,7 +113,7 @@ TEST(AssignedSeat, a_holder_that_yielded_writes_to_every_log_until_it_reads_it_a
 // A2: "the next time it waits twice as long".
 TEST(AssignedSeat, goes_round_more_and_more_slowly_while_a_log_is_away_for_all) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   for (Process* const process : all) process->forbidden = {1};
   std::vector<microseconds> held;
   for (int i = 0; i < 8; ++i) {
@@ -142,7 +130,7 @@ TEST(AssignedSeat, goes_round_more_and_more_slowly_while_a_log_is_away_for_all) 
 // Rule 8 counts members by their records.
 TEST(AssignedSeat, other_members_are_those_that_may_take_over) {
   AssignedRig rig;
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   EXPECT_EQ(all[0]->core.other_members(), 1u);
   AssignedOptions options = rig.core_options(3);
   options.cordoned = true;
@@ -160,7 +148,7 @@ TEST(AssignedSeat, other_members_are_those_that_may_take_over) {
 // A8: a leaver assigns no longer, however long it drains.
 TEST(AssignedSeat, a_leaver_that_nobody_relieves_claims_no_seat_and_names_nobody) {
   AssignedRig rig;
-  const auto all = start_all(rig, 2);
+  const auto all = rig.start_all(2);
   all[1]->hold = true;  // it lives, and takes nothing over
   rig.step(*all[0], CloseRequested{rig.now + 5000ms});
   const auto by_first = [&] {
