@@ -19,6 +19,7 @@ void KnownLane::tail_started(const TailStarted& event, LocalTime now) {
   if (event.log != Log{0}) return;
   seat.tail_started(event, now);
   wishes.tail_started(event.start, now);
+  lists_seat = kNoEpoch;
   members.restarted(now);
 }
 
@@ -56,6 +57,12 @@ bool KnownLane::is_of_lane(const Settings* theirs) const {
   return *theirs == lane;
 }
 
+// Whoever tells of no seat that is known here still says what is wished: processes that start with
+// other settings by mistake, and take the seat, must repeat it.
+bool KnownLane::counts(const AssignmentRecord& list) const {
+  return seat.known() ? seat.is_valid(list) : list.seat >= lists_seat;
+}
+
 Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, bool history,
                          LocalTime now) {
   if (event.log != Log{0} || record.lane != options.lane) return Assigned::told;
@@ -71,8 +78,9 @@ Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, 
       if (wishes.read(event.offset, record.wish) == WishEffect::too_much) return Assigned::too_much;
       break;
     case AssignmentType::wishes:
-      if (!seat.is_valid(record)) break;
+      if (!counts(record)) break;
       list_read = now;
+      lists_seat = record.seat;
       wishes.read_list(event.offset, record);
       break;
     case AssignmentType::assign:

@@ -54,6 +54,8 @@ struct KnownLane {
                               LocalTime now);
   /// Whether a record with these settings is of the lane.
   [[nodiscard]] bool is_of_lane(const Settings* theirs) const;
+  /// Whether a list of wishes that was just read does: while no seat is known, that of the newest.
+  [[nodiscard]] bool counts(const AssignmentRecord& list) const;
   [[nodiscard]] LogPlace place(Log log) const { return {log, options.logs, options.partitions}; }
 
   KnownLaneOptions options;
@@ -63,6 +65,7 @@ struct KnownLane {
   Designations designations;
   Wishes wishes;
   LocalTime list_read = kLongAgo;  ///< when a list of wishes was read, of whomever
+  Epoch lists_seat = kNoEpoch;     ///< its writer's seat
 };
 
 }  // namespace neliroute

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "neli_core/assigner/known_lane.h"
 #include "tests/unit/neli_core/assigner/told.h"
 
 namespace neliroute {
@@ -211,6 +212,33 @@ TEST(Wishes, of_a_name_override_what_a_member_says) {
   member.fields.cordoned = true;
   EXPECT_EQ(wished_weight(member, after({wish(weight, "a", "", 9), wish(uncordon, "a")})), 0u)
       << "its own cordon stays";
+}
+
+// A process of another mode hears no member of its lane, and so learns of no seat. Before its
+// settings are refused it may take the seat, and must repeat what is wished (found by the
+// simulator).
+TEST(KnownLaneWishes, lists_count_by_the_newest_seat_while_none_is_known) {
+  KnownLane lane({Lane{}, ProcessId{9}, told::kInterval, kLease});
+  lane.tail_started({Log{0}, 10, 20}, at_ms(0));
+  std::int64_t offset = 20;
+  const auto read = [&](std::int64_t seat, const std::string& cordoned) {
+    AssignmentRecord record = list(offset, after({wish(cordon, cordoned)}));
+    record.id = ProcessId{1};
+    record.seat = {1, seat};
+    const Received event{Log{0}, offset++, BrokerTime{milliseconds{1}}, true, nullptr};
+    EXPECT_EQ(lane.read(event, record, false, at_ms(1)), Assigned::told);
+    return *lane.wishes.standing().cordoned.begin();
+  };
+  EXPECT_EQ(read(5, "a"), "a");
+  EXPECT_TRUE(lane.wishes.known());
+  EXPECT_EQ(read(4, "b"), "a") << "an older seat";
+  EXPECT_EQ(read(5, "c"), "c");
+  EXPECT_EQ(read(6, "d"), "d");
+  lane.seat.claimed(ProcessId{1}, {1, 3}, at_ms(1));
+  EXPECT_EQ(read(7, "e"), "d") << "not the seat that is known";
+  EXPECT_EQ(read(3, "f"), "f");
+  lane.tail_started({Log{0}, offset, offset}, at_ms(2));
+  EXPECT_EQ(read(1, "g"), "g") << "the topic may have been made again";
 }
 
 }  // namespace
