@@ -75,16 +75,20 @@ class Assigner::Round {
 
  private:
   // While moves are paused, and while it is not known whether they are, what a living member leads
-  // stays with it, also if that one should own nothing.
+  // stays with it, also if that one should own nothing. It is named for it again: else it would
+  // drain for ever where another had been named, and died or failed.
   std::vector<placement::Designation> planned() const {
     const bool paused = standing().moves_paused && !mutated(Mutation::pause_ignored);
     if (!paused && !view_.wishes.uncertain()) {
       return placement::plan(members_, partitions_, pins_);
     }
     auto planned = placement::plan(members_, partitions_, pins_, {.moves_at_once = 0});
-    std::erase_if(planned, [this](const placement::Designation& named) {
-      const MemberId owner = partitions_[named.partition.value()].owner;
-      return owner != placement::kNobody && owner != named.to;
+    std::erase_if(planned, [this](placement::Designation& named) {
+      const PlanPartition& partition = partitions_[named.partition.value()];
+      if (partition.owner == placement::kNobody || partition.owner == named.to) return false;
+      named.to = partition.owner;
+      named.reason = placement::Reason::keep;
+      return partition.designee == partition.owner;
     });
     return planned;
   }

@@ -120,8 +120,8 @@ void World::check_assigner(std::uint8_t lane) {
     std::uint8_t owner = 0;
     std::uint16_t life = 0;
     if (leader_of(lane, p, owner, life) && nodes_[owner].id != named) {
-      oracle_.broken("healed, but who is named for partition " + std::to_string(p) +
-                         " does not lead it",
+      oracle_.broken("healed, but process " + std::to_string(owner) + " leads partition " +
+                         std::to_string(p) + ", for which " + to_string(named) + " is named",
                      now_);
     }
   }

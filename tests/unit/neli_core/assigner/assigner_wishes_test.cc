@@ -1,6 +1,9 @@
 // What an assigner makes of operators' wishes.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "placement/plan.h"
 #include "tests/unit/neli_core/assigner/assigner_rig.h"
 
@@ -144,6 +147,31 @@ TEST(AssignerWishes, while_moves_are_paused_only_what_nobody_owns_moves) {
   rig.wish(resume_moves);
   rig.run_for(3000ms);
   EXPECT_GE(rig.named_count(4), 2u);
+}
+
+// Otherwise it would drain for ever, as nobody else takes over (found by the simulator).
+TEST(AssignerWishes, while_moves_are_paused_who_leads_is_named_again_when_its_successor_dies) {
+  AssignerRig rig = settled(3, 9);
+  rig.join(4);
+  rig.idle.insert({4, 0});
+  rig.run_for(200ms);
+  rig.wish(pause_moves);
+  std::map<Partition, ProcessId> leaders;
+  for (std::uint32_t p = 0; p < rig.partitions; ++p) {
+    if (rig.designations.at(Partition{p}).id != ProcessId{4}) continue;
+    const ProcessId leader = rig.owners.at(Partition{p}, rig.now).id;
+    leaders[Partition{p}] = leader;
+    rig.wish(cordon, "p" + std::to_string(leader.value()));
+  }
+  ASSERT_EQ(leaders.size(), 2u);
+  rig.kill(4);
+  rig.run_for(kSession + 300ms);
+  for (const auto& [partition, leader] : leaders) {
+    EXPECT_EQ(rig.designations.at(partition).id, leader) << partition.value();
+  }
+  rig.decisions.clear();
+  rig.run_for(3000ms);
+  EXPECT_TRUE(rig.decisions.empty()) << "once is enough";
 }
 
 TEST(AssignerWishes, who_does_not_know_yet_what_is_wished_moves_nothing_that_is_led) {
