@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "neli_core/options.h"
+#include "neli_core/record/judgement.h"
 
 namespace neliroute {
 namespace {
@@ -18,12 +19,14 @@ std::string assignment_of(const Settings& settings) {
 
 }  // namespace
 
-void SettingsAgreement::note(const Record& record, milliseconds lease, LocalTime read,
-                             bool fresh) {
-  if (!record.since || !record.settings || record.id == kNobody) return;
+void SettingsAgreement::note(const Record& record, BrokerTime stamped, milliseconds lease,
+                             LocalTime read, bool fresh) {
+  const auto since = since_told(record, stamped);
+  if (!since || !record.settings || record.id == kNobody) return;
   if (record.type == RecordType::release && !fresh) return;  // its writer may be gone
   Seen& seen = seen_[record.id];
-  seen.seniority = {*record.since, record.id};
+  const bool known = seen.seniority.id == record.id;
+  if (record.since || !known) seen.seniority = {*since, record.id};
   const std::int64_t version = std::min(record.version, kRecordVersion);  // a later one is read
   if (seen.settings != *record.settings || seen.lane != record.lane || seen.version != version) {
     seen.settings = *record.settings;

@@ -30,7 +30,8 @@ class SettingsAgreement {
 
   /// A foreign record was read. `fresh`: it was appended after the tail started, so its writer
   /// lived then; an existing record may be of a process long gone.
-  void note(const Record& record, milliseconds lease, LocalTime read, bool fresh);
+  void note(const Record& record, BrokerTime stamped, milliseconds lease, LocalTime read,
+            bool fresh);
 
   /// The error to refuse with, if a senior with other settings is known to live. `own`: no value
   /// before anything was written; every process is senior then.

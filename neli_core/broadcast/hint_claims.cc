@@ -87,7 +87,7 @@ void HintClaims::on(const Received& event, LocalTime now) {
   if (record == nullptr) return;
   lease_bound_.read(event, *record);
   if (record->id != options_.id) {
-    agreement_.note(*record, record->lease.value_or(options_.lease), now,
+    agreement_.note(*record, event.stamped, record->lease.value_or(options_.lease), now,
                     !l.is_history(event.offset));
   } else if (!since_) {
     since_ = event.stamped.time_since_epoch().count();

@@ -12,10 +12,6 @@ constexpr std::array<milliseconds, 3> kAgain{milliseconds{50}, milliseconds{100}
 
 }  // namespace
 
-bool is_greeting(const Record& record) noexcept {
-  return record.type == RecordType::renewal && record.epochs.empty();
-}
-
 std::size_t ExpeditePacing::asked_lately(LocalTime now) const noexcept {
   return static_cast<std::size_t>(
       std::count_if(asked_.begin(), asked_.end(), [&](LocalTime asked) {

@@ -18,9 +18,6 @@
 
 namespace neliroute {
 
-/// Whether this renewal only says that its writer has joined the group: it names no epoch.
-[[nodiscard]] bool is_greeting(const Record& record) noexcept;
-
 /// Spreads the requests of one process: at once, and again after 50, 100 and 200 ms, as the
 /// coordinator may not have known yet; at most 8 within a heartbeat interval. The more there were,
 /// the further they are apart, so that some are left for the last of many changes.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "neli_core/claimed/claim_protocol.h"
+#include "neli_core/record/judgement.h"
 
 namespace neliroute {
 

@@ -44,13 +44,13 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
   if (!own) {
     ++counters_.records_foreign;
     if (since_is_possible(record, event)) {
-      agreement_.note(record, record.lease.value_or(lease_bound()), now_,
+      agreement_.note(record, event.stamped, record.lease.value_or(lease_bound()), now_,
                       !l.is_history(event.offset));
     }
   } else {
     ++counters_.records_own;
     // A process that only joined has not said under which settings it leads.
-    if (!since_ && !is_greeting(record)) since_ = event.stamped.time_since_epoch().count();
+    if (!since_) since_ = since_told(record, event.stamped);
   }
   const Judgement judged = judge(record, event.stamped, options_.lane);
   l.greatest_incarnation =

@@ -47,6 +47,15 @@ const Settings* settings_in_force(const Record& record) noexcept {
   return readable_settings(record);
 }
 
+bool is_greeting(const Record& record) noexcept {
+  return record.type == RecordType::renewal && record.epochs.empty();
+}
+
+std::optional<std::int64_t> since_told(const Record& record, BrokerTime stamped) noexcept {
+  if (record.since || is_greeting(record)) return record.since;
+  return stamped.time_since_epoch().count();
+}
+
 std::int64_t incarnation_limit(BrokerTime stamped) noexcept {
   const std::int64_t stamp = stamped.time_since_epoch().count();
   return std::clamp<std::int64_t>(stamp, 0, kIncarnationMax - kIncarnationAhead) +

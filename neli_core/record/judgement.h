@@ -9,6 +9,7 @@
 #include <neliroute/ids.h>
 #include <neliroute/settings.h>
 #include <neliroute/time.h>
+#include <optional>
 
 #include "neli_core/record/record.h"
 
@@ -37,6 +38,14 @@ enum class Judgement {
 /// A process that leads states its lane's rules. Null: it does not lead. A process that only claims
 /// may have them wrong, and will refuse to go on.
 [[nodiscard]] const Settings* settings_in_force(const Record& record) noexcept;
+
+/// Whether it says only that its writer has joined, or lives: a renewal that names no epoch.
+[[nodiscard]] bool is_greeting(const Record& record) noexcept;
+/// Since when its writer takes part, as its first record but greetings says (`since`). Before the
+/// writer has read that record back, it cannot say so: then this record may be that one. No value:
+/// it has only greeted.
+[[nodiscard]] std::optional<std::int64_t> since_told(const Record& record,
+                                                     BrokerTime stamped) noexcept;
 
 // --- Incarnations --------------------------------------------------------------------------------
 

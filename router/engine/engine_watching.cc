@@ -33,7 +33,7 @@ void Engine::watch_event(const Event& event, LocalTime now) {
   } else if (const auto* received = std::get_if<Received>(&event)) {
     const auto* record = std::get_if<Record>(received->value);
     if (record == nullptr) return;
-    agreement_.note(*record, record->lease.value_or(lease()), now,
+    agreement_.note(*record, received->stamped, record->lease.value_or(lease()), now,
                     received->offset >= ends_at_start_[received->log.value()]);
     learn(*record);
   }

@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const LocalTime kStart{milliseconds{1'000'000}};
+constexpr BrokerTime kStamp{milliseconds{900}};
 const Settings kOwn{"g", 64, 4, 1, "xxh3", "non_exclusive"};
 
 /// What the process of this number says; the smaller, the earlier it came.
@@ -27,12 +28,12 @@ Record said_by(std::uint64_t number, std::uint32_t slots) {
 
 TEST(SettingsAgreementTest, the_living_are_remembered_when_the_dead_are_forgotten) {
   SettingsAgreement agreement(kOwn, Lane{0});
-  agreement.note(said_by(500, 32), 600s, kStart, true);
-  for (std::uint64_t n = 1; n <= 60; ++n) agreement.note(said_by(n, 32), 1s, kStart, true);
+  agreement.note(said_by(500, 32), kStamp, 600s, kStart, true);
+  for (std::uint64_t n = 1; n <= 60; ++n) agreement.note(said_by(n, 32), kStamp, 1s, kStart, true);
   ASSERT_TRUE(agreement.conflict(std::nullopt, kStart));
   // Enough others, of whom each lives, that all of the dead are looked for.
   for (std::uint64_t n = 1001; n <= 1100; ++n) {
-    agreement.note(said_by(n, 64), 600s, kStart + 2s, true);
+    agreement.note(said_by(n, 64), kStamp, 600s, kStart + 2s, true);
   }
   const auto conflict = agreement.conflict(std::nullopt, kStart + 2s);
   ASSERT_TRUE(conflict) << "the eldest of the living has other settings";
@@ -42,14 +43,14 @@ TEST(SettingsAgreementTest, the_living_are_remembered_when_the_dead_are_forgotte
 
 TEST(SettingsAgreementTest, who_comes_again_after_it_was_forgotten_counts_again) {
   SettingsAgreement agreement(kOwn, Lane{0});
-  for (std::uint64_t n = 1; n <= 64; ++n) agreement.note(said_by(n, 32), 1s, kStart, true);
-  agreement.note(said_by(65, 64), 1s, kStart + 1s, true);  // all others are forgotten
+  for (std::uint64_t n = 1; n <= 64; ++n) agreement.note(said_by(n, 32), kStamp, 1s, kStart, true);
+  agreement.note(said_by(65, 64), kStamp, 1s, kStart + 1s, true);  // all others are forgotten
   EXPECT_FALSE(agreement.conflict(std::nullopt, kStart + 1s));
   EXPECT_FALSE(agreement.undecided_until(kStart + 1s));
-  agreement.note(said_by(7, 32), 1s, kStart + 1s, false);
+  agreement.note(said_by(7, 32), kStamp, 1s, kStart + 1s, false);
   EXPECT_EQ(agreement.undecided_until(kStart + 1s), later(kStart + 1s, 1s))
       << "it may be what lay in the log";
-  agreement.note(said_by(7, 32), 1s, kStart + 1s, true);
+  agreement.note(said_by(7, 32), kStamp, 1s, kStart + 1s, true);
   ASSERT_TRUE(agreement.conflict(std::nullopt, kStart + 1s));
   EXPECT_FALSE(agreement.conflict(SettingsAgreement::Seniority{1, ProcessId{1}}, kStart + 1s))
       << "it is junior to who came before it";
@@ -58,24 +59,46 @@ TEST(SettingsAgreementTest, who_comes_again_after_it_was_forgotten_counts_again)
 TEST(SettingsAgreementTest, who_differed_and_is_gone_costs_nothing_any_more) {
   SettingsAgreement agreement(kOwn, Lane{0});
   EXPECT_TRUE(agreement.at_rest(kStart));
-  agreement.note(said_by(500, 32), 2s, kStart, true);
+  agreement.note(said_by(500, 32), kStamp, 2s, kStart, true);
   EXPECT_FALSE(agreement.at_rest(kStart + 1s));
   EXPECT_TRUE(agreement.conflict(std::nullopt, kStart + 1s));
   EXPECT_TRUE(agreement.at_rest(kStart + 2s)) << "though few others came, and it is not forgotten";
   EXPECT_FALSE(agreement.conflict(std::nullopt, kStart + 2s));
-  agreement.note(said_by(500, 32), 1s, kStart + 3s, true);
+  agreement.note(said_by(500, 32), kStamp, 1s, kStart + 3s, true);
   EXPECT_TRUE(agreement.conflict(std::nullopt, kStart + 3s)) << "it is back";
+}
+
+// It may lead by its claim already, long before it can say since when (found by the simulator).
+TEST(SettingsAgreementTest, who_has_only_claimed_came_with_that_claim) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  Record record = said_by(1, 32);
+  record.since.reset();
+  agreement.note(record, kStamp, 1s, kStart, true);
+  EXPECT_FALSE(agreement.conflict(std::nullopt, kStart)) << "it has only greeted";
+  record.type = RecordType::claim;
+  agreement.note(record, kStamp, 1s, kStart, true);
+  agreement.note(record, kStamp + 50ms, 1s, kStart, true);
+  const auto conflicts = [&](std::int64_t own_since) {
+    const SettingsAgreement::Seniority own{own_since, ProcessId{2}};
+    return agreement.conflict(own, kStart).has_value();
+  };
+  EXPECT_TRUE(conflicts(901)) << "its first claim counts";
+  EXPECT_FALSE(conflicts(899)) << "it came later";
+  EXPECT_TRUE(agreement.conflict(std::nullopt, kStart));
+  record.since = 800;
+  agreement.note(record, kStamp, 1s, kStart, true);
+  EXPECT_TRUE(conflicts(899)) << "what it says itself counts more";
 }
 
 TEST(SettingsAgreementTest, who_writes_records_of_version_1_differs) {
   SettingsAgreement agreement(kOwn, Lane{0});
   Record newer = said_by(2, 64);
   newer.version = kRecordVersion + 1;
-  agreement.note(newer, 1s, kStart, true);
+  agreement.note(newer, kStamp, 1s, kStart, true);
   EXPECT_FALSE(agreement.conflict(std::nullopt, kStart)) << "it can be read";
   Record older = said_by(1, 64);
   older.version = 1;
-  agreement.note(older, 1s, kStart, true);
+  agreement.note(older, kStamp, 1s, kStart, true);
   const auto conflict = agreement.conflict(std::nullopt, kStart);
   ASSERT_TRUE(conflict);
   EXPECT_EQ(conflict->code(), Errc::settings_conflict);
@@ -83,7 +106,7 @@ TEST(SettingsAgreementTest, who_writes_records_of_version_1_differs) {
                                      "(process p1)"),
             std::string::npos)
       << conflict->message();
-  agreement.note(said_by(1, 64), 1s, kStart, true);  // the same one, updated
+  agreement.note(said_by(1, 64), kStamp, 1s, kStart, true);  // the same one, updated
   EXPECT_FALSE(agreement.conflict(std::nullopt, kStart));
 }
 
@@ -93,7 +116,7 @@ TEST(SettingsAgreementTest, a_group_and_an_assigner_do_not_mix_in_a_lane) {
   member.settings->variation = kAssignedVariation;
   member.settings->partitions = 64;
   SettingsAgreement grouped(kOwn, Lane{0});
-  grouped.note(member, 1s, kStart, true);
+  grouped.note(member, kStamp, 1s, kStart, true);
   const auto refused = grouped.conflict(std::nullopt, kStart);
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->message(),
@@ -101,10 +124,10 @@ TEST(SettingsAgreementTest, a_group_and_an_assigner_do_not_mix_in_a_lane) {
             "`assignment` assigner, or stop all of its processes first");
   Settings own = *member.settings;
   SettingsAgreement assigned(own, Lane{0});
-  assigned.note(member, 1s, kStart, true);
+  assigned.note(member, kStamp, 1s, kStart, true);
   EXPECT_FALSE(assigned.conflict(std::nullopt, kStart));
   SettingsAgreement newcomer(own, Lane{0});
-  newcomer.note(said_by(2, 64), 1s, kStart, true);
+  newcomer.note(said_by(2, 64), kStamp, 1s, kStart, true);
   const auto turned = newcomer.conflict(std::nullopt, kStart);
   ASSERT_TRUE(turned);
   EXPECT_NE(turned->message().find("start with `assignment` group"), std::string::npos);
@@ -117,7 +140,7 @@ TEST(SettingsAgreementTest, a_member_with_another_number_of_partitions_is_refuse
   Record other = said_by(1, 64);
   other.settings = own;
   other.settings->partitions = 64;
-  assigned.note(other, 1s, kStart, true);
+  assigned.note(other, kStamp, 1s, kStart, true);
   const auto refused = assigned.conflict(std::nullopt, kStart);
   ASSERT_TRUE(refused);
   EXPECT_NE(refused->message().find("partitions is 4 here, but 64 in the running group"),

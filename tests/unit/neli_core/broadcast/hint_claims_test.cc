@@ -242,7 +242,7 @@ TEST(HintClaims, a_process_of_the_other_variation_is_refused) {
     settings.variation = "claimed";
     return settings;
   }(), Lane{0});
-  claimed.note(world.beside(RecordType::renewal).back(), 9s, world.now(), true);
+  claimed.note(world.beside(RecordType::renewal).back(), BrokerTime{1s}, 9s, world.now(), true);
   const auto error = claimed.conflict(std::nullopt, world.now());
   ASSERT_TRUE(error);
   EXPECT_THAT(error->message(), HasSubstr("variation is claimed here, but broadcast"));

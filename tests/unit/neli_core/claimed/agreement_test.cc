@@ -218,18 +218,34 @@ TEST(OneConfiguration, who_differs_and_is_leaving_hands_over_no_longer) {
   EXPECT_TRUE(a.closed);
 }
 
-TEST(OneConfiguration, a_record_without_since_or_settings_is_compared_with_nobody) {
+TEST(OneConfiguration, a_greeting_or_a_record_without_settings_is_compared_with_nobody) {
   Rig rig;
   auto& a = rig.start(1, "a");
-  Record odd = rig::claim_of(9, "3");
+  Record odd = rig::renewal_of(9, {1, 0}, "");
+  odd.epochs.clear();
   odd.settings = {"group", 99, 4, 1, "xxh3", "non_exclusive"};
   rig.append(kLog, odd);
-  odd.settings.reset();
+  odd = rig::claim_of(9, "3");
   odd.since = 1;
   rig.append(kLog, odd);
   rig.assign(a, "0");
   EXPECT_FALSE(a.refused);
   EXPECT_TRUE(a.leads(0, rig.now()));
+}
+
+// Its writer may lead before it can say since when.
+TEST(OneConfiguration, a_claim_without_since_comes_before_who_has_claimed_nothing) {
+  Record other = rig::claim_of(9, "3");
+  other.settings = {"group", 99, 4, 1, "xxh3", "non_exclusive"};
+  for (const bool leads : {false, true}) {
+    Rig rig;
+    auto& a = rig.start(1, "a");
+    if (leads) rig.assign(a, "0");
+    rig.append(kLog, other);
+    rig.settle();
+    EXPECT_EQ(a.refused.has_value(), !leads);
+    EXPECT_EQ(a.leads(0, rig.now()), leads) << "who leads came first";
+  }
 }
 
 TEST(OneConfiguration, nobody_refuses_before_it_knows_its_own_since) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "audit/audit.h"
+#include "neli_core/record/judgement.h"
 #include "tests/unit/neli_core/claimed/rig.h"
 
 namespace neliroute {
