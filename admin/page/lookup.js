@@ -13,6 +13,7 @@ export class Lookup {
     this.onFound = onFound;
     this.answer = null;
     this.question = null;
+    this.changed = null; // partitions that changed since it was asked, until it is answered
     byId("lookup").addEventListener("submit", (event) => {
       event.preventDefault();
       this.#ask(new FormData(event.target), true);
@@ -23,17 +24,25 @@ export class Lookup {
   }
 
   viewChanged(seen) {
-    if (this.answer && !this.again
-        && seen.some(({ partition }) => partition === this.answer.partition)) {
-      this.again = setTimeout(() => {
-        this.again = null;
-        this.#ask(this.question, false);
-      }, AGAIN_MS);
+    for (const { partition } of seen) {
+      this.changed?.add(partition);
     }
+    if (this.answer && seen.some(({ partition }) => partition === this.answer.partition)) {
+      this.#askAgain();
+    }
+  }
+
+  #askAgain() {
+    this.again ??= setTimeout(() => {
+      this.again = null;
+      this.#ask(this.question, false);
+    }, AGAIN_MS);
   }
 
   async #ask(question, asked) {
     this.question = question;
+    const changed = new Set();
+    this.changed = changed;
     const by = question.get("by");
     const value = question.get("value");
     const url = `v1/route?${by}=${encodeURIComponent(by === "slot" ? value.trim() : value)}`;
@@ -52,9 +61,16 @@ export class Lookup {
         this.onFound(answer.slot); // announces the slot; the last announcement is heard
       }
       this.#show(this.answer);
+      if (changed.has(answer.partition)) {
+        this.#askAgain(); // the answer may be older than the change
+      }
     } catch {
       this.#fail("This process does not answer. Look up again when the top of the page says "
         + "Live.");
+    } finally {
+      if (this.changed === changed) {
+        this.changed = null;
+      }
     }
   }
 

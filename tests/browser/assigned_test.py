@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The slot page of a lane in which a process assigns, not Kafka's group.   assigned_test.py"""
+import threading
 import unittest
 
 from page_case import PageCase
@@ -69,6 +70,26 @@ class Assigned(PageCase):
         self.until("() => document.querySelector('#moves-designated').hidden")
         self.until("() => document.querySelector('#slot-named').hidden")
         self.until_note("pricing-2", "weight 2")
+
+    def test_an_answer_is_older_than_what_is_shown(self):
+        """A lookup that was answered before a designation, and comes after it, is asked again."""
+        world = scenarios.assigned()
+        self.open(world)
+        answered, shown = threading.Event(), threading.Event()
+
+        def hold():
+            answered.set()
+            shown.wait(30)
+        world.hold = hold
+        partition = world.owned_by(0)[0]
+        self.page.select_option("#lookup-by", "slot")
+        self.page.fill("#lookup-value", str(partition))
+        self.page.click("#lookup button")
+        self.assertTrue(answered.wait(30))
+        world.designate([partition], 2)
+        self.until_text("#moves-designated", "On the way: 1 partition (16 slots) to pricing-2")
+        shown.set()
+        self.until_text("#lookup-answer", "named by pricing-1")
 
     def test_what_operators_wish(self):
         world = scenarios.assigned()

@@ -64,6 +64,7 @@ class Shown(PageCase):
         self.page.locator("#legend").get_by_role("button", name="draining").click()
         self.until_text("#slot-next", "pricing-2 at 10.0.0.3:7400")
         self.assertEqual(self.text("#slot-number"), str(partition))
+        self.settled()
         self.assertNotEqual(self.cell(0), [self.look("pricing-0")] * 2)
 
     def test_the_strip_shows_what_was(self):

@@ -40,6 +40,7 @@ class World:
         self.designee = [NOBODY] * partitions
         self.wishes = {"cordoned": [], "weights": {}, "pins": {}, "moves_paused": False}
         self.assignment = None  # of a process that assigns: since when, which, what members say
+        self.hold = None  # what comes between an answer to a lookup and its way to the page
         self.epoch = [None] * partitions
         self.since = [time.monotonic()] * partitions
         self.heard = [True] * partitions
@@ -298,7 +299,14 @@ class World:
         return round(1000 * quiet) + (40 + 137 * index) % self.settings["interval_ms"]
 
     def route(self, key=None, slot=None):
-        """As /v1/route answers."""
+        """As /v1/route answers, after `hold` if there is one: the answer may be old by then."""
+        answer = self.route_now(key, slot)
+        if self.hold:
+            self.hold()
+        return answer
+
+    def route_now(self, key, slot):
+        """As everything is at this moment."""
         answer = {}
         if key is not None:
             tag = hash_tag(key)
