@@ -237,7 +237,9 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
     say(row);
   }
   if (!as_json) say_table(view, slots, ages, now);
-  if (const std::string text = assignment_text(members->model()); !as_json && !text.empty()) {
+  if (std::string text = assignment_text(members->model()); !as_json && !text.empty()) {
+    // The assigner lists them twice a lease, and this starts at the end of the log.
+    if (!members->model().wishes()) text += "\noperators' wishes: see `neliroute wishes`";
     say(text);
   }
   const int code = exit_code_of(verdicts);

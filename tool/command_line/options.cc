@@ -59,6 +59,19 @@ void add_ledger_options(CommandLine& line, CommonOptions& options, Part part) {
               set(router, "X"));
 }
 
+const char* timeout_text(Part part) {
+  switch (part) {
+    case Part::owner:
+      return "Give up if no broker answers within this time of starting (default 10s)";
+    case Part::reader:
+      return "Answer within this time (default: the larger of 10s and lease + 1s)";
+    case Part::wish:
+      return "End within this time (default: the larger of 10s and lease + 1s to read what is "
+             "there, then 30s for the wish)";
+  }
+  return "";
+}
+
 void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
   RouterOptions& router = options.router;
   line.heading("Timing");
@@ -71,11 +84,7 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
                  ? "How long one renewal entitles its sender to lead"
                  : "Assumed to be the owners' lease until one of them states it",
              set(router, "lease"));
-  line.value("--timeout", "TIME",
-             part == Part::owner
-                 ? "Give up if no broker answers within this time of starting (default 10s)"
-                 : "Answer within this time (default: the larger of 10s and lease + 1s)",
-             into(options.timeout, positive_duration));
+  line.value("--timeout", "TIME", timeout_text(part), into(options.timeout, positive_duration));
   line.heading(part == Part::owner ? "Timing" : "");
   line.value("--interval", "TIME", "Time between two renewals",
              set(router, "interval"));

@@ -13,8 +13,9 @@
 
 namespace neliroute::tool {
 
-/// How a process uses the ledger: an owner takes part, a reader only reads.
-enum class Part { owner, reader };
+/// How a process uses the ledger: an owner takes part, a reader only reads, and a wish is
+/// written after reading.
+enum class Part { owner, reader, wish };
 
 struct CommonOptions {
   RouterOptions router;

@@ -89,10 +89,10 @@ constexpr const char* kFooter =
     "A wish is a record in log 0: it needs WRITE on the topic, and stands until it is\n"
     "taken back, whoever assigns. The command ends when the assigner has taken it in\n"
     "and every partition is led as it should be. Ctrl-C ends the waiting, not the\n"
-    "wish. Exit codes: 0 carried out; 1 not within --timeout (without it: 30s after\n"
-    "it was written), but it stands; or another wish says otherwise meanwhile; 2 it\n"
-    "cannot be wished: an unknown name, a slot that is not there, no right to write,\n"
-    "nobody who assigns; 3 the ledger is unreachable.";
+    "wish. Exit codes: 0 carried out; 1 not within --timeout, but it stands; or\n"
+    "another wish says otherwise meanwhile; 2 it cannot be wished: an unknown name, a\n"
+    "slot that is not there, no right to write, nobody who assigns; 3 the ledger is\n"
+    "unreachable.";
 
 bool has_name(WishVerb verb) {
   return verb == WishVerb::cordon || verb == WishVerb::uncordon || verb == WishVerb::weight ||
@@ -104,7 +104,7 @@ int wish(const Arguments& arguments, const Family& family) {
   WishRequest request;
   request.wish.verb = family.verb;
   request.common.log_level = LogLevel::warning;
-  add_common_options(line, request.common, Part::reader);
+  add_common_options(line, request.common, Part::wish);
   line.heading("General");
   line.flag("--dry-run", "Print what would move, and why, and wish nothing", request.dry_run);
   if (has_name(family.verb)) {
