@@ -71,7 +71,7 @@ TEST(WishTextTest, WhatWouldMoveAndWhy) {
 
 TEST(WishTextTest, EachWishInWords) {
   EXPECT_EQ(text_of(Wish{WishVerb::weight, "p1", {}, 3}), "weight p1 3");
-  EXPECT_EQ(text_of(Wish{WishVerb::unweight, "p1", {}, 0}), "unweight p1");
+  EXPECT_EQ(text_of(Wish{WishVerb::unweight, "p1", {}, 0}), "weight p1 own");
   EXPECT_EQ(text_of(Wish{WishVerb::unpin, "", *PartitionRanges::parse("4"), 0}),
             "unpin partitions 4");
   EXPECT_EQ(text_of(Wish{WishVerb::pause_moves, "", {}, 0}), "pause-moves");

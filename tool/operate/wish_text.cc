@@ -75,7 +75,9 @@ void add_move(std::vector<WishedMove>& moves, WishedMove way, Partition partitio
   at->partitions.insert(partition);
 }
 
+// As the command has it.
 std::string text_of(const Wish& wish) {
+  if (wish.verb == WishVerb::unweight) return "weight " + shown(wish.name) + " own";
   std::string text = verb_text(wish.verb);
   if (!wish.partitions.empty()) text += " partitions " + shortened(wish.partitions.to_string());
   if (!wish.name.empty()) text += (wish.verb == WishVerb::pin ? " to " : " ") + shown(wish.name);
