@@ -28,6 +28,8 @@ namespace {
 constexpr milliseconds kCarriedOut{30'000};
 // A busy machine may take so long to let a process write, or this one read.
 constexpr milliseconds kSilentLeast{2'000};
+// Thousands of members write more records in that time than there is time to look at all of them.
+constexpr milliseconds kLookAgain{10};
 // A plan of 65,536 partitions takes tens of milliseconds.
 constexpr milliseconds kPlanAgain{50};
 
@@ -132,7 +134,10 @@ std::optional<int> LaneRun::begin(Purpose purpose) {
   const LocalTime from = options_.timeout ? began_ : boot_now();
   milliseconds limit{0};
   bool known = false;
+  LocalTime look_at = kLongAgo;
   const auto ends = [&] {
+    if (boot_now() < look_at) return false;
+    look_at = later(boot_now(), kLookAgain);
     known = is_known(purpose) || !is_waited_for();
     limit = options_.timeout_or_default(link_->lease());
     return known || boot_now() >= later(from, limit);
