@@ -185,7 +185,7 @@ void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::s
 
 void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
   add_ledger_options(line, options, part);
-  line.heading("Slots");
+  line.heading(part == Part::wish ? "" : "Slots");  // the members say how many there are
   add_slot_options(line, options.router);
   line.flag("--allow-uneven", "Slots need not be a multiple of partitions",
             options.router.allow_uneven);
