@@ -30,6 +30,10 @@ const char* __tsan_default_suppressions() {
       // list's lock (rd_kafka_1s_tmr_cb); a broker's thread that ends then frees what it looks at.
       // Seen in one run of a hundred on an overloaded machine, while a client ended.
       "race:rd_kafka_connect_any\n"
+      // After a fatal error of its group a member stops a timer without the lock of the client's
+      // list of timers, while a broker's thread starts another one. Seen once, after a group was
+      // deleted. neliroute gives that client up, and makes a new one.
+      "race:rd_kafka_cgrp_consumer_serve\n"
       // Takes the client's lock while it holds a partition's, which others take the other way
       // round: a log's leader is asked for again after OffsetForLeaderEpoch has failed.
       "deadlock:rd_kafka_toppar_handle_OffsetForLeaderEpoch\n";
