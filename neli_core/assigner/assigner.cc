@@ -75,8 +75,8 @@ class Assigner::Round {
 
  private:
   // While moves are paused, and while it is not known whether they are, what a living member leads
-  // stays with it, also if that one should own nothing. It is named for it again: else it would
-  // drain for ever where another had been named, and died or failed.
+  // stays with it, also if that one should own nothing. Where another had been named, and died or
+  // failed, it is named again: else it would drain for ever. A designee that lives may lead already.
   std::vector<placement::Designation> planned() const {
     const bool paused = standing().moves_paused && !mutated(Mutation::pause_ignored);
     if (!paused && !view_.wishes.uncertain()) {
@@ -88,7 +88,7 @@ class Assigner::Round {
       if (partition.owner == placement::kNobody || partition.owner == named.to) return false;
       named.to = partition.owner;
       named.reason = placement::Reason::keep;
-      return partition.designee == partition.owner;
+      return partition.designee != placement::kNobody;
     });
     return planned;
   }
