@@ -81,7 +81,7 @@ Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, 
       if (!counts(record)) break;
       list_read = now;
       lists_seat = record.seat;
-      wishes.read_list(event.offset, record);
+      wishes.read_list(event.offset, record, seat.known());
       break;
     case AssignmentType::assign:
       return seat.is_valid(record) ? Assigned::valid : Assigned::refused;

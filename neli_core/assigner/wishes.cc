@@ -109,14 +109,14 @@ WishEffect Wishes::read(std::int64_t offset, const Wish& wish) {
 
 // One of before what is known says nothing new; nor does one that speaks for what is not there yet,
 // as its writer read another log.
-void Wishes::read_list(std::int64_t offset, const AssignmentRecord& list) {
+void Wishes::read_list(std::int64_t offset, const AssignmentRecord& list, bool certain) {
   if (!std::exchange(used_, true)) ++version_;
   if (list.upto < base_upto_ || list.upto > offset) return;
   listed_upto_ = list.upto;
   base_ = list.standing;
   base_upto_ = list.upto;
   while (!later_.empty() && later_.front().first < list.upto) later_.pop_front();
-  if (!std::exchange(known_, true)) ++version_;
+  if (certain && !std::exchange(known_, true)) ++version_;
   StandingWishes standing = base_;
   for (const auto& [at, wish] : later_) {
     if (!mutated(Mutation::list_undoes_wishes)) apply(wish, standing);

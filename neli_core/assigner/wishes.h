@@ -48,8 +48,8 @@ class Wishes {
   void excuse(microseconds stretch) noexcept;
   /// A wish at that offset was read.
   WishEffect read(std::int64_t offset, const Wish& wish);
-  /// A list was read, written by who held the seat.
-  void read_list(std::int64_t offset, const AssignmentRecord& list);
+  /// A list was read. `certain`: its writer held the seat, so it tells of all wishes before it.
+  void read_list(std::int64_t offset, const AssignmentRecord& list, bool certain = true);
   void tick(LocalTime now);
   /// Its reader has waited for long enough: what was read is all there is.
   void take_for_all() noexcept { known_ = true; }

@@ -105,7 +105,9 @@ bool World::may_own(const Node& node) const {
 void World::judge_pause(const AssignmentRecord& record) {
   const auto lane = static_cast<std::uint8_t>(record.lane.value());
   const Time since = std::max(paused_since_[lane], oracle_.wrong_until());
-  const bool paused = paused_since_[lane] != 0 && !loses_records() &&
+  // Where no list was written for so long, nobody may know of it any more.
+  const bool lists = listed_[lane] + plan_.longest_lease() + 2 * plan_.interval() > now_;
+  const bool paused = paused_since_[lane] != 0 && lists && !loses_records() &&
                       !plan_.has(Fault::topic_made_again) &&
                       since + plan_.settled() + plan_.takeover() < now_;
   for (const Designation& designation : record.designations) {
