@@ -76,7 +76,7 @@ class Assigner::Round {
  private:
   // While moves are paused, and while it is not known whether they are, what a living member leads
   // stays with it, also if that one should own nothing. Where another had been named, and died or
-  // failed, it is named again: else it would drain for ever. A designee that lives may lead already.
+  // failed, it is named again, or it would drain for ever. One that lives may lead already.
   std::vector<placement::Designation> planned() const {
     const bool paused = standing().moves_paused && !mutated(Mutation::pause_ignored);
     if (!paused && !view_.wishes.uncertain()) {
