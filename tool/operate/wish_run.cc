@@ -71,7 +71,7 @@ class LaneRun {
 
  private:
   [[nodiscard]] bool is_known(Purpose purpose) const;
-  [[nodiscard]] bool are_owners_known(const ShownLane& shown, LocalTime now) const;
+  [[nodiscard]] bool are_owners_known(LocalTime now) const;
   [[nodiscard]] bool is_waited_for() const;
   [[nodiscard]] std::optional<int> refuse() const;
 
@@ -98,23 +98,17 @@ bool LaneRun::is_known(Purpose purpose) const {
                                      [](const ShownMember& member) { return member.heard; });
   if (shown.members.empty() || !known().members.lives(shown.assigner)) return false;
   const LocalTime now = boot_now();
-  if (purpose != Purpose::list && !are_owners_known(shown, now)) return false;
   const LocalTime silent =
       later(link_->caught_up_at(), std::max(2 * known().options.interval, kSilentLeast));
   const LocalTime listed = later(link_->caught_up_at(), link_->lease());
-  return (all_heard || now >= silent) && (shown.wishes_known || now >= listed);
+  const bool heard = all_heard && (purpose == Purpose::list || are_owners_known(now));
+  return (heard || now >= silent) && (shown.wishes_known || now >= listed);
 }
 
-// Who was heard in log 0 renews in the others as well; whoever is silent there is not waited for.
-bool LaneRun::are_owners_known(const ShownLane& shown, LocalTime now) const {
-  std::set<ProcessId> heard;
-  for (const ShownMember& member : shown.members) {
-    if (member.heard) heard.insert(member.id);
-  }
+// Each log tells of its own partitions, some later than others.
+bool LaneRun::are_owners_known(LocalTime now) const {
   for (std::uint32_t p = 0; p < link_->partitions(); ++p) {
-    const Partition partition{p};
-    const bool renews = heard.contains(known().owners.at(partition, now).id);
-    if (renews && !link_->directory().is_known(partition, now)) return false;
+    if (!link_->directory().is_known(Partition{p}, now)) return false;
   }
   return true;
 }
