@@ -167,8 +167,10 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
   const bool draining = record.draining.contains(partition, options_.logs);
   if (!draining && !record.leading.contains(partition, options_.logs)) {
-    // Holding, but not leading: in grace, or its lease lapsed.
-    if (hint.owner && hint.epoch == epoch) lose_owner(partition, now);
+    // Holding, but not leading: in grace, or its lease lapsed. An older renewal that is stored
+    // late, or a second time, tells what was before.
+    const bool older = hint.owner && hint.owner->id == record.id && record.seq < hint.seq;
+    if (hint.owner && hint.epoch == epoch && !older) lose_owner(partition, now);
     return;
   }
   // Exclusive: a newer claim was read, so the owner stops, whatever its last renewals say.
@@ -188,6 +190,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
     hint.next.reset();
     hint.next_epoch = kNoEpoch;
   }
+  hint.seq = record.seq;
   hint.lease = record.lease.value_or(lease_bound());
   hint.until = later(now, hint.lease);
   expiries_.set(partition, hint.until);

@@ -39,6 +39,8 @@ struct Hint {
   /// The epoch was known before the tail last started: see Directory::forget_doubtful().
   bool doubtful = false;
   LocalTime until = kLongAgo;
+  /// Of the renewal that last said that the owner leads.
+  std::uint64_t seq = 0;
   /// The owner's, as its last renewal says.
   milliseconds lease{0};
   /// The process that claimed after the owner, and has not led yet.

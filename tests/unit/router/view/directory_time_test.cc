@@ -102,6 +102,41 @@ TEST(DirectoryTime, who_leads_again_after_a_release_is_believed_for_as_long_as_i
   }
 }
 
+// A producer may store a record a second time, or only after a newer one.
+TEST(DirectoryTime, an_older_renewal_that_is_read_behind_a_newer_one_loses_no_owner) {
+  Timed timed;
+  Record in_grace = Writer{1}.looks(0, "0");
+  in_grace.seq = 7;
+  Record owner = leads(Writer{1}, kInc, 0);
+  owner.seq = 8;
+  timed.read(owner);
+  timed.read(in_grace);
+  EXPECT_EQ(timed.owner(), "p1");
+  Record of_another = kB.looks(0, "0");
+  of_another.seq = 7;
+  timed.read(of_another);
+  EXPECT_EQ(timed.owner(), "") << "its numbers are its own";
+  timed.read(owner);
+  in_grace.seq = 9;
+  timed.read(in_grace);
+  EXPECT_EQ(timed.owner(), "") << "its lease lapsed since";
+}
+
+// Only until the owner renews: a great number that was forged does not last.
+TEST(DirectoryTime, who_leads_by_an_older_renewal_is_believed_as_that_says) {
+  Timed timed;
+  Record forged = leads(Writer{1}, kInc, 0);
+  forged.seq = UINT64_MAX;
+  timed.read(forged);
+  Record owner = leads(Writer{1}, kInc, 0);
+  owner.seq = 8;
+  timed.read(owner);
+  Record lapsed = Writer{1}.looks(0, "0");
+  lapsed.seq = 9;
+  timed.read(lapsed);
+  EXPECT_EQ(timed.owner(), "");
+}
+
 // Nothing could ever outrank it.
 TEST(DirectoryTime, an_incarnation_a_lifetime_ahead_is_not_believed) {
   Timed timed;
