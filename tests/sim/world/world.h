@@ -283,6 +283,7 @@ class World {
   std::array<Time, kLanesMax> listed_{};  ///< the last valid list of wishes; 0: none yet
   std::array<Epoch, kLanesMax> seats_{};  ///< the newest seat claims
   std::array<Time, kLanesMax> paused_since_{};    ///< moves; 0: they are not
+  std::array<Time, kLanesMax> unwished_since_{};  ///< healed, but not as wished; 0: as wished
   /// By part: whom the newest assignment in log 0 names.
   std::array<ProcessId, kPartsMax> named_{};
   Time last_wish_ = 0;

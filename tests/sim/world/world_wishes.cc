@@ -130,6 +130,7 @@ void World::judge_pause(const AssignmentRecord& record) {
 // Everybody believes what the log says, and who owns what is as plan() makes it of that.
 void World::check_wishes(const Node& holder) {
   if (loses_records() || plan_.has(Fault::topic_made_again)) return;
+  const Time since = std::exchange(unwished_since_[holder.lane], 0);
   const StandingWishes& wished = wished_[holder.lane].standing();
   const bool lists = listed_[holder.lane] + plan_.longest_lease() + 2 * plan_.interval() > now_;
   if (!lists) {
@@ -173,12 +174,14 @@ void World::check_wishes(const Node& holder) {
     pins.push_back(named[name]);
   }
   const auto moves = placement::plan(members, partitions, pins);
-  if (!moves.empty()) {
-    oracle_.broken("healed, but partition " + std::to_string(moves.front().partition.value()) +
-                       " is not where it is wished to be",
-                   now_);
-  }
   oracle_.count(Judged::wishes);
+  if (moves.empty()) return;
+  // A penalty may have ended this moment, and the assigner's record be on its way.
+  unwished_since_[holder.lane] = since != 0 ? since : now_;
+  if (since == 0 || now_ < since + plan_.known_by() + plan_.interval()) return;
+  oracle_.broken("healed, but partition " + std::to_string(moves.front().partition.value()) +
+                     " is not where it is wished to be",
+                 now_);
 }
 
 }  // namespace neliroute::sim
