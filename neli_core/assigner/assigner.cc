@@ -74,23 +74,36 @@ class Assigner::Round {
   [[nodiscard]] bool unfinished() const noexcept { return unfinished_; }
 
  private:
-  // While moves are paused, and while it is not known whether they are, what a living member leads
-  // stays with it, also if that one should own nothing. Where another had been named, and died or
-  // failed, it is named again, or it would drain for ever. One that lives may lead already.
-  std::vector<placement::Designation> planned() const {
+  /// Moves are paused, or it is not known whether they are.
+  [[nodiscard]] bool stays() const {
     const bool paused = standing().moves_paused && !mutated(Mutation::pause_ignored);
-    if (!paused && !view_.wishes.uncertain()) {
-      return placement::plan(members_, partitions_, pins_);
-    }
+    return paused || view_.wishes.uncertain();
+  }
+
+  // What a living member leads stays with it while moves are paused, also if that one should own
+  // nothing; so does what it is named for and does not lead this moment, as between two claims of
+  // its own, until it has failed (A5). Where another had been named, and died or failed, who leads
+  // is named again, or it would drain for ever. One that lives may lead already.
+  std::vector<placement::Designation> planned() const {
+    if (!stays()) return placement::plan(members_, partitions_, pins_);
     auto planned = placement::plan(members_, partitions_, pins_, {.moves_at_once = 0});
     std::erase_if(planned, [this](placement::Designation& named) {
       const PlanPartition& partition = partitions_[named.partition.value()];
-      if (partition.owner == placement::kNobody || partition.owner == named.to) return false;
+      if (partition.owner == placement::kNobody) return is_awaited(named.partition);
+      if (partition.owner == named.to) return false;
       named.to = partition.owner;
       named.reason = placement::Reason::keep;
       return partition.designee != placement::kNobody;
     });
     return planned;
+  }
+
+  /// Its designee lives, and has not failed there.
+  [[nodiscard]] bool is_awaited(Partition partition) const {
+    const MemberId designee = partitions_[partition.value()].designee;
+    if (designee == placement::kNobody) return false;
+    const Log log = log_of(partition, assigner_.options_.logs);
+    return !assigner_.bans_.is_banned(log, living_[designee]->id, now_);
   }
 
   [[nodiscard]] const StandingWishes& standing() const { return view_.wishes.standing(); }
@@ -157,7 +170,7 @@ class Assigner::Round {
         planned.designee = placement::kNobody;
       }
       if (planned.designee == placement::kNobody || carried_out) continue;
-      if (members_[planned.designee].weight == 0) continue;  // the plan names another
+      if (members_[planned.designee].weight == 0 && !stays()) continue;  // another is named
       unfinished_ = true;
       assigner_.look_again(assigner_.fails_at(view_, partition));
       if (repeat) to_[planned.designee].push_back(partition);

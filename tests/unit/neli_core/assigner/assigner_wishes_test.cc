@@ -174,6 +174,26 @@ TEST(AssignerWishes, while_moves_are_paused_who_leads_is_named_again_when_its_su
   EXPECT_TRUE(rig.decisions.empty()) << "once is enough";
 }
 
+// As between two claims of its own, or when its lease lapsed (found by the simulator).
+TEST(AssignerWishes, while_moves_are_paused_who_leads_no_more_keeps_it_until_it_failed) {
+  AssignerRig rig = settled(2, 8, 2);
+  rig.wish(pause_moves);
+  rig.wish(cordon, "p2");
+  ASSERT_EQ(rig.named_count(2), 4u);
+  rig.idle = {{2, 0}, {2, 1}};
+  rig.run_for(kLease + 200ms);
+  EXPECT_EQ(rig.named_count(2), 4u);
+  rig.idle = {{2, 0}};
+  rig.run_for(2 * kLease + kSession + 500ms);
+  EXPECT_EQ(rig.notices.size(), 1u) << "one log's worth of failure";
+  for (std::uint32_t p = 0; p < rig.partitions; ++p) {
+    if (rig.designations.at(Partition{p}).id != ProcessId{2}) continue;
+    EXPECT_EQ(rig.owners.at(Partition{p}, rig.now).id, ProcessId{2}) << p;
+  }
+  EXPECT_GT(rig.named_count(2), 0u) << "what it leads again stays";
+  EXPECT_LT(rig.named_count(2), 4u) << "what it does not lead is named for another";
+}
+
 TEST(AssignerWishes, who_does_not_know_yet_what_is_wished_moves_nothing_that_is_led) {
   AssignerRig rig = settled(3, 9);
   rig.wishes.tail_started(100, rig.now);
