@@ -274,21 +274,6 @@ void World::lie(Random& random) {
 }
 
 // Only what is older than ten leases: assumption 5.
-void World::expire_log(std::uint32_t log) {
-  TopicLog& l = logs_[log];
-  if (l.end() == 0) return;
-  const StoredRecord& last = l.records.back();
-  if (last.value == nullptr) return;
-  const BrokerTime horizon = last.stamped - milliseconds{15 * plan_.longest_lease() / kMs};
-  // Offsets without a record go with an older record only, as they share its segment.
-  for (std::int64_t i = l.low; i < l.end() - 1; ++i) {
-    const StoredRecord* stored = l.find(i);
-    if (stored == nullptr) continue;
-    if (stored->stamped >= horizon) return;
-    l.low = i + 1;
-  }
-}
-
 // Acknowledged records are lost; processes that read them learn it, soon after `noticed`.
 void World::truncate(std::uint32_t log, Random& random, Time notice) {
   TopicLog& l = logs_[log];

@@ -10,6 +10,13 @@ namespace {
 /// What the gallop of the production tail overshoots by.
 constexpr std::int64_t kFirstSpan = 16;
 
+bool says_ahead(const StoredRecord& stored, BrokerTime time) {
+  if (stored.value == nullptr) return false;
+  const auto* record = std::get_if<Record>(stored.value.get());
+  return record != nullptr &&
+         greatest_incarnation_in(*record, stored.stamped) > time.time_since_epoch().count();
+}
+
 }  // namespace
 
 Time World::unreachable_until(const Node& node, std::uint32_t log) const {
@@ -269,6 +276,22 @@ void World::reread_lands(Node& node, std::uint32_t index) {
   }
   answer = logs_[log].answer({answer.log, answer.question, answer.offset});
   plan_for(node, now_ + latency(node), Happening::reread_answered, index);
+}
+
+// What a store made an inc rise to is kept for as long as it is ahead of the time (assumption 5).
+void World::expire_log(std::uint32_t log) {
+  TopicLog& l = logs_[log];
+  if (l.end() == 0) return;
+  const StoredRecord& last = l.records.back();
+  if (last.value == nullptr) return;
+  const BrokerTime horizon = last.stamped - milliseconds{15 * plan_.longest_lease() / kMs};
+  // Offsets without a record go with an older record only, as they share its segment.
+  for (std::int64_t i = l.low; i < l.end() - 1; ++i) {
+    const StoredRecord* stored = l.find(i);
+    if (stored == nullptr) continue;
+    if (stored->stamped >= horizon || says_ahead(*stored, last.stamped)) return;
+    l.low = i + 1;
+  }
 }
 
 }  // namespace neliroute::sim
