@@ -25,7 +25,7 @@ void SettingsAgreement::note(const Record& record, BrokerTime stamped, milliseco
   if (!since || !record.settings || record.id == kNobody) return;
   if (record.type == RecordType::release && !fresh) return;  // its writer may be gone
   Seen& seen = seen_[record.id];
-  const bool known = seen.seniority.id == record.id;
+  const bool known = seen.seniority.id == record.id && seen.live_until > read;
   if (record.since || !known) seen.seniority = {*since, record.id};
   const std::int64_t version = std::min(record.version, kRecordVersion);  // a later one is read
   if (seen.settings != *record.settings || seen.lane != record.lane || seen.version != version) {
@@ -48,10 +48,12 @@ void SettingsAgreement::forget(LocalTime now) {
   forget_at_ = std::max<std::size_t>(64, 2 * seen_.size());
 }
 
-const SettingsAgreement::Seen* SettingsAgreement::senior(bool same_lane, LocalTime now) const {
+const SettingsAgreement::Seen* SettingsAgreement::senior(bool same_lane, LocalTime now,
+                                                         Counting counting) const {
   const Seen* first = nullptr;
   for (const auto& [id, seen] : seen_) {
     if (seen.live_until <= now || (seen.lane == lane_) != same_lane) continue;
+    if (counting == Counting::heard && !seen.fresh) continue;
     if (first == nullptr || seen.seniority < first->seniority) first = &seen;
   }
   return first;
@@ -91,11 +93,13 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
   return differ("mode", theirs.mode, own_.mode, "`mode`");
 }
 
+// A newcomer waits until it knows whether the senior lives. Who takes part already may lead beside
+// a junior of that one that differs, and leaves, unless the senior was heard.
 std::optional<Error> SettingsAgreement::conflict(const std::optional<Seniority>& own,
                                                  LocalTime now) const {
   if (at_rest(now)) return std::nullopt;
   for (const bool same_lane : {true, false}) {
-    const Seen* first = senior(same_lane, now);
+    const Seen* first = senior(same_lane, now, own ? Counting::heard : Counting::all);
     if (first == nullptr || !first->fresh) continue;
     if (own && *own < first->seniority) continue;
     if (auto error = difference(*first)) return error;
@@ -109,7 +113,7 @@ std::optional<LocalTime> SettingsAgreement::undecided_until(LocalTime now) const
   std::optional<LocalTime> until;
   if (at_rest(now)) return until;
   for (const bool same_lane : {true, false}) {
-    const Seen* first = senior(same_lane, now);
+    const Seen* first = senior(same_lane, now, Counting::all);
     if (first == nullptr || first->fresh || !somebody_differs(same_lane, now)) continue;
     until = std::max(until.value_or(kLongAgo), first->live_until);
   }

@@ -53,7 +53,8 @@ class SettingsAgreement {
     bool fresh = false;
     bool differs = false;
   };
-  [[nodiscard]] const Seen* senior(bool same_lane, LocalTime now) const;
+  enum class Counting { all, heard };  ///< heard: since the tail started
+  [[nodiscard]] const Seen* senior(bool same_lane, LocalTime now, Counting counting) const;
   [[nodiscard]] bool somebody_differs(bool same_lane, LocalTime now) const;
   [[nodiscard]] std::optional<Error> difference(const Seen& seen) const;
   void forget(LocalTime now);

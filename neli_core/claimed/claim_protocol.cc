@@ -34,6 +34,7 @@ void ClaimProtocol::tick(LocalTime now) {
   NELIROUTE_ASSERT(now >= now_, "time must not run backwards");
   now_ = now;
   if (!first_now_) first_now_ = now;
+  forget_seniority();
   for (std::uint32_t l = 0; l < logs_.size(); ++l) check_silence(Log{l});
   while (deadlines_.earliest() <= now_) evaluate(deadlines_.first());
   check_agreement();

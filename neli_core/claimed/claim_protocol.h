@@ -146,6 +146,9 @@ class ClaimProtocol final : public Core {
   void advance_closing();
   void advance_subscription();
   [[nodiscard]] bool history_was_read() const;
+  void forget_seniority();
+  /// It could say `since` once, though it may have become junior to others.
+  [[nodiscard]] bool seniority_told() const { return since_ || since_from_seq_ != 0; }
   void check_agreement();
   void follow_doubt();
   void refuse(Error error, LocalTime drain_until);
@@ -225,6 +228,8 @@ class ClaimProtocol final : public Core {
   /// Until when claims wait, since it is not known which settings are in force.
   std::optional<LocalTime> doubt_until_;
   std::optional<std::int64_t> since_;
+  std::uint64_t since_from_seq_ = 0;     ///< own records before it tell no `since` any more
+  LocalTime own_read_at_ = kLongAgo;
   bool wrote_ = false;
   bool subscribed_ = false;
   std::uint32_t held_count_ = 0;

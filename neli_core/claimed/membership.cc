@@ -138,6 +138,15 @@ void ClaimProtocol::follow_doubt() {
   }
 }
 
+// Nothing that it said counts any more, so others may have begun with other settings meanwhile. If
+// its return made it their senior, one process that was frozen for an hour would end a whole group.
+void ClaimProtocol::forget_seniority() {
+  if (!since_ || now_ < later(own_read_at_, options_.lease)) return;
+  since_.reset();
+  since_from_seq_ = next_seq_;
+  wrote_ = false;
+}
+
 void ClaimProtocol::check_agreement() {
   if (closing_.reason() == StopReason::conflict) return;
   if (closing_.stage() >= ClosingStage::stopping) return;

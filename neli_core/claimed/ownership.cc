@@ -56,7 +56,7 @@ bool ClaimProtocol::may_lead(Partition partition) const {
   const PartitionState& p = state(partition);
   // Before `since` is known, nobody can tell which of two configurations came first.
   const bool newest = !p.own->superseded && !p.own->outlived;
-  return since_ && newest && !barriers_.runs(partition) && now_ < p.own->lease_until &&
+  return seniority_told() && newest && !barriers_.runs(partition) && now_ < p.own->lease_until &&
          (p.assigned || p.own->draining);
 }
 

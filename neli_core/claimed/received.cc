@@ -49,8 +49,9 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
     }
   } else {
     ++counters_.records_own;
+    own_read_at_ = now_;
     // A process that only joined has not said under which settings it leads.
-    if (!since_) since_ = since_told(record, event.stamped);
+    if (!since_ && record.seq >= since_from_seq_) since_ = since_told(record, event.stamped);
   }
   const Judgement judged = judge(record, event.stamped, options_.lane);
   l.greatest_incarnation =

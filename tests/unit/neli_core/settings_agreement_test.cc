@@ -68,6 +68,18 @@ TEST(SettingsAgreementTest, who_differed_and_is_gone_costs_nothing_any_more) {
   EXPECT_TRUE(agreement.conflict(std::nullopt, kStart + 3s)) << "it is back";
 }
 
+// Else it might lead beside that one until the senior's lease ends (found by the simulator).
+TEST(SettingsAgreementTest, who_takes_part_leaves_for_the_most_senior_that_was_heard) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  agreement.note(said_by(1, 64), kStamp, 9s, kStart, false);
+  agreement.note(said_by(2, 32), kStamp, 9s, kStart, true);
+  const SettingsAgreement::Seniority own{3, ProcessId{3}};
+  EXPECT_TRUE(agreement.conflict(own, kStart)) << "nobody knows whether p1 lives";
+  EXPECT_FALSE(agreement.conflict(std::nullopt, kStart)) << "a newcomer waits for that";
+  agreement.note(said_by(1, 64), kStamp, 9s, kStart, true);
+  EXPECT_FALSE(agreement.conflict(own, kStart)) << "it does, and p2 is to leave";
+}
+
 // It may lead by its claim already, long before it can say since when (found by the simulator).
 TEST(SettingsAgreementTest, who_has_only_claimed_came_with_that_claim) {
   SettingsAgreement agreement(kOwn, Lane{0});

@@ -304,6 +304,46 @@ TEST(OneConfiguration, one_log_s_news_are_not_judged_before_the_others_history) 
   EXPECT_TRUE(core.take_ready().subscribe);
 }
 
+// Otherwise one process that was frozen for an hour ends a group that began with other settings.
+TEST(OneConfiguration, who_was_away_for_a_lease_is_junior_to_who_began_meanwhile) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0-3");
+  rig.run_for(1s);
+  a.stopped = true;
+  CoreOptions other = rig.core_options(2, "b");
+  other.settings.slots = 32;
+  auto& b = rig.start(other);
+  rig.run_for(1500ms);
+  ASSERT_TRUE(b.subscribed);
+  rig.assign(b, "0-3");
+  rig.run_for(1s);
+  rig.wake(a);
+  rig.run_for(2s);
+  EXPECT_FALSE(b.refused);
+  EXPECT_TRUE(a.refused);
+  EXPECT_EQ(rig.leaders(0), 1u);
+}
+
+// Nor by what it had written before, and read back only now.
+TEST(OneConfiguration, who_was_away_for_a_lease_learns_no_since_from_its_old_records) {
+  Rig rig;
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.run_for(1s);
+  a.hold = true;  // it writes on, and reads nothing
+  const BrokerTime held = rig.broker_now();
+  rig.run_for(1500ms);
+  Record began = rig::renewal_of(9, {1, 1}, "1", "1");
+  began.since = held.time_since_epoch().count() + 500;
+  began.settings = a.claims.options().settings;
+  began.settings->slots = 32;
+  rig.append(kLog, began);
+  a.hold = false;
+  rig.run_for(100ms);
+  EXPECT_TRUE(a.refused);
+}
+
 // Found by the simulator: the ghost of a process hid one of the other mode that had come after it,
 // and an exclusive newcomer led beside that one before it refused.
 TEST(OneConfiguration, a_senior_that_agrees_but_is_gone_does_not_hide_who_is_in_force) {
