@@ -44,7 +44,8 @@ void KafkaLedgerImpl::make_withdrawal() {
   parts.self = parameters_.self;
   parts.lane = parameters_.kafka.lane;
   parts.options = {parameters_.facts.partitions, parameters_.facts.logs,
-                   parameters_.timing.lease, parameters_.timing.session};
+                   parameters_.timing.lease, parameters_.timing.session,
+                   parameters_.timing.heartbeat};
   parts.statistics = parameters_.statistics;
   parts.query_leaders = [this](Then<TopicDescription> then) {
     BrokerProbe* probe = writer_probe();

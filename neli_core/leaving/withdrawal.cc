@@ -26,7 +26,9 @@ Withdrawal::Withdrawal(const WithdrawalOptions& options)
       lease_(options.lease),
       bound_(std::max(2 * options.lease, options.session)),
       assigned_(options.partitions, false),
-      logs_(options.logs) {}
+      logs_(options.logs),
+      first_pause_(std::max(kPauseFirst, kPauseFirstHeartbeats * options.heartbeat)),
+      next_pause_(first_pause_) {}
 
 void Withdrawal::assigned(const PartitionRanges& partitions, LocalTime now) {
   partitions.for_each(static_cast<std::uint32_t>(assigned_.size()), [&](Partition p) {
@@ -117,7 +119,7 @@ void Withdrawal::note_well(LocalTime now) {
     if (log.assigned > 0) until = std::min(until, log.since);
   }
   if (well_since_ == kNever || until - well_since_ < std::max(bound_, last_pause_)) return;
-  next_pause_ = kPauseFirst;
+  next_pause_ = first_pause_;
 }
 
 Withdrawal::Step Withdrawal::step(LocalTime now, std::uint32_t random) {
@@ -173,7 +175,7 @@ Withdrawal::Leave Withdrawal::leave(Leave why, LocalTime now, std::uint32_t rand
   const milliseconds half = next_pause_ / 2;
   why.pause = half + std::chrono::duration_cast<milliseconds>(part_of(half, random));
   last_pause_ = why.pause;
-  next_pause_ = std::min(2 * next_pause_, kPauseMost);
+  next_pause_ = std::min(2 * next_pause_, std::max(kPauseMost, first_pause_));
   away_ = true;
   next_count_ = later(now, kAwayAskEvery) + part_of(kAwayAskEvery, random);
   due_ = well_since_ = kNever;

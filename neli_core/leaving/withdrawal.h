@@ -34,6 +34,7 @@ struct WithdrawalOptions {
   std::uint32_t logs = 0;
   milliseconds lease{0};
   milliseconds session{0};
+  milliseconds heartbeat{0};
 };
 
 class Withdrawal {
@@ -82,8 +83,11 @@ class Withdrawal {
   /// max(2 T, session): how long no own record comes back before it counts.
   [[nodiscard]] milliseconds bound() const noexcept { return bound_; }
 
-  /// A pause is drawn from the upper half of this, which doubles each time up to kPauseMost.
-  static constexpr milliseconds kPauseFirst{2000};
+  /// A pause is drawn from the upper half of this, which doubles each time up to kPauseMost. Whoever
+  /// is back before the others have what it had is given the same again: members hear of a leave by
+  /// their heartbeats, and librdkafka takes up to a second more to join a classic rebalance.
+  static constexpr milliseconds kPauseFirst{4000};
+  static constexpr int kPauseFirstHeartbeats = 4;
   static constexpr milliseconds kPauseMost{600'000};
   /// Kafka names a dead broker as a leader for up to broker.session.timeout.ms, 9 s by default:
   /// until then it cannot be told from one that only this process cannot reach.
@@ -127,7 +131,8 @@ class Withdrawal {
   std::optional<std::size_t> others_;
   bool alone_told_ = false;
   LocalTime well_since_ = kNever;
-  milliseconds next_pause_ = kPauseFirst;
+  milliseconds first_pause_;
+  milliseconds next_pause_;
   milliseconds last_pause_{0};
 };
 
