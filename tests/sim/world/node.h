@@ -83,6 +83,15 @@ struct UnfinishedStep {
   std::optional<Event> event;
   LocalTime clock;
   Ready ready;
+  std::unique_ptr<Decoded> value;
+
+  /// The log may lose what was received meanwhile.
+  void keep_value() {
+    auto* const received = std::get_if<Received>(&*event);
+    if (received == nullptr || received->value == nullptr) return;
+    value = std::make_unique<Decoded>(*received->value);
+    received->value = value.get();
+  }
 };
 
 struct Node {

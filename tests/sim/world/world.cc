@@ -329,7 +329,8 @@ void World::step(Node& node, const Event& event) {
   const LocalTime now = old_now ? node.last_now : node.local(now_);
   node.last_now = now;
   if (stops_inside(node) && node.random.percent(50)) {
-    node.unfinished = {event, now, {}};
+    node.unfinished = {event, now, {}, nullptr};
+    node.unfinished->keep_value();
     return pause(node, node.stop_inside_until);
   }
   step_at(node, event, now);
@@ -376,7 +377,7 @@ void World::carry_out(Node& node) {
   publish(node, ready.transitions);
   for (const Transition& transition : ready.transitions) note(node, transition);
   if (stops_inside(node) && !ready.writes.empty()) {
-    node.unfinished = {std::nullopt, {}, std::move(ready)};
+    node.unfinished = {std::nullopt, {}, std::move(ready), nullptr};
     plan_for(node, node.stop_inside_until, Happening::timer);
     return pause(node, node.stop_inside_until);
   }
