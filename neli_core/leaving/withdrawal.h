@@ -83,8 +83,8 @@ class Withdrawal {
   /// max(2 T, session): how long no own record comes back before it counts.
   [[nodiscard]] milliseconds bound() const noexcept { return bound_; }
 
-  /// A pause is drawn from the upper half of this, which doubles each time up to kPauseMost. Whoever
-  /// is back before the others have what it had is given the same again: members hear of a leave by
+  /// A pause is drawn from the upper half of this, which doubles each time up to kPauseMost. Who is
+  /// back before the others have what it had is given the same again: members hear of a leave by
   /// their heartbeats, and librdkafka takes up to a second more to join a classic rebalance.
   static constexpr milliseconds kPauseFirst{4000};
   static constexpr int kPauseFirstHeartbeats = 4;
