@@ -66,7 +66,7 @@ class Secured(case.KafkaCase):
         self.kafka.admin.create_topic("assigned", 4)
         self.kafka.admin.allow("User:member", "TOPIC", "assigned", "READ", "WRITE", "DESCRIBE")
         fleet = self.fleet(16, topic="assigned", assignment="assigner",
-                           session=f"{500 * case.SLOW}ms")
+                           session=f"{2 * case.SLOW}s")
         fleet.env = by_environment(properties(self.security, "member"))
         self.start_rested(fleet, 2)
         missing = [line for line in fleet.owners[0].error_tail().splitlines() if "grant" in line]
