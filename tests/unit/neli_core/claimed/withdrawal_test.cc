@@ -104,6 +104,7 @@ TEST_F(WithdrawalTest, TheBoundIsTheSessionWhereThatIsLonger) {
 // Who is back before the others have heard is given the same again (found by the simulator).
 TEST_F(WithdrawalTest, TheFirstPauseOutlastsTwoHeartbeats) {
   withdrawal = Withdrawal{{4, 2, 3000ms, 5000ms, 3000ms}};
+  join();
   refuse();
   stay();
   EXPECT_EQ(pauses.back(), 6s);
