@@ -59,8 +59,12 @@ bool Directory::is_known(Partition partition, LocalTime now) const {
   return known.owner || known.unowned_since != kLongAgo || now >= history_until(log_of(partition));
 }
 
+// A tail that runs, and starts again elsewhere than at its next offset, may read another log.
 void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
+  if (view.started && event.start != view.next) {
+    on(GapFound{event.log, GapReason::restarted}, now);
+  }
   view.start(event);
   view.started_at = view.last_answer = view.reading_since = now;
   place(event.log).for_each([this](Partition p) {
@@ -69,7 +73,10 @@ void Directory::on(const TailStarted& event, LocalTime now) {
   });
 }
 
-void Directory::on(const LogPosition& event, LocalTime now) { answered(event.log, now); }
+void Directory::on(const LogPosition& event, LocalTime now) {
+  logs_[event.log.value()].reach(event.next);
+  answered(event.log, now);
+}
 
 void Directory::on(const Reread& event, LocalTime now) { answered(event.log, now); }
 
@@ -98,6 +105,7 @@ void Directory::on(const GapFound& event, LocalTime) {
 void Directory::on(const Received& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
   if (!view.started) return;
+  view.reach(event.offset + 1);
   answered(event.log, now);
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;

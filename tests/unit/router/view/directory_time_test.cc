@@ -73,6 +73,27 @@ TEST(DirectoryTime, waits_for_a_long_lease_that_was_told_once_no_longer_than_for
   EXPECT_EQ(timed.directory.history_until(kLog), started + kLease);
 }
 
+// The former log's epochs may be greater than any that is claimed in this one.
+TEST(DirectoryTime, a_tail_that_starts_again_elsewhere_reads_another_log) {
+  for (const bool elsewhere : {true, false}) {
+    Timed timed;
+    timed.read(claims(kB, kInc + 50'000));
+    timed.read(leads(kB, kInc + 50'000, 0));
+    ASSERT_EQ(timed.owner(), "p2");
+    const std::int64_t start = elsewhere ? 0 : timed.offset;
+    timed.directory.on(TailStarted{kLog, start, start}, timed.now);
+    timed.offset = start;
+    EXPECT_EQ(timed.owner(), elsewhere ? "" : "p2");
+    const Writer other{3};
+    timed.read(claims(other, kInc + 20'000));
+    for (int step = 0; step < 60; ++step) {
+      timed.read(leads(other, kInc + 20'000, start));
+      timed.wait(100ms);
+    }
+    EXPECT_EQ(timed.owner(), elsewhere ? "p3" : "");
+  }
+}
+
 TEST(DirectoryTime, after_a_gap_a_long_lease_that_was_known_counts_until_its_end_is_read_again) {
   Timed timed;
   timed.read(Writer{9, "long", Mode::non_exclusive, 5s}.claim("0"));
