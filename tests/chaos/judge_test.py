@@ -138,6 +138,18 @@ class JudgeTest(unittest.TestCase):
             run.fault("leader_change", 9.5, 10.5, logs=[log])
             self.assertEqual(self.kinds(run), kinds)
 
+    def test_a_lease_that_is_regained_for_its_rest_lapses_for_the_same_reason(self):
+        found = ["unexplained gap by log", "unexplained gap by witness"]
+        for led_for, reason, kinds in ((0.001, "lapsed", []), (LEASE, "lapsed", found),
+                                       (0.001, "gap", found)):
+            run = self.forge(mode="exclusive")
+            run.led("a", 0, 0.0, 9.9, 1, reason=reason)
+            again = 10.0 + LEASE + 0.5  # no lease that was not renewed for it lasts so long
+            run.led("a", 0, again, again + led_for, 2, reason="lapsed")
+            run.led("a", 0, again + led_for + 0.002, None, 3)
+            run.fault("disk_full", 9.0, 10.0, logs=[0])
+            self.assertEqual(self.kinds(run), kinds)
+
     def test_the_ledger_may_be_back_before_its_broker(self):
         run = self.handed_over(5.0 + rules.LEADER_SEARCH)
         run.fault("broker_crash", 9.0, 30.0, logs=[0, 1])

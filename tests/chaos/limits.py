@@ -60,10 +60,25 @@ class Judge:
     def explaining(self, gap):
         """The faults that may have left the partition without an owner."""
         owners = self.last_owners(gap.partition, gap.start)
+        lapsed = self.first_lapse(gap)
         return [fault for fault in self.faults
                 if fault.strikes(gap.partition, self.logs, owners)
                 and fault.begin <= gap.start + SAME_INSTANT
-                and gap.start <= self.felt_until(fault)]
+                and lapsed <= self.felt_until(fault)]
+
+    def first_lapse(self, gap):
+        """When the owner's lease ended first. One that lapsed may lead again by a record that was
+        long on its way, for what is left of its lease: a few milliseconds, and another gap."""
+        first = gap.start
+        near = sorted((one for one in self.led.get(gap.partition, ())
+                       if one.end <= gap.start + SAME_INSTANT), key=lambda one: one.end)
+        for before, one in reversed(list(zip(near, near[1:]))):
+            again = (before.process == one.process and before.reason == one.reason == "lapsed"
+                     and one.end - one.start < self.lease)
+            if not again:
+                break
+            first = min(first, before.end)
+        return first
 
     def felt_until(self, fault):
         """Until when a lease may end that was not renewed because of it."""
