@@ -22,6 +22,10 @@ struct LogProgress {
     next = event.start;
   }
   void stop() noexcept { started = false; }
+  /// A tail that starts there goes on where this one was. Elsewhere it may read another log.
+  [[nodiscard]] bool goes_on(const TailStarted& event) const noexcept {
+    return started && event.start == next;
+  }
 
   /// The record there is the next one. False: it was read before, or no tail runs.
   bool read(std::int64_t offset) noexcept {

@@ -48,7 +48,7 @@ void LaneReader::learn_interval() {
 
 void LaneReader::on(const TailStarted& event, LocalTime now) {
   LogProgress& progress = progress_[event.log.value()];
-  const bool goes_on = progress.started && event.start == progress.next;
+  const bool goes_on = progress.goes_on(event);
   progress.start(event);
   if (!goes_on) known_.tail_started(event, now);
 }

@@ -26,7 +26,7 @@ void AssignedCore::receive(const Received& event) {
 // Also before the claims protocol reads it. A tail that goes on where it was has missed nothing.
 void AssignedCore::note_tail(const TailStarted& event) {
   const LogProgress& progress = claims_.progress(event.log);
-  if (progress.started && event.start == progress.next) return;
+  if (progress.goes_on(event)) return;
   assigner_.read_anew(event.log, now_);
   known_.tail_started(event, now_);
 }

@@ -14,7 +14,7 @@ void ClaimProtocol::on(const TailStarted& event) {
   LogState& l = log(event.log);
   // Whatever restarted a running tail: if it starts elsewhere than at its next offset, that is a
   // gap.
-  if (l.started && event.start == l.next) return;
+  if (l.goes_on(event)) return;
   if (l.started) give_up(event.log, GapReason::restarted);
   l.start(event);
   l.started_at = now_;

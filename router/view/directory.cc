@@ -62,7 +62,7 @@ bool Directory::is_known(Partition partition, LocalTime now) const {
 // A tail that runs, and starts again elsewhere than at its next offset, may read another log.
 void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
-  if (view.started && event.start != view.next) {
+  if (view.started && !view.goes_on(event)) {
     on(GapFound{event.log, GapReason::restarted}, now);
   }
   view.start(event);
@@ -105,7 +105,7 @@ void Directory::on(const GapFound& event, LocalTime) {
 void Directory::on(const Received& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
   if (!view.started) return;
-  view.reach(event.offset + 1);
+  view.read(event.offset);
   answered(event.log, now);
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
