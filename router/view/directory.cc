@@ -59,12 +59,11 @@ bool Directory::is_known(Partition partition, LocalTime now) const {
   return known.owner || known.unowned_since != kLongAgo || now >= history_until(log_of(partition));
 }
 
-// A tail that runs, and starts again elsewhere than at its next offset, may read another log.
+// A log that ends below what was read of it is another one, or was truncated. One that a tail only
+// reads again from further back is the same, and epochs that were read from it still count.
 void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
-  if (view.started && !view.goes_on(event)) {
-    on(GapFound{event.log, GapReason::restarted}, now);
-  }
+  if (view.started && event.end < view.next) on(GapFound{event.log, GapReason::truncated}, now);
   view.start(event);
   view.started_at = view.last_answer = view.reading_since = now;
   place(event.log).for_each([this](Partition p) {

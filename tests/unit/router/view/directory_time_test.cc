@@ -74,7 +74,7 @@ TEST(DirectoryTime, waits_for_a_long_lease_that_was_told_once_no_longer_than_for
 }
 
 // The former log's epochs may be greater than any that is claimed in this one.
-TEST(DirectoryTime, a_tail_that_starts_again_elsewhere_reads_another_log) {
+TEST(DirectoryTime, a_tail_that_starts_again_in_a_shorter_log_reads_another_one) {
   for (const bool elsewhere : {true, false}) {
     Timed timed;
     timed.read(claims(kB, kInc + 50'000));
@@ -92,6 +92,21 @@ TEST(DirectoryTime, a_tail_that_starts_again_elsewhere_reads_another_log) {
     }
     EXPECT_EQ(timed.owner(), elsewhere ? "p3" : "");
   }
+}
+
+// An old owner's renewal may be stored long after its epoch was over.
+TEST(DirectoryTime, a_tail_that_starts_again_further_back_forgets_no_epoch) {
+  Timed timed;
+  timed.read(claims(kB, kInc + 50'000));
+  timed.read(leads(kB, kInc + 50'000, 0));
+  timed.directory.on(TailStarted{kLog, 0, timed.offset}, timed.now);
+  EXPECT_EQ(timed.owner(), "p2");
+  timed.wait(3 * kLease);
+  EXPECT_EQ(timed.owner(), "") << "it has not renewed";
+  timed.read(leads(Writer{3}, kInc + 20'000, 1));
+  EXPECT_EQ(timed.owner(), "");
+  timed.read(leads(kB, kInc + 50'000, 0));
+  EXPECT_EQ(timed.owner(), "p2");
 }
 
 TEST(DirectoryTime, after_a_gap_a_long_lease_that_was_known_counts_until_its_end_is_read_again) {
