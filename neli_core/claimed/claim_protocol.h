@@ -192,6 +192,7 @@ class ClaimProtocol final : public Core {
   void finish(std::uint64_t seq, bool stored, std::int64_t offset);
   void give_up_claim(std::uint64_t seq, const std::vector<Partition>& claimed);
   void give_up_lost_claims(Log which);
+  void give_up_claims_above(Log which, std::int64_t end);
   void note_state_change(Partition partition);
 
   [[nodiscard]] PartitionState& state(Partition p) { return partitions_[p.value()]; }

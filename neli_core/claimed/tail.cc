@@ -14,7 +14,7 @@ void ClaimProtocol::on(const TailStarted& event) {
   LogState& l = log(event.log);
   // Whatever restarted a running tail: if it starts elsewhere than at its next offset, that is a
   // gap.
-  if (l.goes_on(event)) return;
+  if (l.goes_on(event)) return give_up_claims_above(event.log, event.end);
   if (l.started) give_up(event.log, GapReason::restarted);
   l.start(event);
   l.started_at = now_;

@@ -248,4 +248,13 @@ void ClaimProtocol::give_up_lost_claims(Log which) {
   }
 }
 
+// The log ends below where the claim was stored, so it has lost it. Nothing that this process had
+// read was lost, or the tail would have found a gap.
+void ClaimProtocol::give_up_claims_above(Log which, std::int64_t end) {
+  auto& stored = log(which).stored_claims;
+  for (auto lost = stored.lower_bound(end); lost != stored.end(); lost = stored.erase(lost)) {
+    give_up_claim(lost->second.seq, lost->second.partitions);
+  }
+}
+
 }  // namespace neliroute

@@ -89,6 +89,25 @@ TEST(Rule1, a_claim_that_was_stored_where_something_else_stands_is_written_again
   }
 }
 
+// Found by the simulator (non-exclusive, seed 563440561696012251): the process had read nothing of
+// the log yet, so a recreated one was no gap for it.
+TEST(Rule1, a_claim_that_was_stored_above_the_end_of_the_log_is_written_again) {
+  for (const std::int64_t end : {5, 6}) {
+    Rig rig;
+    auto& a = rig.start(1, "a");
+    a.drop_writes = true;
+    rig.assign(a, "0");
+    rig.run_for(100ms);
+    const auto next = a.next[0];
+    rig.step(a, WriteAcknowledged{a.unanswered.at(0), next + 5});
+    rig.step(a, TailStarted{kLog, next, next + end});
+    rig.step(a, LogPosition{kLog, next + 5});
+    rig.run_for(100ms);
+    EXPECT_EQ(a.records(RecordType::claim).size(), end == 5 ? 2u : 1u);
+    EXPECT_EQ(a.claims.counters().gaps, 0u);
+  }
+}
+
 TEST(Rule1, a_claim_not_read_back_is_not_written_again_once_revoked) {
   Rig rig;
   auto& a = rig.start(1, "a");
