@@ -121,7 +121,7 @@ def intervals(events, life):
                 done.append(held)
         if kind == "draining":
             draining.add(key)
-        else:
+        elif kind in ("acquired", "stopped"):  # an older epoch may be released meanwhile
             draining.discard(key)
         if kind == "draining" and key not in open_now:
             findings.append(Finding("log", key[1], 0.0, boot,

@@ -138,6 +138,14 @@ class Epochs(unittest.TestCase):
         rows = [event(1, "acquired", epoch=(1, 7)), event(2, "acquired", epoch=(1, 7))]
         self.assertEqual(["log"], self.kinds((Life("a"), rows)))
 
+    def test_who_drains_may_go_on_whatever_it_releases_meanwhile(self):
+        rows = [event(1, "acquired", epoch=(1, 7)), event(2, "acquired", epoch=(1, 8)),
+                event(3, "draining", epoch=(1, 8)), event(4, "released", epoch=(1, 7)),
+                event(5, "acquired", epoch=(1, 8))]
+        self.assertEqual([], self.kinds((Life("a"), rows)))
+        self.assertEqual(["log"], self.kinds((Life("a"), [*rows, event(6, "acquired",
+                                                                       epoch=(1, 8))])))
+
     def test_renumbering_counts_for_who_comes_next(self):
         rows = [event(1, "acquired"), event(2, "acquired", epoch=(1, 7)),
                 event(3, "stopped", epoch=(1, 7), reason="superseded")]
