@@ -102,7 +102,11 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
   bool excused = log_until_[part % plan_.partitions % plan_.logs] + grace >= start;
   if (plan_.broadcast()) {
     // Nobody leads on there until its successor hears, or the group has chosen one.
-    excused = excused || node_until_[assignee_[part]] + grace >= start ||
+    const auto& [node, at] = assignee_[part];
+    // It may be the drainer, given back too late what the one before could not lead.
+    const bool just_now = at + plan_.known_by() >= start;
+    excused = excused || node_until_[node] + grace >= start ||
+              (just_now && node_until_[assignee_before_[part]] + grace >= start) ||
               group_until_ + grace >= start || !somebody_stayed(part, start);
   }
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {

@@ -52,7 +52,11 @@ class Oracle {
   void runs_in(std::uint8_t node, Mode mode) { mode_[node] = mode; }
   void leaves(std::uint8_t node) { present_since_[node] = INT64_MAX; }
   /// The group gives it the part.
-  void assigned(std::uint8_t node, std::uint32_t part) { assignee_[part] = node; }
+  void assigned(std::uint8_t node, std::uint32_t part, Time now) {
+    if (assignee_[part].node == node) return;
+    assignee_before_[part] = assignee_[part].node;
+    assignee_[part] = {node, now};
+  }
   void acquired(Node& node, Partition partition, const Epoch& epoch, Time now);
 
   /// Something is wrong with it until then: what it led may become unowned.
@@ -150,7 +154,12 @@ class Oracle {
   std::array<Time, kPartsMax> covered_until_{};  ///< 0: not led
   std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
   std::array<Acquisition, kPartsMax> last_{};
-  std::array<std::uint8_t, kPartsMax> assignee_{};  ///< the last one
+  struct Assigned {
+    std::uint8_t node = 0;
+    Time at = 0;
+  };
+  std::array<Assigned, kPartsMax> assignee_{};  ///< the last one
+  std::array<std::uint8_t, kPartsMax> assignee_before_{};
   std::array<Mode, kNodesMax> mode_{};
   std::array<Time, kNodesMax> present_since_ = never();
   std::array<Time, kNodesMax> node_until_{};

@@ -187,7 +187,7 @@ void World::announce(Node& node) {
     m.owned |= next.parts;
     if (plan_.request.trace) tell(node, "is given " + ranges_of(next.parts).to_string());
     for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
-      if ((next.parts >> p & 1) != 0) oracle_.assigned(node.index, part_of(node, p));
+      if ((next.parts >> p & 1) != 0) oracle_.assigned(node.index, part_of(node, p), now_);
     }
     if (plan_.broadcast()) start_hearing(node, next.parts);
     step(node, GroupAssigned{ranges_of(next.parts)});
