@@ -36,6 +36,8 @@ enum class Mutation : std::uint8_t {
   no_release,              ///< exclusive: an ended epoch is never released
   late_again,              ///< rule 1: a claim that is not read back is written again after 20 T
   old_hint,                ///< hints: a foreign claim leaves the old owner in place
+  equal_epoch_redirects,   ///< admission: to an owner that the caller knows
+  no_hop_limit,            ///< admission: requests are sent on for ever
   never_withdraws,         ///< a process that cannot lead its partitions stays in the group
   stop_at_claim,           ///< non-exclusive: rule 4 of exclusive mode
   silent_drain,            ///< non-exclusive: a draining process does not renew

@@ -45,6 +45,8 @@ bool Observable::at_work(LocalTime now) const { return !closed() && overdue(now)
 
 LookupCounts Observable::lookups() const { return engine_->view().lookups(); }
 
+AdmissionCounts Observable::admissions() const { return engine_->view().admissions(); }
+
 const Meter& Observable::meter() const { return engine_->meter(); }
 
 void Observable::observe(std::weak_ptr<Observer> observer) const {

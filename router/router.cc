@@ -5,20 +5,25 @@
 #include "neli_core/roles.h"
 #include "router/engine/completion.h"
 #include "router/open.h"
+#include "router/view/admissions.h"
 
 namespace neliroute {
 
 struct Router::Parts {
   Opened opened;
   std::uint32_t roles;
+  Mode mode;
+  std::uint32_t hop_limit;
 };
 
 Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor executor,
                                              RouterOptions options) {
   const std::uint32_t roles = options.roles.value_or(options.slots.value());
+  const Mode mode = options.mode;
+  const std::uint32_t hop_limit = options.hop_limit;
   auto opened = open_owner(std::move(executor), std::move(options));
   if (!opened) return opened.error();
-  std::unique_ptr<Router> router(new Router({std::move(*opened), roles}));
+  std::unique_ptr<Router> router(new Router({std::move(*opened), roles, mode, hop_limit}));
   router->engine_->start();
   return router;
 }
@@ -32,7 +37,9 @@ Router::Router(Parts parts)
       roles_(std::make_unique<Roles>(std::move(parts.opened.leases), parts.roles)),
       engine_(std::move(parts.opened.engine)),
       observable_(std::move(parts.opened.observable)),
-      gate_(*engine_->work()) {}
+      gate_(*engine_->work()),
+      mode_(parts.mode),
+      hop_limit_(parts.hop_limit) {}
 
 Router::~Router() { engine_->abandon(); }
 
@@ -82,6 +89,20 @@ Work Router::begin(Slot slot, LocalTime now) const {
 
 Work Router::begin(Partition partition, LocalTime now) const {
   return begin(view_.first_slot_of(partition), now);
+}
+
+Admission Router::admit(std::string_view key, const Epoch& epoch, std::uint32_t hops,
+                        LocalTime now) const {
+  return admit(slot_of(key), epoch, hops, now);
+}
+
+Admission Router::admit(Slot slot, const Epoch& epoch, std::uint32_t hops, LocalTime now) const {
+  return Admissions(view_, gate_, mode_, hop_limit_).admit(slot, {epoch, hops}, now);
+}
+
+Admission Router::admit(Partition partition, const Epoch& epoch, std::uint32_t hops,
+                        LocalTime now) const {
+  return admit(view_.first_slot_of(partition), epoch, hops, now);
 }
 
 void Router::refused(std::string_view key, const Epoch& stored) {

@@ -24,7 +24,8 @@ class Engine;
 class KafkaStatistics;
 class Meter;
 
-using LookupCounts = std::array<std::uint64_t, 4>;  ///< by Verdict
+using LookupCounts = std::array<std::uint64_t, 4>;     ///< by Verdict
+using AdmissionCounts = std::array<std::uint64_t, 4>;  ///< by Admit
 
 /// What never changes while a process runs.
 struct ObservedFacts {
@@ -62,6 +63,7 @@ class Observable {
   /// Neither closed nor overdue by more than any timer ever is while its executor runs.
   [[nodiscard]] bool at_work(LocalTime now) const;
   [[nodiscard]] LookupCounts lookups() const;
+  [[nodiscard]] AdmissionCounts admissions() const;
   [[nodiscard]] const Meter& meter() const;
   [[nodiscard]] const KafkaStatistics* statistics() const { return statistics_.get(); }
   /// Calls the observer on the strand from now on, for as long as it lives.

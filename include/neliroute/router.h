@@ -25,6 +25,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <memory>
+#include <neliroute/admission.h>
 #include <neliroute/error.h>
 #include <neliroute/listener.h>
 #include <neliroute/lookup.h>
@@ -81,6 +82,15 @@ class Router : public Lookup {
   [[nodiscard]] Work begin(std::string_view key, LocalTime now = boot_now()) const;
   [[nodiscard]] Work begin(Slot slot, LocalTime now = boot_now()) const;
   [[nodiscard]] Work begin(Partition partition, LocalTime now = boot_now()) const;
+
+  /// What to do with a request that came here: neliroute/admission.h. `epoch` sent it here, if any,
+  /// and it has been sent on `hops` times before. One that is served counts as begin() does.
+  [[nodiscard]] Admission admit(std::string_view key, const Epoch& epoch = kNoEpoch,
+                                std::uint32_t hops = 0, LocalTime now = boot_now()) const;
+  [[nodiscard]] Admission admit(Slot slot, const Epoch& epoch = kNoEpoch, std::uint32_t hops = 0,
+                                LocalTime now = boot_now()) const;
+  [[nodiscard]] Admission admit(Partition partition, const Epoch& epoch = kNoEpoch,
+                                std::uint32_t hops = 0, LocalTime now = boot_now()) const;
 
   /// Reports that a store refused this process's epoch, since it knows a greater one: it was
   /// restored, or served another topic. The process claims the partition again with an epoch above
@@ -152,6 +162,8 @@ class Router : public Lookup {
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<const Observable> observable_;
   WorkGate& gate_;
+  Mode mode_;
+  std::uint32_t hop_limit_;
 };
 
 }  // namespace neliroute

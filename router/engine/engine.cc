@@ -387,6 +387,7 @@ void Engine::close_ledger() {
   // No more events will arrive: from now on every answer is `unknown`.
   const LocalTime now = no_earlier(clock_());
   for (std::uint32_t l = 0; l < log_count_; ++l) directory_.on(GapFound{Log{l}}, now);
+  view_.set_closed();
   publish({}, now);
   if (gate_) gate_->close_all();
   ready_.complete_all(Errc::closed);

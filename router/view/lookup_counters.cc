@@ -39,6 +39,17 @@ LookupCounters::Counts LookupCounters::total() const noexcept {
   return sums;
 }
 
+AdmissionCounts LookupCounters::total_admissions() const noexcept {
+  AdmissionCounts sums{};
+  for (const Block* block = first_.load(std::memory_order_acquire); block != nullptr;
+       block = block->next_) {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += block->admissions_[i].load(std::memory_order_relaxed);
+    }
+  }
+  return sums;
+}
+
 std::uint64_t LookupCounters::total_anew() const noexcept {
   std::uint64_t sum = 0;
   for (const Block* block = first_.load(std::memory_order_acquire); block != nullptr;

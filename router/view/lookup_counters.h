@@ -1,4 +1,4 @@
-// How many lookups gave which answer, counted by each thread for itself.
+// How many lookups and admissions gave which answer, counted by each thread for itself.
 //
 // A thread writes to a cache line of its own, with plain stores: a shared counter would cost every
 // lookup an atomic addition, and threads would contend for its line. A thread's counts stay when it
@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <neliroute/admission.h>
 #include <neliroute/observable.h>
 
 namespace neliroute {
@@ -23,7 +24,7 @@ class LookupCounters {
  public:
   using Counts = LookupCounts;
 
-  /// One thread's; a cache line.
+  /// One thread's, in cache lines of its own.
   class alignas(64) Block {
    public:
     void add([[maybe_unused]] Verdict verdict) noexcept {
@@ -31,6 +32,10 @@ class LookupCounters {
       std::atomic<std::uint64_t>& count = counts_[static_cast<std::size_t>(verdict)];
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 #endif
+    }
+    void add(Admit answer) noexcept {
+      std::atomic<std::uint64_t>& count = admissions_[static_cast<std::size_t>(answer)];
+      count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     /// One that had to take what was published last.
     void add_anew() noexcept {
@@ -41,6 +46,7 @@ class LookupCounters {
     friend class LookupCounters;
     std::array<std::atomic<std::uint64_t>, 4> counts_{};
     std::atomic<std::uint64_t> anew_{0};
+    std::array<std::atomic<std::uint64_t>, 4> admissions_{};
     std::atomic<bool> taken_{true};
     Block* next_ = nullptr;
   };
@@ -60,6 +66,7 @@ class LookupCounters {
   /// For one thread. Give it back before the counters are destroyed.
   [[nodiscard]] Taken take();
   [[nodiscard]] Counts total() const noexcept;
+  [[nodiscard]] AdmissionCounts total_admissions() const noexcept;
   [[nodiscard]] std::uint64_t total_anew() const noexcept;
 
  private:

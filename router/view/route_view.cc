@@ -182,6 +182,12 @@ Route RouteView::route_anew(Slot slot, LocalTime now) const {
   return route_in(snapshot, slot, now, *last_.counts);
 }
 
+// This thread's first call on this view, or its first after one on another.
+void RouteView::count_first(Admit answer) const {
+  static_cast<void>(refresh());
+  last_.counts->add(answer);
+}
+
 // A reading of its own, so that this thread's stays.
 Route RouteView::look(Slot slot, LocalTime now) const {
   const auto reading = published_->read();

@@ -59,6 +59,16 @@ class RouteView {
   [[nodiscard]] std::vector<Route> look_at_all(LocalTime now) const;
   /// What route() answered so far.
   [[nodiscard]] LookupCounters::Counts lookups() const noexcept { return lookups_->total(); }
+  /// What count() was called with so far.
+  [[nodiscard]] AdmissionCounts admissions() const noexcept {
+    return lookups_->total_admissions();
+  }
+  /// Of an admission by this thread.
+  void count(Admit answer) const {
+    last_.view_id == id_ ? last_.counts->add(answer) : count_first(answer);
+  }
+  /// No event will arrive any more.
+  [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   /// How many of them were not answered from what their thread had read before.
   [[nodiscard]] std::uint64_t lookups_anew() const noexcept { return lookups_->total_anew(); }
   /// How often publish() copied every entry.
@@ -76,6 +86,7 @@ class RouteView {
   void set_hint_until(Partition partition, const Hint& hint);
   void set_log(Log log, LocalTime answering_until, LocalTime history_until);
   void set_last_answer(Log log, LocalTime at);
+  void set_closed() noexcept { closed_.store(true, std::memory_order_release); }
   /// Makes what set_local() and set_hint() said visible, if anything was said.
   void publish(LocalTime now);
   /// When publish() is due, should nothing be said: what was named long ago is freed.
@@ -127,6 +138,7 @@ class RouteView {
   void catch_up(Snapshot& snapshot);
   [[nodiscard]] const Snapshot& refresh() const;
   [[nodiscard]] Route route_anew(Slot slot, LocalTime now) const;
+  void count_first(Admit answer) const;
   [[nodiscard]] Route route_in(const Snapshot& snapshot, Slot slot, LocalTime now,
                                LookupCounters::Block& counts) const;
   [[nodiscard]] Route answer(const Entry& entry, const LeaseVector::Deadline& lease,
@@ -153,6 +165,7 @@ class RouteView {
   std::vector<Snapshot> spares_;  ///< that nobody reads, to be filled
   std::uint64_t whole_copies_ = 0;
   std::atomic<std::uint64_t> version_{1};
+  std::atomic<bool> closed_{false};
   /// Of threads too, which may keep a reading for longer than the view lives.
   const std::shared_ptr<Published<Snapshot>> published_;
   const std::shared_ptr<LookupCounters> lookups_ = std::make_shared<LookupCounters>();

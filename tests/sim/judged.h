@@ -24,6 +24,10 @@ enum class Judged : std::uint8_t {
   writes_refused,
   late_writes,       ///< of an ownership that was over when they came
   wishes,            ///< lanes whose owners were compared with what is wished
+  requests_served,   ///< of callers with old hints
+  requests_redirected,
+  requests_waiting,
+  requests_refused,  ///< sent on too often
   beyond,            ///< what broke where an assumption does not hold
 };
 inline constexpr std::size_t kJudgedCount = static_cast<std::size_t>(Judged::beyond) + 1;
@@ -35,7 +39,8 @@ using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
       "led_seconds",     "acquisitions",    "barriers",     "planned_gaps",
       "disturbed_gaps",  "local_answers",   "remote_answers", "unowned_answers",
       "unknown_answers", "writes_taken",    "writes_refused", "late_writes",
-      "wishes",
+      "wishes",          "requests_served", "requests_redirected", "requests_waiting",
+      "requests_refused",
       "beyond"};
   return kNames[static_cast<std::size_t>(what)];
 }

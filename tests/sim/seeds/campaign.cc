@@ -61,7 +61,8 @@ bool is_judged(Judged what, const Request& request) {
   if (what == Judged::disturbed_gaps) return true;
   if (what == Judged::late_writes) return claimed && exclusive;
   if (what == Judged::wishes) return request.assigner;
-  return claimed && what != Judged::unknown_answers && what != Judged::beyond;
+  return claimed && what != Judged::unknown_answers && what != Judged::requests_refused &&
+         what != Judged::beyond;
 }
 
 void line(std::string_view name, std::uint64_t n) {

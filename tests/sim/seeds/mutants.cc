@@ -28,6 +28,7 @@ constexpr std::array<std::string_view, kMutationCount> kNames{
     "gap_rule",       "reread",
     "incarnation_plus_one",   "incarnation_impure",         "not_boottime",      "one_now",
     "release_in_barrier", "no_release",    "late_again",        "old_hint",
+    "equal_epoch_redirects", "no_hop_limit",
     "never_withdraws", "stop_at_claim",
     "silent_drain",       "claim_while_draining", "claim_gives_up",
     "waits_for_drainer", "stop_when_revoked",

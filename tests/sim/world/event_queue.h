@@ -52,6 +52,8 @@ enum class Happening : std::uint8_t {
   check_alive,
   look_around,
   wish,            ///< an operator's next one
+  request_arrives, ///< a: index of a caller's request
+  request_given_up,
 };
 
 struct Planned {

@@ -145,6 +145,10 @@ void World::handle(const Planned& event) {
       return look_around();
     case Happening::wish:
       return wish();
+    case Happening::request_arrives:
+      return request_arrives(event.a);
+    case Happening::request_given_up:
+      return request_given_up(event.a);
     case Happening::group_request:
       return request_lands(event);
     default:
@@ -462,18 +466,6 @@ void World::watch_hints(Node& node, const std::vector<Partition>& changed) {
     }
     if (hint.owner) known = hint.epoch;
   }
-}
-
-// A log that lost acknowledged records goes on below them. Where the topic was made again, who has
-// not heard of that may still speak of the old one, and nobody may know what a store had asked for.
-bool World::may_fall(const Hint& hint, const Epoch& known) {
-  if (loses_records()) return true;
-  if (!plan_.has(Fault::topic_made_again)) return false;
-  const Node* owner = process_of(hint.owner->id);
-  const bool old_word = owner != nullptr &&
-                        oracle_.node_disturbed_until(owner->index) >= topic_made_at_ &&
-                        topic_made_at_ != 0;
-  return hint.epoch.incarnation == known.incarnation || plan_.has(Fault::store_ahead) || old_word;
 }
 
 void World::arm(Node& node) {

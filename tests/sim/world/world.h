@@ -20,6 +20,7 @@
 #include "tests/sim/world/fenced_store.h"
 #include "tests/sim/world/group.h"
 #include "tests/sim/world/node.h"
+#include "tests/sim/world/request.h"
 
 namespace neliroute::sim {
 
@@ -170,6 +171,17 @@ class World {
   [[nodiscard]] bool may_be_refused(const Node& node, const StoreWrite& write) const;
   void raise_store(Random& random);
 
+  // world_requests.cc: what callers send to owners, and processes make of it.
+  void send_requests();
+  [[nodiscard]] CallerHint& hint_of(const CallerRequest& request);
+  void send_on(std::uint32_t index);
+  void request_arrives(std::uint32_t index);
+  void admit(const Node& node, std::uint32_t index);
+  void serve(const Node& node, CallerRequest& request, const Epoch& epoch);
+  void redirect(const Node& node, std::uint32_t index, const Route& route);
+  void admit_waiting(const Node& node);
+  void request_given_up(std::uint32_t index);
+
   // world_assigner.cc: a member assigns.
   void note_assignment(const AssignmentRecord& record);
   [[nodiscard]] bool is_moving() const;
@@ -260,6 +272,10 @@ class World {
   FencedStore store_;
   std::vector<StoreWrite> store_writes_;
   Random chance_of_looks_;
+  Random chance_of_requests_;
+  std::vector<CallerRequest> callers_requests_;
+  std::vector<std::uint32_t> open_requests_;
+  std::vector<CallerHint> hints_;  ///< by caller and part
   std::array<Random, kFaultCount> chance_;
   FaultCounts faults_{};
   Time now_ = 0;

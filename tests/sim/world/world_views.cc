@@ -32,15 +32,30 @@ void World::publish(Node& node, const std::vector<Transition>& transitions) {
                        node.directory->history_until(Log{l}));
   }
   watch_hints(node, changed);
+  admit_waiting(node);
   static_cast<void>(node.directory->take_gaps());
   static_cast<void>(node.directory->take_overlaps());
+}
+
+// A log that lost acknowledged records goes on below them. Where the topic was made again, who has
+// not heard of that may still speak of the old one, and nobody may know what a store had asked for.
+bool World::may_fall(const Hint& hint, const Epoch& known) {
+  if (loses_records()) return true;
+  if (!plan_.has(Fault::topic_made_again)) return false;
+  const Node* owner = process_of(hint.owner->id);
+  const bool old_word = owner != nullptr &&
+                        oracle_.node_disturbed_until(owner->index) >= topic_made_at_ &&
+                        topic_made_at_ != 0;
+  return hint.epoch.incarnation == known.incarnation || plan_.has(Fault::store_ahead) || old_word;
 }
 
 void World::look_around() {
   for (Node& node : nodes_) {
     if (!node.alive || node.paused_until > now_) continue;
     for (std::uint32_t p = 0; p < plan_.partitions; ++p) look(node, p);
+    admit_waiting(node);
   }
+  send_requests();
   plan_at(now_ + chance_of_looks_.between(plan_.interval() / 2, plan_.interval() * 3 / 2),
           Happening::look_around);
 }
