@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <neliroute/admission.h>
 #include <neliroute/clock.h>
 #include <string>
 #include <utility>
@@ -51,6 +52,26 @@ void add_handovers(MetricFamilies& made, const Meter& meter) {
   made.histogram("handover_overlap_seconds",
                  "From reading of a new owner to reading the former owner's release",
                  meter.overlaps());
+}
+
+void add_admissions(MetricFamilies& made, const AdmissionCounts& counts) {
+  made.counter("admissions_total", "Requests by what was to be done with them");
+  for (const Admit answer : {Admit::serve, Admit::redirect, Admit::wait, Admit::refuse}) {
+    made.add(static_cast<double>(counts[static_cast<std::size_t>(answer)]),
+             {{"answer", std::string(to_string(answer))}});
+  }
+}
+
+void add_waits(MetricFamilies& made, const Observable& observable) {
+  made.gauge("waiters", "Callers that wait for an owner now");
+  made.add(static_cast<double>(observable.waiters()));
+  made.counter("waits_total", "Callers that waited for an owner, by how that ended");
+  add_counts(made, observable.meter(), "result",
+             {{"answered", Count::waits_answered},
+              {"timed_out", Count::waits_timed_out},
+              {"cancelled", Count::waits_cancelled},
+              {"closed", Count::waits_closed},
+              {"refused", Count::waits_refused}});
 }
 
 void add_records(MetricFamilies& made, const Meter& meter) {
@@ -379,6 +400,8 @@ std::vector<MetricFamily> Metrics::Collect() const {
     made.add(static_cast<double>(lookups[index_of(verdict)]),
              {{"verdict", std::string(to_string(verdict))}});
   }
+  if (facts.interval) add_admissions(made, observable_.admissions());
+  add_waits(made, observable_);
   add_records(made, observable_.meter());
   if (facts.interval) {
     made.gauge("interval_seconds", "Time between two renewals");

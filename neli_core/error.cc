@@ -31,6 +31,8 @@ class Category final : public boost::system::error_category {
         return "already closed; open a new one";
       case Errc::timed_out:
         return "no answer within the time limit; try again or raise it";
+      case Errc::too_many_waiters:
+        return "as many callers wait for owners as may; refuse the request, or raise the limit";
     }
     return "unknown neliroute error " + std::to_string(code);
   }

@@ -47,6 +47,8 @@ LookupCounts Observable::lookups() const { return engine_->view().lookups(); }
 
 AdmissionCounts Observable::admissions() const { return engine_->view().admissions(); }
 
+std::size_t Observable::waiters() const { return engine_->waiters(); }
+
 const Meter& Observable::meter() const { return engine_->meter(); }
 
 void Observable::observe(std::weak_ptr<Observer> observer) const {

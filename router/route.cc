@@ -24,6 +24,7 @@ RouteCopy Route::copy() const {
   return {slot,
           partition,
           verdict,
+          suspected,
           std::string(owner()),
           std::string(endpoint()),
           std::string(next_owner()),

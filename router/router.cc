@@ -131,6 +131,14 @@ Subscription Router::subscribe(Listener& listener) {
   return Subscription(engine_->subscribe(listener));
 }
 
+void Router::suspect(std::string_view endpoint) { engine_->suspect(endpoint); }
+
+void Router::wait_for_route(
+    Slot slot, const Epoch& after, milliseconds limit,
+    boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {
+  wait_until_routed(*engine_, slot, after, limit, std::move(handler));
+}
+
 void Router::ready(Completion handler) { wait_until_ready(*engine_, std::move(handler)); }
 
 void Router::drain(milliseconds bound, Completion handler) {

@@ -37,6 +37,14 @@ void Watcher::on_failure(std::function<void(const Error&)> handler) {
   engine_->set_failure_handler(std::move(handler));
 }
 
+void Watcher::suspect(std::string_view endpoint) { engine_->suspect(endpoint); }
+
+void Watcher::wait_for_route(
+    Slot slot, const Epoch& after, milliseconds limit,
+    boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {
+  wait_until_routed(*engine_, slot, after, limit, std::move(handler));
+}
+
 void Watcher::ready(Completion handler) { wait_until_ready(*engine_, std::move(handler)); }
 
 void Watcher::close(Completion handler) {

@@ -8,6 +8,7 @@
 // slot_of      SlotSpace::slot_of, with 16,384 slots; slot_of_any: with 10,000
 // owns         key -> slot -> whether this process leads it
 // work         the same, with a guard that is begun and ended: Router::begin(slot, now)
+// admit        the same with Router::admit(slot, epoch, hops, now), served
 // route_*      key -> slot -> Route: Lookup::route(key, now)
 // batch_*      64 keys at once, a key's share of it
 //
@@ -32,6 +33,7 @@
 #include <vector>
 
 #include "bench/lookup/ratio_reporter.h"
+#include "router/view/admissions.h"
 #include "router/view/route_view.h"
 #include "router/view/work_gate.h"
 
@@ -46,6 +48,7 @@ constexpr std::uint32_t kSlots = 16384;
 constexpr std::uint32_t kOddSlots = 10'000;
 constexpr std::size_t kBatch = 64;
 constexpr std::uint32_t kOftenMax = 1024;
+constexpr std::uint32_t kHopLimit = 3;
 
 // A view in which either this process leads everything, or `processes` others do.
 class World {
@@ -85,6 +88,10 @@ class World {
   }
   [[nodiscard]] Work work(std::string_view key) const {
     return gate_->begin(view_.partition_of(space_.slot_of(key)), kNow);
+  }
+  [[nodiscard]] Admission admit(std::string_view key) const {
+    return Admissions(view_, *gate_, Mode::exclusive, kHopLimit)
+        .admit(space_.slot_of(key), {kNoEpoch, 0}, kNow);
   }
   [[nodiscard]] Route route(std::string_view key) const { return lookup_.route(key, kNow); }
   void route(std::span<const std::string_view> keys, std::span<Slot> slots) const {
@@ -241,6 +248,10 @@ void add_routes(std::size_t key, const Worlds& worlds, bool with_cold) {
   add("work", key, condition, [local](std::string_view k) {
     const Work work = local->work(k);
     return static_cast<bool>(work);
+  });
+  add("admit", key, condition, [local](std::string_view k) {
+    const Admission admitted = local->admit(k);
+    return static_cast<bool>(admitted);
   });
   add("route_local", key, condition, route(local));
   add("route_remote", key, condition, route(remote));

@@ -2,7 +2,7 @@
 //
 //   neliroute::Admission admitted = router.admit(slot, request.epoch, request.hops);
 //   switch (admitted.answer()) {
-//     case Admit::serve: store(admitted.epoch()); break;       // the guard lives as long as it does
+//     case Admit::serve: store(admitted.epoch()); break;  // its guard lives as long as it does
 //     case Admit::redirect: to(admitted.endpoint(), admitted.epoch(), request.hops + 1); break;
 //     case Admit::wait: router.async_route_after(...); break;
 //     case Admit::refuse: answer(508); break;

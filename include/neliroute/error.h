@@ -25,6 +25,7 @@ enum class Errc {
   barrier_stuck,       ///< the application's barrier did not end; the process left the group
   closed,              ///< the object was closed, or is closing
   timed_out,           ///< the call's time limit passed
+  too_many_waiters,    ///< as many callers wait for owners as may
 };
 
 /// Our category. Its messages say what happened and what to do.

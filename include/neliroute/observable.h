@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <neliroute/ids.h>
@@ -64,6 +65,8 @@ class Observable {
   [[nodiscard]] bool at_work(LocalTime now) const;
   [[nodiscard]] LookupCounts lookups() const;
   [[nodiscard]] AdmissionCounts admissions() const;
+  /// Callers that wait for an owner now.
+  [[nodiscard]] std::size_t waiters() const;
   [[nodiscard]] const Meter& meter() const;
   [[nodiscard]] const KafkaStatistics* statistics() const { return statistics_.get(); }
   /// Calls the observer on the strand from now on, for as long as it lives.

@@ -38,6 +38,9 @@ struct Route {
   Slot slot;
   Partition partition;
   Verdict verdict = Verdict::unknown;
+  /// remote: a caller could not reach the owner, and no record of it was read since: see suspect()
+  /// of Router and Watcher.
+  bool suspected = false;
   /// The owner, and the process that claimed it last but does not lead it yet; null if none.
   const ProcessInfo* owner_info = nullptr;
   const ProcessInfo* next_info = nullptr;
@@ -70,6 +73,7 @@ struct RouteCopy {
   Slot slot;
   Partition partition;
   Verdict verdict = Verdict::unknown;
+  bool suspected = false;
   std::string owner;
   std::string endpoint;
   std::string next_owner;

@@ -32,6 +32,7 @@
 #include <neliroute/options.h>
 #include <neliroute/work.h>
 #include <string_view>
+#include <utility>
 
 namespace neliroute {
 
@@ -127,6 +128,29 @@ class Router : public Lookup {
         [this](auto handler) { ready(std::move(handler)); }, token);
   }
 
+  /// Completes with the first answer for the slot that is local or whose epoch is greater than
+  /// `after`: what a caller needs that knows `after` and was not served. Completes with an error
+  /// and what is known then: timed_out after `limit` (at most a day), too_many_waiters, closed, or
+  /// the error that Listener::failed() gets. Cancellable: operation_aborted.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code, Route)) Token>
+  auto async_route_after(Slot slot, const Epoch& after, milliseconds limit, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, Route)>(
+        [this, slot, after, limit](auto handler) {
+          wait_for_route(slot, after, limit, std::move(handler));
+        },
+        token);
+  }
+  /// The same for a caller that knows nothing: completes when somebody owns the key.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code, Route)) Token>
+  auto async_route(std::string_view key, milliseconds limit, Token&& token) {
+    return async_route_after(slot_of(key), kNoEpoch, limit, std::forward<Token>(token));
+  }
+
+  /// The caller could not reach this endpoint. Lookups mark that process's slots as
+  /// Route::suspected, until a record of it is read; they say so at most for the rest of its lease,
+  /// after which it owns nothing. Any thread; repeated reports cost next to nothing.
+  void suspect(std::string_view endpoint);
+
   /// Planned leave: hands over, and closes within `bound`. Two things may take longer: barriers,
   /// which have a lease; and brokers that do not answer, 2 s if `bound` is short. At once if nobody
   /// else is in the group. A bound of 0 hands nothing over; of several calls the earliest bound
@@ -153,6 +177,9 @@ class Router : public Lookup {
   explicit Router(Parts parts);
   void ready(Completion handler);
   void drain(milliseconds bound, Completion handler);
+  void wait_for_route(
+      Slot slot, const Epoch& after, milliseconds limit,
+      boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler);
 
   Timing timing_;
   GroupProtocol protocol_;

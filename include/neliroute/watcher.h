@@ -13,6 +13,8 @@
 #include <neliroute/error.h>
 #include <neliroute/lookup.h>
 #include <neliroute/options.h>
+#include <string_view>
+#include <utility>
 
 namespace neliroute {
 
@@ -46,6 +48,29 @@ class Watcher : public Lookup {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
         [this](auto handler) { ready(std::move(handler)); }, token);
   }
+  /// Completes with the first answer for the slot that is local or whose epoch is greater than
+  /// `after`: what a caller needs that knows `after` and was not served. Completes with an error
+  /// and what is known then: timed_out after `limit` (at most a day), too_many_waiters, closed, or
+  /// the error that on_failure() gets. Cancellable: operation_aborted.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code, Route)) Token>
+  auto async_route_after(Slot slot, const Epoch& after, milliseconds limit, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, Route)>(
+        [this, slot, after, limit](auto handler) {
+          wait_for_route(slot, after, limit, std::move(handler));
+        },
+        token);
+  }
+  /// The same for a caller that knows nothing: completes when somebody owns the key.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code, Route)) Token>
+  auto async_route(std::string_view key, milliseconds limit, Token&& token) {
+    return async_route_after(slot_of(key), kNoEpoch, limit, std::forward<Token>(token));
+  }
+
+  /// The caller could not reach this endpoint. Lookups mark that process's slots as
+  /// Route::suspected, until a record of it is read; they say so at most for the rest of its lease,
+  /// after which it owns nothing. Any thread; repeated reports cost next to nothing.
+  void suspect(std::string_view endpoint);
+
   /// Completes with no error; after it, every answer is unknown.
   template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
   auto async_close(Token&& token) {
@@ -65,6 +90,9 @@ class Watcher : public Lookup {
   explicit Watcher(Parts parts);
   void ready(Completion handler);
   void close(Completion handler);
+  void wait_for_route(
+      Slot slot, const Epoch& after, milliseconds limit,
+      boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler);
 
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<const Observable> observable_;

@@ -6,6 +6,7 @@
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/system/error_code.hpp>
 #include <functional>
+#include <neliroute/route.h>
 
 namespace neliroute {
 
@@ -17,7 +18,13 @@ using CompletionHandler = boost::asio::any_completion_handler<void(boost::system
 [[nodiscard]] std::function<void(boost::system::error_code)> completion_of(
     CompletionHandler handler);
 
+using RouteCompletion =
+    boost::asio::any_completion_handler<void(boost::system::error_code, Route)>;
+
 /// Engine::when_ready(), cancelled by the handler's own slot.
 void wait_until_ready(Engine& engine, CompletionHandler handler);
+/// Engine::wait_for_route(), cancelled by the handler's own slot.
+void wait_until_routed(Engine& engine, Slot slot, const Epoch& after, milliseconds limit,
+                       RouteCompletion handler);
 
 }  // namespace neliroute

@@ -59,6 +59,7 @@ Engine::Engine(EngineParts parts)
       work_ended_for_(std::make_shared<std::weak_ptr<Engine>>()),
       gate_(core_ ? gate_of(core_->leases(), work_ended_for_) : nullptr),
       stopped_(gate_),
+      waiters_(parts.waiters_max),
       agreement_(parts.settings, parts.directory.lane, /*member=*/false),
       settings_(std::move(parts.settings)),
       on_notice_(std::move(parts.on_notice)),
@@ -230,6 +231,7 @@ void Engine::carry_out(LocalTime now) {
   watch_silence(now);
   tell_silence(now);
   tell_ready(now);
+  wake_waiters(now);
   end_turn();
   if (ready.closed) {
     close_ledger();
@@ -244,6 +246,7 @@ void Engine::publish(const std::vector<Transition>& transitions, LocalTime now) 
   for (const Transition& t : transitions) {
     observers_.touch(t.partition);
     if (t.kind == TransitionKind::acquired) {
+      if (!waiters_.empty()) to_wake_.push_back(t.partition);
       view_.set_local(t.partition, t.epoch, core_->generation(t.partition));
     } else if (t.kind == TransitionKind::stopped) {
       view_.set_local(t.partition, kNoEpoch, core_->generation(t.partition));
@@ -268,6 +271,7 @@ void Engine::publish(const std::vector<Transition>& transitions, LocalTime now) 
     }
   }
   for (const Partition p : changed) {
+    if (!waiters_.empty()) to_wake_.push_back(p);
     observers_.touch(p);
     tell_change(p);
   }
@@ -391,6 +395,7 @@ void Engine::close_ledger() {
   publish({}, now);
   if (gate_) gate_->close_all();
   ready_.complete_all(Errc::closed);
+  end_waiters(Errc::closed);
   for (std::uint32_t p = 0; p < view_.partition_count(); ++p) observers_.touch(Partition{p});
   tell_observers(now);
   // The timer keeps this object alive, not the ledger, which is a part of it: if the executor is
@@ -421,7 +426,7 @@ void Engine::on_timer() {
 }
 
 void Engine::arm() {
-  LocalTime next = directory_.next_expiry();
+  LocalTime next = std::min(directory_.next_expiry(), waiters_.next_deadline());
   const LocalTime own =
       core_ ? core_->next_deadline() : std::min(next_probe_, reader_->next_deadline(last_now_));
   next = std::min({next, own, stopped_.next_deadline(), view_.next_deadline(), look_at_drain_});

@@ -17,6 +17,7 @@
 #include <neliroute/slot_space.h>
 #include <neliroute/transition.h>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "neli_core/assigner/lane_reader.h"
@@ -28,7 +29,9 @@
 #include "router/engine/meter.h"
 #include "router/engine/observers.h"
 #include "router/engine/readiness.h"
+#include "router/engine/route_waiters.h"
 #include "router/engine/stopped_work.h"
+#include "router/engine/suspects.h"
 #include "router/view/directory.h"
 #include "router/view/member_directory.h"
 #include "router/view/route_view.h"
@@ -55,6 +58,8 @@ struct EngineParts {
   std::function<LocalTime()> clock;
   /// How long handlers may hold the strand; zero: for ever.
   milliseconds interval{0};
+  /// How many callers may wait for an owner at once.
+  std::size_t waiters_max = 100'000;
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -75,6 +80,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void when_ready(std::uint64_t id, ReadyHandler handler);
   void cancel_ready(std::uint64_t id);
   [[nodiscard]] std::uint64_t next_ready_id() noexcept { return ++ready_ids_; }
+  /// Calls it on the strand with the first answer that is local or of an epoch greater than
+  /// `after`; with an error and what is known when that does not come, or it was cancelled.
+  void wait_for_route(RouteWaiters::Id id, Slot slot, const Epoch& after, milliseconds limit,
+                      RouteHandler handler);
+  void cancel_wait(RouteWaiters::Id id);
+  [[nodiscard]] RouteWaiters::Id next_wait_id() noexcept { return ++wait_ids_; }
+  [[nodiscard]] std::size_t waiters() const noexcept { return waiters_.size(); }
   /// Called from now on, first for what is led already, until its slot is cancelled.
   [[nodiscard]] std::shared_ptr<ListenerSlot> subscribe(Listener& listener);
   void set_change_handler(ChangeHandler handler);
@@ -93,6 +105,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const Meter& meter() const noexcept { return meter_; }
   /// A store refused the epoch that is held, as it knows `stored`.
   void refused(Partition partition, const Epoch& stored);
+  /// A caller could not reach the process that has this endpoint.
+  void suspect(std::string_view endpoint);
   /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
   void drain(milliseconds bound, std::function<void()> done);
   /// Closes without handing over. No handler is called from now on, except by drain(); a call may
@@ -129,6 +143,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void end_barriers();
   void abandon_work(LocalTime now);
   void tell_ready(LocalTime now);
+  void end_wait(const RouteWaiter& waiter, boost::system::error_code error, const Route& route);
+  void wake_waiters(LocalTime now);
+  void end_waiters(boost::system::error_code error);
   void end_turn();
   void replay_leading(const std::shared_ptr<ListenerSlot>& slot);
   void fail(const Error& error);
@@ -168,6 +185,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   StoppedWork stopped_;
   Readiness ready_;
   std::atomic<std::uint64_t> ready_ids_ = 0;
+  RouteWaiters waiters_;
+  std::vector<Partition> to_wake_;
+  std::atomic<RouteWaiters::Id> wait_ids_ = 0;
   SettingsAgreement agreement_;
   mutable std::mutex settings_mutex_;
   Settings settings_;
@@ -178,6 +198,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   };
   std::mutex refusals_mutex_;
   std::map<Partition, Refusal> refusals_;
+  Suspects suspects_;
   NoticeHandler on_notice_;
   std::function<LocalTime()> clock_;
   mutable HandlerWatch handlers_;

@@ -224,6 +224,7 @@ void Engine::tell_failed(Listener& listener, const Error& error) {
 void Engine::tell_failure(const Error& error) {
   if (!abandoned_) observers_.tell_failure(error);
   ready_.complete_all(error.code());
+  end_waiters(error.code());
   listeners_.each([&](Listener& listener) {
     if (!abandoned_) tell_failed(listener, error);
   });

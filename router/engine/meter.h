@@ -50,6 +50,11 @@ enum class Count : std::uint8_t {
   barriers_overdue,
   work_abandoned,
   log_gaps,
+  waits_answered,
+  waits_timed_out,
+  waits_cancelled,
+  waits_closed,  ///< this process closed, or failed
+  waits_refused,
   members_living,  ///< this and those below: where a member assigns
   assigns,         ///< 1: it is this process
   seats_claimed,
@@ -81,6 +86,8 @@ class Meter {
   void note_log_gap() { add(Count::log_gaps); }
   /// Guards of work outlived their barrier's deadline.
   void note_abandoned(std::uint32_t guards) { add(Count::work_abandoned, guards); }
+  /// A caller waited for an owner, and that ended so.
+  void note_wait(Count how) { add(how); }
   /// How long partitions had no owner, or two, when they moved.
   void note_gaps(std::span<const microseconds> gaps);
   void note_overlaps(std::span<const microseconds> overlaps);

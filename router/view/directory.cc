@@ -111,6 +111,7 @@ void Directory::on(const Received& event, LocalTime now) {
   lease_bound_.read(event, *record);
   if (view.is_history(event.offset)) return;
   if (judge(*record, event.stamped, options_.lane) != Judgement::heeded) return;
+  trust(record->id);
   switch (record->type) {
     case RecordType::claim:
       return on_claim(event, *record, now);
@@ -185,6 +186,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   const bool moved = !hint.owner || hint.epoch != epoch || hint.owner->id != record.id;
   if (moved) {
     ++hint.generation;
+    hint.suspected = false;
     note_move(hint, now);
   }
   const bool changed = moved || hint.draining != draining || hint.owner != who;
@@ -235,6 +237,30 @@ void Directory::on_release(const Received& event, const Record& record, LocalTim
   });
 }
 
+void Directory::suspect(std::string_view endpoint, LocalTime now) {
+  if (endpoint.empty()) return;
+  std::erase_if(suspected_, [&](const auto& one) { return one.second <= now; });
+  for (std::uint32_t p = 0; p < options_.partitions; ++p) {
+    Hint& hint = hints_[p];
+    if (!hint.owner || hint.suspected || hint.owner->info.endpoint != endpoint) continue;
+    hint.suspected = true;
+    LocalTime& until = suspected_.try_emplace(hint.owner->id, hint.until).first->second;
+    until = std::max(until, hint.until);
+    note_change(Partition{p});
+  }
+}
+
+// It wrote after it could not be reached, or nearly so.
+void Directory::trust(ProcessId id) {
+  if (suspected_.erase(id) == 0) return;
+  for (std::uint32_t p = 0; p < options_.partitions; ++p) {
+    Hint& hint = hints_[p];
+    if (!hint.suspected || hint.owner->id != id) continue;
+    hint.suspected = false;
+    note_change(Partition{p});
+  }
+}
+
 void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
   const Hint& hint = hints_[partition.value()];
   if (hint.owner && hint.owner->id == id) lose_owner(partition, at);
@@ -266,7 +292,7 @@ void Directory::doubt_outlived(Hint& hint, LocalTime now) const {
 void Directory::lose_owner(Partition partition, LocalTime at) {
   Hint& hint = hints_[partition.value()];
   hint.owner.reset();
-  hint.draining = false;
+  hint.draining = hint.suspected = false;
   hint.until = kLongAgo;
   hint.unowned_since = hint.lost_at = at;
   ++hint.generation;

@@ -16,6 +16,7 @@
 #include <neliroute/ids.h>
 #include <neliroute/observer.h>
 #include <neliroute/time.h>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Hint {
   /// The epoch was released, which is final: a renewal that arrives later revives nobody.
   bool released = false;
   bool draining = false;
+  /// A caller could not reach the owner, and no record of it was read since.
+  bool suspected = false;
   /// The epoch was known before the tail last started: see Directory::forget_doubtful().
   bool doubtful = false;
   LocalTime until = kLongAgo;
@@ -89,6 +92,10 @@ class Directory {
   void tick(LocalTime now);
   [[nodiscard]] LocalTime next_expiry() const noexcept { return expiries_.earliest(); }
 
+  /// A caller could not reach who has this endpoint: its hints are suspected until a record of it
+  /// is read, or they end.
+  void suspect(std::string_view endpoint, LocalTime now);
+
   /// This process itself stopped leading, which it knows before any record says so.
   void forget_owner(Partition partition, ProcessId id, LocalTime at);
 
@@ -136,6 +143,7 @@ class Directory {
   void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,
              LocalTime now);
   void lose_owner(Partition partition, LocalTime at);
+  void trust(ProcessId id);
   void answered(Log log, LocalTime now);
   void note_move(Hint& hint, LocalTime now);
   void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
@@ -155,6 +163,7 @@ class Directory {
   DeadlineTree expiries_;
   std::map<ProcessId, std::weak_ptr<const Peer>> peers_;  ///< those that anything refers to
   std::size_t forget_peers_at_ = 64;
+  std::map<ProcessId, LocalTime> suspected_;  ///< until when they have hints
   std::vector<Partition> changed_;
   std::vector<Partition> renewed_;
   std::vector<microseconds> gaps_;

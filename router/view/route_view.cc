@@ -70,6 +70,7 @@ void RouteView::set_hint(Partition partition, const Hint& hint) {
   entry.owner = hint.owner ? &hint.owner->info : nullptr;
   entry.next = hint.next ? &hint.next->info : nullptr;
   entry.owner_is_self = hint.owner && hint.owner->id == self_.id;
+  entry.owner_is_suspected = hint.owner && hint.suspected;
   const auto name = [this](PeerPtr& named, const PeerPtr& peer) {
     if (named == peer) return;
     processes_.add(peer);

@@ -104,6 +104,7 @@ class RouteView {
     std::uint16_t local_generation = 0;
     std::uint16_t hint_generation = 0;
     bool owner_is_self = false;
+    bool owner_is_suspected = false;
 
     [[nodiscard]] bool led() const noexcept { return local_epoch.offset != kNoEpoch.offset; }
     [[nodiscard]] bool is_of(const LeaseVector::Deadline& lease,
@@ -194,19 +195,20 @@ class RouteView {
                                                       LocalTime hint_until, Slot slot,
                                                       Partition partition, LocalTime now,
                                                       LookupCounters::Block& counts) const {
-  const auto by = [&](Verdict verdict, const ProcessInfo& owner, const Epoch& epoch,
-                      LocalTime until) -> Route {
+  const auto by = [&](Verdict verdict, bool suspected, const ProcessInfo& owner,
+                      const Epoch& epoch, LocalTime until) -> Route {
     counts.add(verdict);
-    return {slot,        partition, verdict, &owner, entry.next, epoch,
-            until - now, LocalTime{}};
+    return {slot,  partition,   verdict,    suspected, &owner, entry.next,
+            epoch, until - now, LocalTime{}};
   };
   // Another generation: the lease of an epoch that is about to be published. A former leader goes
   // on with the epoch that it has (a store refuses it at worst); others wait for the new one.
   if (lease.holds_at(now) && entry.led()) {
-    return by(Verdict::local, self_.info, entry.local_epoch, lease.until);
+    return by(Verdict::local, false, self_.info, entry.local_epoch, lease.until);
   }
   if (entry.owner && now < hint_until && !entry.owner_is_self) {
-    return by(Verdict::remote, *entry.owner, entry.hint_epoch, hint_until);
+    return by(Verdict::remote, entry.owner_is_suspected, *entry.owner, entry.hint_epoch,
+              hint_until);
   }
   // Not `?:`, which would take the address of hint_until, so that every lookup would store it.
   LocalTime since = entry.hint_until;

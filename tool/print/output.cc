@@ -104,6 +104,7 @@ int exit_code_of(Errc code) noexcept {
     case Errc::barrier_stuck:
     case Errc::closed:
     case Errc::timed_out:
+    case Errc::too_many_waiters:
       break;
   }
   return kExitUnreachable;

@@ -24,6 +24,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using testing_admin::AdminRig;
 using testing_admin::Client;
+using testing_admin::kLongLease;
 using testing_admin::writer;
 
 using Values = std::map<std::string, double>;
@@ -221,6 +222,28 @@ TEST(Metrics, count_lookups_of_the_application_and_no_others) {
   static_cast<void>(rig.route(2));
   EXPECT_EQ(values_of(*rig.metrics, "lookups_total"),
             (Values{{"local", 1}, {"remote", 2}, {"unowned", 0}, {"unknown", 1}}));
+}
+
+TEST(Metrics, count_admissions_and_callers_that_wait_for_an_owner) {
+  Measured rig;
+  EXPECT_EQ(sum(values_of(*rig.metrics, "admissions_total")), 0);
+  for (const Admit answer : {Admit::serve, Admit::redirect, Admit::redirect, Admit::refuse}) {
+    rig.engine->view().count(answer);
+  }
+  EXPECT_EQ(values_of(*rig.metrics, "admissions_total"),
+            (Values{{"serve", 1}, {"redirect", 2}, {"wait", 0}, {"refuse", 1}}));
+  for (const std::uint32_t slot : {1U, 2U}) {
+    rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{slot}, kNoEpoch, kLongLease,
+                               [](boost::system::error_code, const Route&) {});
+  }
+  rig.poll();
+  EXPECT_EQ(values_of(*rig.metrics, "waiters"), (Values{{"", 1}})) << "the other slot has an owner";
+  EXPECT_EQ(values_of(*rig.metrics, "waits_total"),
+            (Values{{"answered", 1},
+                    {"timed_out", 0},
+                    {"cancelled", 0},
+                    {"closed", 0},
+                    {"refused", 0}}));
 }
 
 TEST(Metrics, count_what_the_protocol_does) {

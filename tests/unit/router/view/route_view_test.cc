@@ -130,6 +130,18 @@ TEST(RouteView, answers_remote_with_owner_endpoint_epoch_and_time_left) {
   EXPECT_EQ(route.valid_for, 320ms);
 }
 
+TEST(RouteView, marks_an_owner_that_a_caller_could_not_reach) {
+  Viewed v;
+  v.hint(1, peer(2, "other"), 9, kNow + 700ms).suspected = true;
+  v.publish(1);
+  EXPECT_EQ(v.route(1).verdict, Verdict::remote);
+  EXPECT_TRUE(v.route(1).suspected);
+  EXPECT_FALSE(v.route(1, kNow + 700ms).suspected) << "it owns nothing any more";
+  v.hints[1].suspected = false;
+  v.publish(1);
+  EXPECT_FALSE(v.route(1).suspected);
+}
+
 TEST(RouteView, sees_a_renewal_without_a_new_snapshot) {
   Viewed v;
   v.hint(1, peer(2, "b"), 9, kNow + 320ms);

@@ -1,0 +1,192 @@
+// Callers that wait until a slot has an owner, or a newer one.
+#include <gtest/gtest.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "router/engine/completion.h"
+#include "tests/unit/router/engine/engine_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_engine;
+using namespace testing_records;
+using namespace std::chrono_literals;
+
+struct Told {
+  boost::system::error_code error;
+  Route route;
+};
+
+struct Waiting : testing::Test {
+  Waiting() { rig.start(); }
+  /// What it is told, as soon as it is.
+  std::shared_ptr<std::optional<Told>> wait(std::uint32_t slot, const Epoch& after = kNoEpoch,
+                                            milliseconds limit = 10s) {
+    auto told = std::make_shared<std::optional<Told>>();
+    rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{slot}, after, limit,
+                               [told](boost::system::error_code error, const Route& route) {
+                                 EXPECT_FALSE(*told) << "twice";
+                                 told->emplace(Told{error, route});
+                               });
+    rig.poll();
+    return told;
+  }
+  /// p2 leads partition 0 from the claim at this offset on.
+  void leads(std::int64_t claim) { rig.append(0, kB.leads(claim, "0")); }
+
+  EngineRig rig;
+};
+
+TEST_F(Waiting, ends_at_once_where_the_answer_is_there) {
+  leads(5);
+  const auto told = wait(0);
+  ASSERT_TRUE(*told);
+  EXPECT_FALSE((*told)->error);
+  EXPECT_EQ((*told)->route.owner(), "p2");
+  rig.lead_all();
+  const auto own = wait(1, epoch(1'000'000));
+  ASSERT_TRUE(*own) << "this process leads it, whatever the caller knows";
+  EXPECT_EQ((*own)->route.verdict, Verdict::local);
+}
+
+TEST_F(Waiting, is_woken_by_the_record_that_names_a_newer_owner) {
+  leads(5);
+  const auto told = wait(0, epoch(5));
+  const auto other = wait(2, kNoEpoch);
+  EXPECT_FALSE(*told) << "the caller knows that one";
+  leads(5);
+  EXPECT_FALSE(*told) << "a renewal says nothing new";
+  leads(6);
+  ASSERT_TRUE(*told);
+  EXPECT_EQ((*told)->route.epoch, epoch(6));
+  EXPECT_FALSE(*other) << "another partition's";
+}
+
+TEST_F(Waiting, is_woken_when_this_process_begins_to_lead) {
+  const auto told = wait(3);
+  EXPECT_FALSE(*told);
+  rig.lead_all();
+  ASSERT_TRUE(*told);
+  EXPECT_EQ((*told)->route.verdict, Verdict::local);
+}
+
+TEST_F(Waiting, ends_with_what_is_known_when_its_time_is_over) {
+  leads(5);
+  const auto told = wait(0, epoch(5), 300ms);
+  const auto later = wait(0, epoch(5), 600ms);
+  rig.pass(200ms);
+  EXPECT_FALSE(*told);
+  rig.pass(200ms);
+  ASSERT_TRUE(*told);
+  EXPECT_EQ((*told)->error, Errc::timed_out);
+  EXPECT_EQ((*told)->route.owner(), "p2");
+  EXPECT_FALSE(*later);
+  const auto now = wait(0, epoch(5), 0ms);
+  ASSERT_TRUE(*now);
+  EXPECT_EQ((*now)->error, Errc::timed_out);
+}
+
+TEST_F(Waiting, ends_when_the_engine_closes_and_none_begins_then) {
+  const auto told = wait(0);
+  rig.engine->drain(0ms, [] {});
+  rig.poll();
+  ASSERT_TRUE(*told);
+  EXPECT_EQ((*told)->error, Errc::closed);
+  const auto late = wait(0);
+  ASSERT_TRUE(*late);
+  EXPECT_EQ((*late)->error, Errc::closed);
+}
+
+TEST_F(Waiting, is_cancelled_by_its_handlers_slot_once) {
+  boost::asio::cancellation_signal signal;
+  std::optional<boost::system::error_code> told;
+  wait_until_routed(*rig.engine, Slot{0}, kNoEpoch, 10s,
+                    boost::asio::bind_executor(
+                        *rig.io, boost::asio::bind_cancellation_slot(
+                                     signal.slot(), [&](boost::system::error_code error, Route) {
+                                       EXPECT_FALSE(told);
+                                       told = error;
+                                     })));
+  rig.poll();
+  EXPECT_FALSE(told);
+  signal.emit(boost::asio::cancellation_type::terminal);
+  rig.poll();
+  EXPECT_EQ(told, boost::asio::error::operation_aborted);
+  signal.emit(boost::asio::cancellation_type::terminal);
+  leads(5);
+}
+
+TEST_F(Waiting, is_counted_by_how_it_ended) {
+  leads(5);
+  static_cast<void>(wait(0));
+  static_cast<void>(wait(0, epoch(5), 0ms));
+  static_cast<void>(wait(2));
+  const RouteWaiters::Id cancelled = rig.engine->next_wait_id();
+  rig.engine->wait_for_route(cancelled, Slot{2}, kNoEpoch, 10s, [](auto, const Route&) {});
+  rig.poll();
+  EXPECT_EQ(rig.engine->waiters(), 2u);
+  rig.engine->cancel_wait(cancelled);
+  rig.engine->drain(0ms, [] {});
+  rig.poll();
+  const Meter& meter = rig.engine->meter();
+  EXPECT_EQ(meter.count(Count::waits_answered), 1u);
+  EXPECT_EQ(meter.count(Count::waits_timed_out), 1u);
+  EXPECT_EQ(meter.count(Count::waits_cancelled), 1u);
+  EXPECT_EQ(meter.count(Count::waits_closed), 1u);
+  EXPECT_EQ(meter.count(Count::waits_refused), 0u);
+  EXPECT_EQ(rig.engine->waiters(), 0u);
+}
+
+TEST(RouteWaiters, no_more_wait_than_may) {
+  RouteWaiters waiters(2);
+  waiters.add(1, Partition{0}, {Slot{0}, kNoEpoch, kNever, {}});
+  EXPECT_FALSE(waiters.full());
+  waiters.add(2, Partition{1}, {Slot{1}, kNoEpoch, kNever, {}});
+  EXPECT_TRUE(waiters.full());
+  static_cast<void>(waiters.take(1));
+  EXPECT_FALSE(waiters.full());
+}
+
+TEST(RouteWaiters, the_earliest_deadline_of_those_that_still_wait_counts) {
+  RouteWaiters waiters(10);
+  EXPECT_EQ(waiters.next_deadline(), kNever);
+  for (RouteWaiters::Id id = 1; id <= 3; ++id) {
+    waiters.add(id, Partition{0},
+                {Slot{0}, kNoEpoch, LocalTime{seconds{10 - static_cast<int>(id)}}, {}});
+  }
+  EXPECT_EQ(waiters.next_deadline(), LocalTime{7s});
+  static_cast<void>(waiters.take(3));
+  EXPECT_EQ(waiters.next_deadline(), LocalTime{8s});
+  EXPECT_EQ(waiters.take_late(LocalTime{8s}).size(), 1u);
+  EXPECT_EQ(waiters.next_deadline(), LocalTime{9s});
+  EXPECT_EQ(waiters.size(), 1u);
+}
+
+TEST(RouteWaiters, a_hundred_thousand_come_and_go_and_nothing_stays) {
+  RouteWaiters waiters(1'000'000);
+  for (RouteWaiters::Id id = 0; id < 100'000; ++id) {
+    waiters.add(id, Partition{7}, {Slot{7}, kNoEpoch, LocalTime{seconds{id + 1}}, {}});
+  }
+  for (RouteWaiters::Id id = 0; id < 100'000; ++id) {
+    EXPECT_EQ(waiters.take(id).slot, Slot{7});
+  }
+  EXPECT_TRUE(waiters.empty());
+  EXPECT_EQ(waiters.next_deadline(), kNever);
+  int looked = 0;
+  const auto look = [&](Slot) {
+    ++looked;
+    return Route{};
+  };
+  EXPECT_TRUE(waiters.take_content(Partition{7}, look).empty());
+  EXPECT_EQ(looked, 0);
+}
+
+}  // namespace
+}  // namespace neliroute
