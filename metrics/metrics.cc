@@ -165,6 +165,13 @@ void add_membership(MetricFamilies& made, const Meter& meter) {
               {"lapsed", Count::stopped_lapsed},
               {"gap", Count::stopped_gap},
               {"conflict", Count::stopped_conflict}});
+  made.histogram("prepare_seconds",
+                 "From calling Listener::prepare() to the end of its tokens", meter.prepares());
+  made.histogram("warm_up_seconds", "From calling Listener::warm_up() to the end of its tokens",
+                 meter.warm_ups());
+  made.counter("prepares_late_total", "Partitions for which prepare_timeout was over");
+  add_counts(made, meter, "step",
+             {{"prepare", Count::prepares_late}, {"warm_up", Count::warm_ups_late}});
   made.counter("barriers_overdue_total", "Barriers that outlasted the lease");
   made.add(static_cast<double>(meter.count(Count::barriers_overdue)));
   made.counter("work_abandoned_total", "Work guards that outlived their lease");

@@ -98,6 +98,15 @@ struct GroupRevoked {
 /// What a process was assigned, or what was taken from it, by whoever assigns.
 using AssignmentChange = std::variant<GroupAssigned, GroupRevoked>;
 
+/// The application has prepared for these, which Ready::prepares named.
+struct Prepared {
+  PartitionRanges partitions;
+};
+/// It has warmed up for these, which Ready::warm_ups named.
+struct WarmedUp {
+  PartitionRanges partitions;
+};
+
 /// The application has finished what it did under this epoch.
 struct BarrierDone {
   Partition partition;
@@ -139,8 +148,8 @@ struct PartitionsCounted {
 
 using Event = std::variant<TailStarted, Received, LogPosition, Reread, GapFound,
                            WriteAcknowledged, WriteFailed, GroupJoined, GroupAssigned,
-                           GroupRevoked, BarrierDone, CloseRequested, EpochRefused, Heard,
-                           PartitionsCounted>;
+                           GroupRevoked, Prepared, WarmedUp, BarrierDone, CloseRequested,
+                           EpochRefused, Heard, PartitionsCounted>;
 
 [[nodiscard]] const char* to_string(GapReason reason) noexcept;
 

@@ -74,6 +74,10 @@ Result<void> CoreOptions::validate() const {
     return unfit("clock_error " + std::to_string(clock_error.count()) + " ms: expected 0 to " +
                  std::to_string(kLeaseMax.count()) + " ms");
   }
+  if (prepare_timeout.count() < 0 || prepare_timeout > kLeaseMax) {
+    return unfit("prepare_timeout " + std::to_string(prepare_timeout.count()) +
+                 " ms: expected 0 to " + std::to_string(kLeaseMax.count()) + " ms");
+  }
   Record largest;
   largest.settings = settings;
   largest.process = process;

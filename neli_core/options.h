@@ -39,6 +39,9 @@ struct CoreOptions {
   /// `mode` inside is filled in from the field above.
   Settings settings;
   ProcessInfo process;
+  /// How long the application may prepare before a claim, and again warm up before it leads. 0: it
+  /// is not asked to.
+  milliseconds prepare_timeout{0};
   /// A record that would be longer is split, unless it names one partition only.
   std::size_t record_bytes_max = kRecordBytesMax;
 

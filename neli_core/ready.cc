@@ -18,6 +18,20 @@ const char* to_string(TransitionKind kind) noexcept {
   return "";
 }
 
+const char* to_string(Ending ending) noexcept {
+  switch (ending) {
+    case Ending::none:
+      return "none";
+    case Ending::superseded:
+      return "superseded";
+    case Ending::released:
+      return "released";
+    case Ending::expired:
+      return "expired";
+  }
+  return "";
+}
+
 const char* to_string(StopReason reason) noexcept {
   switch (reason) {
     case StopReason::none:

@@ -40,6 +40,13 @@ struct RereadRequest {
 
 struct Ready {
   std::vector<Transition> transitions;
+  /// What this process leads by the protocol, and lookups do not say yet: let the application warm
+  /// up, and answer with WarmedUp. As a transition `acquired`, which follows.
+  std::vector<Transition> warm_ups;
+  /// What this process is about to claim: let the application prepare, and answer with Prepared.
+  std::vector<Partition> prepares;
+  /// What was prepared, or is being, and this process will not lead after all.
+  std::vector<Partition> unprepared;
   /// What was assigned and taken back since the last Ready, in order. Drivers with a group know it
   /// from their own events; where a member assigns, nothing else says it.
   std::vector<AssignmentChange> assignments;

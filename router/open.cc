@@ -56,6 +56,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   // With an assigner there is no heartbeat, and it is zero.
   if (facts.session.protocol == GroupProtocol::consumer) core.heartbeat = timing.heartbeat;
   core.believe_broker_time = facts.believe_broker_time;
+  core.prepare_timeout = options.prepare_timeout;
   core.process = options.process;
   core.settings.group = options.group;
   core.settings.slots = options.slots.value();

@@ -18,24 +18,22 @@
 #include <memory>
 #include <neliroute/error.h>
 #include <neliroute/transition.h>
+#include <stop_token>
 #include <utility>
 
 namespace neliroute {
 
-/// Comes with `stopped`. While it or a copy of it lives, the epoch is not released: finish what was
-/// begun under it, then complete or drop the token. In exclusive mode the successor waits for that,
-/// or for Transition::barrier_deadline. It never holds up a rebalance.
-///
-/// A handler that completes it later must be mutable, as complete() changes the token:
+/// Something waits until it is completed, or it and every copy of it are gone. A handler that
+/// completes it later must be mutable, as complete() changes the token:
 /// `[done = std::move(token)]() mutable { done.complete(); }`. One that is stored and never called
-/// keeps the barrier until it is destroyed.
+/// keeps it until it is destroyed.
 ///
 /// Threads: any; it may be copied, and so be kept in a std::function.
-class BarrierToken {
+class CompletionToken {
  public:
   /// Nothing waits for it.
-  BarrierToken() = default;
-  explicit BarrierToken(std::function<void()> done)
+  CompletionToken() = default;
+  explicit CompletionToken(std::function<void()> done)
       : held_(std::make_shared<Held>(std::move(done))) {}
 
   /// The application is done, even if copies remain. Idempotent.
@@ -61,9 +59,58 @@ class BarrierToken {
   std::shared_ptr<Held> held_;
 };
 
+/// Comes with `stopped`. While it lives, the epoch is not released: finish what was begun under it.
+/// In exclusive mode the successor waits for that, or for Transition::barrier_deadline. It never
+/// holds up a rebalance.
+class BarrierToken : public CompletionToken {
+ public:
+  using CompletionToken::CompletionToken;
+};
+
+/// Comes with `warm_up`. While it lives, lookups do not say that this process leads; at most for
+/// RouterOptions::prepare_timeout.
+class ReadyToken : public CompletionToken {
+ public:
+  using CompletionToken::CompletionToken;
+};
+
+/// Comes with `prepare`. While it lives, the partition is not claimed; at most for
+/// RouterOptions::prepare_timeout.
+class PrepareToken : public CompletionToken {
+ public:
+  PrepareToken() = default;
+  PrepareToken(std::function<void()> done, std::stop_token cancelled,
+               std::shared_ptr<const Predecessor> predecessor)
+      : CompletionToken(std::move(done)),
+        cancelled_(std::move(cancelled)),
+        predecessor_(std::move(predecessor)) {}
+
+  /// Who leads the partition now, or led it last: where its state can be fetched. Null: nobody that
+  /// records tell of.
+  [[nodiscard]] const Predecessor* predecessor() const noexcept { return predecessor_.get(); }
+  /// Requested when this process will not lead the partition after all: drop what was prepared. No
+  /// `stopped` follows then. Callbacks run on the router's strand.
+  [[nodiscard]] const std::stop_token& cancelled() const noexcept { return cancelled_; }
+
+ private:
+  std::stop_token cancelled_;
+  std::shared_ptr<const Predecessor> predecessor_;
+};
+
 class Listener {
  public:
   virtual ~Listener() = default;
+  /// This process is about to claim the partition, which another one may lead until then: load what
+  /// can be loaded beforehand. Not called where it goes on by itself: on resuming after a lapse, or
+  /// if what was given up is given back. Variation `broadcast` calls neither this nor warm_up().
+  virtual void prepare(Partition partition, PrepareToken token) {
+    static_cast<void>(partition), static_cast<void>(token);
+  }
+  /// Nothing but this keeps the process from leading: load what the predecessor saved last.
+  /// `acquired` follows when the token has ended, or `stopped` if it did not come to that.
+  virtual void warm_up(const Transition& transition, ReadyToken token) {
+    static_cast<void>(transition), static_cast<void>(token);
+  }
   /// This process leads the partition. Called first for what it leads when the listener subscribes.
   virtual void acquired(const Transition& transition) { static_cast<void>(transition); }
   /// It still leads, until a successor does.

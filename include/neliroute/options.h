@@ -124,6 +124,9 @@ struct RouterOptions {
   std::uint32_t weight = 1;
   /// How many roles there are at first; no value: as many as slots. Router::set_role_count().
   std::optional<std::uint32_t> roles;
+  /// How long listeners may prepare before a claim, and again warm up before this process leads; at
+  /// most 10 minutes. Others meanwhile lead on, or nobody does. 0: they are not asked to.
+  milliseconds prepare_timeout{5000};
   /// How often a request is sent on before admit() refuses to send it on once more.
   std::uint32_t hop_limit = 3;
   /// Variation `broadcast`: whether claims are written as well, by which others find the owner.

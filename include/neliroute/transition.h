@@ -3,7 +3,10 @@
 // Threads: values, any.   Units: LocalTime.   Errors: none.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <neliroute/ids.h>
+#include <neliroute/settings.h>
 #include <neliroute/time.h>
 
 namespace neliroute {
@@ -27,6 +30,22 @@ enum class StopReason {
 };
 [[nodiscard]] const char* to_string(StopReason reason) noexcept;
 
+/// How a former ownership ended, as far as the records say.
+enum class Ending : std::uint8_t {
+  none,        ///< its owner still leads
+  superseded,  ///< another process claimed the partition, and no release was read
+  released,    ///< its owner finished, and said so
+  expired,     ///< its owner fell silent
+};
+[[nodiscard]] const char* to_string(Ending ending) noexcept;
+
+/// Who led a partition before.
+struct Predecessor {
+  ProcessInfo process;
+  Epoch epoch;
+  Ending ending = Ending::none;
+};
+
 /// One change of a partition, at the instant when the answer of owns() changed.
 struct Transition {
   TransitionKind kind = TransitionKind::acquired;
@@ -36,6 +55,10 @@ struct Transition {
   StopReason reason = StopReason::none;
   /// stopped: the end of the lease; nobody else leads before it in exclusive mode.
   LocalTime barrier_deadline = kNever;
+  /// acquired: the last owner that records told of; null: none did. Possibly this process.
+  std::shared_ptr<const Predecessor> previous = nullptr;
+  /// draining and stopped: the process that claimed the partition; null: nobody has.
+  std::shared_ptr<const ProcessInfo> successor = nullptr;
 };
 
 }  // namespace neliroute

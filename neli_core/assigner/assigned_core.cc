@@ -149,6 +149,7 @@ MemberFields AssignedCore::own_fields() const {
   }
   fields.upto = claims_.progress(Log{0}).next;
   fields.assigning = assigner_.active() && reads_own() && !left_;
+  fields.preparing = claims_.preparing_for();
   fields.leaving = left_ && !mutated(Mutation::leaves_silently);
   return fields;
 }

@@ -272,7 +272,9 @@ LocalTime Assigner::fails_at(const AssignerView& view, Partition partition) cons
   const Designee& designee = view.designations.at(partition);
   const Member* const member = view.members.find(designee.id);
   const LogTrust& trust = logs_[log_of(partition, options_.logs).value()];
-  return later(std::max({designee.since, trust.since, led_[partition.value()], begun_}),
+  // What its application needs to prepare is not its failure.
+  const LocalTime prepared = member == nullptr ? kLongAgo : member->prepares_until;
+  return later(std::max({designee.since, trust.since, led_[partition.value()], begun_, prepared}),
                patience(std::max(options_.lease, view.longest_lease),
                         member == nullptr ? options_.session : member->fields.session));
 }

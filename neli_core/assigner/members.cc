@@ -73,6 +73,11 @@ void Members::read(const Record& record, bool history, LocalTime now) {
       (fields.leaving && !member.leaving) || (!history && !member.seen_alive)) {
     ++version_;
   }
+  if (!history && fields.preparing.count() > 0) {
+    member.prepares_until = later(now, fields.preparing);
+  } else {
+    member.prepares_until = std::min(member.prepares_until, now);
+  }
   member.fields = fields;
   member.process = record.process;
   member.since = record.since;

@@ -33,6 +33,8 @@ struct Member {
   bool dead = false;
   bool seen_alive = false;  ///< not only in the history
   LocalTime dead_at = kLongAgo;
+  /// Until when its application may prepare for what it is named for, or when it was done.
+  LocalTime prepares_until = kLongAgo;
   /// It was taken for dead and heard again: until then it is given nothing.
   LocalTime cordoned_until = kLongAgo;
   milliseconds penalty{0};

@@ -82,7 +82,7 @@ LocalTime ClaimProtocol::next_deadline() const noexcept {
 
 RoleState ClaimProtocol::role_state(Partition partition) const noexcept {
   const PartitionState& p = state(partition);
-  if (p.own && p.own->leading && p.own->lease_until > now_) {
+  if (p.serves() && p.own->lease_until > now_) {
     return p.own->draining ? RoleState::draining : RoleState::leading;
   }
   return p.assigned || p.own ? RoleState::looking : RoleState::following;

@@ -74,6 +74,8 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] RejectedRecords rejected() const noexcept override {
     return {counters_.renewals_stale, counters_.releases_refused, 0, 0, 0};
   }
+  /// How long the application may still prepare or warm up for anything; 0: it does not.
+  [[nodiscard]] milliseconds preparing_for() const noexcept;
   /// Own records whose send times it knows: those that may still extend a lease.
   [[nodiscard]] std::size_t sent_count() const noexcept { return sent_.size(); }
   /// T*: the greatest of its own lease and every lease that it read.
@@ -137,6 +139,16 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] LocalTime claim_time(Partition partition) const;
   void on(const BarrierDone& event);
   void announce(TransitionKind kind, Partition partition, const Epoch& epoch);
+
+  // preparing.cc: what the application does before this process leads.
+  void on(const Prepared& event);
+  void on(const WarmedUp& event);
+  [[nodiscard]] LocalTime prepare(Partition partition, LocalTime claim);
+  void set_preparation(Partition partition, Preparation preparation);
+  void drop_preparation(Partition partition);
+  void begin_warming_up(Partition partition);
+  void set_warm_until(Partition partition, LocalTime until);
+  void serve(Partition partition);
 
   // membership.cc: the group, closing, one configuration (rules 7 and 8).
   void on(const GroupAssigned& event);
@@ -236,6 +248,8 @@ class ClaimProtocol final : public Core {
   std::uint32_t held_count_ = 0;
   std::uint32_t assigned_count_ = 0;
   std::uint32_t vacant_count_ = 0;
+  std::uint32_t preparing_count_ = 0;     ///< preparations and warm-ups under way
+  LocalTime prepares_until_ = kLongAgo;   ///< the last of their bounds
   ExpeditePacing pacing_;
   LaneMembers members_;
   bool joined_ = false;

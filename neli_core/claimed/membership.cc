@@ -38,7 +38,7 @@ void ClaimProtocol::on(const GroupAssigned& event) {
         !mutated(Mutation::claim_while_draining)) {
       p.own->draining = false;  // assigned again before another process claimed it: lead on
       p.claim_due = p.own->refused;
-      if (p.own->leading) announce(TransitionKind::acquired, partition, p.own->epoch);
+      if (p.serves()) announce(TransitionKind::acquired, partition, p.own->epoch);
       note_state_change(partition);
     } else {
       p.claim_due = true;
@@ -61,8 +61,11 @@ void ClaimProtocol::revoke(Partition partition) {
   p.assigned = false;
   --assigned_count_;
   p.claim_due = false;
+  drop_preparation(partition);
   if (p.own && p.own->leading && mutated(Mutation::stop_when_revoked)) {
     end(partition, StopReason::superseded);
+  } else if (p.own && p.own->leading && p.warms_up()) {
+    end(partition, StopReason::superseded);  // nobody is served yet
   } else if (p.own && !p.own->leading) {
     drop(partition);
   } else if (p.own && !p.own->draining) {

@@ -24,6 +24,7 @@ void ClaimProtocol::evaluate(Partition partition) {
     stop(partition, StopReason::lapsed, p.own->lease_until);
     over ? drop(partition) : note_state_change(partition);
   }
+  if (p.own && p.own->leading && now_ >= p.warm_until) serve(partition);
   next = std::min(next, barriers_.advance(partition, now_, ready_));
   if (barriers_.is_stuck(partition, now_) && p.assigned && !closing_.begun()) {
     refuse(barriers_.stuck(partition), later(now_, options_.lease));
@@ -36,8 +37,8 @@ void ClaimProtocol::evaluate(Partition partition) {
       next = std::min(next, grace);
     }
   }
-  if (p.own && p.own->leading) next = std::min(next, p.own->lease_until);
-  const LocalTime claim = claim_time(partition);
+  if (p.own && p.own->leading) next = std::min({next, p.own->lease_until, p.warm_until});
+  const LocalTime claim = prepare(partition, claim_time(partition));
   if (claim > now_) {
     next = std::min(next, claim);
   } else if (!p.claim_listed) {
@@ -126,16 +127,15 @@ LocalTime ClaimProtocol::claim_after_history(Partition partition) const {
 void ClaimProtocol::start_or_resume(Partition partition) {
   PartitionState& p = state(partition);
   p.own->leading = true;
-  set_epoch_lease(partition);
-  announce(TransitionKind::acquired, partition, p.own->epoch);
-  if (p.own->draining) announce(TransitionKind::draining, partition, p.own->epoch);
-  note_state_change(partition);
+  options_.prepare_timeout.count() > 0 ? begin_warming_up(partition) : serve(partition);
 }
 
 // From here on the answer is no; the application is notified and has a barrier to complete.
 void ClaimProtocol::stop(Partition partition, StopReason reason, LocalTime at) {
   PartitionState& p = state(partition);
   p.own->leading = false;
+  set_warm_until(partition, kNever);
+  set_preparation(partition, Preparation::none);
   leases_->set(partition, kLongAgo, p.generation);
   barriers_.begin({TransitionKind::stopped, partition, p.own->epoch, std::min(at, now_), reason,
                    p.own->lease_until},
@@ -174,7 +174,7 @@ void ClaimProtocol::extend(Partition partition, LocalTime until) {
   if (p.own->leading && now_ >= p.own->lease_until) evaluate(partition);
   if (!p.own) return;
   p.own->lease_until = until;
-  if (p.own->leading) leases_->set(partition, until, p.generation);
+  if (p.serves()) leases_->set(partition, until, p.generation);
   evaluate(partition);
 }
 
@@ -182,8 +182,8 @@ void ClaimProtocol::extend(Partition partition, LocalTime until) {
 // epoch, each of their lookups reads the snapshot again.
 void ClaimProtocol::set_epoch_lease(Partition partition) {
   PartitionState& p = state(partition);
-  if (p.own->leading) ++p.generation;
-  leases_->set(partition, p.own->leading ? p.own->lease_until : kLongAgo, p.generation);
+  if (p.serves()) ++p.generation;
+  leases_->set(partition, p.serves() ? p.own->lease_until : kLongAgo, p.generation);
 }
 
 // Rule 9: when an assignee whose claim was superseded claims again.
@@ -223,6 +223,7 @@ LocalTime ClaimProtocol::claim_time(Partition partition) const {
   // mode.
   if (const auto undecided = agreement_.undecided_until(now_)) at = std::max(at, *undecided);
   at = std::max(at, claim_after_history(partition));
+  if (p.preparation == Preparation::running) at = std::max(at, p.prepare_until);
   // Do not write in a loop to a broker that refuses at once.
   return p.last_claim_written == kLongAgo
              ? at

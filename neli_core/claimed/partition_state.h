@@ -26,7 +26,7 @@ struct OwnEpoch {
   bool outlived = false;
   /// A store knows a greater one, so the partition is claimed again.
   bool refused = false;
-  /// leads() answers yes until lease_until.
+  /// Nothing keeps it from leading until lease_until, but warming up.
   bool leading = false;
   /// Handing over: revoked, or superseded in non-exclusive mode.
   bool draining = false;
@@ -37,12 +37,21 @@ struct ClaimUnderWay {
   LocalTime written;
 };
 
+/// What the application does for a partition that this process is to lead, before the claim.
+enum class Preparation : std::uint8_t { none, running, done };
+
 struct PartitionState {
   bool assigned = false;
   std::optional<OwnEpoch> own;
   std::optional<ClaimUnderWay> claim;
   /// A claim is due whatever others do: newly assigned, failed, after a gap.
   bool claim_due = false;
+  Preparation preparation = Preparation::none;
+  /// While it runs: when the claim is written all the same.
+  LocalTime prepare_until = kLongAgo;
+  /// The own epoch leads, but the application warms up for it, and lookups do not say so yet: until
+  /// when at the latest. kNever: it does not warm up.
+  LocalTime warm_until = kNever;
   /// Given up by the newest epoch's owner, and nobody has claimed it since.
   bool vacant = false;
   bool claim_listed = false;  ///< in LogState::claims_due
@@ -51,6 +60,10 @@ struct PartitionState {
   /// Incremented whenever the epoch behind the lease word changes.
   std::uint16_t generation = 0;
   EpochHistory history;
+
+  [[nodiscard]] bool warms_up() const noexcept { return warm_until != kNever; }
+  /// leads() answers yes until the lease ends.
+  [[nodiscard]] bool serves() const noexcept { return own && own->leading && !warms_up(); }
 };
 
 }  // namespace neliroute

@@ -162,8 +162,8 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   ++held_count_;
   ++l.held_count;
   set_epoch_lease(partition);
-  if (next.leading) announce(TransitionKind::acquired, partition, epoch);
-  if (next.leading && next.draining) announce(TransitionKind::draining, partition, epoch);
+  if (p.serves()) announce(TransitionKind::acquired, partition, epoch);
+  if (p.serves() && next.draining) announce(TransitionKind::draining, partition, epoch);
   // A process that still waits has nothing to add to its claim, except if the claim took so long (a
   // new producer's first record does) that its lease would not last to the next beat.
   const bool short_lived = next.lease_until < later(now_, options_.lease / 2);
@@ -178,7 +178,7 @@ void ClaimProtocol::on_foreign_claim(Partition partition) {
   p.own->superseded = true;
   if (mutated(Mutation::early_release) && exclusive()) return release(partition, p.own->epoch);
   if (mutated(Mutation::superseded)) return;
-  if (exclusive() || !p.own->leading || mutated(Mutation::stop_at_claim)) {
+  if (exclusive() || !p.serves() || mutated(Mutation::stop_at_claim)) {
     end(partition, StopReason::superseded);
   } else if (!p.own->draining) {
     p.own->draining = true;

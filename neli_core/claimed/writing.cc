@@ -154,8 +154,8 @@ void ClaimProtocol::write_renewals(Log which) {
     if (!p.own || barriers_.runs(partition)) return;
     const OwnEpoch& own = *p.own;
     if (mutated(Mutation::silent_drain) && own.draining) return;
-    held.push_back({partition, own.epoch, own.leading && !own.draining,
-                    own.leading && own.draining});
+    held.push_back({partition, own.epoch, p.serves() && !own.draining,
+                    p.serves() && own.draining});
   });
   auto records = epoch_records(header(RecordType::renewal, which), held, options_.settings.logs,
                                next_seq_, options_.record_bytes_max);

@@ -114,6 +114,7 @@ std::optional<MemberFields> member_of(const json::value* value) {
   member.upto = integer_of(object->if_contains("upto")).value_or(-1);
   member.assigning = truth_of(object->if_contains("assigning"));
   member.leaving = truth_of(object->if_contains("leaving"));
+  member.preparing = lease_of(object->if_contains("preparing_ms")).value_or(milliseconds{0});
   return member;
 }
 
@@ -213,6 +214,7 @@ void write_member(ObjectWriter& out, const MemberFields& member) {
   out.number("upto", member.upto);
   if (member.assigning) out.truth("assigning", true);
   if (member.leaving) out.truth("leaving", true);
+  if (member.preparing.count() > 0) out.number("preparing_ms", member.preparing.count());
   out.end();
 }
 

@@ -63,6 +63,8 @@ struct MemberFields {
   std::int64_t upto = -1;  ///< it has read log 0 up to there, exclusively
   bool assigning = false;  ///< it holds the seat, and reads what it writes
   bool leaving = false;    ///< it hands over what it has, and then ends
+  /// How long its application may still prepare for what it is named for; 0: it does not.
+  milliseconds preparing{0};
   friend bool operator==(const MemberFields&, const MemberFields&) = default;
 };
 

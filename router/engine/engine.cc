@@ -233,6 +233,8 @@ void Engine::carry_out(LocalTime now) {
   tell_ready(now);
   wake_waiters(now);
   end_turn();
+  if (let_prepare(ready, now)) carry_out(now);
+  if (closed_) return;
   if (ready.closed) {
     close_ledger();
   } else {

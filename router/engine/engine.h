@@ -28,6 +28,7 @@
 #include "router/engine/listeners.h"
 #include "router/engine/meter.h"
 #include "router/engine/observers.h"
+#include "router/engine/preparing.h"
 #include "router/engine/readiness.h"
 #include "router/engine/route_waiters.h"
 #include "router/engine/stopped_work.h"
@@ -139,8 +140,16 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void publish(const std::vector<Transition>& transitions, LocalTime now);
   void tell(const std::vector<Transition>& transitions);
   void tell_listeners(const Transition& transition);
-  [[nodiscard]] SharedBarrier barrier_of(const Transition& transition);
+  [[nodiscard]] SharedCompletion barrier_of(const Transition& transition);
   void end_barriers();
+  // engine_preparing.cc
+  [[nodiscard]] bool let_prepare(const Ready& ready, LocalTime now);
+  void pass_runs(const Ready& ready);
+  [[nodiscard]] SharedCompletion completion_of_run(const Run& run);
+  void on_run_ended(const Run& run);
+  [[nodiscard]] bool take_ended_runs(LocalTime now);
+  [[nodiscard]] std::shared_ptr<const Predecessor> predecessor_of(Partition partition) const;
+  [[nodiscard]] std::shared_ptr<const ProcessInfo> successor_of(Partition partition) const;
   void abandon_work(LocalTime now);
   void tell_ready(LocalTime now);
   void end_wait(const RouteWaiter& waiter, boost::system::error_code error, const Route& route);
@@ -183,6 +192,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::shared_ptr<std::weak_ptr<Engine>> work_ended_for_;
   std::shared_ptr<WorkGate> gate_;
   StoppedWork stopped_;
+  Preparing preparing_;
+  EndedRuns ended_runs_;
   Readiness ready_;
   std::atomic<std::uint64_t> ready_ids_ = 0;
   RouteWaiters waiters_;

@@ -24,7 +24,8 @@ const char* name_of(TransitionKind kind) noexcept {
   return "";
 }
 
-void notify(Listener& listener, const Transition& t, const std::optional<SharedBarrier>& barrier) {
+void notify(Listener& listener, const Transition& t,
+            const std::optional<SharedCompletion>& barrier) {
   switch (t.kind) {
     case TransitionKind::acquired:
       return listener.acquired(t);
@@ -56,8 +57,15 @@ void Engine::tell(const std::vector<Transition>& transitions) {
   }
 }
 
-void Engine::tell_listeners(const Transition& t) {
-  std::optional<SharedBarrier> barrier;
+void Engine::tell_listeners(const Transition& transition) {
+  if (listeners_.empty() && transition.kind != TransitionKind::stopped) return;
+  Transition t = transition;
+  if (t.kind == TransitionKind::acquired) {
+    t.previous = predecessor_of(t.partition);
+  } else if (t.kind == TransitionKind::draining || t.kind == TransitionKind::stopped) {
+    t.successor = successor_of(t.partition);
+  }
+  std::optional<SharedCompletion> barrier;
   if (t.kind == TransitionKind::stopped) barrier.emplace(barrier_of(t));
   listeners_.each([&](Listener& listener) {
     if (abandoned_) return;
@@ -66,8 +74,8 @@ void Engine::tell_listeners(const Transition& t) {
 }
 
 // Never ended from inside a listener: the state machine must not be re-entered.
-SharedBarrier Engine::barrier_of(const Transition& t) {
-  return SharedBarrier([weak = weak_from_this(), p = t.partition, epoch = t.epoch] {
+SharedCompletion Engine::barrier_of(const Transition& t) {
+  return SharedCompletion([weak = weak_from_this(), p = t.partition, epoch = t.epoch] {
     const auto self = weak.lock();
     if (!self) return;
     boost::asio::post(self->strand_, [self, p, epoch] {

@@ -1,4 +1,4 @@
-// The application's listeners, and the one barrier that all of them hold. Private to the engine.
+// The application's listeners, and what all of them finish together. Private to the engine.
 //
 // Threads: ListenerSlot: any; Listeners: the strand.   Units: none.   Errors: none.
 #pragma once
@@ -53,17 +53,21 @@ class Listeners {
     std::erase_if(slots_, [&](const auto& slot) { return !slot->run(call); });
   }
 
+  [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
+
  private:
   std::vector<std::shared_ptr<ListenerSlot>> slots_;
 };
 
-/// Tokens of one barrier: `done` is called when all of them have completed, and this is destroyed.
-class SharedBarrier {
+/// Tokens of one barrier, or of what else listeners finish together: `done` is called when all of
+/// them have completed, and this is destroyed.
+class SharedCompletion {
  public:
-  explicit SharedBarrier(std::function<void()> done)
+  explicit SharedCompletion(std::function<void()> done)
       : all_(nullptr, [done = std::move(done)](std::nullptr_t) { done(); }) {}
-  [[nodiscard]] BarrierToken token() const {
-    return BarrierToken([all = all_] {});
+  template <class Token = BarrierToken, class... More>
+  [[nodiscard]] Token token(More&&... more) const {
+    return Token([all = all_] {}, std::forward<More>(more)...);
   }
 
  private:

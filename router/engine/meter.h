@@ -18,6 +18,7 @@
 #include "neli_core/lease_vector.h"
 #include "neli_core/ready.h"
 #include "router/engine/histogram.h"
+#include "router/engine/preparing.h"
 
 namespace neliroute {
 
@@ -50,6 +51,8 @@ enum class Count : std::uint8_t {
   barriers_overdue,
   work_abandoned,
   log_gaps,
+  prepares_late,  ///< the application had not prepared, or warmed up, in time
+  warm_ups_late,
   waits_answered,
   waits_timed_out,
   waits_cancelled,
@@ -88,6 +91,13 @@ class Meter {
   void note_abandoned(std::uint32_t guards) { add(Count::work_abandoned, guards); }
   /// A caller waited for an owner, and that ended so.
   void note_wait(Count how) { add(how); }
+  /// Listeners prepared, or warmed up, for a partition; or did not in time.
+  void note_run(RunKind kind, microseconds took) {
+    (kind == RunKind::prepare ? prepares_ : warm_ups_).note(took);
+  }
+  void note_late(RunKind kind) {
+    add(kind == RunKind::prepare ? Count::prepares_late : Count::warm_ups_late);
+  }
   /// How long partitions had no owner, or two, when they moved.
   void note_gaps(std::span<const microseconds> gaps);
   void note_overlaps(std::span<const microseconds> overlaps);
@@ -117,6 +127,8 @@ class Meter {
   }
   /// How much of the lease was left when a renewal extended it.
   [[nodiscard]] const Histogram& lease_margins() const noexcept { return lease_margins_; }
+  [[nodiscard]] const Histogram& prepares() const noexcept { return prepares_; }
+  [[nodiscard]] const Histogram& warm_ups() const noexcept { return warm_ups_; }
   [[nodiscard]] const Histogram& gaps() const noexcept { return gaps_; }
   [[nodiscard]] const Histogram& overlaps() const noexcept { return overlaps_; }
 
@@ -141,6 +153,8 @@ class Meter {
   Histogram renewal_round_trips_;
   Histogram rebalance_durations_;
   Histogram lease_margins_;
+  Histogram prepares_;
+  Histogram warm_ups_;
   Histogram gaps_;
   Histogram overlaps_;
   std::set<Partition> assigned_;

@@ -93,7 +93,8 @@ void Directory::on(const GapFound& event, LocalTime) {
     Hint& hint = hints_[p.value()];
     hint.next.reset();
     hint.next_epoch = kNoEpoch;
-    if (hint.owner) lose_owner(p, kLongAgo);
+    if (hint.owner) lose_owner(p, kLongAgo, Ending::none);
+    hint.former = {};
     hint.unowned_since = hint.lost_at = hint.moved_at = kLongAgo;
     // The topic may be recreated, with offsets from 0 on; the incarnation keeps its epochs above
     // these.
@@ -135,7 +136,9 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
     hint.next_epoch = epoch;
     if (options_.mode == Mode::exclusive) {
       // A leader stops when it reads this, whether it is known or not.
-      if (hint.owner && !mutated(Mutation::old_hint)) lose_owner(partition, now);
+      if (hint.owner && !mutated(Mutation::old_hint)) {
+        lose_owner(partition, now, Ending::superseded);
+      }
       if (hint.unowned_since == kLongAgo) hint.unowned_since = now;
     }
     note_change(partition);
@@ -178,7 +181,9 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
     // Holding, but not leading: in grace, or its lease lapsed. An older renewal that is stored
     // late, or a second time, tells what was before.
     const bool older = hint.owner && hint.owner->id == record.id && record.seq < hint.seq;
-    if (hint.owner && hint.epoch == epoch && !older) lose_owner(partition, now);
+    if (hint.owner && hint.epoch == epoch && !older) {
+      lose_owner(partition, now, Ending::expired);
+    }
     return;
   }
   // Exclusive: a newer claim was read, so the owner stops, whatever its last renewals say.
@@ -212,6 +217,7 @@ void Directory::note_move(Hint& hint, LocalTime now) {
   hint.moved_at = kLongAgo;
   if (hint.owner) {
     gaps_.push_back(microseconds{0});
+    hint.former = {hint.owner, hint.epoch, Ending::superseded};
     hint.before = hint.epoch;
     hint.moved_at = now;
   } else if (hint.lost_at != kLongAgo) {
@@ -227,8 +233,10 @@ void Directory::on_release(const Received& event, const Record& record, LocalTim
       overlaps_.push_back(now - std::exchange(hint.moved_at, kLongAgo));
     }
     if (hint.owner && hint.epoch == epoch && hint.owner->id == record.id) {
-      lose_owner(partition, now);
+      lose_owner(partition, now, Ending::released);
       hint.released = true;
+    } else if (hint.former.epoch == epoch && hint.former.who && hint.former.who->id == record.id) {
+      hint.former.ending = Ending::released;
     }
     if (hint.next && hint.next_epoch == epoch && hint.next->id == record.id) {
       hint.next.reset();  // next_epoch stays: it keeps older owners from coming back
@@ -263,7 +271,7 @@ void Directory::trust(ProcessId id) {
 
 void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
   const Hint& hint = hints_[partition.value()];
-  if (hint.owner && hint.owner->id == id) lose_owner(partition, at);
+  if (hint.owner && hint.owner->id == id) lose_owner(partition, at, Ending::superseded);
 }
 
 // A log that lost acknowledged records goes on below the epochs that were read from it: with lower
@@ -289,8 +297,9 @@ void Directory::doubt_outlived(Hint& hint, LocalTime now) const {
 }
 
 // The epoch stays, so that nothing older is believed later.
-void Directory::lose_owner(Partition partition, LocalTime at) {
+void Directory::lose_owner(Partition partition, LocalTime at, Ending ending) {
   Hint& hint = hints_[partition.value()];
+  hint.former = {std::move(hint.owner), hint.epoch, ending};
   hint.owner.reset();
   hint.draining = hint.suspected = false;
   hint.until = kLongAgo;
@@ -304,7 +313,7 @@ void Directory::lose_owner(Partition partition, LocalTime at) {
 void Directory::tick(LocalTime now) {
   while (expiries_.earliest() <= now) {
     const Partition partition = expiries_.first();
-    lose_owner(partition, hints_[partition.value()].until);
+    lose_owner(partition, hints_[partition.value()].until, Ending::expired);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <neliroute/ids.h>
 #include <neliroute/observer.h>
 #include <neliroute/time.h>
+#include <neliroute/transition.h>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,6 +29,13 @@
 #include "neli_core/record/judgement.h"
 
 namespace neliroute {
+
+/// The owner before the present one, or before there was none.
+struct FormerOwner {
+  PeerPtr who;  ///< null: none is known
+  Epoch epoch = kNoEpoch;
+  Ending ending = Ending::none;
+};
 
 /// What is known of one partition.
 struct Hint {
@@ -58,6 +66,7 @@ struct Hint {
   LocalTime unowned_since = kLongAgo;
   /// Incremented whenever owner or epoch change, so that a reader can tell whose `until` it read.
   std::uint16_t generation = 0;
+  FormerOwner former;
 };
 
 struct DirectoryOptions {
@@ -142,7 +151,7 @@ class Directory {
   void on_release(const Received& event, const Record& record, LocalTime now);
   void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,
              LocalTime now);
-  void lose_owner(Partition partition, LocalTime at);
+  void lose_owner(Partition partition, LocalTime at, Ending ending);
   void trust(ProcessId id);
   void answered(Log log, LocalTime now);
   void note_move(Hint& hint, LocalTime now);

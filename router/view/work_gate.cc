@@ -302,6 +302,7 @@ std::uint32_t WorkGate::under_way(Partition partition) const {
 
 void WorkGate::request_stop(Partition partition) {
   const std::uint64_t ticket = entry(partition).ticket.load(std::memory_order_relaxed);
+  if (ticket == 0) return;  // it was never open
   std::stop_source source{std::nostopstate};
   {
     const std::lock_guard lock(mutex_);

@@ -91,6 +91,7 @@ MemberFields forged_member(Bytes& bytes, const std::vector<ProcessId>& members,
   member.upto = bytes.flag() ? bytes.byte() : INT64_MAX;
   member.assigning = bytes.flag();
   member.leaving = bytes.below(4) == 0;
+  if (bytes.below(4) == 0) member.preparing = bytes.one_of(kSessions);
   return member;
 }
 

@@ -193,16 +193,16 @@ Time Plan::takeover() const {
   if (assigner()) {
     // A death, another session if there are many, the seat's claim, the assignment said twice.
     // Whoever read nothing for a while excuses others' silence for as long, up to its own lease.
-    return 2 * session() + longest_lease() + 6 * interval() + 12 * latency_max;
+    return 2 * session() + longest_lease() + 6 * interval() + 12 * latency_max + 2 * prepare();
   }
   // Who was given a partition leads it once it has heard a record.
   const Time heard = broadcast() ? interval() * lanes : 0;
-  return session() + 2 * heartbeat() + rebalance() + 4 * latency_max + heard;
+  return session() + 2 * heartbeat() + rebalance() + 4 * latency_max + heard + 2 * prepare();
 }
 
 // An application takes 10 ms to finish, or is slow; the oracle knows which.
 Time Plan::handover() const {
-  return rebalance() + 2 * heartbeat() + 10 * kMs + 8 * latency_max;
+  return rebalance() + 2 * heartbeat() + 10 * kMs + 8 * latency_max + prepare();
 }
 
 Time Plan::grace() const {
@@ -269,9 +269,14 @@ Plan make_plan(const Request& request) {
     plan.record_bytes_max = static_cast<std::size_t>(sizes.between(300, 480));
   }
   plan.expedites = Random(request.seed, 5).percent(85);
+  Random prepares(request.seed, 10);
+  if (!plan.broadcast() && prepares.percent(25)) {
+    plan.prepare_timeout = milliseconds{prepares.magnitude(20, 2000)};
+  }
   plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
   // A member that is named for what it cannot lead is given up after that, and so may the next.
-  if (plan.assigner()) plan.recovery += 4 * plan.longest_lease() + 2 * plan.session();
+  if (plan.assigner()) plan.recovery += 4 * plan.longest_lease() + 2 * plan.session() +
+                                        2 * plan.prepare();
   return plan;
 }
 
@@ -298,7 +303,11 @@ std::string describe(const Plan& plan) {
   if (!without.empty()) text += " --without " + without;
   return text + "\n  " + to_string(plan.assigning) + " group, lease " +
          std::to_string(plan.timing.lease.count()) + " ms, messages up to " +
-         std::to_string(plan.latency_max) + " us; faults:" + (with.empty() ? " none" : with);
+         std::to_string(plan.latency_max) + " us" +
+         (plan.prepare_timeout.count() == 0
+              ? ""
+              : ", prepares up to " + std::to_string(plan.prepare_timeout.count()) + " ms") +
+         "; faults:" + (with.empty() ? " none" : with);
 }
 
 }  // namespace neliroute::sim

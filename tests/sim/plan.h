@@ -69,6 +69,8 @@ struct Plan {
   bool expedites = true;
   bool hints = false;            ///< `broadcast`: claims travel beside
   std::size_t record_bytes_max = kRecordBytesMax;
+  /// How long applications may prepare, and warm up. 0: they are not asked to.
+  milliseconds prepare_timeout{0};
   bool only_unable = false;      ///< forbidden, or out of reach, for long, and nothing else
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before
 
@@ -115,6 +117,8 @@ struct Plan {
   /// So long after a fault has ended it still shows in what processes have read.
   [[nodiscard]] Time settled() const { return 2 * longest_lease() + 8 * latency_max; }
   [[nodiscard]] Time rebalance() const;
+  /// What either of the two takes at most.
+  [[nodiscard]] Time prepare() const { return prepare_timeout.count() * kMs * 1002 / 1000; }
 };
 
 [[nodiscard]] Plan make_plan(const Request& request);

@@ -24,6 +24,7 @@ enum class Happening : std::uint8_t {
   write_answered,  ///< a: 1 stored, b: seq, c: offset
   reread_lands,    ///< a: index of the question
   reread_answered,
+  prepared,        ///< a: partition; b: which run; c: 1: warmed up
   barrier_done,    ///< a: partition, b and c: epoch
   topic_lost,      ///< a: log, b: tail version, c: 1 told; else reads on in the
                    ///< new one, or by that time, when it is as long

@@ -128,6 +128,11 @@ struct Node {
   Random random;
   ProcessId id = kNobody;
   std::vector<ProcessId> ids;  ///< of all its lives
+  /// What its application prepares or warms up for: which run, and (the latter) until when at most.
+  std::array<std::int64_t, kPartitionsMax> prepare_run{};
+  std::array<std::int64_t, kPartitionsMax> warm_run{};
+  std::array<LocalTime, kPartitionsMax> warm_until{};
+  std::int64_t runs = 0;
   /// What the lease vector said after the last event.
   std::array<LocalTime, kPartitionsMax> leases{};
   /// The greatest epoch that it acquired, and that its directory knew, since it started.

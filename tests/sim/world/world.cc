@@ -199,6 +199,8 @@ void World::handle_for(Node& node, const Planned& event) {
     case Happening::barrier_done:
       oracle_.occupies(node.index, part_of(node, event.a), 0, now_);
       return step(node, BarrierDone{Partition{event.a}, Epoch{event.b, event.c}});
+    case Happening::prepared:
+      return on_prepared(node, event);
     case Happening::store_refused:
       return on_store_refused(node, event);
     case Happening::topic_lost:
@@ -248,6 +250,9 @@ void World::start_process(Node& node) {
   node.hinted.fill(kNoEpoch);
   node.unaware_since.fill(0);
   node.refused_ownership.fill(0);
+  node.prepare_run.fill(0);
+  node.warm_run.fill(0);
+  node.warm_until.fill(kLongAgo);
   CoreOptions core;
   node.id = core.id = ProcessId{node.random.next() << 8 | next_id_++};
   core.mode = plan_.request.mode;
@@ -262,6 +267,7 @@ void World::start_process(Node& node) {
   if (plan_.assigning == Assigning::consumer) core.heartbeat = plan_.timing.heartbeat;
   core.settings = {"g", 64, plan_.partitions, plan_.logs, "xxh3", ""};
   core.record_bytes_max = plan_.record_bytes_max;
+  core.prepare_timeout = plan_.prepare_timeout;
   choose_settings(node, core);
   oracle_.runs_in(node.index, core.mode);
   core.process = {name_of(node), "10.0.0.7:8080", {}};
@@ -403,6 +409,7 @@ void World::act(Node& node, Ready ready) {
   if (plan_.request.trace) {
     for (const Notice& notice : ready.notices) tell(node, notice.text);
   }
+  let_prepare(node, ready);
   if (!ready.closed) return arm(node);
   tell(node, "has closed");
   end_process(node);
@@ -418,6 +425,7 @@ void World::note(Node& node, const Transition& transition) {
   }
   if (transition.kind == TransitionKind::acquired) {
     check_harmless(node, p);
+    check_ready(node, p);
     node.refused_ownership[p.value()] = 0;  // perhaps given back, with the same epoch
     // Who was stopped with an old time in its hand may tell of a lease that is over: a lapse
     // follows, and nobody was answered yes.
@@ -425,6 +433,8 @@ void World::note(Node& node, const Transition& transition) {
       oracle_.acquired(node, p, transition.epoch, now_);
     }
   } else if (transition.kind == TransitionKind::stopped) {
+    node.prepare_run[p.value()] = node.warm_run[p.value()] = 0;
+    node.warm_until[p.value()] = kLongAgo;
     Time length = node.random.between(0, 10 * kMs);
     if (happens(Fault::slow_barrier, node.random)) {
       length = until(node.random.between(0, 3 * plan_.lease())) - now_;
@@ -452,20 +462,6 @@ void World::watch(Node& node) {
 void World::tell_oracle(const Node& node, std::uint32_t p) {
   const bool led = node.leases[p] > node.local(now_);
   oracle_.leads(node.index, part_of(node, p), led ? node.true_time(node.leases[p]) : now_, now_);
-}
-
-void World::watch_hints(Node& node, const std::vector<Partition>& changed) {
-  for (const Partition p : changed) {
-    const Hint& hint = node.directory->hint(p);
-    Epoch& known = node.hinted[p.value()];
-    if (hint.owner && hint.epoch < known && !may_fall(hint, known)) {
-      oracle_.broken_if_assumed("process " + std::to_string(node.index) + " believes " +
-                         to_string(hint.epoch) + " of partition " + std::to_string(p.value()) +
-                         " after " + to_string(known),
-                     now_);
-    }
-    if (hint.owner) known = hint.epoch;
-  }
 }
 
 void World::arm(Node& node) {

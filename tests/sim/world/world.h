@@ -171,6 +171,11 @@ class World {
   [[nodiscard]] bool may_be_refused(const Node& node, const StoreWrite& write) const;
   void raise_store(Random& random);
 
+  // world_preparing.cc: applications that prepare and warm up.
+  void let_prepare(Node& node, const Ready& ready);
+  void on_prepared(Node& node, const Planned& event);
+  void check_ready(Node& node, Partition partition);
+
   // world_requests.cc: what callers send to owners, and processes make of it.
   void send_requests();
   [[nodiscard]] CallerHint& hint_of(const CallerRequest& request);

@@ -46,13 +46,15 @@ void World::judge_deaths(const Node& node) {
 Time World::given_up_by() const {
   const Time patience = 2 * plan_.longest_lease() + plan_.session();
   return now_ + plan_.longest_lease() + 2 * patience + plan_.longest_lease() +
-         (4 + static_cast<Time>(nodes_.size())) * plan_.interval() + 20 * plan_.latency_max;
+         (4 + static_cast<Time>(nodes_.size())) * plan_.interval() + 20 * plan_.latency_max +
+         2 * plan_.prepare();
 }
 
 // As long as a drain may last at least (A8); with the group, successors may need any time.
 LocalTime World::leave_bound(const Node& node) const {
   if (!plan_.assigner()) return kNever;
-  return later(node.local(now_), 2 * node.lease + plan_.timing.session);
+  return later(node.local(now_),
+               2 * node.lease + plan_.timing.session + 2 * plan_.prepare_timeout);
 }
 
 // A leaver's bound that ends with nobody to lead is a finding where another lived all the time and
@@ -75,7 +77,8 @@ void World::judge_leave(const Node& node, const std::vector<Transition>& transit
 // A member that flapped is named again when its penalty ends, long after the last fault.
 bool World::is_moving() const {
   return last_assignment_ != 0 &&
-         now_ < last_assignment_ + plan_.handover() + plan_.known_by() + 2 * plan_.interval();
+         now_ < last_assignment_ + plan_.handover() + plan_.prepare() + plan_.known_by() +
+                    2 * plan_.interval();
 }
 
 bool World::leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,

@@ -19,7 +19,7 @@ void World::send_requests() {
   if (plan_.broadcast()) return;
   if (hints_.empty()) {
     hints_.resize(kCallers * kPartsMax);
-    chance_of_requests_ = Random(plan_.request.seed, 8);
+    chance_of_requests_ = Random(plan_.request.seed, 11);
   }
   std::erase_if(open_requests_, [this](std::uint32_t i) { return callers_requests_[i].done; });
   for (std::uint32_t lane = 0; lane < plan_.lanes; ++lane) {

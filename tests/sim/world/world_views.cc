@@ -37,6 +37,20 @@ void World::publish(Node& node, const std::vector<Transition>& transitions) {
   static_cast<void>(node.directory->take_overlaps());
 }
 
+void World::watch_hints(Node& node, const std::vector<Partition>& changed) {
+  for (const Partition p : changed) {
+    const Hint& hint = node.directory->hint(p);
+    Epoch& known = node.hinted[p.value()];
+    if (hint.owner && hint.epoch < known && !may_fall(hint, known)) {
+      oracle_.broken_if_assumed("process " + std::to_string(node.index) + " believes " +
+                         to_string(hint.epoch) + " of partition " + std::to_string(p.value()) +
+                         " after " + to_string(known),
+                     now_);
+    }
+    if (hint.owner) known = hint.epoch;
+  }
+}
+
 // A log that lost acknowledged records goes on below them. Where the topic was made again, who has
 // not heard of that may still speak of the old one, and nobody may know what a store had asked for.
 bool World::may_fall(const Hint& hint, const Epoch& known) {

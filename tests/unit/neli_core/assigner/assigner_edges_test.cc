@@ -17,6 +17,8 @@ using told::kSession;
 using told::renewal;
 using told::settled;
 
+constexpr milliseconds kPatience{2503};
+
 // A9: "more than a third".
 TEST(AssignerEdges, a_third_is_not_many_and_two_of_five_are) {
   for (const std::uint64_t members : {6u, 5u}) {
@@ -143,6 +145,21 @@ TEST(AssignerEdges, one_assignment_names_one_for_each_partition) {
       }
     }
   }
+}
+
+// A5: that it prepares is no failure, however long; that it does not lead once it has prepared is.
+TEST(AssignerEdges, waits_for_a_designee_that_prepares) {
+  AssignerRig rig = settled(1, 8);
+  rig.idle = {{2, 0}};
+  rig.join(2);
+  rig.fields(2).preparing = 300ms;
+  rig.run_for(3 * kPatience);
+  EXPECT_EQ(rig.named_count(2), 4u);
+  rig.fields(2).preparing = 0ms;
+  rig.run_for(kPatience - 100ms);
+  EXPECT_EQ(rig.named_count(2), 4u);
+  rig.run_for(300ms);
+  EXPECT_EQ(rig.named(), "1:0-7");
 }
 
 // A5: where every member that takes partitions is banned, bans are ignored: names do not go round.

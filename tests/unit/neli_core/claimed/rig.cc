@@ -28,6 +28,7 @@ CoreOptions Rig::core_options(std::uint64_t id, const std::string& name) const {
   core.lease = options.lease;
   core.clock_error = options.clock_error;
   core.believe_broker_time = options.believe_broker_time;
+  core.prepare_timeout = options.prepare_timeout;
   core.settings = {"group", options.slots, options.partitions, options.logs, "xxh3", ""};
   core.process = {name, name + ":1", {}};
   return core;
@@ -257,8 +258,29 @@ void Rig::carry_out(Process& process) {
   if (!process.keep_barriers) {
     for (const BarrierDone& done : barriers) feed(process, done);
   }
-  const bool more = !ready.writes.empty() || !ready.rereads.empty() || !barriers.empty();
+  const bool prepared = let_prepare(process, ready);
+  const bool more =
+      prepared || !ready.writes.empty() || !ready.rereads.empty() || !barriers.empty();
   if (more) carry_out(process);
+}
+
+// Returns whether the application was done at once with anything.
+bool Rig::let_prepare(Process& process, const Ready& ready) {
+  PartitionRanges warm;
+  for (const Transition& t : ready.warm_ups) {
+    process.warm_ups.push_back(t);
+    warm.insert(t.partition);
+  }
+  const auto append = [](std::vector<Partition>& to, const std::vector<Partition>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  append(process.prepares, ready.prepares);
+  append(process.unprepared, ready.unprepared);
+  const bool prepared = !ready.prepares.empty() && !process.keep_prepares;
+  const bool warmed = !warm.empty() && !process.keep_warm_ups;
+  if (prepared) feed(process, Prepared{PartitionRanges::of(ready.prepares)});
+  if (warmed) feed(process, WarmedUp{warm});
+  return prepared || warmed;
 }
 
 void Rig::deliver(Process& process) {

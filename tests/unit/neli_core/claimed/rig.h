@@ -72,6 +72,13 @@ class Process {
   /// Barriers are answered at once unless this is set.
   bool keep_barriers = false;
   bool answer_rereads = true;
+  /// What the application prepared and warmed up for, and what it prepared in vain. It has done so
+  /// at once unless these are set.
+  std::vector<Partition> prepares;
+  std::vector<Transition> warm_ups;
+  std::vector<Partition> unprepared;
+  bool keep_prepares = false;
+  bool keep_warm_ups = false;
   /// What it asked for while `hold`: a ledger owes the answer, and gives it when it can.
   std::vector<RereadRequest> owed_rereads;
   /// Its writes are stored, but the answers wait in `unanswered`.
@@ -135,6 +142,7 @@ struct RigOptions {
   milliseconds clock_error{100};
   bool believe_broker_time = true;
   bool log_append_time = true;
+  milliseconds prepare_timeout{0};
 };
 
 [[nodiscard]] inline RigOptions exclusive() {
@@ -196,6 +204,7 @@ class Rig {
  private:
   Process& start(std::unique_ptr<Process> process, const std::vector<std::int64_t>& tail_from);
   void carry_out(Process& process);
+  [[nodiscard]] bool let_prepare(Process& process, const Ready& ready);
   void write(Process& process, const Write& write);
   void reread(Process& process, const RereadRequest& request);
   void feed(Process& process, const Event& event);

@@ -188,6 +188,7 @@ TEST(MemberFields, are_read_again_all_of_them) {
   record.member->upto = 9'000'000'000'000'000'000;
   record.member->assigning = true;
   record.member->leaving = true;
+  record.member->preparing = 5s;
   EXPECT_EQ(std::get<Record>(decode_record(encode_record(record))), record);
 }
 
@@ -204,10 +205,11 @@ TEST(MemberFields, at_their_defaults_are_left_out) {
   record.member->upto = 7;
   record.member->assigning = true;
   record.member->leaving = true;
+  record.member->preparing = 5s;
   const std::string full = encode_record(record);
   EXPECT_NE(full.find(R"("member":{"session_ms":3000,"weight":0,"cordoned":true,"host":"h",)"
                       R"("zone":"z","seat":"5:6","seat_by":"0000000000000002","upto":7,)"
-                      R"("assigning":true,"leaving":true})"),
+                      R"("assigning":true,"leaving":true,"preparing_ms":5000})"),
             std::string::npos)
       << full;
 }
@@ -243,7 +245,7 @@ TEST(MemberFields, beyond_what_is_possible_are_bounded_or_left_out) {
   }
   const auto odd = member(
       R"({"session_ms":1,"cordoned":1,"host":2,"zone":[],"seat":"1:-1","seat_by":"2",)"
-      R"("upto":"3","assigning":"true","leaving":1,"later":{}})");
+      R"("upto":"3","assigning":"true","leaving":1,"preparing_ms":-5,"later":{}})");
   MemberFields expected;
   expected.session = kMemberSessionMin;
   EXPECT_EQ(odd, expected);

@@ -51,6 +51,7 @@ CoreOptions core_options(const EngineRigOptions& options) {
   core.interval = options.lease / 10;
   core.lease = options.lease;
   core.clock_error = 100ms;
+  core.prepare_timeout = options.prepare_timeout;
   core.settings = settings(options.mode);
   core.process = {"self", "self:7000", {}};
   return core;

@@ -44,6 +44,7 @@ struct EngineRigOptions {
   milliseconds lease = testing_records::kLease;
   Variation variation = Variation::claimed;
   Assignment assignment = Assignment::group;
+  milliseconds prepare_timeout{0};
 };
 
 class EngineRig {
