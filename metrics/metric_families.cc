@@ -18,6 +18,13 @@ double seconds_of(microseconds duration) {
 
 std::string label_text(const std::string& text) { return is_utf8(text) ? text : base64(text); }
 
+MetricLabels common_labels(const ObservedFacts& facts) {
+  return {{"process", label_text(facts.process.name)},
+          {"group", label_text(facts.settings.group)},
+          {"topic", facts.topic},
+          {"lane", std::to_string(facts.lane.value())}};
+}
+
 void MetricFamilies::begin(const char* name, MetricType type, const char* help) {
   MetricFamily family;
   family.name = std::string("neliroute_") + name;

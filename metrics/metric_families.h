@@ -5,6 +5,7 @@
 
 #include <prometheus/metric_family.h>
 
+#include <neliroute/observable.h>
 #include <neliroute/time.h>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ namespace neliroute {
 [[nodiscard]] std::string label_text(const std::string& text);
 
 using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
+
+/// What every series of a Router or Watcher has.
+[[nodiscard]] MetricLabels common_labels(const ObservedFacts& facts);
 
 /// begin(), counter(), gauge() or histogram() a family, then add() its series; every one of them
 /// has the common labels, too.

@@ -380,10 +380,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   const ObservedFacts& facts = observable_.facts();
   const Settings settings = observable_.settings();
   const LocalTime now = boot_now();
-  MetricFamilies made({{"process", label_text(facts.process.name)},
-                 {"group", label_text(facts.settings.group)},
-                 {"topic", facts.topic},
-                 {"lane", std::to_string(facts.lane.value())}});
+  MetricFamilies made(common_labels(facts));
   made.gauge("info", "Always 1; the labels carry the configuration");
   made.add(1, {{"id", facts.id ? to_string(*facts.id) : ""},
                {"mode", settings.mode},

@@ -129,7 +129,8 @@ class Router : public Lookup {
   }
 
   /// Completes with the first answer for the slot that is local or whose epoch is greater than
-  /// `after`: what a caller needs that knows `after` and was not served. Completes with an error
+  /// `after`: what a caller needs that knows `after` and was not served. (Exclusive mode: local
+  /// with an epoch of `after` or greater, as admit() serves nothing else.) Completes with an error
   /// and what is known then: timed_out after `limit` (at most a day), too_many_waiters, closed, or
   /// the error that Listener::failed() gets. Cancellable: operation_aborted.
   template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code, Route)) Token>

@@ -36,7 +36,9 @@ void Engine::wait_for_route(RouteWaiters::Id id, Slot slot, const Epoch& after,
                               handler = std::move(handler)]() mutable {
     const LocalTime now = self->no_earlier(self->clock_());
     const Route route = self->view_.look(slot, now);
-    RouteWaiter waiter{slot, after, later(now, limit), std::move(handler)};
+    const Mode mode = self->settings_.mode == to_string(Mode::exclusive) ? Mode::exclusive
+                                                                         : Mode::non_exclusive;
+    RouteWaiter waiter{slot, after, later(now, limit), std::move(handler), mode};
     const auto end = [&](boost::system::error_code error) { self->end_wait(waiter, error, route); };
     if (waiter.is_content_with(route)) return end({});
     if (self->closed_) return end(Errc::closed);

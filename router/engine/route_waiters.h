@@ -14,10 +14,13 @@
 #include <functional>
 #include <neliroute/ids.h>
 #include <neliroute/route.h>
+#include <neliroute/settings.h>
 #include <neliroute/time.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "router/view/admission_rules.h"
 
 namespace neliroute {
 
@@ -28,10 +31,11 @@ struct RouteWaiter {
   Epoch after = kNoEpoch;
   LocalTime deadline = kNever;
   RouteHandler handler;
+  Mode mode = Mode::non_exclusive;
 
-  /// What it waits for.
+  /// What it waits for: that this process may serve it, or who else has a greater epoch.
   [[nodiscard]] bool is_content_with(const Route& route) const noexcept {
-    if (route.verdict == Verdict::local) return true;
+    if (route.verdict == Verdict::local) return may_serve(mode, route.epoch, after);
     return route.verdict == Verdict::remote && route.epoch > after;
   }
 };

@@ -20,6 +20,11 @@ std::string event_line(const EventSource& source, const Transition& transition,
   row["lane"] = source.lane.value();
   row["epoch"] = json_of(transition.epoch);
   row["mode"] = to_string(source.mode);
+  if (transition.kind == TransitionKind::acquired && transition.previous) {
+    put_text(row, "previous", transition.previous->process.name);
+    row["ending"] = to_string(transition.previous->ending);
+  }
+  if (transition.successor) put_text(row, "successor", transition.successor->name);
   // Boost.JSON would write the times as 1.7E9.
   return "{\"at\":" + seconds_text(boot + unix_minus_boot) + ",\"boot\":" + seconds_text(boot) +
          "," + boost::json::serialize(row).substr(1);

@@ -54,6 +54,22 @@ TEST(EventLogTest, OnlyStoppedHasAReason) {
             std::string::npos);
 }
 
+TEST(EventLogTest, WhoLedBeforeAndWhoComesAfterAreNamed) {
+  Transition acquired = transition(TransitionKind::acquired);
+  Predecessor before;
+  before.process.name = "alpha";
+  before.ending = Ending::expired;
+  acquired.previous = std::make_shared<const Predecessor>(before);
+  EXPECT_NE(event_line(kSource, acquired, kUnixMinusBoot)
+                .find(R"(,"previous":"alpha","ending":"expired"})"),
+            std::string::npos);
+  Transition draining = transition(TransitionKind::draining);
+  draining.successor = std::make_shared<const ProcessInfo>(ProcessInfo{"beta", "b:1", {}});
+  const std::string line = event_line(kSource, draining, kUnixMinusBoot);
+  EXPECT_NE(line.find(R"(,"successor":"beta"})"), std::string::npos);
+  EXPECT_EQ(line.find("previous"), std::string::npos);
+}
+
 TEST(EventLogTest, AnOverdueBarrierIsNoEvent) {
   EXPECT_EQ(event_line(kSource, transition(TransitionKind::barrier_overdue), kUnixMinusBoot), "");
 }

@@ -48,8 +48,8 @@ struct Warm : Listener {
   std::shared_ptr<const ProcessInfo> successor;
 };
 
-struct Preparing : testing::Test {
-  Preparing() : rig({.prepare_timeout = kTimeout}) { rig.start(); }
+struct LetPrepare : testing::Test {
+  LetPrepare() : rig({.prepare_timeout = kTimeout}) { rig.start(); }
   void listen() {
     subscription = Subscription(rig.engine->subscribe(warm));
     rig.poll();
@@ -71,13 +71,13 @@ struct Preparing : testing::Test {
   Subscription subscription;
 };
 
-TEST_F(Preparing, costs_nothing_where_nobody_listens) {
+TEST_F(LetPrepare, costs_nothing_where_nobody_listens) {
   rig.assign("0-3");
   EXPECT_EQ(rig.verdict(0), Verdict::local);
   EXPECT_EQ(count(Count::prepares_late), 0u);
 }
 
-TEST_F(Preparing, costs_nothing_where_listeners_do_not_prepare) {
+TEST_F(LetPrepare, costs_nothing_where_listeners_do_not_prepare) {
   rig.listen();
   rig.assign("0-3");
   EXPECT_EQ(rig.verdict(3), Verdict::local);
@@ -85,7 +85,7 @@ TEST_F(Preparing, costs_nothing_where_listeners_do_not_prepare) {
   EXPECT_EQ(rig.engine->meter().prepares().read().sum, 0us);
 }
 
-TEST_F(Preparing, goes_step_by_step_as_the_tokens_end) {
+TEST_F(LetPrepare, goes_step_by_step_as_the_tokens_end) {
   listen();
   rig.assign("0,1");
   EXPECT_EQ(warm.story, (Story{"prepare 0", "prepare 1"}));
@@ -103,7 +103,7 @@ TEST_F(Preparing, goes_step_by_step_as_the_tokens_end) {
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
 }
 
-TEST_F(Preparing, that_ends_together_is_claimed_by_one_record) {
+TEST_F(LetPrepare, that_ends_together_is_claimed_by_one_record) {
   listen();
   rig.assign("0,2");
   rig.story.clear();
@@ -111,7 +111,7 @@ TEST_F(Preparing, that_ends_together_is_claimed_by_one_record) {
   EXPECT_EQ(std::count(rig.story.begin(), rig.story.end(), "write claim"), 1);
 }
 
-TEST_F(Preparing, may_end_on_any_thread) {
+TEST_F(LetPrepare, may_end_on_any_thread) {
   listen();
   rig.assign("0");
   std::jthread([token = std::exchange(warm.prepares, {})[0]]() mutable { token.complete(); });
@@ -120,7 +120,7 @@ TEST_F(Preparing, may_end_on_any_thread) {
   EXPECT_TRUE(rig.run_until([&] { return rig.verdict(0) == Verdict::local; }));
 }
 
-TEST_F(Preparing, waits_for_every_listener) {
+TEST_F(LetPrepare, waits_for_every_listener) {
   Warm other;
   const Subscription second(rig.engine->subscribe(other));
   listen();
@@ -132,7 +132,7 @@ TEST_F(Preparing, waits_for_every_listener) {
   EXPECT_TRUE(wrote("claim"));
 }
 
-TEST_F(Preparing, that_takes_too_long_is_counted_and_gone_on_without) {
+TEST_F(LetPrepare, that_takes_too_long_is_counted_and_gone_on_without) {
   listen();
   rig.assign("0");
   rig.pass(kTimeout, 0);
@@ -149,7 +149,7 @@ TEST_F(Preparing, that_takes_too_long_is_counted_and_gone_on_without) {
   EXPECT_EQ(rig.engine->meter().prepares().read().sum, 0us) << "it was void";
 }
 
-TEST_F(Preparing, in_vain_cancels_the_token_and_nothing_is_stopped) {
+TEST_F(LetPrepare, in_vain_cancels_the_token_and_nothing_is_stopped) {
   listen();
   rig.assign("0");
   ASSERT_EQ(warm.prepares.size(), 1u);
@@ -163,7 +163,7 @@ TEST_F(Preparing, in_vain_cancels_the_token_and_nothing_is_stopped) {
   EXPECT_FALSE(wrote("claim"));
 }
 
-TEST_F(Preparing, that_came_to_something_is_never_cancelled) {
+TEST_F(LetPrepare, that_came_to_something_is_never_cancelled) {
   listen();
   rig.assign("0");
   const std::stop_token cancelled = warm.prepares[0].cancelled();
@@ -173,7 +173,7 @@ TEST_F(Preparing, that_came_to_something_is_never_cancelled) {
   EXPECT_FALSE(cancelled.stop_requested());
 }
 
-TEST_F(Preparing, who_stops_while_it_warms_up_is_told_so_and_its_other_guards_live) {
+TEST_F(LetPrepare, who_stops_while_it_warms_up_is_told_so_and_its_other_guards_live) {
   listen();
   rig.assign("0,2");
   end_prepares();
@@ -188,7 +188,7 @@ TEST_F(Preparing, who_stops_while_it_warms_up_is_told_so_and_its_other_guards_li
   EXPECT_EQ(warm.story.back(), "stopped 2");
 }
 
-TEST_F(Preparing, names_who_leads_and_who_led) {
+TEST_F(LetPrepare, names_who_leads_and_who_led) {
   listen();
   rig.append(0, kB.leads(5, "0"));
   rig.assign("0");
@@ -203,7 +203,7 @@ TEST_F(Preparing, names_who_leads_and_who_led) {
   EXPECT_EQ(warm.previous->ending, Ending::released);
 }
 
-TEST_F(Preparing, names_nobody_where_nobody_is_known) {
+TEST_F(LetPrepare, names_nobody_where_nobody_is_known) {
   listen();
   rig.assign("0");
   EXPECT_EQ(warm.prepares[0].predecessor(), nullptr);
@@ -211,7 +211,7 @@ TEST_F(Preparing, names_nobody_where_nobody_is_known) {
   EXPECT_EQ(warm.previous, nullptr);
 }
 
-TEST_F(Preparing, who_stops_is_told_its_successor) {
+TEST_F(LetPrepare, who_stops_is_told_its_successor) {
   listen();
   rig.assign("0");
   end_prepares();
@@ -223,7 +223,7 @@ TEST_F(Preparing, who_stops_is_told_its_successor) {
   EXPECT_EQ(warm.successor->endpoint, "p3:7000");
 }
 
-TEST_F(Preparing, ends_with_the_engine) {
+TEST_F(LetPrepare, ends_with_the_engine) {
   listen();
   rig.assign("0");
   rig.engine->drain(0ms, [] {});

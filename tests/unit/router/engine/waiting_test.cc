@@ -19,7 +19,7 @@ using namespace testing_engine;
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-struct Told {
+struct Answered {
   boost::system::error_code error;
   Route route;
 };
@@ -27,13 +27,13 @@ struct Told {
 struct Waiting : testing::Test {
   Waiting() { rig.start(); }
   /// What it is told, as soon as it is.
-  std::shared_ptr<std::optional<Told>> wait(std::uint32_t slot, const Epoch& after = kNoEpoch,
+  std::shared_ptr<std::optional<Answered>> wait(std::uint32_t slot, const Epoch& after = kNoEpoch,
                                             milliseconds limit = 10s) {
-    auto told = std::make_shared<std::optional<Told>>();
+    auto told = std::make_shared<std::optional<Answered>>();
     rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{slot}, after, limit,
                                [told](boost::system::error_code error, const Route& route) {
                                  EXPECT_FALSE(*told) << "twice";
-                                 told->emplace(Told{error, route});
+                                 told->emplace(Answered{error, route});
                                });
     rig.poll();
     return told;
@@ -54,6 +54,29 @@ TEST_F(Waiting, ends_at_once_where_the_answer_is_there) {
   const auto own = wait(1, epoch(1'000'000));
   ASSERT_TRUE(*own) << "this process leads it, whatever the caller knows";
   EXPECT_EQ((*own)->route.verdict, Verdict::local);
+}
+
+// admit() would say wait again, and the caller would ask in a circle.
+TEST(WaitingExclusive, for_a_greater_epoch_than_this_process_s_own_goes_on) {
+  EngineRig rig({Mode::exclusive});
+  rig.start();
+  rig.lead_all();
+  const Epoch own = rig.route(0).epoch;
+  ASSERT_NE(own, kNoEpoch);
+  for (const bool greater : {false, true}) {
+    bool ended = false;
+    rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{0},
+                               {own.incarnation + (greater ? 1 : 0), own.offset}, 300ms,
+                               [&](boost::system::error_code error, const Route& route) {
+                                 ended = true;
+                                 EXPECT_EQ(error == Errc::timed_out, greater) << error;
+                                 EXPECT_EQ(route.verdict, Verdict::local);
+                               });
+    rig.poll();
+    EXPECT_EQ(ended, !greater);
+    if (greater) rig.pass(400ms, 0);
+    EXPECT_TRUE(ended);
+  }
 }
 
 TEST_F(Waiting, is_woken_by_the_record_that_names_a_newer_owner) {
@@ -158,8 +181,7 @@ TEST(RouteWaiters, the_earliest_deadline_of_those_that_still_wait_counts) {
   RouteWaiters waiters(10);
   EXPECT_EQ(waiters.next_deadline(), kNever);
   for (RouteWaiters::Id id = 1; id <= 3; ++id) {
-    waiters.add(id, Partition{0},
-                {Slot{0}, kNoEpoch, LocalTime{seconds{10 - static_cast<int>(id)}}, {}});
+    waiters.add(id, Partition{0}, {Slot{0}, kNoEpoch, LocalTime{10s - id * 1s}, {}});
   }
   EXPECT_EQ(waiters.next_deadline(), LocalTime{7s});
   static_cast<void>(waiters.take(3));
@@ -172,7 +194,7 @@ TEST(RouteWaiters, the_earliest_deadline_of_those_that_still_wait_counts) {
 TEST(RouteWaiters, a_hundred_thousand_come_and_go_and_nothing_stays) {
   RouteWaiters waiters(1'000'000);
   for (RouteWaiters::Id id = 0; id < 100'000; ++id) {
-    waiters.add(id, Partition{7}, {Slot{7}, kNoEpoch, LocalTime{seconds{id + 1}}, {}});
+    waiters.add(id, Partition{7}, {Slot{7}, kNoEpoch, LocalTime{(id + 1) * 1s}, {}});
   }
   for (RouteWaiters::Id id = 0; id < 100'000; ++id) {
     EXPECT_EQ(waiters.take(id).slot, Slot{7});

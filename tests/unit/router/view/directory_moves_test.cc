@@ -106,11 +106,14 @@ TEST(DirectoryMoves, leave_nothing_of_whom_no_hint_names) {
   moving.read(11, Writer{3}.claim("0"));
   const std::weak_ptr<const Peer> next = hint().next;
   moving.read(12, Writer{1}.release(10, "0"));
-  EXPECT_TRUE(former.expired()) << "its endpoint and tags may be long";
+  EXPECT_EQ(hint().former.who, former.lock());
   EXPECT_FALSE(next.expired());
   moving.read(13, Writer{3}.leads(11, "0"));
   EXPECT_EQ(hint().owner, next.lock()) << "one that is named is made once";
-  moving.read(14, Writer{1}.claim("0"));
+  EXPECT_FALSE(former.expired()) << "it came before the present one";
+  moving.read(14, Writer{3}.release(11, "0"));
+  EXPECT_TRUE(former.expired()) << "its endpoint and tags may be long";
+  moving.read(15, Writer{1}.claim("0"));
   ASSERT_TRUE(hint().next);
   EXPECT_EQ(hint().next->info.name, "p1") << "and may come back";
 }

@@ -46,7 +46,7 @@ TEST(LookupCounters, stand_in_cache_lines_of_their_own) {
   LookupCounters counters;
   const auto first = counters.take();
   const auto second = counters.take();
-  static_assert(sizeof(LookupCounters::Block) == 64);
+  static_assert(sizeof(LookupCounters::Block) % 64 == 0);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.get()) % 64, 0u);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second.get()) % 64, 0u);
 }
