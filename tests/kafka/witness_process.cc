@@ -32,6 +32,8 @@
 
 #include "tool/owner.h"
 #include "tool/print/event_log.h"
+#include "tests/kafka/warm_listener.h"
+#include "tool/command_line/values.h"
 #include "tool/print/output.h"
 
 namespace neliroute::tool {
@@ -134,8 +136,36 @@ class Blocker {
 
 struct Beside {
   std::unique_ptr<Witness> witness;
+  std::unique_ptr<WarmListener> warm;
+  Subscription subscription;
   Blocker blocker;
 };
+
+struct WarmOptions {
+  milliseconds prepare{0};
+  milliseconds warm_up{0};
+  std::string path;
+};
+
+void add_warm_options(CommandLine& line, OwnerOptions& owner, WarmOptions& options) {
+  const auto time = [](milliseconds& target) {
+    return [&target](const std::string& text) -> Result<void> {
+      const auto read = parse_duration(text);
+      if (!read) return read.error();
+      target = *read;
+      return {};
+    };
+  };
+  line.value("--prepare", "TIME", "How long it prepares before a claim", time(options.prepare));
+  line.value("--warm-up", "TIME", "How long it warms up before it leads", time(options.warm_up));
+  line.value("--prepare-timeout", "TIME", "How long either may take",
+             time(owner.common.router.prepare_timeout));
+  line.value("--warm", "FILE", "Append a JSON line for each step of these",
+             [&options](const std::string& text) -> Result<void> {
+               options.path = text;
+               return {};
+             });
+}
 
 int witness_main(const std::vector<std::string>& arguments) {
   CommandLine line({"witness", "As `neliroute run`, and watches itself; for the Kafka tests.", "",
@@ -148,19 +178,34 @@ int witness_main(const std::vector<std::string>& arguments) {
                path = text;
                return {};
              });
+  WarmOptions warm;
+  add_warm_options(line, options, warm);
   if (const auto code = line.parse({arguments})) return *code;
   std::unique_ptr<LineWriter> file;
+  std::unique_ptr<LineWriter> steps;
+  if (!warm.path.empty()) {
+    auto opened = LineWriter::open(warm.path);
+    if (!opened) return fail(line.name(), "--warm " + opened.error().message(), kExitUsage);
+    steps = std::move(*opened);
+  }
   if (!path.empty()) {
     auto opened = LineWriter::open(path);
     if (!opened) return fail(line.name(), "--witness " + opened.error().message(), kExitUsage);
     file = std::move(*opened);
   }
   return run_owner(line.name(), options,
-                   [&file](const Router& router, const boost::asio::any_io_executor& executor) {
+                   [&](Router& router, const boost::asio::any_io_executor& executor) {
                      auto witness =
                          file ? std::make_unique<Witness>(router, std::move(file)) : nullptr;
+                     auto warmer = steps ? std::make_unique<WarmListener>(
+                                               executor, warm.prepare, warm.warm_up,
+                                               std::move(steps))
+                                         : nullptr;
+                     Subscription subscription;
+                     if (warmer) subscription = router.subscribe(*warmer);
                      return std::shared_ptr<void>(
-                         new Beside{std::move(witness), Blocker(executor)},
+                         new Beside{std::move(witness), std::move(warmer),
+                                    std::move(subscription), Blocker(executor)},
                          [](Beside* beside) { delete beside; });
                    });
 }
