@@ -31,16 +31,17 @@ void add_http_option(CommandLine& line, std::optional<std::string>& http) {
              });
 }
 
-Result<void> AdminPort::check(const std::optional<std::string>& http) {
-  if (!http) return {};
+Result<void> AdminPort::check(const std::optional<std::string>& at, const std::string& flag) {
+  if (!at) return {};
   boost::asio::io_context io;
-  const auto listened = admin::listen_at(io.get_executor(), *http);
+  const auto listened = admin::listen_at(io.get_executor(), *at);
   if (listened) return {};
-  return Error{listened.error().code(), "--http: " + listened.error().message()};
+  return Error{listened.error().code(), flag + ": " + listened.error().message()};
 }
 
-Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,
-                                                   const std::optional<std::string>& http) {
+Result<std::unique_ptr<AdminPort>> AdminPort::open(
+    const Observable& observable, const std::optional<std::string>& http,
+    std::shared_ptr<const forward::ProxyCounters> proxy) {
   if (!http) return std::unique_ptr<AdminPort>();
   raise_file_limit();
   AdminOptions options;
@@ -48,6 +49,10 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(const Observable& observable,
   options.on_notice = notice_log();
   options.wording = with_flags;
   std::unique_ptr<AdminPort> port(new AdminPort);
+  if (proxy) {
+    port->proxy_ = std::make_shared<forward::ProxyMetrics>(observable, std::move(proxy));
+    options.collectables.push_back(port->proxy_);
+  }
   auto server = AdminServer::open(port->io_.get_executor(), observable, std::move(options));
   if (!server) return Error{server.error().code(), "--http: " + server.error().message()};
   port->server_ = std::move(*server);

@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "forward/proxy_metrics.h"
 #include "tool/command_line/command_line.h"
 
 namespace neliroute::tool {
@@ -22,12 +23,15 @@ void add_http_option(CommandLine& line, std::optional<std::string>& http);
 
 class AdminPort {
  public:
-  /// Checks that it could listen there now: reports an error before waiting for a broker.
-  [[nodiscard]] static Result<void> check(const std::optional<std::string>& http);
+  /// Checks that it could listen there now: reports an error before waiting for a broker. `flag`
+  /// is for the message.
+  [[nodiscard]] static Result<void> check(const std::optional<std::string>& at,
+                                          const std::string& flag = "--http");
   /// Null if it is not requested. Otherwise logs where it listens, and raises the process's limit
-  /// of open files as far as the system allows.
+  /// of open files as far as the system allows. `proxy`: whose counts are metrics, too.
   [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(
-      const Observable& observable, const std::optional<std::string>& http);
+      const Observable& observable, const std::optional<std::string>& http,
+      std::shared_ptr<const forward::ProxyCounters> proxy = {});
   /// Closes all connections.
   ~AdminPort();
   AdminPort(const AdminPort&) = delete;
@@ -40,6 +44,7 @@ class AdminPort {
 
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::shared_ptr<forward::ProxyMetrics> proxy_;
   std::unique_ptr<AdminServer> server_;
   std::thread thread_;
 };

@@ -308,7 +308,7 @@ void add_owner_options(CommandLine& line, OwnerOptions& options) {
 }
 
 int run_owner(const std::string& command, const OwnerOptions& options,
-              const Companion& companion) {
+              const Companion& companion, const BeforeOpen& before) {
   const CommonOptions& common = options.common;
   if (common.router.process.endpoint.empty()) {
     return fail(command, "--endpoint is missing: say what callers should connect to, as in "
@@ -330,13 +330,20 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   }
 
   asio::io_context io(1);
+  std::shared_ptr<void> begun;
+  if (before) {
+    auto ready = before(io);
+    if (!ready) return fail(command, ready.error());
+    begun = std::move(*ready);
+    io.restart();
+  }
   auto opened = [&] {
     const Progress progress(common.connecting());
     return Router::open(io.get_executor(), common.for_router());
   }();
   if (!opened) return fail(command, opened.error());
   Router& router = **opened;
-  const auto admin = AdminPort::open(router.observable(), options.http);
+  const auto admin = AdminPort::open(router.observable(), options.http, options.proxy);
   if (!admin) return fail(command, admin.error());
   Owner owner(io, router, drain_bound(options, router));
   owner.start();

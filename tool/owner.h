@@ -6,12 +6,14 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
 #include <neliroute/router.h>
 #include <optional>
 #include <string>
 
+#include "forward/proxy_counters.h"
 #include "tool/command_line/options.h"
 
 namespace neliroute::tool {
@@ -22,16 +24,22 @@ struct OwnerOptions {
   std::optional<std::string> events;
   /// Where the admin port listens.
   std::optional<std::string> http;
+  /// Of the proxy before the application, for the admin port's metrics; null: there is none.
+  std::shared_ptr<const forward::ProxyCounters> proxy;
 };
 
 void add_owner_options(CommandLine& line, OwnerOptions& options);
 
 /// Made when the router is open, destroyed before it is; the executor is the router's.
 using Companion =
-    std::function<std::shared_ptr<void>(const Router&, const boost::asio::any_io_executor&)>;
+    std::function<std::shared_ptr<void>(Router&, const boost::asio::any_io_executor&)>;
+
+/// Called before the router is opened, on the executor that it will run on. What it returns lives
+/// as long as that one.
+using BeforeOpen = std::function<Result<std::shared_ptr<void>>(boost::asio::io_context&)>;
 
 /// Owns slots until SIGTERM or SIGINT, or until the group refuses it. `command` is for messages.
 [[nodiscard]] int run_owner(const std::string& command, const OwnerOptions& options,
-                            const Companion& companion = {});
+                            const Companion& companion = {}, const BeforeOpen& before = {});
 
 }  // namespace neliroute::tool

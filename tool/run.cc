@@ -1,6 +1,8 @@
 // neliroute run: owns slots until it is stopped.
 #include "tool/command_line/commands.h"
+#include "tool/exec/behind.h"
 #include "tool/owner.h"
+#include "tool/print/output.h"
 
 namespace neliroute::tool {
 
@@ -12,9 +14,15 @@ int run_command(const Arguments& arguments) {
                     "",
                     "Example: neliroute run --endpoint 127.0.0.1:7001 --name alpha --events -"});
   OwnerOptions options;
+  BehindOptions behind;
   add_owner_options(line, options);
+  add_behind_options(line, behind);
   if (const auto code = line.parse(arguments)) return *code;
-  return run_owner(line.name(), options);
+  if (!behind.wanted()) return run_owner(line.name(), options);
+  if (const auto fit = behind.check(options); !fit) {
+    return fail(line.name(), fit.error().message(), kExitUsage);
+  }
+  return run_before(line.name(), options, behind);
 }
 
 }  // namespace neliroute::tool

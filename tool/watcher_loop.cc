@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <neliroute/observable.h>
 
@@ -58,6 +59,10 @@ bool WatcherLoop::run(const std::function<bool()>& done, Deadline deadline) {
 
 bool WatcherLoop::run_until_told(const std::function<bool()>& done, LocalTime deadline) {
   return run(done, [deadline] { return deadline; });
+}
+
+void WatcherLoop::wake() {
+  boost::asio::post(io_, [] {});
 }
 
 void WatcherLoop::run_until_observed(const std::function<bool()>& told,

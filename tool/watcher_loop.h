@@ -41,6 +41,12 @@ class WatcherLoop {
   void run_until_observed(const std::function<bool()>& told,
                           const std::function<bool()>& has_assigner);
 
+  /// Has a condition looked at again. Any thread.
+  void wake();
+  [[nodiscard]] boost::asio::io_context::executor_type executor() noexcept {
+    return io_.get_executor();
+  }
+
   [[nodiscard]] Watcher& watcher() noexcept { return *watcher_; }
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   /// Says why it failed, unless the log has; returns the exit code.

@@ -85,12 +85,13 @@ MAY_INCLUDE = {
     "router": (r"(slots|neli_core|kafka|router)/", r"(?!librdkafka/|boost/beast).*"),
     "metrics": (r"(slots|neli_core|kafka|router|metrics)/", r"(?!librdkafka/|boost/beast).*"),
     "admin": (r"(slots|neli_core|kafka|router|metrics|admin)/", ANY_BUT_RDKAFKA),
+    "forward": (r"(slots|neli_core|kafka|router|metrics|forward)/", ANY_BUT_RDKAFKA),
     "tool": (r"(?!tests|bench|examples)", ANY_BUT_RDKAFKA),
     # Applications, with a Kafka client.
     "examples": (r"(slots|neli_core|kafka|router|metrics|admin|examples)/", r".*"),
 }
 ROOM = re.compile(r"(slots|placement|neli_core|audit|kafka|embedded_broker|router|metrics|admin"
-                  r"|tool|examples|bench|tests)/")
+                  r"|forward|tool|examples|bench|tests)/")
 
 
 def layering(file: File) -> Findings:
@@ -142,7 +143,7 @@ FLAG = (r"--(?:allow-uneven|brokers|(?:local-)?clock-error|endpoint|group(?:s|-p
         r"|hang-limit|hash(?:-tags)?|interval|lane|lease|logs|mode|name|no-hints|partitions"
         r"|profile|roles|session|slots|timeout|topic|variation|wait)\b(?!-)")
 LIBRARY = ("include", "slots", "neli_core", *INNER_ROOMS, "kafka",
-           "embedded_broker", "router", "metrics", "admin")
+           "embedded_broker", "router", "metrics", "admin", "forward")
 
 
 def flag(file: File) -> Findings:

@@ -45,10 +45,10 @@ class Texts(unittest.TestCase):
     """Every option of every --help is in all four."""
 
     def test_help_has_options_to_look_for(self):
-        self.assertEqual(commands(), ["demo", "broker", "run", "route", "watch", "audit", "cordon",
-                                      "uncordon", "weight", "pin", "unpin", "pause-moves",
-                                      "resume-moves", "wishes", "slot", "simulate", "completion",
-                                      "man"])
+        self.assertEqual(commands(), ["demo", "broker", "run", "route", "watch", "gateway", "audit",
+                                      "cordon", "uncordon", "weight", "pin", "unpin",
+                                      "pause-moves", "resume-moves", "wishes", "slot", "simulate",
+                                      "completion", "man"])
         for command in commands():
             self.assertLessEqual({"--help", "-h", "--config"}, set(options(command)), command)
         self.assertEqual(options("run")["--slots"], "N")

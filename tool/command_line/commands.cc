@@ -12,6 +12,8 @@ constexpr std::array kCommands = {
     Command{"run", "Owns slots until it is stopped", run_command},
     Command{"route", "Prints who owns keys, and where to find them", route_command},
     Command{"watch", "Shows who owns what, and every change", watch_command},
+    Command{"gateway", "Sends each HTTP request to the process that owns its key",
+            gateway_command},
     Command{"audit", "Checks the topic's records against the protocol's rules",
             audit_command},
     Command{"cordon", "Moves everything away from a process", cordon_command},

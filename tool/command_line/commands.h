@@ -27,6 +27,7 @@ struct Command {
 [[nodiscard]] int completion_command(const Arguments& arguments);
 [[nodiscard]] int cordon_command(const Arguments& arguments);
 [[nodiscard]] int demo_command(const Arguments& arguments);
+[[nodiscard]] int gateway_command(const Arguments& arguments);
 [[nodiscard]] int man_command(const Arguments& arguments);
 [[nodiscard]] int pause_moves_command(const Arguments& arguments);
 [[nodiscard]] int pin_command(const Arguments& arguments);

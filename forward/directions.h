@@ -1,0 +1,116 @@
+// Where a request should go next: what a gateway knows by a Watcher, and an owner by its Router.
+//
+// Threads: any.   Units: milliseconds.   Errors: passed to the waiting handler.
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/system/error_code.hpp>
+#include <cstdint>
+#include <memory>
+#include <neliroute/admission.h>
+#include <neliroute/ids.h>
+#include <neliroute/lookup.h>
+#include <neliroute/observable.h>
+#include <neliroute/route.h>
+#include <neliroute/time.h>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace neliroute::forward {
+
+/// What a request carries through the processes that it visits.
+struct Visit {
+  Slot slot;
+  Epoch epoch = kNoEpoch;  ///< that sent it here, or that it was refused under
+  std::uint32_t hops = 0;
+};
+
+struct Direction {
+  /// serve: by the process that `endpoint` names, which is this one's own application.
+  Admit answer = Admit::wait;
+  std::string endpoint;     ///< redirect and serve: where to
+  Epoch epoch = kNoEpoch;   ///< redirect and serve: under which
+  std::shared_ptr<Admission> guard;  ///< serve: kept until the request has ended
+  bool suspected = false;   ///< redirect: a caller could not reach it
+  bool unowned = false;     ///< wait: nobody owns the slot, as far as is known
+  bool leaving = false;     ///< refuse: this process has left, and others own its slots now
+};
+
+class Directions {
+ public:
+  using RouteHandler = boost::asio::any_completion_handler<void(boost::system::error_code, Route)>;
+
+  virtual ~Directions() = default;
+  [[nodiscard]] virtual Direction direct(const Visit& visit) = 0;
+  /// As async_route_after().
+  virtual void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) = 0;
+  /// The endpoint could not be reached.
+  virtual void suspect(std::string_view endpoint) = 0;
+
+ protected:
+  Directions() = default;
+  Directions(const Directions&) = default;
+  Directions& operator=(const Directions&) = default;
+};
+
+/// A Watcher's: it serves nothing, and sends a request on until `hop_limit`. A request that was
+/// refused under an epoch goes only to who has a greater one.
+template <class Watching>
+class WatchedDirections final : public Directions {
+ public:
+  explicit WatchedDirections(Watching& watcher) : watcher_(watcher) {}
+
+  [[nodiscard]] Direction direct(const Visit& visit) override {
+    const Route route = watcher_.route(visit.slot);
+    Direction made;
+    made.unowned = route.verdict == Verdict::unowned;
+    if (route.verdict != Verdict::remote || route.epoch <= visit.epoch) return made;
+    made.answer = Admit::redirect;
+    made.endpoint = route.endpoint();
+    made.epoch = route.epoch;
+    made.suspected = route.suspected;
+    return made;
+  }
+  void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) override {
+    watcher_.async_route_after(slot, after, limit, std::move(handler));
+  }
+  void suspect(std::string_view endpoint) override { watcher_.suspect(endpoint); }
+
+ private:
+  Watching& watcher_;
+};
+
+/// An owner's: what it leads goes to the application behind it, all else to the owner.
+template <class Owning>
+class AdmittedDirections final : public Directions {
+ public:
+  /// `application`: HOST:PORT.
+  AdmittedDirections(Owning& router, std::string application)
+      : router_(router), application_(std::move(application)) {}
+
+  [[nodiscard]] Direction direct(const Visit& visit) override {
+    auto admitted = router_.admit(visit.slot, visit.epoch, visit.hops);
+    Direction made;
+    made.answer = admitted.answer();
+    made.leaving = made.answer == Admit::refuse && router_.observable().closed();
+    made.epoch = admitted.epoch();
+    if (made.answer == Admit::redirect) {
+      made.endpoint = admitted.endpoint();
+    } else if (made.answer == Admit::serve) {
+      made.endpoint = application_;
+      made.guard = std::make_shared<Admission>(std::move(admitted));
+    }
+    return made;
+  }
+  void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) override {
+    router_.async_route_after(slot, after, limit, std::move(handler));
+  }
+  void suspect(std::string_view endpoint) override { router_.suspect(endpoint); }
+
+ private:
+  Owning& router_;
+  std::string application_;
+};
+
+}  // namespace neliroute::forward

@@ -1,0 +1,332 @@
+// Exchange: reading the owner's answer, and passing it on to the client.
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <limits>
+#include <utility>
+
+#include "forward/rules/beast_text.h"
+#include "forward/exchange.h"
+
+namespace neliroute::forward {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::asio::ip::tcp;
+using http::field;
+
+constexpr std::uint32_t kHeaderMax = 64 * 1024;
+constexpr unsigned kSwitching = 101;
+constexpr unsigned kMisdirected = 421;
+
+bool has_no_body(unsigned status, const RequestHeader& request) {
+  return request.method() == http::verb::head || status == 204 || status == 304;
+}
+
+}  // namespace
+
+void Exchange::read_head() {
+  answer_ = std::make_unique<http::response_parser<BodyBuffer>>();
+  answer_->header_limit(kHeaderMax);
+  answer_->body_limit(std::numeric_limits<std::uint64_t>::max());
+  answer_->skip(head_.method() == http::verb::head);
+  upstream_->stream.expires_after(std::min(left() + milliseconds{1}, proxy_.limits.progress));
+  http::async_read_header(
+      upstream_->stream, upstream_->received, *answer_,
+      [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+        if (self->done_ && attempt == self->attempt_) self->on_head(error);
+      });
+}
+
+void Exchange::on_head(Error error) {
+  if (error) return on_broken(error);
+  const ResponseHeader& head = answer_->get().base();
+  if (const auto fault = fault_of(head)) {
+    proxy_.counters.add(ProxyCount::failed);
+    return answer(502, "the owner's answer is malformed: " + *fault);
+  }
+  const unsigned status = head.result_int();
+  if (status < 200) return on_informational(status);
+  const bool ours = head.find(to_beast(kSlotField)) != head.end();
+  if (status == kMisdirected && ours) return on_misdirected();
+  pass_head();
+}
+
+bool Exchange::may_send_again() const {
+  return whole_ && resends_ < proxy_.limits.resends && left().count() > 0;
+}
+
+// A request of which no byte was answered may have been carried out all the same.
+void Exchange::on_broken(Error error) {
+  if (may_send_again() && !answer_->got_some() && is_idempotent(head_) &&
+      error != boost::beast::error::timeout) {
+    proxy_.counters.add(ProxyCount::resent);
+    ++resends_;
+    upstream_.reset();
+    guard_.reset();
+    return choose();
+  }
+  proxy_.counters.add(ProxyCount::failed);
+  if (error == boost::beast::error::timeout) return answer(504, "the owner did not answer in time");
+  answer(502, answer_->got_some() ? "the owner's answer is malformed or incomplete"
+                                  : "the owner closed the connection before it answered");
+}
+
+// It has not served the request, whatever the method is.
+void Exchange::on_misdirected() {
+  proxy_.counters.add(ProxyCount::misdirected);
+  if (!may_send_again()) return unowned();
+  ++resends_;
+  ++failures_;
+  failed_ = sent_under_;
+  upstream_.reset();
+  guard_.reset();
+  choose();
+}
+
+void Exchange::on_informational(unsigned status) {
+  if (status == kSwitching) {
+    if (!upgrade_.empty()) return tunnel();
+    proxy_.counters.add(ProxyCount::failed);
+    return answer(502, "the owner switched to another protocol, and nobody asked it to");
+  }
+  if (status == 100) {
+    if (!whole_) pass_body();
+    return read_head();
+  }
+  if (client_.request.get().version() < 11) return read_head();
+  const auto note = std::make_shared<http::response<http::empty_body>>(answer_->get().base());
+  strip_hop_by_hop(*note);
+  client_.stream.expires_after(proxy_.limits.progress);
+  http::async_write(client_.stream, *note,
+                    [self = shared_from_this(), note](Error error, std::size_t) {
+                      if (!self->done_) return;
+                      error ? self->finish(false) : self->read_head();
+                    });
+}
+
+void Exchange::note_forwarded() {
+  proxy_.counters.add(ProxyCount::forwarded);
+  proxy_.counters.note_answer(std::chrono::duration_cast<microseconds>(Clock::now() - began_));
+}
+
+void Exchange::pass_head() {
+  answered_ = true;
+  continue_limit_.cancel();
+  passed_ = std::make_unique<PassedOn>(answer_->get().base());
+  const unsigned status = passed_->result_int();
+  strip_hop_by_hop(*passed_);
+  strip_peer_fields(*passed_);
+  note_passed(*passed_, proxy_.name);
+  const bool sized = answer_->content_length().has_value() || has_no_body(status, head_);
+  const bool old = client_.request.get().version() < 11;
+  const bool keep_alive = client_keeps_alive() && (sized || !old);
+  keep_alive_ = keep_alive;
+  passed_->version(11);
+  if (!sized && !old) passed_->chunked(true);
+  if (!keep_alive) {
+    passed_->set(field::connection, "close");
+  } else if (old) {
+    passed_->set(field::connection, "keep-alive");
+  }
+  passed_->body().data = nullptr;
+  passed_->body().size = 0;
+  passed_->body().more = !answer_->is_done();
+  passing_ = std::make_unique<http::response_serializer<BodyBuffer>>(*passed_);
+  note_forwarded();
+  client_.stream.expires_after(proxy_.limits.progress);
+  http::async_write_header(client_.stream, *passing_,
+                           [self = shared_from_this()](Error error, std::size_t) {
+                             if (!self->done_) return;
+                             if (error) return self->finish(false);
+                             if (has_no_body(self->passed_->result_int(), self->head_)) {
+                               return self->finish(self->keep_alive_);
+                             }
+                             self->pass_part();
+                           });
+}
+
+// One part after the other: the owner is read no faster than the client takes it.
+void Exchange::pass_part() {
+  if (answer_->is_done()) return on_answer_part({});
+  part_.resize(kPart);
+  BodyBuffer::value_type& body = answer_->get().body();
+  body.data = part_.data();
+  body.size = part_.size();
+  upstream_->stream.expires_after(proxy_.limits.progress);
+  http::async_read_some(upstream_->stream, upstream_->received, *answer_,
+                        [self = shared_from_this()](Error error, std::size_t) {
+                          if (self->done_) self->on_answer_part(error);
+                        });
+}
+
+void Exchange::on_answer_part(Error error) {
+  if (error && error != http::error::need_buffer) {
+    // The client sees by the framing that the answer is cut short.
+    proxy_.counters.add(ProxyCount::broken);
+    client_.stream.close();
+    return finish(false);
+  }
+  const std::size_t part = part_.empty() ? 0 : part_.size() - answer_->get().body().size;
+  const bool more = !answer_->is_done();
+  if (part == 0 && more) return pass_part();
+  passed_->body().data = part == 0 ? nullptr : part_.data();
+  passed_->body().size = part;
+  passed_->body().more = more;
+  client_.stream.expires_after(proxy_.limits.progress);
+  http::async_write(client_.stream, *passing_,
+                    [self = shared_from_this(), more](Error failed, std::size_t) {
+                      if (!self->done_) return;
+                      if (failed && failed != http::error::need_buffer) {
+                        self->proxy_.counters.add(ProxyCount::broken);
+                        return self->finish(false);
+                      }
+                      more ? self->pass_part() : self->finish(self->keep_alive_);
+                    });
+}
+
+void Exchange::tunnel() {
+  answered_ = true;
+  const auto head = std::make_shared<http::response<http::empty_body>>(answer_->get().base());
+  const std::string protocol(view_of((*head)[field::upgrade]));
+  strip_hop_by_hop(*head);
+  strip_peer_fields(*head);
+  note_passed(*head, proxy_.name);
+  head->set(field::connection, "upgrade");
+  head->set(field::upgrade, protocol);
+  note_forwarded();
+  http::async_write(client_.stream, *head, [self = shared_from_this(), head](Error error,
+                                                                             std::size_t) {
+    if (!self->done_) return;
+    if (error) return self->finish(false);
+    self->client_.stream.expires_never();
+    self->upstream_->stream.expires_never();
+    self->follow_ownership();
+    self->tunnel_used_ = Clock::now();
+    self->watch_tunnel();
+    const auto take = [](boost::beast::flat_buffer& received) {
+      const auto bytes = received.data();
+      const char* const begin = static_cast<const char*>(bytes.data());
+      std::vector<char> taken(begin, begin + bytes.size());
+      received.consume(received.size());
+      return taken;
+    };
+    self->body_part_ = take(self->client_.received);
+    self->part_ = take(self->upstream_->received);
+    self->pass_bytes(self->client_.stream, self->upstream_->stream, self->body_part_);
+    self->pass_bytes(self->upstream_->stream, self->client_.stream, self->part_);
+  });
+}
+
+// A tunnel may last for hours, and would hold up every hand-over: it ends when its partition stops.
+void Exchange::follow_ownership() {
+  if (!guard_) return;
+  stopping_.emplace(guard_->work().stop_token(), [weak = weak_from_this()] {
+    auto self = weak.lock();
+    if (!self) return;
+    // The last owner of it must not be this thread.
+    const boost::asio::any_io_executor executor = self->proxy_.upstreams.executor();
+    boost::asio::post(executor, [self = std::move(self)] {
+      if (self->done_) self->end_tunnel();
+    });
+  });
+  guard_.reset();
+}
+
+// A peer whose machine is gone sends nothing, for ever.
+void Exchange::watch_tunnel() {
+  continue_limit_.expires_at(tunnel_used_ + proxy_.limits.tunnel);
+  continue_limit_.async_wait([self = shared_from_this()](Error error) {
+    if (error || !self->done_) return;
+    const bool used = Clock::now() < self->tunnel_used_ + self->proxy_.limits.tunnel;
+    used ? self->watch_tunnel() : self->end_tunnel();
+  });
+}
+
+// What reads and writes there fails, and finishes the exchange.
+void Exchange::end_tunnel() {
+  client_.stream.close();
+  if (upstream_) upstream_->stream.close();
+}
+
+// What is in the buffer first. Each direction ends by itself.
+void Exchange::pass_bytes(Stream& from, Stream& to, std::vector<char>& buffer) {
+  const auto end = [self = shared_from_this(), &to] { self->end_direction(to); };
+  const auto read = [self = shared_from_this(), &from, &to, &buffer, end] {
+    buffer.resize(kPart);
+    from.async_read_some(boost::asio::buffer(buffer),
+                         [self, &from, &to, &buffer, end](Error error, std::size_t count) {
+                           if (error || !self->done_) return end();
+                           self->tunnel_used_ = Clock::now();
+                           buffer.resize(count);
+                           self->pass_bytes(from, to, buffer);
+                         });
+  };
+  if (buffer.empty()) return read();
+  boost::asio::async_write(to, boost::asio::buffer(buffer),
+                           [self = shared_from_this(), read, end](Error error, std::size_t) {
+                             error || !self->done_ ? end() : read();
+                           });
+}
+
+void Exchange::end_direction(Stream& to) {
+  to.async_end_sending([self = shared_from_this()](Error) {});
+  // Few that speak TLS go on reading after the other side has ended.
+  if (client_.stream.has_tls() || (upstream_ && upstream_->stream.has_tls())) end_tunnel();
+  if (++tunnel_ends_ == 2 && done_) finish(false);
+}
+
+void Exchange::unowned() {
+  proxy_.counters.add(ProxyCount::unowned);
+  answer(503, "nobody serves this key at present; try again");
+}
+
+// This proxy's own.
+void Exchange::answer(unsigned status, const std::string& text) {
+  answered_ = true;
+  ++attempt_;
+  continue_limit_.cancel();
+  upstream_.reset();
+  guard_.reset();
+  // Whoever sent it here looks again who the owner is, and not on this connection.
+  const bool misdirected = status == kMisdirected;
+  keep_alive_ = client_keeps_alive() && !misdirected;
+  const auto made = std::make_shared<http::response<http::string_body>>();
+  made->version(11);
+  made->result(status);
+  made->set(field::content_type, "text/plain; charset=utf-8");
+  made->set(field::cache_control, "no-store");
+  if (status == 503) made->set(field::retry_after, "1");
+  if (misdirected) made->set(to_beast(kSlotField), std::to_string(slot_.value()));
+  note_passed(*made, proxy_.name);
+  if (!keep_alive_) made->set(field::connection, "close");
+  const std::string line = text + "\n";
+  made->content_length(line.size());
+  if (head_.method() != http::verb::head) made->body() = line;
+  client_.stream.expires_after(proxy_.limits.progress);
+  http::async_write(client_.stream, *made, [self = shared_from_this(), made](Error error,
+                                                                             std::size_t) {
+    if (self->done_) self->finish(!error && self->keep_alive_);
+  });
+}
+
+void Exchange::finish(bool keep_alive) {
+  ++attempt_;
+  stopping_.reset();
+  continue_limit_.cancel();
+  const bool reusable = upstream_ && answer_ && answer_->is_done() && answer_->keep_alive() &&
+                        body_sent_ && tunnel_ends_ == 0;
+  if (reusable) proxy_.upstreams.give_back(std::move(upstream_));
+  upstream_.reset();
+  guard_.reset();
+  if (const Done done = std::exchange(done_, nullptr)) done(keep_alive);
+}
+
+}  // namespace neliroute::forward

@@ -1,0 +1,274 @@
+// Exchange: reading the client's request, choosing an owner, and sending it there.
+#include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <utility>
+
+#include "forward/rules/beast_text.h"
+#include "forward/exchange.h"
+
+namespace neliroute::forward {
+namespace {
+
+namespace http = boost::beast::http;
+using http::field;
+
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+// A server that does not know the expectation says nothing.
+constexpr milliseconds kContinueLimit{1000};
+// Until an owner that could not be reached is tried again, should nobody else lead.
+constexpr milliseconds kTryAgain{50};
+constexpr milliseconds kTryAgainMax{1000};
+
+}  // namespace
+
+Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot slot,
+                   PeerFields said)
+    : proxy_(proxy),
+      client_(std::move(client)),
+      head_(client_.request.get().base()),
+      slot_(slot),
+      visit_{slot, said.epoch, said.hops},
+      deadline_(began_ + std::min(proxy.limits.deadline,
+                                        said.timeout.value_or(proxy.limits.deadline))),
+      upgrade_(upgrade_of(head_)),
+      keep_alive_(client_.request.get().keep_alive()),
+      has_body_(!client_.request.is_done()),
+      expects_(is_same_name(view_of(head_[field::expect]), "100-continue")),
+      whole_(!has_body_),
+      continue_limit_(proxy.upstreams.executor()) {
+  strip_hop_by_hop(head_);
+  head_.erase(field::expect);
+  head_.target(to_beast(target.origin));
+  if (!target.authority.empty()) head_.set(field::host, to_beast(target.authority));
+}
+
+milliseconds Exchange::left() const {
+  return std::max(std::chrono::duration_cast<milliseconds>(deadline_ - Clock::now()),
+                  milliseconds{0});
+}
+
+void Exchange::start(Done done) {
+  done_ = std::move(done);
+  if (whole_) return choose();
+  const auto length = client_.request.content_length();
+  if (length && *length > proxy_.limits.kept_body) return choose();
+  expects_ ? say_continue() : keep_body();
+}
+
+void Exchange::cancel() {
+  ++attempt_;
+  continue_limit_.cancel();
+  if (upstream_) upstream_->stream.close();
+  done_ = nullptr;
+  wait_cancelled_.emit(boost::asio::cancellation_type::terminal);
+}
+
+void Exchange::say_continue() {
+  client_.stream.expires_after(proxy_.limits.progress);
+  boost::asio::async_write(client_.stream, boost::asio::buffer(kContinue),
+                           [self = shared_from_this()](Error error, std::size_t) {
+                             error ? self->finish(false) : self->keep_body();
+                           });
+}
+
+void Exchange::keep_body() {
+  expects_ = false;
+  kept_.resize(proxy_.limits.kept_body);
+  BodyBuffer::value_type& body = client_.request.get().body();
+  body.data = kept_.data();
+  body.size = kept_.size();
+  client_.stream.expires_after(proxy_.limits.progress);
+  http::async_read(client_.stream, client_.received, client_.request,
+                   [self = shared_from_this()](Error error, std::size_t) {
+                     self->on_kept(error);
+                   });
+}
+
+void Exchange::on_kept(Error error) {
+  if (!done_) return;
+  if (error && error != http::error::need_buffer) {
+    proxy_.counters.add(ProxyCount::broken);
+    return finish(false);
+  }
+  got_ = kept_.size() - client_.request.get().body().size;
+  whole_ = client_.request.is_done();
+  choose();
+}
+
+void Exchange::choose() {
+  if (!done_) return;
+  if (left().count() == 0) return unowned();
+  const Direction direction = proxy_.directions.direct(visit_);
+  switch (direction.answer) {
+    case Admit::serve:
+    case Admit::redirect:
+      if (direction.epoch != failed_) return connect(direction);
+      // It may come back, or another one takes over.
+      return await_owner(failed_, std::min(kTryAgain * (1U << std::min(failures_, 5U)),
+                                           kTryAgainMax));
+    case Admit::refuse:
+      proxy_.counters.add(ProxyCount::refused);
+      if (direction.leaving) return answer(421, "this process has left: ask another one");
+      return answer(508, "the request has been sent on too often");
+    default:
+      return await_owner(visit_.epoch, left());
+  }
+}
+
+void Exchange::await_owner(const Epoch& after, milliseconds limit) {
+  proxy_.counters.add(ProxyCount::waited);
+  const auto on_route = [self = shared_from_this()](Error error, const Route&) {
+    if (!self->done_) return;
+    // Who has left says so, and the caller asks another one.
+    const bool left = error == neliroute::Errc::closed &&
+                      self->proxy_.directions.direct(self->visit_).leaving;
+    if (error && error != neliroute::Errc::timed_out && !left) return self->unowned();
+    self->failed_ = kNoEpoch;
+    self->choose();
+  };
+  proxy_.directions.wait(
+      slot_, after, std::min(limit, left()),
+      boost::asio::bind_cancellation_slot(
+          wait_cancelled_.slot(),
+          boost::asio::bind_executor(proxy_.upstreams.executor(), on_route)));
+}
+
+void Exchange::connect(const Direction& direction) {
+  proxy_.upstreams.take(
+      direction.endpoint, /*fresh=*/resends_ > 0, /*own=*/direction.answer == Admit::serve,
+      [self = shared_from_this(), direction](Error error, UpstreamPtr upstream) {
+        self->on_connected(error, std::move(upstream), direction);
+      });
+}
+
+void Exchange::on_connected(Error error, UpstreamPtr upstream, const Direction& direction) {
+  if (!done_) return;
+  if (error) {
+    proxy_.counters.add(ProxyCount::unreachable);
+    if (direction.answer == Admit::redirect) proxy_.directions.suspect(direction.endpoint);
+    failed_ = direction.epoch;
+    ++failures_;
+    return choose();
+  }
+  upstream_ = std::move(upstream);
+  send(direction);
+}
+
+void Exchange::send(const Direction& direction) {
+  ++attempt_;
+  body_begun_ = body_sent_ = false;
+  sent_under_ = direction.epoch;
+  guard_ = direction.guard;
+  sent_ = std::make_unique<Sent>(head_);
+  PeerFields said;
+  said.epoch = direction.epoch;
+  said.hops = visit_.hops + 1;
+  said.timeout = left();
+  said.slot = slot_;
+  write_peer_fields(*sent_, said);
+  const char* const scheme = client_.stream.has_tls() ? "https" : "http";
+  note_passed(*sent_, {proxy_.name, client_.address, scheme}, client_.trusted);
+  if (!upgrade_.empty()) {
+    sent_->set(field::connection, "upgrade");
+    sent_->set(field::upgrade, upgrade_);
+  }
+  if (has_body_ && whole_) sent_->content_length(got_);
+  if (has_body_ && !whole_) {
+    if (!client_.request.content_length()) sent_->chunked(true);
+    sent_->set(field::expect, "100-continue");
+  }
+  sent_->body().data = kept_.data();
+  sent_->body().size = whole_ ? got_ : 0;
+  sent_->body().more = !whole_;
+  sending_ = std::make_unique<http::request_serializer<BodyBuffer>>(*sent_);
+  upstream_->stream.expires_after(proxy_.limits.progress);
+  const auto on_sent = [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+    if (!self->done_ || attempt != self->attempt_) return;
+    // An owner may answer, and close, before it has read everything: what it said is read.
+    static_cast<void>(error);
+    self->body_sent_ = self->whole_;
+    self->read_head();
+    if (!self->whole_) self->begin_body();
+  };
+  whole_ ? http::async_write(upstream_->stream, *sending_, on_sent)
+         : http::async_write_header(upstream_->stream, *sending_, on_sent);
+}
+
+// The client sends its body once the owner wants it, or has not said that it does not.
+void Exchange::begin_body() {
+  continue_limit_.expires_after(kContinueLimit);
+  continue_limit_.async_wait([self = shared_from_this(), attempt = attempt_](Error error) {
+    if (!error && attempt == self->attempt_ && self->done_) self->pass_body();
+  });
+}
+
+void Exchange::pass_body() {
+  if (std::exchange(body_begun_, true) || answered_) return;
+  continue_limit_.cancel();
+  body_part_.resize(kPart);
+  if (got_ > 0) {
+    // What was kept of a body that turned out to be long.
+    body_part_.assign(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(got_));
+    sent_->body().size = std::exchange(got_, 0);
+    sent_->body().data = body_part_.data();
+    sent_->body().more = !client_.request.is_done();
+    return send_body_part();
+  }
+  if (!expects_) return read_body_part();
+  expects_ = false;
+  client_.stream.expires_after(proxy_.limits.progress);
+  boost::asio::async_write(client_.stream, boost::asio::buffer(kContinue),
+                           [self = shared_from_this()](Error error, std::size_t) {
+                             if (!self->done_ || self->answered_) return;
+                             error ? self->finish(false) : self->read_body_part();
+                           });
+}
+
+void Exchange::read_body_part() {
+  if (body_part_.size() < kPart) body_part_.resize(kPart);
+  BodyBuffer::value_type& body = client_.request.get().body();
+  body.data = body_part_.data();
+  body.size = body_part_.size();
+  client_.stream.expires_after(proxy_.limits.progress);
+  http::async_read_some(client_.stream, client_.received, client_.request,
+                        [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+                          if (attempt == self->attempt_) self->on_body_part(error);
+                        });
+}
+
+void Exchange::on_body_part(Error error) {
+  if (!done_ || answered_) return;
+  if (error && error != http::error::need_buffer) {
+    proxy_.counters.add(ProxyCount::broken);
+    return finish(false);
+  }
+  const std::size_t part = body_part_.size() - client_.request.get().body().size;
+  if (part == 0 && !client_.request.is_done()) return read_body_part();
+  sent_->body().data = body_part_.data();
+  sent_->body().size = part;
+  sent_->body().more = !client_.request.is_done();
+  send_body_part();
+}
+
+void Exchange::send_body_part() {
+  upstream_->stream.expires_after(proxy_.limits.progress);
+  http::async_write(upstream_->stream, *sending_,
+                    [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+                      if (!self->done_ || self->answered_ || attempt != self->attempt_) return;
+                      // What went wrong there, its answer says.
+                      if (error && error != http::error::need_buffer) return;
+                      if (self->client_.request.is_done() && !self->sent_->body().more) {
+                        self->body_sent_ = true;
+                        return;
+                      }
+                      self->read_body_part();
+                    });
+}
+
+}  // namespace neliroute::forward

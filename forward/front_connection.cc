@@ -1,0 +1,192 @@
+#include "forward/front_connection.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <limits>
+#include <utility>
+
+#include "forward/rules/beast_text.h"
+
+namespace neliroute::forward {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::asio::ip::tcp;
+using http::field;
+
+constexpr std::size_t kReadSize = 4096;
+// A client that still sends must not lose the answer to a reset: its data is read for a while.
+constexpr milliseconds kLinger{1000};
+constexpr std::size_t kDiscardedMax = std::size_t{256} * 1024;
+
+std::string address_of(const tcp::socket& socket, boost::asio::ip::address& address) {
+  boost::system::error_code error;
+  const auto endpoint = socket.remote_endpoint(error);
+  if (error) return "unknown";
+  address = endpoint.address();
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    address = boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
+  }
+  return address.to_string();
+}
+
+}  // namespace
+
+FrontConnection::FrontConnection(tcp::socket socket, FrontService& service,
+                                 std::function<void()> left)
+    : stream_(std::move(socket)),
+      header_end_(stream_.get_executor()),
+      service_(service),
+      left_(std::move(left)) {
+  boost::asio::ip::address address;
+  address_ = address_of(stream_.socket(), address);
+  trusted_ = service_.trusts && service_.trusts(address);
+  Error ignored;
+  stream_.socket().set_option(tcp::no_delay(true), ignored);
+}
+
+void FrontConnection::start() {
+  if (!service_.tls) return await_request();
+  stream_.expires_after(service_.limits.header);
+  stream_.async_accept_tls(service_.tls->current(), [self = shared_from_this()](Error error) {
+    error ? self->close() : self->await_request();
+  });
+}
+
+void FrontConnection::refuse() {
+  if (service_.tls) return close();  // a handshake would cost more than the request
+  answer(503, "there are too many connections; close some, or try again later");
+}
+
+void FrontConnection::close() {
+  if (std::exchange(closed_, true)) return;
+  header_end_.cancel();
+  if (const auto exchange = std::exchange(exchange_, nullptr)) exchange->cancel();
+  stream_.close();
+}
+
+void FrontConnection::close_when_idle() {
+  if (idle_ && !exchange_) close();
+}
+
+void FrontConnection::await_request() {
+  if (closed_) return;
+  if (service_.draining) return linger();
+  if (received_.size() > 0) return read_header();
+  idle_ = true;
+  stream_.expires_after(service_.limits.idle);
+  stream_.async_read_some(received_.prepare(kReadSize),
+                          [self = shared_from_this()](Error error, std::size_t read) {
+                            if (error) return self->close();
+                            self->received_.commit(read);
+                            self->read_header();
+                          });
+}
+
+// Beast's own deadline would close the connection without an answer.
+void FrontConnection::read_header() {
+  idle_ = false;
+  request_.emplace();
+  request_->header_limit(service_.limits.header_bytes);
+  request_->body_limit(std::numeric_limits<std::uint64_t>::max());
+  stream_.expires_never();
+  header_end_.expires_after(service_.limits.header);
+  header_end_.async_wait([weak = weak_from_this()](Error error) {
+    const auto self = weak.lock();
+    if (!self || error || std::chrono::steady_clock::now() < self->header_end_.expiry()) return;
+    self->late_ = true;
+    self->stream_.cancel();
+  });
+  http::async_read_header(stream_, received_, *request_,
+                          [self = shared_from_this()](Error error, std::size_t) {
+                            self->on_header(error);
+                          });
+}
+
+void FrontConnection::on_header(Error error) {
+  if (closed_) return;
+  header_end_.expires_at(std::chrono::steady_clock::time_point::max());
+  if (late_) return answer(408, "the request's header did not end in time; send it at once");
+  if (error == http::error::header_limit) {
+    return answer(431, "the request's header is longer than " +
+                           std::to_string(service_.limits.header_bytes) + " bytes");
+  }
+  const bool of_http = error.category() ==
+                       make_error_code(http::error::bad_method).category();
+  if (error == http::error::end_of_stream || (error && !of_http)) return close();
+  if (error) return answer(400, "the request is malformed: " + error.message());
+  handle();
+}
+
+void FrontConnection::handle() {
+  const RequestHeader& header = request_->get().base();
+  if (const auto refusal = refusal_of(header)) return answer(refusal->status, refusal->text);
+  const auto target = split_target(view_of(header.target()));
+  if (!target) return answer(400, "the request's target is malformed: expected a path");
+  PeerFields said;
+  if (trusted_) {
+    auto read = read_peer_fields(header);
+    if (const auto* malformed = std::get_if<std::string>(&read)) return answer(400, *malformed);
+    said = std::get<PeerFields>(read);
+  }
+  const auto key = service_.key.key_of(header, *target);
+  if (const auto* none = std::get_if<NoKey>(&key)) return answer(400, none->text);
+  exchange(*target, service_.slots.slot_of(std::get<std::string>(key)), said);
+}
+
+void FrontConnection::exchange(const Target& target, Slot slot, const PeerFields& said) {
+  ClientSide client{stream_, received_, *request_, address_, trusted_, shared_from_this()};
+  exchange_ = std::make_shared<Exchange>(service_.proxy, std::move(client), target, slot, said);
+  exchange_->start([weak = weak_from_this()](bool keep_alive) {
+    if (const auto self = weak.lock()) self->on_done(keep_alive);
+  });
+}
+
+void FrontConnection::on_done(bool keep_alive) {
+  exchange_.reset();
+  if (closed_) return;
+  keep_alive ? await_request() : linger();
+}
+
+void FrontConnection::answer(unsigned status, const std::string& text) {
+  service_.proxy.counters.add(ProxyCount::refused);
+  const auto made = std::make_shared<http::response<http::string_body>>();
+  made->version(11);
+  made->result(status);
+  made->set(field::content_type, "text/plain; charset=utf-8");
+  made->set(field::cache_control, "no-store");
+  made->set(field::connection, "close");
+  if (status == 503) made->set(field::retry_after, "1");
+  if (status == 405) made->set(field::allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+  const std::string line = text + "\n";
+  made->content_length(line.size());
+  const bool head = request_ && request_->get().method() == http::verb::head;
+  if (!head) made->body() = line;
+  stream_.expires_after(service_.proxy.limits.progress);
+  http::async_write(stream_, *made, [self = shared_from_this(), made](Error error, std::size_t) {
+    error ? self->close() : self->linger();
+  });
+}
+
+void FrontConnection::linger() {
+  if (closed_) return;
+  stream_.expires_after(kLinger);
+  stream_.async_end_sending([self = shared_from_this()](Error error) {
+    error || self->stream_.has_tls() ? self->close() : self->discard();
+  });
+}
+
+void FrontConnection::discard() {
+  received_.consume(received_.size());
+  stream_.async_read_some(received_.prepare(kReadSize),
+                          [self = shared_from_this()](Error error, std::size_t read) {
+                            self->discarded_ += read;
+                            if (error || self->discarded_ > kDiscardedMax) return self->close();
+                            self->discard();
+                          });
+}
+
+}  // namespace neliroute::forward

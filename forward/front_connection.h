@@ -1,0 +1,84 @@
+// A client's connection to the gateway: reads one request after the other, and has each exchanged.
+//
+// Threads: one (the gateway's executor).   Units: std::chrono, bytes.
+// Errors: a client's mistake is answered, and the connection closed.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <functional>
+#include <memory>
+#include <neliroute/slot_space.h>
+#include <optional>
+#include <string>
+
+#include "forward/exchange.h"
+#include "forward/rules/key_source.h"
+
+namespace neliroute::forward {
+
+struct FrontLimits {
+  milliseconds header{10'000};  ///< from a request's first byte to its header's end
+  milliseconds idle{60'000};    ///< between two requests
+  std::uint32_t header_bytes = 16 * 1024;
+  std::size_t connections = 10'000;
+};
+
+/// What the connections of one executor share.
+struct FrontService {
+  Proxy& proxy;
+  KeySource key;
+  SlotSpace slots;
+  FrontLimits limits;
+  /// Whether what the address says in fields of ours counts.
+  std::function<bool(const boost::asio::ip::address&)> trusts;
+  std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
+  bool draining = false;
+};
+
+class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
+ public:
+  /// `left` is called when it has ended.
+  FrontConnection(boost::asio::ip::tcp::socket socket, FrontService& service,
+                  std::function<void()> left);
+  ~FrontConnection() { left_(); }
+  FrontConnection(const FrontConnection&) = delete;
+  FrontConnection& operator=(const FrontConnection&) = delete;
+
+  void start();
+  /// There are too many of them.
+  void refuse();
+  /// Ends it: at once, or after the request that is under way.
+  void close();
+  void close_when_idle();
+
+ private:
+  using Error = boost::system::error_code;
+
+  void await_request();
+  void read_header();
+  void on_header(Error error);
+  void handle();
+  void exchange(const Target& target, Slot slot, const PeerFields& said);
+  void on_done(bool keep_alive);
+  void answer(unsigned status, const std::string& text);
+  void linger();
+  void discard();
+
+  Stream stream_;
+  boost::beast::flat_buffer received_;
+  std::optional<RequestParser> request_;
+  boost::asio::steady_timer header_end_;
+  FrontService& service_;
+  std::function<void()> left_;
+  std::string address_;
+  bool trusted_ = false;
+  std::shared_ptr<Exchange> exchange_;
+  bool late_ = false;   ///< the header has not ended in time
+  bool idle_ = true;    ///< no byte of a request has come
+  bool closed_ = false;
+  std::size_t discarded_ = 0;
+};
+
+}  // namespace neliroute::forward

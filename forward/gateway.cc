@@ -1,0 +1,115 @@
+#include "forward/gateway.h"
+
+#include <boost/asio/error.hpp>
+#include <utility>
+
+namespace neliroute::forward {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+// Where there is no descriptor left, accepting fails at once, again and again.
+constexpr milliseconds kAcceptAgain{50};
+
+}  // namespace
+
+Result<std::shared_ptr<Gateway>> Gateway::open(boost::asio::any_io_executor executor,
+                                               GatewayOptions options, Directions& directions) {
+  const tcp::endpoint listen = options.listen;
+  std::shared_ptr<Gateway> made(new Gateway(std::move(executor), std::move(options), directions));
+  error_code error;
+  tcp::acceptor& acceptor = made->acceptor_;
+  acceptor.open(listen.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(listen, error);
+  if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
+  if (error) {
+    return Error{Errc::bad_option, "cannot listen on " + listen.address().to_string() + ":" +
+                                       std::to_string(listen.port()) + ": " + error.message()};
+  }
+  made->accept();
+  return made;
+}
+
+Gateway::Gateway(boost::asio::any_io_executor executor, GatewayOptions options,
+                 Directions& directions)
+    : executor_(std::move(executor)),
+      acceptor_(executor_),
+      later_(executor_),
+      upstreams_(executor_, options.upstream),
+      counters_(std::move(options.counters)),
+      proxy_{directions, upstreams_, *counters_, options.exchange, options.name},
+      service_{proxy_, std::move(options.key), options.slots, options.front,
+               std::move(options.trusts), std::move(options.tls)} {}
+
+tcp::endpoint Gateway::endpoint() const {
+  error_code error;
+  return acceptor_.local_endpoint(error);
+}
+
+void Gateway::accept() {
+  acceptor_.async_accept(executor_, [weak = weak_from_this()](error_code error,
+                                                              tcp::socket socket) {
+    if (const auto self = weak.lock()) self->on_accept(error, std::move(socket));
+  });
+}
+
+void Gateway::on_accept(error_code error, tcp::socket socket) {
+  if (service_.draining) return;
+  if (error) {
+    later_.expires_after(kAcceptAgain);
+    return later_.async_wait([weak = weak_from_this()](error_code cancelled) {
+      const auto self = weak.lock();
+      if (self && !cancelled && !self->service_.draining) self->accept();
+    });
+  }
+  const bool full = connections_.size() >= service_.limits.connections;
+  const auto place = std::make_shared<FrontConnection*>(nullptr);
+  const auto connection = std::make_shared<FrontConnection>(
+      std::move(socket), service_, [self = shared_from_this(), place] {
+        self->connections_.erase(*place);
+        self->counters_->note_connections(self->connections_.size());
+        self->end_if_drained();
+      });
+  *place = connection.get();
+  connections_.insert(connection.get());
+  counters_->note_connections(connections_.size());
+  full ? connection->refuse() : connection->start();
+  accept();
+}
+
+std::vector<std::shared_ptr<FrontConnection>> Gateway::living() const {
+  std::vector<std::shared_ptr<FrontConnection>> all;
+  for (FrontConnection* one : connections_) {
+    if (auto alive = one->weak_from_this().lock()) all.push_back(std::move(alive));
+  }
+  return all;
+}
+
+void Gateway::drain(milliseconds bound, std::function<void()> done) {
+  service_.draining = true;
+  drained_ = std::move(done);
+  error_code ignored;
+  acceptor_.close(ignored);
+  later_.expires_after(bound);
+  later_.async_wait([weak = weak_from_this()](error_code error) {
+    const auto self = weak.lock();
+    if (self && !error) self->close_all();
+  });
+  for (const auto& connection : living()) connection->close_when_idle();
+  end_if_drained();
+}
+
+void Gateway::close_all() {
+  for (const auto& connection : living()) connection->close();
+}
+
+void Gateway::end_if_drained() {
+  if (!service_.draining || !connections_.empty()) return;
+  later_.cancel();
+  upstreams_.close();
+  if (const auto done = std::exchange(drained_, nullptr)) done();
+}
+
+}  // namespace neliroute::forward

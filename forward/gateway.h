@@ -1,0 +1,64 @@
+// A reverse proxy that sends each request to the owner of its key. One executor, one thread.
+//
+// Threads: open() any; everything else the executor's.   Units: std::chrono.
+// Errors: open(): the address cannot be listened on.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <neliroute/error.h>
+#include <set>
+#include <vector>
+
+#include "forward/front_connection.h"
+
+namespace neliroute::forward {
+
+struct GatewayOptions {
+  boost::asio::ip::tcp::endpoint listen;
+  KeySource key;
+  SlotSpace slots;
+  FrontLimits front;
+  ExchangeLimits exchange;
+  UpstreamLimits upstream;
+  std::string name = "neliroute";
+  std::function<bool(const boost::asio::ip::address&)> trusts;
+  std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
+  std::shared_ptr<ProxyCounters> counters = std::make_shared<ProxyCounters>();
+};
+
+class Gateway : public std::enable_shared_from_this<Gateway> {
+ public:
+  /// `directions` outlives it.
+  [[nodiscard]] static Result<std::shared_ptr<Gateway>> open(
+      boost::asio::any_io_executor executor, GatewayOptions options, Directions& directions);
+
+  [[nodiscard]] boost::asio::ip::tcp::endpoint endpoint() const;
+  [[nodiscard]] const ProxyCounters& counters() const noexcept { return *counters_; }
+  [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
+  /// Stops accepting, and ends when every request that is under way has, or `bound` is over.
+  void drain(milliseconds bound, std::function<void()> done);
+
+ private:
+  Gateway(boost::asio::any_io_executor executor, GatewayOptions options, Directions& directions);
+  void accept();
+  void on_accept(boost::system::error_code error, boost::asio::ip::tcp::socket socket);
+  void end_if_drained();
+  void close_all();
+  [[nodiscard]] std::vector<std::shared_ptr<FrontConnection>> living() const;
+
+  boost::asio::any_io_executor executor_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer later_;
+  Upstreams upstreams_;
+  std::shared_ptr<ProxyCounters> counters_;
+  Proxy proxy_;
+  FrontService service_;
+  std::set<FrontConnection*> connections_;
+  std::function<void()> drained_;
+};
+
+}  // namespace neliroute::forward

@@ -1,0 +1,54 @@
+#include "forward/proxy_metrics.h"
+
+#include <initializer_list>
+#include <utility>
+
+#include "metrics/metric_families.h"
+
+namespace neliroute::forward {
+namespace {
+
+struct NamedCount {
+  const char* name;
+  ProxyCount count;
+};
+
+void add_proxy_counts(MetricFamilies& made, const ProxyCounters& counters, const char* label,
+                      std::initializer_list<NamedCount> all) {
+  for (const NamedCount& one : all) {
+    made.add(static_cast<double>(counters.count(one.count)), {{label, one.name}});
+  }
+}
+
+}  // namespace
+
+ProxyMetrics::ProxyMetrics(const Observable& observable,
+                           std::shared_ptr<const ProxyCounters> counters)
+    : labels_(common_labels(observable.facts())), counters_(std::move(counters)) {}
+
+std::vector<prometheus::MetricFamily> ProxyMetrics::Collect() const {
+  MetricFamilies made(labels_);
+  made.counter("proxy_requests_total", "Requests to the proxy, by how they ended");
+  add_proxy_counts(made, *counters_, "result",
+                   {{"forwarded", ProxyCount::forwarded},
+                    {"refused", ProxyCount::refused},
+                    {"unowned", ProxyCount::unowned},
+                    {"failed", ProxyCount::failed}});
+  made.counter("proxy_broken_total", "Requests or answers that ended in the middle");
+  made.add(static_cast<double>(counters_->count(ProxyCount::broken)));
+  made.counter("proxy_resends_total", "Requests that had to be sent to a process once more");
+  add_proxy_counts(made, *counters_, "reason",
+                   {{"misdirected", ProxyCount::misdirected},
+                    {"unreachable", ProxyCount::unreachable},
+                    {"reset", ProxyCount::resent}});
+  made.counter("proxy_waits_total", "Times that a request waited for an owner");
+  made.add(static_cast<double>(counters_->count(ProxyCount::waited)));
+  made.gauge("proxy_connections", "Clients that are connected to the proxy");
+  made.add(static_cast<double>(counters_->connections()));
+  made.histogram("proxy_answer_seconds",
+                 "From a request's header to its answer's, of those that were forwarded",
+                 counters_->answers());
+  return made.take();
+}
+
+}  // namespace neliroute::forward

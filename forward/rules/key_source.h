@@ -1,0 +1,58 @@
+// Where in a request its key is: `header:NAME`, `path:N`, `query:NAME`, `cookie:NAME` or `host`.
+//
+// A key is bytes: a path segment after one percent-decoding, a query value after form-decoding, a
+// cookie's value without its quotes, a host name in lower case and without its port. A request with
+// no such key, an empty one or two of them is refused: two processes could each take another one.
+//
+// Threads: values, any.   Units: path segments, counted from 1.
+// Errors: parse() names what was expected; key_of() says why a request has no key.
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <cstdint>
+#include <neliroute/error.h>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "forward/rules/target.h"
+
+namespace neliroute::forward {
+
+using RequestHeader = boost::beast::http::request_header<>;
+
+/// Why a request has no key.
+struct NoKey {
+  std::string text;
+};
+
+class KeySource {
+ public:
+  [[nodiscard]] static Result<KeySource> parse(std::string_view text);
+
+  [[nodiscard]] std::variant<std::string, NoKey> key_of(const RequestHeader& request,
+                                                        const Target& target) const;
+  /// As parse() takes it.
+  [[nodiscard]] std::string to_string() const;
+
+ private:
+  enum class Kind : std::uint8_t { header, path, query, cookie, host };
+  KeySource(Kind kind, std::string name, std::size_t segment)
+      : kind_(kind), name_(std::move(name)), segment_(segment) {}
+  using Found = std::variant<std::string, NoKey>;
+  [[nodiscard]] Found in_header(const RequestHeader& request) const;
+  [[nodiscard]] Found in_path(const Target& target) const;
+  [[nodiscard]] Found in_query(const Target& target) const;
+  [[nodiscard]] Found in_cookie(const RequestHeader& request) const;
+  [[nodiscard]] Found in_host(const RequestHeader& request, const Target& target) const;
+  [[nodiscard]] NoKey refused(std::string_view why) const;
+
+  Kind kind_;
+  std::string name_;
+  std::size_t segment_;
+};
+
+/// "a%20b" decoded once. `form`: a '+' is a space. No value: a '%' without two hexadecimal digits.
+[[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text, bool form);
+
+}  // namespace neliroute::forward

@@ -1,0 +1,150 @@
+#include "forward/rules/proxy_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/beast/http/rfc7230.hpp>
+#include <iterator>
+#include <vector>
+
+#include "forward/rules/beast_text.h"
+#include "forward/rules/peer_fields.h"
+
+namespace neliroute::forward {
+namespace {
+
+namespace http = boost::beast::http;
+using http::field;
+
+constexpr std::array kOfOneConnection{
+    field::connection, field::keep_alive, field::proxy_connection, field::te, field::trailer,
+    field::transfer_encoding, field::upgrade, field::proxy_authenticate,
+    field::proxy_authorization};
+constexpr std::string_view kHttp2Settings = "HTTP2-Settings";
+
+std::size_t count_of(const http::fields& fields, field name) {
+  const auto [first, last] = fields.equal_range(name);
+  return static_cast<std::size_t>(std::distance(first, last));
+}
+
+/// The options of every Connection field.
+std::vector<std::string> connection_options(const http::fields& fields) {
+  std::vector<std::string> options;
+  const auto [first, last] = fields.equal_range(field::connection);
+  for (auto one = first; one != last; ++one) {
+    for (const auto option : http::token_list{one->value()}) {
+      options.emplace_back(option.data(), option.size());
+    }
+  }
+  return options;
+}
+
+bool is_only_chunked(const http::fields& fields) {
+  return count_of(fields, field::transfer_encoding) == 1 &&
+         is_same_name(view_of(fields[field::transfer_encoding]), "chunked");
+}
+
+std::optional<Refusal> framing_refusal(const RequestHeader& request) {
+  const bool coded = count_of(request, field::transfer_encoding) > 0;
+  const std::size_t lengths = count_of(request, field::content_length);
+  if (coded && lengths > 0) {
+    return Refusal{400, "the request has both Content-Length and Transfer-Encoding; send one"};
+  }
+  if (lengths > 1) return Refusal{400, "the request has two Content-Lengths; send one"};
+  if (!coded) return std::nullopt;
+  if (request.version() < 11) {
+    return Refusal{400, "HTTP/1.0 knows no Transfer-Encoding; send a Content-Length"};
+  }
+  if (!is_only_chunked(request)) {
+    return Refusal{400, "Transfer-Encoding: expected chunked alone"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> refusal_of(const RequestHeader& request) {
+  if (request.version() != 10 && request.version() != 11) {
+    return Refusal{505, "expected HTTP/1.1 or HTTP/1.0"};
+  }
+  if (request.method() == http::verb::connect || request.method() == http::verb::trace) {
+    return Refusal{405, std::string(view_of(request.method_string())) + " is not passed on"};
+  }
+  const std::size_t hosts = count_of(request, field::host);
+  if (hosts > 1) return Refusal{400, "the request has two Hosts; send one"};
+  if (hosts == 0 && request.version() == 11) {
+    return Refusal{400, "the request has no Host; HTTP/1.1 demands one"};
+  }
+  for (const std::string& option : connection_options(request)) {
+    if (is_same_name(option, "Host") || is_same_name(option, "Content-Length") ||
+        is_same_name(option, "Transfer-Encoding") || is_peer_field(option)) {
+      return Refusal{400, "Connection names " + option + ", which a proxy must not remove"};
+    }
+  }
+  return framing_refusal(request);
+}
+
+std::optional<std::string> fault_of(const ResponseHeader& answer) {
+  if (answer.version() != 10 && answer.version() != 11) return "its HTTP version is unknown";
+  if (answer.result_int() < 100 || answer.result_int() > 999) return "its status is no number";
+  const bool coded = count_of(answer, field::transfer_encoding) > 0;
+  const std::size_t lengths = count_of(answer, field::content_length);
+  if (coded && lengths > 0) return "it has both Content-Length and Transfer-Encoding";
+  if (lengths > 1) return "it has two Content-Lengths";
+  if (coded && !is_only_chunked(answer)) return "its Transfer-Encoding is not chunked alone";
+  return std::nullopt;
+}
+
+std::string upgrade_of(const RequestHeader& request) {
+  const auto options = connection_options(request);
+  const bool asked = std::any_of(options.begin(), options.end(), [](const std::string& one) {
+    return is_same_name(one, "upgrade");
+  });
+  if (!asked || count_of(request, field::upgrade) != 1 || request.version() < 11) return {};
+  const std::string_view wanted = view_of(request[field::upgrade]);
+  return is_same_name(wanted, "h2c") ? std::string() : std::string(wanted);
+}
+
+bool is_idempotent(const RequestHeader& request) {
+  switch (request.method()) {
+    case http::verb::get:
+    case http::verb::head:
+    case http::verb::options:
+    case http::verb::put:
+    case http::verb::delete_:
+      return true;
+    default:
+      return request.find("Idempotency-Key") != request.end();
+  }
+}
+
+void strip_hop_by_hop(http::fields& fields) {
+  for (const std::string& option : connection_options(fields)) fields.erase(option);
+  for (const field name : kOfOneConnection) fields.erase(name);
+  fields.erase(to_beast(kHttp2Settings));
+}
+
+void note_passed(RequestHeader& request, const Passed& passed, bool trusted) {
+  const std::string version = request.version() == 10 ? "1.0 " : "1.1 ";
+  request.insert(field::via, version + std::string(passed.by));
+  if (!trusted) {
+    request.erase("X-Forwarded-For");
+    request.erase("X-Forwarded-Proto");
+    request.erase("Forwarded");
+  }
+  std::string chain;
+  const auto [first, last] = request.equal_range("X-Forwarded-For");
+  for (auto one = first; one != last; ++one) {
+    chain += std::string(view_of(one->value())) + ", ";
+  }
+  request.set("X-Forwarded-For", chain + std::string(passed.client));
+  if (request.find("X-Forwarded-Proto") == request.end()) {
+    request.set("X-Forwarded-Proto", to_beast(passed.protocol));
+  }
+}
+
+void note_passed(ResponseHeader& answer, std::string_view by) {
+  const std::string version = answer.version() == 10 ? "1.0 " : "1.1 ";
+  answer.insert(field::via, version + std::string(by));
+}
+
+}  // namespace neliroute::forward

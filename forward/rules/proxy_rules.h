@@ -1,0 +1,49 @@
+// What a proxy must refuse, and must change, in the header of a request or an answer that it passes
+// on: RFC 9110 section 7.6, RFC 9112 sections 3, 6 and 11.
+//
+// Two servers that disagree about where a request ends can be made to take a part of one client's
+// request for another's. So whatever is ambiguous is refused, and what is passed on is framed anew.
+//
+// Threads: pure functions, any.   Units: none.   Errors: Refusal.
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "forward/rules/key_source.h"
+#include "forward/rules/target.h"
+
+namespace neliroute::forward {
+
+using ResponseHeader = boost::beast::http::response_header<>;
+
+struct Refusal {
+  unsigned status = 400;
+  std::string text;
+};
+
+/// Of a header that Beast has parsed. No value: it may be passed on.
+[[nodiscard]] std::optional<Refusal> refusal_of(const RequestHeader& request);
+/// Why an answer is malformed; no value: it may be passed on. `head`: its request was a HEAD.
+[[nodiscard]] std::optional<std::string> fault_of(const ResponseHeader& answer);
+
+/// `Connection: upgrade` to a protocol that is tunnelled; empty: none. h2c is not: it would carry
+/// requests past the gateway.
+[[nodiscard]] std::string upgrade_of(const RequestHeader& request);
+/// RFC 9110, section 9.2.2: repeating it does no more than sending it once.
+[[nodiscard]] bool is_idempotent(const RequestHeader& request);
+
+/// Removes what concerns one connection only, and what `Connection` names.
+void strip_hop_by_hop(boost::beast::http::fields& fields);
+struct Passed {
+  std::string_view by;         ///< this proxy's name in Via
+  std::string_view client;     ///< the client's address
+  std::string_view protocol;   ///< "http" or "https", as the client came
+};
+/// Adds Via, X-Forwarded-For and X-Forwarded-Proto. `trusted`: the client's own are kept.
+void note_passed(RequestHeader& request, const Passed& passed, bool trusted);
+void note_passed(ResponseHeader& answer, std::string_view by);
+
+}  // namespace neliroute::forward

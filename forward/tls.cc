@@ -1,0 +1,108 @@
+#include "forward/tls.h"
+
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+#include <neliroute/time.h>
+#include <utility>
+
+namespace neliroute::forward {
+namespace {
+
+namespace ssl = boost::asio::ssl;
+using boost::system::error_code;
+
+constexpr std::chrono::seconds kLookAgain{1};
+
+Error unfit_file(const std::string& what, const std::string& file, const std::string& why) {
+  return {Errc::bad_option, what + " " + file + " cannot be used: " + why};
+}
+
+TlsContextPtr context_of(ssl::context::method method) {
+  auto made = std::make_shared<ssl::context>(method);
+  made->set_options(ssl::context::default_workarounds | ssl::context::no_sslv2 |
+                    ssl::context::no_sslv3 | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
+  return made;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TlsIdentity>> TlsIdentity::make(
+    std::string certificate, std::string key, std::function<void(const std::string&)> on_notice) {
+  std::shared_ptr<TlsIdentity> made(new TlsIdentity);
+  made->certificate_ = std::move(certificate);
+  made->key_ = std::move(key);
+  made->on_notice_ = std::move(on_notice);
+  made->read_at_ = made->changed_at();
+  made->look_again_ = Clock::now() + kLookAgain;
+  auto context = made->read();
+  if (!context) return context.error();
+  made->context_ = std::move(*context);
+  return made;
+}
+
+TlsIdentity::FileTime TlsIdentity::changed_at() const {
+  std::error_code ignored;
+  return std::max(std::filesystem::last_write_time(certificate_, ignored),
+                  std::filesystem::last_write_time(key_, ignored));
+}
+
+Result<TlsContextPtr> TlsIdentity::read() const {
+  TlsContextPtr made = context_of(ssl::context::tls_server);
+  error_code error;
+  made->use_certificate_chain_file(certificate_, error);
+  if (error) {
+    return unfit_file("the certificate", certificate_,
+                      error.message() + "; expected a PEM file, its chain included");
+  }
+  made->use_private_key_file(key_, ssl::context::pem, error);
+  if (error) {
+    return unfit_file("the key", key_,
+                      error.message() + "; expected the PEM file of the certificate's private key");
+  }
+  return made;
+}
+
+TlsContextPtr TlsIdentity::current() {
+  if (Clock::now() < look_again_) return context_;
+  look_again_ = Clock::now() + kLookAgain;
+  const FileTime changed = changed_at();
+  if (changed == read_at_) return context_;
+  read_at_ = changed;
+  auto context = read();
+  if (context) {
+    context_ = std::move(*context);
+    on_notice_("read the certificate " + certificate_ + " anew");
+  } else {
+    on_notice_(context.error().message() + "; the one that was read before is used on");
+  }
+  return context_;
+}
+
+Result<TlsContextPtr> trusting(const std::string& authorities) {
+  TlsContextPtr made = context_of(ssl::context::tls_client);
+  made->set_verify_mode(ssl::verify_peer);
+  error_code error;
+  if (authorities.empty()) {
+    made->set_default_verify_paths(error);
+  } else {
+    made->load_verify_file(authorities, error);
+  }
+  if (error) {
+    return unfit_file("the authorities' file", authorities,
+                      error.message() + "; expected a PEM file of certificates");
+  }
+  return made;
+}
+
+bool expect_host(SSL& connection, const std::string& host) {
+  error_code error;
+  boost::asio::ip::make_address(host, error);
+  X509_VERIFY_PARAM* const expected = SSL_get0_param(&connection);
+  if (!error) return X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1;
+  return SSL_set_tlsext_host_name(&connection, host.c_str()) == 1 &&
+         X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size()) == 1;
+}
+
+}  // namespace neliroute::forward

@@ -1,0 +1,83 @@
+// Connections to owners: kept after a request for the next one, made where none is left.
+//
+// Threads: one (an executor of its own).   Units: std::chrono.   Errors: passed to handlers.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/system/error_code.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <neliroute/time.h>
+#include <string>
+#include <string_view>
+
+#include "forward/stream.h"
+
+namespace neliroute::forward {
+
+struct UpstreamLimits {
+  milliseconds connect{1000};
+  /// Shorter than owners keep theirs, so that a request rarely meets one that is being closed.
+  milliseconds idle{15'000};
+  std::size_t idle_each = 64;  ///< connections, to one owner
+  TlsContextPtr tls;           ///< null: owners are spoken to without
+};
+
+/// One connection to an owner.
+struct Upstream {
+  explicit Upstream(const boost::asio::any_io_executor& executor) : stream(executor) {}
+  Stream stream;
+  boost::beast::flat_buffer received;  ///< and not parsed
+  std::string endpoint;
+  bool used = false;  ///< it has carried a request before
+};
+using UpstreamPtr = std::unique_ptr<Upstream>;
+
+class Upstreams {
+ public:
+  using Handler = std::function<void(boost::system::error_code, UpstreamPtr)>;
+
+  Upstreams(boost::asio::any_io_executor executor, UpstreamLimits limits);
+  ~Upstreams();
+  Upstreams(const Upstreams&) = delete;
+  Upstreams& operator=(const Upstreams&) = delete;
+
+  /// A kept one, or a new one: `fresh` asks for a new one. `own`: of the application of this
+  /// process, which is spoken to without TLS. Never calls the handler from inside.
+  void take(const std::string& endpoint, bool fresh, bool own, Handler handler);
+  /// Nothing is on its way on it.
+  void give_back(UpstreamPtr upstream);
+  void close();
+  [[nodiscard]] std::size_t idle() const noexcept { return count_; }
+  [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept {
+    return executor_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Idle {
+    UpstreamPtr upstream;
+    Clock::time_point until;
+  };
+  struct Connecting;
+
+  [[nodiscard]] UpstreamPtr take_idle(const std::string& endpoint);
+  void connect(const std::string& endpoint, bool own, Handler handler);
+  void sweep();
+
+  boost::asio::any_io_executor executor_;
+  UpstreamLimits limits_;
+  std::map<std::string, std::list<Idle>> idle_;  ///< of each endpoint, the newest first
+  std::size_t count_ = 0;
+  bool closed_ = false;
+  boost::asio::steady_timer sweeper_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace neliroute::forward

@@ -1,0 +1,272 @@
+#include "tests/unit/forward/gateway_rig.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/read.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+namespace neliroute::testing_forward {
+
+namespace http = boost::beast::http;
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+OwnerAnswer ok(const std::string& body) {
+  return {"HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body};
+}
+
+OwnerAnswer misdirected() {
+  return {"HTTP/1.1 421 Misdirected Request\r\nNeliroute-Slot: 0\r\nContent-Length: 0\r\n\r\n"};
+}
+
+struct Owner::Connection : std::enable_shared_from_this<Owner::Connection> {
+  Connection(tcp::socket socket, Owner& of) : stream(std::move(socket)), owner(of) {}
+
+  void read() {
+    parser.emplace();
+    parser->body_limit(std::size_t{64} << 20);
+    http::async_read_header(stream, buffer, *parser,
+                            [self = shared_from_this()](error_code error, std::size_t) {
+                              if (!error) self->on_header();
+                            });
+  }
+  void on_header() {
+    const bool asked = parser->get()[http::field::expect] == "100-continue";
+    if (!asked || !owner.says_continue) return read_body();
+    boost::asio::async_write(stream, boost::asio::buffer(kContinue),
+                             [self = shared_from_this()](error_code, std::size_t) {
+                               self->read_body();
+                             });
+  }
+  void read_body() {
+    http::async_read(stream, buffer, *parser,
+                     [self = shared_from_this()](error_code error, std::size_t) {
+                       if (!error) self->serve();
+                     });
+  }
+  void serve() {
+    owner.requests.push_back(parser->release());
+    answer = owner.serve(owner.requests.back());
+    if (answer.bytes.empty() && !answer.close) return owner.silent_.push_back(shared_from_this());
+    boost::asio::async_write(stream, boost::asio::buffer(answer.bytes),
+                             [self = shared_from_this()](error_code error, std::size_t) {
+                               if (error || self->answer.close) return self->stream.close();
+                               self->read();
+                             });
+  }
+
+  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  boost::beast::tcp_stream stream;
+  Owner& owner;
+  boost::beast::flat_buffer buffer;
+  std::optional<http::request_parser<http::string_body>> parser;
+  OwnerAnswer answer;
+};
+
+Owner::Owner(boost::asio::io_context& io, Serve how)
+    : serve(std::move(how)),
+      io_(io),
+      acceptor_(io, {boost::asio::ip::address_v4::loopback(), 0}),
+      endpoint_("127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port())) {
+  accept();
+}
+
+void Owner::stop() {
+  acceptor_.close();
+  for (const auto& one : open_) {
+    if (const auto connection = one.lock()) connection->stream.close();
+  }
+}
+
+void Owner::accept() {
+  acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+    if (error) return;
+    ++connections;
+    const auto made = std::make_shared<Connection>(std::move(socket), *this);
+    open_.push_back(made);
+    made->read();
+    accept();
+  });
+}
+
+struct ToldDirections::Waiter {
+  Waiter(boost::asio::io_context& io, RouteHandler to) : limit(io), handler(std::move(to)) {}
+  boost::asio::steady_timer limit;
+  RouteHandler handler;
+  Epoch after;
+  void end(error_code error) {
+    if (!handler) return;
+    limit.cancel();
+    std::exchange(handler, nullptr)(error, Route{});
+  }
+};
+
+forward::Direction ToldDirections::direct(const forward::Visit& visit) {
+  forward::Direction made;
+  made.unowned = endpoint_.empty();
+  if (visit.hops >= 3 || left_) {
+    made.answer = Admit::refuse;
+    made.leaving = left_;
+  } else if (!endpoint_.empty() && epoch_ > visit.epoch) {
+    made.answer = Admit::redirect;
+    made.endpoint = endpoint_;
+    made.epoch = epoch_;
+  }
+  return made;
+}
+
+void ToldDirections::wait(Slot, const Epoch& after, milliseconds limit, RouteHandler handler) {
+  ++waits;
+  const auto waiter = std::make_shared<Waiter>(io_, std::move(handler));
+  waiter->after = after;
+  waiters_.push_back(waiter);
+  waiter->limit.expires_after(limit);
+  waiter->limit.async_wait([waiter](error_code error) {
+    if (!error) waiter->end(Errc::timed_out);
+  });
+}
+
+void ToldDirections::leads(const std::string& endpoint) {
+  endpoint_ = endpoint;
+  epoch_ = {1, ++last_};
+  for (const auto& waiter : std::exchange(waiters_, {})) {
+    boost::asio::post(io_, [waiter] { waiter->end({}); });
+  }
+}
+
+void ToldDirections::nobody_leads() { endpoint_.clear(); }
+
+void ToldDirections::leave() {
+  left_ = true;
+  for (const auto& waiter : std::exchange(waiters_, {})) {
+    boost::asio::post(io_, [waiter] { waiter->end(Errc::closed); });
+  }
+}
+
+Caller::Caller(boost::asio::io_context& io, const tcp::endpoint& to) : socket_(io) {
+  socket_.connect(to);
+  read();
+}
+
+void Caller::send(std::string text) {
+  unsent_ += text.size();
+  const auto kept = std::make_shared<std::string>(std::move(text));
+  boost::asio::async_write(socket_, boost::asio::buffer(*kept),
+                           [this, kept, alive = alive_](error_code, std::size_t) {
+                             if (*alive) unsent_ -= kept->size();
+                           });
+}
+
+void Caller::shutdown() { socket_.shutdown(tcp::socket::shutdown_send); }
+
+void Caller::read() {
+  socket_.async_read_some(boost::asio::buffer(chunk_),
+                          [this, alive = alive_](error_code error, std::size_t count) {
+                            if (!*alive) return;
+                            received_.append(chunk_.data(), count);
+                            if (error) {
+                              ended_ = true;
+                              return;
+                            }
+                            read();
+                          });
+}
+
+GatewayRig::GatewayRig(GatewayRigOptions options) {
+  forward::GatewayOptions made{{boost::asio::ip::address_v4::loopback(), 0},
+                               forward::KeySource::parse(options.key).value(),
+                               SlotSpace{SlotCount{64}},
+                               options.front,
+                               options.exchange,
+                               {},
+                               "gw",
+                               {},
+                               {}};
+  if (options.trusts) made.trusts = [](const boost::asio::ip::address&) { return true; };
+  gateway = forward::Gateway::open(io.get_executor(), std::move(made), directions).value();
+}
+
+GatewayRig::~GatewayRig() {
+  gateway->drain(0ms, [] {});
+  io.restart();
+  io.run_for(50ms);
+}
+
+bool GatewayRig::run_until(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    io.restart();
+    io.run_one_for(20ms);
+  }
+  return true;
+}
+
+bool GatewayRig::answered(const Caller& caller, std::size_t count) {
+  return run_until([&] {
+    return caller.ended() || answers_in(caller.received(), caller.ended()) >= count;
+  });
+}
+
+std::string GatewayRig::exchange(const std::string& request) {
+  Caller caller = call();
+  caller.send(request);
+  return answered(caller) ? caller.received() : "no answer: " + caller.received();
+}
+
+std::string get(const std::string& target, const std::string& more) {
+  return "GET " + target + " HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\n" + more + "\r\n";
+}
+
+std::string post(const std::string& body, const std::string& more) {
+  return "POST / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n" + more + "\r\n" + body;
+}
+
+std::size_t answers_in(const std::string& bytes, bool ended) {
+  std::size_t count = 0;
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    http::response_parser<http::string_body> parser;
+    parser.eager(true);
+    parser.body_limit(std::size_t{64} << 20);
+    error_code error;
+    while (at < bytes.size() && !parser.is_done() && !error) {
+      const std::size_t used =
+          parser.put(boost::asio::buffer(bytes.data() + at, bytes.size() - at), error);
+      at += used;
+      if (used == 0) break;
+    }
+    if (ended && !parser.is_done() && parser.got_some() && !error) parser.put_eof(error);
+    if (error || !parser.is_done()) return count;
+    if (parser.get().result_int() >= 200) ++count;
+  }
+  return count;
+}
+
+unsigned status_of(const std::string& answer) {
+  return answer.size() < 12 ? 0 : static_cast<unsigned>(std::atoi(answer.c_str() + 9));
+}
+
+std::string body_of(const std::string& answer) {
+  http::response_parser<http::string_body> parser;
+  parser.eager(true);
+  parser.body_limit(std::size_t{64} << 20);
+  error_code error;
+  std::size_t at = 0;
+  while (at < answer.size() && !parser.is_done() && !error) {
+    const std::size_t used =
+        parser.put(boost::asio::buffer(answer.data() + at, answer.size() - at), error);
+    if (used == 0) break;
+    at += used;
+  }
+  return parser.get().body();
+}
+
+}  // namespace neliroute::testing_forward

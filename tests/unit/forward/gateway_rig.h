@@ -1,0 +1,144 @@
+// A gateway between a client and owners that are a few lines each, on loopback, on one io_context.
+//
+// Threads: one, that of the test; it runs the io_context.   Units: bytes.   Errors: none.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "forward/gateway.h"
+
+namespace neliroute::testing_forward {
+
+using OwnerRequest = boost::beast::http::request<boost::beast::http::string_body>;
+
+/// What an owner sends, as bytes; empty: nothing, and the connection stays open.
+struct OwnerAnswer {
+  std::string bytes;
+  bool close = false;
+};
+[[nodiscard]] OwnerAnswer ok(const std::string& body);
+[[nodiscard]] OwnerAnswer misdirected();
+
+class Owner {
+ public:
+  using Serve = std::function<OwnerAnswer(const OwnerRequest&)>;
+  Owner(boost::asio::io_context& io, Serve serve);
+
+  [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
+  /// From now on nobody can connect, and those that are connected are cut off.
+  void stop();
+
+  Serve serve;
+  bool says_continue = true;  ///< as a server does that knows Expect
+  std::vector<OwnerRequest> requests;
+  std::size_t connections = 0;
+
+ private:
+  struct Connection;
+  void accept();
+
+  boost::asio::io_context& io_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::string endpoint_;
+  std::vector<std::weak_ptr<Connection>> open_;
+  std::vector<std::shared_ptr<Connection>> silent_;  ///< whose requests are never answered
+};
+
+/// Who leads each slot, as the test says.
+class ToldDirections : public forward::Directions {
+ public:
+  explicit ToldDirections(boost::asio::io_context& io) : io_(io) {}
+  [[nodiscard]] forward::Direction direct(const forward::Visit& visit) override;
+  void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) override;
+  void suspect(std::string_view endpoint) override { suspects.emplace_back(endpoint); }
+  /// From now on; with a greater epoch than whoever led before. Wakes who waits.
+  void leads(const std::string& endpoint);
+  void nobody_leads();
+  /// This process has left, as an owner does; who waits is told.
+  void leave();
+
+  std::vector<std::string> suspects;
+  std::size_t waits = 0;
+
+ private:
+  struct Waiter;
+  boost::asio::io_context& io_;
+  std::string endpoint_;
+  bool left_ = false;
+  Epoch epoch_ = kNoEpoch;
+  std::int64_t last_ = 0;
+  std::vector<std::shared_ptr<Waiter>> waiters_;
+};
+
+/// A client's connection.
+class Caller {
+ public:
+  Caller(boost::asio::io_context& io, const boost::asio::ip::tcp::endpoint& to);
+  ~Caller() { *alive_ = false; }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+  void send(std::string text);
+  void shutdown();
+  [[nodiscard]] const std::string& received() const noexcept { return received_; }
+  void forget() { received_.clear(); }
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] bool unsent() const noexcept { return unsent_ > 0; }
+
+ private:
+  void read();
+
+  boost::asio::ip::tcp::socket socket_;
+  std::vector<char> chunk_ = std::vector<char>(65536);
+  std::string received_;
+  bool ended_ = false;
+  std::size_t unsent_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+struct GatewayRigOptions {
+  std::string key = "header:X-Key";
+  forward::FrontLimits front;
+  forward::ExchangeLimits exchange;
+  bool trusts = false;
+};
+
+class GatewayRig {
+ public:
+  explicit GatewayRig(GatewayRigOptions options = {});
+  ~GatewayRig();
+
+  /// Runs until it holds; false: it never did within 10 s.
+  [[nodiscard]] bool run_until(const std::function<bool()>& condition);
+  /// Sends it on a new connection, and waits until the answer is whole or the connection ended.
+  [[nodiscard]] std::string exchange(const std::string& request);
+  [[nodiscard]] Caller call() { return Caller(io, gateway->endpoint()); }
+  /// Waits for as many whole answers.
+  [[nodiscard]] bool answered(const Caller& caller, std::size_t count = 1);
+  [[nodiscard]] std::uint64_t count(forward::ProxyCount what) const {
+    return gateway->counters().count(what);
+  }
+
+  boost::asio::io_context io;
+  ToldDirections directions{io};
+  std::shared_ptr<forward::Gateway> gateway;
+};
+
+/// A request with a key.
+[[nodiscard]] std::string get(const std::string& target = "/", const std::string& more = "");
+[[nodiscard]] std::string post(const std::string& body, const std::string& more = "");
+/// How many whole answers the bytes are; counts a cut one as none.
+[[nodiscard]] std::size_t answers_in(const std::string& bytes, bool ended);
+[[nodiscard]] unsigned status_of(const std::string& answer);
+/// The body, without its chunks' frames.
+[[nodiscard]] std::string body_of(const std::string& answer);
+
+}  // namespace neliroute::testing_forward

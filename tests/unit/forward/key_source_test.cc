@@ -1,0 +1,144 @@
+// Where in a request its key is, and which requests have none.
+#include "forward/rules/key_source.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "tests/unit/forward/requests.h"
+
+namespace neliroute::forward {
+namespace {
+
+using testing_forward::Fields;
+using testing_forward::request;
+
+
+std::string refusal(const std::string& source, const std::string& target, Fields fields = {}) {
+  const RequestHeader header = request(target, fields);
+  const auto split = split_target(target);
+  if (!split) return "no target";
+  const auto found = KeySource::parse(source).value().key_of(header, *split);
+  const auto* none = std::get_if<NoKey>(&found);
+  return none == nullptr ? "" : none->text;
+}
+
+std::optional<std::string> key(const std::string& source, const std::string& target,
+                               Fields fields = {}) {
+  const RequestHeader header = request(target, fields);
+  const auto split = split_target(target);
+  if (!split) return std::nullopt;
+  auto found = KeySource::parse(source).value().key_of(header, *split);
+  auto* bytes = std::get_if<std::string>(&found);
+  return bytes == nullptr ? std::nullopt : std::optional(std::move(*bytes));
+}
+
+TEST(KeySource, reads_back_what_it_was_made_of) {
+  for (const char* text : {"header:X-User", "path:3", "query:user id", "cookie:sid", "host"}) {
+    const auto source = KeySource::parse(text);
+    ASSERT_TRUE(source) << text;
+    EXPECT_EQ(source->to_string(), text);
+  }
+}
+
+TEST(KeySource, that_makes_no_sense_is_refused_with_what_was_expected) {
+  for (const char* text : {"", "header", "header:", "header:a b", "path:0", "path:x", "path:1x",
+                           "path:", "path:101", "path:-1", "query:", "cookie:a;b", "hosts",
+                           "host:1", "body:x", "HEADER:x"}) {
+    const auto source = KeySource::parse(text);
+    ASSERT_FALSE(source) << text;
+    EXPECT_EQ(source.error().code(), Errc::bad_option);
+    EXPECT_NE(source.error().message().find("expected header:NAME, path:N"), std::string::npos)
+        << source.error().message();
+  }
+}
+
+TEST(KeySource, header_is_found_whatever_its_case_and_without_the_spaces_around) {
+  EXPECT_EQ(key("header:x-user", "/", {{"X-User", " anna bell\t"}}), "anna bell");
+  EXPECT_EQ(key("header:X-User", "/", {{"x-user", "a%20b"}}), "a%20b") << "nothing is decoded";
+  EXPECT_NE(refusal("header:X-User", "/").find("is missing"), std::string::npos);
+  EXPECT_NE(refusal("header:X-User", "/", {{"X-User", ""}}).find("is empty"), std::string::npos);
+  EXPECT_NE(refusal("header:X-User", "/", {{"X-User", "a"}, {"x-user", "a"}}).find("twice"),
+            std::string::npos);
+}
+
+TEST(KeySource, path_counts_segments_from_1_and_decodes_once) {
+  EXPECT_EQ(key("path:1", "/users/anna?x=1"), "users");
+  EXPECT_EQ(key("path:2", "/users/anna?x=1"), "anna");
+  EXPECT_EQ(key("path:2", "/users/a%2Fb%2520c"), "a/b%20c");
+  EXPECT_EQ(key("path:2", "/users/a+b"), "a+b");
+  EXPECT_EQ(key("path:1", "http://host:80/users/anna"), "users");
+  EXPECT_NE(refusal("path:3", "/users/anna").find("is missing"), std::string::npos);
+  EXPECT_NE(refusal("path:2", "/users//anna").find("is empty"), std::string::npos);
+  EXPECT_NE(refusal("path:1", "/").find("is empty"), std::string::npos);
+  EXPECT_NE(refusal("path:1", "*").find("is missing"), std::string::npos);
+  for (const char* target : {"/%", "/%2", "/%zz", "/a%2"}) {
+    EXPECT_NE(refusal("path:1", target).find("hexadecimal"), std::string::npos) << target;
+  }
+}
+
+TEST(KeySource, query_is_form_decoded) {
+  EXPECT_EQ(key("query:user", "/x?a=1&user=anna+b%2Bc&z"), "anna b+c");
+  EXPECT_EQ(key("query:user id", "/x?user%20id=7"), "7");
+  EXPECT_EQ(key("query:user", "/x?user=a=b"), "a=b");
+  EXPECT_NE(refusal("query:user", "/x").find("is missing"), std::string::npos);
+  EXPECT_NE(refusal("query:user", "/x?User=a").find("is missing"), std::string::npos);
+  EXPECT_NE(refusal("query:user", "/x?user").find("is empty"), std::string::npos);
+  EXPECT_NE(refusal("query:user", "/x?user=a&b=1&user=a").find("twice"), std::string::npos);
+  EXPECT_NE(refusal("query:user", "/x?user=%g0").find("hexadecimal"), std::string::npos);
+  EXPECT_NE(refusal("query:user", "/x?%=1&user=a").find("hexadecimal"), std::string::npos);
+}
+
+TEST(KeySource, cookie_is_unquoted_and_may_stand_in_any_field) {
+  EXPECT_EQ(key("cookie:sid", "/", {{"Cookie", "a=1; sid=x=y;b=2"}}), "x=y");
+  EXPECT_EQ(key("cookie:sid", "/", {{"Cookie", "sid=\"q\""}}), "q");
+  EXPECT_EQ(key("cookie:sid", "/", {{"Cookie", "sid=\""}}), "\"");
+  EXPECT_EQ(key("cookie:sid", "/", {{"Cookie", "a=1"}, {"Cookie", "sid=7"}}), "7");
+  EXPECT_NE(refusal("cookie:sid", "/", {{"Cookie", "SID=7"}}).find("is missing"),
+            std::string::npos);
+  EXPECT_NE(refusal("cookie:sid", "/", {{"Cookie", "sid=7"}, {"Cookie", "sid=7"}}).find("twice"),
+            std::string::npos);
+  EXPECT_NE(refusal("cookie:sid", "/", {{"Cookie", "sid=\"\""}}).find("is empty"),
+            std::string::npos);
+}
+
+TEST(KeySource, host_is_in_lower_case_and_without_its_port) {
+  EXPECT_EQ(key("host", "/", {{"Host", "Shop.Example:8080"}}), "shop.example");
+  EXPECT_EQ(key("host", "/", {{"Host", "[::1]:80"}}), "[::1]");
+  EXPECT_EQ(key("host", "/", {{"Host", "[::1]"}}), "[::1]");
+  EXPECT_EQ(key("host", "http://Other:1/x", {{"Host", "shop"}}), "other") << "the target decides";
+  EXPECT_NE(refusal("host", "/").find("is missing"), std::string::npos);
+  EXPECT_NE(refusal("host", "/", {{"Host", ":80"}}).find("is empty"), std::string::npos);
+  EXPECT_NE(refusal("host", "/", {{"Host", "a"}, {"Host", "a"}}).find("twice"),
+            std::string::npos);
+}
+
+TEST(Target, has_parts) {
+  const auto plain = split_target("/a/b?c=d?e");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->path, "/a/b");
+  EXPECT_EQ(plain->query, "c=d?e");
+  EXPECT_EQ(plain->origin, "/a/b?c=d?e");
+  EXPECT_EQ(plain->authority, "");
+  const auto absolute = split_target("HTTP://h:1/a?b");
+  ASSERT_TRUE(absolute);
+  EXPECT_EQ(absolute->authority, "h:1");
+  EXPECT_EQ(absolute->origin, "/a?b");
+  const auto bare = split_target("https://h");
+  ASSERT_TRUE(bare);
+  EXPECT_EQ(bare->origin, "/");
+  ASSERT_TRUE(split_target("*"));
+  EXPECT_EQ(split_target("*")->path, "*");
+}
+
+TEST(Target, that_is_none_is_refused) {
+  for (const char* text : {"", "a", "a/b", "h:80", "http://", "http:///a", "http://u@h/a",
+                           "http://h?x", "/a b", "/a#b", "/a\tb", "/a\x7f", "ftp://h/a", "/a\\b",
+                           "**"}) {
+    EXPECT_FALSE(split_target(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace neliroute::forward

@@ -1,0 +1,200 @@
+// Headers that a proxy refuses, and what it changes in the others.
+#include "forward/rules/proxy_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "forward/rules/peer_fields.h"
+#include "tests/unit/forward/requests.h"
+
+namespace neliroute::forward {
+namespace {
+
+namespace http = boost::beast::http;
+using testing_forward::Fields;
+using testing_forward::request;
+
+unsigned refused(const RequestHeader& header) {
+  const auto refusal = refusal_of(header);
+  EXPECT_TRUE(!refusal || !refusal->text.empty());
+  return refusal ? refusal->status : 0;
+}
+
+unsigned refused(Fields fields) { return refused(request("/", fields)); }
+
+ResponseHeader answer(unsigned status, Fields fields) {
+  ResponseHeader made;
+  made.version(11);
+  made.result(status);
+  for (const auto& [name, value] : fields) made.insert(name, value);
+  return made;
+}
+
+/// "Name: value" of each, in order.
+std::vector<std::string> lines(const http::fields& fields) {
+  std::vector<std::string> all;
+  for (const auto& one : fields) {
+    all.push_back(std::string(one.name_string()) + ": " + std::string(one.value()));
+  }
+  return all;
+}
+
+TEST(ProxyRules, pass_on_what_is_plain) {
+  EXPECT_EQ(refused({{"Host", "a"}}), 0u);
+  EXPECT_EQ(refused({{"Host", "a"}, {"Content-Length", "5"}}), 0u);
+  EXPECT_EQ(refused({{"Host", "a"}, {"Transfer-Encoding", "Chunked"}}), 0u);
+  EXPECT_EQ(refused({{"Host", "a"}, {"Connection", "close, X-Mine"}}), 0u);
+}
+
+TEST(ProxyRules, refuse_what_two_servers_may_read_differently) {
+  EXPECT_EQ(refused({{"Host", "a"}, {"Host", "a"}}), 400u);
+  EXPECT_EQ(refused({{"X", "y"}}), 400u) << "no Host";
+  EXPECT_EQ(refused({{"Host", "a"}, {"Content-Length", "5"}, {"Content-Length", "5"}}), 400u);
+  EXPECT_EQ(refused({{"Host", "a"}, {"Content-Length", "5"}, {"Transfer-Encoding", "chunked"}}),
+            400u);
+  for (const char* coding : {"gzip, chunked", "gzip", "chunked, chunked", "identity", "xchunked",
+                             "chunked;a=b", ""}) {
+    EXPECT_EQ(refused({{"Host", "a"}, {"Transfer-Encoding", coding}}), 400u) << coding;
+  }
+  EXPECT_EQ(refused({{"Host", "a"},
+                     {"Transfer-Encoding", "chunked"},
+                     {"Transfer-Encoding", "chunked"}}),
+            400u);
+}
+
+TEST(ProxyRules, refuse_connection_options_that_would_remove_what_matters) {
+  for (const char* option : {"Host", "content-length", "close, Transfer-Encoding",
+                             "neliroute-epoch", "Neliroute-Hops"}) {
+    EXPECT_EQ(refused({{"Host", "a"}, {"Connection", option}}), 400u) << option;
+    EXPECT_EQ(refused({{"Host", "a"}, {"Connection", "close"}, {"Connection", option}}), 400u);
+  }
+}
+
+TEST(ProxyRules, refuse_methods_and_versions_that_are_not_passed_on) {
+  EXPECT_EQ(refused(request("/", {{"Host", "a"}}, http::verb::connect)), 405u);
+  EXPECT_EQ(refused(request("/", {{"Host", "a"}}, http::verb::trace)), 405u);
+  RequestHeader old = request("/", {});
+  old.version(10);
+  EXPECT_EQ(refused(old), 0u) << "HTTP/1.0 needs no Host";
+  old.insert("Transfer-Encoding", "chunked");
+  EXPECT_EQ(refused(old), 400u);
+  RequestHeader odd = request("/", {{"Host", "a"}});
+  odd.version(20);
+  EXPECT_EQ(refused(odd), 505u);
+}
+
+TEST(ProxyRules, take_answers_that_are_framed_once) {
+  EXPECT_FALSE(fault_of(answer(200, {{"Content-Length", "5"}})));
+  EXPECT_FALSE(fault_of(answer(200, {{"Transfer-Encoding", "chunked"}})));
+  EXPECT_FALSE(fault_of(answer(204, {})));
+  EXPECT_TRUE(fault_of(answer(200, {{"Content-Length", "5"}, {"Content-Length", "6"}})));
+  EXPECT_TRUE(fault_of(answer(200, {{"Content-Length", "5"}, {"Transfer-Encoding", "chunked"}})));
+  EXPECT_TRUE(fault_of(answer(200, {{"Transfer-Encoding", "gzip, chunked"}})));
+}
+
+TEST(ProxyRules, strip_what_concerns_one_connection_and_what_it_names) {
+  RequestHeader header = request("/", {{"Host", "a"},
+                                       {"Connection", "keep-alive, X-Mine"},
+                                       {"Connection", "x-also"},
+                                       {"Keep-Alive", "5"},
+                                       {"X-Mine", "1"},
+                                       {"X-Also", "2"},
+                                       {"X-Yours", "3"},
+                                       {"TE", "trailers"},
+                                       {"Trailer", "X"},
+                                       {"Upgrade", "h2c"},
+                                       {"HTTP2-Settings", "AAA"},
+                                       {"Proxy-Authorization", "secret"},
+                                       {"Proxy-Connection", "close"},
+                                       {"Transfer-Encoding", "chunked"}});
+  strip_hop_by_hop(header);
+  EXPECT_EQ(lines(header), (std::vector<std::string>{"Host: a", "X-Yours: 3"}));
+}
+
+TEST(ProxyRules, say_whom_a_request_came_through) {
+  const Passed passed{"gw", "10.0.0.9", "https"};
+  RequestHeader strange = request("/", {{"X-Forwarded-For", "1.2.3.4"},
+                                        {"X-Forwarded-Proto", "http"},
+                                        {"Forwarded", "for=1.2.3.4"},
+                                        {"Via", "1.1 other"}});
+  note_passed(strange, passed, /*trusted=*/false);
+  EXPECT_EQ(strange["X-Forwarded-For"], "10.0.0.9");
+  EXPECT_EQ(strange["X-Forwarded-Proto"], "https");
+  EXPECT_EQ(strange.count("Forwarded"), 0u);
+  EXPECT_EQ(strange.count("Via"), 2u);
+  RequestHeader known = request("/", {{"X-Forwarded-For", "1.2.3.4"},
+                                      {"X-Forwarded-For", "5.6.7.8"},
+                                      {"X-Forwarded-Proto", "http"}});
+  note_passed(known, passed, /*trusted=*/true);
+  EXPECT_EQ(known["X-Forwarded-For"], "1.2.3.4, 5.6.7.8, 10.0.0.9");
+  EXPECT_EQ(known["X-Forwarded-Proto"], "http");
+}
+
+TEST(ProxyRules, tunnel_upgrades_but_not_h2c) {
+  EXPECT_EQ(upgrade_of(request("/", {{"Connection", "Upgrade"}, {"Upgrade", "websocket"}})),
+            "websocket");
+  EXPECT_EQ(upgrade_of(request("/", {{"Connection", "x, upgrade"}, {"Upgrade", "websocket"}})),
+            "websocket");
+  EXPECT_EQ(upgrade_of(request("/", {{"Connection", "upgrade"}, {"Upgrade", "h2c"}})), "");
+  EXPECT_EQ(upgrade_of(request("/", {{"Upgrade", "websocket"}})), "");
+  EXPECT_EQ(upgrade_of(request("/", {{"Connection", "upgrade"}})), "");
+}
+
+TEST(ProxyRules, know_which_requests_may_be_repeated) {
+  for (const http::verb verb : {http::verb::get, http::verb::head, http::verb::put,
+                                http::verb::delete_, http::verb::options}) {
+    EXPECT_TRUE(is_idempotent(request("/", {}, verb)));
+  }
+  for (const http::verb verb : {http::verb::post, http::verb::patch, http::verb::lock}) {
+    EXPECT_FALSE(is_idempotent(request("/", {}, verb)));
+    EXPECT_TRUE(is_idempotent(request("/", {{"Idempotency-Key", "7"}}, verb)));
+  }
+}
+
+PeerFields read(Fields fields) {
+  const auto read = read_peer_fields(request("/", fields));
+  const auto* said = std::get_if<PeerFields>(&read);
+  EXPECT_NE(said, nullptr) << std::get<std::string>(read);
+  return said == nullptr ? PeerFields{} : *said;
+}
+
+TEST(PeerFields, are_read_back) {
+  PeerFields said;
+  said.epoch = Epoch{1'700'000'000'000, 42};
+  said.hops = 2;
+  said.timeout = milliseconds{1500};
+  said.slot = Slot{7};
+  RequestHeader header = request("/", {{"neliroute-hops", "9"}, {"X", "y"}});
+  write_peer_fields(header, said);
+  EXPECT_EQ(std::get<PeerFields>(read_peer_fields(header)), said);
+  strip_peer_fields(header);
+  EXPECT_EQ(lines(header), std::vector<std::string>{"X: y"});
+  EXPECT_EQ(read({}), PeerFields{});
+}
+
+TEST(PeerFields, that_are_malformed_are_named) {
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"Neliroute-Epoch", "5"},
+           {"Neliroute-Epoch", "5:-1"},
+           {"Neliroute-Epoch", ""},
+           {"Neliroute-Hops", "-1"},
+           {"Neliroute-Hops", "1001"},
+           {"Neliroute-Hops", "1x"},
+           {"Neliroute-Timeout-Ms", "1.5"},
+           {"Neliroute-Timeout-Ms", "86400001"},
+           {"Neliroute-Slot", "1048576"}}) {
+    const auto read = read_peer_fields(request("/", {{name, value}}));
+    const auto* text = std::get_if<std::string>(&read);
+    ASSERT_NE(text, nullptr) << name << ' ' << value;
+    EXPECT_EQ(text->find(name), 0u) << *text;
+  }
+  const auto twice = read_peer_fields(request("/", {{"Neliroute-Hops", "1"},
+                                                    {"Neliroute-Hops", "1"}}));
+  EXPECT_TRUE(std::holds_alternative<std::string>(twice));
+}
+
+}  // namespace
+}  // namespace neliroute::forward

@@ -1,0 +1,32 @@
+// What stands behind an owner: an HTTP server that knows nothing of slots (`--upstream`), and
+// perhaps the program that it is (`--exec`).
+//
+// Threads: one, besides those of HttpFront.   Units: std::chrono.
+// Errors: bad_option, naming the option and what to do.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tool/http_front.h"
+#include "tool/owner.h"
+
+namespace neliroute::tool {
+
+struct BehindOptions {
+  std::optional<std::string> upstream;  ///< HOST:PORT
+  std::optional<std::string> exec;      ///< for a shell
+  FrontOptions front;
+  std::string trusted = "127.0.0.0/8,::1";
+
+  [[nodiscard]] bool wanted() const noexcept { return upstream || exec; }
+  /// Together, and with the owner's.
+  [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;
+};
+void add_behind_options(CommandLine& line, BehindOptions& options);
+
+/// run_owner() with all of that. Returns the program's status, if it ended by itself.
+[[nodiscard]] int run_before(const std::string& command, const OwnerOptions& owner,
+                             const BehindOptions& options);
+
+}  // namespace neliroute::tool

@@ -1,0 +1,121 @@
+// neliroute gateway: an HTTP proxy that sends each request to the process that owns its key.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "admin/listen_address.h"
+#include "tool/admin_port.h"
+#include "tool/command_line/commands.h"
+#include "tool/command_line/options.h"
+#include "tool/http_front.h"
+#include "tool/print/output.h"
+#include "tool/print/progress.h"
+#include "tool/watcher_loop.h"
+
+namespace neliroute::tool {
+namespace {
+
+struct GatewayCommand {
+  CommonOptions common;
+  std::optional<std::string> listen;
+  FrontOptions front;
+  std::optional<std::string> http;
+};
+
+void add_gateway_options(CommandLine& line, GatewayCommand& options) {
+  add_common_options(line, options.common, Part::reader);
+  add_wait_flag(line, options.common);
+  line.heading("Gateway");
+  line.value("--listen", "HOST:PORT", "Where clients connect; a port alone: from this machine only",
+             [&options](const std::string& text) -> Result<void> {
+               if (const auto read = admin::parse_listen(text); !read) return read.error();
+               options.listen = text;
+               return {};
+             });
+  add_front_options(line, options.front);
+  add_http_option(line, options.http);
+}
+
+std::optional<std::string> missing(const GatewayCommand& options) {
+  if (!options.listen) return "--listen is missing: say where clients connect";
+  if (!options.front.key) return "--key is missing: say where in a request its key is";
+  return std::nullopt;
+}
+
+/// Until a signal has come and what was under way has ended.
+int serve(const std::string& command, const GatewayCommand& options, WatcherLoop& lookup) {
+  // Whoever connects is served by what is known: balancers send nobody before.
+  lookup.run_until_known([&] {
+    const std::vector<Route> view = lookup.watcher().view();
+    return std::none_of(view.begin(), view.end(), [](const Route& route) {
+      return route.verdict == Verdict::unknown;
+    });
+  });
+  const SlotSpace slots{SlotCount{lookup.watcher().settings().slots},
+                        options.common.router.hash};
+  const auto front = HttpFront::open(
+      options.front, *options.listen, slots,
+      std::make_unique<forward::WatchedDirections<Watcher>>(lookup.watcher()));
+  if (!front) return fail(command, front.error());
+  log(Severity::info, fmt::format("gateway: {}://{}/, key {}", options.front.scheme(),
+                                  (*front)->address(),
+                                  options.front.key->to_string()));
+  std::atomic<bool> ended = false;
+  boost::asio::signal_set signals(lookup.executor(), SIGTERM, SIGINT);
+  signals.async_wait([&](boost::system::error_code error, int) {
+    if (error) return;
+    end_at_once_on_signals();
+    log(Severity::info, "finishing what is under way; another signal ends it at once");
+    (*front)->drain([&] {
+      ended = true;
+      lookup.wake();
+    });
+  });
+  lookup.run_until_told([&] { return ended.load(); }, kNever);
+  return lookup.failure() ? lookup.fail(command) : kExitYes;
+}
+
+}  // namespace
+
+int gateway_command(const Arguments& arguments) {
+  CommandLine line({"gateway",
+                    "Sends each HTTP/1.1 request to the process that owns its key, waits while "
+                    "nobody does, and follows slots that move. Owns nothing. SIGTERM or Ctrl-C: "
+                    "finishes what is under way.",
+                    "",
+                    "Example: neliroute gateway --listen :8080 --key header:X-User"});
+  GatewayCommand options;
+  add_gateway_options(line, options);
+  if (const auto code = line.parse(arguments)) return *code;
+  if (const auto what = missing(options)) return fail(line.name(), *what, kExitUsage);
+  if (const auto fits = check_front(options.front); !fits) {
+    return fail(line.name(), fits.error());
+  }
+  if (const auto free = AdminPort::check(options.listen, "--listen"); !free) {
+    return fail(line.name(), free.error());
+  }
+  if (const auto free = AdminPort::check(options.http); !free) {
+    return fail(line.name(), free.error());
+  }
+  start_log(options.common.log_level);
+  std::signal(SIGPIPE, SIG_IGN);
+  end_at_once_on_signals();  // until it serves
+  const LocalTime began = boot_now();
+  std::optional<Progress> progress(options.common.connecting());
+  const auto lookup = WatcherLoop::open(options.common, began);
+  progress.reset();
+  if (!lookup) return fail(line.name(), lookup.error());
+  const auto admin =
+      AdminPort::open((*lookup)->watcher().observable(), options.http, options.front.counters);
+  if (!admin) return fail(line.name(), admin.error());
+  return serve(line.name(), options, **lookup);
+}
+
+}  // namespace neliroute::tool

@@ -1,0 +1,127 @@
+#include "tool/http_front.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "admin/listen_address.h"
+#include "tool/command_line/values.h"
+#include "tool/print/log.h"
+
+namespace neliroute::tool {
+
+void add_front_options(CommandLine& line, FrontOptions& options) {
+  line.value("--key", "FROM", "Where in a request its key is: header:NAME, path:N (segments from "
+             "1), query:NAME, cookie:NAME or host",
+             [&options](const std::string& text) -> Result<void> {
+               auto read = forward::KeySource::parse(text);
+               if (!read) return read.error();
+               options.key = std::move(*read);
+               return {};
+             });
+  const auto time = [](milliseconds& target) {
+    return [&target](const std::string& text) -> Result<void> {
+      const auto read = parse_duration(text);
+      if (!read) return read.error();
+      target = *read;
+      return {};
+    };
+  };
+  line.value("--deadline", "TIME", "From a request to the first byte of its answer, at most "
+             "(default 10s)", time(options.deadline));
+  line.value("--stop-timeout", "TIME", "How long requests under way may take after SIGTERM "
+             "(default 10s)", time(options.stop));
+  const auto file = [](std::optional<std::string>& target) {
+    return [&target](const std::string& text) -> Result<void> {
+      target = text;
+      return {};
+    };
+  };
+  line.value("--tls-cert", "FILE", "Clients speak TLS: the certificate and its chain, PEM. It is "
+             "read anew when it changes", file(options.tls_certificate));
+  line.value("--tls-key", "FILE", "Its private key, PEM", file(options.tls_key));
+  line.flag("--upstream-tls", "Owners' endpoints speak TLS", options.tls_to_owners);
+  line.value("--upstream-ca", "FILE", "Whose certificates owners must have, PEM (default: those "
+             "that the system trusts)", file(options.authorities));
+}
+
+namespace {
+
+struct FrontTls {
+  std::shared_ptr<forward::TlsIdentity> clients;
+  forward::TlsContextPtr owners;
+};
+
+Result<FrontTls> tls_of(const FrontOptions& options) {
+  FrontTls made;
+  if (options.tls_certificate) {
+    auto identity = forward::TlsIdentity::make(
+        *options.tls_certificate, *options.tls_key,
+        [](const std::string& text) { log(Severity::warning, text); });
+    if (!identity) return identity.error();
+    made.clients = std::move(*identity);
+  }
+  if (options.tls_to_owners) {
+    auto trusted = forward::trusting(options.authorities.value_or(""));
+    if (!trusted) return trusted.error();
+    made.owners = std::move(*trusted);
+  }
+  return made;
+}
+
+}  // namespace
+
+Result<void> check_front(const FrontOptions& options) {
+  if (options.tls_certificate.has_value() != options.tls_key.has_value()) {
+    return Error{Errc::bad_option, "--tls-cert and --tls-key belong together: give both"};
+  }
+  if (options.authorities && !options.tls_to_owners) {
+    return Error{Errc::bad_option, "--upstream-ca needs --upstream-tls"};
+  }
+  // Before anybody joins, or waits for a broker.
+  const auto tls = tls_of(options);
+  if (!tls) return tls.error();
+  return {};
+}
+
+Result<std::unique_ptr<HttpFront>> HttpFront::open(
+    const FrontOptions& options, const std::string& listen, SlotSpace slots,
+    std::unique_ptr<forward::Directions> directions,
+    std::function<bool(const boost::asio::ip::address&)> trusts) {
+  const auto endpoint = admin::resolve_listen(listen);
+  if (!endpoint) return endpoint.error();
+  auto tls = tls_of(options);
+  if (!tls) return tls.error();
+  forward::GatewayOptions made{*endpoint, *options.key, slots, {}, {}, {}, "neliroute",
+                               std::move(trusts), std::move(tls->clients), options.counters};
+  made.exchange.deadline = options.deadline;
+  made.upstream.tls = std::move(tls->owners);
+  std::unique_ptr<HttpFront> front(new HttpFront);
+  front->stop_ = options.stop;
+  front->directions_ = std::move(directions);
+  auto opened =
+      forward::Gateway::open(front->io_.get_executor(), std::move(made), *front->directions_);
+  if (!opened) return opened.error();
+  front->gateway_ = std::move(*opened);
+  front->thread_ = std::thread([raw = front.get()] { raw->io_.run(); });
+  return front;
+}
+
+HttpFront::~HttpFront() {
+  io_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::string HttpFront::address() const {
+  const auto endpoint = gateway_->endpoint();
+  const std::string host = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" +
+         std::to_string(endpoint.port());
+}
+
+void HttpFront::drain(std::function<void()> done) {
+  boost::asio::post(io_, [this, done = std::move(done)]() mutable {
+    gateway_->drain(stop_, std::move(done));
+  });
+}
+
+}  // namespace neliroute::tool
