@@ -1,5 +1,6 @@
-// An owner that is called: `neliroute run` plus a thread that looks a key up every millisecond, as
-// a service does for each request. It gives the dashboard's lookups something to show.
+// An owner that is called: `neliroute run` plus a thread that looks a key up, admits a request and
+// waits for an owner every millisecond, as a service does for each request. It gives the
+// dashboard's row of requests something to show.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace {
 
 class Caller {
  public:
-  explicit Caller(const Router& router) : router_(router), thread_([this] { call(); }) {}
+  explicit Caller(Router& router) : router_(router), thread_([this] { call(); }) {}
   ~Caller() {
     stop_.store(true);
     thread_.join();
@@ -26,12 +27,16 @@ class Caller {
  private:
   void call() {
     for (std::uint64_t request = 0; !stop_.load(); ++request) {
-      static_cast<void>(router_.route("user:" + std::to_string(request)));
+      const std::string key = "user:" + std::to_string(request);
+      static_cast<void>(router_.route(key));
+      static_cast<void>(router_.admit(key));
+      router_.async_route(key, std::chrono::milliseconds{100},
+                          [](boost::system::error_code, const Route&) {});
       std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
   }
 
-  const Router& router_;
+  Router& router_;
   std::atomic<bool> stop_{false};
   std::thread thread_;  // last: it uses all of the above
 };
@@ -42,7 +47,7 @@ int calling_main(const Arguments& arguments) {
   add_owner_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;
   return run_owner(line.name(), options,
-                   [](const Router& router, const boost::asio::any_io_executor&) {
+                   [](Router& router, const boost::asio::any_io_executor&) {
                      return std::make_shared<Caller>(router);
                    });
 }

@@ -4,14 +4,18 @@
   live_test.py FOLDER [TEST...]   draws what every panel of the dashboard shows of it into FOLDER
 
 `pricing` is non-exclusive: a, b and c, then d joins, then c is killed. `quotes` is exclusive, so
-that a kill leaves slots without an owner: x and y, of which y is killed. In the end the broker
-is, then who is left. The story runs once; the tests ask Prometheus what it was like at its stages.
+that a kill leaves slots without an owner: x and y, of which y is killed. b serves requests for a
+program behind it, and for all keys: those of a and c reach nobody. In the end the broker is killed,
+then who is left. The story runs once; the tests ask Prometheus what it was like at its stages.
 """
+import http.server
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import urllib.request
 from pathlib import Path
@@ -40,6 +44,18 @@ def of_group(expression, group):
         lambda found: f'{found[1]}{{group="{group}",{found[2] or ""}}}', expression)
 
 
+class Program(http.server.BaseHTTPRequestHandler):
+    """What stands behind b."""
+
+    def do_GET(self):
+        """Nothing to say."""
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
 class Live(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -64,8 +80,8 @@ class Live(unittest.TestCase):
     def live_through(cls):
         """The story; `at` has when each stage was at rest."""
         cls.start("a", "pricing", calls=True)
-        for name in "bc":
-            cls.start(name, "pricing")
+        cls.start_proxy("b")
+        cls.start("c", "pricing")
         for name in "xy":
             cls.start(name, "quotes", mode="exclusive")
         cls.at["three"] = cls.rest(pricing=3, quotes=2)
@@ -74,7 +90,7 @@ class Live(unittest.TestCase):
         cls.killed = server.now()
         cls.kill("c", "y")
         cls.at["killed"] = cls.rest(pricing=3, quotes=1)
-        cls.expositions = {name: cls.exposition(name) for name in "adx"}
+        cls.expositions = {name: cls.exposition(name) for name in "abdx"}
         children.end(cls.broker, 0)
         cls.prometheus.wait_value(
             'count(ALERTS{alertname="NelirouteLedgerSilent",alertstate="firing"})', 4, PATIENCE)
@@ -97,6 +113,34 @@ class Live(unittest.TestCase):
         joined = children.wait_until(process.LineFile(out).read, PATIENCE, f"{name} has joined")[0]
         cls.addresses[name] = joined["http"]
         cls.prometheus.retarget(cls.addresses.values())
+
+    @classmethod
+    def start_proxy(cls, name):
+        """An owner before a program; somebody sends it requests, for as long as the story runs."""
+        program = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Program)
+        cls.addClassCleanup(program.server_close)
+        cls.addClassCleanup(program.shutdown)
+        threading.Thread(target=program.serve_forever, daemon=True).start()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        cls.start(name, "pricing", endpoint=f"127.0.0.1:{port}", key="path:1", deadline="200ms",
+                  upstream="127.0.0.1:%d" % program.server_address[1])
+        ended = threading.Event()
+
+        def call():
+            number = 0
+            while not ended.wait(0.02):
+                number += 1
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/{number % 100}",
+                                           timeout=5).close()
+                except OSError:
+                    pass  # nobody, or b is not there yet, or any more
+        caller = threading.Thread(target=call, daemon=True)
+        caller.start()
+        cls.addClassCleanup(caller.join, 10)
+        cls.addClassCleanup(ended.set)
 
     @classmethod
     def kill(cls, *names):
