@@ -159,7 +159,9 @@ Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
     return plan_.takeover() + undecided + further;
   }
   const bool planned = wrong_until_ + plan_.settled() < start;
-  return (planned ? plan_.handover() : plan_.takeover() + plan_.grace()) + further;
+  if (!planned) return plan_.takeover() + plan_.grace() + further;
+  // Who was given it by a further rebalance prepares while nobody leads.
+  return plan_.handover() + (since > start ? plan_.prepare() : 0) + further;
 }
 
 JudgedCounts Oracle::judged(Time now) {
