@@ -161,7 +161,9 @@ Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
   const bool planned = wrong_until_ + plan_.settled() < start;
   if (!planned) return plan_.takeover() + plan_.grace() + further;
   // Who was given it by a further rebalance prepares while nobody leads.
-  return plan_.handover() + (since > start ? plan_.prepare() : 0) + further;
+  const std::vector<Time>& all = rebalances_[part / plan_.partitions];
+  const bool again = since > start || (!all.empty() && all.back() > start);
+  return plan_.handover() + (again ? plan_.prepare() : 0) + further;
 }
 
 JudgedCounts Oracle::judged(Time now) {
