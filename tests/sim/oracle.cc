@@ -160,9 +160,12 @@ Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
   }
   const bool planned = wrong_until_ + plan_.settled() < start;
   if (!planned) return plan_.takeover() + plan_.grace() + further;
-  // Who was given it by a further rebalance prepares while nobody leads.
+  // Who was given it by a further rebalance than the one that began this prepares while nobody
+  // leads.
   const std::vector<Time>& all = rebalances_[part / plan_.partitions];
-  const bool again = since > start || (!all.empty() && all.back() > start);
+  const Time begun = start - plan_.handover();
+  const auto count = all.end() - std::upper_bound(all.begin(), all.end(), begun);
+  const bool again = since > start || count > 1;
   return plan_.handover() + (again ? plan_.prepare() : 0) + further;
 }
 
