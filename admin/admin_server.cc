@@ -14,6 +14,8 @@
 
 #include "admin/answer_budget.h"
 #include "admin/connection.h"
+#include "admin/control/control.h"
+#include "admin/envoy/envoy_answers.h"
 #include "admin/event_hub.h"
 #include "admin/listen_address.h"
 #include "admin/pending_view.h"
@@ -47,6 +49,14 @@ Place place(const std::shared_ptr<std::size_t>& count) {
   return {count.get(), [count](std::size_t*) { --*count; }};
 }
 
+/// What the application wants to be served, and what the control calls count.
+std::vector<std::weak_ptr<prometheus::Collectable>> collectables_of(const AdminOptions& options,
+                                                                    const admin::Control& control) {
+  auto all = options.collectables;
+  if (control.metrics()) all.push_back(control.metrics());
+  return all;
+}
+
 bool is_for_here(const tcp::acceptor& acceptor) {
   boost::system::error_code error;
   return acceptor.local_endpoint(error).address().is_loopback();
@@ -64,8 +74,12 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
         again_(strand),
         options_(std::move(options)),
         most_(connections_of(options_.limits)),
-        site_(observable, {observable, {options_.per_slot_metrics}, options_.collectables},
-              is_for_here(acceptor_) ? options_.listen : ""),
+        calls_(std::make_shared<admin::Calls>(std::move(options_.control))),
+        control_(strand, observable, calls_, options_.limits, options_.on_notice),
+        envoy_(strand, observable, options_.on_notice),
+        site_(observable,
+              {observable, {options_.per_slot_metrics}, collectables_of(options_, control_)},
+              is_for_here(acceptor_) ? options_.listen : "", control_, envoy_),
         budget_(options_.limits.answer_bytes),
         hub_(std::make_shared<admin::EventHub>(strand, site_, options_.limits)) {}
 
@@ -77,9 +91,12 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
 
   void start();
   void close();
+  /// No control call begins from now on. Any thread.
+  void detach() { calls_->close(); }
   [[nodiscard]] const asio::any_io_executor& strand() const noexcept { return strand_; }
   void take(const KeptChange& change) {
     site_.view().take(change);
+    envoy_.take(change);
     hub_->changed();
   }
   void take(const Transition& transition);
@@ -101,6 +118,9 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
   asio::steady_timer again_;
   AdminOptions options_;
   std::size_t most_;
+  std::shared_ptr<admin::Calls> calls_;
+  admin::Control control_;
+  admin::EnvoyAnswers envoy_;
   admin::Site site_;
   admin::AnswerBudget budget_;
   std::shared_ptr<admin::EventHub> hub_;
@@ -164,6 +184,8 @@ void AdminServer::Impl::close() {
   std::vector<std::shared_ptr<Connection>> open;
   for (Connection* one : connections_) open.push_back(one->shared_from_this());
   for (const auto& connection : open) connection->close();
+  control_.close();
+  envoy_.close();
 }
 
 void AdminServer::Impl::take(const Transition& transition) {
@@ -236,6 +258,11 @@ Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor exe
   const asio::any_io_executor strand = asio::make_strand(executor);
   auto acceptor = admin::listen_at(strand, options.listen);
   if (!acceptor) return acceptor.error();
+  if (options.control && options.control->token.empty() && !is_for_here(*acceptor)) {
+    return Error{Errc::bad_option,
+                 "everybody who can reach " + options.listen + " could make control calls; set "
+                 "AdminControl::token (`--control-token`), or listen at a loopback address"};
+  }
   boost::system::error_code ignored;
   const tcp::endpoint bound = acceptor->local_endpoint(ignored);
   std::unique_ptr<AdminServer> server(new AdminServer);
@@ -251,6 +278,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor exe
 
 AdminServer::~AdminServer() {
   if (!impl_) return;
+  impl_->detach();
   asio::post(impl_->strand(), [impl = impl_] { impl->close(); });
 }
 

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <utility>
 
+#include "admin/control/route_wait.h"
+
 namespace neliroute::admin {
 namespace {
 
@@ -68,6 +70,7 @@ void Connection::start(bool refused) {
 void Connection::close() {
   if (!std::exchange(place_, nullptr)) return;
   header_end_.cancel();
+  if (const auto wait = wait_.lock()) wait->cancel();
   stream_.close();
 }
 
@@ -105,7 +108,10 @@ void Connection::await_request() {
                                received_.size());
   const bool head = bytes.starts_with("HEAD ");
   std::size_t used = 0;
-  auto read_so_far = read_request(bytes, used, searched_);
+  auto read_so_far =
+      read_request(bytes, used, searched_, [this](const Request& header) {
+        return service_->site().may_post(header);
+      });
   received_.consume(used);
   if (std::holds_alternative<NeedMore>(read_so_far)) return read();
   searched_ = {};
@@ -124,7 +130,7 @@ void Connection::read() {
 void Connection::on_read(const error_code& error, std::size_t read) {
   if (closed()) return;
   if (late_) {
-    return send(answer_of({408, "the request's header did not end in time; send it at once"}),
+    return send(answer_of({408, "the request did not end in time; send it at once"}),
                 /*head=*/false, /*keep_alive=*/false);
   }
   if (error) return close();
@@ -139,6 +145,7 @@ void Connection::handle(const Request& request) {
                 request.head, /*keep_alive=*/false);
   }
   Answer answer = service_->site().answer(request, boot_now());
+  if (answer.wait) return await_route(*answer.wait, request.keep_alive);
   if (!answer.events || request.head) {
     return send(std::move(answer), request.head,
                 request.keep_alive && !answer.events && !refused_);
@@ -150,6 +157,30 @@ void Connection::handle(const Request& request) {
   header << header_of(answer, /*keep_alive=*/false);
   service_->hub().join(std::move(stream_), header.str(), {first, std::move(held)},
                        std::exchange(place_, nullptr));
+}
+
+void Connection::await_route(const RouteQuestion& question, bool keep_alive) {
+  stream_.expires_never();  // the wait has its own end
+  wait_ = service_->site().wait(question, [self = shared_from_this(), keep_alive](Answer answer) {
+    self->wait_.reset();
+    if (self->closed()) return;
+    self->or_close([&] { self->send(std::move(answer), /*head=*/false, keep_alive); });
+  });
+  watch_client();
+}
+
+// A client that goes away must not keep its wait, nor its place. One that has sent more is believed
+// to be there: that is read when it is its turn.
+void Connection::watch_client() {
+  if (std::exchange(watched_, true)) return;
+  stream_.socket().async_wait(
+      boost::asio::ip::tcp::socket::wait_read,
+      [self = shared_from_this()](const error_code& error) {
+        self->watched_ = false;
+        if (error || self->wait_.expired()) return;
+        error_code failed;
+        if (self->stream_.socket().available(failed) == 0) self->close();
+      });
 }
 
 void Connection::send(Answer answer, bool head, bool keep_alive) {

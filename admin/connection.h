@@ -58,6 +58,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read();
   void on_read(const boost::system::error_code& error, std::size_t read);
   void handle(const Request& request);
+  void await_route(const RouteQuestion& question, bool keep_alive);
+  void watch_client();
   void send(Answer answer, bool head, bool keep_alive);
   void on_sent(const boost::system::error_code& error, bool keep_alive);
   void linger();
@@ -77,6 +79,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Text body_;                           ///< of the answer that is being written
   AnswerBudget::Held held_;             ///< while body_ is on its way
   std::size_t discarded_ = 0;
+  std::weak_ptr<RouteWait> wait_;  ///< for which the client waits
+  bool watched_ = false;           ///< whether a byte or an end of it will be noticed
 };
 
 }  // namespace neliroute::admin

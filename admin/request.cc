@@ -5,7 +5,12 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <boost/none.hpp>
 #include <charconv>
+#include <set>
+#include <utility>
+
+#include "router/options/option_text.h"
 
 namespace neliroute::admin {
 namespace {
@@ -27,7 +32,7 @@ Refusal too_long_header() {
 }
 
 Refusal has_body() {
-  return {413, "the request has a body; this port is read-only: send the request without one"};
+  return {413, "the request has a body; send GET and HEAD without one"};
 }
 
 /// Where the text is, of which no part was in what was searched already, or only its beginning.
@@ -80,23 +85,119 @@ std::optional<std::string> decoded(std::string_view text) {
 }
 
 Refusal misasked(std::string what) {
-  return {400, std::move(what) + "; ask /v1/route?key=KEY (URL-encoded) or /v1/route?slot=N"};
+  return {400, std::move(what) + "; ask /v1/route?key=KEY (URL-encoded) or /v1/route?slot=N, and "
+                                 "to wait for a newer owner with &after=INC:OFFSET&wait=1s"};
 }
 
-std::variant<RouteQuestion, Refusal> slot_question(const std::string& text, std::uint32_t slots) {
-  std::uint32_t slot = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slot);
-  if (error != std::errc{} || end != text.data() + text.size() || slot >= slots) {
+std::optional<Refusal> take_slot(RouteQuestion& question, const std::string& text,
+                                 std::uint32_t slots) {
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), question.slot);
+  if (error != std::errc{} || end != text.data() + text.size() || question.slot >= slots) {
     return misasked("slot is not a number from 0 to " + std::to_string(slots - 1));
   }
-  return RouteQuestion{std::nullopt, slot};
+  return std::nullopt;
+}
+
+std::optional<Refusal> take_wait(RouteQuestion& question, const std::string& text) {
+  const auto read = parse_duration(text);
+  if (!read) return misasked("wait: " + read.error().message());
+  if (*read > kRouteWaitMax) return misasked("wait is longer than 60s; ask again instead");
+  question.wait = *read;
+  return std::nullopt;
+}
+
+std::optional<Refusal> take_after(RouteQuestion& question, std::string text) {
+  const auto point = text.find('.');
+  if (point != std::string::npos) text[point] = ':';
+  const auto read = parse_epoch(text);
+  if (!read) return misasked("after is not an epoch as in 1763690000123:4711");
+  question.after = *read;
+  return std::nullopt;
+}
+
+/// A request's header, taken apart.
+template <class Header>
+Request request_of(const Header& header, bool keep_alive) {
+  const auto text = [&header](http::field name) { return std::string(header[name]); };
+  const std::string_view target(header.target().data(), header.target().size());
+  const std::string field = text(http::field::host);
+  std::string_view host = field;
+  const std::string_view asked = without_authority(target, host);
+  const auto mark = std::min(asked.find('?'), asked.size());
+  std::vector<std::string> keys;
+  const auto [first, last] = header.equal_range("x-neli-key");
+  for (auto one = first; one != last; ++one) keys.emplace_back(one->value());
+  return Request{header.method() == http::verb::head,
+                 keep_alive,
+                 std::string(asked.substr(0, mark)),
+                 std::string(asked.substr(std::min(mark + 1, asked.size()))),
+                 std::string(host),
+                 text(http::field::if_none_match),
+                 header.method() == http::verb::post,
+                 {},
+                 text(http::field::content_type),
+                 text(http::field::origin),
+                 text(http::field::authorization),
+                 std::move(keys)};
+}
+
+/// Whether its method does not count: it is that of a request of which Envoy tells.
+bool may_have_any_method(const Request& header, http::verb method) {
+  return is_authorize(header.path) && method != http::verb::connect &&
+         method != http::verb::trace;
+}
+
+/// Whether the path is one that is POSTed to, whether this request may or not.
+bool is_posted_to(const Request& header, const PostRule& may_post) {
+  if (!may_post) return false;
+  const auto rule = may_post(header);
+  const auto* const refused = std::get_if<Refusal>(&rule);
+  return refused == nullptr || refused->status != 405;
+}
+
+/// A method that is answered nowhere, or no POST where only that is.
+Refusal wrong_method(const Request& header, const PostRule& may_post) {
+  if (is_posted_to(header, may_post)) return {405, "only POST is answered here", "POST"};
+  return {405, "only GET and HEAD are answered here"};
+}
+
+/// How a header says what follows it.
+struct BodyLength {
+  bool coded = false;  ///< by Transfer-Encoding
+  std::uint64_t bytes = 0;
+};
+
+/// `used`: its header.
+std::variant<NeedMore, Request, Refusal> with_body(Request header, const BodyLength& length,
+                                                   std::string_view bytes, std::size_t& used,
+                                                   Searched& searched, const PostRule& may_post) {
+  const auto allowed = may_post(header);
+  if (const auto* refusal = std::get_if<Refusal>(&allowed)) return *refusal;
+  if (length.coded) {
+    return Refusal{411, "the body has no length; send Content-Length, and no Transfer-Encoding"};
+  }
+  const std::size_t most = std::get<std::size_t>(allowed);
+  if (length.bytes > most) {
+    return Refusal{413, "the body is longer than " + std::to_string(most) + " bytes"};
+  }
+  if (bytes.size() - used < length.bytes) {
+    searched.needed = used + length.bytes;
+    used = 0;
+    return NeedMore{};
+  }
+  header.body = bytes.substr(used, length.bytes);
+  used += length.bytes;
+  return header;
 }
 
 }  // namespace
 
 std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, std::size_t& used,
-                                                      Searched& searched) {
+                                                      Searched& searched,
+                                                      const PostRule& may_post) {
   used = 0;
+  if (bytes.size() < searched.needed) return NeedMore{};
   const auto end = find_on(bytes, kHeaderEnd, searched);
   if (end == std::string_view::npos || end + kHeaderEnd.size() > kHeaderBytesMax) {
     const std::string_view beginning = bytes.substr(0, end);
@@ -107,10 +208,10 @@ std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, st
   }
   http::request_parser<http::empty_body> parser;
   parser.header_limit(kHeaderBytesMax + kHeaderEnd.size());
+  parser.body_limit(boost::none);  // ours is told by may_post
   parser.eager(false);
   boost::beast::error_code error;
   used = parser.put(boost::asio::buffer(bytes.data(), end + kHeaderEnd.size()), error);
-  if (error == http::error::body_limit) return has_body();
   if (error || !parser.is_header_done()) {
     return Refusal{400, "the request cannot be parsed" +
                             (error ? ": " + error.message() : std::string()) +
@@ -119,22 +220,20 @@ std::variant<NeedMore, Request, Refusal> read_request(std::string_view bytes, st
   const auto& header = parser.get();
   const std::string_view target(header.target().data(), header.target().size());
   if (target.size() > kTargetBytesMax) return too_long_target();
-  if (header.method() != http::verb::get && header.method() != http::verb::head) {
-    return Refusal{405, "only GET and HEAD are answered here; nothing can be changed"};
+  Request made = request_of(header, parser.keep_alive());
+  const bool any = may_have_any_method(made, header.method());
+  const bool post = made.post && may_post && !any;
+  if (!post && !any && header.method() != http::verb::get && !made.head) {
+    return wrong_method(made, may_post);
   }
   if (header.version() >= 11 && header.find(http::field::host) == header.end()) {
     return Refusal{400, "the Host field, which HTTP/1.1 requires, is missing"};
   }
-  const bool coded = header.find(http::field::transfer_encoding) != header.end();
-  if (coded || parser.content_length().value_or(0) > 0) return has_body();
-  const auto field = header[http::field::host];
-  std::string_view host(field.data(), field.size());
-  const std::string_view asked = without_authority(target, host);
-  const auto mark = std::min(asked.find('?'), asked.size());
-  return Request{header.method() == http::verb::head, parser.keep_alive(),
-                 std::string(asked.substr(0, mark)),
-                 std::string(asked.substr(std::min(mark + 1, asked.size()))),
-                 std::string(host), std::string(header[http::field::if_none_match])};
+  const BodyLength length{header.find(http::field::transfer_encoding) != header.end(),
+                          parser.content_length().value_or(0)};
+  if (post) return with_body(std::move(made), length, bytes, used, searched, may_post);
+  if (!length.coded && length.bytes == 0) return made;
+  return is_posted_to(made, may_post) ? wrong_method(made, may_post) : has_body();
 }
 
 std::optional<Parameters> read_query(std::string_view query) {
@@ -156,14 +255,29 @@ std::variant<RouteQuestion, Refusal> read_route_question(std::string_view query,
                                                          std::uint32_t slots) {
   const auto parameters = read_query(query);
   if (!parameters) return misasked("a % is not followed by two hexadecimal digits");
-  if (parameters->size() != 1) {
-    return misasked("expected exactly one parameter, key or slot, not " +
-                    std::to_string(parameters->size()));
+  RouteQuestion made;
+  std::set<std::string_view> given;
+  for (const auto& [name, value] : *parameters) {
+    if (!given.insert(name).second) return misasked("a parameter is given twice");
+    std::optional<Refusal> refusal;
+    if (name == "key") {
+      made.key = value;
+    } else if (name == "slot") {
+      refusal = take_slot(made, value, slots);
+    } else if (name == "wait") {
+      refusal = take_wait(made, value);
+    } else if (name == "after") {
+      refusal = take_after(made, value);
+    } else {
+      refusal = misasked("there is no such parameter");
+    }
+    if (refusal) return *refusal;
   }
-  const auto& [name, value] = parameters->front();
-  if (name == "slot") return slot_question(value, slots);
-  if (name == "key") return RouteQuestion{value, 0};
-  return misasked("there is no such parameter");
+  if (given.contains("key") == given.contains("slot")) {
+    return misasked("expected exactly one of key and slot");
+  }
+  if (given.contains("after") && !made.wait) return misasked("after is given without wait");
+  return made;
 }
 
 }  // namespace neliroute::admin

@@ -3,9 +3,13 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <exception>
+#include <neliroute/clock.h>
+#include <neliroute/error.h>
 #include <utility>
 
+#include "admin/control/control.h"
 #include "admin/embedded.h"
+#include "admin/envoy/envoy_answers.h"
 #include "admin/listen_address.h"
 
 namespace neliroute::admin {
@@ -44,15 +48,19 @@ Answer answer_of(const Refusal& refusal) {
   }
   Answer answer = json_answer(boost::json::serialize(boost::json::object{{"error", error}}),
                               refusal.status);
-  if (refusal.status == 405) answer.more = {{"Allow", "GET, HEAD"}};
+  if (refusal.status == 401) answer.more = {{"WWW-Authenticate", "Bearer"}};
+  if (refusal.status == 405) answer.more = {{"Allow", std::string(refusal.allow)}};
   if (refusal.status == 503) answer.more = {{"Retry-After", "1"}};
   return answer;
 }
 
-Site::Site(Observable observable, Exposition metrics, std::string only_at)
+Site::Site(Observable observable, Exposition metrics, std::string only_at, Control& control,
+           EnvoyAnswers& envoy)
     : view_(std::move(observable)),
       metrics_(std::move(metrics)),
-      only_at_(std::move(only_at)) {
+      only_at_(std::move(only_at)),
+      control_(control),
+      envoy_(envoy) {
   for (const EmbeddedFile& file : embedded_files()) {
     files_["/" + std::string(file.name)] = {200, type_of(file.name),
                                             text_of(std::string(file.text)),
@@ -65,9 +73,10 @@ Site::Site(Observable observable, Exposition metrics, std::string only_at)
 }
 
 // A request must not end the process, which may own slots.
-Answer Site::answer(const Request& request, LocalTime now) {
+template <class Render>
+Answer Site::or_500(const Render& render) {
   try {
-    return find(request, now);
+    return render();
   } catch (const std::exception& error) {
     return answer_of({500, "this could not be answered: " + std::string(error.what())});
   } catch (...) {  // the application's metrics may throw anything
@@ -75,13 +84,40 @@ Answer Site::answer(const Request& request, LocalTime now) {
   }
 }
 
+Answer Site::answer(const Request& request, LocalTime now) {
+  return or_500([&] { return find(request, now); });
+}
+
+std::optional<Refusal> Site::misdirected(const Request& request) const {
+  if (only_at_.empty() || request.host.empty() || is_local_name(request.host, only_at_)) {
+    return std::nullopt;
+  }
+  return Refusal{421, "the Host field names another machine, but this port is for this one only; "
+                      "use 127.0.0.1 or localhost, or let your proxy send that"};
+}
+
+std::variant<std::size_t, Refusal> Site::may_post(const Request& header) const {
+  if (auto refusal = misdirected(header)) return *refusal;
+  if (Control::takes(header.path)) return control_.may_post(header);
+  if (EnvoyAnswers::takes(header.path)) return envoy_.may_post(header);
+  return Refusal{405, "only GET and HEAD are answered here"};
+}
+
 Answer Site::find(const Request& request, LocalTime now) {
-  if (!only_at_.empty() && !is_probe(request) && !request.host.empty() &&
-      !is_local_name(request.host, only_at_)) {
-    return answer_of({421, "the Host field names another machine, but this port is for this one "
-                           "only; use 127.0.0.1 or localhost, or let your proxy send that"});
+  // Envoy sends the Host field of the request that it asks about.
+  if (is_authorize(request.path)) return envoy_.authorize(request, now);
+  if (!is_probe(request)) {
+    if (const auto refusal = misdirected(request)) return answer_of(*refusal);
   }
   const std::string& path = request.path;
+  if (Control::takes(path)) {
+    return request.post ? control_.act(request)
+                        : answer_of({405, "only POST is answered here", "POST"});
+  }
+  if (EnvoyAnswers::takes(path)) {
+    return request.post ? envoy_.discover(request)
+                        : answer_of({405, "only POST is answered here", "POST"});
+  }
   if (path == "/v1/route") return route(request, now);
   if (path == "/v1/slots") return {200, "application/json", whole(now)};
   if (path == "/v1/processes") {
@@ -114,7 +150,27 @@ Answer Site::route(const Request& request, LocalTime now) const {
       read_route_question(request.query, view_.observable().facts().settings.slots);
   if (const auto* refusal = std::get_if<Refusal>(&question)) return answer_of(*refusal);
   const auto& asked = std::get<RouteQuestion>(question);
+  if (asked.wait) {
+    if (const auto refusal = control_.may_not_wait(request)) return answer_of(*refusal);
+    if (!request.head) return {.wait = asked};
+  }
   return json_answer(view_.route(asked.key, Slot{asked.slot}, now));
+}
+
+std::weak_ptr<RouteWait> Site::wait(const RouteQuestion& question,
+                                    std::function<void(Answer)> done) {
+  const SlotSpace& space = view_.observable().facts().space;
+  const Slot slot = question.key ? space.slot_of(*question.key) : Slot{question.slot};
+  return control_.wait(slot, question.after, question.wait.value_or(milliseconds{0}),
+                       [this, question, done = std::move(done)](boost::system::error_code error) {
+                         done(or_500([&] { return after_wait(question, error); }));
+                       });
+}
+
+// A caller whose time is over gets what is known, and asks again if that is not enough.
+Answer Site::after_wait(const RouteQuestion& question, boost::system::error_code error) const {
+  if (error && error != Errc::timed_out) return answer_of({503, error.message()});
+  return json_answer(view_.route(question.key, Slot{question.slot}, boot_now()));
 }
 
 Answer Site::health(LocalTime now) const {

@@ -4,11 +4,15 @@
 // Errors: answers with a status of 400 and above, and {"error":..}.
 #pragma once
 
+#include <boost/system/error_code.hpp>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "admin/admin_view.h"
@@ -16,6 +20,10 @@
 #include "admin/request.h"
 
 namespace neliroute::admin {
+
+class Control;
+class EnvoyAnswers;
+class RouteWait;
 
 using Text = std::shared_ptr<const std::string>;
 /// Of a header: names and values.
@@ -28,6 +36,7 @@ struct Answer {
   std::string tag = {};   ///< a browser may keep it by this, and revalidate each time; empty: not
   Fields more = {};       ///< besides those that all have
   bool events = false;    ///< not this answer, but the stream of events
+  std::optional<RouteQuestion> wait = std::nullopt;  ///< not this answer, but that of Site::wait()
 };
 
 [[nodiscard]] Answer answer_of(const Refusal& refusal);
@@ -56,22 +65,36 @@ class Shared {
 
 class Site {
  public:
-  /// `only_at`: the address, if only this machine may connect; else empty.
-  Site(Observable observable, Exposition metrics, std::string only_at);
+  /// `only_at`: the address, if only this machine may connect; else empty. `control` and `envoy`
+  /// outlive it.
+  Site(Observable observable, Exposition metrics, std::string only_at, Control& control,
+       EnvoyAnswers& envoy);
 
+  /// As a PostRule.
+  [[nodiscard]] std::variant<std::size_t, Refusal> may_post(const Request& header) const;
   [[nodiscard]] Answer answer(const Request& request, LocalTime now);
+  /// Calls `done` once with the route of then, unless the wait is cancelled before.
+  [[nodiscard]] std::weak_ptr<RouteWait> wait(const RouteQuestion& question,
+                                              std::function<void(Answer)> done);
   /// The whole view, as rendered for an earlier request if that was a moment ago.
   [[nodiscard]] Text whole(LocalTime now);
   [[nodiscard]] AdminView& view() noexcept { return view_; }
 
  private:
+  template <class Render>
+  [[nodiscard]] static Answer or_500(const Render& render);
+  [[nodiscard]] std::optional<Refusal> misdirected(const Request& request) const;
   [[nodiscard]] Answer find(const Request& request, LocalTime now);
   [[nodiscard]] Answer route(const Request& request, LocalTime now) const;
+  [[nodiscard]] Answer after_wait(const RouteQuestion& question,
+                                  boost::system::error_code error) const;
   [[nodiscard]] Answer health(LocalTime now) const;
 
   AdminView view_;
   Exposition metrics_;
   std::string only_at_;
+  Control& control_;
+  EnvoyAnswers& envoy_;
   std::map<std::string, Answer> files_;  ///< what is embedded, by its path
   Shared whole_;
   Shared processes_;

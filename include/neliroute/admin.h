@@ -1,4 +1,5 @@
-// The admin port: HTTP for operators, dashboards and Prometheus. It is read-only.
+// The admin port: HTTP for operators, dashboards and Prometheus. It is read-only, unless
+// AdminOptions::control lets callers and owners in other languages use the process as a sidecar.
 //
 //   auto admin = neliroute::AdminServer::open(io.get_executor(), router->observable(), {});
 //   if (!admin) { std::cerr << admin.error().message() << '\n'; return 2; }
@@ -13,13 +14,20 @@
 // Errors: open() returns bad_option for an address that is malformed or cannot be listened on.
 #pragma once
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/system/error_code.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <neliroute/admission.h>
 #include <neliroute/error.h>
+#include <neliroute/ids.h>
 #include <neliroute/observable.h>
+#include <neliroute/route.h>
 #include <neliroute/time.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +36,9 @@ class Collectable;
 }  // namespace prometheus
 
 namespace neliroute {
+
+class Router;
+class Watcher;
 
 struct AdminLimits {
   /// For a further one, the connection that has been idle longest is closed. If none is idle, the
@@ -52,6 +63,35 @@ struct AdminLimits {
   /// SO_SNDBUF of a connection, of which Linux takes twice as much; 0: the system's, which grows to
   /// megabytes for each client that does not read.
   int send_buffer = 64 << 10;
+  /// Control calls: how many clients may wait for a newer owner at once; a further one gets 503.
+  std::size_t waits = 1024;
+  /// How many guards of work may be held that `POST /v1/admit` began; a further one gets 503.
+  std::size_t works = 10'000;
+  /// How long such a guard is held, unless `POST /v1/done` ends it.
+  milliseconds work{30'000};
+};
+
+/// The control calls: `GET /v1/route` that waits for a newer owner, `POST /v1/admit`, `/v1/done`
+/// and `/v1/drain`. docs/routing.md describes them.
+///
+/// The Router or Watcher must outlive the AdminServer. Its functions are called on the server's
+/// strand, under a lock that ~AdminServer() takes, too: none begins after that.
+struct AdminControl {
+  using RouteHandler = boost::asio::any_completion_handler<void(boost::system::error_code, Route)>;
+
+  /// An owner's. `drain` answers `POST /v1/drain`: it should begin a planned leave, as
+  /// Router::async_drain() does, and return at once. It may be called several times.
+  [[nodiscard]] static AdminControl of(Router& router, std::function<void()> drain);
+  /// A watcher's: it can be waited at, and nothing else.
+  [[nodiscard]] static AdminControl of(Watcher& watcher);
+
+  /// Every control call must carry it, as `Authorization: Bearer TOKEN`. Visible ASCII characters.
+  /// Empty: none need; then open() returns bad_option unless only this machine can reach the port.
+  std::string token;
+  /// What of() fills in. `admit` and `drain` are empty for a watcher.
+  std::function<void(Slot, const Epoch&, milliseconds, RouteHandler)> wait;
+  std::function<Admission(Slot, const Epoch&, std::uint32_t hops)> admit;
+  std::function<void()> drain;
 };
 
 struct AdminOptions {
@@ -65,6 +105,8 @@ struct AdminOptions {
   bool per_slot_metrics = false;
   /// Called on the strand with each line that an operator should read. Default: they are dropped.
   std::function<void(const Notice&)> on_notice;
+  /// Lets clients do more than read; none: they get 403.
+  std::optional<AdminControl> control;
   /// Rewords a failure's message before readers see it. The message names options as in
   /// `kafka.brokers`; the command puts its flags there. Default: unchanged. Called on the strand.
   std::function<std::string(const std::string&)> wording;

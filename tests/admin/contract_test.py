@@ -22,9 +22,22 @@ EXAMPLES = 100
 # Not positive_data_acceptance: that /v1/route takes one of two parameters cannot be described.
 # A question that asks for more than HTTP's rules allow is refused by those, not by ours: what a
 # client sends beside the description (fields, bodies, methods) is tests/unit/admin's to try.
-CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,"
-          "response_headers_conformance,response_schema_conformance,negative_data_rejection,"
+CHECKS = ("not_a_server_error", "status_code_conformance", "content_type_conformance",
+          "response_headers_conformance", "response_schema_conformance", "negative_data_rejection",
           "unsupported_method")
+CONFIG = ("[checks]\nenabled = false\n" + "".join(f"{name}.enabled = true\n" for name in CHECKS) +
+          # Envoy asks with the method of the request that it asks about.
+          """[[operations]]
+include-path = "/v1/authorize/{path}"
+[operations.checks]
+unsupported_method.enabled = false
+""")
+# How long a request waits for an owner: what Schemathesis draws may be a minute each time.
+SHORT_WAITS = """[[operations]]
+include-path = "/v1/route"
+[operations.parameters]
+"query.wait" = "5ms"
+"""
 
 
 class Contract(unittest.TestCase):
@@ -60,12 +73,14 @@ class Contract(unittest.TestCase):
                 return False
         children.wait_until(ready, 30, "its view covers every slot")
 
-    def question(self, child, url):
+    def question(self, child, url, config="", but=()):
         """All that there is but the endless stream; the process is none the worse for it."""
+        file = self.folder / "questions.toml"
+        file.write_text(CONFIG + config, encoding="ascii")
+        excluded = [part for path in ("/v1/events", *but) for part in ("--exclude-path", path)]
         done = subprocess.run(
-            [PYTHON, SCHEMATHESIS, "run", f"{url}openapi.json", "--exclude-path", "/v1/events",
-             "--max-examples", str(EXAMPLES), "--checks", CHECKS, "--no-color",
-             "--request-timeout", "10"],
+            [PYTHON, SCHEMATHESIS, "--config-file", file, "run", f"{url}openapi.json", *excluded,
+             "--max-examples", str(EXAMPLES), "--no-color", "--request-timeout", "10"],
             cwd=self.folder, capture_output=True, text=True, timeout=240, check=False)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-2000:])
         self.assertIsNone(child.poll(), "it lives")
@@ -73,24 +88,43 @@ class Contract(unittest.TestCase):
 
     def test_an_owner(self):
         """run --http"""
-        child, url = self.start("run", name="alpha", endpoint="alpha:7001")
+        child, url = self.start("run", name="alpha", endpoint="127.0.0.1:7001")
         self.wait_ready(url)
         self.question(child, url)
 
     def test_a_member_that_assigns(self):
         """run --http --assignment assigner"""
-        child, url = self.start("run", name="alpha", endpoint="alpha:7001", assignment="assigner",
-                                partitions=16)
+        child, url = self.start("run", name="alpha", endpoint="127.0.0.1:7001",
+                                assignment="assigner", partitions=16)
         self.wait_ready(url)
         self.question(child, url)
 
     def test_a_watcher(self):
         """watch --http, beside an owner"""
-        _, owners = self.start("run", name="alpha", endpoint="alpha:7001")
+        _, owners = self.start("run", name="alpha", endpoint="127.0.0.1:7001")
         self.wait_ready(owners)
         child, url = self.start("watch")
         self.wait_ready(url)
         self.question(child, url)
+
+    def test_a_watcher_as_a_sidecar(self):
+        """watch --http --control, beside an owner"""
+        _, owners = self.start("run", name="alpha", endpoint="127.0.0.1:7001")
+        self.wait_ready(owners)
+        child, url = self.start("watch", control=True)
+        self.wait_ready(url)
+        self.question(child, url, SHORT_WAITS)
+
+    def test_an_owner_as_a_sidecar(self):
+        """run --http --control; to drain it would end it, and is asked for last"""
+        child, url = self.start("run", name="alpha", endpoint="127.0.0.1:7001", control=True)
+        self.wait_ready(url)
+        self.question(child, url, SHORT_WAITS, but=["/v1/drain"])
+        request = urllib.request.Request(f"{url}v1/drain", b"{}", method="POST",
+                                         headers={"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            self.assertEqual((answer.status, json.load(answer)), (202, {"draining": True}))
+        self.assertEqual(child.wait(20), 0)
 
 
 if __name__ == "__main__":

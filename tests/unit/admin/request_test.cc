@@ -122,6 +122,51 @@ TEST(AdminRequest, is_refused_for_what_is_wrong_with_it) {
   EXPECT_EQ(refused_with("\r\n\r\n"), 400u);
 }
 
+// With 5 bytes to /a, and nothing elsewhere.
+TEST(AdminRequest, has_a_body_where_a_rule_lets_it) {
+  const PostRule rule = [](const Request& header) -> std::variant<std::size_t, Refusal> {
+    if (header.path != "/a") return Refusal{405, "not there"};
+    EXPECT_EQ(header.body, "") << "it is not read yet";
+    return std::size_t{5};
+  };
+  const std::string fields =
+      "Host: a\r\nContent-Type: t\r\nOrigin: o\r\nAuthorization: x\r\nContent-Length: ";
+  const auto posted = [&fields](const std::string& path, const std::string& length) {
+    return "POST " + path + " HTTP/1.1\r\n" + fields + length + "\r\n\r\n";
+  };
+  const std::string whole = posted("/a", "5") + "hello";
+  for (std::size_t step = 1; step <= whole.size(); ++step) {
+    Searched searched;
+    std::size_t used = 0;
+    for (std::size_t length = step; length < whole.size(); length += step) {
+      ASSERT_TRUE(std::holds_alternative<NeedMore>(
+          read_request(whole.substr(0, length), used, searched, rule)));
+      ASSERT_EQ(used, 0u);
+    }
+    const auto read = read_request(whole + "GET", used, searched, rule);
+    ASSERT_TRUE(std::holds_alternative<Request>(read)) << step;
+    const auto& request = std::get<Request>(read);
+    EXPECT_EQ(used, whole.size());
+    EXPECT_EQ(request.body, "hello");
+    EXPECT_EQ(request.type + request.origin + request.authorization, "tox");
+  }
+  const auto refused = [&rule](const std::string& bytes) {
+    std::size_t used = 0;
+    Searched searched;
+    const auto read = read_request(bytes, used, searched, rule);
+    return std::holds_alternative<Refusal>(read) ? std::get<Refusal>(read) : Refusal{0, ""};
+  };
+  EXPECT_EQ(refused(posted("/a", "6")).status, 413u);
+  EXPECT_EQ(refused(posted("/b", "6")).error, "not there");
+  EXPECT_EQ(refused("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n").status,
+            411u);
+  EXPECT_EQ(refused("PUT /a HTTP/1.1\r\nHost: a\r\n\r\n").allow, "POST");
+  EXPECT_EQ(refused("PUT /b HTTP/1.1\r\nHost: a\r\n\r\n").allow, "GET, HEAD");
+  EXPECT_EQ(refused("POST /a HTTP/1.1\r\nHost: a\r\n\r\n").status, 0u) << "an empty body";
+  EXPECT_EQ(refused(get("/a", "Host: a\r\nContent-Length: 1\r\n")).allow, "POST");
+  EXPECT_EQ(refused(get("/b", "Host: a\r\nContent-Length: 1\r\n")).status, 413u);
+}
+
 TEST(AdminRequest, may_be_so_long_and_no_longer) {
   const std::string target = "/" + std::string(kTargetBytesMax - 1, 'a');
   EXPECT_EQ(refused_with(get(target)), 0u);
@@ -155,8 +200,12 @@ TEST(AdminQuery, asks_of_a_key_or_a_slot) {
   EXPECT_EQ(question("key=%00%ff").key, std::string("\0\xff", 2));
   EXPECT_EQ(question("slot=63").slot, 63u);
   EXPECT_FALSE(question("slot=63").key);
+  EXPECT_FALSE(question("slot=63").wait);
+  EXPECT_EQ(question("wait=60s&after=17:4&key=a").wait, milliseconds{60'000});
+  EXPECT_EQ(question("key=a&after=17.4&wait=0ms").after, (Epoch{17, 4}));
   for (const char* wrong : {"", "slot=64", "slot=-1", "slot=1x", "slot=", "slot=99999999999",
-                            "key=a&slot=1", "key=a&key=b", "Key=a", "key=%zz"}) {
+                            "key=a&slot=1", "key=a&key=b", "key=a&wait=61s", "key=a&after=1:1",
+                            "Key=a", "key=%zz"}) {
     const auto read = read_route_question(wrong, 64);
     ASSERT_TRUE(std::holds_alternative<Refusal>(read)) << wrong;
     EXPECT_EQ(std::get<Refusal>(read).status, 400u);

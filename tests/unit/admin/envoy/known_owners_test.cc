@@ -1,0 +1,246 @@
+// Which owners an Envoy is told of, and what becomes of names.
+#include "admin/envoy/known_owners.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace neliroute::admin {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::nullopt_t kNone = std::nullopt;
+const SocketAddress kA{"10.0.0.1", 80};
+const SocketAddress kB{"10.0.0.2", 80};
+
+/// Four partitions, and a resolver that answers when the test says so.
+struct Rig {
+  explicit Rig(NameTimes times = {1h, 1h, 1h}, bool begins = true)
+      : owners(
+            io.get_executor(), 4,
+            {[this] { ++changes; }, [this](const std::string& text) { reports.push_back(text); }},
+            [this](const std::string& host, FoundIp found) {
+              asked.emplace_back(host, std::move(found));
+            },
+            times) {
+    if (begins) owners.begin();
+  }
+
+  void tell(const std::vector<std::uint32_t>& partitions, Verdict verdict,
+            const std::string& endpoint = {}) {
+    std::vector<ChangedRoute> routes;
+    for (const std::uint32_t p : partitions) {
+      ObservedRoute route;
+      route.verdict = verdict;
+      if (verdict == Verdict::remote || verdict == Verdict::local) {
+        route.owner = std::make_shared<const Peer>(Peer{ProcessId{1}, {"p", endpoint, {}}});
+      }
+      routes.push_back({Partition{p}, route});
+    }
+    owners.take(routes);
+  }
+  void own(const std::vector<std::uint32_t>& partitions, const std::string& endpoint) {
+    tell(partitions, Verdict::remote, endpoint);
+  }
+  void run_until(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!condition() && std::chrono::steady_clock::now() < end) {
+      io.restart();
+      io.run_one_for(1s);
+    }
+    EXPECT_TRUE(condition());
+  }
+
+  boost::asio::io_context io;
+  int changes = 0;
+  std::vector<std::string> reports;
+  std::vector<std::pair<std::string, FoundIp>> asked;
+  KnownOwners owners;
+};
+
+TEST(KnownOwnersTest, are_settled_once_every_partition_is_known) {
+  Rig rig;
+  EXPECT_FALSE(rig.owners.settled());
+  rig.own({0, 1}, "10.0.0.1:80");
+  EXPECT_TRUE(rig.owners.has_owner());
+  EXPECT_FALSE(rig.owners.settled());
+  rig.tell({2}, Verdict::unowned);
+  rig.tell({3}, Verdict::unknown);
+  EXPECT_FALSE(rig.owners.settled());
+  EXPECT_EQ(rig.changes, 1);
+  rig.tell({3}, Verdict::unowned);
+  EXPECT_TRUE(rig.owners.settled());
+  EXPECT_EQ(rig.changes, 2) << "settled is one, too";
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kA, kA, kNone, kNone));
+}
+
+TEST(KnownOwnersTest, stay_until_the_next_is_known) {
+  Rig rig;
+  rig.tell({0, 1, 2, 3}, Verdict::local, "10.0.0.1:80");
+  const auto version = rig.owners.version();
+  rig.tell({0}, Verdict::unowned);
+  rig.tell({1}, Verdict::unknown);
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kA, kA, kA, kA));
+  EXPECT_EQ(rig.changes, 1);
+  EXPECT_EQ(rig.owners.version(), version);
+  rig.own({0}, "10.0.0.2:80");
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kB, kA, kA, kA));
+  EXPECT_EQ(rig.changes, 2);
+  EXPECT_GT(rig.owners.version(), version);
+  rig.own({0, 2}, "10.0.0.2:80");
+  rig.own({2}, "10.0.0.1:80");
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kB, kA, kA, kA));
+}
+
+TEST(KnownOwnersTest, of_before_this_process_stay_too) {
+  Rig rig;
+  rig.owners.remember({kB, kB, kNone, kNone});
+  EXPECT_FALSE(rig.owners.has_owner()) << "this process knows none";
+  rig.tell({0, 1, 2}, Verdict::unowned);
+  rig.own({3}, "10.0.0.1:80");
+  EXPECT_TRUE(rig.owners.settled());
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kB, kB, kNone, kA));
+  Rig same;
+  same.owners.remember({kA, kA, kA, kA});
+  same.own({0, 1, 2, 3}, "10.0.0.1:80");
+  EXPECT_TRUE(same.owners.has_owner());
+  EXPECT_EQ(same.changes, 1) << "now it is known that they are right";
+}
+
+TEST(KnownOwnersTest, with_names_are_told_once_those_are_resolved) {
+  Rig rig;
+  rig.own({0, 1}, "alpha.example:80");
+  rig.own({2, 3}, "10.0.0.2:80");
+  ASSERT_EQ(rig.asked.size(), 1u) << "once, for however many partitions";
+  EXPECT_EQ(rig.asked[0].first, "alpha.example");
+  EXPECT_FALSE(rig.owners.settled());
+  EXPECT_EQ(rig.owners.address_of("alpha.example:80"), kNone);
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kNone, kNone, kB, kB));
+  rig.asked[0].second("10.0.0.1", "");
+  EXPECT_TRUE(rig.owners.settled());
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kA, kA, kB, kB));
+  EXPECT_EQ(rig.owners.address_of("alpha.example:80"), kA);
+  EXPECT_EQ(rig.owners.address_of("10.0.0.1:80"), kA) << "an address needs nobody";
+  EXPECT_EQ(rig.owners.address_of("beta.example:80"), kNone);
+  EXPECT_THAT(rig.reports, IsEmpty());
+}
+
+TEST(KnownOwnersTest, whose_name_is_never_resolved_are_reported_by_name) {
+  Rig rig({1ms, 1ms, 1h});
+  rig.own({0, 1, 2, 3}, "10.0.0.2:80");
+  rig.own({0}, "alpha.example:80");
+  EXPECT_FALSE(rig.owners.settled());
+  rig.run_until([&] { return rig.asked.size() >= 3; });
+  EXPECT_TRUE(rig.owners.settled()) << "nobody waits for it any longer";
+  ASSERT_EQ(rig.reports.size(), 1u) << "once, however often it is tried";
+  EXPECT_THAT(rig.reports[0], HasSubstr("\"alpha.example:80\""));
+  EXPECT_THAT(rig.reports[0], HasSubstr("within 1 ms"));
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kB, kB, kB, kB)) << "who it was before";
+  const int changes = rig.changes;
+  rig.asked[0].second("10.0.0.9", "");
+  EXPECT_EQ(rig.changes, changes) << "too late";
+  rig.run_until([&] {
+    rig.asked.back().second("10.0.0.1", "");
+    return rig.changes > changes;
+  });
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kA, kB, kB, kB));
+}
+
+TEST(KnownOwnersTest, are_resolved_again_as_a_name_may_move) {
+  Rig rig({1h, 1ms, 1ms});
+  rig.own({0, 1, 2, 3}, "alpha.example:80");
+  rig.asked[0].second("10.0.0.1", "");
+  rig.run_until([&] { return rig.asked.size() == 2; });
+  rig.asked[1].second("10.0.0.1", "");
+  EXPECT_EQ(rig.changes, 1) << "it did not move";
+  rig.run_until([&] { return rig.asked.size() == 3; });
+  rig.asked[2].second(kNone, "no such host");
+  EXPECT_EQ(rig.changes, 1) << "a server of names that fails changes nothing";
+  EXPECT_THAT(rig.reports, ElementsAre(HasSubstr("no such host")));
+  rig.run_until([&] { return rig.asked.size() == 4; });
+  rig.asked[3].second("10.0.0.2", "");
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kB, kB, kB, kB));
+}
+
+TEST(KnownOwnersTest, that_no_one_can_connect_to_are_reported) {
+  Rig rig;
+  rig.own({0, 1}, "10.0.0.1:80");
+  rig.own({1}, "no port");
+  rig.own({2}, "");
+  rig.own({3}, "");
+  rig.own({1}, "no port");
+  EXPECT_TRUE(rig.owners.settled());
+  EXPECT_THAT(rig.owners.addresses(), ElementsAre(kA, kA, kNone, kNone));
+  EXPECT_THAT(rig.reports, ElementsAre(HasSubstr("\"no port\""), HasSubstr("\"\"")));
+  EXPECT_THAT(rig.asked, IsEmpty());
+}
+
+TEST(KnownOwnersTest, trouble_nobody_until_they_are_wanted) {
+  Rig rig({1h, 1h, 1h}, /*begins=*/false);
+  rig.own({0, 1}, "alpha.example:80");
+  rig.own({2, 3}, "no port");
+  EXPECT_THAT(rig.asked, IsEmpty());
+  EXPECT_THAT(rig.reports, IsEmpty());
+  rig.owners.begin();
+  EXPECT_EQ(rig.asked.size(), 1u);
+  EXPECT_EQ(rig.reports.size(), 1u);
+  rig.owners.begin();
+  EXPECT_EQ(rig.asked.size(), 1u);
+}
+
+TEST(KnownOwnersTest, of_the_past_are_forgotten) {
+  Rig rig;
+  for (int n = 0; n < 200; ++n) {
+    rig.own({0}, "h" + std::to_string(n) + ":80");
+    rig.asked.back().second("10.0.0.1", "");
+  }
+  EXPECT_EQ(rig.owners.address_of("h0:80"), kNone);
+  EXPECT_EQ(rig.owners.address_of("h199:80"), kA);
+}
+
+TEST(KnownOwnersTest, that_are_closed_call_nobody) {
+  Rig rig({1ms, 1ms, 1ms});
+  rig.own({0, 1, 2, 3}, "alpha.example:80");
+  rig.owners.close();
+  rig.asked[0].second("10.0.0.1", "");
+  rig.io.run_for(50ms);  // ends at once unless a timer was left
+  EXPECT_EQ(rig.changes, 0);
+  EXPECT_THAT(rig.reports, IsEmpty());
+  EXPECT_EQ(rig.asked.size(), 1u);
+}
+
+TEST(SystemNamesTest, prefer_ipv4_and_say_what_is_wrong) {
+  boost::asio::io_context io;
+  std::optional<std::string> ip;
+  std::string why;
+  bool answered = false;
+  const auto ask = [&](const std::string& host) {
+    answered = false;
+    system_names(io.get_executor())(host, [&](std::optional<std::string> found, std::string text) {
+      ip = std::move(found);
+      why = std::move(text);
+      answered = true;
+    });
+    io.restart();
+    io.run_for(60s);
+    return answered;
+  };
+  ASSERT_TRUE(ask("localhost"));
+  EXPECT_EQ(ip, "127.0.0.1");
+  ASSERT_TRUE(ask("a name with blanks"));
+  EXPECT_EQ(ip, kNone);
+  EXPECT_FALSE(why.empty());
+}
+
+}  // namespace
+}  // namespace neliroute::admin
