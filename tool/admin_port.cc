@@ -41,13 +41,14 @@ Result<void> AdminPort::check(const std::optional<std::string>& at, const std::s
 
 Result<std::unique_ptr<AdminPort>> AdminPort::open(
     const Observable& observable, const std::optional<std::string>& http,
-    std::shared_ptr<const forward::ProxyCounters> proxy) {
+    std::optional<AdminControl> control, std::shared_ptr<const forward::ProxyCounters> proxy) {
   if (!http) return std::unique_ptr<AdminPort>();
   raise_file_limit();
   AdminOptions options;
   options.listen = *http;
   options.on_notice = notice_log();
   options.wording = with_flags;
+  options.control = std::move(control);
   std::unique_ptr<AdminPort> port(new AdminPort);
   if (proxy) {
     port->proxy_ = std::make_shared<forward::ProxyMetrics>(observable, std::move(proxy));

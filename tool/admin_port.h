@@ -28,9 +28,11 @@ class AdminPort {
   [[nodiscard]] static Result<void> check(const std::optional<std::string>& at,
                                           const std::string& flag = "--http");
   /// Null if it is not requested. Otherwise logs where it listens, and raises the process's limit
-  /// of open files as far as the system allows. `proxy`: whose counts are metrics, too.
+  /// of open files as far as the system allows. `control`: of the Router or Watcher. `proxy`: whose
+  /// counts are metrics, too.
   [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(
       const Observable& observable, const std::optional<std::string>& http,
+      std::optional<AdminControl> control = std::nullopt,
       std::shared_ptr<const forward::ProxyCounters> proxy = {});
   /// Closes all connections.
   ~AdminPort();

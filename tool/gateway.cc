@@ -113,7 +113,8 @@ int gateway_command(const Arguments& arguments) {
   progress.reset();
   if (!lookup) return fail(line.name(), lookup.error());
   const auto admin =
-      AdminPort::open((*lookup)->watcher().observable(), options.http, options.front.counters);
+      AdminPort::open((*lookup)->watcher().observable(), options.http, std::nullopt,
+                      options.front.counters);
   if (!admin) return fail(line.name(), admin.error());
   return serve(line.name(), options, **lookup);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
@@ -197,6 +198,15 @@ class Owner {
     await_signal();
   }
 
+  /// As a client of the admin port asked for, however often. The first signal afterwards means the
+  /// same, as a supervisor's hook may ask before the supervisor does.
+  void drain() {
+    if (leaving_) return;
+    drain_asked_ = true;
+    log(Severity::info, fmt::format("leaving, within {}, as POST /v1/drain asks", text_of(bound_)));
+    leave();
+  }
+
   void give_up(const Error& error) {
     failure_ = error;
     leave();
@@ -218,7 +228,7 @@ class Owner {
       log(Severity::info, "a signal within 1 s of the first counts as the same");
       return;
     }
-    if (leaving_) {
+    if (leaving_ && !std::exchange(drain_asked_, false)) {
       erase_progress_from_handler();
       std::_Exit(kExitKilled);
     }
@@ -262,6 +272,7 @@ class Owner {
   asio::steady_timer look_again_;
   std::optional<Progress> progress_;
   bool leaving_ = false;
+  bool drain_asked_ = false;  ///< and no signal has come since
   std::optional<std::chrono::steady_clock::time_point> first_signal_;
   std::optional<Error> failure_;
 };
@@ -284,6 +295,27 @@ class Teller : public Listener {
   std::function<void(const Transition&)> note_;
 };
 
+/// What can be known to be wrong before anything begins; the token of --control, if there is one.
+Result<std::string> checked(const OwnerOptions& options) {
+  if (options.common.router.process.endpoint.empty()) {
+    return Error{Errc::bad_option, "--endpoint is missing: say what callers should connect to, as "
+                                   "in --endpoint 10.0.0.7:8080"};
+  }
+  if (const auto fit = options.common.check(); !fit) return fit.error();
+  if (const auto free = AdminPort::check(options.http); !free) return free.error();
+  return options.control.token(options.http);
+}
+
+/// What clients of the admin port may do.
+std::optional<AdminControl> control_of(const OwnerOptions& options, std::string token,
+                                       Router& router, asio::io_context& io, Owner& owner) {
+  if (!options.control.wanted) return std::nullopt;
+  AdminControl made = AdminControl::of(
+      router, [&io, &owner] { asio::post(io, [&owner] { owner.drain(); }); });
+  made.token = std::move(token);
+  return made;
+}
+
 milliseconds drain_bound(const OwnerOptions& options, const Router& router) {
   constexpr milliseconds kMost{10'000};
   const Timing& timing = router.timing();
@@ -305,19 +337,14 @@ void add_owner_options(CommandLine& line, OwnerOptions& options) {
                return {};
              });
   add_http_option(line, options.http);
+  add_control_options(line, options.control);
 }
 
 int run_owner(const std::string& command, const OwnerOptions& options,
               const Companion& companion, const BeforeOpen& before) {
   const CommonOptions& common = options.common;
-  if (common.router.process.endpoint.empty()) {
-    return fail(command, "--endpoint is missing: say what callers should connect to, as in "
-                "--endpoint 10.0.0.7:8080", kExitUsage);
-  }
-  if (const auto checked = common.check(); !checked) return fail(command, checked.error());
-  if (const auto free = AdminPort::check(options.http); !free) {
-    return fail(command, free.error());
-  }
+  auto token = checked(options);
+  if (!token) return fail(command, token.error());
   start_log(common.log_level);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that closes must not end an owner
   end_at_once_on_signals();  // until the router is open
@@ -343,9 +370,11 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   }();
   if (!opened) return fail(command, opened.error());
   Router& router = **opened;
-  const auto admin = AdminPort::open(router.observable(), options.http, options.proxy);
-  if (!admin) return fail(command, admin.error());
   Owner owner(io, router, drain_bound(options, router));
+  const auto admin = AdminPort::open(router.observable(), options.http,
+                                     control_of(options, std::move(*token), router, io, owner),
+                                     options.proxy);
+  if (!admin) return fail(command, admin.error());
   owner.start();
   Lines said(io, output);
   if (common.json) {

@@ -15,6 +15,7 @@
 
 #include "forward/proxy_counters.h"
 #include "tool/command_line/options.h"
+#include "tool/exec/control_options.h"
 
 namespace neliroute::tool {
 
@@ -26,6 +27,7 @@ struct OwnerOptions {
   std::optional<std::string> http;
   /// Of the proxy before the application, for the admin port's metrics; null: there is none.
   std::shared_ptr<const forward::ProxyCounters> proxy;
+  ControlOptions control;
 };
 
 void add_owner_options(CommandLine& line, OwnerOptions& options);

@@ -14,8 +14,9 @@ constexpr milliseconds kAgain{100};
 
 }  // namespace
 
-Result<void> await_upstream(boost::asio::io_context& io, const std::string& address,
-                            milliseconds bound, const std::function<bool()>& given_up) {
+Result<void> await_upstream(boost::asio::io_context& io, const std::string& flag,
+                            const std::string& address, milliseconds bound,
+                            const std::function<bool()>& given_up) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + bound;
   const Progress progress("waiting for " + address);
@@ -33,7 +34,7 @@ Result<void> await_upstream(boost::asio::io_context& io, const std::string& addr
     if (!last) return {};
     io.run_for(kAgain);
   }
-  return Error{Errc::timed_out, "--upstream " + address + " accepts no connection (" +
+  return Error{Errc::timed_out, flag + " " + address + " accepts no connection (" +
                                     last.message() + "); start it, or raise --timeout"};
 }
 

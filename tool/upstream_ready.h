@@ -12,9 +12,9 @@
 
 namespace neliroute::tool {
 
-/// `address`: HOST:PORT.
-[[nodiscard]] Result<void> await_upstream(boost::asio::io_context& io, const std::string& address,
-                                          milliseconds bound,
+/// `address`: HOST:PORT. `flag`: for the message.
+[[nodiscard]] Result<void> await_upstream(boost::asio::io_context& io, const std::string& flag,
+                                          const std::string& address, milliseconds bound,
                                           const std::function<bool()>& given_up);
 
 }  // namespace neliroute::tool

@@ -17,6 +17,7 @@
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
 #include "tool/command_line/values.h"
+#include "tool/exec/control_options.h"
 #include "tool/print/event_log.h"
 #include "tool/print/output.h"
 #include "tool/print/placement.h"
@@ -25,6 +26,7 @@
 #include "tool/watch/watch_live.h"
 #include "tool/watch/watch_model.h"
 #include "tool/watcher_loop.h"
+#include "tool/xds/xds_folder.h"
 
 namespace neliroute::tool {
 namespace {
@@ -264,12 +266,19 @@ int watch_command(const Arguments& arguments) {
   line.flag("--once", "Print a table of owners and exit", once_only);
   std::optional<std::string> http;
   add_http_option(line, http);
+  ControlOptions control;
+  add_control_options(line, control);
+  XdsOptions xds;
+  add_xds_options(line, xds);
   if (const auto code = line.parse(arguments)) return *code;
-  if (once_only && http) {
-    return fail(line.name(), "--http serves until it is stopped, and --once exits: leave one "
-                             "of them out", kExitUsage);
+  if (once_only && (http || xds.folder)) {
+    return fail(line.name(), "--once prints a table and exits, and --http and --xds-dir need a "
+                             "process that stays: leave --once out", kExitUsage);
   }
+  if (const auto settled = xds.settle(); !settled) return fail(line.name(), settled.error());
   if (const auto free = AdminPort::check(http); !free) return fail(line.name(), free.error());
+  auto token = control.token(http);
+  if (!token) return fail(line.name(), token.error());
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
   if (!once_only) end_at_once_on_signals();  // it holds nothing, and being ended is how it stops
@@ -282,7 +291,16 @@ int watch_command(const Arguments& arguments) {
     return once(line.name(), **lookup, options.json);
   }
   progress.reset();
-  const auto admin = AdminPort::open((*lookup)->watcher().observable(), http);
+  // Before the admin port, which says whether this is ready.
+  const auto folder =
+      XdsFolder::open((*lookup)->executor(), (*lookup)->watcher().observable(), xds);
+  if (!folder) return fail(line.name(), folder.error());
+  std::optional<AdminControl> calls;
+  if (control.wanted) {
+    calls = AdminControl::of((*lookup)->watcher());
+    calls->token = std::move(*token);
+  }
+  const auto admin = AdminPort::open((*lookup)->watcher().observable(), http, std::move(calls));
   if (!admin) return fail(line.name(), admin.error());
   if (!options.json && FullScreen::possible()) {
     auto screen = FullScreen::open();

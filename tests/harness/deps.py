@@ -65,6 +65,14 @@ def made_once(target):
             shutil.rmtree(work, ignore_errors=True)
 
 
+def envoy():
+    """The program, from the Python package that holds it."""
+    found = sorted(cache_folder().glob("python/lib/python3*/site-packages/envoy/_bin/envoy"))
+    if not found:
+        raise MissingTool("Envoy not found: run `scripts/setup --tests`")
+    return found[0]
+
+
 def _run(command, **options):
     """Runs a command to its end; its output is shown only if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -200,15 +200,16 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
 
 void allow_all_settings_in_file(CommandLine& line) {
   line.allow_in_file({"-X", "--absent", "--allow-uneven", "--assignment", "--brokers",
-                      "--clock-error", "--count", "--deadline", "--drain-timeout", "--dry-run",
-                      "--endpoint", "--events", "--exec", "--explain", "--group",
-                      "--group-protocol", "--groups", "--hang-limit", "--hash", "--hash-tags",
-                      "--http", "--interval", "--json", "--key", "--keys", "--lane", "--lease",
-                      "--listen", "--local-clock-error", "--log-level", "--logs", "--mode",
-                      "--name", "--no-hints", "--once", "--partitions", "--port", "--profile",
-                      "--roles", "--session", "--since", "--slots", "--stay", "--stop-timeout",
-                      "--timeout", "--topic", "--trust-peers", "--upstream", "--variation",
-                      "--wait", "--weight", "--whole"});
+                      "--clock-error", "--control", "--control-token", "--count", "--deadline",
+                      "--drain-timeout", "--dry-run", "--endpoint", "--events", "--exec",
+                      "--explain", "--group", "--group-protocol", "--groups", "--hang-limit",
+                      "--hash", "--hash-tags", "--http", "--interval", "--json", "--key", "--keys",
+                      "--lane", "--lease", "--listen", "--local-clock-error", "--log-level",
+                      "--logs", "--mode", "--name", "--no-hints", "--notify", "--once",
+                      "--partitions", "--port", "--profile", "--roles", "--session", "--since",
+                      "--slots", "--stay", "--stop-timeout", "--timeout", "--topic",
+                      "--trust-peers", "--upstream", "--variation", "--wait", "--weight",
+                      "--whole", "--xds-cluster", "--xds-dir", "--xds-sample"});
 }
 
 Result<void> CommonOptions::check() const {

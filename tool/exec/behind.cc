@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <future>
 #include <memory>
@@ -10,6 +12,7 @@
 #include "admin/listen_address.h"
 #include "forward/rules/trusted_peers.h"
 #include "tool/admin_port.h"
+#include "tool/exec/notifier.h"
 #include "tool/exec/program.h"
 #include "tool/exec/program_listener.h"
 #include "tool/print/log.h"
@@ -37,14 +40,13 @@ class Run {
       program_ = std::move(*started);
     }
     stop_ = options.front.stop;
-    if (!options.upstream) return {};
-    auto ready =
-        await_upstream(io, *options.upstream, bound, [this] { return status_.has_value(); });
-    if (!ready && status_) {
-      return Error{Errc::closed, fmt::format("--exec: the program ended with status {} before it "
-                                             "accepted a connection", *status_)};
+    notified_elsewhere_ = options.notify.has_value();
+    if (options.upstream) {
+      if (auto ready = await(io, "--upstream", *options.upstream, bound); !ready) return ready;
     }
-    return ready;
+    // Or it would miss what happens first.
+    return options.notify ? await(io, "--notify", options.notify->address(), bound)
+                          : Result<void>();
   }
   ~Run() {
     if (program_) program_->stop(stop_);
@@ -52,15 +54,36 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// From now on its end, or its hanging, ends the owner.
-  void watch() {
+  /// From now on its end, or its hanging, ends the owner; unless that is leaving already: another
+  /// signal would be the second, at which it leaves nothing in order.
+  void watch(const boost::asio::any_io_executor& executor) {
     watched_ = true;
+    signals_.emplace(executor, SIGTERM, SIGINT);
+    signals_->async_wait([this](const boost::system::error_code& error, int) {
+      if (!error) watched_ = false;
+    });
     if (status_) std::raise(SIGTERM);
   }
-  /// Null: there is no program.
-  [[nodiscard]] Listener* listener() noexcept { return program_ ? &listener_ : nullptr; }
+  /// Null: there is no program, or it is notified elsewhere.
+  [[nodiscard]] Listener* listener() noexcept {
+    return program_ && !notified_elsewhere_ ? &listener_ : nullptr;
+  }
+  /// Any thread.
+  void on_hung() {
+    if (watched_) std::raise(SIGTERM);
+  }
 
  private:
+  [[nodiscard]] Result<void> await(boost::asio::io_context& io, const std::string& flag,
+                                   const std::string& address, milliseconds bound) {
+    auto ready =
+        await_upstream(io, flag, address, bound, [this] { return status_.has_value(); });
+    if (!ready && status_) {
+      return Error{Errc::closed, fmt::format("--exec: the program ended with status {} before it "
+                                             "accepted a connection", *status_)};
+    }
+    return ready;
+  }
   // An owner whose application is gone hands over, as if it had been asked to.
   void on_exit(int status) {
     status_ = status;
@@ -68,35 +91,39 @@ class Run {
     log(Severity::error, fmt::format("the program ended with status {}", status));
     if (watched_) std::raise(SIGTERM);
   }
-  void on_hung() {
-    if (watched_) std::raise(SIGTERM);
-  }
 
   std::optional<int>& status_;
   std::unique_ptr<Program> program_;
   milliseconds stop_{0};
-  bool watched_ = false;
+  bool notified_elsewhere_ = false;
+  std::atomic<bool> watched_ = false;
+  std::optional<boost::asio::signal_set> signals_;
   ProgramListener listener_{[this](std::string line) { return program_->write(std::move(line)); },
                             [this] { on_hung(); }};
 };
 
-/// Serves at the endpoint for as long as the router is open, and then finishes.
+/// Serves at the endpoint, and notifies, for as long as the router is open, and then finishes.
 class Served {
  public:
-  explicit Served(std::unique_ptr<HttpFront> front) : front_(std::move(front)) {}
+  explicit Served(const BehindOptions& options) : stop_(options.front.stop) {}
   ~Served() {
-    if (!front_) return;
-    std::promise<void> ended;
-    front_->drain([&ended] { ended.set_value(); });
-    ended.get_future().wait();
+    if (front) {
+      std::promise<void> ended;
+      front->drain([&ended] { ended.set_value(); });
+      ended.get_future().wait();
+    }
+    subscription.cancel();
+    if (notifier) notifier->finish(stop_);
   }
   Served(const Served&) = delete;
   Served& operator=(const Served&) = delete;
 
+  std::unique_ptr<HttpFront> front;
+  std::unique_ptr<Notifier> notifier;
   Subscription subscription;
 
  private:
-  std::unique_ptr<HttpFront> front_;
+  milliseconds stop_;
 };
 
 Result<std::unique_ptr<HttpFront>> front_of(Router& router, const OwnerOptions& owner,
@@ -115,6 +142,16 @@ Result<std::unique_ptr<HttpFront>> front_of(Router& router, const OwnerOptions& 
   return front;
 }
 
+std::unique_ptr<Notifier> notifier_of(const OwnerOptions& owner, const BehindOptions& options,
+                                      const std::weak_ptr<Run>& running) {
+  NotifierOptions made{*options.notify};
+  const milliseconds bound = owner.common.router.prepare_timeout;
+  if (bound.count() > 0) made.each = bound;
+  return std::make_unique<Notifier>(std::move(made), [running] {
+    if (const auto run = running.lock()) run->on_hung();
+  });
+}
+
 }  // namespace
 
 void add_behind_options(CommandLine& line, BehindOptions& options) {
@@ -131,6 +168,14 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
              "on leaving. Lines of JSON on its stdin say what it owns",
              [&options](const std::string& text) -> Result<void> {
                options.exec = text;
+               return {};
+             });
+  line.value("--notify", "URL", "POST there, to a server on this machine, what --exec says on "
+             "stdin: in order for each partition; an answer 2xx ends a step",
+             [&options](const std::string& text) -> Result<void> {
+               auto read = parse_notify_url(text);
+               if (!read) return read.error();
+               options.notify = std::move(*read);
                return {};
              });
   add_front_options(line, options.front);
@@ -165,8 +210,9 @@ int run_before(const std::string& command, const OwnerOptions& owner,
     return std::shared_ptr<void>(std::move(run));
   };
   const Companion beside = [&](Router& router,
-                               const boost::asio::any_io_executor&) -> std::shared_ptr<void> {
-    std::unique_ptr<HttpFront> front;
+                               const boost::asio::any_io_executor& executor)
+      -> std::shared_ptr<void> {
+    const auto served = std::make_shared<Served>(options);
     if (options.upstream) {
       auto opened = front_of(router, owner, options);
       if (!opened) {
@@ -175,14 +221,16 @@ int run_before(const std::string& command, const OwnerOptions& owner,
         std::raise(SIGTERM);
         return nullptr;
       }
-      front = std::move(*opened);
+      served->front = std::move(*opened);
     }
-    const auto served = std::make_shared<Served>(std::move(front));
     const auto run = running.lock();
-    if (run && run->listener() != nullptr) {
+    if (options.notify) {
+      served->notifier = notifier_of(owner, options, running);
+      served->subscription = router.subscribe(*served->notifier);
+    } else if (run && run->listener() != nullptr) {
       served->subscription = router.subscribe(*run->listener());
     }
-    if (run) run->watch();
+    if (run) run->watch(executor);
     return served;
   };
   OwnerOptions served = owner;

@@ -1,13 +1,14 @@
-// What stands behind an owner: an HTTP server that knows nothing of slots (`--upstream`), and
-// perhaps the program that it is (`--exec`).
+// What stands behind an owner: an HTTP server that knows nothing of slots (`--upstream`), perhaps
+// the program that it is (`--exec`), and where it is notified of what it owns (`--notify`).
 //
-// Threads: one, besides those of HttpFront.   Units: std::chrono.
+// Threads: one, besides those of HttpFront and Notifier.   Units: std::chrono.
 // Errors: bad_option, naming the option and what to do.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "tool/exec/notify_url.h"
 #include "tool/http_front.h"
 #include "tool/owner.h"
 
@@ -16,10 +17,11 @@ namespace neliroute::tool {
 struct BehindOptions {
   std::optional<std::string> upstream;  ///< HOST:PORT
   std::optional<std::string> exec;      ///< for a shell
+  std::optional<NotifyUrl> notify;      ///< in place of the program's stdin
   FrontOptions front;
   std::string trusted = "127.0.0.0/8,::1";
 
-  [[nodiscard]] bool wanted() const noexcept { return upstream || exec; }
+  [[nodiscard]] bool wanted() const noexcept { return upstream || exec || notify; }
   /// Together, and with the owner's.
   [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;
 };

@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""A program behind `run --exec`, well-behaved or not.   follower.py PORT LOG MODE
+
+It serves HTTP at the port, and writes what it reads on stdin to the log, a line each, with the time
+("boot"). MODE: `answers` is waited for and answers, `silent` is waited for and does not, `mute`
+says nothing, `deaf` reads nothing, `stubborn` ignores SIGTERM, `quits` ends with 5 a while after it
+is told to stop, once there is a file LOG.quit. GET /exit/N ends it with N, GET /pid says who it is.
+"""
+import http.server
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """One request."""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        """Answers, and may end the program afterwards."""
+        body = str(os.getpid()).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+        if self.path.startswith("/exit/"):
+            os._exit(int(self.path.rpartition("/")[2]))
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
+def serve(port):
+    """On a thread of its own."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+def say(row):
+    """On descriptor 3."""
+    os.write(3, (json.dumps(row) + "\n").encode())
+
+
+def main():
+    """Until stdin ends, or for ever."""
+    port, log, mode = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    if mode == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode in ("answers", "silent", "quits"):
+        say({"awaits": ["prepare", "warm_up", "stopped"]})
+    serve(port)
+    if mode == "deaf":
+        threading.Event().wait()
+    with open(log, "a", encoding="utf-8", buffering=1) as file:
+        for line in sys.stdin:
+            event = json.loads(line)
+            event["boot"] = time.clock_gettime(time.CLOCK_BOOTTIME)
+            file.write(json.dumps(event) + "\n")
+            if mode == "quits" and event["event"] == "stopped" and os.path.exists(f"{log}.quit"):
+                time.sleep(1.2)  # longer than two signals count as one
+                os._exit(5)
+            if mode in ("answers", "quits"):
+                say({"done": event["seq"]})
+    if mode == "stubborn":
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

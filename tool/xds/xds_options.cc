@@ -1,0 +1,79 @@
+#include "tool/xds/xds_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "router/text/json_text.h"
+#include "tool/print/output.h"
+
+namespace neliroute::tool {
+namespace {
+
+Error xds_misuse(std::string text) { return {Errc::bad_option, std::move(text)}; }
+
+Result<std::string> read_cluster(const std::string& text) {
+  constexpr std::size_t kMost = 255;
+  const bool printable =
+      std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (text.empty() || text.size() > kMost || !printable || !is_utf8(text)) {
+    return xds_misuse(
+        fmt::format("{} is no name of a cluster; give 1 to {} printable characters, the "
+                    "service_name of Envoy's eds_cluster_config",
+                    shown(text), kMost));
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_xds_options(CommandLine& line, XdsOptions& options) {
+  line.value("--xds-dir", "DIR",
+             "Keep files there by which an Envoy sends requests to owners: eds.json and "
+             "neliroute.lua (docs/routing.md)",
+             [&options](const std::string& text) -> Result<void> {
+               options.folder = text;
+               return {};
+             });
+  line.flag("--xds-sample", "Also write DIR/envoy.yaml, a whole configuration", options.sample);
+  line.value("--xds-cluster", "NAME",
+             fmt::format("What Envoy calls the cluster (default: {})", admin::kEdsCluster),
+             [&options](const std::string& text) -> Result<void> {
+               auto read = read_cluster(text);
+               if (!read) return read.error();
+               options.cluster = std::move(*read);
+               return {};
+             });
+}
+
+Result<void> XdsOptions::settle() {
+  if (!folder) {
+    if (sample || cluster != admin::kEdsCluster) {
+      return xds_misuse(
+          "--xds-sample and --xds-cluster need --xds-dir: say where Envoy's files go");
+    }
+    return {};
+  }
+  std::error_code error;
+  const auto path = std::filesystem::absolute(*folder, error);
+  if (error || !std::filesystem::is_directory(path, error)) {
+    return xds_misuse(
+        fmt::format("--xds-dir: {} is no folder{}; make it first, writable for this "
+                    "process and readable for Envoy",
+                    shown(*folder), error ? " (" + error.message() + ")" : ""));
+  }
+  if (!is_utf8(path.native())) {
+    return xds_misuse(
+        fmt::format("--xds-dir: the path {} is not UTF-8, which Envoy's configuration "
+                    "must be; choose another",
+                    shown(path.native())));
+  }
+  folder = path.lexically_normal().native();
+  while (folder->size() > 1 && folder->ends_with('/')) folder->pop_back();
+  return {};
+}
+
+}  // namespace neliroute::tool
