@@ -47,6 +47,7 @@ struct Proxy {
   ProxyCounters& counters;
   ExchangeLimits limits;
   std::string name = "neliroute";  ///< in Via
+  bool draining = false;           ///< answers say that their connections are closed
 };
 
 /// What is read and passed on at a time.
@@ -117,7 +118,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   [[nodiscard]] milliseconds left() const;
   /// Its request was read to its end, so another one may follow.
   [[nodiscard]] bool client_keeps_alive() const {
-    return keep_alive_ && client_.request.is_done();
+    return keep_alive_ && client_.request.is_done() && !proxy_.draining;
   }
   [[nodiscard]] bool may_send_again() const;
 

@@ -74,7 +74,7 @@ void FrontConnection::close_when_idle() {
 
 void FrontConnection::await_request() {
   if (closed_) return;
-  if (service_.draining) return linger();
+  if (service_.takes_no_more) return linger();
   if (received_.size() > 0) return read_header();
   idle_ = true;
   stream_.expires_after(service_.limits.idle);

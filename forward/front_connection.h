@@ -21,6 +21,9 @@ namespace neliroute::forward {
 struct FrontLimits {
   milliseconds header{10'000};  ///< from a request's first byte to its header's end
   milliseconds idle{60'000};    ///< between two requests
+  /// How long a draining proxy still takes requests on connections that are open: a client may have
+  /// sent one before it could know.
+  milliseconds last_requests{500};
   std::uint32_t header_bytes = 16 * 1024;
   std::size_t connections = 10'000;
 };
@@ -34,7 +37,7 @@ struct FrontService {
   /// Whether what the address says in fields of ours counts.
   std::function<bool(const boost::asio::ip::address&)> trusts;
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
-  bool draining = false;
+  bool takes_no_more = false;        ///< draining, and last_requests is over
 };
 
 class FrontConnection : public std::enable_shared_from_this<FrontConnection> {

@@ -37,6 +37,7 @@ Gateway::Gateway(boost::asio::any_io_executor executor, GatewayOptions options,
     : executor_(std::move(executor)),
       acceptor_(executor_),
       later_(executor_),
+      last_requests_(executor_),
       upstreams_(executor_, options.upstream),
       counters_(std::move(options.counters)),
       proxy_{directions, upstreams_, *counters_, options.exchange, options.name},
@@ -56,12 +57,12 @@ void Gateway::accept() {
 }
 
 void Gateway::on_accept(error_code error, tcp::socket socket) {
-  if (service_.draining) return;
+  if (proxy_.draining) return;
   if (error) {
     later_.expires_after(kAcceptAgain);
     return later_.async_wait([weak = weak_from_this()](error_code cancelled) {
       const auto self = weak.lock();
-      if (self && !cancelled && !self->service_.draining) self->accept();
+      if (self && !cancelled && !self->proxy_.draining) self->accept();
     });
   }
   const bool full = connections_.size() >= service_.limits.connections;
@@ -88,7 +89,7 @@ std::vector<std::shared_ptr<FrontConnection>> Gateway::living() const {
 }
 
 void Gateway::drain(milliseconds bound, std::function<void()> done) {
-  service_.draining = true;
+  proxy_.draining = true;
   drained_ = std::move(done);
   error_code ignored;
   acceptor_.close(ignored);
@@ -97,7 +98,14 @@ void Gateway::drain(milliseconds bound, std::function<void()> done) {
     const auto self = weak.lock();
     if (self && !error) self->close_all();
   });
-  for (const auto& connection : living()) connection->close_when_idle();
+  last_requests_.expires_after(service_.limits.last_requests);
+  last_requests_.async_wait([weak = weak_from_this()](error_code error) {
+    const auto self = weak.lock();
+    if (!self || error) return;
+    self->service_.takes_no_more = true;
+    for (const auto& connection : self->living()) connection->close_when_idle();
+    self->end_if_drained();
+  });
   end_if_drained();
 }
 
@@ -106,8 +114,9 @@ void Gateway::close_all() {
 }
 
 void Gateway::end_if_drained() {
-  if (!service_.draining || !connections_.empty()) return;
+  if (!proxy_.draining || !connections_.empty()) return;
   later_.cancel();
+  last_requests_.cancel();
   upstreams_.close();
   if (const auto done = std::exchange(drained_, nullptr)) done();
 }

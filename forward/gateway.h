@@ -53,6 +53,7 @@ class Gateway : public std::enable_shared_from_this<Gateway> {
   boost::asio::any_io_executor executor_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer later_;
+  boost::asio::steady_timer last_requests_;
   Upstreams upstreams_;
   std::shared_ptr<ProxyCounters> counters_;
   Proxy proxy_;

@@ -392,6 +392,38 @@ TEST_F(Through, who_drains_finishes_what_is_under_way_and_takes_nothing_new) {
   EXPECT_FALSE(drained);
 }
 
+// Found with Envoy: a request that had just been sent got no answer, and might not be sent again.
+TEST_F(Through, who_drains_still_answers_what_comes_on_an_open_connection) {
+  Caller caller = rig.call();
+  caller.send(get("/first"));
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(caller.received().find("Connection: close"), std::string::npos);
+  bool drained = false;
+  rig.gateway->drain(5s, [&] { drained = true; });
+  caller.forget();
+  caller.send(get("/last"));
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(body_of(caller.received()), "/last");
+  EXPECT_NE(caller.received().find("Connection: close"), std::string::npos);
+  EXPECT_TRUE(rig.run_until([&] { return caller.ended() && drained; }));
+}
+
+TEST_F(Through, an_answer_that_began_before_a_drain_is_the_last_one) {
+  owner.serve = nothing;
+  Caller caller = rig.call();
+  caller.send(get("/slow"));
+  ASSERT_TRUE(rig.run_until([&] { return owner.requests.size() == 1; }));
+  bool drained = false;
+  rig.gateway->drain(5s, [&] { drained = true; });
+  Caller idle = rig.call();
+  ASSERT_TRUE(rig.run_until([&] { return idle.ended(); })) << "nobody accepts it";
+  EXPECT_FALSE(drained);
+  owner.stop();
+  rig.directions.leave();
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_TRUE(rig.run_until([&] { return caller.ended() && drained; }));
+}
+
 TEST_F(Through, who_drains_ends_after_its_bound_whatever_is_under_way) {
   owner.serve = nothing;
   Caller busy = rig.call();
