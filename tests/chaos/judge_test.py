@@ -135,8 +135,19 @@ class JudgeTest(unittest.TestCase):
     def test_a_ledger_fault_explains_its_own_logs(self):
         for log, kinds in ((0, []), (1, ["unexplained gap by log", "unexplained gap by witness"])):
             run = self.handed_over(1.0)
-            run.fault("leader_change", 9.5, 10.5, logs=[log])
+            run.fault("disk_full", 9.5, 10.5, logs=[log])
             self.assertEqual(self.kinds(run), kinds)
+
+    def test_a_change_of_leader_delays_what_every_log_acknowledges(self):
+        found = ["unexplained gap by log", "unexplained gap by witness"]
+        felt = max(LEASE, rules.FOLLOWER_PAUSE)
+        for after, kinds in ((felt - 0.1, []), (felt + 0.1, found)):
+            run = self.handed_over(0.5)
+            run.fault("leader_change", 9.8 - after, 10.0 - after, logs=[1])
+            self.assertEqual(self.kinds(run), kinds)
+        for kind, pause in (("leader_change", rules.FOLLOWER_PAUSE), ("cut_log", 0.0)):
+            fault = rules.Fault(1, kind, 8.0, [], [1], rules.RULES[kind], 9.0)
+            self.assertEqual(fault.replicated(), 9.0 + pause)
 
     def test_a_lease_that_is_regained_for_its_rest_lapses_for_the_same_reason(self):
         found = ["unexplained gap by log", "unexplained gap by witness"]
@@ -144,7 +155,8 @@ class JudgeTest(unittest.TestCase):
                                        (0.001, "gap", found)):
             run = self.forge(mode="exclusive")
             run.led("a", 0, 0.0, 9.9, 1, reason=reason)
-            again = 10.0 + LEASE + 0.5  # no lease that was not renewed for it lasts so long
+            # No lease that was not renewed for it lasts so long.
+            again = 10.5 + max(LEASE, rules.FOLLOWER_PAUSE)
             run.led("a", 0, again, again + led_for, 2, reason="lapsed")
             run.led("a", 0, again + led_for + 0.002, None, 3)
             run.fault("disk_full", 9.0, 10.0, logs=[0])

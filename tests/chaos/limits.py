@@ -82,7 +82,7 @@ class Judge:
 
     def felt_until(self, fault):
         """Until when a lease may end that was not renewed because of it."""
-        return fault.over() + self.lease
+        return max(fault.over() + self.lease, fault.replicated())
 
     def since(self, fault):
         """From when on a successor can take over."""

@@ -6,12 +6,15 @@ import math
 # it once a second when the old leader's broker is gone, and may lose the first answer
 # ("preferred replica lease expired" in the old broker's thread, which sees the partition leave it).
 LEADER_SEARCH = 2.0
+# acks=all waits for the followers. One that asks a broker which does not lead yet, or no more, asks
+# again after replica.fetch.backoff.ms; the thread that waits fetches the other logs, too.
+FOLLOWER_PAUSE = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """What a kind of fault excuses: a gap in what its `owner` led, in its `log`s, in what its owner
-    led in its logs (`owner in log`), or nothing.
+    """What a kind of fault excuses: a gap in what its `owner` led, in its `log`s, in `every log`,
+    in what its owner led in its logs (`owner in log`), or nothing.
 
     A successor needs a takeover's time from the fault's `since` on: its begin, where the others
     notice it by themselves, or its end, where nobody can take over before. None: it delays nobody.
@@ -34,7 +37,7 @@ RULES = {
     "broker_stop": Rule("log", "end", 2),
     "broker_crash": Rule("log", "end", 2),
     "disk_full": Rule("log", "end", 2),
-    "leader_change": Rule("log", "end", 0),
+    "leader_change": Rule("every log", "end", 0),
     "clock_step": Rule("nothing", None, 0),
     "coordinator_moved": Rule("nothing", "end", 1),
     "topic_deleted": Rule("log", "end", 2),
@@ -49,6 +52,7 @@ RULES = {
 ASSIGNED_RULES = {
     **{kind: rule for kind, rule in RULES.items() if kind not in (
         "cut_coordinator", "coordinator_moved", "group_deleted", "foreign_consumer")},
+    "leader_change": Rule("log", "end", 0),  # sessions here are longer than FOLLOWER_PAUSE
     "cut_log": Rule("owner", "begin", 0),
     "cut_log0": Rule("owner", "begin", 0),
     "cut_other_log": Rule("owner in log", "end", 0),
@@ -95,12 +99,19 @@ class Fault:
             return self.begin + self.noticed_after
         return self.over() + (LEADER_SEARCH if "log" in self.rule.excuses else 0.0)
 
+    def replicated(self):
+        """Until when acknowledgements may wait for a follower because of it."""
+        moves = self.rule.excuses in ("log", "every log")
+        return self.over() + (FOLLOWER_PAUSE if moves else 0.0)
+
     def changes(self):
         """The instants at which the group's membership or coordinator changed."""
         return [self.begin, self.end][:self.rule.members]
 
     def strikes(self, partition, logs, owners):
         """Whether these owners' leading of the partition suffered from it."""
+        if self.rule.excuses == "every log":
+            return True
         in_log = partition % logs in self.logs
         if self.rule.excuses == "log":
             return in_log

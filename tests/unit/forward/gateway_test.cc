@@ -415,8 +415,8 @@ TEST_F(Through, an_answer_that_began_before_a_drain_is_the_last_one) {
   ASSERT_TRUE(rig.run_until([&] { return owner.requests.size() == 1; }));
   bool drained = false;
   rig.gateway->drain(5s, [&] { drained = true; });
-  Caller idle = rig.call();
-  ASSERT_TRUE(rig.run_until([&] { return idle.ended(); })) << "nobody accepts it";
+  rig.io.restart();
+  rig.io.run_for(600ms);  // longer than requests are still taken
   EXPECT_FALSE(drained);
   owner.stop();
   rig.directions.leave();
