@@ -17,12 +17,13 @@ LINES = (("p50", style.BLUE, "-"), ("p99", style.ORANGE, "-"), ("worst", style.G
 
 def footer(whole, row):
     """What was run, where."""
-    machine = whole["machine"]
+    machine, busy = whole["machine"], row["busy"]
     quick = " · QUICK RUN: too short for figures" if whole["quick"] else ""
     return (f"{whole['versions']['neliroute']} · {machine['cores']} x {machine['processor']}, "
-            f"{row['busy']['machine_percent']:.0f} % busy{quick}\nsession {row['session_ms']} ms, "
-            f"T {row['lease_ms']} ms, {row['partitions']} partitions, {row['assignment']}; all "
-            "processes on this machine; latency from when a call was due, by when it was due")
+            f"{busy['machine_percent']:.0f} % busy, of it {busy['others_percent']:.0f} % by "
+            f"others{quick}\nsession {row['session_ms']} ms, T {row['lease_ms']} ms, "
+            f"{row['partitions']} partitions, {row['assignment']}; all processes on this machine; "
+            "latency from when a call was due, by when it was due")
 
 
 def title(row):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What callers experience while owners move, on a real Apache Kafka.
 
-    bench/routing/routing.py --out DIR                 every way and move, exclusive; ~25 minutes
+    bench/routing/routing.py --out DIR                 every way and move, exclusive; 10 minutes
     bench/routing/routing.py --moves rolling --modes exclusive,non_exclusive
     bench/routing/routing.py --quick                   two ways, at rest and two restarts; a minute
 

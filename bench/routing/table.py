@@ -1,7 +1,7 @@
 """The figures of the runs, for people and for docs/benchmarks.md."""
 
 HEAD = ("way", "move", "mode", "calls", "rate", "failed", "as", "lost or doubled", "p50 ms", "p99",
-        "p99.9", "worst", "421", "sent again", "moved (least)", "busy")
+        "p99.9", "worst", "421", "sent again", "moved (least)", "busy (others)")
 
 
 def _failed_as(row):
@@ -25,7 +25,7 @@ def _cells(row):
             times("worst"), f"{100 * row['misdirected_calls'] / row['calls']:.3f} %",
             f"{row['sent_again']:,}",
             f"{moves['moved']} ({moves['least']})" if moves else "-",
-            f"{row['busy']['machine_percent']:.0f} %")
+            f"{row['busy']['machine_percent']:.0f} % ({row['busy']['others_percent']:.0f})")
 
 
 def text(rows):
