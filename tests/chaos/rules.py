@@ -7,8 +7,9 @@ import math
 # ("preferred replica lease expired" in the old broker's thread, which sees the partition leave it).
 LEADER_SEARCH = 2.0
 # acks=all waits for the followers. One that asks a broker which does not lead yet, or no more, asks
-# again after replica.fetch.backoff.ms; the thread that waits fetches the other logs, too.
-FOLLOWER_PAUSE = 1.0
+# again after replica.fetch.backoff.ms, 1 s; the thread that waits fetches the other logs, too. It
+# may have asked when the script was done already: half a second more for the brokers to know.
+FOLLOWER_PAUSE = 1.5
 
 
 @dataclasses.dataclass(frozen=True)
