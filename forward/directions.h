@@ -32,8 +32,6 @@ struct Direction {
   std::string endpoint;     ///< redirect and serve: where to
   Epoch epoch = kNoEpoch;   ///< redirect and serve: under which
   std::shared_ptr<Admission> guard;  ///< serve: kept until the request has ended
-  bool suspected = false;   ///< redirect: a caller could not reach it
-  bool unowned = false;     ///< wait: nobody owns the slot, as far as is known
   bool leaving = false;     ///< refuse: this process has left, and others own its slots now
 };
 
@@ -64,12 +62,10 @@ class WatchedDirections final : public Directions {
   [[nodiscard]] Direction direct(const Visit& visit) override {
     const Route route = watcher_.route(visit.slot);
     Direction made;
-    made.unowned = route.verdict == Verdict::unowned;
     if (route.verdict != Verdict::remote || route.epoch <= visit.epoch) return made;
     made.answer = Admit::redirect;
     made.endpoint = route.endpoint();
     made.epoch = route.epoch;
-    made.suspected = route.suspected;
     return made;
   }
   void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) override {

@@ -7,13 +7,13 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <limits>
 #include <utility>
 
 #include "forward/rules/beast_text.h"
 #include "forward/exchange.h"
+#include "forward/text_answer.h"
 
 namespace neliroute::forward {
 namespace {
@@ -298,18 +298,9 @@ void Exchange::answer(unsigned status, const std::string& text) {
   // Whoever sent it here looks again who the owner is, and not on this connection.
   const bool misdirected = status == kMisdirected;
   keep_alive_ = client_keeps_alive() && !misdirected;
-  const auto made = std::make_shared<http::response<http::string_body>>();
-  made->version(11);
-  made->result(status);
-  made->set(field::content_type, "text/plain; charset=utf-8");
-  made->set(field::cache_control, "no-store");
-  if (status == 503) made->set(field::retry_after, "1");
+  const auto made = text_answer(status, text, head_.method() == http::verb::head, keep_alive_);
   if (misdirected) made->set(to_beast(kSlotField), std::to_string(slot_.value()));
   note_passed(*made, proxy_.name);
-  if (!keep_alive_) made->set(field::connection, "close");
-  const std::string line = text + "\n";
-  made->content_length(line.size());
-  if (head_.method() != http::verb::head) made->body() = line;
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_write(client_.stream, *made, [self = shared_from_this(), made](Error error,
                                                                              std::size_t) {

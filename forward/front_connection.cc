@@ -3,12 +3,12 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <limits>
 #include <utility>
 
 #include "forward/rules/beast_text.h"
+#include "forward/text_answer.h"
 
 namespace neliroute::forward {
 namespace {
@@ -153,18 +153,8 @@ void FrontConnection::on_done(bool keep_alive) {
 
 void FrontConnection::answer(unsigned status, const std::string& text) {
   service_.proxy.counters.add(ProxyCount::refused);
-  const auto made = std::make_shared<http::response<http::string_body>>();
-  made->version(11);
-  made->result(status);
-  made->set(field::content_type, "text/plain; charset=utf-8");
-  made->set(field::cache_control, "no-store");
-  made->set(field::connection, "close");
-  if (status == 503) made->set(field::retry_after, "1");
-  if (status == 405) made->set(field::allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-  const std::string line = text + "\n";
-  made->content_length(line.size());
   const bool head = request_ && request_->get().method() == http::verb::head;
-  if (!head) made->body() = line;
+  const auto made = text_answer(status, text, head, /*keep_alive=*/false);
   stream_.expires_after(service_.proxy.limits.progress);
   http::async_write(stream_, *made, [self = shared_from_this(), made](Error error, std::size_t) {
     error ? self->close() : self->linger();

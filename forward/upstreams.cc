@@ -14,8 +14,6 @@ using boost::system::error_code;
 // An owner that closed it meanwhile, or sends what nobody asked for.
 bool is_of_no_use(Stream& stream) {
   error_code error;
-  stream.socket().non_blocking(true, error);
-  if (error) return true;
   char byte = 0;
   stream.socket().receive(boost::asio::buffer(&byte, 1), tcp::socket::message_peek, error);
   return error != boost::asio::error::would_block;
@@ -38,8 +36,10 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
   bool done = false;
 
   void on_connected(error_code error) {
+    if (error) return finish(error);
     error_code ignored;
     upstream->stream.socket().set_option(tcp::no_delay(true), ignored);
+    upstream->stream.socket().non_blocking(true, error);  // for is_of_no_use()
     if (error || !tls) return finish(error);
     if (!upstream->stream.use_tls_to(tls, host)) {
       return finish(boost::asio::error::invalid_argument);
@@ -132,7 +132,6 @@ void Upstreams::give_back(UpstreamPtr upstream) {
     kept.pop_back();
     --count_;
   }
-  upstream->used = true;
   upstream->stream.expires_never();
   if (upstream->received.capacity() > 0) upstream->received.shrink_to_fit();
   kept.push_front({std::move(upstream), Clock::now() + limits_.idle});

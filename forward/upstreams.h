@@ -35,7 +35,6 @@ struct Upstream {
   Stream stream;
   boost::beast::flat_buffer received;  ///< and not parsed
   std::string endpoint;
-  bool used = false;  ///< it has carried a request before
 };
 using UpstreamPtr = std::unique_ptr<Upstream>;
 

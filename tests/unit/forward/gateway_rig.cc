@@ -109,7 +109,6 @@ struct ToldDirections::Waiter {
 
 forward::Direction ToldDirections::direct(const forward::Visit& visit) {
   forward::Direction made;
-  made.unowned = endpoint_.empty();
   if (visit.hops >= 3 || left_) {
     made.answer = Admit::refuse;
     made.leaving = left_;
