@@ -20,6 +20,7 @@
 #include "admin/listen_address.h"
 #include "admin/pending_view.h"
 #include "admin/site.h"
+#include "neli_core/settings_mode.h"
 #include "router/text/event_line.h"
 
 namespace neliroute {
@@ -191,10 +192,9 @@ void AdminServer::Impl::close() {
 void AdminServer::Impl::take(const Transition& transition) {
   const ObservedFacts& facts = site_.view().observable().facts();
   if (!facts.id) return;
-  const Mode mode = facts.settings.mode == to_string(Mode::exclusive) ? Mode::exclusive
-                                                                      : Mode::non_exclusive;
-  std::string line = event_line({facts.process.name, *facts.id, facts.lane, mode}, transition,
-                                unix_minus_boot_now());
+  std::string line = event_line(
+      {facts.process.name, *facts.id, facts.lane, mode_of(facts.settings)}, transition,
+      unix_minus_boot_now());
   if (!line.empty()) hub_->transition(std::move(line));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "neli_core/settings_mode.h"
 #include "router/engine/engine.h"
 
 namespace neliroute {
@@ -36,9 +37,8 @@ void Engine::wait_for_route(RouteWaiters::Id id, Slot slot, const Epoch& after,
                               handler = std::move(handler)]() mutable {
     const LocalTime now = self->no_earlier(self->clock_());
     const Route route = self->view_.look(slot, now);
-    const Mode mode = self->settings_.mode == to_string(Mode::exclusive) ? Mode::exclusive
-                                                                         : Mode::non_exclusive;
-    RouteWaiter waiter{slot, after, later(now, limit), std::move(handler), mode};
+    RouteWaiter waiter{slot, after, later(now, limit), std::move(handler),
+                       mode_of(self->settings_)};
     const auto end = [&](boost::system::error_code error) { self->end_wait(waiter, error, route); };
     if (waiter.is_content_with(route)) return end({});
     if (self->closed_) return end(Errc::closed);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "neli_core/mutation.h"
+#include "neli_core/settings_mode.h"
 
 namespace neliroute {
 namespace {
@@ -148,8 +149,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
 void Directory::learn_mode(const Record& record) {
   const Settings* theirs = settings_in_force(record);
   if (theirs == nullptr) return;
-  options_.mode =
-      theirs->mode == to_string(Mode::exclusive) ? Mode::exclusive : Mode::non_exclusive;
+  options_.mode = mode_of(*theirs);
 }
 
 // If owners' leases differ, the longest counts, until no owner has stated it for as long.
