@@ -18,18 +18,10 @@ void add_front_options(CommandLine& line, FrontOptions& options) {
                options.key = std::move(*read);
                return {};
              });
-  const auto time = [](milliseconds& target) {
-    return [&target](const std::string& text) -> Result<void> {
-      const auto read = parse_duration(text);
-      if (!read) return read.error();
-      target = *read;
-      return {};
-    };
-  };
   line.value("--deadline", "TIME", "From a request to the first byte of its answer, at most "
-             "(default 10s)", time(options.deadline));
+             "(default 10s)", into(options.deadline));
   line.value("--stop-timeout", "TIME", "How long requests under way may take after SIGTERM "
-             "(default 10s)", time(options.stop));
+             "(default 10s)", into(options.stop));
   const auto file = [](std::optional<std::string>& target) {
     return [&target](const std::string& text) -> Result<void> {
       target = text;

@@ -148,18 +148,10 @@ struct WarmOptions {
 };
 
 void add_warm_options(CommandLine& line, OwnerOptions& owner, WarmOptions& options) {
-  const auto time = [](milliseconds& target) {
-    return [&target](const std::string& text) -> Result<void> {
-      const auto read = parse_duration(text);
-      if (!read) return read.error();
-      target = *read;
-      return {};
-    };
-  };
-  line.value("--prepare", "TIME", "How long it prepares before a claim", time(options.prepare));
-  line.value("--warm-up", "TIME", "How long it warms up before it leads", time(options.warm_up));
+  line.value("--prepare", "TIME", "How long it prepares before a claim", into(options.prepare));
+  line.value("--warm-up", "TIME", "How long it warms up before it leads", into(options.warm_up));
   line.value("--prepare-timeout", "TIME", "How long either may take",
-             time(owner.common.router.prepare_timeout));
+             into(owner.common.router.prepare_timeout));
   line.value("--warm", "FILE", "Append a JSON line for each step of these",
              [&options](const std::string& text) -> Result<void> {
                options.path = text;
