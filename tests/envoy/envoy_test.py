@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 from pathlib import Path
@@ -18,11 +17,11 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tool"), str(HERE.parent / "gateway")]
 from case import run_raw  # noqa: E402
-from gateway_test import Application, free_port  # noqa: E402
+from gateway_test import Application  # noqa: E402
 from harness import children, deps, process  # noqa: E402
+from harness.owners import LaneOwners, free_port  # noqa: E402
 
-PARTITIONS = 16
-SLOTS = 256
+PARTITIONS = LaneOwners.partitions
 # Each in a lane of its own: the default, Redis Cluster's slots, Kafka's partitions.
 HASHES = {"xxh3": {}, "crc16": {"hash": "crc16", "hash_tags": True}, "murmur2": {"hash": "murmur2"}}
 
@@ -133,27 +132,22 @@ def random_keys(count, braces=False, ascii_only=False):
             for _ in range(count)]
 
 
-class EnvoyTest(unittest.TestCase):
+class EnvoyTest(LaneOwners):
     """One broker for the class; each test has a topic of its own."""
+    more_topics = tuple(HASHES)
 
     @classmethod
     def setUpClass(cls):
         cls.program = deps.envoy()
-        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        topics = [*unittest.TestLoader().getTestCaseNames(cls), *HASHES]
-        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", PARTITIONS,
-                                      *(part for topic in topics for part in ("--topic", topic)))
-        cls.brokers = row["brokers"]
+        super().setUpClass()
 
     def setUp(self):
         self.applications = {}
-        self.use(self.id().rpartition(".")[2])
+        super().setUp()
 
     def use(self, topic, **options):
         """From now on, this lane and its folder."""
-        self.topic = topic
-        self.lane = {"brokers": self.brokers, "topic": topic, "group": topic, "slots": SLOTS,
-                     "profile": "fast", **options}
+        super().use(topic, **options)
         self.files = self.folder / f"{topic}.files"
         self.files.mkdir(exist_ok=True)
 
@@ -168,27 +162,11 @@ class EnvoyTest(unittest.TestCase):
             application.server.RequestHandlerClass.disable_nagle_algorithm = True
             self.addCleanup(application.close)
         port = application.address.rpartition(":")[2]
-        options = {**self.lane, "name": name, "endpoint": f"{host}:{port}",
-                   "events": self.folder / f"{self.topic}.{name}.events"}
+        options = {"endpoint": f"{host}:{port}"}
         if in_front:
-            options.update(endpoint=f"{host}:{free_port()}", upstream=application.address,
-                           key="header:x-neli-key")
-        command = [process.tool_path(), "run", *process.option_list(options)]
-        owner = process.Owner(f"{self.topic}.{name}", name, self.folder, command,
-                              process.environment())
-        owner.port = int(options["endpoint"].rpartition(":")[2])
-        self.addCleanup(children.end, owner.child, 0)
-        return owner
-
-    def wait_led(self, *owners):
-        """Until they lead everything between them, each its share."""
-        def settled():
-            for owner in owners:
-                self.assertTrue(owner.running(), owner.error_tail())
-                owner.refresh()
-            counts = [len(owner.leading) for owner in owners]
-            return sum(counts) == PARTITIONS and max(counts) - min(counts) <= 1
-        children.wait_until(settled, 40, lambda: "\n".join(o.error_tail() for o in owners))
+            options = {"endpoint": f"{host}:{free_port()}", "upstream": application.address,
+                       "key": "header:x-neli-key"}
+        return self.start(name, **options)
 
     def watch(self, ready="xds: ready", **options):
         """`watch --xds-dir`, once it says that: its process, and what it says."""

@@ -12,8 +12,9 @@ import threading
 import unittest
 from pathlib import Path
 
-from http_calls import PARTITIONS, Callers, ExampleCase, ask, free_port
+from http_calls import PARTITIONS, Callers, ExampleCase, ask
 from harness import children
+from harness.owners import free_port
 
 EXAMPLE = Path(sys.argv.pop(1)).resolve()
 NAMES = [f"counter{number}" for number in range(40)]

@@ -1,7 +1,6 @@
 """What the tests of the examples share: a broker, a gateway, and callers over HTTP."""
 import http.client
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,13 +13,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children, process  # noqa: E402
 
 PARTITIONS = 16
-
-
-def free_port():
-    """One that nobody listens on now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def ask(port, name, method="GET", body=None, fields=None, timeout=15.0):

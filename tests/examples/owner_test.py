@@ -11,8 +11,8 @@ import sys
 import unittest
 from pathlib import Path
 
-from http_calls import PARTITIONS, Callers, ExampleCase, ask, free_port
-from harness import children, process
+from http_calls import PARTITIONS, Callers, ExampleCase, ask
+from harness.owners import free_port, start_owner, wait_shares
 
 EXAMPLE = Path(sys.argv.pop(1)).resolve()
 BOOKS = [f"book{number}" for number in range(40)]
@@ -34,20 +34,11 @@ class PythonOwner(ExampleCase):
                    "partitions": PARTITIONS, "endpoint": f"127.0.0.1:{free_port()}",
                    "upstream": upstream, "key": "path:1", "exec": f"exec {program}",
                    "events": self.folder / f"{name}.events"}
-        command = [process.tool_path(), "run", *process.option_list(options)]
-        owner = process.Owner(name, name, self.folder, command, process.environment())
-        self.addCleanup(children.end, owner.child, 0)
-        return owner
+        return start_owner(self, name, name, self.folder, options)
 
     def wait_led(self, *owners):
         """Until they lead everything between them, each its share."""
-        def settled():
-            for owner in owners:
-                self.assertTrue(owner.running(), owner.error_tail())
-                owner.refresh()
-            counts = [len(owner.leading) for owner in owners]
-            return sum(counts) == PARTITIONS and max(counts) - min(counts) <= 1
-        children.wait_until(settled, 40, lambda: "\n".join(o.error_tail() for o in owners))
+        wait_shares(self, owners, PARTITIONS, 40)
 
     @staticmethod
     def read(port, book):

@@ -8,8 +8,9 @@ import sys
 import unittest
 from pathlib import Path
 
-from http_calls import ExampleCase, free_port
+from http_calls import ExampleCase
 from harness import children
+from harness.owners import free_port
 
 EXAMPLE = Path(sys.argv.pop(1)).resolve()
 INSTRUMENTS = 18

@@ -80,13 +80,13 @@ class Notify(OwnersCase):
     def test_events_in_order(self):
         """At both ends of a move, each once."""
         servers = {name: self.listening() for name in ("alpha", "beta")}
-        alpha = self.owner("alpha", notify=servers["alpha"].url)
+        alpha = self.start("alpha", notify=servers["alpha"].url)
         self.wait_led(alpha)
         told = self.wait_told(servers["alpha"], 3 * PARTITIONS)
         self.assertEqual(by_partition(told), {p: UPON_A_START for p in range(PARTITIONS)})
         self.assertEqual(sorted(event["seq"] for event in told), list(range(1, len(told) + 1)))
         self.assertEqual(servers["alpha"].kinds, {("/events", "application/json")})
-        beta = self.owner("beta", notify=servers["beta"].url)
+        beta = self.start("beta", notify=servers["beta"].url)
         self.wait_led(alpha, beta)
         told = self.wait_told(servers["beta"], 3 * PARTITIONS // 2)
         self.assertEqual(by_partition(told), {p: UPON_A_START for p in beta.leading})
@@ -101,7 +101,7 @@ class Notify(OwnersCase):
         """Nothing is led before the server has answered what comes first."""
         server = self.listening()
         server.open.clear()
-        alpha = self.owner("alpha", notify=server.url)
+        alpha = self.start("alpha", notify=server.url)
         self.wait_told(server, 1)
         asked = server.events[0]["boot"]
         answered = children.boot_now()
@@ -114,7 +114,7 @@ class Notify(OwnersCase):
     def test_a_server_that_refuses(self):
         """Three times each, logged once, and everything goes on."""
         server = self.listening(status=500)
-        alpha = self.owner("alpha", notify=server.url)
+        alpha = self.start("alpha", notify=server.url)
         self.wait_led(alpha)
         told = self.wait_told(server, 9 * PARTITIONS)
         tries = {}
@@ -127,7 +127,7 @@ class Notify(OwnersCase):
         """It holds up what it may, and no more: leading and leaving are bounded."""
         server = self.listening()
         server.open.clear()
-        alpha = self.owner("alpha", notify=server.url, stop_timeout="500ms")
+        alpha = self.start("alpha", notify=server.url, stop_timeout="500ms")
         self.wait_led(alpha)
         alpha.leave()
         alpha.wait_exit(40)

@@ -43,7 +43,7 @@ class Sidecar(OwnersCase):
 
     def sidecar(self, name, **options):
         """An owner with an admin port that takes control calls; its `http` is the port."""
-        owner = self.owner(name, **{"http": "0", "control": True, **options})
+        owner = self.start(name, **{"http": "0", "control": True, **options})
         owner.http = admin_port(owner.errors)
         return owner
 

@@ -10,7 +10,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 import urllib.request
@@ -21,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tool"))
 from case import run_raw  # noqa: E402
 from harness import children, process  # noqa: E402
+from harness.owners import LaneOwners, free_port  # noqa: E402
 from prometheus import documented  # noqa: E402
 
 
@@ -71,13 +71,6 @@ class Application:
         self.delay.set()
         self.server.shutdown()
         self.server.server_close()
-
-
-def free_port():
-    """One that nobody listens on now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def ask(port, key, path="/", body=None, timeout=15, tls=None):
@@ -162,21 +155,12 @@ class Callers:
         return self.failed
 
 
-class Gateway(unittest.TestCase):
+class Gateway(LaneOwners):
     """One broker for the class; each test has a topic of its own."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        topics = unittest.TestLoader().getTestCaseNames(cls)
-        row = process.embedded_broker(cls.folder, cls.addClassCleanup, "--partitions", 16,
-                                      *(part for topic in topics for part in ("--topic", topic)))
-        cls.brokers = row["brokers"]
+    led_within = 30
 
     def setUp(self):
-        self.topic = self.id().rpartition(".")[2]
-        self.lane = {"brokers": self.brokers, "topic": self.topic, "group": self.topic,
-                     "slots": 256, "profile": "fast"}
+        super().setUp()
         self.applications = {}
 
     def owner(self, name, **options):
@@ -184,16 +168,9 @@ class Gateway(unittest.TestCase):
         if name not in self.applications:
             self.applications[name] = Application(name)
             self.addCleanup(self.applications[name].close)
-        options = {**self.lane, "name": name, "endpoint": f"127.0.0.1:{free_port()}",
-                   "events": self.folder / f"{self.topic}.{name}.events", "key": "header:X-Key",
-                   "upstream": self.applications[name].address, **options}
-        command = [process.tool_path(), "run", *process.option_list(options)]
-        (self.folder / f"{self.topic}.{name}.events").unlink(missing_ok=True)
-        owner = process.Owner(f"{self.topic}.{name}", name, self.folder, command,
-                              process.environment())
-        owner.port = int(options["endpoint"].rpartition(":")[2])
-        self.addCleanup(children.end, owner.child, 0)
-        return owner
+        self.path(name, "events").unlink(missing_ok=True)
+        return self.start(name, **{"key": "header:X-Key",
+                                   "upstream": self.applications[name].address, **options})
 
     def gateway(self, **options):
         """A gateway: its process and its port."""
@@ -208,16 +185,6 @@ class Gateway(unittest.TestCase):
         children.wait_until(lambda: "gateway: http" in errors.read_text(), 30,
                             lambda: errors.read_text())
         return child, port
-
-    def wait_led(self, *owners):
-        """Until they lead everything between them, each its share."""
-        def settled():
-            for owner in owners:
-                self.assertTrue(owner.running(), owner.error_tail())
-                owner.refresh()
-            counts = [len(owner.leading) for owner in owners]
-            return sum(counts) == 16 and max(counts) - min(counts) <= 1
-        children.wait_until(settled, 30, lambda: "\n".join(o.error_tail() for o in owners))
 
     def test_each_key_is_served_by_its_owner(self):
         """Whoever is asked: the gateway, or any owner."""

@@ -11,7 +11,6 @@ then who is left. The story runs once; the tests ask Prometheus what it was like
 import http.server
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children, deps, process  # noqa: E402
+from harness.owners import free_port  # noqa: E402
 from prometheus import board, documented, server  # noqa: E402
 
 FOLDER = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else None
@@ -121,9 +121,7 @@ class Live(unittest.TestCase):
         cls.addClassCleanup(program.server_close)
         cls.addClassCleanup(program.shutdown)
         threading.Thread(target=program.serve_forever, daemon=True).start()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         cls.start(name, "pricing", endpoint=f"127.0.0.1:{port}", key="path:1", deadline="200ms",
                   upstream="127.0.0.1:%d" % program.server_address[1])
         ended = threading.Event()
