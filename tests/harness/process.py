@@ -140,6 +140,7 @@ class Owner:
         self.command = command
         self.leading = {}  # partition -> Epoch, by its own log
         self.draining = set()
+        self.witnessed = set()  # partitions, by the last answer that its witness got
         self.events = LineFile(folder / f"{key}.events")
         self.samples = LineFile(folder / f"{key}.witness")
         self.errors = folder / f"{key}.err"
@@ -182,8 +183,13 @@ class Owner:
             elif row["event"] == "stopped":
                 self.leading.pop(partition, None)
                 self.draining.discard(partition)
-        if self.has_witness:
-            self.samples.read()
+        for row in self.samples.read() if self.has_witness else ():
+            if "owns" in row:
+                (self.witnessed.add if row["owns"] else self.witnessed.discard)(row["partition"])
+
+    def told(self):
+        """Whether its witness, if it has one, got the answers that its own log says."""
+        return not self.has_witness or self.witnessed == set(self.leading)
 
     def kill(self):
         """SIGKILL; the instant is read before, when it certainly still led."""
@@ -321,11 +327,14 @@ class Fleet:
                    lambda: f"every partition led; not: {self.unled()}\n{self.describe()}")
 
     def assignment(self):
-        """partition -> key of its only leader; None while any has no, two or draining leaders."""
+        """partition -> key of its only leader; None while any has no, two or draining leaders.
+
+        Witnesses have seen it, too: one that is killed before it looks would know of no leader.
+        """
         found = self.leaders()
         if any(len(owners) != 1 for owners in found.values()):
             return None
-        if any(owner.draining for owner in self.live()):
+        if any(owner.draining or not owner.told() for owner in self.live()):
             return None
         return {partition: owners[0].key for partition, owners in found.items()}
 
