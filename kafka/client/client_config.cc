@@ -130,6 +130,10 @@ void set_consumer(Setter& setter, const ClientSettings& settings) {
 void set_group(Setter& setter, const ClientSettings& settings) {
   setter.set("group.id", settings.kafka.group_id());
   setter.set("enable.partition.eof", "false");
+  // While no broker is connected, the library (2.15.1: rd_kafka_connect_any()) lets a client
+  // connect every half of this, whatever its backoff has grown to. A member without a coordinator
+  // does so; the other clients rarely ask, and start more slowly with a longer time.
+  setter.set("reconnect.backoff.ms", milliseconds{250});
   if (settings.kafka.variation == Variation::broadcast) {
     // Which records it missed does not matter: the next ones count. How many wait does: at a full
     // queue the library stops fetching, and V ages behind a backlog.

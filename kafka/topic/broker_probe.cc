@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <neliroute/clock.h>
 #include <utility>
 
 namespace neliroute {
@@ -15,6 +16,8 @@ constexpr int kOfGroup = 8;
 // coordinator was found, and it is found then (rd_kafka_admin_coord_response_parse). So it never
 // times out: the client is destroyed before.
 constexpr std::chrono::hours kNoTimeout{1};
+// How often it looks whether a broker is connected, while requests wait for that.
+constexpr milliseconds kLookEvery{200};
 
 template <class T>
 Answer<T> unknown(rd_kafka_resp_err_t error, std::string why = {}) {
@@ -142,7 +145,38 @@ rdkafka::AdminOptionsPtr BrokerProbe::request(rd_kafka_admin_op_t operation, mil
   return options;
 }
 
+// Without time to wait it fails if no broker is connected, makes the client connect to one with the
+// pauses of `reconnect.backoff.ms`, and times out if one is.
+bool BrokerProbe::is_connected() const {
+  const struct rd_kafka_metadata* raw = nullptr;
+  const rd_kafka_resp_err_t error = rd_kafka_metadata(handle_, 0, nullptr, &raw, 0);
+  const rdkafka::MetadataPtr metadata{raw};
+  return error != RD_KAFKA_RESP_ERR__TRANSPORT;
+}
+
+void BrokerProbe::when_connected(milliseconds within, std::function<void(milliseconds)> send,
+                                 std::function<void()> give_up) {
+  if (wakeup_ == nullptr || is_connected()) return send(within);
+  postponed_.push_back({later(boot_now(), within), std::move(send), std::move(give_up)});
+}
+
+bool BrokerProbe::serve_postponed() {
+  if (postponed_.empty()) return false;
+  const LocalTime now = boot_now();
+  if (now >= next_look_) {
+    next_look_ = later(now, kLookEvery);
+    connected_ = is_connected();
+  }
+  const auto left = std::chrono::ceil<milliseconds>(postponed_.front().until - now);
+  if (!connected_ && left.count() > 0) return false;
+  const Postponed first = std::move(postponed_.front());
+  postponed_.pop_front();
+  left.count() > 0 ? first.send(left) : first.give_up();  // which may destroy this
+  return true;
+}
+
 bool BrokerProbe::serve(int timeout_ms) {
+  if (serve_postponed()) return true;
   const auto event = rdkafka::poll(queue_.get(), timeout_ms);
   if (!event) return false;
   const auto request = reinterpret_cast<std::uintptr_t>(rd_kafka_event_opaque(event.get()));
@@ -152,11 +186,21 @@ bool BrokerProbe::serve(int timeout_ms) {
 }
 
 void BrokerProbe::give_up() {
+  const auto postponed = std::exchange(postponed_, {});
   for (const auto& [request, answer] : std::exchange(awaited_, {})) answer(nullptr);
+  for (const Postponed& waits : postponed) waits.give_up();
 }
 
 void BrokerProbe::configs(rd_kafka_ResourceType_t type, const std::string& name,
                           milliseconds within, Then<ResourceConfigs> then) {
+  when_connected(
+      within,
+      [this, type, name, then](milliseconds left) { describe_configs(type, name, left, then); },
+      [then] { then(unknown<ResourceConfigs>(RD_KAFKA_RESP_ERR__TIMED_OUT)); });
+}
+
+void BrokerProbe::describe_configs(rd_kafka_ResourceType_t type, const std::string& name,
+                                   milliseconds within, Then<ResourceConfigs> then) {
   const rdkafka::ConfigResourcePtr resource{rd_kafka_ConfigResource_new(type, name.c_str())};
   if (!resource) return then(unknown<ResourceConfigs>(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE));
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
@@ -229,8 +273,14 @@ Answer<TopicDescription> decode_topic(rd_kafka_event_t* event) {
 
 }  // namespace
 
-void BrokerProbe::topic(const std::string& name, milliseconds within,
-                        Then<TopicDescription> then) {
+void BrokerProbe::topic(const std::string& name, milliseconds within, Then<TopicDescription> then) {
+  when_connected(
+      within, [this, name, then](milliseconds left) { describe_topic(name, left, then); },
+      [then] { then(unknown<TopicDescription>(RD_KAFKA_RESP_ERR__TIMED_OUT)); });
+}
+
+void BrokerProbe::describe_topic(const std::string& name, milliseconds within,
+                                 Then<TopicDescription> then) {
   const char* names[] = {name.c_str()};
   rd_kafka_TopicCollection_t* topics = rd_kafka_TopicCollection_of_topic_names(names, 1);
   const auto options =

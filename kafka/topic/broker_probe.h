@@ -10,6 +10,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <neliroute/time.h>
@@ -71,6 +72,11 @@ class BrokerProbe {
   BrokerProbe& operator=(const BrokerProbe&) = delete;
 
   // Each may answer at once, if the library does not know the request.
+
+  /// These two wait in here while no broker is connected, unless the caller waits (no `wakeup`): in
+  /// librdkafka (2.15.1: rd_kafka_broker_controller_async(), rd_kafka_broker_get_async()) a request
+  /// that waits for its broker connects again at each failure, without any backoff, over a thousand
+  /// times a second.
   void configs(rd_kafka_ResourceType_t type, const std::string& name, milliseconds within,
                Then<ResourceConfigs> then);
   void topic(const std::string& name, milliseconds within, Then<TopicDescription> then);
@@ -84,7 +90,8 @@ class BrokerProbe {
   /// The group's members, from its coordinator; no answer while there is no coordinator.
   void members(const std::string& group, Then<MemberIds> then);
 
-  /// Takes an answer, waiting at most so long; false: there was none.
+  /// Takes an answer, waiting at most so long; false: there was none. Call it often: requests that
+  /// wait for a connection are sent here.
   bool serve(int timeout_ms = 0);
   /// Answers everything that is awaited with a timeout.
   void give_up();
@@ -97,10 +104,27 @@ class BrokerProbe {
                                                  Answer<T> (*decode)(rd_kafka_event_t*),
                                                  Then<T> then);
 
+  /// A request that waits for a connection.
+  struct Postponed {
+    LocalTime until;
+    std::function<void(milliseconds left)> send;
+    std::function<void()> give_up;
+  };
+  void when_connected(milliseconds within, std::function<void(milliseconds)> send,
+                      std::function<void()> give_up);
+  [[nodiscard]] bool is_connected() const;
+  [[nodiscard]] bool serve_postponed();
+  void describe_configs(rd_kafka_ResourceType_t type, const std::string& name, milliseconds within,
+                        Then<ResourceConfigs> then);
+  void describe_topic(const std::string& name, milliseconds within, Then<TopicDescription> then);
+
   rd_kafka_t* handle_;
   QueueWakeup* wakeup_;
   rdkafka::QueuePtr queue_;
   std::map<std::uintptr_t, Decode> awaited_;
+  std::deque<Postponed> postponed_;
+  LocalTime next_look_ = kLongAgo;
+  bool connected_ = false;  ///< when it last looked, for those that wait
   std::uintptr_t last_request_ = 0;
 };
 
