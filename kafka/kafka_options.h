@@ -37,6 +37,8 @@ struct KafkaOptions : KafkaConnection {
   MissingTopic missing_topic = MissingTopic::wait_for_timeout;
   /// What --session requests: it is set where a group's session can be set (group_session.h).
   std::optional<milliseconds> session;
+  /// How long an application may prepare: who cannot lead stays away for as long (Withdrawal).
+  milliseconds prepare_timeout{0};
   /// A reader that owns nothing: no group, no producer, creates nothing.
   bool watcher = false;
 

@@ -45,7 +45,7 @@ void KafkaLedgerImpl::make_withdrawal() {
   parts.lane = parameters_.kafka.lane;
   parts.options = {parameters_.facts.partitions, parameters_.facts.logs,
                    parameters_.timing.lease, parameters_.timing.session,
-                   parameters_.timing.heartbeat};
+                   parameters_.timing.heartbeat, parameters_.kafka.prepare_timeout};
   parts.statistics = parameters_.statistics;
   parts.query_leaders = [this](Then<TopicDescription> then) {
     BrokerProbe* probe = writer_probe();

@@ -25,6 +25,7 @@ Withdrawal::Withdrawal(const WithdrawalOptions& options)
     : log_count_(options.logs),
       lease_(options.lease),
       bound_(std::max(2 * options.lease, options.session)),
+      prepare_timeout_(options.prepare_timeout),
       assigned_(options.partitions, false),
       logs_(options.logs),
       first_pause_(std::max(kPauseFirst, kPauseFirstHeartbeats * options.heartbeat)),
@@ -173,7 +174,8 @@ Withdrawal::Step Withdrawal::step_away(LocalTime now, std::uint32_t random) {
 
 Withdrawal::Leave Withdrawal::leave(Leave why, LocalTime now, std::uint32_t random) {
   const milliseconds half = next_pause_ / 2;
-  why.pause = half + std::chrono::duration_cast<milliseconds>(part_of(half, random));
+  why.pause =
+      prepare_timeout_ + half + std::chrono::duration_cast<milliseconds>(part_of(half, random));
   last_pause_ = why.pause;
   next_pause_ = std::min(2 * next_pause_, std::max(kPauseMost, first_pause_));
   away_ = true;

@@ -35,6 +35,8 @@ struct WithdrawalOptions {
   milliseconds lease{0};
   milliseconds session{0};
   milliseconds heartbeat{0};
+  /// How long others may prepare before they lead what this process gave up.
+  milliseconds prepare_timeout{0};
 };
 
 class Withdrawal {
@@ -83,9 +85,10 @@ class Withdrawal {
   /// max(2 T, session): how long no own record comes back before it counts.
   [[nodiscard]] milliseconds bound() const noexcept { return bound_; }
 
-  /// A pause is drawn from the upper half of this, which doubles each time up to kPauseMost. Who is
-  /// back before the others have what it had is given the same again: members hear of a leave by
-  /// their heartbeats, and librdkafka takes up to a second more to join a classic rebalance.
+  /// A pause is prepare_timeout, and a time drawn from the upper half of this, which doubles each
+  /// time up to kPauseMost. Who is back before the others have what it had is given the same again:
+  /// members hear of a leave by their heartbeats, librdkafka takes up to a second more to join a
+  /// classic rebalance, and their applications prepare.
   static constexpr milliseconds kPauseFirst{4000};
   static constexpr int kPauseFirstHeartbeats = 4;
   static constexpr milliseconds kPauseMost{600'000};
@@ -122,6 +125,7 @@ class Withdrawal {
   std::uint32_t log_count_;
   milliseconds lease_;
   milliseconds bound_;
+  milliseconds prepare_timeout_;
   std::vector<bool> assigned_;
   std::vector<LogFacts> logs_;
   bool away_ = false;

@@ -25,6 +25,7 @@ KafkaOptions kafka_options(const RouterOptions& options) {
   kafka.logs = options.logs;
   kafka.protocol = options.group_protocol;
   kafka.session = options.timing.session;
+  kafka.prepare_timeout = options.prepare_timeout;
   return kafka;
 }
 

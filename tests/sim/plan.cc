@@ -273,9 +273,6 @@ Plan make_plan(const Request& request) {
   if (!plan.broadcast() && prepares.percent(25)) {
     plan.prepare_timeout = milliseconds{prepares.magnitude(20, 2000)};
   }
-  // Who cannot lead joins again after some seconds, and may be given a partition back before its
-  // successor was prepared, until its pauses are longer than that (docs/routing.md).
-  if (plan.has(Fault::out_of_reach) || plan.has(Fault::forbidden)) plan.prepare_timeout = {};
   plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
   // A member that is named for what it cannot lead is given up after that, and so may the next.
   if (plan.assigner()) plan.recovery += 4 * plan.longest_lease() + 2 * plan.session() +

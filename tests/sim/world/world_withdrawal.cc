@@ -17,7 +17,8 @@ void World::start_withdrawal(Node& node) {
   if (plan_.broadcast() || plan_.assigner()) return;
   if (!plan_.has(Fault::forbidden) && !plan_.has(Fault::out_of_reach)) return;
   node.withdrawal.emplace(WithdrawalOptions{plan_.partitions, plan_.logs, node.lease,
-                                            plan_.timing.session, plan_.timing.heartbeat});
+                                            plan_.timing.session, plan_.timing.heartbeat,
+                                            plan_.prepare_timeout});
   plan_for(node, now_ + kLookEvery, Happening::withdrawal_due);
 }
 

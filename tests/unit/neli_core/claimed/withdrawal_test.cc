@@ -115,6 +115,14 @@ TEST_F(WithdrawalTest, TheFirstPauseOutlastsTwoHeartbeats) {
   EXPECT_EQ(pauses.back(), 12s);
 }
 
+// It would be given back what its successor has not led yet, and nobody would serve it meanwhile.
+TEST_F(WithdrawalTest, EachPauseLetsItsSuccessorsPrepare) {
+  withdrawal = Withdrawal{{4, 2, 3000ms, 5000ms, 0ms, 5000ms}};
+  join();
+  leave_and_return(2);
+  EXPECT_EQ(pauses, (std::vector<milliseconds>{7s, 9s}));
+}
+
 TEST_F(WithdrawalTest, WithoutAnObstacleSilenceIsNoReason) {
   pass_for(10min);
   EXPECT_EQ(left, 0);
