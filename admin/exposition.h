@@ -1,10 +1,14 @@
-// /metrics: neliroute's metrics and the application's, as text for Prometheus.
+// What is counted: /metrics, neliroute's and the application's, as text for Prometheus; and
+// /v1/requests, what becomes of requests in this process, for the slot page and `watch`.
 //
-// Threads: one (the server's strand).   Units: in the metrics' names.   Errors: none.
+// Threads: one (the server's strand).   Units: in the names.   Errors: none.
 #pragma once
 
-#include <memory>
+#include <neliroute/admin.h>
 #include <neliroute/metrics.h>
+
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,15 +18,25 @@ namespace neliroute::admin {
 class Exposition {
  public:
   using Others = std::vector<std::weak_ptr<prometheus::Collectable>>;
+  using Proxied = std::function<ProxiedRequests()>;
 
-  Exposition(Observable observable, MetricsOptions options, Others others)
-      : own_(Metrics::make(std::move(observable), options)), others_(std::move(others)) {}
+  Exposition(const Observable& observable, MetricsOptions options, Others others,
+             Proxied proxied = {})
+      : observable_(observable),
+        own_(Metrics::make(observable, options)),
+        others_(std::move(others)),
+        proxied_(std::move(proxied)) {}
 
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string metrics() const;
+  /// Counts since the process started, as openapi.json describes them: of a proxy, if there is one,
+  /// or else of admit(). A watcher without a proxy counts none.
+  [[nodiscard]] std::string requests(LocalTime now) const;
 
  private:
+  Observable observable_;
   std::shared_ptr<Metrics> own_;
   Others others_;
+  Proxied proxied_;
 };
 
 }  // namespace neliroute::admin

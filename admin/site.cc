@@ -54,10 +54,10 @@ Answer answer_of(const Refusal& refusal) {
   return answer;
 }
 
-Site::Site(Observable observable, Exposition metrics, std::string only_at, Control& control,
+Site::Site(Observable observable, Exposition counts, std::string only_at, Control& control,
            EnvoyAnswers& envoy)
     : view_(std::move(observable)),
-      metrics_(std::move(metrics)),
+      counts_(std::move(counts)),
       only_at_(std::move(only_at)),
       control_(control),
       envoy_(envoy) {
@@ -128,6 +128,9 @@ Answer Site::find(const Request& request, LocalTime now) {
     return {200, "application/json",
             assignment_.get(now, view_.edition(), [&] { return view_.assignment_text(now); })};
   }
+  if (path == "/v1/requests") {
+    return {200, "application/json", requests_.get(now, 0, [&] { return counts_.requests(now); })};
+  }
   if (path == "/v1/events") return {.type = "text/event-stream", .events = true};
   if (path == "/healthz") return health(now);
   if (path == "/readyz") {
@@ -135,7 +138,7 @@ Answer Site::find(const Request& request, LocalTime now) {
   }
   if (path == "/metrics") {
     return {200, "text/plain; version=0.0.4; charset=utf-8",
-            exposed_.get(now, 0, [&] { return metrics_.text(); })};
+            exposed_.get(now, 0, [&] { return counts_.metrics(); })};
   }
   const auto file = files_.find(path);
   if (file == files_.end()) return not_found(path);

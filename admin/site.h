@@ -67,7 +67,7 @@ class Site {
  public:
   /// `only_at`: the address, if only this machine may connect; else empty. `control` and `envoy`
   /// outlive it.
-  Site(Observable observable, Exposition metrics, std::string only_at, Control& control,
+  Site(Observable observable, Exposition counts, std::string only_at, Control& control,
        EnvoyAnswers& envoy);
 
   /// As a PostRule.
@@ -91,7 +91,7 @@ class Site {
   [[nodiscard]] Answer health(LocalTime now) const;
 
   AdminView view_;
-  Exposition metrics_;
+  Exposition counts_;
   std::string only_at_;
   Control& control_;
   EnvoyAnswers& envoy_;
@@ -99,6 +99,7 @@ class Site {
   Shared whole_;
   Shared processes_;
   Shared assignment_;
+  Shared requests_;
   Shared exposed_;
 };
 

@@ -113,7 +113,7 @@ void Exchange::on_informational(unsigned status) {
 }
 
 void Exchange::note_forwarded() {
-  proxy_.counters.add(ProxyCount::forwarded);
+  proxy_.counters.add(guard_ ? ProxyCount::served : ProxyCount::forwarded);
   proxy_.counters.note_answer(std::chrono::duration_cast<microseconds>(Clock::now() - began_));
 }
 

@@ -14,7 +14,8 @@
 namespace neliroute::forward {
 
 enum class ProxyCount : std::uint8_t {
-  forwarded,     ///< answers of owners that were passed on
+  forwarded,     ///< answers of other owners that were passed on
+  served,        ///< the same of the application behind this very process
   misdirected,   ///< 421 of a process that was no owner: sent again
   resent,        ///< after a connection broke before an answer
   unreachable,   ///< owners that could not be connected to
@@ -22,7 +23,7 @@ enum class ProxyCount : std::uint8_t {
   refused,       ///< answered by this proxy: malformed, without a key, or too often sent on
   unowned,       ///< answered by this proxy: nobody owned the slot in time
   failed,        ///< answered by this proxy: 502 or 504
-  broken,        ///< an answer or a request that ended in the middle; that answer was forwarded
+  broken,        ///< an answer or a request that ended in the middle; that answer was passed on
   end,
 };
 

@@ -10,13 +10,13 @@ namespace {
 
 struct NamedCount {
   const char* name;
-  ProxyCount count;
+  std::uint64_t count;
 };
 
-void add_proxy_counts(MetricFamilies& made, const ProxyCounters& counters, const char* label,
+void add_proxy_counts(MetricFamilies& made, const char* label,
                       std::initializer_list<NamedCount> all) {
   for (const NamedCount& one : all) {
-    made.add(static_cast<double>(counters.count(one.count)), {{label, one.name}});
+    made.add(static_cast<double>(one.count), {{label, one.name}});
   }
 }
 
@@ -28,21 +28,22 @@ ProxyMetrics::ProxyMetrics(const Observable& observable,
 
 std::vector<prometheus::MetricFamily> ProxyMetrics::Collect() const {
   MetricFamilies made(labels_);
+  const auto count = [this](ProxyCount what) { return counters_->count(what); };
   made.counter("proxy_requests_total", "Requests to the proxy, by how they ended");
-  add_proxy_counts(made, *counters_, "result",
-                   {{"forwarded", ProxyCount::forwarded},
-                    {"refused", ProxyCount::refused},
-                    {"unowned", ProxyCount::unowned},
-                    {"failed", ProxyCount::failed}});
+  add_proxy_counts(made, "result",
+                   {{"forwarded", count(ProxyCount::served) + count(ProxyCount::forwarded)},
+                    {"refused", count(ProxyCount::refused)},
+                    {"unowned", count(ProxyCount::unowned)},
+                    {"failed", count(ProxyCount::failed)}});
   made.counter("proxy_broken_total", "Requests or answers that ended in the middle");
-  made.add(static_cast<double>(counters_->count(ProxyCount::broken)));
+  made.add(static_cast<double>(count(ProxyCount::broken)));
   made.counter("proxy_resends_total", "Requests that had to be sent to a process once more");
-  add_proxy_counts(made, *counters_, "reason",
-                   {{"misdirected", ProxyCount::misdirected},
-                    {"unreachable", ProxyCount::unreachable},
-                    {"reset", ProxyCount::resent}});
+  add_proxy_counts(made, "reason",
+                   {{"misdirected", count(ProxyCount::misdirected)},
+                    {"unreachable", count(ProxyCount::unreachable)},
+                    {"reset", count(ProxyCount::resent)}});
   made.counter("proxy_waits_total", "Times that a request waited for an owner");
-  made.add(static_cast<double>(counters_->count(ProxyCount::waited)));
+  made.add(static_cast<double>(count(ProxyCount::waited)));
   made.gauge("proxy_connections", "Clients that are connected to the proxy");
   made.add(static_cast<double>(counters_->connections()));
   made.histogram("proxy_answer_seconds",

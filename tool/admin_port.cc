@@ -11,15 +11,25 @@
 namespace neliroute::tool {
 namespace {
 
-// Event streams are file descriptors; the soft limit is for programs that use select(2).
+ProxiedRequests requests_of(const forward::ProxyCounters& counters) {
+  using forward::ProxyCount;
+  return {counters.count(ProxyCount::served),
+          counters.count(ProxyCount::forwarded),
+          counters.count(ProxyCount::misdirected),
+          counters.count(ProxyCount::waited),
+          counters.count(ProxyCount::refused),
+          counters.count(ProxyCount::unowned),
+          counters.count(ProxyCount::failed)};
+}
+
+}  // namespace
+
 void raise_file_limit() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
-
-}  // namespace
 
 void add_http_option(CommandLine& line, std::optional<std::string>& http) {
   line.value("--http", "HOST:PORT", "Serve the slot page, the view and its events, metrics and "
@@ -51,6 +61,7 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(
   options.control = std::move(control);
   std::unique_ptr<AdminPort> port(new AdminPort);
   if (proxy) {
+    options.proxied = [proxy] { return requests_of(*proxy); };
     port->proxy_ = std::make_shared<forward::ProxyMetrics>(observable, std::move(proxy));
     options.collectables.push_back(port->proxy_);
   }

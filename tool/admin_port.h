@@ -19,6 +19,10 @@
 
 namespace neliroute::tool {
 
+/// As many as the system permits, for this process: connections are files. The soft limit is for
+/// programs that use select(2); one that is started later inherits it.
+void raise_file_limit();
+
 void add_http_option(CommandLine& line, std::optional<std::string>& http);
 
 class AdminPort {
@@ -29,7 +33,7 @@ class AdminPort {
                                           const std::string& flag = "--http");
   /// Null if it is not requested. Otherwise logs where it listens, and raises the process's limit
   /// of open files as far as the system allows. `control`: of the Router or Watcher. `proxy`: whose
-  /// counts are metrics, too.
+  /// counts are shown, and are metrics, too.
   [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(
       const Observable& observable, const std::optional<std::string>& http,
       std::optional<AdminControl> control = std::nullopt,

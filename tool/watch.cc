@@ -249,6 +249,49 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   return code;
 }
 
+struct WatchCommand {
+  CommonOptions common;
+  bool once = false;
+  std::optional<std::string> http;
+  std::vector<AskedPort> requests;
+  ControlOptions control;
+  XdsOptions xds;
+
+  [[nodiscard]] bool on_screen() const {
+    return !once && !common.json && FullScreen::possible();
+  }
+  /// What does not go together.
+  [[nodiscard]] std::optional<std::string> unfit() const {
+    if (once && (http || xds.folder)) {
+      return "--once prints a table and exits, and --http and --xds-dir need a process that stays: "
+             "leave --once out";
+    }
+    if (!requests.empty() && !on_screen()) {
+      return "--requests is for the screen, which needs a terminal and neither --once nor --json; "
+             "/v1/requests of an admin port says the same";
+    }
+    return std::nullopt;
+  }
+};
+
+void add_watch_options(CommandLine& line, WatchCommand& options) {
+  add_common_options(line, options.common, Part::reader);
+  add_wait_flag(line, options.common);
+  line.heading("General");
+  line.flag("--once", "Print a table of owners and exit", options.once);
+  line.list("--requests", "HOST:PORT,...", "Ask the admin ports (--http) of gateways and owners "
+            "there what becomes of requests, and show that on the screen, too: key 4",
+            [&options](const std::string& text) -> Result<void> {
+              auto ports = parse_asked_ports(text);
+              if (!ports) return ports.error();
+              options.requests = std::move(*ports);
+              return {};
+            });
+  add_http_option(line, options.http);
+  add_control_options(line, options.control);
+  add_xds_options(line, options.xds);
+}
+
 }  // namespace
 
 int watch_command(const Arguments& arguments) {
@@ -258,54 +301,47 @@ int watch_command(const Arguments& arguments) {
                     "--json, a line for every change. Owns nothing and joins no group.", "",
                     "Exit codes of --once are those of route: 0 all owned, 1 one is not, 3 one is "
                     "unknown. With --http give --group, too, because both show it."});
-  CommonOptions options;
-  bool once_only = false;
-  add_common_options(line, options, Part::reader);
-  add_wait_flag(line, options);
-  line.heading("General");
-  line.flag("--once", "Print a table of owners and exit", once_only);
-  std::optional<std::string> http;
-  add_http_option(line, http);
-  ControlOptions control;
-  add_control_options(line, control);
-  XdsOptions xds;
-  add_xds_options(line, xds);
+  WatchCommand asked;
+  add_watch_options(line, asked);
   if (const auto code = line.parse(arguments)) return *code;
-  if (once_only && (http || xds.folder)) {
-    return fail(line.name(), "--once prints a table and exits, and --http and --xds-dir need a "
-                             "process that stays: leave --once out", kExitUsage);
+  if (const auto what = asked.unfit()) return fail(line.name(), *what, kExitUsage);
+  const CommonOptions& options = asked.common;
+  if (const auto settled = asked.xds.settle(); !settled) return fail(line.name(), settled.error());
+  if (const auto free = AdminPort::check(asked.http); !free) {
+    return fail(line.name(), free.error());
   }
-  if (const auto settled = xds.settle(); !settled) return fail(line.name(), settled.error());
-  if (const auto free = AdminPort::check(http); !free) return fail(line.name(), free.error());
-  auto token = control.token(http);
+  auto token = asked.control.token(asked.http);
   if (!token) return fail(line.name(), token.error());
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
-  if (!once_only) end_at_once_on_signals();  // it holds nothing, and being ended is how it stops
+  if (!asked.once) end_at_once_on_signals();  // it holds nothing, and being ended is how it stops
   const LocalTime began = boot_now();
   std::optional<Progress> progress(options.connecting());
   const auto lookup = WatcherLoop::open(options, began);
   if (!lookup) return fail(line.name(), lookup.error());
-  if (once_only) {
+  if (asked.once) {
     progress->now("hearing of every owner");
     return once(line.name(), **lookup, options.json);
   }
   progress.reset();
   // Before the admin port, which says whether this is ready.
   const auto folder =
-      XdsFolder::open((*lookup)->executor(), (*lookup)->watcher().observable(), xds);
+      XdsFolder::open((*lookup)->executor(), (*lookup)->watcher().observable(), asked.xds);
   if (!folder) return fail(line.name(), folder.error());
   std::optional<AdminControl> calls;
-  if (control.wanted) {
+  if (asked.control.wanted) {
     calls = AdminControl::of((*lookup)->watcher());
     calls->token = std::move(*token);
   }
-  const auto admin = AdminPort::open((*lookup)->watcher().observable(), http, std::move(calls));
+  const auto admin =
+      AdminPort::open((*lookup)->watcher().observable(), asked.http, std::move(calls));
   if (!admin) return fail(line.name(), admin.error());
-  if (!options.json && FullScreen::possible()) {
+  if (asked.on_screen()) {
     auto screen = FullScreen::open();
-    const std::string address = *admin ? (*admin)->address() : "";
-    if (screen) return watch_live(line.name(), **lookup, options, address, std::move(*screen));
+    WatchExtras extras{*admin ? (*admin)->address() : "", std::move(asked.requests)};
+    if (screen) {
+      return watch_live(line.name(), **lookup, options, std::move(extras), std::move(*screen));
+    }
     warn(line.name(), screen.error().message() + "; here is a line for every change");
   }
   log(Severity::info, fmt::format("watching {} partitions of topic {} at {}; Ctrl-C ends it",

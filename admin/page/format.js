@@ -15,6 +15,11 @@ export function tenth(number) {
   return Number.isInteger(number) ? WHOLE.format(number) : TENTH.format(number);
 }
 
+// How often something happens in a second: 0.4, 12, 1,204.
+export function perSecond(number) {
+  return number < 9.95 ? tenth(Math.round(10 * number) / 10) : count(number);
+}
+
 export function counted(number, noun, plural = `${noun}s`) {
   return `${count(number)} ${number === 1 ? noun : plural}`;
 }

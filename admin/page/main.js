@@ -13,6 +13,7 @@ import { Processes } from "./processes.js";
 import { Details, sentenceOf } from "./details.js";
 import { Lookup } from "./lookup.js";
 import { Moves } from "./moves.js";
+import { Requests } from "./requests.js";
 
 const CLOCK_MS = 500; // how often ages are updated
 const STRIP_EVERY_MS = 1000;
@@ -149,10 +150,12 @@ const stream = new Stream("v1/events", {
   transition: (data) => moves.transition(data),
 }, tick);
 const ages = new Ages(view, stream, showTableSoon);
+const requests = new Requests(stream);
 
 function tick() {
   const now = performance.now();
   ages.watch(now);
+  requests.watch(now);
   showCondition(conditionOf(view, stream, now));
   if (view.known) {
     showFacts(view, now);

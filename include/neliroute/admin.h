@@ -94,6 +94,17 @@ struct AdminControl {
   std::function<void()> drain;
 };
 
+/// What a proxy in this process did with requests since it started.
+struct ProxiedRequests {
+  std::uint64_t served = 0;       ///< answered by the application behind this very process
+  std::uint64_t forwarded = 0;    ///< answered by another owner, and passed on
+  std::uint64_t misdirected = 0;  ///< 421 of a process that was no owner: sent again
+  std::uint64_t waited = 0;       ///< how often one waited for an owner
+  std::uint64_t refused = 0;      ///< by the proxy: malformed, without a key, sent on too often
+  std::uint64_t unowned = 0;      ///< by the proxy: nobody owned the slot in time (503)
+  std::uint64_t failed = 0;       ///< by the proxy: the owner's answer was unfit or late (502, 504)
+};
+
 struct AdminOptions {
   /// HOST:PORT, :PORT or PORT. Without a host, and by default, only this machine can reach it.
   /// Port 0: any free one, see address().
@@ -105,6 +116,9 @@ struct AdminOptions {
   bool per_slot_metrics = false;
   /// Called on the strand with each line that an operator should read. Default: they are dropped.
   std::function<void(const Notice&)> on_notice;
+  /// For /v1/requests and the slot page: of a proxy in this process. Default: they show what a
+  /// Router's admit() answered. Called on the strand.
+  std::function<ProxiedRequests()> proxied;
   /// Lets clients do more than read; none: they get 403.
   std::optional<AdminControl> control;
   /// Rewords a failure's message before readers see it. The message names options as in

@@ -15,9 +15,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children, deps, process  # noqa: E402
 
-# By its Python: what pip writes into a script's first line is where the folder was made.
-PYTHON = deps.cache_folder() / "python" / "bin" / "python"
-SCHEMATHESIS = PYTHON.with_name("schemathesis")
 EXAMPLES = 100
 # Not positive_data_acceptance: that /v1/route takes one of two parameters cannot be described.
 # A question that asks for more than HTTP's rules allow is refused by those, not by ours: what a
@@ -42,8 +39,7 @@ include-path = "/v1/route"
 
 class Contract(unittest.TestCase):
     def setUp(self):
-        if not SCHEMATHESIS.exists():
-            self.fail(f"no {SCHEMATHESIS}: run `scripts/setup --tests`")
+        self.schemathesis = deps.schemathesis()
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         row = process.embedded_broker(self.folder, self.addCleanup, "--partitions", 16,
                                       "--topic", "t")
@@ -79,7 +75,7 @@ class Contract(unittest.TestCase):
         file.write_text(CONFIG + config, encoding="ascii")
         excluded = [part for path in ("/v1/events", *but) for part in ("--exclude-path", path)]
         done = subprocess.run(
-            [PYTHON, SCHEMATHESIS, "--config-file", file, "run", f"{url}openapi.json", *excluded,
+            [*self.schemathesis, "--config-file", file, "run", f"{url}openapi.json", *excluded,
              "--max-examples", str(EXAMPLES), "--no-color", "--request-timeout", "10"],
             cwd=self.folder, capture_output=True, text=True, timeout=240, check=False)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-2000:])

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The slot page of real processes on the embedded broker.   live_test.py [TEST...]"""
+import http.server
 import json
 import tempfile
+import threading
 import types
 import unittest
 import urllib.request
@@ -9,6 +11,7 @@ from pathlib import Path
 
 from page_case import PageCase
 from harness import children, process
+from harness.owners import free_port
 
 SLOTS, PARTITIONS = 256, 16
 
@@ -26,11 +29,12 @@ class Live(PageCase):
                                            "--topic", "t")
         self.world = types.SimpleNamespace(slots=SLOTS, partitions=PARTITIONS)
 
-    def owner(self, name):
+    def owner(self, name, **more):
         """A process that owns what it is given, and the address of its page."""
         out = self.folder / f"{name}.out"
         options = {"brokers": self.row["brokers"], "topic": "t", "slots": SLOTS, "name": name,
-                   "endpoint": f"{name}:7001", "profile": "fast", "http": "0", "json": True}
+                   "endpoint": f"{name}:7001", "profile": "fast", "http": "0", "json": True,
+                   **more}
         with open(out, "wb") as file:
             child = children.spawn([process.tool_path(), "run", *process.option_list(options)],
                                    stdout=file, env=process.environment())
@@ -82,6 +86,46 @@ class Live(PageCase):
         self.view(url)
         self.painted()
         self.assert_looks(theirs, self.swatch("#swatch-unknown"))
+
+    def application(self):
+        """An HTTP server that answers every GET; its address."""
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, format, *args):
+                """Tests have no use for it."""
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        self.addCleanup(serving.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"127.0.0.1:{server.server_address[1]}"
+
+    def test_an_owner_before_an_application_counts_requests(self):
+        port = free_port()
+        _, url = self.owner("quotes-a", endpoint=f"127.0.0.1:{port}", key="header:X-Key",
+                            upstream=self.application())
+        self.visit(url)
+        self.condition("live")
+        self.until_text("#count-local", str(SLOTS))
+        self.assertFalse(self.page.locator("#requests").is_visible())
+
+        def ask(number):
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/",
+                                             headers={"X-Key": f"k{number}"})
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                self.assertEqual(answer.status, 204)
+        for number in range(5):
+            ask(number)
+        self.until_text("#requests-served", "5 in all")
+        self.assertTrue(self.page.locator("#requests").is_visible())
+        self.assertEqual(self.text("#requests-by"), "per second, in this process")
+        self.assertEqual(self.text("#requests-forwarded .hint"), "0 in all")
+        ask(5)
+        self.until("() => Number(document.querySelector('#requests-served .rate').textContent) > 0")
 
 
 if __name__ == "__main__":

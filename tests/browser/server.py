@@ -98,6 +98,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer_json(200, self.server.world.whole())
         elif path == "/v1/processes":
             self.processes()
+        elif path == "/v1/requests":
+            self.answer_json(200, self.server.world.what_became_of_requests())
         elif path == "/v1/route":
             self.route(dict(urllib.parse.parse_qsl(query, keep_blank_values=True)))
         elif path.startswith("/page/") and "/" not in path[6:]:

@@ -49,6 +49,7 @@ class World:
         self.silent_since = None
         self.told = self.joined = 0
         self.mute_since = {}
+        self.requests = {"source": "none"}
         self.moves = {"reach_ms": 0, "processes": [], "moves": []}
         for name in names:
             self.join(name)
@@ -291,6 +292,20 @@ class World:
                            "oldest_ms": self._heard(index) if index in held else 0}
                 for index, process in enumerate(self.processes)
                 if index in held or index in coming or index == self.me]}
+
+    def count(self, **requests):
+        """What becomes of so many more requests."""
+        with self.lock:
+            before = self.requests
+            self.requests = {"source": before["source"]} | {
+                kind: before.get(kind, 0) + requests.get(kind, 0)
+                for kind in {**before, **requests} if kind != "source"}
+
+    def what_became_of_requests(self):
+        """As /v1/requests answers."""
+        with self.lock:
+            me = self.processes[self.me] if self.processes else {"name": "watcher-1"}
+            return {"at": time.time(), "process": me["name"], **self.requests}
 
     def _heard(self, index):
         """How long ago: at most an interval, unless it or the ledger says nothing."""

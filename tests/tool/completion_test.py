@@ -55,6 +55,14 @@ class Texts(unittest.TestCase):
         self.assertIn("-X", options("run"))
         self.assertIn("--explain", options("route"))
 
+    def test_commands_of_operators_do_not_list_what_members_say(self):
+        """How many slots there are, and how keys are hashed: accepted, as all settings are."""
+        for command in ("cordon", "pin", "pause-moves", "wishes"):
+            self.assertIn("--brokers", options(command))
+            for name in ("--slots", "--hash", "--hash-tags", "--allow-uneven"):
+                self.assertNotIn(name, options(command), command)
+        self.assertEqual(run_raw("wishes", "--slots", "64", "--help").code, 0)
+
     def test_settings_in_the_environment_are_not_complained_of(self):
         for arguments in (("man",), *(("completion", shell) for shell in SHELLS)):
             done = run_raw(*arguments, env={"NELIROUTE_GROUP": "g", "NELIROUTE_SLOTS": "64"})

@@ -15,6 +15,7 @@ from pathlib import Path
 from case import run_raw
 from emulator import Terminal
 from harness import children, process
+from harness.owners import free_port
 
 PARTITIONS = 16
 SLOTS = 256
@@ -171,6 +172,40 @@ class Screen(unittest.TestCase):
                     lambda lines: any(re.search(r"partition \d+ +16 slots +alpha", line)
                                       for line in lines), "lines")
                 self.assertNotIn("\x1b[?1049h", terminal.raw)
+
+    def test_requests_of_others(self):
+        """--requests: what becomes of requests in a process that is asked, and in one that is not
+        there."""
+        self.owner("alpha", 7001, http="0", control=True)
+        port = children.wait_until(
+            lambda: re.search(r"http://127\.0\.0\.1:(\d+)/",
+                              (self.folder / "alpha.err").read_text()), 20, "it listens")[1]
+        nobody = free_port()
+        terminal = self.watch("--requests", f"{port},127.0.0.1:{nobody}", columns=120)
+        terminal.wait(lambda lines: "256 owned" in lines[1] and "4 Requests/s 2" in lines[3],
+                      "an owner, and two that are asked")
+        terminal.press("4")
+        terminal.wait(lambda lines: re.match(
+            rf"127\.0\.0\.1:{nobody} [ -]+ Connection refused", lines[5])
+                      and re.match(r"alpha +0\.0 +0\.0 +- +0\.0 +0\.0 +-", lines[6]),
+                      "who does not answer, and who counts none")
+
+        def admit():
+            with urllib.request.urlopen(urllib.request.Request(
+                    f"http://127.0.0.1:{port}/v1/admit", b'{"slot":1}', method="POST",
+                    headers={"Content-Type": "application/json"}), timeout=10) as answer:
+                self.assertEqual(json.load(answer)["answer"], "serve")
+        for _ in range(30):
+            admit()
+        terminal.wait(lambda lines: re.match(r"alpha +(1?\d\.\d|[1-9]\d*) +0\.0 +-", lines[6])
+                      and not re.match(r"alpha +0\.0", lines[6]), "how many it serves a second")
+        terminal.press("q")
+        self.assertEqual(terminal.wait_exit(), 0)
+        for more in (("--once",), ("--json",), ()):
+            refused = run_raw("watch", "--requests", port, *more)
+            self.assertEqual(refused.code, 2, more)
+            self.assertIn("--requests is for the screen", refused.err)
+        self.assertIn('" x" has no port', run_raw("watch", "--requests", "7480, x").err)
 
     def test_explain(self):
         """Hash, tag, slot, partition, owner, epoch and why; as JSON what /v1/route answers."""

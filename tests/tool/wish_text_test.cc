@@ -37,7 +37,10 @@ TEST(WishTextTest, WhatMovedAndHowLongNobodyLed) {
       R"({"wish":"cordon","name":"p2","id":"00000000000000ab","offset":41,"taken_in":true,)"
       R"("stands":true,"carried_out":true,"moves_paused":false,"took_ms":350,"moved":[)"
       R"({"from":"p2","to":"p1","partitions":"1-2"},{"from":null,"to":"p3","partitions":"3"}])"
-      R"(,"unowned_ms":1.234E1})");
+      R"(,"unowned_ms":13})")
+      << "rounded up";
+  outcome.unowned = microseconds{0};
+  EXPECT_TRUE(serialize(json_of(outcome)).ends_with(R"(,"unowned_ms":0})"));
 }
 
 TEST(WishTextTest, NothingHadToMove) {

@@ -64,6 +64,7 @@ const char* timeout_text(Part part) {
     case Part::owner:
       return "Give up if no broker answers within this time of starting (default 10s)";
     case Part::reader:
+    case Part::list:
       return "Answer within this time (default: the larger of 10s and lease + 1s)";
     case Part::wish:
       return "End within this time (default: the larger of 10s and lease + 1s to read what is "
@@ -185,7 +186,8 @@ void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::s
 
 void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
   add_ledger_options(line, options, part);
-  line.heading(part == Part::wish ? "" : "Slots");  // the members say how many there are
+  const bool members_say = part == Part::wish || part == Part::list;  // how many there are
+  line.heading(members_say ? "" : "Slots");
   add_slot_options(line, options.router);
   line.flag("--allow-uneven", "Slots need not be a multiple of partitions",
             options.router.allow_uneven);
@@ -206,8 +208,8 @@ void allow_all_settings_in_file(CommandLine& line) {
                       "--hash", "--hash-tags", "--http", "--interval", "--json", "--key", "--keys",
                       "--lane", "--lease", "--listen", "--local-clock-error", "--log-level",
                       "--logs", "--mode", "--name", "--no-hints", "--notify", "--once",
-                      "--partitions", "--port", "--profile", "--roles", "--session", "--since",
-                      "--slots", "--stay", "--stop-timeout", "--timeout", "--topic",
+                      "--partitions", "--port", "--profile", "--requests", "--roles", "--session",
+                      "--since", "--slots", "--stay", "--stop-timeout", "--timeout", "--topic",
                       "--trust-peers", "--upstream", "--variation", "--wait", "--weight",
                       "--whole", "--xds-cluster", "--xds-dir", "--xds-sample"});
 }

@@ -13,9 +13,9 @@
 
 namespace neliroute::tool {
 
-/// How a process uses the ledger: an owner takes part, a reader only reads, and a wish is
-/// written after reading.
-enum class Part { owner, reader, wish };
+/// How a process uses the ledger: an owner takes part, a reader only reads, a wish is written
+/// after reading, and a list is of what members say.
+enum class Part { owner, reader, wish, list };
 
 struct CommonOptions {
   RouterOptions router;

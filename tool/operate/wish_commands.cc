@@ -188,7 +188,7 @@ int wishes_command(const Arguments& arguments) {
                     "or there are none."});
   CommonOptions options;
   options.log_level = LogLevel::warning;
-  add_common_options(line, options, Part::reader);
+  add_common_options(line, options, Part::list);
   if (const auto code = line.parse(arguments)) return *code;
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);

@@ -125,7 +125,8 @@ boost::json::object json_of(const WishOutcome& outcome) {
   row["moves_paused"] = outcome.moves_paused;
   row["took_ms"] = outcome.took.count();
   row["moved"] = std::move(moves);
-  row["unowned_ms"] = in_ms(outcome.unowned);
+  // Whole ones, as all times there are: Boost.JSON would write 0E0. Rounded up: it is "at most".
+  row["unowned_ms"] = std::chrono::ceil<milliseconds>(outcome.unowned).count();
   return row;
 }
 

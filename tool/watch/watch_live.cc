@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <neliroute/observable.h>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -39,8 +40,7 @@ class Watched : public Observer {
 
 class Live {
  public:
-  /// `http`: the admin port's address; empty: none.
-  Live(WatcherLoop& lookup, const CommonOptions& options, const std::string& http,
+  Live(WatcherLoop& lookup, const CommonOptions& options, WatchExtras extras,
        std::unique_ptr<FullScreen> screen)
       : observable_(lookup.watcher().observable()),
         watched_(std::make_shared<Watched>(observable_.facts().settings)),
@@ -49,8 +49,12 @@ class Live {
     moment_.title = fmt::format("topic {} at {}, {} partitions, lane {}", facts.topic,
                                 shown(options.router.kafka.brokers), facts.settings.partitions,
                                 facts.lane.value());
-    if (!http.empty()) moment_.title += fmt::format(", http://{}/", http);
+    if (!extras.http.empty()) moment_.title += fmt::format(", http://{}/", extras.http);
     observable_.observe(watched_);
+    if (!extras.requests.empty()) {
+      poll_.emplace(lookup.executor(), std::move(extras.requests),
+                    [this](const std::vector<RequestRow>& rows) { model().take(rows); });
+    }
     // Lines that would be written into the picture become part of it.
     if (::isatty(STDERR_FILENO) == 1) {
       divert_log([this](std::string_view line) {
@@ -144,14 +148,15 @@ class Live {
   std::mutex notice_mutex_;
   std::string notice_;            ///< the log's last line; of any thread, under the mutex
   std::deque<std::string> kept_;  ///< its last lines, which go back to stderr in the end
+  std::optional<RequestsPoll> poll_;
 };
 
 }  // namespace
 
 int watch_live(const std::string& command, WatcherLoop& lookup, const CommonOptions& options,
-               const std::string& http, std::unique_ptr<FullScreen> screen) {
+               WatchExtras extras, std::unique_ptr<FullScreen> screen) {
   {
-    Live live(lookup, options, http, std::move(screen));
+    Live live(lookup, options, std::move(extras), std::move(screen));
     lookup.run_until([&] { return live.step(); }, kNever);
   }
   if (const auto& failure = lookup.failure()) return fail(command, *failure);

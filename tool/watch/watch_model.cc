@@ -85,6 +85,11 @@ void WatchModel::add_move(Partition partition, MoveRow move) {
   if (moves_.size() > kMovesKept) moves_.pop_back();
 }
 
+void WatchModel::take(const std::vector<RequestRow>& requests) {
+  requests_ = requests;
+  ++version_;
+}
+
 void WatchModel::hear(const std::vector<microseconds>& heard) {
   for (std::size_t p = 0; p < rows_.size(); ++p) rows_[p].heard = heard[p];
   ++version_;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "neli_core/record/partition_ranges.h"
+#include "tool/watch/request_rates.h"
 
 namespace neliroute::tool {
 
@@ -59,6 +60,8 @@ class WatchModel {
 
   void take(const ViewChange& change);
   void take(const AssignmentNews& news);
+  /// Of the processes that are asked for their requests, all of them.
+  void take(const std::vector<RequestRow>& requests);
   /// heard[p]: how long ago the owner of p was read. One for each partition.
   void hear(const std::vector<microseconds>& heard);
 
@@ -68,6 +71,8 @@ class WatchModel {
   [[nodiscard]] const std::vector<OwnerRow>& owners() const;
   /// The newest first.
   [[nodiscard]] const std::deque<MoveRow>& moves() const noexcept { return moves_; }
+  /// Empty: none was asked.
+  [[nodiscard]] const std::vector<RequestRow>& requests() const noexcept { return requests_; }
   [[nodiscard]] SlotCount slots() const noexcept { return slots_; }
   /// Slots by verdict.
   [[nodiscard]] std::uint64_t slots_of(Verdict verdict) const;
@@ -104,6 +109,7 @@ class WatchModel {
   SlotCount slots_;
   std::vector<PartitionRow> rows_;
   std::deque<MoveRow> moves_;
+  std::vector<RequestRow> requests_;
   std::map<ProcessId, ObservedMember> members_;
   PeerPtr assigner_;
   std::shared_ptr<const ObservedWishes> wishes_;

@@ -16,7 +16,8 @@ namespace {
 
 const std::string kPrompt = "filter: ";
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-constexpr std::array<std::string_view, kWatchPages> kPageNames = {"Owners", "Partitions", "Moves"};
+constexpr std::array<std::string_view, kWatchPages> kPageNames = {"Owners", "Partitions", "Moves",
+                                                                 "Requests/s"};
 
 // If there is no room for all lines, later ones are dropped first.
 enum Frame : std::size_t { kHeadingLine, kKeysLine, kPagesLine, kSlotsLine, kLedgerLine, kTitleLine,
@@ -40,6 +41,10 @@ Layout layout_of(const WatchState& state, Window window) {
     layout.rows -= layout.moves;
   }
   return layout;
+}
+
+std::size_t page_count(const WatchModel& model) {
+  return model.requests().empty() ? kWatchPages - 1 : kWatchPages;
 }
 
 // --- Keys ----------------------------------------------------------------------------------------
@@ -134,11 +139,11 @@ void command(WatchState& state, std::uint32_t key, const WatchModel& model,
     case 'q': case 'Q':
       state.quit = true;
       break;
-    case '1': case '2': case '3':
-      state.page = static_cast<WatchPage>(key - '1');
+    case '1': case '2': case '3': case '4':
+      if (key - '1' < page_count(model)) state.page = static_cast<WatchPage>(key - '1');
       break;
     case kKeyTab:
-      state.page = static_cast<WatchPage>((page + 1) % kWatchPages);
+      state.page = static_cast<WatchPage>((page + 1) % page_count(model));
       break;
     case 's':
       sort_by(state, model, (state.table().sort + 1) % count);
@@ -168,8 +173,8 @@ void command(WatchState& state, std::uint32_t key, const WatchModel& model,
 
 // --- Lines around the tables ---------------------------------------------------------------------
 
-constexpr std::array<std::string_view, 18> kHelp = {
-    "1 2 3, tab   owners, partitions, moves",
+constexpr std::array<std::string_view, 19> kHelp = {
+    "1 2 3, tab   owners, partitions, moves; 4 requests a second (with --requests)",
     "up down      select a row, also j k; page up and down, also b and space;",
     "             home and end, also g and G",
     "enter        the partitions of the selected owner",
@@ -187,6 +192,7 @@ constexpr std::array<std::string_view, 18> kHelp = {
     "STATE        unowned: nobody leads it; unknown: the ledger does not say",
     "SINCE        how long its owner, or nobody, has had it",
     "UNOWNED      how long the moved slots had no owner, at most",
+    "421          misdirected: a process that was no owner refused it; sent again",
 };
 
 PictureLine title_line(const WatchMoment& moment, std::size_t width) {
@@ -243,7 +249,7 @@ PictureLine ledger_line(const WatchModel& model, const WatchMoment& moment) {
 
 PictureLine pages_line(const WatchModel& model, const Listing& listing, const WatchState& state) {
   PictureLine line;
-  for (std::size_t i = 0; i < kWatchPages; ++i) {
+  for (std::size_t i = 0; i < page_count(model); ++i) {
     const auto page = static_cast<WatchPage>(i);
     const std::uint64_t rows = row_count(model, page);
     const bool here = page == state.page;

@@ -18,8 +18,8 @@
 
 namespace neliroute::tool {
 
-enum class WatchPage : std::uint8_t { owners, partitions, moves };
-inline constexpr std::size_t kWatchPages = 3;
+enum class WatchPage : std::uint8_t { owners, partitions, moves, requests };
+inline constexpr std::size_t kWatchPages = 4;  ///< the last one only where requests are asked for
 
 /// Keys that are not characters; a character is its code point.
 enum WatchKey : std::uint32_t {

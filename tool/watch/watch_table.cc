@@ -66,6 +66,18 @@ constexpr std::array kMoveColumns = {
     WatchColumn{"WHICH", 60, 6},
 };
 
+constexpr std::array kRequestColumns = {
+    WatchColumn{"PROCESS", 40, 0},
+    WatchColumn{"SERVED", 10, 1, true, true},
+    WatchColumn{"FORWARDED", 11, 2, true, true},
+    WatchColumn{"421", 10, 5, true, true},
+    WatchColumn{"WAITED", 10, 4, true, true},
+    WatchColumn{"REFUSED", 10, 6, true, true},
+    WatchColumn{"FAILED", 10, 3, true, true},
+    WatchColumn{"NOTE", 48, 7},
+    WatchColumn{"AT", 32, 8},
+};
+
 const std::string& name_of(const PeerPtr& peer) {
   static const std::string nobody;
   return peer ? peer->info.name : nobody;
@@ -142,6 +154,13 @@ SortKey key_of(const WatchModel&, const MoveRow& row, std::size_t column) {
   }
 }
 
+SortKey key_of(const WatchModel&, const RequestRow& row, std::size_t column) {
+  if (column == 0) return text(row.process.empty() ? row.address : row.process);
+  if (column == kRequestKinds.size() + 1) return text(row.trouble);
+  if (column > kRequestKinds.size()) return text(row.address);
+  return {static_cast<std::int64_t>(1000 * row.per_second[column - 1].value_or(-1)), 0, {}};
+}
+
 /// Whether `part` is in it, ignoring the case of letters.
 bool holds(std::string_view whole, std::string_view part) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -168,6 +187,10 @@ bool passes(const WatchModel&, const MoveRow& row, std::uint32_t, std::string_vi
   return peer_holds(row.from, filter) || peer_holds(row.to, filter);
 }
 
+bool passes(const WatchModel&, const RequestRow& row, std::uint32_t, std::string_view filter) {
+  return holds(row.process, filter) || holds(row.address, filter) || holds(row.trouble, filter);
+}
+
 template <class Rows>
 Listing list_of(const WatchModel& model, const Rows& rows, const WatchState& state) {
   Listing listing;
@@ -190,15 +213,16 @@ Listing list_of(const WatchModel& model, const Rows& rows, const WatchState& sta
 // --- Cells ---------------------------------------------------------------------------------------
 
 /// The same for every process of this name: FNV-1a.
-std::size_t colour_of(const PeerPtr& peer) {
+std::size_t colour_of(std::string_view name) {
   std::uint32_t hash = 2166136261U;
-  for (const char c : name_of(peer)) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return hash;
 }
 
+Span name_cell(std::string_view name) { return {shown(name), Ink::owner, colour_of(name)}; }
+
 Span owner_cell(const PeerPtr& peer) {
-  if (!peer) return {"-", Ink::faint};
-  return {shown(peer->info.name), Ink::owner, colour_of(peer)};
+  return peer ? name_cell(peer->info.name) : Span{"-", Ink::faint};
 }
 
 Span count_cell(std::uint64_t count) {
@@ -258,6 +282,25 @@ std::vector<Span> move_cells(const MoveRow& row, LocalTime now) {
           {row.partitions.to_string()}};
 }
 
+Span rate_cell(std::optional<double> per_second, Ink ink) {
+  if (!per_second) return {"-", Ink::faint};
+  if (*per_second < 9.95) return {fmt::format("{:.1f}", *per_second), ink};
+  return {text_of(static_cast<std::uint64_t>(std::llround(*per_second))), ink};
+}
+
+std::vector<Span> request_cells(const RequestRow& row) {
+  const std::string& who = row.process.empty() ? row.address : row.process;
+  std::vector<Span> cells{row.trouble.empty() ? name_cell(who) : Span{shown(who), Ink::warning}};
+  for (std::size_t kind = 0; kind < kRequestKinds.size(); ++kind) {
+    const auto& rate = row.per_second[kind];
+    const bool bad = kind == kFailedRequests && rate.value_or(0) > 0;
+    cells.push_back(rate_cell(rate, bad ? Ink::warning : Ink::plain));
+  }
+  cells.push_back({shown(row.trouble), Ink::warning});
+  cells.push_back({shown(row.address)});
+  return cells;
+}
+
 // --- Lines ---------------------------------------------------------------------------------------
 
 /// A column's title as shown, with the mark of the order.
@@ -312,6 +355,7 @@ std::span<const WatchColumn> columns(const WatchModel& model, WatchPage page) {
       if (model.assigned()) return kMemberColumns;
       return kOwnerColumns;
     case WatchPage::partitions: return kPartitionColumns;
+    case WatchPage::requests: return kRequestColumns;
     case WatchPage::moves: break;
   }
   return kMoveColumns;
@@ -321,6 +365,7 @@ std::size_t row_count(const WatchModel& model, WatchPage page) {
   switch (page) {
     case WatchPage::owners: return model.owners().size();
     case WatchPage::partitions: return model.partitions().size();
+    case WatchPage::requests: return model.requests().size();
     case WatchPage::moves: break;
   }
   return model.moves().size();
@@ -330,6 +375,7 @@ Listing list(const WatchModel& model, const WatchState& state) {
   switch (state.page) {
     case WatchPage::owners: return list_of(model, model.owners(), state);
     case WatchPage::partitions: return list_of(model, model.partitions(), state);
+    case WatchPage::requests: return list_of(model, model.requests(), state);
     case WatchPage::moves: break;
   }
   return list_of(model, model.moves(), state);
@@ -340,6 +386,7 @@ std::vector<Span> cells(const WatchModel& model, WatchPage page, std::uint32_t r
   switch (page) {
     case WatchPage::owners: return owner_cells(model, model.owners()[row], now);
     case WatchPage::partitions: return partition_cells(model.partitions()[row], row, now);
+    case WatchPage::requests: return request_cells(model.requests()[row]);
     case WatchPage::moves: break;
   }
   return move_cells(model.moves()[row], now);

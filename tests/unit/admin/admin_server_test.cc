@@ -151,7 +151,7 @@ TEST(AdminServer, describes_itself) {
   Client client(rig);
   const auto description = client.get("/openapi.json").json();
   for (const char* path : {"/v1/route?slot=1", "/v1/slots", "/v1/processes", "/v1/assignment",
-                           "/healthz", "/metrics", "/openapi.json", "/"}) {
+                           "/v1/requests", "/healthz", "/metrics", "/openapi.json", "/"}) {
     EXPECT_EQ(client.get(path).status, 200u) << path;
     const std::string described(path, std::string(path).find('?') == std::string::npos
                                           ? std::string(path).size()
