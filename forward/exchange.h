@@ -4,13 +4,17 @@
 // sent again where the first process did not take it. A longer one is sent on as it comes, after
 // the owner has said that it wants it; both sides wait for the slower one.
 //
+// A client that closes its connection, or its sending side, has no use for the answer: what is
+// under way for it ends, be it a wait or a connection to an owner.
+//
 // Threads: one (an executor of its own).   Units: std::chrono, bytes.
 // Errors: answered to the client, as docs/routing.md lists them.
 #pragma once
 
-#include <boost/asio/cancellation_signal.hpp>
+#include <neliroute/ids.h>
+
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/serializer.hpp>
@@ -18,15 +22,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <neliroute/ids.h>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "forward/directions.h"
-#include "forward/rules/peer_fields.h"
+#include "forward/input.h"
 #include "forward/proxy_counters.h"
+#include "forward/rules/peer_fields.h"
 #include "forward/rules/proxy_rules.h"
 #include "forward/upstreams.h"
 
@@ -38,6 +42,9 @@ struct ExchangeLimits {
   milliseconds tunnel{300'000};   ///< the same, of an upgraded connection
   std::size_t kept_body = std::size_t{64} * 1024;
   std::uint32_t resends = 3;
+  /// At a time, of those who wait for an owner. Includes waits that were given up and that the
+  /// router has not ended: while its executor hangs, they would pile up there.
+  std::size_t waits = 20'000;
 };
 
 /// What all exchanges of one executor share.
@@ -48,6 +55,8 @@ struct Proxy {
   ExchangeLimits limits;
   std::string name = "neliroute";  ///< in Via
   bool draining = false;           ///< answers say that their connections are closed
+  /// Shared, as a wait may outlive the proxy in the router.
+  std::shared_ptr<std::atomic<std::size_t>> waits = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 /// What is read and passed on at a time.
@@ -59,10 +68,10 @@ using RequestParser = boost::beast::http::request_parser<BodyBuffer>;
 /// The client's side of a request whose header was read.
 struct ClientSide {
   Stream& stream;
-  boost::beast::flat_buffer& received;
+  Input& input;
   RequestParser& request;
   std::string address;
-  bool trusted = false;  ///< another proxy of ours: what it says of its client is kept
+  bool trusted = false;               ///< another proxy of ours: what it says of its client is kept
   std::shared_ptr<void> keeps_alive;  ///< all of these
 };
 
@@ -80,32 +89,47 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
  private:
   using Clock = std::chrono::steady_clock;
   using Error = boost::system::error_code;
+  struct Wait;
   // exchange_request.cc: reading and sending the request.
   void say_continue();
   void keep_body();
   void on_kept(Error error);
+  void on_broken_body(Error error);
   void choose();
+  void try_again(bool own);
+  void watch_client();
+  void on_client_gone();
   void await_owner(const Epoch& after, milliseconds limit);
+  void on_waited(Error error);
+  void give_up_wait();
   void connect(const Direction& direction);
   void on_connected(Error error, UpstreamPtr upstream, const Direction& direction);
   void send(const Direction& direction);
   void begin_body();
   void pass_body();
   void read_body_part();
+  void read_paused_body();
   void on_body_part(Error error);
   void send_body_part();
+  void on_body_part_sent();
 
   // exchange_answer.cc: reading the answer, and passing it on.
   void read_head();
+  void await_head();
   void on_head(Error error);
   void on_informational(unsigned status);
   void on_broken(Error error);
   void on_misdirected();
   void note_forwarded();
   void pass_head();
+  void make_passed_head();
+  [[nodiscard]] Error take_part_at_hand();
   void pass_part();
   void on_answer_part(Error error);
+  void write_part(std::size_t part);
+  void drop_upstream();
   void tunnel();
+  void begin_tunnel();
   void follow_ownership();
   void watch_tunnel();
   void end_tunnel();
@@ -116,6 +140,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void finish(bool keep_alive);
 
   [[nodiscard]] milliseconds left() const;
+  /// How long the owner has for its answer, or for the next part of the request.
+  [[nodiscard]] milliseconds answer_limit() const;
   /// Its request was read to its end, so another one may follow.
   [[nodiscard]] bool client_keeps_alive() const {
     return keep_alive_ && client_.request.is_done() && !proxy_.draining;
@@ -128,38 +154,40 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Slot slot_;
   Visit visit_;
   Clock::time_point began_ = Clock::now();
+  milliseconds allowed_;  ///< from when what is kept of the request was read, or the rest was sent
   Clock::time_point deadline_;
   std::string upgrade_;
   bool keep_alive_ = false;
   bool has_body_ = false;
-  bool expects_ = false;    ///< the client waits for 100 before it sends its body
-  bool whole_ = false;      ///< the body is all in kept_
+  bool expects_ = false;  ///< the client waits for 100 before it sends its body
+  bool whole_ = false;    ///< the body is all in kept_
   std::string kept_;
-  std::size_t got_ = 0;     ///< of kept_
-  Epoch failed_ = kNoEpoch; ///< whose owner could not be reached last
+  std::size_t got_ = 0;      ///< of kept_
+  Epoch failed_ = kNoEpoch;  ///< whose owner could not be reached last
   std::uint32_t failures_ = 0;
   std::uint32_t resends_ = 0;
   UpstreamPtr upstream_;
   Epoch sent_under_ = kNoEpoch;
-  std::shared_ptr<Admission> guard_;  ///< of work under way here
+  std::shared_ptr<Admission> guard_;                                   ///< of work under way here
   std::optional<std::stop_callback<std::function<void()>>> stopping_;  ///< ends a tunnel
   using Sent = boost::beast::http::request<BodyBuffer>;
   std::unique_ptr<Sent> sent_;
   std::unique_ptr<boost::beast::http::request_serializer<BodyBuffer>> sending_;
   bool body_begun_ = false;
   bool body_sent_ = false;
-  bool answered_ = false;   ///< the final head is being passed on
+  bool answered_ = false;  ///< the final head is being passed on
+  bool ending_ = false;    ///< the last that the client gets is being written
   std::unique_ptr<boost::beast::http::response_parser<BodyBuffer>> answer_;
   using PassedOn = boost::beast::http::response<BodyBuffer>;
   std::unique_ptr<PassedOn> passed_;
   std::unique_ptr<boost::beast::http::response_serializer<BodyBuffer>> passing_;
-  std::vector<char> part_;      ///< of the answer's body, or from the owner in a tunnel
-  std::vector<char> body_part_; ///< of the request's, or from the client
-  boost::asio::steady_timer continue_limit_;  ///< and a tunnel's
-  std::uint32_t attempt_ = 0;   ///< which upstream's; what belongs to an earlier one is void
+  std::vector<char> part_;           ///< of the answer's body, or from the owner in a tunnel
+  std::vector<char> body_part_;      ///< of the request's, or from the client
+  boost::asio::steady_timer limit_;  ///< of a wait for an owner or for 100, or a tunnel's
+  std::uint32_t attempt_ = 0;        ///< which upstream's; what belongs to an earlier one is void
   std::uint32_t tunnel_ends_ = 0;
   Clock::time_point tunnel_used_;
-  boost::asio::cancellation_signal wait_cancelled_;
+  std::shared_ptr<Wait> wait_;  ///< that is under way
   Done done_;
 };
 

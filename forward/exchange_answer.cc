@@ -11,8 +11,8 @@
 #include <limits>
 #include <utility>
 
-#include "forward/rules/beast_text.h"
 #include "forward/exchange.h"
+#include "forward/rules/beast_text.h"
 #include "forward/text_answer.h"
 
 namespace neliroute::forward {
@@ -37,12 +37,21 @@ void Exchange::read_head() {
   answer_->header_limit(kHeaderMax);
   answer_->body_limit(std::numeric_limits<std::uint64_t>::max());
   answer_->skip(head_.method() == http::verb::head);
-  upstream_->stream.expires_after(std::min(left() + milliseconds{1}, proxy_.limits.progress));
-  http::async_read_header(
-      upstream_->stream, upstream_->received, *answer_,
-      [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
-        if (self->done_ && attempt == self->attempt_) self->on_head(error);
-      });
+  await_head();
+}
+
+// A connection that was kept is being read already.
+void Exchange::await_head() {
+  Input& input = upstream_->input;
+  if (!input.is_reading()) {
+    const Error error = parse_header(*answer_, input.received);
+    if (error != http::error::need_more) return on_head(error);
+  }
+  input.more(upstream_, answer_limit(), [weak = weak_from_this(), attempt = attempt_](Error error) {
+    const auto self = weak.lock();
+    if (!self || !self->done_ || attempt != self->attempt_) return;
+    error ? self->on_head(error) : self->await_head();
+  });
 }
 
 void Exchange::on_head(Error error) {
@@ -69,7 +78,7 @@ void Exchange::on_broken(Error error) {
       error != boost::beast::error::timeout) {
     proxy_.counters.add(ProxyCount::resent);
     ++resends_;
-    upstream_.reset();
+    drop_upstream();
     guard_.reset();
     return choose();
   }
@@ -86,7 +95,7 @@ void Exchange::on_misdirected() {
   ++resends_;
   ++failures_;
   failed_ = sent_under_;
-  upstream_.reset();
+  drop_upstream();
   guard_.reset();
   choose();
 }
@@ -117,9 +126,7 @@ void Exchange::note_forwarded() {
   proxy_.counters.note_answer(std::chrono::duration_cast<microseconds>(Clock::now() - began_));
 }
 
-void Exchange::pass_head() {
-  answered_ = true;
-  continue_limit_.cancel();
+void Exchange::make_passed_head() {
   passed_ = std::make_unique<PassedOn>(answer_->get().base());
   const unsigned status = passed_->result_int();
   strip_hop_by_hop(*passed_);
@@ -136,21 +143,46 @@ void Exchange::pass_head() {
   } else if (old) {
     passed_->set(field::connection, "keep-alive");
   }
+  passing_ = std::make_unique<http::response_serializer<BodyBuffer>>(*passed_);
+}
+
+// What came of the body with the head goes on with it, in one write.
+void Exchange::pass_head() {
+  const bool bodiless = has_no_body(answer_->get().result_int(), head_);
+  if (const Error error = bodiless ? Error{} : take_part_at_hand()) return on_broken(error);
+  answered_ = true;
+  limit_.cancel();
+  make_passed_head();
+  note_forwarded();
+  const std::size_t part = part_.empty() ? 0 : part_.size() - answer_->get().body().size;
+  if (!bodiless && (part > 0 || answer_->is_done())) return write_part(part);
+  ending_ = bodiless;
   passed_->body().data = nullptr;
   passed_->body().size = 0;
   passed_->body().more = !answer_->is_done();
-  passing_ = std::make_unique<http::response_serializer<BodyBuffer>>(*passed_);
-  note_forwarded();
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_write_header(client_.stream, *passing_,
                            [self = shared_from_this()](Error error, std::size_t) {
                              if (!self->done_) return;
                              if (error) return self->finish(false);
-                             if (has_no_body(self->passed_->result_int(), self->head_)) {
-                               return self->finish(self->keep_alive_);
-                             }
-                             self->pass_part();
+                             self->ending_ ? self->finish(self->keep_alive_) : self->pass_part();
                            });
+}
+
+Exchange::Error Exchange::take_part_at_hand() {
+  boost::beast::flat_buffer& received = upstream_->input.received;
+  if (answer_->is_done()) return {};
+  part_.resize(std::min<std::uint64_t>(answer_->content_length().value_or(kPart), kPart));
+  BodyBuffer::value_type& body = answer_->get().body();
+  body.data = part_.data();
+  body.size = part_.size();
+  Error error;
+  while (!error && received.size() > 0 && !answer_->is_done()) {
+    received.consume(answer_->put(received.data(), error));
+  }
+  const bool is_wrong =
+      error && error != http::error::need_more && error != http::error::need_buffer;
+  return is_wrong ? error : Error{};
 }
 
 // One part after the other: the owner is read no faster than the client takes it.
@@ -160,11 +192,13 @@ void Exchange::pass_part() {
   BodyBuffer::value_type& body = answer_->get().body();
   body.data = part_.data();
   body.size = part_.size();
+  upstream_->input.received.reserve(kPart);
   upstream_->stream.expires_after(proxy_.limits.progress);
-  http::async_read_some(upstream_->stream, upstream_->received, *answer_,
-                        [self = shared_from_this()](Error error, std::size_t) {
-                          if (self->done_) self->on_answer_part(error);
-                        });
+  http::async_read_some(
+      upstream_->stream, upstream_->input.received, *answer_,
+      [self = shared_from_this(), upstream = upstream_](Error error, std::size_t) {
+        if (self->done_) self->on_answer_part(error);
+      });
 }
 
 void Exchange::on_answer_part(Error error) {
@@ -175,8 +209,13 @@ void Exchange::on_answer_part(Error error) {
     return finish(false);
   }
   const std::size_t part = part_.empty() ? 0 : part_.size() - answer_->get().body().size;
+  if (part == 0 && !answer_->is_done()) return pass_part();
+  write_part(part);
+}
+
+void Exchange::write_part(std::size_t part) {
   const bool more = !answer_->is_done();
-  if (part == 0 && more) return pass_part();
+  ending_ = !more;
   passed_->body().data = part == 0 ? nullptr : part_.data();
   passed_->body().size = part;
   passed_->body().more = more;
@@ -202,27 +241,34 @@ void Exchange::tunnel() {
   head->set(field::connection, "upgrade");
   head->set(field::upgrade, protocol);
   note_forwarded();
-  http::async_write(client_.stream, *head, [self = shared_from_this(), head](Error error,
-                                                                             std::size_t) {
-    if (!self->done_) return;
-    if (error) return self->finish(false);
-    self->client_.stream.expires_never();
-    self->upstream_->stream.expires_never();
-    self->follow_ownership();
-    self->tunnel_used_ = Clock::now();
-    self->watch_tunnel();
-    const auto take = [](boost::beast::flat_buffer& received) {
-      const auto bytes = received.data();
-      const char* const begin = static_cast<const char*>(bytes.data());
-      std::vector<char> taken(begin, begin + bytes.size());
-      received.consume(received.size());
-      return taken;
-    };
-    self->body_part_ = take(self->client_.received);
-    self->part_ = take(self->upstream_->received);
-    self->pass_bytes(self->client_.stream, self->upstream_->stream, self->body_part_);
-    self->pass_bytes(self->upstream_->stream, self->client_.stream, self->part_);
-  });
+  http::async_write(client_.stream, *head,
+                    [self = shared_from_this(), head](Error error, std::size_t) {
+                      if (!self->done_) return;
+                      if (error) return self->finish(false);
+                      self->client_.stream.expires_never();
+                      self->upstream_->stream.expires_never();
+                      self->follow_ownership();
+                      self->tunnel_used_ = Clock::now();
+                      self->watch_tunnel();
+                      self->client_.input.pause([weak = self->weak_from_this()] {
+                        const auto here = weak.lock();
+                        if (here && here->done_) here->begin_tunnel();
+                      });
+                    });
+}
+
+void Exchange::begin_tunnel() {
+  const auto take = [](boost::beast::flat_buffer& received) {
+    const auto bytes = received.data();
+    const char* const begin = static_cast<const char*>(bytes.data());
+    std::vector<char> taken(begin, begin + bytes.size());
+    received.consume(received.size());
+    return taken;
+  };
+  body_part_ = take(client_.input.received);
+  part_ = take(upstream_->input.received);
+  pass_bytes(client_.stream, upstream_->stream, body_part_);
+  pass_bytes(upstream_->stream, client_.stream, part_);
 }
 
 // A tunnel may last for hours, and would hold up every hand-over: it ends when its partition stops.
@@ -242,8 +288,8 @@ void Exchange::follow_ownership() {
 
 // A peer whose machine is gone sends nothing, for ever.
 void Exchange::watch_tunnel() {
-  continue_limit_.expires_at(tunnel_used_ + proxy_.limits.tunnel);
-  continue_limit_.async_wait([self = shared_from_this()](Error error) {
+  limit_.expires_at(tunnel_used_ + proxy_.limits.tunnel);
+  limit_.async_wait([self = shared_from_this()](Error error) {
     if (error || !self->done_) return;
     const bool used = Clock::now() < self->tunnel_used_ + self->proxy_.limits.tunnel;
     used ? self->watch_tunnel() : self->end_tunnel();
@@ -277,7 +323,7 @@ void Exchange::pass_bytes(Stream& from, Stream& to, std::vector<char>& buffer) {
 }
 
 void Exchange::end_direction(Stream& to) {
-  to.async_end_sending([self = shared_from_this()](Error) {});
+  to.async_end_sending([self = shared_from_this(), upstream = upstream_](Error) {});
   // Few that speak TLS go on reading after the other side has ended.
   if (client_.stream.has_tls() || (upstream_ && upstream_->stream.has_tls())) end_tunnel();
   if (++tunnel_ends_ == 2 && done_) finish(false);
@@ -290,10 +336,10 @@ void Exchange::unowned() {
 
 // This proxy's own.
 void Exchange::answer(unsigned status, const std::string& text) {
-  answered_ = true;
+  answered_ = ending_ = true;
   ++attempt_;
-  continue_limit_.cancel();
-  upstream_.reset();
+  limit_.cancel();
+  drop_upstream();
   guard_.reset();
   // Whoever sent it here looks again who the owner is, and not on this connection.
   const bool misdirected = status == kMisdirected;
@@ -302,20 +348,25 @@ void Exchange::answer(unsigned status, const std::string& text) {
   if (misdirected) made->set(to_beast(kSlotField), std::to_string(slot_.value()));
   note_passed(*made, proxy_.name);
   client_.stream.expires_after(proxy_.limits.progress);
-  http::async_write(client_.stream, *made, [self = shared_from_this(), made](Error error,
-                                                                             std::size_t) {
-    if (self->done_) self->finish(!error && self->keep_alive_);
-  });
+  http::async_write(client_.stream, *made,
+                    [self = shared_from_this(), made](Error error, std::size_t) {
+                      if (self->done_) self->finish(!error && self->keep_alive_);
+                    });
+}
+
+// What still reads or writes it keeps it, and ends at once.
+void Exchange::drop_upstream() {
+  if (const UpstreamPtr upstream = std::exchange(upstream_, nullptr)) upstream->stream.close();
 }
 
 void Exchange::finish(bool keep_alive) {
   ++attempt_;
   stopping_.reset();
-  continue_limit_.cancel();
+  limit_.cancel();
   const bool reusable = upstream_ && answer_ && answer_->is_done() && answer_->keep_alive() &&
                         body_sent_ && tunnel_ends_ == 0;
-  if (reusable) proxy_.upstreams.give_back(std::move(upstream_));
-  upstream_.reset();
+  if (reusable) proxy_.upstreams.give_back(std::exchange(upstream_, nullptr));
+  drop_upstream();
   guard_.reset();
   if (const Done done = std::exchange(done_, nullptr)) done(keep_alive);
 }

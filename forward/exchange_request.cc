@@ -3,14 +3,15 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <utility>
 
-#include "forward/rules/beast_text.h"
 #include "forward/exchange.h"
+#include "forward/rules/beast_text.h"
 
 namespace neliroute::forward {
 namespace {
@@ -24,8 +25,25 @@ constexpr milliseconds kContinueLimit{1000};
 // Until an owner that could not be reached is tried again, should nobody else lead.
 constexpr milliseconds kTryAgain{50};
 constexpr milliseconds kTryAgainMax{1000};
+// By which the router may be late to say that the time is over; then its executor hangs.
+constexpr milliseconds kRouterLate{20};
+// Of what a client sends behind a request that is under way. A client that has sent more is not
+// watched.
+constexpr std::size_t kAheadMax = std::size_t{16} * 1024;
 
 }  // namespace
+
+/// A wait for an owner, as the router has it, which may end it long after the exchange has.
+struct Exchange::Wait {
+  explicit Wait(std::shared_ptr<std::atomic<std::size_t>> of) : waits(std::move(of)) { ++*waits; }
+  ~Wait() { --*waits; }
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+  std::shared_ptr<std::atomic<std::size_t>> waits;
+  std::weak_ptr<Exchange> exchange;  ///< none: nobody waits any more
+  boost::asio::cancellation_signal cancelled;
+};
 
 Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot slot,
                    PeerFields said)
@@ -34,14 +52,14 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
       head_(client_.request.get().base()),
       slot_(slot),
       visit_{slot, said.epoch, said.hops},
-      deadline_(began_ + std::min(proxy.limits.deadline,
-                                        said.timeout.value_or(proxy.limits.deadline))),
+      allowed_(std::min(proxy.limits.deadline, said.timeout.value_or(proxy.limits.deadline))),
+      deadline_(began_ + allowed_),
       upgrade_(upgrade_of(head_)),
       keep_alive_(client_.request.get().keep_alive()),
       has_body_(!client_.request.is_done()),
       expects_(is_same_name(view_of(head_[field::expect]), "100-continue")),
       whole_(!has_body_),
-      continue_limit_(proxy.upstreams.executor()) {
+      limit_(proxy.upstreams.executor()) {
   strip_hop_by_hop(head_);
   head_.erase(field::expect);
   head_.target(to_beast(target.origin));
@@ -51,6 +69,10 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
 milliseconds Exchange::left() const {
   return std::max(std::chrono::duration_cast<milliseconds>(deadline_ - Clock::now()),
                   milliseconds{0});
+}
+
+milliseconds Exchange::answer_limit() const {
+  return body_sent_ ? left() + milliseconds{1} : proxy_.limits.progress;
 }
 
 void Exchange::start(Done done) {
@@ -63,10 +85,32 @@ void Exchange::start(Done done) {
 
 void Exchange::cancel() {
   ++attempt_;
-  continue_limit_.cancel();
+  limit_.cancel();
   if (upstream_) upstream_->stream.close();
+  guard_.reset();
   done_ = nullptr;
-  wait_cancelled_.emit(boost::asio::cancellation_type::terminal);
+  give_up_wait();
+}
+
+// From when the request was read until its answer is. What else the client sends is kept for the
+// next request, or for the body that is read later.
+void Exchange::watch_client() {
+  Input& input = client_.input;
+  if (!input.is_reading() && input.received.size() >= kAheadMax) return;
+  input.more(client_.keeps_alive, std::nullopt, [weak = weak_from_this()](Error error) {
+    const auto self = weak.lock();
+    if (!self || !self->done_) return;
+    error ? self->on_client_gone() : self->watch_client();
+  });
+}
+
+void Exchange::on_client_gone() {
+  if (ending_) return;
+  proxy_.counters.add(ProxyCount::broken);
+  const Done done = done_;
+  cancel();
+  client_.stream.close();
+  done(false);
 }
 
 void Exchange::say_continue() {
@@ -79,39 +123,46 @@ void Exchange::say_continue() {
 
 void Exchange::keep_body() {
   expects_ = false;
-  kept_.resize(proxy_.limits.kept_body);
+  kept_.resize(client_.request.content_length().value_or(proxy_.limits.kept_body));
   BodyBuffer::value_type& body = client_.request.get().body();
   body.data = kept_.data();
   body.size = kept_.size();
   client_.stream.expires_after(proxy_.limits.progress);
-  http::async_read(client_.stream, client_.received, client_.request,
-                   [self = shared_from_this()](Error error, std::size_t) {
-                     self->on_kept(error);
-                   });
+  http::async_read(client_.stream, client_.input.received, client_.request,
+                   [self = shared_from_this()](Error error, std::size_t) { self->on_kept(error); });
 }
 
 void Exchange::on_kept(Error error) {
   if (!done_) return;
-  if (error && error != http::error::need_buffer) {
-    proxy_.counters.add(ProxyCount::broken);
-    return finish(false);
-  }
+  if (error && error != http::error::need_buffer) return on_broken_body(error);
   got_ = kept_.size() - client_.request.get().body().size;
+  deadline_ = Clock::now() + allowed_;  // a client that sends slowly does not use it up
   whole_ = client_.request.is_done();
   choose();
 }
 
+// A client that is still there hears why.
+void Exchange::on_broken_body(Error error) {
+  proxy_.counters.add(ProxyCount::broken);
+  if (error == http::error::buffer_overflow) {
+    return answer(400, "the request's chunk extensions or trailers are too long");
+  }
+  const bool is_malformed =
+      error.category() == make_error_code(http::error::bad_chunk).category() &&
+      error != http::error::end_of_stream && error != http::error::partial_message;
+  is_malformed ? answer(400, "the request's body is malformed: " + error.message()) : finish(false);
+}
+
 void Exchange::choose() {
   if (!done_) return;
+  watch_client();
   if (left().count() == 0) return unowned();
   const Direction direction = proxy_.directions.direct(visit_);
   switch (direction.answer) {
     case Admit::serve:
     case Admit::redirect:
       if (direction.epoch != failed_) return connect(direction);
-      // It may come back, or another one takes over.
-      return await_owner(failed_, std::min(kTryAgain * (1U << std::min(failures_, 5U)),
-                                           kTryAgainMax));
+      return try_again(direction.answer == Admit::serve);
     case Admit::refuse:
       proxy_.counters.add(ProxyCount::refused);
       if (direction.leaving) return answer(421, "this process has left: ask another one");
@@ -121,22 +172,60 @@ void Exchange::choose() {
   }
 }
 
-void Exchange::await_owner(const Epoch& after, milliseconds limit) {
+// It may come back, or another one takes over. This process' own application is the owner for as
+// long as it is: the router would say so at once, again and again.
+void Exchange::try_again(bool own) {
+  const milliseconds pause = std::min(kTryAgain * (1U << std::min(failures_, 5U)), kTryAgainMax);
+  if (!own) return await_owner(failed_, pause);
   proxy_.counters.add(ProxyCount::waited);
-  const auto on_route = [self = shared_from_this()](Error error, const Route&) {
-    if (!self->done_) return;
-    // Who has left says so, and the caller asks another one.
-    const bool left = error == neliroute::Errc::closed &&
-                      self->proxy_.directions.direct(self->visit_).leaving;
-    if (error && error != neliroute::Errc::timed_out && !left) return self->unowned();
+  limit_.expires_after(std::min(pause, left()));
+  limit_.async_wait([self = shared_from_this(), attempt = attempt_](Error error) {
+    if (error || !self->done_ || attempt != self->attempt_) return;
     self->failed_ = kNoEpoch;
     self->choose();
+  });
+}
+
+// The router keeps the limit, too; but not while its executor hangs, which is not this one.
+void Exchange::await_owner(const Epoch& after, milliseconds limit) {
+  if (*proxy_.waits >= proxy_.limits.waits) return unowned();
+  proxy_.counters.add(ProxyCount::waited);
+  limit = std::min(limit, left());
+  const auto wait = std::make_shared<Wait>(proxy_.waits);
+  wait->exchange = weak_from_this();
+  wait_ = wait;
+  limit_.expires_after(limit + kRouterLate);
+  limit_.async_wait([self = shared_from_this(), wait](Error error) {
+    if (error || self->wait_ != wait) return;
+    self->give_up_wait();
+    self->on_waited(neliroute::Errc::timed_out);
+  });
+  const auto on_route = [wait](Error error, const Route&) {
+    if (const auto self = wait->exchange.lock()) self->on_waited(error);
   };
-  proxy_.directions.wait(
-      slot_, after, std::min(limit, left()),
-      boost::asio::bind_cancellation_slot(
-          wait_cancelled_.slot(),
-          boost::asio::bind_executor(proxy_.upstreams.executor(), on_route)));
+  proxy_.directions.wait(slot_, after, limit,
+                         boost::asio::bind_cancellation_slot(
+                             wait->cancelled.slot(),
+                             boost::asio::bind_executor(proxy_.upstreams.executor(), on_route)));
+}
+
+void Exchange::on_waited(Error error) {
+  if (!done_) return;
+  wait_.reset();
+  limit_.cancel();
+  // Who has left says so, and the caller asks another one.
+  const bool left = error == neliroute::Errc::closed && proxy_.directions.direct(visit_).leaving;
+  if (error && error != neliroute::Errc::timed_out && !left) return unowned();
+  failed_ = kNoEpoch;
+  choose();
+}
+
+// Whatever the router says of it later, nobody hears.
+void Exchange::give_up_wait() {
+  const auto wait = std::exchange(wait_, nullptr);
+  if (!wait) return;
+  wait->exchange.reset();
+  wait->cancelled.emit(boost::asio::cancellation_type::terminal);
 }
 
 void Exchange::connect(const Direction& direction) {
@@ -144,14 +233,19 @@ void Exchange::connect(const Direction& direction) {
       direction.endpoint, /*fresh=*/resends_ > 0, /*own=*/direction.answer == Admit::serve,
       [self = shared_from_this(), direction](Error error, UpstreamPtr upstream) {
         self->on_connected(error, std::move(upstream), direction);
-      });
+      },
+      left());
 }
 
 void Exchange::on_connected(Error error, UpstreamPtr upstream, const Direction& direction) {
-  if (!done_) return;
+  if (!done_) {
+    if (upstream) proxy_.upstreams.give_back(std::move(upstream));
+    return;
+  }
   if (error) {
     proxy_.counters.add(ProxyCount::unreachable);
-    if (direction.answer == Admit::redirect) proxy_.directions.suspect(direction.endpoint);
+    const bool is_owner = direction.answer == Admit::redirect && is_unreachable(error);
+    if (is_owner) proxy_.directions.suspect(direction.endpoint);
     failed_ = direction.epoch;
     ++failures_;
     return choose();
@@ -188,7 +282,8 @@ void Exchange::send(const Direction& direction) {
   sent_->body().more = !whole_;
   sending_ = std::make_unique<http::request_serializer<BodyBuffer>>(*sent_);
   upstream_->stream.expires_after(proxy_.limits.progress);
-  const auto on_sent = [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+  const auto on_sent = [self = shared_from_this(), upstream = upstream_, attempt = attempt_](
+                           Error error, std::size_t) {
     if (!self->done_ || attempt != self->attempt_) return;
     // An owner may answer, and close, before it has read everything: what it said is read.
     static_cast<void>(error);
@@ -202,15 +297,15 @@ void Exchange::send(const Direction& direction) {
 
 // The client sends its body once the owner wants it, or has not said that it does not.
 void Exchange::begin_body() {
-  continue_limit_.expires_after(kContinueLimit);
-  continue_limit_.async_wait([self = shared_from_this(), attempt = attempt_](Error error) {
+  limit_.expires_after(kContinueLimit);
+  limit_.async_wait([self = shared_from_this(), attempt = attempt_](Error error) {
     if (!error && attempt == self->attempt_ && self->done_) self->pass_body();
   });
 }
 
 void Exchange::pass_body() {
   if (std::exchange(body_begun_, true) || answered_) return;
-  continue_limit_.cancel();
+  limit_.cancel();
   body_part_.resize(kPart);
   if (got_ > 0) {
     // What was kept of a body that turned out to be long.
@@ -230,13 +325,23 @@ void Exchange::pass_body() {
                            });
 }
 
+// What of it was read ahead is parsed first.
 void Exchange::read_body_part() {
+  client_.input.pause([weak = weak_from_this(), attempt = attempt_] {
+    const auto self = weak.lock();
+    if (!self || !self->done_ || attempt != self->attempt_ || self->answered_) return;
+    self->read_paused_body();
+  });
+}
+
+void Exchange::read_paused_body() {
   if (body_part_.size() < kPart) body_part_.resize(kPart);
+  client_.input.received.reserve(kPart);
   BodyBuffer::value_type& body = client_.request.get().body();
   body.data = body_part_.data();
   body.size = body_part_.size();
   client_.stream.expires_after(proxy_.limits.progress);
-  http::async_read_some(client_.stream, client_.received, client_.request,
+  http::async_read_some(client_.stream, client_.input.received, client_.request,
                         [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
                           if (attempt == self->attempt_) self->on_body_part(error);
                         });
@@ -244,10 +349,7 @@ void Exchange::read_body_part() {
 
 void Exchange::on_body_part(Error error) {
   if (!done_ || answered_) return;
-  if (error && error != http::error::need_buffer) {
-    proxy_.counters.add(ProxyCount::broken);
-    return finish(false);
-  }
+  if (error && error != http::error::need_buffer) return on_broken_body(error);
   const std::size_t part = body_part_.size() - client_.request.get().body().size;
   if (part == 0 && !client_.request.is_done()) return read_body_part();
   sent_->body().data = body_part_.data();
@@ -259,16 +361,23 @@ void Exchange::on_body_part(Error error) {
 void Exchange::send_body_part() {
   upstream_->stream.expires_after(proxy_.limits.progress);
   http::async_write(upstream_->stream, *sending_,
-                    [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+                    [self = shared_from_this(), upstream = upstream_, attempt = attempt_](
+                        Error error, std::size_t) {
                       if (!self->done_ || self->answered_ || attempt != self->attempt_) return;
                       // What went wrong there, its answer says.
                       if (error && error != http::error::need_buffer) return;
-                      if (self->client_.request.is_done() && !self->sent_->body().more) {
-                        self->body_sent_ = true;
-                        return;
-                      }
-                      self->read_body_part();
+                      self->on_body_part_sent();
                     });
+}
+
+void Exchange::on_body_part_sent() {
+  const bool is_last = client_.request.is_done() && !sent_->body().more;
+  if (is_last) {
+    body_sent_ = true;
+    deadline_ = Clock::now() + allowed_;
+  }
+  upstream_->input.extend(upstream_, answer_limit());
+  is_last ? watch_client() : read_body_part();
 }
 
 }  // namespace neliroute::forward

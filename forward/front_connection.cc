@@ -17,7 +17,6 @@ namespace http = boost::beast::http;
 using boost::asio::ip::tcp;
 using http::field;
 
-constexpr std::size_t kReadSize = 4096;
 // A client that still sends must not lose the answer to a reset: its data is read for a while.
 constexpr milliseconds kLinger{1000};
 constexpr std::size_t kDiscardedMax = std::size_t{256} * 1024;
@@ -72,43 +71,42 @@ void FrontConnection::close_when_idle() {
   if (idle_ && !exchange_) close();
 }
 
+// What of the next request was read ahead comes first; a read ahead that is under way goes on.
 void FrontConnection::await_request() {
   if (closed_) return;
   if (service_.takes_no_more) return linger();
-  if (received_.size() > 0) return read_header();
+  if (input_.received.size() > 0) return input_.pause([this] { read_header(); });
   idle_ = true;
-  stream_.expires_after(service_.limits.idle);
-  stream_.async_read_some(received_.prepare(kReadSize),
-                          [self = shared_from_this()](Error error, std::size_t read) {
-                            if (error) return self->close();
-                            self->received_.commit(read);
-                            self->read_header();
-                          });
+  input_.more(shared_from_this(), service_.limits.idle,
+              [this](Error error) { error ? close() : read_header(); });
 }
 
-// Beast's own deadline would close the connection without an answer.
+// Mostly all of it has come. Beast's own deadline would close the connection without an answer.
 void FrontConnection::read_header() {
+  if (closed_) return;
   idle_ = false;
   request_.emplace();
   request_->header_limit(service_.limits.header_bytes);
   request_->body_limit(std::numeric_limits<std::uint64_t>::max());
+  const Error error = parse_header(*request_, input_.received);
+  if (error != http::error::need_more) return on_header(error);
   stream_.expires_never();
   header_end_.expires_after(service_.limits.header);
-  header_end_.async_wait([weak = weak_from_this()](Error error) {
+  header_end_.async_wait([weak = weak_from_this()](Error ended) {
     const auto self = weak.lock();
-    if (!self || error || std::chrono::steady_clock::now() < self->header_end_.expiry()) return;
+    if (!self || ended || Clock::now() < self->header_end_.expiry()) return;
     self->late_ = true;
     self->stream_.cancel();
   });
-  http::async_read_header(stream_, received_, *request_,
-                          [self = shared_from_this()](Error error, std::size_t) {
-                            self->on_header(error);
+  http::async_read_header(stream_, input_.received, *request_,
+                          [self = shared_from_this()](Error failed, std::size_t) {
+                            self->header_end_.expires_at(Clock::time_point::max());
+                            self->on_header(failed);
                           });
 }
 
 void FrontConnection::on_header(Error error) {
   if (closed_) return;
-  header_end_.expires_at(std::chrono::steady_clock::time_point::max());
   if (late_) return answer(408, "the request's header did not end in time; send it at once");
   if (error == http::error::header_limit) {
     return answer(431, "the request's header is longer than " +
@@ -138,7 +136,7 @@ void FrontConnection::handle() {
 }
 
 void FrontConnection::exchange(const Target& target, Slot slot, const PeerFields& said) {
-  ClientSide client{stream_, received_, *request_, address_, trusted_, shared_from_this()};
+  ClientSide client{stream_, input_, *request_, address_, trusted_, shared_from_this()};
   exchange_ = std::make_shared<Exchange>(service_.proxy, std::move(client), target, slot, said);
   exchange_->start([weak = weak_from_this()](bool keep_alive) {
     if (const auto self = weak.lock()) self->on_done(keep_alive);
@@ -163,6 +161,11 @@ void FrontConnection::answer(unsigned status, const std::string& text) {
 
 void FrontConnection::linger() {
   if (closed_) return;
+  input_.pause([this] { end_sending(); });
+}
+
+void FrontConnection::end_sending() {
+  if (closed_) return;
   stream_.expires_after(kLinger);
   stream_.async_end_sending([self = shared_from_this()](Error error) {
     error || self->stream_.has_tls() ? self->close() : self->discard();
@@ -170,8 +173,9 @@ void FrontConnection::linger() {
 }
 
 void FrontConnection::discard() {
-  received_.consume(received_.size());
-  stream_.async_read_some(received_.prepare(kReadSize),
+  boost::beast::flat_buffer& received = input_.received;
+  received.consume(received.size());
+  stream_.async_read_some(received.prepare(Input::kSize),
                           [self = shared_from_this()](Error error, std::size_t read) {
                             self->discarded_ += read;
                             if (error || self->discarded_ > kDiscardedMax) return self->close();

@@ -6,7 +6,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <neliroute/slot_space.h>
@@ -58,6 +58,7 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
 
  private:
   using Error = boost::system::error_code;
+  using Clock = std::chrono::steady_clock;
 
   void await_request();
   void read_header();
@@ -67,10 +68,11 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   void on_done(bool keep_alive);
   void answer(unsigned status, const std::string& text);
   void linger();
+  void end_sending();
   void discard();
 
   Stream stream_;
-  boost::beast::flat_buffer received_;
+  Input input_{stream_};
   std::optional<RequestParser> request_;
   boost::asio::steady_timer header_end_;
   FrontService& service_;

@@ -1,5 +1,8 @@
 #include "forward/gateway.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <boost/asio/error.hpp>
 #include <utility>
 
@@ -12,11 +15,21 @@ using boost::system::error_code;
 // Where there is no descriptor left, accepting fails at once, again and again.
 constexpr milliseconds kAcceptAgain{50};
 
+// A client takes a file, the owner that serves it another, and an owner that waits for the next
+// request a third.
+std::size_t connections_of(const FrontLimits& limits) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits.connections;
+  return std::min<std::size_t>(limits.connections, std::max<rlim_t>(files.rlim_cur / 3, 1));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Gateway>> Gateway::open(boost::asio::any_io_executor executor,
                                                GatewayOptions options, Directions& directions) {
   const tcp::endpoint listen = options.listen;
+  options.front.connections = connections_of(options.front);
+  options.upstream.idle_all = std::min(options.upstream.idle_all, options.front.connections);
   std::shared_ptr<Gateway> made(new Gateway(std::move(executor), std::move(options), directions));
   error_code error;
   tcp::acceptor& acceptor = made->acceptor_;
@@ -107,6 +120,17 @@ void Gateway::drain(milliseconds bound, std::function<void()> done) {
     self->end_if_drained();
   });
   end_if_drained();
+}
+
+void Gateway::close() {
+  proxy_.draining = true;
+  drained_ = nullptr;
+  error_code ignored;
+  acceptor_.close(ignored);
+  close_all();
+  later_.cancel();
+  last_requests_.cancel();
+  upstreams_.close();
 }
 
 void Gateway::close_all() {

@@ -39,8 +39,14 @@ class Gateway : public std::enable_shared_from_this<Gateway> {
   [[nodiscard]] boost::asio::ip::tcp::endpoint endpoint() const;
   [[nodiscard]] const ProxyCounters& counters() const noexcept { return *counters_; }
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
+  /// As its options say, or as few as the process may have files open for.
+  [[nodiscard]] std::size_t most_connections() const noexcept {
+    return service_.limits.connections;
+  }
   /// Stops accepting, and ends when every request that is under way has, or `bound` is over.
   void drain(milliseconds bound, std::function<void()> done);
+  /// Ends at once whatever is under way. A drain() that was under way does not complete.
+  void close();
 
  private:
   Gateway(boost::asio::any_io_executor executor, GatewayOptions options, Directions& directions);

@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/flat_stream.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <memory>
 #include <neliroute/time.h>
@@ -43,17 +44,19 @@ class Stream {
   template <class Token>
   auto async_accept_tls(const TlsContextPtr& context, Token&& token) {
     prepare(context);
-    return tls_->async_handshake(boost::asio::ssl::stream_base::server, std::forward<Token>(token));
+    return tls_->next_layer().async_handshake(boost::asio::ssl::stream_base::server,
+                                              std::forward<Token>(token));
   }
   /// The same as a client, in two steps: `host` is whom its certificate must name. False: that is
   /// no name and no address.
   [[nodiscard]] bool use_tls_to(const TlsContextPtr& context, const std::string& host) {
     prepare(context);
-    return expect_host(*tls_->native_handle(), host);
+    return expect_host(*tls_->next_layer().native_handle(), host);
   }
   template <class Token>
   auto async_connect_tls(Token&& token) {
-    return tls_->async_handshake(boost::asio::ssl::stream_base::client, std::forward<Token>(token));
+    return tls_->next_layer().async_handshake(boost::asio::ssl::stream_base::client,
+                                              std::forward<Token>(token));
   }
 
   /// Nothing more will be sent. Completes when the peer has that: with TLS when it has said the
@@ -62,7 +65,7 @@ class Stream {
   auto async_end_sending(Token&& token) {
     return boost::asio::async_initiate<Token, void(Error)>(
         [this](auto handler) {
-          if (tls_) return tls_->async_shutdown(std::move(handler));
+          if (tls_) return tls_->next_layer().async_shutdown(std::move(handler));
           Error error;
           tcp_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, error);
           boost::asio::post(tcp_.get_executor(), [handler = std::move(handler), error]() mutable {
@@ -92,7 +95,8 @@ class Stream {
   }
 
  private:
-  using Tls = boost::asio::ssl::stream<boost::beast::tcp_stream&>;
+  // Flat, or each line of a header would be a record and a system call of its own.
+  using Tls = boost::beast::flat_stream<boost::asio::ssl::stream<boost::beast::tcp_stream&>>;
 
   void prepare(const TlsContextPtr& context) {
     context_ = context;

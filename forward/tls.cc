@@ -2,9 +2,7 @@
 
 #include <openssl/x509v3.h>
 
-#include <algorithm>
 #include <boost/asio/ip/address.hpp>
-#include <neliroute/time.h>
 #include <utility>
 
 namespace neliroute::forward {
@@ -12,8 +10,6 @@ namespace {
 
 namespace ssl = boost::asio::ssl;
 using boost::system::error_code;
-
-constexpr std::chrono::seconds kLookAgain{1};
 
 Error unfit_file(const std::string& what, const std::string& file, const std::string& why) {
   return {Errc::bad_option, what + " " + file + " cannot be used: " + why};
@@ -29,23 +25,25 @@ TlsContextPtr context_of(ssl::context::method method) {
 }  // namespace
 
 Result<std::shared_ptr<TlsIdentity>> TlsIdentity::make(
-    std::string certificate, std::string key, std::function<void(const std::string&)> on_notice) {
-  std::shared_ptr<TlsIdentity> made(new TlsIdentity);
+    std::string certificate, std::string key, std::function<void(const std::string&)> on_notice,
+    milliseconds look_again) {
+  std::shared_ptr<TlsIdentity> made(new TlsIdentity(look_again));
   made->certificate_ = std::move(certificate);
   made->key_ = std::move(key);
   made->on_notice_ = std::move(on_notice);
-  made->read_at_ = made->changed_at();
-  made->look_again_ = Clock::now() + kLookAgain;
+  made->read_ = made->changed_at();
+  made->look_again_ = Clock::now() + look_again;
   auto context = made->read();
   if (!context) return context.error();
   made->context_ = std::move(*context);
   return made;
 }
 
-TlsIdentity::FileTime TlsIdentity::changed_at() const {
+// Each by itself: a key that is renamed into place may be older than its certificate.
+TlsIdentity::Changed TlsIdentity::changed_at() const {
   std::error_code ignored;
-  return std::max(std::filesystem::last_write_time(certificate_, ignored),
-                  std::filesystem::last_write_time(key_, ignored));
+  return {std::filesystem::last_write_time(certificate_, ignored),
+          std::filesystem::last_write_time(key_, ignored)};
 }
 
 Result<TlsContextPtr> TlsIdentity::read() const {
@@ -66,16 +64,21 @@ Result<TlsContextPtr> TlsIdentity::read() const {
 
 TlsContextPtr TlsIdentity::current() {
   if (Clock::now() < look_again_) return context_;
-  look_again_ = Clock::now() + kLookAgain;
-  const FileTime changed = changed_at();
-  if (changed == read_at_) return context_;
-  read_at_ = changed;
+  look_again_ = Clock::now() + pause_;
+  const Changed changed = changed_at();
+  if (changed == read_) {
+    complaint_.clear();
+    return context_;
+  }
   auto context = read();
   if (context) {
     context_ = std::move(*context);
+    read_ = changed;
+    complaint_.clear();
     on_notice_("read the certificate " + certificate_ + " anew");
-  } else {
-    on_notice_(context.error().message() + "; the one that was read before is used on");
+  } else if (std::string what = context.error().message(); what != complaint_) {
+    complaint_ = std::move(what);
+    on_notice_(complaint_ + "; the one that was read before is used on");
   }
   return context_;
 }

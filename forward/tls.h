@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <neliroute/error.h>
+#include <neliroute/time.h>
 #include <string>
 
 namespace neliroute::forward {
@@ -19,29 +20,35 @@ namespace neliroute::forward {
 using TlsContextPtr = std::shared_ptr<boost::asio::ssl::context>;
 
 /// A certificate with its key. The files are read anew when they have changed, so that a
-/// certificate can be renewed without a restart.
+/// certificate can be renewed without a restart; until they fit together, again and again.
 class TlsIdentity {
  public:
   /// `certificate`: PEM, with the chain. `on_notice` is told when they cannot be read any more; the
-  /// last ones are used on.
+  /// last ones are used on. `look_again`: how often it looks whether they have changed.
   [[nodiscard]] static Result<std::shared_ptr<TlsIdentity>> make(
-      std::string certificate, std::string key, std::function<void(const std::string&)> on_notice);
+      std::string certificate, std::string key, std::function<void(const std::string&)> on_notice,
+      milliseconds look_again = milliseconds{1000});
 
   /// For the next connection.
   [[nodiscard]] TlsContextPtr current();
 
  private:
   using Clock = std::chrono::steady_clock;
-  using FileTime = std::filesystem::file_time_type;
-  TlsIdentity() = default;
+  struct Changed {
+    std::filesystem::file_time_type certificate, key;
+    friend bool operator==(const Changed&, const Changed&) = default;
+  };
+  explicit TlsIdentity(milliseconds look_again) : pause_(look_again) {}
   [[nodiscard]] Result<TlsContextPtr> read() const;
-  [[nodiscard]] FileTime changed_at() const;
+  [[nodiscard]] Changed changed_at() const;
 
+  const milliseconds pause_;
   std::string certificate_;
   std::string key_;
   std::function<void(const std::string&)> on_notice_;
   TlsContextPtr context_;
-  FileTime read_at_;
+  Changed read_;          ///< when the files of `context_` had changed
+  std::string complaint_;  ///< the last one, until they can be read again
   Clock::time_point look_again_;
 };
 

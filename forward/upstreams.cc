@@ -1,141 +1,208 @@
 #include "forward/upstreams.h"
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <charconv>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace neliroute::forward {
 namespace {
 
+namespace error = boost::asio::error;
+namespace ip = boost::asio::ip;
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-// An owner that closed it meanwhile, or sends what nobody asked for.
-bool is_of_no_use(Stream& stream) {
-  error_code error;
-  char byte = 0;
-  stream.socket().receive(boost::asio::buffer(&byte, 1), tcp::socket::message_peek, error);
-  return error != boost::asio::error::would_block;
+struct Place {
+  std::string host;  ///< an IPv6 address without its brackets
+  std::uint16_t port = 0;
+};
+
+std::optional<Place> place_of(std::string_view endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  if (colon == endpoint.npos) return std::nullopt;
+  const char* const end = endpoint.data() + endpoint.size();
+  Place made;
+  const auto [read, failed] = std::from_chars(endpoint.data() + colon + 1, end, made.port);
+  if (failed != std::errc() || read != end) return std::nullopt;
+  std::string_view host = endpoint.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  made.host = host;
+  return made;
 }
 
 }  // namespace
 
+bool is_unreachable(const error_code& failed) {
+  return failed == error::connection_refused || failed == error::connection_reset ||
+         failed == error::host_unreachable || failed == error::network_unreachable ||
+         failed == error::timed_out || failed == error::eof ||
+         failed.category() == error::get_ssl_category() ||
+         failed.category() == boost::asio::ssl::error::get_stream_category();
+}
+
 /// A connection on its way.
 struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
   Connecting(const boost::asio::any_io_executor& executor, Handler to)
-      : resolver(executor),
-        upstream(std::make_unique<Upstream>(executor)),
-        handler(std::move(to)) {}
-  tcp::resolver resolver;
+      : upstream(std::make_shared<Upstream>(executor)), handler(std::move(to)), limit(executor) {}
   UpstreamPtr upstream;
   Handler handler;
   TlsContextPtr tls;
   std::string host;
-  boost::asio::steady_timer limit{resolver.get_executor()};
+  std::uint16_t port = 0;
+  boost::asio::steady_timer limit;
+  bool has_address = false;
   bool done = false;
 
-  void on_connected(error_code error) {
-    if (error) return finish(error);
+  void end_after(milliseconds bound, const error_code& late) {
+    limit.expires_after(bound);
+    limit.async_wait([self = shared_from_this(), late](const error_code& cancelled) {
+      if (cancelled) return;
+      const bool is_lookup = !self->has_address && late == error::timed_out;
+      self->finish(is_lookup ? error_code(error::host_not_found_try_again) : late);
+    });
+  }
+
+  /// `refused` is called if nobody could be reached there.
+  template <class Refused>
+  void connect(const Names::Addresses& addresses, Refused refused) {
+    has_address = true;
+    std::vector<tcp::endpoint> ends;
+    for (const ip::address& address : addresses) ends.emplace_back(address, port);
+    upstream->stream.expires_never();  // `limit` bounds it
+    upstream->stream.tcp().async_connect(
+        ends, [self = shared_from_this(), refused](const error_code& failed, const tcp::endpoint&) {
+          if (failed) refused();
+          if (!self->done) self->on_connected(failed);
+        });
+  }
+
+  void on_connected(error_code failed) {
+    if (failed) return finish(failed);
     error_code ignored;
     upstream->stream.socket().set_option(tcp::no_delay(true), ignored);
-    upstream->stream.socket().non_blocking(true, error);  // for is_of_no_use()
-    if (error || !tls) return finish(error);
-    if (!upstream->stream.use_tls_to(tls, host)) {
-      return finish(boost::asio::error::invalid_argument);
-    }
+    if (!tls) return finish(failed);
+    if (!upstream->stream.use_tls_to(tls, host)) return finish(error::invalid_argument);
     upstream->stream.async_connect_tls([self = shared_from_this()](const error_code& refused) {
       if (!self->done) self->finish(refused);
     });
   }
 
-  void finish(error_code error) {
+  void finish(error_code failed) {
     if (std::exchange(done, true)) return;
     limit.cancel();
-    resolver.cancel();
-    if (error) upstream->stream.close();
-    std::exchange(handler, nullptr)(error, error ? nullptr : std::move(upstream));
+    if (failed) upstream->stream.close();
+    std::exchange(handler, nullptr)(failed, failed ? nullptr : std::move(upstream));
   }
 };
 
 Upstreams::Upstreams(boost::asio::any_io_executor executor, UpstreamLimits limits)
-    : executor_(std::move(executor)), limits_(limits), sweeper_(executor_) {}
+    : executor_(std::move(executor)),
+      limits_(std::move(limits)),
+      names_(executor_, limits_.names),
+      sweeper_(executor_) {}
 
 Upstreams::~Upstreams() { close(); }
 
 void Upstreams::close() {
   closed_ = true;
   *alive_ = false;
+  for (const auto& [endpoint, kept] : idle_) {
+    for (const Idle& one : kept) one.upstream->stream.close();
+  }
   idle_.clear();
   count_ = 0;
   sweeper_.cancel();
 }
 
-void Upstreams::take(const std::string& endpoint, bool fresh, bool own, Handler handler) {
+void Upstreams::take(const std::string& endpoint, bool fresh, bool own, Handler handler,
+                     milliseconds within) {
   if (UpstreamPtr kept = fresh ? nullptr : take_idle(endpoint)) {
-    boost::asio::post(executor_, [handler = std::move(handler),
-                                  shared = std::make_shared<UpstreamPtr>(std::move(kept))] {
-      handler({}, std::move(*shared));
-    });
-    return;
+    return boost::asio::post(
+        executor_, [handler = std::move(handler), kept = std::move(kept)] { handler({}, kept); });
   }
-  connect(endpoint, own, std::move(handler));
+  connect(endpoint, own, within, std::move(handler));
 }
 
 UpstreamPtr Upstreams::take_idle(const std::string& endpoint) {
   const auto kept = idle_.find(endpoint);
   if (kept == idle_.end()) return nullptr;
+  const auto now = Clock::now();
   UpstreamPtr found;
   while (!found && !kept->second.empty()) {
     Idle newest = std::move(kept->second.front());
     kept->second.pop_front();
     --count_;
-    const bool over = Clock::now() >= newest.until;
-    if (!over && !is_of_no_use(newest.upstream->stream)) found = std::move(newest.upstream);
+    if (now < newest.until && newest.upstream->input.is_reading()) {
+      found = std::move(newest.upstream);
+    } else {
+      newest.upstream->stream.close();
+    }
   }
   if (kept->second.empty()) idle_.erase(kept);
   return found;
 }
 
-void Upstreams::connect(const std::string& endpoint, bool own, Handler handler) {
+void Upstreams::connect(const std::string& endpoint, bool own, milliseconds within,
+                        Handler handler) {
   const auto one = std::make_shared<Connecting>(executor_, std::move(handler));
   one->upstream->endpoint = endpoint;
   if (!own) one->tls = limits_.tls;
-  const std::size_t colon = endpoint.rfind(':');
-  if (colon == std::string::npos) {
-    return boost::asio::post(executor_,
-                             [one] { one->finish(boost::asio::error::host_not_found); });
+  auto place = place_of(endpoint);
+  if (!place) {
+    return boost::asio::post(executor_, [one] { one->finish(error::host_not_found); });
   }
-  std::string host = endpoint.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  one->host = host;
-  one->limit.expires_after(limits_.connect);
-  one->limit.async_wait([one](const error_code& error) {
-    if (!error) one->finish(boost::asio::error::timed_out);
+  one->host = std::move(place->host);
+  one->port = place->port;
+  const bool is_short = within < limits_.connect;
+  one->end_after(is_short ? within : limits_.connect,
+                 is_short ? error::operation_aborted : error_code(error::timed_out));
+  error_code is_name;
+  const auto address = ip::make_address(one->host, is_name);
+  if (!is_name) return one->connect({address}, [] {});
+  names_.find(one->host, [this, alive = alive_, one](const error_code& failed,
+                                                     const Names::Addresses& found) {
+    if (failed || one->done) return one->finish(failed);
+    one->connect(found, [this, alive, host = one->host] {
+      if (*alive) names_.doubt(host);
+    });
   });
-  one->resolver.async_resolve(
-      host, endpoint.substr(colon + 1), tcp::resolver::numeric_service,
-      [one](const error_code& error, const tcp::resolver::results_type& found) {
-        if (error || one->done) return one->finish(error);
-        one->upstream->stream.expires_never();  // `limit` bounds it
-        one->upstream->stream.tcp().async_connect(
-            found, [one](const error_code& refused, const tcp::endpoint&) {
-              if (!one->done) one->on_connected(refused);
-            });
-      });
 }
 
 void Upstreams::give_back(UpstreamPtr upstream) {
-  if (closed_ || upstream->received.size() > 0) return;
+  Input& input = upstream->input;
+  const bool is_full = count_ >= limits_.idle_all;
+  if (closed_ || is_full || input.received.size() > 0) return upstream->stream.close();
   std::list<Idle>& kept = idle_[upstream->endpoint];
   if (kept.size() >= limits_.idle_each) {
+    kept.back().upstream->stream.close();
     kept.pop_back();
     --count_;
   }
-  upstream->stream.expires_never();
-  if (upstream->received.capacity() > 0) upstream->received.shrink_to_fit();
+  // The read that the next answer will come by.
+  input.more(upstream, std::nullopt, [this, alive = alive_, of = upstream.get()](error_code) {
+    if (*alive) drop(of->endpoint, [of](const Idle& one) { return one.upstream.get() == of; });
+  });
   kept.push_front({std::move(upstream), Clock::now() + limits_.idle});
-  if (++count_ == 1) sweep();
+  ++count_;
+  if (!std::exchange(sweeping_, true)) sweep();
+}
+
+template <class IsOver>
+void Upstreams::drop(const std::string& endpoint, const IsOver& is_over) {
+  const auto of = idle_.find(endpoint);
+  if (of == idle_.end()) return;
+  count_ -= std::erase_if(of->second, [&](const Idle& one) {
+    if (!is_over(one)) return false;
+    one.upstream->stream.close();
+    return true;
+  });
+  if (of->second.empty()) idle_.erase(of);
 }
 
 // Those that nobody takes are closed, or owners that left would be remembered for ever.
@@ -144,11 +211,12 @@ void Upstreams::sweep() {
   sweeper_.async_wait([this, alive = alive_](const error_code& error) {
     if (error || !*alive) return;
     const auto now = Clock::now();
-    for (auto of = idle_.begin(); of != idle_.end();) {
-      count_ -= std::erase_if(of->second, [&](const Idle& one) { return now >= one.until; });
-      of = of->second.empty() ? idle_.erase(of) : std::next(of);
+    for (auto next = idle_.begin(); next != idle_.end();) {
+      const auto of = next++;
+      drop(of->first, [now](const Idle& one) { return now >= one.until; });
     }
-    if (count_ > 0) sweep();
+    sweeping_ = count_ > 0;
+    if (sweeping_) sweep();
   });
 }
 

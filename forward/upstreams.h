@@ -5,7 +5,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
 #include <cstddef>
@@ -17,6 +16,8 @@
 #include <string>
 #include <string_view>
 
+#include "forward/input.h"
+#include "forward/names.h"
 #include "forward/stream.h"
 
 namespace neliroute::forward {
@@ -26,17 +27,23 @@ struct UpstreamLimits {
   /// Shorter than owners keep theirs, so that a request rarely meets one that is being closed.
   milliseconds idle{15'000};
   std::size_t idle_each = 64;  ///< connections, to one owner
+  std::size_t idle_all = 10'000;
+  NameLimits names;
   TlsContextPtr tls;           ///< null: owners are spoken to without
 };
 
-/// One connection to an owner.
+/// One connection to an owner. What reads or writes it keeps it; so it must be closed to end.
 struct Upstream {
   explicit Upstream(const boost::asio::any_io_executor& executor) : stream(executor) {}
   Stream stream;
-  boost::beast::flat_buffer received;  ///< and not parsed
+  Input input{stream};
   std::string endpoint;
 };
-using UpstreamPtr = std::unique_ptr<Upstream>;
+using UpstreamPtr = std::shared_ptr<Upstream>;
+
+/// Whether it is the owner that cannot be reached, rather than this process that can reach nobody:
+/// for want of a descriptor, a port, or a name server that answers.
+[[nodiscard]] bool is_unreachable(const boost::system::error_code& error);
 
 class Upstreams {
  public:
@@ -48,9 +55,11 @@ class Upstreams {
   Upstreams& operator=(const Upstreams&) = delete;
 
   /// A kept one, or a new one: `fresh` asks for a new one. `own`: of the application of this
-  /// process, which is spoken to without TLS. Never calls the handler from inside.
-  void take(const std::string& endpoint, bool fresh, bool own, Handler handler);
-  /// Nothing is on its way on it.
+  /// process, which is spoken to without TLS. `within` ends the attempt, too: with
+  /// operation_aborted. Never calls the handler from inside.
+  void take(const std::string& endpoint, bool fresh, bool own, Handler handler,
+            milliseconds within = milliseconds::max());
+  /// Nothing is on its way on it. It is dropped when something comes all the same, or its end.
   void give_back(UpstreamPtr upstream);
   void close();
   [[nodiscard]] std::size_t idle() const noexcept { return count_; }
@@ -67,14 +76,19 @@ class Upstreams {
   struct Connecting;
 
   [[nodiscard]] UpstreamPtr take_idle(const std::string& endpoint);
-  void connect(const std::string& endpoint, bool own, Handler handler);
+  void connect(const std::string& endpoint, bool own, milliseconds within, Handler handler);
+  /// Closes those of the endpoint of which `is_over` is true.
+  template <class IsOver>
+  void drop(const std::string& endpoint, const IsOver& is_over);
   void sweep();
 
   boost::asio::any_io_executor executor_;
   UpstreamLimits limits_;
+  Names names_;
   std::map<std::string, std::list<Idle>> idle_;  ///< of each endpoint, the newest first
   std::size_t count_ = 0;
   bool closed_ = false;
+  bool sweeping_ = false;
   boost::asio::steady_timer sweeper_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

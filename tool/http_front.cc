@@ -1,9 +1,12 @@
 #include "tool/http_front.h"
 
+#include <fmt/format.h>
+
 #include <boost/asio/post.hpp>
 #include <utility>
 
 #include "admin/listen_address.h"
+#include "tool/admin_port.h"
 #include "tool/command_line/values.h"
 #include "tool/print/log.h"
 
@@ -18,8 +21,8 @@ void add_front_options(CommandLine& line, FrontOptions& options) {
                options.key = std::move(*read);
                return {};
              });
-  line.value("--deadline", "TIME", "From a request to the first byte of its answer, at most "
-             "(default 10s)", into(options.deadline));
+  line.value("--deadline", "TIME", "From the end of a request to the first byte of its answer, "
+             "at most (default 10s)", into(options.deadline));
   line.value("--stop-timeout", "TIME", "How long requests under way may take after SIGTERM "
              "(default 10s)", into(options.stop));
   const auto file = [](std::optional<std::string>& target) {
@@ -37,6 +40,14 @@ void add_front_options(CommandLine& line, FrontOptions& options) {
 }
 
 namespace {
+
+void warn_if_few(std::size_t connections) {
+  const std::size_t most = forward::FrontLimits{}.connections;
+  if (connections >= most) return;
+  log(Severity::warning, fmt::format("serves at most {} connections at a time: for {}, let the "
+                                     "process open {} files (LimitNOFILE, or ulimit -Hn)",
+                                     connections, most, 3 * most));
+}
 
 struct FrontTls {
   std::shared_ptr<forward::TlsIdentity> clients;
@@ -87,20 +98,23 @@ Result<std::unique_ptr<HttpFront>> HttpFront::open(
                                std::move(trusts), std::move(tls->clients), options.counters};
   made.exchange.deadline = options.deadline;
   made.upstream.tls = std::move(tls->owners);
-  std::unique_ptr<HttpFront> front(new HttpFront);
+  raise_file_limit();
+  std::unique_ptr<HttpFront> front(new HttpFront(options.io));
   front->stop_ = options.stop;
   front->directions_ = std::move(directions);
   auto opened =
-      forward::Gateway::open(front->io_.get_executor(), std::move(made), *front->directions_);
+      forward::Gateway::open(front->io_->get_executor(), std::move(made), *front->directions_);
   if (!opened) return opened.error();
   front->gateway_ = std::move(*opened);
-  front->thread_ = std::thread([raw = front.get()] { raw->io_.run(); });
+  warn_if_few(front->gateway_->most_connections());
+  front->thread_ = std::thread([raw = front.get()] { raw->io_->run(); });
   return front;
 }
 
 HttpFront::~HttpFront() {
-  io_.stop();
+  io_->stop();
   if (thread_.joinable()) thread_.join();
+  if (gateway_) gateway_->close();
 }
 
 std::string HttpFront::address() const {
@@ -111,7 +125,7 @@ std::string HttpFront::address() const {
 }
 
 void HttpFront::drain(std::function<void()> done) {
-  boost::asio::post(io_, [this, done = std::move(done)]() mutable {
+  boost::asio::post(*io_, [this, done = std::move(done)]() mutable {
     gateway_->drain(stop_, std::move(done));
   });
 }

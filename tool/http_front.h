@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "forward/directions.h"
 #include "forward/gateway.h"
@@ -31,6 +32,9 @@ struct FrontOptions {
   bool tls_to_owners = false;
   std::optional<std::string> authorities;  ///< whose certificates owners must have
   std::shared_ptr<forward::ProxyCounters> counters = std::make_shared<forward::ProxyCounters>();
+  /// What it runs on. Lives as long as these options do, which must outlive the Router or Watcher:
+  /// that one may still have waits whose handlers belong here.
+  std::shared_ptr<boost::asio::io_context> io = std::make_shared<boost::asio::io_context>(1);
 };
 void add_front_options(CommandLine& line, FrontOptions& options);
 /// Those of its options that go together.
@@ -55,9 +59,10 @@ class HttpFront {
   void drain(std::function<void()> done);
 
  private:
-  HttpFront() : work_(boost::asio::make_work_guard(io_)) {}
+  explicit HttpFront(std::shared_ptr<boost::asio::io_context> io)
+      : io_(std::move(io)), work_(boost::asio::make_work_guard(*io_)) {}
 
-  boost::asio::io_context io_{1};
+  std::shared_ptr<boost::asio::io_context> io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::unique_ptr<forward::Directions> directions_;
   std::shared_ptr<forward::Gateway> gateway_;

@@ -1,10 +1,14 @@
-// Boost.Beast's string_view and std's. Private to this room.
+// What the rules do to texts and to names of fields. Private to this room.
 //
 // Threads: pure functions, any.   Units: none.   Errors: none.
 #pragma once
 
+#include <algorithm>
 #include <boost/beast/core/string.hpp>
+#include <boost/beast/http/fields.hpp>
+#include <iterator>
 #include <string_view>
+#include <vector>
 
 namespace neliroute::forward {
 
@@ -17,6 +21,37 @@ namespace neliroute::forward {
 /// As names of fields are compared.
 [[nodiscard]] inline bool is_same_name(std::string_view left, std::string_view right) noexcept {
   return boost::beast::iequals(to_beast(left), to_beast(right));
+}
+/// The same to an application, too: many get X_User and X-User under one name (CGI, WSGI).
+[[nodiscard]] inline bool is_alike(std::string_view left, std::string_view right) noexcept {
+  const auto seen = [](char c) {
+    return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [&](char a, char b) { return seen(a) == seen(b); });
+}
+
+[[nodiscard]] inline std::string_view trimmed(std::string_view text) noexcept {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+[[nodiscard]] inline std::vector<std::string_view> split(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(by);
+    parts.push_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// Removes the fields of whose names it is true.
+template <class IsUnwanted>
+void erase_fields(boost::beast::http::fields& fields, const IsUnwanted& is_unwanted) {
+  for (auto one = fields.begin(); one != fields.end();) {
+    one = is_unwanted(view_of(one->name_string())) ? fields.erase(one) : std::next(one);
+  }
 }
 
 }  // namespace neliroute::forward

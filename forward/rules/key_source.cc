@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "forward/rules/beast_text.h"
+#include "forward/rules/proxy_rules.h"
 
 namespace neliroute::forward {
 namespace {
@@ -33,20 +34,20 @@ bool is_token(std::string_view text) {
   });
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+// What a server that normalises paths removes, and what goes up: "..;x" is ".." to some.
+bool goes_elsewhere(std::string_view decoded) {
+  while (true) {
+    const std::size_t end = decoded.find_first_of("/\\");
+    std::string_view part = decoded.substr(0, end);
+    part = part.substr(0, part.find(';'));
+    if (part == "." || part == "..") return true;
+    if (end == decoded.npos) return false;
+    decoded.remove_prefix(end + 1);
+  }
 }
 
-std::vector<std::string_view> split(std::string_view text, char by) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(by);
-    parts.push_back(text.substr(0, end));
-    if (end == text.npos) return parts;
-    text.remove_prefix(end + 1);
-  }
+bool has_slash_or_nul(std::string_view decoded) {
+  return decoded.find('/') != decoded.npos || decoded.find('\0') != decoded.npos;
 }
 
 }  // namespace
@@ -116,7 +117,19 @@ NoKey KeySource::refused(std::string_view why) const {
   return {"the request's key, " + to_string() + ", " + std::string(why)};
 }
 
+// A proxy removes the field that holds it, and the application finds none.
+bool KeySource::is_of_one_connection(const RequestHeader& request) const {
+  if (kind_ != Kind::header && kind_ != Kind::cookie) return false;
+  const std::string_view holder = kind_ == Kind::header ? std::string_view(name_) : "Cookie";
+  const auto options = connection_options(request);
+  return std::any_of(options.begin(), options.end(),
+                     [&](const std::string& one) { return is_alike(one, holder); });
+}
+
 KeySource::Found KeySource::key_of(const RequestHeader& request, const Target& target) const {
+  if (is_of_one_connection(request)) {
+    return refused("is named by Connection, and so would not be passed on");
+  }
   Found found = [&] {
     switch (kind_) {
       case Kind::header:
@@ -138,19 +151,38 @@ KeySource::Found KeySource::key_of(const RequestHeader& request, const Target& t
 }
 
 KeySource::Found KeySource::in_header(const RequestHeader& request) const {
-  const auto [first, last] = request.equal_range(name_);
-  if (first == last) return refused("is missing");
-  if (std::next(first) != last) return refused("is there twice");
-  return std::string(trimmed(view_of(first->value())));
+  std::optional<std::string_view> key;
+  std::size_t alike = 0;
+  for (const auto& one : request) {
+    const std::string_view name = view_of(one.name_string());
+    if (!is_alike(name, name_)) continue;
+    ++alike;
+    if (is_same_name(name, name_)) key = trimmed(view_of(one.value()));
+  }
+  if (!key) return refused("is missing");
+  if (alike > 1) return refused("is there twice, with '_' counted as '-'");
+  return std::string(*key);
 }
 
+// An application may normalise the path first, and so find the key in another segment: whatever
+// could shift it is refused, behind it as well.
 KeySource::Found KeySource::in_path(const Target& target) const {
   if (!target.path.starts_with('/')) return refused("is missing");
   const auto segments = split(target.path.substr(1), '/');
   if (segments.size() < segment_) return refused("is missing");
-  auto key = percent_decoded(segments[segment_ - 1], /*form=*/false);
-  if (!key) return refused("has a % without two hexadecimal digits");
-  return std::move(*key);
+  std::string key;
+  for (std::size_t number = 1; number <= segments.size(); ++number) {
+    auto decoded = percent_decoded(segments[number - 1], /*form=*/false);
+    if (!decoded) return refused("cannot be told: the path has a % without two hexadecimal digits");
+    if (goes_elsewhere(*decoded)) return refused("cannot be told: the path has a segment . or ..");
+    if (number > segment_) continue;
+    if (has_slash_or_nul(*decoded)) return refused("cannot be told: the path has a %2F or %00");
+    if (number < segment_ && decoded->empty()) {
+      return refused("cannot be told: an empty segment is before it");
+    }
+    if (number == segment_) key = std::move(*decoded);
+  }
+  return key;
 }
 
 KeySource::Found KeySource::in_query(const Target& target) const {

@@ -3,6 +3,7 @@
 // A key is bytes: a path segment after one percent-decoding, a query value after form-decoding, a
 // cookie's value without its quotes, a host name in lower case and without its port. A request with
 // no such key, an empty one or two of them is refused: two processes could each take another one.
+// So is one in which the application could find another key than this proxy did.
 //
 // Threads: values, any.   Units: path segments, counted from 1.
 // Errors: parse() names what was expected; key_of() says why a request has no key.
@@ -40,6 +41,7 @@ class KeySource {
   KeySource(Kind kind, std::string name, std::size_t segment)
       : kind_(kind), name_(std::move(name)), segment_(segment) {}
   using Found = std::variant<std::string, NoKey>;
+  [[nodiscard]] bool is_of_one_connection(const RequestHeader& request) const;
   [[nodiscard]] Found in_header(const RequestHeader& request) const;
   [[nodiscard]] Found in_path(const Target& target) const;
   [[nodiscard]] Found in_query(const Target& target) const;

@@ -44,7 +44,7 @@ std::optional<std::uint32_t> number_of(std::string_view text, std::uint32_t most
 
 bool is_peer_field(std::string_view name) noexcept {
   return std::any_of(kAll.begin(), kAll.end(),
-                     [&](std::string_view ours) { return is_same_name(ours, name); });
+                     [&](std::string_view ours) { return is_alike(ours, name); });
 }
 
 std::variant<PeerFields, std::string> read_peer_fields(const http::fields& fields) {
@@ -73,9 +73,7 @@ std::variant<PeerFields, std::string> read_peer_fields(const http::fields& field
   return said;
 }
 
-void strip_peer_fields(http::fields& fields) {
-  for (const std::string_view name : kAll) fields.erase(to_beast(name));
-}
+void strip_peer_fields(http::fields& fields) { erase_fields(fields, is_peer_field); }
 
 void write_peer_fields(http::fields& fields, const PeerFields& said) {
   strip_peer_fields(fields);

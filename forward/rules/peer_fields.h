@@ -32,6 +32,7 @@ struct PeerFields {
   friend bool operator==(const PeerFields&, const PeerFields&) = default;
 };
 
+/// Also with '_' for '-', which many applications take for the same.
 [[nodiscard]] bool is_peer_field(std::string_view name) noexcept;
 /// Of a trusted sender. A text: what is malformed, with what was expected.
 [[nodiscard]] std::variant<PeerFields, std::string> read_peer_fields(

@@ -26,16 +26,10 @@ std::size_t count_of(const http::fields& fields, field name) {
   return static_cast<std::size_t>(std::distance(first, last));
 }
 
-/// The options of every Connection field.
-std::vector<std::string> connection_options(const http::fields& fields) {
-  std::vector<std::string> options;
-  const auto [first, last] = fields.equal_range(field::connection);
-  for (auto one = first; one != last; ++one) {
-    for (const auto option : http::token_list{one->value()}) {
-      options.emplace_back(option.data(), option.size());
-    }
-  }
-  return options;
+// Servers differ in what they make of "5, 5", of a sign and of no digit at all.
+bool is_number(std::string_view length) {
+  return !length.empty() &&
+         std::all_of(length.begin(), length.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool is_only_chunked(const http::fields& fields) {
@@ -50,6 +44,9 @@ std::optional<Refusal> framing_refusal(const RequestHeader& request) {
     return Refusal{400, "the request has both Content-Length and Transfer-Encoding; send one"};
   }
   if (lengths > 1) return Refusal{400, "the request has two Content-Lengths; send one"};
+  if (lengths == 1 && !is_number(view_of(request[field::content_length]))) {
+    return Refusal{400, "Content-Length: expected one number"};
+  }
   if (!coded) return std::nullopt;
   if (request.version() < 11) {
     return Refusal{400, "HTTP/1.0 knows no Transfer-Encoding; send a Content-Length"};
@@ -60,7 +57,26 @@ std::optional<Refusal> framing_refusal(const RequestHeader& request) {
   return std::nullopt;
 }
 
+// HTTP, in the clear or in TLS: a connection over which more requests come.
+bool is_http(std::string_view protocol) {
+  constexpr std::array<std::string_view, 4> kNames{"h2c", "h2", "http", "tls"};
+  const std::string_view name = protocol.substr(0, protocol.find('/'));
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view one) { return is_same_name(one, name); });
+}
+
 }  // namespace
+
+std::vector<std::string> connection_options(const http::fields& fields) {
+  std::vector<std::string> options;
+  const auto [first, last] = fields.equal_range(field::connection);
+  for (auto one = first; one != last; ++one) {
+    for (const auto option : http::token_list{one->value()}) {
+      options.emplace_back(option.data(), option.size());
+    }
+  }
+  return options;
+}
 
 std::optional<Refusal> refusal_of(const RequestHeader& request) {
   if (request.version() != 10 && request.version() != 11) {
@@ -90,6 +106,9 @@ std::optional<std::string> fault_of(const ResponseHeader& answer) {
   const std::size_t lengths = count_of(answer, field::content_length);
   if (coded && lengths > 0) return "it has both Content-Length and Transfer-Encoding";
   if (lengths > 1) return "it has two Content-Lengths";
+  if (lengths == 1 && !is_number(view_of(answer[field::content_length]))) {
+    return "its Content-Length is no number";
+  }
   if (coded && !is_only_chunked(answer)) return "its Transfer-Encoding is not chunked alone";
   return std::nullopt;
 }
@@ -100,8 +119,13 @@ std::string upgrade_of(const RequestHeader& request) {
     return is_same_name(one, "upgrade");
   });
   if (!asked || count_of(request, field::upgrade) != 1 || request.version() < 11) return {};
-  const std::string_view wanted = view_of(request[field::upgrade]);
-  return is_same_name(wanted, "h2c") ? std::string() : std::string(wanted);
+  std::string wanted;
+  for (const std::string_view listed : split(view_of(request[field::upgrade]), ',')) {
+    const std::string_view protocol = trimmed(listed);
+    if (protocol.empty() || is_http(protocol)) continue;
+    wanted += (wanted.empty() ? "" : ", ") + std::string(protocol);
+  }
+  return wanted;
 }
 
 bool is_idempotent(const RequestHeader& request) {
@@ -126,11 +150,13 @@ void strip_hop_by_hop(http::fields& fields) {
 void note_passed(RequestHeader& request, const Passed& passed, bool trusted) {
   const std::string version = request.version() == 10 ? "1.0 " : "1.1 ";
   request.insert(field::via, version + std::string(passed.by));
-  if (!trusted) {
-    request.erase("X-Forwarded-For");
-    request.erase("X-Forwarded-Proto");
-    request.erase("Forwarded");
-  }
+  constexpr std::array<std::string_view, 3> kOfAProxy{"X-Forwarded-For", "X-Forwarded-Proto",
+                                                      "Forwarded"};
+  erase_fields(request, [&](std::string_view name) {
+    return std::any_of(kOfAProxy.begin(), kOfAProxy.end(), [&](std::string_view one) {
+      return is_alike(one, name) && !(trusted && is_same_name(one, name));
+    });
+  });
   std::string chain;
   const auto [first, last] = request.equal_range("X-Forwarded-For");
   for (auto one = first; one != last; ++one) {

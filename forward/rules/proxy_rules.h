@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "forward/rules/key_source.h"
 #include "forward/rules/target.h"
@@ -29,8 +30,10 @@ struct Refusal {
 /// Why an answer is malformed; no value: it may be passed on. `head`: its request was a HEAD.
 [[nodiscard]] std::optional<std::string> fault_of(const ResponseHeader& answer);
 
-/// `Connection: upgrade` to a protocol that is tunnelled; empty: none. h2c is not: it would carry
-/// requests past the gateway.
+/// What every Connection field names.
+[[nodiscard]] std::vector<std::string> connection_options(const boost::beast::http::fields& fields);
+/// `Connection: upgrade` to protocols that are tunnelled; empty: none. HTTP is not, as h2c or in
+/// TLS: it would carry requests past the gateway.
 [[nodiscard]] std::string upgrade_of(const RequestHeader& request);
 /// RFC 9110, section 9.2.2: repeating it does no more than sending it once.
 [[nodiscard]] bool is_idempotent(const RequestHeader& request);
@@ -42,7 +45,8 @@ struct Passed {
   std::string_view client;     ///< the client's address
   std::string_view protocol;   ///< "http" or "https", as the client came
 };
-/// Adds Via, X-Forwarded-For and X-Forwarded-Proto. `trusted`: the client's own are kept.
+/// Adds Via, X-Forwarded-For and X-Forwarded-Proto. `trusted`: the client's own are kept, unless
+/// they are written with '_', which no proxy does.
 void note_passed(RequestHeader& request, const Passed& passed, bool trusted);
 void note_passed(ResponseHeader& answer, std::string_view by);
 

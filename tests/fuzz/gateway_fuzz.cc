@@ -62,6 +62,10 @@ void check_passed_on(RequestHeader header) {
                            "Keep-Alive", "Proxy-Authorization"}) {
     FUZZ_CHECK(count(header, name) == 0, "stays on its connection");
   }
+  for (const auto& one : header) {
+    const std::string name(one.name_string().data(), one.name_string().size());
+    FUZZ_CHECK(!is_peer_field(name) || name.find('_') == name.npos, "no application confuses it");
+  }
   FUZZ_CHECK(count(header, "Host") <= 1 && count(header, "Content-Length") <= 1, "means one thing");
   const auto read = read_peer_fields(header);
   FUZZ_CHECK(std::holds_alternative<PeerFields>(read), "ours can be read");

@@ -1,5 +1,6 @@
 #include "tests/unit/forward/gateway_rig.h"
 
+#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -8,6 +9,7 @@
 #include <boost/beast/http/read.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 namespace neliroute::testing_forward {
@@ -53,12 +55,21 @@ struct Owner::Connection : std::enable_shared_from_this<Owner::Connection> {
   void serve() {
     owner.requests.push_back(parser->release());
     answer = owner.serve(owner.requests.back());
-    if (answer.bytes.empty() && !answer.close) return owner.silent_.push_back(shared_from_this());
+    if (answer.bytes.empty() && !answer.close) return stay_silent();
     boost::asio::async_write(stream, boost::asio::buffer(answer.bytes),
                              [self = shared_from_this()](error_code error, std::size_t) {
                                if (error || self->answer.close) return self->stream.close();
                                self->read();
                              });
+  }
+
+  void stay_silent() {
+    owner.silent_.push_back(shared_from_this());
+    stream.async_read_some(
+        buffer.prepare(1), [this, weak = weak_from_this()](error_code error, std::size_t) {
+          if (error && error != boost::asio::error::operation_aborted && weak.lock())
+            ++owner.given_up;
+        });
   }
 
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -79,8 +90,20 @@ Owner::Owner(boost::asio::io_context& io, Serve how)
 
 void Owner::stop() {
   acceptor_.close();
+  cut();
+}
+
+void Owner::cut() {
   for (const auto& one : open_) {
     if (const auto connection = one.lock()) connection->stream.close();
+  }
+}
+
+void Owner::say(const std::string& bytes) {
+  for (const auto& one : open_) {
+    if (const auto connection = one.lock()) {
+      boost::asio::write(connection->stream.socket(), boost::asio::buffer(bytes));
+    }
   }
 }
 
@@ -99,10 +122,10 @@ struct ToldDirections::Waiter {
   Waiter(boost::asio::io_context& io, RouteHandler to) : limit(io), handler(std::move(to)) {}
   boost::asio::steady_timer limit;
   RouteHandler handler;
-  Epoch after;
   void end(error_code error) {
     if (!handler) return;
     limit.cancel();
+    boost::asio::get_associated_cancellation_slot(handler).clear();
     std::exchange(handler, nullptr)(error, Route{});
   }
 };
@@ -113,18 +136,27 @@ forward::Direction ToldDirections::direct(const forward::Visit& visit) {
     made.answer = Admit::refuse;
     made.leaving = left_;
   } else if (!endpoint_.empty() && epoch_ > visit.epoch) {
-    made.answer = Admit::redirect;
+    made.answer = own ? Admit::serve : Admit::redirect;
     made.endpoint = endpoint_;
     made.epoch = epoch_;
+    if (own) made.guard = std::make_shared<Admission>(Work());
   }
   return made;
 }
 
-void ToldDirections::wait(Slot, const Epoch& after, milliseconds limit, RouteHandler handler) {
+void ToldDirections::wait(Slot, const Epoch&, milliseconds limit, RouteHandler handler) {
   ++waits;
   const auto waiter = std::make_shared<Waiter>(io_, std::move(handler));
-  waiter->after = after;
   waiters_.push_back(waiter);
+  auto slot = boost::asio::get_associated_cancellation_slot(waiter->handler);
+  slot.assign([this, weak = std::weak_ptr(waiter)](boost::asio::cancellation_type) {
+    ++cancelled;
+    if (hangs_) return;
+    boost::asio::post(io_, [weak] {
+      if (const auto one = weak.lock()) one->end(boost::asio::error::operation_aborted);
+    });
+  });
+  if (hangs_) return;
   waiter->limit.expires_after(limit);
   waiter->limit.async_wait([waiter](error_code error) {
     if (!error) waiter->end(Errc::timed_out);
@@ -134,6 +166,12 @@ void ToldDirections::wait(Slot, const Epoch& after, milliseconds limit, RouteHan
 void ToldDirections::leads(const std::string& endpoint) {
   endpoint_ = endpoint;
   epoch_ = {1, ++last_};
+  if (!hangs_) come_back();
+}
+
+// A router hears of a wait before it hears that it is cancelled, and may have its answer already.
+void ToldDirections::come_back() {
+  hangs_ = false;
   for (const auto& waiter : std::exchange(waiters_, {})) {
     boost::asio::post(io_, [waiter] { waiter->end({}); });
   }
@@ -163,6 +201,13 @@ void Caller::send(std::string text) {
 }
 
 void Caller::shutdown() { socket_.shutdown(tcp::socket::shutdown_send); }
+
+void Caller::close() { socket_.close(); }
+
+void Caller::reset() {
+  socket_.set_option(boost::asio::socket_base::linger(true, 0));
+  socket_.close();
+}
 
 void Caller::read() {
   socket_.async_read_some(boost::asio::buffer(chunk_),
@@ -198,7 +243,7 @@ GatewayRig::~GatewayRig() {
 }
 
 bool GatewayRig::run_until(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + 10s;
+  const auto end = std::chrono::steady_clock::now() + 30s;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     io.restart();
@@ -208,8 +253,12 @@ bool GatewayRig::run_until(const std::function<bool()>& condition) {
 }
 
 bool GatewayRig::answered(const Caller& caller, std::size_t count) {
+  std::optional<std::size_t> parsed;  // the whole of it each time: so only when there is more
   return run_until([&] {
-    return caller.ended() || answers_in(caller.received(), caller.ended()) >= count;
+    if (caller.ended()) return true;
+    if (parsed == caller.received().size()) return false;
+    parsed = caller.received().size();
+    return answers_in(caller.received(), false) >= count;
   });
 }
 

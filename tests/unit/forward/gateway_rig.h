@@ -36,11 +36,15 @@ class Owner {
   [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
   /// From now on nobody can connect, and those that are connected are cut off.
   void stop();
+  /// Those that are connected are cut off, or are sent this, which they did not ask for.
+  void cut();
+  void say(const std::string& bytes);
 
   Serve serve;
   bool says_continue = true;  ///< as a server does that knows Expect
   std::vector<OwnerRequest> requests;
   std::size_t connections = 0;
+  std::size_t given_up = 0;  ///< connections that were closed before they got an answer
 
  private:
   struct Connection;
@@ -63,11 +67,16 @@ class ToldDirections : public forward::Directions {
   /// From now on; with a greater epoch than whoever led before. Wakes who waits.
   void leads(const std::string& endpoint);
   void nobody_leads();
+  /// As a router whose executor hangs: waits are not heard, nor their limits; then all at once.
+  void hang() { hangs_ = true; }
+  void come_back();
   /// This process has left, as an owner does; who waits is told.
   void leave();
 
   std::vector<std::string> suspects;
   std::size_t waits = 0;
+  std::size_t cancelled = 0;  ///< of these
+  bool own = false;           ///< the endpoint is of this process's own application
 
  private:
   struct Waiter;
@@ -76,6 +85,7 @@ class ToldDirections : public forward::Directions {
   bool left_ = false;
   Epoch epoch_ = kNoEpoch;
   std::int64_t last_ = 0;
+  bool hangs_ = false;
   std::vector<std::shared_ptr<Waiter>> waiters_;
 };
 
@@ -88,6 +98,9 @@ class Caller {
   Caller& operator=(const Caller&) = delete;
   void send(std::string text);
   void shutdown();
+  void close();
+  /// At once, with a reset.
+  void reset();
   [[nodiscard]] const std::string& received() const noexcept { return received_; }
   void forget() { received_.clear(); }
   [[nodiscard]] bool ended() const noexcept { return ended_; }

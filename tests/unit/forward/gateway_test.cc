@@ -59,6 +59,15 @@ TEST_F(Through, a_request_reaches_the_owner_and_its_answer_the_client) {
   EXPECT_EQ(rig.count(ProxyCount::forwarded), 1u);
 }
 
+TEST_F(Through, what_the_own_application_serves_counts_apart) {
+  EXPECT_EQ(status_of(rig.exchange(get())), 200u);
+  rig.directions.own = true;
+  EXPECT_EQ(status_of(rig.exchange(get())), 200u);
+  EXPECT_EQ(status_of(rig.exchange(get())), 200u);
+  EXPECT_EQ(rig.count(ProxyCount::forwarded), 1u);
+  EXPECT_EQ(rig.count(ProxyCount::served), 2u);
+}
+
 TEST_F(Through, connections_are_kept_on_both_sides) {
   Caller caller = rig.call();
   for (std::size_t i = 1; i <= 3; ++i) {

@@ -14,7 +14,6 @@ namespace {
 using testing_forward::Fields;
 using testing_forward::request;
 
-
 std::string refusal(const std::string& source, const std::string& target, Fields fields = {}) {
   const RequestHeader header = request(target, fields);
   const auto split = split_target(target);
@@ -63,10 +62,36 @@ TEST(KeySource, header_is_found_whatever_its_case_and_without_the_spaces_around)
             std::string::npos);
 }
 
+TEST(KeySource, header_that_an_application_takes_for_another_one_is_refused) {
+  for (const char* alike : {"X_User", "x_uSER"}) {
+    EXPECT_NE(refusal("header:X-User", "/", {{"X-User", "a"}, {alike, "b"}}).find("twice"),
+              std::string::npos);
+    EXPECT_NE(refusal("header:X-User", "/", {{alike, "b"}, {"X-User", "a"}}).find("twice"),
+              std::string::npos);
+    EXPECT_NE(refusal("header:X-User", "/", {{alike, "b"}}).find("is missing"), std::string::npos);
+  }
+  EXPECT_EQ(key("header:X_User", "/", {{"X_User", "a"}}), "a");
+  EXPECT_EQ(key("header:X-User", "/", {{"X-User", "a"}, {"X_Users", "b"}, {"XUser", "c"}}), "a");
+}
+
+TEST(KeySource, that_would_not_be_passed_on_is_refused) {
+  for (const char* options : {"X-Key", "close, x-key", "x_key", "keep-alive,X-KEY"}) {
+    EXPECT_NE(refusal("header:X-Key", "/", {{"X-Key", "a"}, {"Connection", options}})
+                  .find("named by Connection"),
+              std::string::npos)
+        << options;
+  }
+  EXPECT_NE(refusal("cookie:sid", "/", {{"Cookie", "sid=7"}, {"Connection", "close, cookie"}})
+                .find("named by Connection"),
+            std::string::npos);
+  EXPECT_EQ(key("cookie:sid", "/", {{"Cookie", "sid=7"}, {"Connection", "close, sid"}}), "7");
+  EXPECT_EQ(key("path:1", "/a", {{"Cookie", "sid=7"}, {"Connection", "cookie, X-Key"}}), "a");
+}
+
 TEST(KeySource, path_counts_segments_from_1_and_decodes_once) {
   EXPECT_EQ(key("path:1", "/users/anna?x=1"), "users");
   EXPECT_EQ(key("path:2", "/users/anna?x=1"), "anna");
-  EXPECT_EQ(key("path:2", "/users/a%2Fb%2520c"), "a/b%20c");
+  EXPECT_EQ(key("path:2", "/users/a%3Ab%2520c"), "a:b%20c");
   EXPECT_EQ(key("path:2", "/users/a+b"), "a+b");
   EXPECT_EQ(key("path:1", "http://host:80/users/anna"), "users");
   EXPECT_NE(refusal("path:3", "/users/anna").find("is missing"), std::string::npos);
@@ -76,6 +101,33 @@ TEST(KeySource, path_counts_segments_from_1_and_decodes_once) {
   for (const char* target : {"/%", "/%2", "/%zz", "/a%2"}) {
     EXPECT_NE(refusal("path:1", target).find("hexadecimal"), std::string::npos) << target;
   }
+}
+
+TEST(KeySource, path_that_an_application_may_shorten_is_refused) {
+  for (const char* target :
+       {"/users/u1/../u2", "/users/./u1", "/users/u1/.", "/users/..", "/users/u1/%2e%2E/u2",
+        "/users/.%2e/u1", "/%2e/users/u1", "/users/u1/..%2Fu2", "/users/u1/x%2F..%2F..%2Fu2",
+        "/users/u1/..%5Cu2", "/users/u1/..;/u2", "/users/u1/..;x=y/u2"}) {
+    EXPECT_NE(refusal("path:2", target).find("a segment . or .."), std::string::npos)
+        << target << ": " << refusal("path:2", target);
+  }
+  for (const char* target : {"//users/u2", "//u2", "http://host//u2"}) {
+    EXPECT_NE(refusal("path:2", target).find("an empty segment is before it"), std::string::npos)
+        << target << ": " << refusal("path:2", target);
+  }
+  for (const char* target : {"/users/u%2F1", "/users%2fmore/u1", "/users/u1%00", "/users%00/u1"}) {
+    EXPECT_NE(refusal("path:2", target).find("a %2F or %00"), std::string::npos)
+        << target << ": " << refusal("path:2", target);
+  }
+  for (const char* target : {"/%zz/u1", "/users/u1/%", "/users/u1/..%2Fu2%4"}) {
+    EXPECT_NE(refusal("path:2", target).find("hexadecimal"), std::string::npos)
+        << target << ": " << refusal("path:2", target);
+  }
+  EXPECT_EQ(key("path:2", "/users/..."), "...");
+  EXPECT_EQ(key("path:2", "/users/.hidden/a..b/.c"), ".hidden");
+  EXPECT_EQ(key("path:2", "/users/u1//x/%2F/"), "u1") << "what is behind it shifts nothing";
+  EXPECT_EQ(key("path:2", "/users/u1?to=/../u2"), "u1");
+  EXPECT_EQ(key("query:key", "/users/u1/../u2?key=7"), "7") << "it is no path";
 }
 
 TEST(KeySource, query_is_form_decoded) {

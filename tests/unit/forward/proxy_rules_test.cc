@@ -65,9 +65,17 @@ TEST(ProxyRules, refuse_what_two_servers_may_read_differently) {
             400u);
 }
 
+TEST(ProxyRules, refuse_lengths_that_are_not_one_number) {
+  for (const char* length : {"70000, 70000", "5,5", "+5", "-5", "0x5", "", "5 5", "5.0"}) {
+    EXPECT_EQ(refused({{"Host", "a"}, {"Content-Length", length}}), 400u) << length;
+    EXPECT_TRUE(fault_of(answer(200, {{"Content-Length", length}}))) << length;
+  }
+  EXPECT_EQ(refused({{"Host", "a"}, {"Content-Length", "00070000"}}), 0u);
+}
+
 TEST(ProxyRules, refuse_connection_options_that_would_remove_what_matters) {
   for (const char* option : {"Host", "content-length", "close, Transfer-Encoding",
-                             "neliroute-epoch", "Neliroute-Hops"}) {
+                             "neliroute-epoch", "Neliroute-Hops", "Neliroute_Epoch"}) {
     EXPECT_EQ(refused({{"Host", "a"}, {"Connection", option}}), 400u) << option;
     EXPECT_EQ(refused({{"Host", "a"}, {"Connection", "close"}, {"Connection", option}}), 400u);
   }
@@ -125,6 +133,16 @@ TEST(ProxyRules, say_whom_a_request_came_through) {
   EXPECT_EQ(strange["X-Forwarded-Proto"], "https");
   EXPECT_EQ(strange.count("Forwarded"), 0u);
   EXPECT_EQ(strange.count("Via"), 2u);
+  RequestHeader forged = request("/", {{"X_Forwarded_For", "1.2.3.4"},
+                                       {"x_forwarded-For", "1.2.3.4"},
+                                       {"X-Forwarded_Proto", "https"}});
+  for (const bool trusted : {false, true}) {
+    RequestHeader header = forged;
+    note_passed(header, {"gw", "10.0.0.9", "http"}, trusted);
+    EXPECT_EQ(lines(header),
+              (std::vector<std::string>{"Via: 1.1 gw", "X-Forwarded-For: 10.0.0.9",
+                                        "X-Forwarded-Proto: http"}));
+  }
   RequestHeader known = request("/", {{"X-Forwarded-For", "1.2.3.4"},
                                       {"X-Forwarded-For", "5.6.7.8"},
                                       {"X-Forwarded-Proto", "http"}});
@@ -139,6 +157,16 @@ TEST(ProxyRules, tunnel_upgrades_but_not_h2c) {
   EXPECT_EQ(upgrade_of(request("/", {{"Connection", "x, upgrade"}, {"Upgrade", "websocket"}})),
             "websocket");
   EXPECT_EQ(upgrade_of(request("/", {{"Connection", "upgrade"}, {"Upgrade", "h2c"}})), "");
+  for (const char* http : {"H2C", "h2c, h2", "HTTP/2.0", "TLS/1.2", "TLS/1.0, HTTP/1.1", ",, "}) {
+    EXPECT_EQ(upgrade_of(request("/", {{"Connection", "upgrade"}, {"Upgrade", http}})), "") << http;
+  }
+  for (const char* mixed : {"h2c, websocket", "websocket,h2c", " h2c ,, websocket ,HTTP/2.0"}) {
+    EXPECT_EQ(upgrade_of(request("/", {{"Connection", "upgrade"}, {"Upgrade", mixed}})),
+              "websocket")
+        << mixed;
+  }
+  EXPECT_EQ(upgrade_of(request("/", {{"Connection", "upgrade"}, {"Upgrade", "a/1, b"}})),
+            "a/1, b");
   EXPECT_EQ(upgrade_of(request("/", {{"Upgrade", "websocket"}})), "");
   EXPECT_EQ(upgrade_of(request("/", {{"Connection", "upgrade"}})), "");
 }
@@ -173,6 +201,17 @@ TEST(PeerFields, are_read_back) {
   strip_peer_fields(header);
   EXPECT_EQ(lines(header), std::vector<std::string>{"X: y"});
   EXPECT_EQ(read({}), PeerFields{});
+}
+
+TEST(PeerFields, that_look_like_ours_to_an_application_are_stripped) {
+  RequestHeader header = request("/", {{"Neliroute_Epoch", "9999:9"},
+                                       {"neliroute-EPOCH", "9999:9"},
+                                       {"NELIROUTE_TIMEOUT-MS", "1"},
+                                       {"Neliroute", "x"},
+                                       {"Neliroute_Slots", "y"}});
+  strip_peer_fields(header);
+  EXPECT_EQ(lines(header), (std::vector<std::string>{"Neliroute: x", "Neliroute_Slots: y"}));
+  EXPECT_EQ(read({{"Neliroute_Hops", "3"}}).hops, 0u) << "nobody of ours writes it so";
 }
 
 TEST(PeerFields, that_are_malformed_are_named) {

@@ -1,0 +1,80 @@
+// What comes on a connection, one read at a time: of whoever waits for it, and meanwhile of nobody.
+//
+// A read is under way also while nothing is expected, so a peer that closes its connection, or
+// sends what nobody asked for, is noticed at once; and what comes next is read by it, so that this
+// costs no system call.
+//
+// Threads: one (an executor of its own).   Units: std::chrono, bytes.   Errors: passed to handlers.
+#pragma once
+
+#include <neliroute/time.h>
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/system/error_code.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "forward/stream.h"
+
+namespace neliroute::forward {
+
+class Input {
+ public:
+  using Error = boost::system::error_code;
+  using Then = std::function<void(Error)>;
+
+  /// What is read at a time.
+  static constexpr std::size_t kSize = 4096;
+  /// Of what was not parsed: a header is shorter, but Beast would gather chunk extensions and
+  /// trailers for ever. Then reads fail with http::error::buffer_overflow.
+  static constexpr std::size_t kMost = std::size_t{128} * 1024;
+
+  /// `stream` outlives it.
+  explicit Input(Stream& stream) : stream_(stream), timer_(stream.get_executor()) {}
+
+  /// What has come and was not parsed. While a read is under way only this class may touch it, and
+  /// nobody else may read the stream.
+  boost::beast::flat_buffer received{kMost};
+
+  [[nodiscard]] bool is_reading() const noexcept { return reading_; }
+  /// Calls `then` when more has come, or nothing more will: by the read that is under way, or by a
+  /// new one. Whoever waited before is forgotten. `keeps` owns this, and lives until the read ends.
+  /// After `limit` the connection is closed (beast::error::timeout).
+  void more(const std::shared_ptr<void>& keeps, std::optional<milliseconds> limit, Then then);
+  /// Whoever waits may go on waiting for so long from now.
+  void extend(const std::shared_ptr<void>& keeps, milliseconds limit);
+  /// Calls `then` when no read is under way: at once, or soon. No byte is lost.
+  void pause(std::function<void()> then);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void read(std::shared_ptr<void> keeps);
+  void on_read(Error error, std::size_t count);
+  void await_limit(std::weak_ptr<void> keeps);
+
+  Stream& stream_;
+  boost::asio::steady_timer timer_;
+  boost::asio::cancellation_signal cancelled_;
+  Then then_;
+  Clock::time_point until_ = Clock::time_point::max();
+  bool reading_ = false;
+  bool armed_ = false;  ///< the timer
+  bool late_ = false;
+};
+
+/// Parses a header if all of it has come; else http::error::need_more.
+template <class Parser>
+[[nodiscard]] boost::system::error_code parse_header(Parser& parser,
+                                                     boost::beast::flat_buffer& received) {
+  boost::system::error_code error = boost::beast::http::error::need_more;
+  if (received.size() > 0) received.consume(parser.put(received.data(), error));
+  return error;
+}
+
+}  // namespace neliroute::forward

@@ -1,0 +1,151 @@
+// A gateway and bodies that take long, never end, or have nowhere to go.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "tests/unit/forward/gateway_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_forward;
+using namespace std::chrono_literals;
+using forward::ProxyCount;
+
+constexpr const char* kChunked =
+    "POST / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+struct Bodies : testing::Test {
+  explicit Bodies(GatewayRigOptions options = {}) : rig(std::move(options)) {
+    rig.directions.leads(owner.endpoint());
+  }
+  /// Sends more of what never ends, until the gateway has had enough.
+  [[nodiscard]] std::size_t sent_until_answered(Caller& caller, const std::string& part) {
+    std::size_t sent = 0;
+    const bool done = rig.run_until([&] {
+      if (!caller.unsent() && sent < 4'000'000) {
+        caller.send(part);
+        sent += part.size();
+      }
+      return caller.ended() || answers_in(caller.received(), false) > 0;
+    });
+    EXPECT_TRUE(done) << "it reads on";
+    return sent;
+  }
+
+  GatewayRig rig;
+  Owner owner{rig.io, [](const OwnerRequest&) { return ok("taken"); }};
+};
+
+// Beast gathers them until they end.
+TEST_F(Bodies, whose_chunk_extension_never_ends_are_refused) {
+  Caller caller = rig.call();
+  caller.send(std::string(kChunked) + "1;");
+  EXPECT_LT(sent_until_answered(caller, std::string(65'536, 'a')), 4'000'000u);
+  EXPECT_EQ(status_of(caller.received()), 400u) << caller.received();
+  EXPECT_TRUE(owner.requests.empty());
+}
+
+TEST_F(Bodies, whose_trailers_never_end_are_refused) {
+  Caller caller = rig.call();
+  caller.send(std::string(kChunked) + "0\r\n");
+  std::string trailers;
+  while (trailers.size() < 65'536) trailers += "X-More: " + std::string(100, 'a') + "\r\n";
+  EXPECT_LT(sent_until_answered(caller, trailers), 4'000'000u);
+  EXPECT_EQ(status_of(caller.received()), 400u) << caller.received();
+}
+
+TEST_F(Bodies, that_are_malformed_are_answered) {
+  EXPECT_EQ(status_of(rig.exchange(std::string(kChunked) + "nonsense\r\n")), 400u);
+  EXPECT_EQ(rig.count(ProxyCount::broken), 1u);
+}
+
+TEST_F(Bodies, of_answers_whose_chunk_extension_never_ends_are_cut_off) {
+  owner.serve = [](const OwnerRequest&) -> OwnerAnswer {
+    return {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(400'000, 'a')};
+  };
+  Caller caller = rig.call();
+  caller.send(get());
+  ASSERT_TRUE(rig.run_until([&] { return caller.ended(); }));
+  EXPECT_EQ(rig.count(ProxyCount::broken), 1u);
+}
+
+struct SlowBodies : Bodies {
+  static constexpr auto kDeadline = 300ms;
+  static GatewayRigOptions soon() {
+    GatewayRigOptions options;
+    options.exchange.deadline = kDeadline;
+    return options;
+  }
+  SlowBodies() : Bodies(soon()) {}
+
+  /// Sends parts for twice the deadline.
+  void send_slowly(Caller& caller, std::size_t parts, const std::string& part) {
+    for (std::size_t i = 0; i < parts; ++i) {
+      const auto next = std::chrono::steady_clock::now() + 2 * kDeadline / parts;
+      caller.send(part);
+      ASSERT_TRUE(rig.run_until([&] { return std::chrono::steady_clock::now() >= next; }));
+    }
+  }
+};
+
+// The deadline is the owner's.
+TEST_F(SlowBodies, may_take_longer_than_the_deadline) {
+  Caller caller = rig.call();
+  caller.send("POST / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nContent-Length: 200000\r\n\r\n");
+  send_slowly(caller, 8, std::string(25'000, 'b'));
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(status_of(caller.received()), 200u) << caller.received();
+  EXPECT_EQ(owner.requests.at(0).body().size(), 200'000u);
+}
+
+TEST_F(SlowBodies, that_are_kept_may_too) {
+  Caller caller = rig.call();
+  caller.send("POST / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nContent-Length: 800\r\n\r\n");
+  send_slowly(caller, 8, std::string(100, 'b'));
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(status_of(caller.received()), 200u) << caller.received();
+}
+
+TEST_F(SlowBodies, leave_the_owner_the_deadline_from_their_end) {
+  owner.serve = [](const OwnerRequest&) { return OwnerAnswer{}; };
+  Caller caller = rig.call();
+  caller.send("POST / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nContent-Length: 200000\r\n\r\n");
+  send_slowly(caller, 8, std::string(25'000, 'b'));
+  const auto ended = std::chrono::steady_clock::now();
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(status_of(caller.received()), 504u) << caller.received();
+  EXPECT_LT(std::chrono::steady_clock::now() - ended, 10s) << "not the 30 s of a part";
+}
+
+TEST_F(SlowBodies, whose_deadline_is_longer_than_a_part_may_take_are_waited_for) {
+  GatewayRigOptions options;
+  options.exchange.progress = 100ms;
+  options.exchange.deadline = 5s;
+  GatewayRig patient(options);
+  patient.directions.leads(owner.endpoint());
+  owner.serve = [](const OwnerRequest&) { return OwnerAnswer{}; };
+  Caller caller = patient.call();
+  caller.send(get());
+  const auto until = std::chrono::steady_clock::now() + 400ms;
+  ASSERT_TRUE(patient.run_until([&] {
+    rig.io.poll();
+    return std::chrono::steady_clock::now() >= until;
+  }));
+  EXPECT_EQ(caller.received(), "");
+}
+
+// Whoever leads, its own application is the owner: the router would say so at once, for ever.
+TEST_F(SlowBodies, for_an_application_that_is_away_are_tried_now_and_then) {
+  rig.directions.own = true;
+  owner.stop();
+  EXPECT_EQ(status_of(rig.exchange(get())), 503u);
+  EXPECT_EQ(rig.directions.waits, 0u);
+  EXPECT_GE(rig.count(ProxyCount::unreachable), 2u);
+  EXPECT_LE(rig.count(ProxyCount::unreachable), 4u);
+}
+
+}  // namespace
+}  // namespace neliroute
