@@ -9,9 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <neliroute/clock.h>
@@ -21,6 +19,7 @@
 #include "kafka/kafka_options.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/values.h"
+#include "tool/exec/stop_signals.h"
 #include "tool/print/event_log.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
@@ -184,26 +183,23 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
       text_of(timing.clock_error), broadcast);
 }
 
-// GNU timeout sends its signal to the child and to the child's group, within a millisecond, and a
-// supervisor may do the same: that is one request, not two.
-constexpr std::chrono::seconds kSameSignal{1};
-
 /// Runs an open router until it has left.
 class Owner {
  public:
   Owner(asio::io_context& io, Router& router, milliseconds bound)
       : io_(io), router_(router), bound_(bound), signals_(io, SIGTERM, SIGINT), look_again_(io) {}
 
-  void start() {
-    await_signal();
-  }
+  ~Owner() { finish(); }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
 
-  /// As a client of the admin port asked for, however often. The first signal afterwards means the
-  /// same, as a supervisor's hook may ask before the supervisor does.
-  void drain() {
+  void start() { await_signal(); }
+
+  /// As something else than a signal asks for, however often. It counts for none: a supervisor's
+  /// hook may ask before the supervisor does, and a program may end before both.
+  void leave_as(const std::string& why) {
     if (leaving_) return;
-    drain_asked_ = true;
-    log(Severity::info, fmt::format("leaving, within {}, as POST /v1/drain asks", text_of(bound_)));
+    log(Severity::info, fmt::format("leaving, within {}, as {}", text_of(bound_), why));
     leave();
   }
 
@@ -212,30 +208,35 @@ class Owner {
     leave();
   }
 
+  /// It has handed over: from now on a second signal ends what still finishes.
+  void finish() {
+    boost::system::error_code ignored;
+    signals_.clear(ignored);
+    finish_until_stop_signal();
+  }
+
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
   void await_signal() {
     signals_.async_wait([this](const boost::system::error_code& error, int) {
       if (error) return;
-      on_signal(std::chrono::steady_clock::now());
+      on_signal();
       await_signal();
     });
   }
 
-  void on_signal(std::chrono::steady_clock::time_point now) {
-    if (first_signal_ && now - *first_signal_ < kSameSignal) {
-      log(Severity::info, "a signal within 1 s of the first counts as the same");
-      return;
+  void on_signal() {
+    switch (note_stop_signal()) {
+      case StopSignal::same:
+        return log(Severity::info, "a signal within 1 s of the first counts as the same");
+      case StopSignal::again:
+        stop_at_once();
+      case StopSignal::first:
+        log(Severity::info, fmt::format("leaving, within {}; a second signal, 1 s later or more, "
+                                        "stops at once", text_of(bound_)));
+        leave();
     }
-    if (leaving_ && !std::exchange(drain_asked_, false)) {
-      erase_progress_from_handler();
-      std::_Exit(kExitKilled);
-    }
-    first_signal_ = now;
-    log(Severity::info, fmt::format("leaving, within {}; a second signal, 1 s later or more, stops "
-                                    "at once", text_of(bound_)));
-    leave();
   }
 
   void leave() {
@@ -272,9 +273,33 @@ class Owner {
   asio::steady_timer look_again_;
   std::optional<Progress> progress_;
   bool leaving_ = false;
-  bool drain_asked_ = false;  ///< and no signal has come since
-  std::optional<std::chrono::steady_clock::time_point> first_signal_;
   std::optional<Error> failure_;
+};
+
+/// Passes on to the owner what anything else wants of it, also before there is one.
+class Wishes {
+ public:
+  explicit Wishes(asio::io_context& io) : io_(io) {}
+
+  [[nodiscard]] Leave leave() {
+    return [this](std::string why) {
+      asio::post(io_, [this, why = std::move(why)] {
+        if (owner_ != nullptr) return owner_->leave_as(why);
+        if (!why_) why_ = why;
+      });
+    };
+  }
+
+  /// On the executor.
+  void pass_on_to(Owner& owner) {
+    owner_ = &owner;
+    if (why_) owner.leave_as(*why_);
+  }
+
+ private:
+  asio::io_context& io_;
+  Owner* owner_ = nullptr;
+  std::optional<std::string> why_;
 };
 
 /// Reports what happens to the router to the owner and to the event log.
@@ -308,10 +333,10 @@ Result<std::string> checked(const OwnerOptions& options) {
 
 /// What clients of the admin port may do.
 std::optional<AdminControl> control_of(const OwnerOptions& options, std::string token,
-                                       Router& router, asio::io_context& io, Owner& owner) {
+                                       Router& router, const Leave& leave) {
   if (!options.control.wanted) return std::nullopt;
-  AdminControl made = AdminControl::of(
-      router, [&io, &owner] { asio::post(io, [&owner] { owner.drain(); }); });
+  AdminControl made =
+      AdminControl::of(router, [leave] { leave("POST /v1/drain asks"); });
   made.token = std::move(token);
   return made;
 }
@@ -324,6 +349,25 @@ milliseconds drain_bound(const OwnerOptions& options, const Router& router) {
                                  ? 2 * timing.lease + timing.session
                                  : std::min(timing.lease, kMost);
   return options.common.drain_timeout.value_or(usual);
+}
+
+Result<std::shared_ptr<LineWriter>> event_writer(const OwnerOptions& options,
+                                                 const std::shared_ptr<LineWriter>& output) {
+  if (!options.events) return std::shared_ptr<LineWriter>();
+  if (options.events == "-") return output;
+  auto opened = LineWriter::open(*options.events);
+  if (!opened) return opened.error();
+  return std::shared_ptr<LineWriter>(std::move(*opened));
+}
+
+int exit_code(const std::string& command, LogLevel level, const Owner& owner) {
+  if (!owner.failure()) {
+    log(Severity::info, "left the group");
+    return kExitYes;
+  }
+  // The log reported it when it happened; once is enough.
+  return level == LogLevel::off ? fail(command, *owner.failure())
+                                : exit_code_of(owner.failure()->code());
 }
 
 }  // namespace
@@ -347,19 +391,17 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   if (!token) return fail(command, token.error());
   start_log(common.log_level);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that closes must not end an owner
-  end_at_once_on_signals();  // until the router is open
-  std::shared_ptr<LineWriter> output = LineWriter::open("-").value();
-  auto events = options.events ? output : nullptr;
-  if (options.events && options.events != "-") {
-    auto opened = LineWriter::open(*options.events);
-    if (!opened) return fail(command, "--events " + opened.error().message(), kExitUsage);
-    events = std::move(*opened);
-  }
+  end_on_stop_signals();  // until the router is open
+  const std::shared_ptr<LineWriter> output = LineWriter::open("-").value();
+  const auto writer = event_writer(options, output);
+  if (!writer) return fail(command, "--events " + writer.error().message(), kExitUsage);
+  const auto& events = *writer;
 
   asio::io_context io(1);
+  Wishes wishes(io);
   std::shared_ptr<void> begun;
   if (before) {
-    auto ready = before(io);
+    auto ready = before(io, wishes.leave());
     if (!ready) return fail(command, ready.error());
     begun = std::move(*ready);
     io.restart();
@@ -372,10 +414,12 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   Router& router = **opened;
   Owner owner(io, router, drain_bound(options, router));
   const auto admin = AdminPort::open(router.observable(), options.http,
-                                     control_of(options, std::move(*token), router, io, owner),
+                                     control_of(options, std::move(*token), router,
+                                                wishes.leave()),
                                      options.proxy);
   if (!admin) return fail(command, admin.error());
   owner.start();
+  wishes.pass_on_to(owner);
   Lines said(io, output);
   if (common.json) {
     said.write(json::serialize(joined_json(router, common, admin->get())));
@@ -396,14 +440,9 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   const Subscription subscription = router.subscribe(teller);
   const auto beside = companion ? companion(router, io.get_executor()) : nullptr;
   io.run();
+  owner.finish();
   tally.tell();
-  if (owner.failure()) {
-    // The log reported it when it happened; once is enough.
-    return common.log_level == LogLevel::off ? fail(command, *owner.failure())
-                                             : exit_code_of(owner.failure()->code());
-  }
-  log(Severity::info, "left the group");
-  return kExitYes;
+  return exit_code(command, common.log_level, owner);
 }
 
 }  // namespace neliroute::tool

@@ -36,9 +36,13 @@ void add_owner_options(CommandLine& line, OwnerOptions& options);
 using Companion =
     std::function<std::shared_ptr<void>(Router&, const boost::asio::any_io_executor&)>;
 
+/// Has the owner hand over and leave; the first time counts. `why`: "leaving, as …". Any thread,
+/// for as long as what it was given to lives.
+using Leave = std::function<void(std::string why)>;
+
 /// Called before the router is opened, on the executor that it will run on. What it returns lives
-/// as long as that one.
-using BeforeOpen = std::function<Result<std::shared_ptr<void>>(boost::asio::io_context&)>;
+/// longer than that one, and may have the owner leave from now on.
+using BeforeOpen = std::function<Result<std::shared_ptr<void>>(boost::asio::io_context&, Leave)>;
 
 /// Owns slots until SIGTERM or SIGINT, or until the group refuses it. `command` is for messages.
 [[nodiscard]] int run_owner(const std::string& command, const OwnerOptions& options,

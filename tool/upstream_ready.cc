@@ -1,5 +1,6 @@
 #include "tool/upstream_ready.h"
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -20,6 +21,8 @@ Result<void> await_upstream(boost::asio::io_context& io, const std::string& flag
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + bound;
   const Progress progress("waiting for " + address);
+  // Or nothing would be waited for between two tries.
+  const auto work = boost::asio::make_work_guard(io);
   forward::Upstreams upstreams(io.get_executor(), {});
   boost::system::error_code last;
   while (Clock::now() < deadline && !given_up()) {

@@ -1,12 +1,16 @@
 #!/usr/bin/python3
 """`run --exec`: what the program is told, what is waited for, and programs that do not behave."""
 import os
+import signal
+import socket
 import unittest
+from pathlib import Path
 
-from owners_case import PARTITIONS, OwnersCase, by_partition, call, free_port
+from owners_case import PARTITIONS, OwnersCase, admin_port, by_partition, call, free_port
 from harness import children, process
 
 UPON_A_START = ["prepare", "warm_up", "acquired"]
+MANY = {"assignment": "assigner", "partitions": 8192, "slots": 8192, "logs": 4}
 
 
 def exists(pid):
@@ -18,12 +22,63 @@ def exists(pid):
         return False
 
 
+def guardian_of(pid):
+    """The child that ends the program if this process dies: its id."""
+    for other in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            name, _, rest = Path(f"/proc/{other}/stat").read_text(errors="replace").rpartition(")")
+        except OSError:
+            continue  # it has just ended
+        if name.endswith("(neliroute-guard") and int(rest.split()[1]) == pid:
+            return int(other)
+    return None
+
+
 class Exec(OwnersCase):
     """Owners with tests/exec/follower.py behind them."""
 
     def pid_of(self, owner):
         """The program's."""
         return call(owner.port, "GET", "/pid")[2]
+
+    def wait_program(self, owner):
+        """Until the program serves: its process id."""
+        def pid():
+            try:
+                return self.pid_of(owner)
+            except OSError:
+                return None
+        return children.wait_until(pid, 20, owner.error_tail)
+
+    def wait_said(self, owner, text):
+        """Until the owner has logged it: when that was seen."""
+        children.wait_until(lambda: text in owner.errors.read_text(), 30,
+                            lambda: f"{text}\n{owner.error_tail()}")
+        return children.boot_now()
+
+    def wait_file(self, owner, kind):
+        """Until the program has made it."""
+        children.wait_until(self.path(owner.name, f"log.{kind}").exists, 20, owner.error_tail)
+
+    def wait_later(self, since):
+        """Until a signal is not the same any more as one of then."""
+        children.wait_until(lambda: children.boot_now() > since + 1.1, 5, "a second")
+
+    def wait_saved(self, owner):
+        """A program that was told to end gets the time that it needs, and the owner ends, too."""
+        self.wait_file(owner, "told")
+        self.assertTrue(owner.running())
+        self.path(owner.name, "log.go").touch()
+        self.assertEqual(owner.wait_exit(), 0, owner.error_tail())
+        self.assertTrue(self.path(owner.name, "log.saved").exists())
+
+    def wait_told_last(self, owner, partition, event):
+        """Until that is the last that the program was told of the partition: all of it."""
+        def told():
+            owner.log.read()
+            rows = [row for row in owner.log.rows if row["partition"] == partition]
+            return rows and rows[-1]["event"] == event and rows
+        return children.wait_until(told, 20, owner.error_tail)
 
     def wait_logged(self, owner, count):
         """Until the program has been told so much: all of it."""
@@ -39,6 +94,8 @@ class Exec(OwnersCase):
         told = self.wait_logged(alpha, 3 * PARTITIONS)
         self.assertEqual(by_partition(told), {p: UPON_A_START for p in range(PARTITIONS)})
         self.assertEqual([event["seq"] for event in told], list(range(1, len(told) + 1)))
+        self.assertEqual({event["process"] for event in told},
+                         {row["id"] for row in alpha.events.rows}, "each says whose it is")
         self.assertTrue(all("predecessor" not in event for event in told
                             if event["event"] == "prepare"), "nobody led them before")
         beta = self.follower("beta", "answers")
@@ -53,8 +110,7 @@ class Exec(OwnersCase):
             self.assertGreaterEqual(acquired["boot"], tale["warm_up"]["boot"],
                                     "it leads once the program is warm")
             self.wait_row(alpha, event="released", partition=partition)
-            left = [row for row in alpha.log.rows + alpha.log.read()
-                    if row["partition"] == partition and row["seq"] > 3 * PARTITIONS]
+            left = self.wait_told_last(alpha, partition, "released")
             self.assertEqual([row["event"] for row in left][-2:], ["stopped", "released"])
             self.assertEqual(left[-2]["successor"]["name"], "beta")
 
@@ -103,37 +159,128 @@ class Exec(OwnersCase):
 
     def test_a_program_that_reads_nothing(self):
         """It counts as hung: its owner leaves."""
-        alpha = self.follower("alpha", "deaf", assignment="assigner", partitions=8192, slots=8192,
-                              logs=4)
+        alpha = self.follower("alpha", "deaf", stop_timeout="300ms", **MANY)
         self.assertEqual(alpha.wait_exit(60), 0, alpha.error_tail())
         self.assertIn("does not read its stdin: it counts as hung", alpha.errors.read_text())
 
+    def test_a_program_that_reads_much_at_once(self):
+        """Thousands of partitions at a time; it does not count as hung."""
+        alpha = self.follower("alpha", "mute", **MANY)
+        self.wait_logged(alpha, 3 * MANY["partitions"])
+        alpha.refresh()
+        self.assertTrue(alpha.running(), alpha.error_tail())
+
     def test_a_program_that_does_not_end(self):
         """SIGTERM, and SIGKILL after --stop-timeout."""
-        alpha = self.follower("alpha", "stubborn", stop_timeout="200ms")
+        alpha = self.follower("alpha", "stubborn", forked=True, stop_timeout="200ms")
         self.wait_led(alpha)
         pid = self.pid_of(alpha)
         alpha.leave()
         self.assertEqual(alpha.wait_exit(), 0, alpha.error_tail())
-        children.wait_until(lambda: not exists(pid), 10, "it was killed")
+        self.assertFalse(exists(pid), "it was killed")
+
+    def test_a_program_that_saves(self):
+        """It may, also behind a shell that ends at once."""
+        alpha = self.follower("alpha", "saves", forked=True)
+        self.wait_led(alpha)
+        alpha.leave()
+        self.wait_saved(alpha)
 
     def test_a_program_dies_with_its_owner(self):
         """Whatever ends that one."""
-        alpha = self.follower("alpha", "stubborn")
+        alpha = self.follower("alpha", "stubborn", forked=True)
+        self.wait_led(alpha)
+        pid, guardian = self.pid_of(alpha), guardian_of(alpha.pid)
+        self.assertTrue(exists(pid))
+        self.assertEqual(os.listdir(f"/proc/{guardian}/fd"), ["0"], "it holds nothing open")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(guardian, number)
+        os.kill(alpha.pid, signal.SIGKILL)
+        children.wait_until(lambda: not exists(pid) and not exists(guardian), 10, "both ended")
+
+    def test_a_second_signal_while_it_hands_over(self):
+        """The owner stops at once, and so does its program."""
+        slow = {"lease": "10s", "drain_timeout": "20s"}
+        alpha = self.follower("alpha", "answers", forked=True, **slow)
+        self.wait_led(alpha)
+        beta = self.follower("beta", "answers", **slow)
+        self.wait_led(alpha, beta)
+        pid = self.pid_of(alpha)
+        self.path("alpha", "log.hold").touch()
+        self.wait_later(alpha.leave())
+        alpha.leave()
+        self.assertEqual(alpha.wait_exit(), 130, alpha.error_tail())
+        self.assertFalse(exists(pid))
+
+    def test_a_second_signal_while_its_program_ends(self):
+        """The same, after it has handed over."""
+        alpha = self.follower("alpha", "stubborn", forked=True, stop_timeout="60s")
         self.wait_led(alpha)
         pid = self.pid_of(alpha)
+        first = alpha.leave()
+        self.wait_said(alpha, "left the group")
+        self.wait_later(first)
         self.assertTrue(exists(pid))
-        os.kill(alpha.pid, 9)
-        children.wait_until(lambda: not exists(pid), 10, "it was killed")
+        alpha.leave()
+        self.assertEqual(alpha.wait_exit(), 130, alpha.error_tail())
+        self.assertFalse(exists(pid))
+
+    def test_a_signal_before_the_program_serves(self):
+        """The program ends in its own time; nothing was owned."""
+        alpha = self.follower("alpha", "saves", forked=True, upstream=f"127.0.0.1:{free_port()}")
+        pid = self.wait_program(alpha)
+        alpha.leave()
+        self.wait_saved(alpha)
+        self.assertFalse(exists(pid))
+
+    def test_a_signal_before_a_broker_answers(self):
+        """The same."""
+        served = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(served.close)
+        alpha = self.follower("alpha", "saves", forked=True, timeout="60s",
+                              brokers=f"127.0.0.1:{free_port()}",
+                              upstream=f"127.0.0.1:{served.getsockname()[1]}")
+        pid = self.wait_program(alpha)
+        served.accept()[0].close()
+        alpha.leave()
+        self.wait_saved(alpha)
+        self.assertFalse(exists(pid))
+
+    def test_the_first_signal_after_the_program_has_ended(self):
+        """It is the first: what is handed over is handed over."""
+        slow = {"lease": "10s", "drain_timeout": "20s"}
+        alpha = self.follower("alpha", "answers", http="0", control=True, **slow)
+        self.wait_led(alpha)
+        http = admin_port(alpha.errors)
+        beta = self.follower("beta", "answers", **slow)
+        self.wait_led(alpha, beta)
+        answers = [call(http, "POST", "/v1/admit", {"slot": slot})[2]
+                   for slot in range(PARTITIONS)]
+        works = [answer["work"] for answer in answers if answer["answer"] == "serve"]
+        self.assertEqual(len(works), len(alpha.leading))
+        call(alpha.port, "GET", "/exit/7")
+        ended = self.wait_said(alpha, "the program ended with status 7")
+        self.wait_row(alpha, event="stopped")
+        self.wait_later(ended)
+        alpha.leave()
+        self.wait_said(alpha, "a second signal, 1 s later or more, stops at once")
+        for work in works:
+            self.assertEqual(call(http, "POST", "/v1/done", {"work": work})[0], 200)
+        self.assertEqual(alpha.wait_exit(), 7, alpha.error_tail())
+        self.assertIn("left the group", alpha.error_tail())
+        self.wait_led(beta)
+        alpha.refresh()
+        self.assertEqual(alpha.leading, {}, "it handed over, and was not fenced")
 
     def test_a_program_that_never_serves(self):
-        """Nothing is owned, and it is said why."""
-        for program, expected in (("exit 3", "ended with status 3 before it accepted"),
-                                  ("exec sleep 60", "accepts no connection")):
+        """Nothing is owned, and it is said why; with its status, if that is no success."""
+        for program, code, expected in (("exit 7", 7, "ended with status 7 before it accepted"),
+                                        ("exit 0", 3, "ended with status 0 before it accepted"),
+                                        ("exec sleep 60", 3, "accepts no connection")):
             done = process.run_tool("run", endpoint=f"127.0.0.1:{free_port()}", key="host",
                                     upstream=f"127.0.0.1:{free_port()}", exec=program,
                                     timeout="2s", **self.lane)
-            self.assertNotEqual(done.code, 0, done)
+            self.assertEqual(done.code, code, done)
             self.assertIn(expected, done.err)
 
 

@@ -2,9 +2,11 @@
 """A program behind `run --exec`, well-behaved or not.   follower.py PORT LOG MODE
 
 It serves HTTP at the port, and writes what it reads on stdin to the log, a line each, with the time
-("boot"). MODE: `answers` is waited for and answers, `silent` is waited for and does not, `mute`
-says nothing, `deaf` reads nothing, `stubborn` ignores SIGTERM, `quits` ends with 5 a while after it
-is told to stop, once there is a file LOG.quit. GET /exit/N ends it with N, GET /pid says who it is.
+("boot"). MODE: `answers` is waited for and answers, but not when it is told to stop and there is a
+file LOG.hold; `silent` is waited for and does not answer, `mute` says nothing, `deaf` reads
+nothing, `stubborn` ignores SIGTERM, `saves` makes a file LOG.told at SIGTERM and LOG.saved before
+it ends, once there is a file LOG.go; `quits` ends with 5 a while after it is told to stop, once
+there is a file LOG.quit. GET /exit/N ends it with N, GET /pid says who it is.
 """
 import http.server
 import json
@@ -13,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -45,11 +48,24 @@ def say(row):
     os.write(3, (json.dumps(row) + "\n").encode())
 
 
+def save(log):
+    """A handler that takes as long as the test wants it to."""
+    def handler(*_):
+        Path(f"{log}.told").touch()
+        while not os.path.exists(f"{log}.go"):
+            time.sleep(0.01)
+        Path(f"{log}.saved").touch()
+        os._exit(0)
+    return handler
+
+
 def main():
     """Until stdin ends, or for ever."""
     port, log, mode = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     if mode == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "saves":
+        signal.signal(signal.SIGTERM, save(log))
     if mode in ("answers", "silent", "quits"):
         say({"awaits": ["prepare", "warm_up", "stopped"]})
     serve(port)
@@ -63,7 +79,8 @@ def main():
             if mode == "quits" and event["event"] == "stopped" and os.path.exists(f"{log}.quit"):
                 time.sleep(1.2)  # longer than two signals count as one
                 os._exit(5)
-            if mode in ("answers", "quits"):
+            held = event["event"] == "stopped" and os.path.exists(f"{log}.hold")
+            if mode in ("answers", "quits") and not held:
                 say({"done": event["seq"]})
     if mode == "stubborn":
         threading.Event().wait()

@@ -42,9 +42,8 @@ class LittleServer {
   LittleServer(const LittleServer&) = delete;
   LittleServer& operator=(const LittleServer&) = delete;
 
-  [[nodiscard]] std::string url() const {
-    return "http://127.0.0.1:" + std::to_string(port_) + "/events";
-  }
+  [[nodiscard]] std::string url() const { return "http://" + address() + "/events"; }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   /// The bodies so far, in the order in which they came.
   [[nodiscard]] std::vector<std::string> bodies() const {
     const std::lock_guard lock(mutex_);

@@ -48,7 +48,9 @@ Transition transition(std::uint32_t partition) {
 
 /// What is told to a Notifier, and which of its tokens have ended.
 struct Told {
-  explicit Told(NotifierOptions options) : notifier(std::move(options), [this] { ++hung; }) {}
+  explicit Told(NotifierOptions options) : notifier(std::move(options), [this] { ++hung; }) {
+    notifier.of_process(ProcessId{0xabcd});
+  }
 
   void warm_up(std::uint32_t partition) {
     notifier.warm_up(transition(partition), ReadyToken([this] { ++ended; }));
@@ -66,14 +68,16 @@ TEST(Notifier, posts_each_event_as_json) {
   std::stop_source stop;
   told.notifier.prepare(Partition{3}, {[] {}, stop.get_token(), nullptr});
   EXPECT_TRUE(eventually([&] { return server.bodies().size() == 1; }));
-  EXPECT_EQ(server.bodies()[0], R"({"seq":1,"event":"prepare","partition":3})");
+  EXPECT_EQ(server.bodies()[0],
+            R"({"seq":1,"process":"000000000000abcd","event":"prepare","partition":3})");
   const std::string header = server.header();
   EXPECT_TRUE(header.starts_with("POST /events?a=b HTTP/1.1\r\n")) << header;
   EXPECT_NE(header.find("Content-Type: application/json"), std::string::npos) << header;
   EXPECT_NE(header.find("Host: 127.0.0.1:"), std::string::npos) << header;
   stop.request_stop();
   EXPECT_TRUE(eventually([&] { return server.bodies().size() == 2; }));
-  EXPECT_EQ(server.bodies()[1], R"({"seq":2,"event":"cancelled","partition":3})");
+  EXPECT_EQ(server.bodies()[1],
+            R"({"seq":2,"process":"000000000000abcd","event":"cancelled","partition":3})");
 }
 
 TEST(Notifier, waits_for_the_answer_and_keeps_the_order_of_a_partition) {
@@ -95,8 +99,9 @@ TEST(Notifier, waits_for_the_answer_and_keeps_the_order_of_a_partition) {
   told.notifier.finish(10s);
   Bodies expected;
   for (const char* event : {"warm_up", "acquired", "acquired"}) {
-    expected.push_back(R"({"seq":)" + std::to_string(expected.size() + 1) + R"(,"event":")" +
-                       event + R"(","partition":1,"epoch":{"inc":17,"offset":4}})");
+    expected.push_back(R"({"seq":)" + std::to_string(expected.size() + 1) +
+                       R"(,"process":"000000000000abcd","event":")" + event +
+                       R"(","partition":1,"epoch":{"inc":17,"offset":4}})");
   }
   Bodies of_one;
   for (const std::string& body : server.bodies()) {

@@ -44,12 +44,16 @@ class OwnersCase(LaneOwners):
         self.addCleanup(children.end, child, 0)
         return admin_port(errors)
 
-    def follower(self, name, mode, **options):
-        """An owner with the program follower.py behind it. Its `port` is the program's."""
+    def follower(self, name, mode, forked=False, **options):
+        """An owner with the program follower.py behind it. Its `port` is the program's.
+
+        `forked`: its shell starts the program, and waits; otherwise it becomes the program.
+        """
         port = free_port()
         log = self.path(name, "log")
         log.touch()
-        program = " ".join(map(str, ("exec", sys.executable, "-B", FOLLOWER, port, log, mode)))
+        program = " ".join(map(str, (sys.executable, "-B", FOLLOWER, port, log, mode)))
+        program = f"{program}; true" if forked else f"exec {program}"
         owner = self.start(name, **{"upstream": f"127.0.0.1:{port}", "key": "header:X-Key",
                                     "exec": program, **options})
         owner.port = port

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <boost/asio/signal_set.hpp>
-#include <csignal>
 #include <future>
 #include <memory>
 #include <utility>
@@ -12,10 +9,12 @@
 #include "admin/listen_address.h"
 #include "forward/rules/trusted_peers.h"
 #include "tool/admin_port.h"
+#include "tool/exec/finish_time.h"
 #include "tool/exec/notifier.h"
 #include "tool/exec/program.h"
 #include "tool/exec/program_listener.h"
 #include "tool/print/log.h"
+#include "tool/print/output.h"
 #include "tool/upstream_ready.h"
 
 namespace neliroute::tool {
@@ -24,22 +23,25 @@ namespace {
 // For the program to begin to accept connections, unless --timeout says something else.
 constexpr milliseconds kReady{60'000};
 
-/// The program, and what it is told.
+/// The program, and what it is told. Its end, or its hanging, has the owner leave.
 class Run {
  public:
-  explicit Run(std::optional<int>& status) : status_(status) {}
+  Run(std::optional<int>& status, FinishTime& finish, Leave leave)
+      : status_(status), finish_(finish), leave_(std::move(leave)) {}
+  ~Run() {
+    if (program_) program_->stop(finish_.last());
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
   [[nodiscard]] Result<void> start(boost::asio::io_context& io, const BehindOptions& options,
                                    milliseconds bound) {
     if (options.exec) {
-      Program::Handlers handlers;
-      handlers.on_line = [this](std::string_view line) { listener_.on_line(line); };
-      handlers.on_exit = [this](int status) { on_exit(status); };
-      auto started = Program::start(io.get_executor(), *options.exec, std::move(handlers));
+      auto started =
+          Program::start(io.get_executor(), *options.exec, options.front.stop, handlers());
       if (!started) return started.error();
       program_ = std::move(*started);
     }
-    stop_ = options.front.stop;
     notified_elsewhere_ = options.notify.has_value();
     if (options.upstream) {
       if (auto ready = await(io, "--upstream", *options.upstream, bound); !ready) return ready;
@@ -48,72 +50,67 @@ class Run {
     return options.notify ? await(io, "--notify", options.notify->address(), bound)
                           : Result<void>();
   }
-  ~Run() {
-    if (program_) program_->stop(stop_);
-  }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
 
-  /// From now on its end, or its hanging, ends the owner; unless that is leaving already: another
-  /// signal would be the second, at which it leaves nothing in order.
-  void watch(const boost::asio::any_io_executor& executor) {
-    watched_ = true;
-    signals_.emplace(executor, SIGTERM, SIGINT);
-    signals_->async_wait([this](const boost::system::error_code& error, int) {
-      if (!error) watched_ = false;
-    });
-    if (status_) std::raise(SIGTERM);
+  /// Whether the program is notified by its stdin: of what this router owns, from now on.
+  [[nodiscard]] Subscription notify_of(Router& router) {
+    if (!program_ || notified_elsewhere_) return {};
+    program_->expect(router.settings().partitions);
+    listener_.of_process(router.id());
+    return router.subscribe(listener_);
   }
-  /// Null: there is no program, or it is notified elsewhere.
-  [[nodiscard]] Listener* listener() noexcept {
-    return program_ && !notified_elsewhere_ ? &listener_ : nullptr;
-  }
-  /// Any thread.
-  void on_hung() {
-    if (watched_) std::raise(SIGTERM);
-  }
+  [[nodiscard]] const Leave& leave() const noexcept { return leave_; }
+  /// Before the router was opened.
+  [[nodiscard]] bool ended_early() const noexcept { return ended_early_; }
 
  private:
+  [[nodiscard]] Program::Handlers handlers() {
+    Program::Handlers made;
+    made.on_line = [this](std::string_view line) { listener_.on_line(line); };
+    made.on_silent = [this] { listener_.on_silent(); };
+    made.on_exit = [this](int status) {
+      status_ = status;
+      log(Severity::error, fmt::format("the program ended with status {}", status));
+      leave_("the program has ended");
+    };
+    made.on_hung = [this] {
+      log(Severity::error, "the program does not read its stdin: it counts as hung");
+      leave_("the program hangs");
+    };
+    return made;
+  }
   [[nodiscard]] Result<void> await(boost::asio::io_context& io, const std::string& flag,
                                    const std::string& address, milliseconds bound) {
-    auto ready =
-        await_upstream(io, flag, address, bound, [this] { return status_.has_value(); });
+    auto ready = await_upstream(io, flag, address, bound, [this] { return status_.has_value(); });
     if (!ready && status_) {
+      ended_early_ = true;
       return Error{Errc::closed, fmt::format("--exec: the program ended with status {} before it "
                                              "accepted a connection", *status_)};
     }
     return ready;
   }
-  // An owner whose application is gone hands over, as if it had been asked to.
-  void on_exit(int status) {
-    status_ = status;
-    listener_.on_exit();
-    log(Severity::error, fmt::format("the program ended with status {}", status));
-    if (watched_) std::raise(SIGTERM);
-  }
 
   std::optional<int>& status_;
-  std::unique_ptr<Program> program_;
-  milliseconds stop_{0};
+  FinishTime& finish_;
+  Leave leave_;
   bool notified_elsewhere_ = false;
-  std::atomic<bool> watched_ = false;
-  std::optional<boost::asio::signal_set> signals_;
-  ProgramListener listener_{[this](std::string line) { return program_->write(std::move(line)); },
-                            [this] { on_hung(); }};
+  bool ended_early_ = false;
+  ProgramListener listener_{[this](std::string_view line) { program_->write(line); }};
+  std::unique_ptr<Program> program_;
 };
 
 /// Serves at the endpoint, and notifies, for as long as the router is open, and then finishes.
 class Served {
  public:
-  explicit Served(const BehindOptions& options) : stop_(options.front.stop) {}
+  explicit Served(FinishTime& finish) : finish_(finish) {}
   ~Served() {
+    static_cast<void>(finish_.left());  // it begins here; the front itself has all of it
     if (front) {
       std::promise<void> ended;
       front->drain([&ended] { ended.set_value(); });
       ended.get_future().wait();
     }
     subscription.cancel();
-    if (notifier) notifier->finish(stop_);
+    if (notifier) notifier->finish(finish_.left());
   }
   Served(const Served&) = delete;
   Served& operator=(const Served&) = delete;
@@ -123,7 +120,7 @@ class Served {
   Subscription subscription;
 
  private:
-  milliseconds stop_;
+  FinishTime& finish_;
 };
 
 Result<std::unique_ptr<HttpFront>> front_of(Router& router, const OwnerOptions& owner,
@@ -143,13 +140,14 @@ Result<std::unique_ptr<HttpFront>> front_of(Router& router, const OwnerOptions& 
 }
 
 std::unique_ptr<Notifier> notifier_of(const OwnerOptions& owner, const BehindOptions& options,
-                                      const std::weak_ptr<Run>& running) {
+                                      ProcessId process, const Leave& leave) {
   NotifierOptions made{*options.notify};
   const milliseconds bound = owner.common.router.prepare_timeout;
   if (bound.count() > 0) made.each = bound;
-  return std::make_unique<Notifier>(std::move(made), [running] {
-    if (const auto run = running.lock()) run->on_hung();
-  });
+  auto notifier =
+      std::make_unique<Notifier>(std::move(made), [leave] { leave("the program hangs"); });
+  notifier->of_process(process);
+  return notifier;
 }
 
 }  // namespace
@@ -201,41 +199,44 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
 int run_before(const std::string& command, const OwnerOptions& owner,
                const BehindOptions& options) {
   std::optional<int> status;
+  bool ended_early = false;
+  FinishTime finish(options.front.stop);
   std::weak_ptr<Run> running;
-  const BeforeOpen before = [&](boost::asio::io_context& io) -> Result<std::shared_ptr<void>> {
-    auto run = std::make_shared<Run>(status);
+  const BeforeOpen before = [&](boost::asio::io_context& io,
+                                Leave leave) -> Result<std::shared_ptr<void>> {
+    auto run = std::make_shared<Run>(status, finish, std::move(leave));
     const auto started = run->start(io, options, owner.common.timeout.value_or(kReady));
+    ended_early = run->ended_early();
     if (!started) return started.error();
     running = run;
     return std::shared_ptr<void>(std::move(run));
   };
   const Companion beside = [&](Router& router,
-                               const boost::asio::any_io_executor& executor)
-      -> std::shared_ptr<void> {
-    const auto served = std::make_shared<Served>(options);
+                               const boost::asio::any_io_executor&) -> std::shared_ptr<void> {
+    const auto run = running.lock();  // it lives longer than the router
+    const auto served = std::make_shared<Served>(finish);
     if (options.upstream) {
       auto opened = front_of(router, owner, options);
       if (!opened) {
         log(Severity::error, "--endpoint: " + opened.error().message());
         status = exit_code_of(opened.error().code());
-        std::raise(SIGTERM);
+        run->leave()("it cannot serve");
         return nullptr;
       }
       served->front = std::move(*opened);
     }
-    const auto run = running.lock();
     if (options.notify) {
-      served->notifier = notifier_of(owner, options, running);
+      served->notifier = notifier_of(owner, options, router.id(), run->leave());
       served->subscription = router.subscribe(*served->notifier);
-    } else if (run && run->listener() != nullptr) {
-      served->subscription = router.subscribe(*run->listener());
+    } else {
+      served->subscription = run->notify_of(router);
     }
-    if (run) run->watch(executor);
     return served;
   };
   OwnerOptions served = owner;
   if (options.upstream) served.proxy = options.front.counters;
   const int code = run_owner(command, served, beside, before);
+  if (ended_early && *status != kExitYes) return *status;
   return status && code == kExitYes ? *status : code;
 }
 

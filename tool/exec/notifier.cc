@@ -65,7 +65,7 @@ void Notifier::tell(ProgramEvent event, CompletionToken token) {
     const auto barrier = std::chrono::duration_cast<milliseconds>(event.until - boot_now());
     left = std::clamp(barrier, milliseconds{0}, left);
   }
-  auto entry = std::make_shared<Entry>(io_, event.text(++last_), std::move(token), left);
+  auto entry = std::make_shared<Entry>(io_, json_of(event, ++last_), std::move(token), left);
   boost::asio::post(io_, [this, partition = event.partition, entry = std::move(entry)]() mutable {
     take(partition, std::move(entry));
   });

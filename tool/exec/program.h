@@ -1,8 +1,8 @@
-// A program that runs behind an owner, and ends with it: started by a shell, written to on its
-// stdin, and read from its descriptor 3.
+// A program that runs behind an owner, and ends with it: started by a shell (process_group.h),
+// written to on its stdin, and read from its descriptor 3.
 //
-// Threads: one (the executor's), which lives as long as the program: the kernel ends it with the
-// thread that started it.   Units: bytes, std::chrono.
+// Threads: one (the executor's), which must live as long as the program.   Units: bytes,
+// std::chrono.
 // Errors: start() says what the system refused.
 #pragma once
 
@@ -12,7 +12,9 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <deque>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <neliroute/error.h>
@@ -20,55 +22,72 @@
 #include <string>
 #include <string_view>
 
+#include "tool/exec/process_group.h"
+
 namespace neliroute::tool {
 
 class Program {
  public:
-  /// What it does not take from its stdin; with more it counts as hung.
-  static constexpr std::size_t kUnreadMost = std::size_t{1} << 20;
-  /// Of one line that it writes; a longer one is cut into several.
+  /// Of one line that it writes; a longer one is dropped.
   static constexpr std::size_t kLineMost = std::size_t{64} * 1024;
+  /// What may wait for it to be read, of each partition, besides a first MiB: some ten events.
+  static constexpr std::size_t kUnreadEach = 4096;
 
   struct Handlers {
     std::function<void(std::string_view line)> on_line;  ///< on its descriptor 3
-    std::function<void(int status)> on_exit;             ///< as a shell shows it: 128 + a signal
+    std::function<void()> on_silent;                     ///< nobody can write there any more
+    std::function<void(int status)> on_exit;  ///< the shell's, as shells show it: 128 + a signal
+    std::function<void()> on_hung;            ///< once
   };
 
-  /// `sh -c command`, in a process group of its own.
+  /// `sh -c command`, in a process group of its own. `patience`: with lines that wait, it counts as
+  /// hung when it takes nothing for so long, and stop_signals.h ends it within that.
   [[nodiscard]] static Result<std::unique_ptr<Program>> start(
-      const boost::asio::any_io_executor& executor, const std::string& command, Handlers handlers);
+      const boost::asio::any_io_executor& executor, const std::string& command,
+      milliseconds patience, Handlers handlers);
   /// SIGKILL, if it still runs.
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// A line on its stdin; without its end. False: it has not taken what came before.
-  bool write(std::string line);
-  /// SIGTERM, and SIGKILL after `bound`; blocks until it has ended. on_exit() is not called.
+  /// It will be told of so many partitions.
+  void expect(std::uint32_t partitions) noexcept;
+  /// A line on its stdin; without its end. What exceeds the memory for such lines is dropped: then
+  /// it counts as hung, too.
+  void write(std::string_view line);
+  /// SIGTERM, and SIGKILL after `bound`; blocks until its whole group has ended. No handler is
+  /// called.
   void stop(milliseconds bound);
-  [[nodiscard]] bool ended() const noexcept { return ended_; }
-  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  /// Of its shell; 0: all of it has ended.
+  [[nodiscard]] pid_t pid() const noexcept { return group_.id(); }
 
  private:
-  Program(const boost::asio::any_io_executor& executor, pid_t pid, int to, int from,
-          Handlers handlers);
-  void write_next();
+  Program(const boost::asio::any_io_executor& executor, milliseconds patience, Handlers handlers);
+  void write_more();
+  void on_written(std::size_t count);
+  void await_reading();
+  [[nodiscard]] bool is_writable();
+  void count_as_hung();
   void read();
   void take_lines();
   void await_exit();
-  void look();
-  void signal(int number) const;
 
-  pid_t pid_;
+  ProcessGroup group_;
+  milliseconds patience_;
   Handlers handlers_;
   boost::asio::posix::stream_descriptor to_;
   boost::asio::posix::stream_descriptor from_;
   boost::asio::signal_set children_;
-  std::deque<std::string> unread_;
-  std::size_t unread_bytes_ = 0;
+  boost::asio::steady_timer impatient_;
+  std::string being_written_;  ///< all lines that waited when the one before was written
+  std::size_t written_ = 0;    ///< of that
+  std::string waiting_;
+  std::size_t unread_most_ = std::size_t{1} << 20;
+  bool writing_ = false;
+  bool closed_ = false;  ///< its stdin
+  bool told_hung_ = false;
   std::array<char, 4096> chunk_{};
   std::string line_;
-  bool ended_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

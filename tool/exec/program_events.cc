@@ -38,8 +38,9 @@ ProgramEvent event_of(std::string name, const Transition& t) {
 
 }  // namespace
 
-std::string ProgramEvent::text(std::uint64_t seq) const {
-  json::object row{{"seq", seq}, {"event", name}, {"partition", partition.value()}};
+std::string ProgramEvent::text(std::string_view process, std::uint64_t seq) const {
+  json::object row{
+      {"seq", seq}, {"process", process}, {"event", name}, {"partition", partition.value()}};
   for (const auto& field : fields) row[field.key()] = field.value();
   return json::serialize(row);
 }
@@ -50,8 +51,9 @@ void ProgramEvents::prepare(Partition partition, PrepareToken token) {
     event.fields["predecessor"] = json_of_predecessor(*one);
   }
   cancelled_.erase(partition);
-  cancelled_.try_emplace(partition, token.cancelled(),
-                         [this, partition] { tell({"cancelled", partition, {}}, {}); });
+  cancelled_.try_emplace(partition, token.cancelled(), [this, partition] {
+    tell({"cancelled", partition, {}}, {});
+  });
   tell(std::move(event), std::move(token));
 }
 

@@ -26,9 +26,7 @@ void ProgramListener::tell(ProgramEvent event, CompletionToken token) {
     tokens_.emplace(last_, std::move(token));
     if (event.name != "stopped") steps_[event.partition] = last_;
   }
-  if (write_(event.text(last_)) || std::exchange(told_hung_, true)) return;
-  log(Severity::error, "the program does not read its stdin: it counts as hung");
-  hung_();
+  write_(json_of(event, last_));
 }
 
 void ProgramListener::on_line(std::string_view line) {
@@ -58,7 +56,7 @@ void ProgramListener::on_line(std::string_view line) {
   if (node) node.mapped().complete();
 }
 
-void ProgramListener::on_exit() {
+void ProgramListener::on_silent() {
   awaits_.clear();
   tokens_.clear();
 }

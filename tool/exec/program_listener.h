@@ -22,30 +22,27 @@ namespace neliroute::tool {
 
 class ProgramListener : public ProgramEvents {
  public:
-  /// `write`: to the program; false: it reads nothing, and counts as hung. `hung` is called then,
-  /// once.
-  ProgramListener(std::function<bool(std::string)> write, std::function<void()> hung)
-      : write_(std::move(write)), hung_(std::move(hung)) {}
+  /// `write`: a line, to the program.
+  explicit ProgramListener(std::function<void(std::string_view)> write)
+      : write_(std::move(write)) {}
 
   /// A line that the program wrote.
   void on_line(std::string_view line);
-  /// It has ended: nothing waits for it any more.
-  void on_exit();
+  /// It can answer no more, as it has ended or closed its descriptor 3: nothing waits for it.
+  void on_silent();
   [[nodiscard]] std::size_t awaited() const noexcept { return tokens_.size(); }
 
  private:
   void tell(ProgramEvent event, CompletionToken token) override;
   void complain(std::string_view line, std::string_view why);
 
-  std::function<bool(std::string)> write_;
-  std::function<void()> hung_;
+  std::function<void(std::string_view)> write_;
   std::set<std::string> awaits_;
   std::map<std::uint64_t, CompletionToken> tokens_;
   /// Of each partition, the last step towards leading it; nobody waits for it once another follows.
   std::map<Partition, std::uint64_t> steps_;
   std::uint64_t last_ = 0;
   std::uint32_t complaints_ = 0;
-  bool told_hung_ = false;
 };
 
 }  // namespace neliroute::tool

@@ -1,0 +1,52 @@
+// Waiting for an application that starts.
+#include "tool/upstream_ready.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <memory>
+#include <string>
+
+#include "tests/exec/little_server.h"
+
+namespace neliroute::tool {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct UpstreamReady : testing::Test {
+  /// A port that refuses connections for as long as this lives.
+  UpstreamReady() : taken(io, {boost::asio::ip::address_v4::loopback(), 0}) {
+    address = "127.0.0.1:" + std::to_string(taken.local_endpoint().port());
+  }
+  boost::asio::io_context io{1};
+  boost::asio::ip::tcp::socket taken;
+  std::string address;
+};
+
+TEST_F(UpstreamReady, rests_between_two_tries) {
+  int tries = 0;
+  const auto ready = await_upstream(io, "--upstream", address, 350ms, [&tries] {
+    ++tries;
+    return false;
+  });
+  ASSERT_FALSE(ready);
+  EXPECT_NE(ready.error().message().find("--upstream " + address + " accepts no connection"),
+            std::string::npos);
+  EXPECT_GE(tries, 1);
+  EXPECT_LE(tries, 4) << "once in 100 ms";
+}
+
+TEST_F(UpstreamReady, ends_when_somebody_accepts) {
+  const LittleServer server([](const std::string&) { return ""; });
+  const auto ready = await_upstream(io, "--upstream", server.address(), 20s, [] { return false; });
+  EXPECT_TRUE(ready);
+}
+
+TEST_F(UpstreamReady, ends_when_nobody_ever_will) {
+  int tries = 0;
+  EXPECT_FALSE(await_upstream(io, "--upstream", address, 1h, [&tries] { return ++tries > 2; }));
+}
+
+}  // namespace
+}  // namespace neliroute::tool
