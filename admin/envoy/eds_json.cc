@@ -69,19 +69,30 @@ void take_endpoint(OwnerAddresses& owners, const json::value& endpoint) {
 
 }  // namespace
 
+std::string origin_of(const ObservedFacts& facts) {
+  std::string text = facts.topic;
+  for (const std::uint32_t number :
+       {facts.lane.value(), facts.space.count().value(), facts.settings.partitions}) {
+    text += '/' + std::to_string(number);
+  }
+  return text.append("/").append(to_string(facts.space.scheme()));
+}
+
 std::string eds_json(std::span<const std::string> clusters, const OwnerAddresses& owners,
-                     std::string_view version) {
+                     std::string_view version, std::string_view origin) {
   json::array resources;
   for (const std::string& cluster : clusters) {
     const json::object endpoints{{"lb_endpoints", endpoints_of(owners)}};
     resources.push_back(json::object{
         {"@type", kEdsType}, {"cluster_name", cluster}, {"endpoints", json::array{endpoints}}});
   }
-  return json::serialize(json::object{{"version_info", version}, {"resources", resources}});
+  return json::serialize(json::object{{"version_info", version},
+                                      {"resources", std::move(resources)},
+                                      {"control_plane", json::object{{"identifier", origin}}}});
 }
 
-std::optional<OwnerAddresses> read_eds_json(std::string_view text, std::string_view cluster,
-                                            std::uint32_t partitions) {
+std::optional<ReadOwners> read_eds_json(std::string_view text, std::string_view cluster,
+                                        std::uint32_t partitions) {
   boost::system::error_code error;
   const json::value whole = json::parse(text, error);
   if (error) return std::nullopt;
@@ -91,13 +102,15 @@ std::optional<OwnerAddresses> read_eds_json(std::string_view text, std::string_v
     const json::value* const name = value_at(resource, "/cluster_name");
     const json::array* const localities = list_at(resource, "/endpoints");
     if (!name || !name->is_string() || name->get_string() != cluster || !localities) continue;
-    OwnerAddresses owners(partitions);
+    ReadOwners read{OwnerAddresses(partitions), {}};
+    const json::value* const origin = value_at(whole, "/control_plane/identifier");
+    if (origin && origin->is_string()) read.origin = origin->get_string();
     for (const json::value& locality : *localities) {
       const json::array* const list = list_at(locality, "/lb_endpoints");
       if (!list) continue;
-      for (const json::value& endpoint : *list) take_endpoint(owners, endpoint);
+      for (const json::value& endpoint : *list) take_endpoint(read.owners, endpoint);
     }
-    return owners;
+    return read;
   }
   return std::nullopt;
 }

@@ -7,6 +7,8 @@
 // Threads: pure functions, any.   Units: none.   Errors: no value.
 #pragma once
 
+#include <neliroute/observable.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,14 +29,24 @@ inline constexpr std::string_view kEdsCluster = "neliroute";
 /// By partition. None: no owner was ever known.
 using OwnerAddresses = std::vector<std::optional<SocketAddress>>;
 
-/// Compact, and the same text for the same owners. The same assignment under each of the names.
-[[nodiscard]] std::string eds_json(std::span<const std::string> clusters,
-                                   const OwnerAddresses& owners, std::string_view version);
+/// Whose owners they are: the topic, the lane, and what gives a key its partition. Owners of
+/// another origin are of no use.
+[[nodiscard]] std::string origin_of(const ObservedFacts& facts);
 
+/// Compact, and the same text for the same owners. The same assignment under each of the names. The
+/// origin is the control plane's identifier.
+[[nodiscard]] std::string eds_json(std::span<const std::string> clusters,
+                                   const OwnerAddresses& owners, std::string_view version,
+                                   std::string_view origin);
+
+struct ReadOwners {
+  OwnerAddresses owners;
+  std::string origin;  ///< empty: it has none
+};
 /// The owners of the partitions below `partitions` in such a text. No value: it is not one, or not
 /// of this cluster.
-[[nodiscard]] std::optional<OwnerAddresses> read_eds_json(std::string_view text,
-                                                          std::string_view cluster,
-                                                          std::uint32_t partitions);
+[[nodiscard]] std::optional<ReadOwners> read_eds_json(std::string_view text,
+                                                      std::string_view cluster,
+                                                      std::uint32_t partitions);
 
 }  // namespace neliroute::admin

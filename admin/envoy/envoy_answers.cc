@@ -1,14 +1,12 @@
 #include "admin/envoy/envoy_answers.h"
 
-#include <algorithm>
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <memory>
 #include <utility>
 
 #include "admin/control/control_text.h"
+#include "admin/envoy/discovery_request.h"
 
 namespace neliroute::admin {
 namespace {
@@ -18,15 +16,6 @@ constexpr std::string_view kDiscoverPath = "/v3/discovery:endpoints";
 constexpr std::string_view kDestination = "x-gateway-destination-endpoint";
 // Envoy lists all its extensions in each request.
 constexpr std::size_t kDiscoverMost = 128 * 1024;
-constexpr std::size_t kClustersMost = 16;
-constexpr std::size_t kClusterMost = 255;
-
-Refusal misasked_discovery(const std::string& what) {
-  return {400, what +
-                   "; send a DiscoveryRequest of Envoy's API v3 as JSON, with the resource_names "
-                   "of at most " +
-                   std::to_string(kClustersMost) + " clusters"};
-}
 
 std::function<void(const std::string&)> reporter(std::function<void(const Notice&)> on_notice) {
   if (!on_notice) return nullptr;
@@ -41,41 +30,11 @@ Answer no_owner(const std::string& why) {
 
 }  // namespace
 
-std::variant<std::vector<std::string>, Refusal> read_discovery(std::string_view body) {
-  boost::system::error_code error;
-  const boost::json::value whole = boost::json::parse(body, error);
-  if (error || !whole.is_object()) return misasked_discovery("the body is no JSON object");
-  const boost::json::object& request = whole.get_object();
-  // Both are ways in which JSON may spell the fields of a message.
-  for (const char* field : {"type_url", "typeUrl"}) {
-    const auto* const type = request.if_contains(field);
-    if (type && (!type->is_string() || std::string_view(type->get_string()) != kEdsType)) {
-      return misasked_discovery("type_url is not " + std::string(kEdsType));
-    }
-  }
-  std::vector<std::string> names;
-  for (const char* field : {"resource_names", "resourceNames"}) {
-    const auto* const list = request.if_contains(field);
-    if (!list) continue;
-    if (!list->is_array() || list->get_array().size() > kClustersMost) {
-      return misasked_discovery("resource_names is no list, or too long");
-    }
-    for (const auto& name : list->get_array()) {
-      const std::size_t size = name.is_string() ? name.get_string().size() : 0;
-      if (size == 0 || size > kClusterMost) {
-        return misasked_discovery("one of resource_names is not 1 to 255 bytes of text");
-      }
-      names.emplace_back(name.get_string());
-    }
-  }
-  return names;
-}
-
 EnvoyAnswers::EnvoyAnswers(const boost::asio::any_io_executor& strand, Observable observable,
                            std::function<void(const Notice&)> on_notice)
     : observable_(std::move(observable)),
       owners_(strand, observable_.facts().settings.partitions,
-              {nullptr, reporter(std::move(on_notice))}, system_names(strand)) {}
+              {nullptr, reporter(std::move(on_notice))}, find_names(strand)) {}
 
 bool EnvoyAnswers::takes(std::string_view path) noexcept { return path == kDiscoverPath; }
 
@@ -98,8 +57,8 @@ Answer EnvoyAnswers::discover(const Request& request) {
   if (!text_ || clusters_ != names || version_ != owners_.version()) {
     clusters_ = std::move(names);
     version_ = owners_.version();
-    text_ = std::make_shared<const std::string>(
-        eds_json(clusters_, owners_.addresses(), std::to_string(version_)));
+    text_ = std::make_shared<const std::string>(eds_json(
+        clusters_, owners_.addresses(), std::to_string(version_), origin_of(observable_.facts())));
   }
   return {.body = text_};
 }
@@ -119,9 +78,15 @@ Answer EnvoyAnswers::authorize(const Request& request, LocalTime now) {
   const auto address = owners_.address_of(route.endpoint());
   if (!address) return no_owner("the owner's endpoint is no address, and was not resolved");
   const std::string endpoint = to_string(*address);
+  // Envoy takes the first one that it knows, and polls for those it knows: the former owner answers
+  // until the new one is known, or sends the request on.
+  std::string destinations = endpoint;
+  if (const auto former = owners_.former_of(route.partition, *address)) {
+    destinations += ',' + to_string(*former);
+  }
   return {.body = std::make_shared<const std::string>(
               boost::json::serialize(boost::json::object{{"endpoint", endpoint}})),
-          .more = {{kDestination, endpoint}}};
+          .more = {{kDestination, destinations}}};
 }
 
 }  // namespace neliroute::admin

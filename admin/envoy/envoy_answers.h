@@ -6,12 +6,13 @@
 // Errors: answers with a status of 400 and above, and {"error":..}.
 #pragma once
 
+#include <neliroute/error.h>
+#include <neliroute/observable.h>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <neliroute/error.h>
-#include <neliroute/observable.h>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,9 +24,6 @@
 #include "admin/site.h"
 
 namespace neliroute::admin {
-
-/// The names of the clusters that a DiscoveryRequest asks for; none: it names no one.
-[[nodiscard]] std::variant<std::vector<std::string>, Refusal> read_discovery(std::string_view body);
 
 class EnvoyAnswers {
  public:

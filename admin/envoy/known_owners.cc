@@ -1,15 +1,14 @@
 #include "admin/envoy/known_owners.h"
 
-#include <algorithm>
-#include <boost/asio/ip/tcp.hpp>
 #include <neliroute/clock.h>
+
+#include <algorithm>
 #include <set>
 #include <utility>
 
 namespace neliroute::admin {
 namespace {
 
-using boost::asio::ip::tcp;
 using boost::system::error_code;
 
 std::uint64_t unix_now() {
@@ -18,26 +17,8 @@ std::uint64_t unix_now() {
 
 }  // namespace
 
-FindIp system_names(boost::asio::any_io_executor executor) {
-  return [executor = std::move(executor)](const std::string& host, FoundIp found) {
-    const auto resolver = std::make_shared<tcp::resolver>(executor);
-    resolver->async_resolve(
-        host, "",
-        [resolver, found = std::move(found)](const error_code& error,
-                                             const tcp::resolver::results_type& results) {
-          if (error || results.empty()) return found(std::nullopt, error.message());
-          const auto v4 = std::find_if(results.begin(), results.end(), [](const auto& one) {
-            return one.endpoint().address().is_v4();
-          });
-          const auto& first = v4 == results.end() ? *results.begin() : *v4;
-          found(ip_of(first.endpoint().address().to_string()),
-                "its address means something on this machine only");
-        });
-  };
-}
-
 KnownOwners::KnownOwners(const boost::asio::any_io_executor& executor, std::uint32_t partitions,
-                         KnownOwnersEvents events, FindIp find, NameTimes times)
+                         KnownOwnersEvents events, FindIp find, OwnerTimes times)
     : sweeper_(executor),
       events_(std::move(events)),
       find_(std::move(find)),
@@ -59,6 +40,11 @@ void KnownOwners::close() {
   *alive_ = false;
   events_ = {};
   sweeper_.cancel();
+  for (auto& [text, endpoint] : endpoints_) {
+    endpoint.lookup.reset();
+    endpoint.limit.reset();
+  }
+  find_ = nullptr;
 }
 
 void KnownOwners::take(std::span<const ChangedRoute> routes) {
@@ -100,56 +86,59 @@ KnownOwners::Endpoint& KnownOwners::listed(const std::string& text) {
   return endpoint;
 }
 
-// A resolver that never answers must hold up nothing for longer than the limit.
+// A resolver that never answers must hold up nothing for longer than the limit; and it is not asked
+// again meanwhile, or those questions would hold up others.
 void KnownOwners::look_up(const std::string& text, Endpoint& endpoint) {
-  endpoint.attempt = ++attempts_;
-  const auto answer = [this, alive = alive_, text, attempt = endpoint.attempt](
-                          std::optional<std::string> ip, std::string why) {
-    if (*alive) found(text, attempt, std::move(ip), std::move(why));
-  };
-  const auto limit = std::make_shared<boost::asio::steady_timer>(sweeper_.get_executor());
-  limit->expires_after(times_.limit);
-  limit->async_wait([limit, answer, bound = times_.limit](const error_code& error) {
-    if (error) return;
-    answer(std::nullopt,
-           "its host's name was not resolved within " + std::to_string(bound.count()) + " ms");
+  if (!*alive_) return;
+  endpoint.limit = std::make_unique<boost::asio::steady_timer>(sweeper_.get_executor());
+  endpoint.limit->expires_after(times_.limit);
+  endpoint.limit->async_wait([this, alive = alive_, text](const error_code& error) {
+    if (error || !*alive) return;
+    const auto at = endpoints_.find(text);
+    if (at == endpoints_.end() || !at->second.lookup) return;
+    if (Clock::now() < at->second.limit->expiry()) return;  // this is of the lookup before
+    fail(text, at->second,
+         "its host's name was not resolved within " + std::to_string(times_.limit.count()) + " ms");
   });
-  find_(endpoint.text.host, [limit, answer](std::optional<std::string> ip, std::string why) {
-    limit->cancel();
-    answer(std::move(ip), std::move(why));
-  });
+  endpoint.lookup =
+      find_(endpoint.text.host, [this, text](std::optional<std::string> ip, std::string why) {
+        found(text, std::move(ip), std::move(why));
+      });
   sweep();
 }
 
-void KnownOwners::found(const std::string& text, std::uint64_t attempt,
-                        std::optional<std::string> ip, std::string why) {
-  const auto at = endpoints_.find(text);
-  if (at == endpoints_.end() || at->second.attempt != attempt) return;  // too late
-  Endpoint& endpoint = at->second;
-  const bool was_settled = settled();
-  endpoint.attempt = 0;
+void KnownOwners::found(const std::string& text, std::optional<std::string> ip, std::string why) {
+  Endpoint& endpoint = endpoints_.find(text)->second;             // it wants to know
+  const Wanted lookup = std::exchange(endpoint.lookup, nullptr);  // and lives until this returns
+  endpoint.limit.reset();
   endpoint.due = Clock::now() + (ip ? times_.fresh : times_.again);
+  if (!ip) return fail(text, endpoint, std::move(why));
+  const bool was_settled = settled();
+  endpoint.address = SocketAddress{std::move(*ip), endpoint.text.port};
+  endpoint.trouble.clear();
+  endpoint.reported = false;
   bool moved = false;
-  if (ip) {
-    endpoint.address = SocketAddress{std::move(*ip), endpoint.text.port};
-    endpoint.trouble.clear();
-    endpoint.reported = false;
-    for (std::size_t p = 0; p < partitions_.size(); ++p) {
-      if (partitions_[p].endpoint == text) moved = adopt(p) || moved;
-    }
-  } else {
-    endpoint.trouble = std::move(why);
-    report(text, endpoint);
+  for (std::size_t p = 0; p < partitions_.size(); ++p) {
+    if (partitions_[p].endpoint == text) moved = adopt(p) || moved;
   }
   if (moved || settled() != was_settled) changed();
+}
+
+void KnownOwners::fail(const std::string& text, Endpoint& endpoint, std::string why) {
+  const bool was_settled = settled();
+  endpoint.trouble = std::move(why);
+  report(text, endpoint);
+  if (settled() != was_settled) changed();
 }
 
 bool KnownOwners::adopt(std::size_t partition) {
   const auto& address = endpoints_.find(partitions_[partition].endpoint)->second.address;
   if (!address) return false;
   const bool first = !std::exchange(has_owner_, true);
-  if (addresses_[partition] == address) return first;
-  addresses_[partition] = address;
+  auto& told = addresses_[partition];
+  if (told == address) return first;
+  partitions_[partition].former = std::exchange(told, address);
+  partitions_[partition].moved = Clock::now();
   return true;
 }
 
@@ -182,6 +171,15 @@ std::optional<SocketAddress> KnownOwners::address_of(std::string_view endpoint) 
   return SocketAddress{*ip, parsed->port};
 }
 
+std::optional<SocketAddress> KnownOwners::former_of(Partition partition,
+                                                    const SocketAddress& owner) const {
+  const auto& told = addresses_[partition.value()];
+  if (told && *told != owner) return told;  // the owner is newer than what was taken
+  const Held& held = partitions_[partition.value()];
+  if (!held.former || Clock::now() - held.moved >= times_.former) return std::nullopt;
+  return held.former;
+}
+
 // The address behind a name may change while its owner stays.
 void KnownOwners::sweep() {
   if (std::exchange(sweeping_, true)) return;
@@ -194,7 +192,7 @@ void KnownOwners::sweep() {
     bool names = false;
     for (auto& [text, endpoint] : endpoints_) {
       names = names || endpoint.is_name;
-      if (endpoint.is_name && endpoint.attempt == 0 && now >= endpoint.due) look_up(text, endpoint);
+      if (endpoint.is_name && !endpoint.lookup && now >= endpoint.due) look_up(text, endpoint);
     }
     if (names) sweep();
   });

@@ -3,11 +3,14 @@
 // A partition keeps its owner when that dies or is suspected, until the next one is known: a
 // request to a partition without an owner fails at once, and one that cannot be sent to a dead
 // owner is tried again. Endpoints that name a host are resolved, and again from time to time. One
-// that cannot be resolved is reported, and its partitions keep the owners that they had.
+// that cannot be resolved is reported, and its partitions keep the owners that they had; an answer
+// that comes late counts all the same.
 //
 // Threads: one (the strand of the given executor).   Units: std::chrono.
 // Errors: reported as text for an operator, once until the endpoint is of use.
 #pragma once
+
+#include <neliroute/observer.h>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -16,7 +19,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <neliroute/observer.h>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,22 +26,16 @@
 #include <vector>
 
 #include "admin/envoy/eds_json.h"
+#include "admin/envoy/name_lookups.h"
 #include "admin/envoy/socket_address.h"
 
 namespace neliroute::admin {
 
-/// Looks up a host's IP address, and calls back at most once, on the executor: with the address, or
-/// with none and why.
-using FoundIp = std::function<void(std::optional<std::string> ip, std::string why)>;
-using FindIp = std::function<void(const std::string& host, FoundIp found)>;
-
-/// As the system resolves names; IPv4 first, as most services listen there.
-[[nodiscard]] FindIp system_names(boost::asio::any_io_executor executor);
-
-struct NameTimes {
-  milliseconds limit{2'000};   ///< for one lookup
-  milliseconds again{5'000};   ///< after one that failed
-  milliseconds fresh{30'000};  ///< after one that did not
+struct OwnerTimes {
+  milliseconds limit{2'000};    ///< for one lookup, until it is reported and not waited for
+  milliseconds again{5'000};    ///< after one that failed
+  milliseconds fresh{30'000};   ///< after one that did not
+  milliseconds former{10'000};  ///< an owner is told of beside its successor
 };
 
 struct KnownOwnersEvents {
@@ -50,7 +46,7 @@ struct KnownOwnersEvents {
 class KnownOwners {
  public:
   KnownOwners(const boost::asio::any_io_executor& executor, std::uint32_t partitions,
-              KnownOwnersEvents events, FindIp find, NameTimes times = {});
+              KnownOwnersEvents events, FindIp find, OwnerTimes times = {});
   ~KnownOwners() { close(); }
   KnownOwners(const KnownOwners&) = delete;
   KnownOwners& operator=(const KnownOwners&) = delete;
@@ -71,6 +67,10 @@ class KnownOwners {
   [[nodiscard]] bool has_owner() const noexcept { return has_owner_; }
   /// Where that endpoint leads, if it is an address or was resolved.
   [[nodiscard]] std::optional<SocketAddress> address_of(std::string_view endpoint) const;
+  /// Whom an Envoy that asks from time to time may still take for the owner of a partition that is
+  /// at that address by now. None: the last move was longer ago.
+  [[nodiscard]] std::optional<SocketAddress> former_of(Partition partition,
+                                                       const SocketAddress& owner) const;
   /// Grows with each change of the addresses, also over restarts: microseconds since 1970.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
@@ -82,19 +82,22 @@ class KnownOwners {
     std::string trouble;  ///< why there is none; empty: none yet
     bool is_name = false;
     bool reported = false;
-    std::uint64_t attempt = 0;  ///< under way; 0: none is
+    Wanted lookup;  ///< under way
+    std::unique_ptr<boost::asio::steady_timer> limit;
     Clock::time_point due = Clock::time_point::min();
   };
   using Endpoints = std::map<std::string, Endpoint, std::less<>>;
   struct Held {
     std::string endpoint;  ///< of the newest owner
     bool is_known = false;
+    std::optional<SocketAddress> former;  ///< where it was before
+    Clock::time_point moved = Clock::time_point::min();
   };
 
   Endpoint& listed(const std::string& text);
   void look_up(const std::string& text, Endpoint& endpoint);
-  void found(const std::string& text, std::uint64_t attempt, std::optional<std::string> ip,
-             std::string why);
+  void found(const std::string& text, std::optional<std::string> ip, std::string why);
+  void fail(const std::string& text, Endpoint& endpoint, std::string why);
   bool adopt(std::size_t partition);
   void report(const std::string& text, Endpoint& endpoint);
   void changed();
@@ -104,13 +107,12 @@ class KnownOwners {
   boost::asio::steady_timer sweeper_;
   KnownOwnersEvents events_;
   FindIp find_;
-  NameTimes times_;
+  OwnerTimes times_;
   OwnerAddresses addresses_;
   std::vector<Held> partitions_;
   Endpoints endpoints_;
   std::size_t unknown_;
   std::size_t forget_at_ = 64;
-  std::uint64_t attempts_ = 0;
   std::uint64_t version_;
   bool has_owner_ = false;
   bool begun_ = false;

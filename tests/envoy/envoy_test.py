@@ -121,6 +121,32 @@ class Callers:
         return self.failed
 
 
+class Unwilling(Application):
+    """One that says 421 to requests for a path, as to those for another host's name."""
+    path = "/unwanted"
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.refused = 0
+        application = self
+
+        class Handler(self.server.RequestHandlerClass):
+            """One request."""
+            # It writes head and body apart, and hundreds of 40 ms would be many seconds.
+            disable_nagle_algorithm = True
+
+            def do_GET(self):
+                """421, or as usual."""
+                if self.path != application.path:
+                    super().do_GET()
+                    return
+                application.refused += 1
+                self.send_response(421)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+        self.server.RequestHandlerClass = Handler
+
+
 def random_keys(count, braces=False, ascii_only=False):
     """As a header field may hold them; each time others."""
     seed = random.SystemRandom().randrange(2**32)
@@ -157,9 +183,7 @@ class EnvoyTest(LaneOwners):
         """An owner: its application is where callers go, or behind it."""
         application = self.applications.get(name)
         if not application:
-            application = self.applications[name] = Application(name)
-            # It writes head and body apart, and hundreds of 40 ms would be many seconds.
-            application.server.RequestHandlerClass.disable_nagle_algorithm = True
+            application = self.applications[name] = Unwilling(name)
             self.addCleanup(application.close)
         port = application.address.rpartition(":")[2]
         options = {"endpoint": f"{host}:{port}"}
@@ -215,10 +239,15 @@ class EnvoyTest(LaneOwners):
         children.wait_until(ready, 30, lambda: log.read_text()[-3000:])
         return child
 
-    def envoy_by_files(self):
-        """By the sample, as it stands but for its ports; where it listens."""
+    def envoy_by_files(self, trusting=False):
+        """By the sample, as it stands but for its ports, or callers may be trusted; where it
+        listens."""
         port, admin = free_port(), free_port()
         text = (self.files / "envoy.yaml").read_text(encoding="utf-8")
+        if trusting:
+            text, count = re.subn(r" *early_header_mutation_extensions:\n(.*\n){4}", "", text)
+            self.assertEqual(count, 1)
+            self.assertNotIn("HeaderMutation", text)
         for before, after in (("port_value: 8080", f"port_value: {port}"),
                               ("port_value: 9901", f"port_value: {admin}")):
             self.assertEqual(text.count(before), 1)
@@ -250,7 +279,7 @@ class EnvoyTest(LaneOwners):
         self.watch()
         owner = self.owners()
         self.assertEqual(set(owner.values()), {"alpha", "beta"})
-        caller = Caller(self.envoy_by_files())
+        caller = Caller(self.envoy_by_files(trusting=True))
         self.addCleanup(caller.close)
         for partition, name in owner.items():
             self.assertEqual(caller.served_by([("x-neli-partition", str(partition))]), name)
@@ -285,6 +314,17 @@ class EnvoyTest(LaneOwners):
         both = [("x-neli-key", "k"), ("x-neli-partition", "no")]
         self.assertEqual(caller.ask(both)[0], 200, "the key counts more")
 
+    def check_stranger(self, port):
+        """Whoever asks for more than a caller may gets no more."""
+        caller = Caller(port)
+        self.addCleanup(caller.close)
+        status, headers, _ = caller.ask([("x-neli-partition", "0")])
+        self.assertEqual((status, headers["x-neli-unowned"]), (503, "true"))
+        more = [("x-envoy-max-retries", "200"), ("x-forwarded-for", "10.0.0.1")]
+        status, _, _ = caller.ask([("x-neli-key", "k"), *more], path=Unwilling.path)
+        refused = [one.refused for one in self.applications.values()]
+        self.assertEqual((status, sum(refused)), (421, 26), refused)
+
     def test_moves_fail_no_request(self):
         """An owner joins, one leaves, neliroute goes and comes back, and one owner is killed."""
         alpha, beta = self.owner("alpha", in_front=True), self.owner("beta", in_front=True)
@@ -292,6 +332,7 @@ class EnvoyTest(LaneOwners):
         watch, errors = self.watch()
         port = self.envoy_by_files()
         callers, writers = Callers(port, 3), Callers(port, 1, "POST")
+        self.check_stranger(port)
         callers.wait_served(50)
         gamma = self.owner("gamma", in_front=True)
         self.wait_led(alpha, beta, gamma)
@@ -329,7 +370,7 @@ class EnvoyTest(LaneOwners):
         """It is reported once, and tried again; what is there stays."""
         alpha = self.owner("alpha")
         self.wait_led(alpha)
-        old = '{"version_info":"1","resources":[]}'
+        old = '{"resources":[{"cluster_name":"neliroute","endpoints":[]}]}'  # nobody knows whose
         (self.files / "eds.json").write_text(old)
         (self.files / "eds.json.tmp").mkdir()  # nor can root
         _, errors = self.watch(ready="cannot write")
@@ -356,6 +397,14 @@ class EnvoyTest(LaneOwners):
                 self.assertEqual(refused.code, 2, refused)
                 self.assertIn(expected, refused.err)
         self.assertEqual(list(self.files.iterdir()), [])
+        for name in ("eds.json", "envoy.yaml", "neliroute.lua"):
+            path = self.files / name
+            path.write_text("of somebody else")
+            refused = run_raw("watch", "--xds-dir", self.files, "--xds-sample")
+            self.assertEqual(refused.code, 2, refused)
+            self.assertIn(str(path), refused.err)
+            self.assertEqual(path.read_text(), "of somebody else")
+            path.unlink()
 
     def test_by_the_admin_port(self):
         """Discovery by REST, and a question for each request."""
@@ -387,7 +436,19 @@ class EnvoyTest(LaneOwners):
             # The application knows GET and POST only; whoever answers, Envoy let it pass.
             self.assertIn(status, (200, 501), (method, text))
         self.assertEqual(by_question.ask([])[0], 400)
+        one, = self.partitions_of([b"a,b"])
+        self.assertEqual(by_question.served_by([("x-neli-key", "a"), ("x-neli-key", "b")]),
+                         owner[one])
 
+        # Envoy polls for the newcomer's address later than it is told to send requests there.
+        callers = Callers(ports["QUESTIONS"], 2)
+        callers.wait_served(20)
+        gamma = self.owner("gamma")
+        self.wait_led(alpha, beta, gamma)
+        callers.wait_served(100)
+        self.assertEqual(callers.stop(), [])
+        gamma.leave()
+        self.assertEqual(gamma.wait_exit(), 0, gamma.error_tail())
         alpha.leave()
         self.assertEqual(alpha.wait_exit(), 0, alpha.error_tail())
         for caller in (by_key, by_question):

@@ -5,13 +5,25 @@
 #pragma once
 
 #include <neliroute/error.h>
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace neliroute::tool {
 
-/// Writes PATH.tmp and renames it. It is not synced: after a crash of the machine the file is
-/// written again, or is the old one.
-[[nodiscard]] Result<void> replace_file(const std::string& path, std::string_view text);
+/// Which file it is: another one at the same path has another.
+struct FileId {
+  dev_t device = 0;
+  ino_t inode = 0;
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+
+/// Of the file that is there; none: there is none, as far as can be seen.
+[[nodiscard]] std::optional<FileId> file_at(const std::string& path);
+
+/// Writes PATH.tmp anew, readable for everybody, waits until it is on the disk, and renames it.
+[[nodiscard]] Result<FileId> replace_file(const std::string& path, std::string_view text);
 
 }  // namespace neliroute::tool

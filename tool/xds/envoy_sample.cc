@@ -13,10 +13,9 @@ namespace {
 // What stands in @ signs is replaced.
 constexpr std::string_view kSample =
     R"yaml(
-# `neliroute watch --xds-dir --xds-sample` writes this, and replaces it at its next start: copy
+@HEAD@, and replaces it at its next start: copy
 # it, then change addresses and limits.   envoy -c envoy.yaml
-# Each request goes to the owner of its key, the field @KEY@. Callers that know the partition may
-# send it as @PARTITION@ instead.
+# Each request goes to the owner of its key, the field @KEY@.
 node: {id: edge-1, cluster: edge}
 admin: {address: {socket_address: {address: 127.0.0.1, port_value: 9901}}}
 static_resources:
@@ -29,6 +28,15 @@ static_resources:
         typed_config:
           "@type": @API@.filters.network.http_connection_manager.v3.HttpConnectionManager
           stat_prefix: in
+          # Whoever names a partition may choose an owner that answers 421, and has it asked many
+          # times. Leave this out if all callers may be trusted: then those that know the partition
+          # may send it as @PARTITION@ in place of the key.
+          early_header_mutation_extensions:
+          - name: envoy.http.early_header_mutation.header_mutation
+            typed_config:
+              "@type": @API@.http.early_header_mutation.header_mutation.v3.HeaderMutation
+              mutations: [{remove: @PARTITION@}]
+          http2_protocol_options: {max_concurrent_streams: 100}  # else one caller fills max_retries
           local_reply_config:
             mappers:
             - filter: {response_flag_filter: {flags: [UH]}}  # no owner, or no key
@@ -42,8 +50,9 @@ static_resources:
               domains: ["*"]
               routes:
               # Each try chooses a host anew: one after a move, or after a dead owner was replaced,
-              # finds the new owner. 421 says "not mine any more". 100 tries take about 12 s: more
-              # than the partitions of a killed owner are unowned (--session).
+              # finds the new owner. 421 says "not mine any more". The pauses grow, to at most 1 s,
+              # so 25 more tries take about 10 s: longer than the partitions of a killed owner are
+              # unowned (--session). What makes an application answer 421 is tried as often.
               - match:
                   prefix: "/"
                   headers:  # what may be sent twice is, if a connection breaks before an answer
@@ -55,8 +64,8 @@ static_resources:
                   retry_policy:
                     retry_on: "connect-failure,refused-stream,reset,retriable-status-codes"
                     retriable_status_codes: [421]
-                    num_retries: 100
-                    retry_back_off: {base_interval: 0.025s, max_interval: 0.25s}
+                    num_retries: 25
+                    retry_back_off: {base_interval: 0.025s, max_interval: 1s}
               - match: {prefix: "/", headers: [{name: idempotency-key, present_match: true}]}
                 route: *twice
               - match: {prefix: "/"}
@@ -67,10 +76,10 @@ static_resources:
                     retry_on: "connect-failure,refused-stream,reset-before-request,\
                       retriable-status-codes"
                     retriable_status_codes: [421]
-                    num_retries: 100
-                    retry_back_off: {base_interval: 0.025s, max_interval: 0.25s}
+                    num_retries: 25
+                    retry_back_off: {base_interval: 0.025s, max_interval: 1s}
           http_filters:
-          - name: envoy.filters.http.header_to_metadata  # callers that know the partition
+          - name: envoy.filters.http.header_to_metadata  # trusted callers that know the partition
             typed_config:
               "@type": @API@.filters.http.header_to_metadata.v3.Config
               request_rules:
@@ -87,7 +96,8 @@ static_resources:
   - name: owners
     type: EDS
     connect_timeout: 0.5s
-    # By default only 3 requests at a time are retried, and a killed owner fails the rest.
+    # By default only 3 requests at a time may be between two tries, and a killed owner fails the
+    # rest. A retry_budget does not help, as it does not count requests that wait.
     circuit_breakers:
       thresholds: [{max_retries: 10000, max_pending_requests: 10000, max_requests: 10000}]
     eds_cluster_config:
@@ -112,6 +122,7 @@ std::string yaml_text(const std::string& text) {
 
 std::string envoy_sample(const std::string& folder, const std::string& cluster) {
   std::string text(kSample.substr(1));
+  boost::replace_all(text, "@HEAD@", kSampleHead);
   boost::replace_all(text, "@API@", "type.googleapis.com/envoy.extensions");
   boost::replace_all(text, "@KEY@", kKeyField);
   boost::replace_all(text, "@PARTITION@", kPartitionField);

@@ -7,6 +7,9 @@
 
 namespace neliroute::tool {
 
+/// What its text begins with, in each version.
+inline constexpr const char* kSampleHead = "# `neliroute watch --xds-dir --xds-sample` writes this";
+
 /// `folder`: as an absolute path.
 [[nodiscard]] std::string envoy_sample(const std::string& folder, const std::string& cluster);
 

@@ -1,8 +1,8 @@
 #include "tool/xds/lua_filter.h"
 
 #include <fmt/format.h>
-
 #include <neliroute/detail/assert.h>
+
 #include <string_view>
 
 namespace neliroute::tool {
@@ -208,14 +208,15 @@ std::string hash_text(Hash hash) {
 
 std::string lua_filter(const SlotSpace& space, std::uint32_t partitions) {
   std::string text = fmt::format(
-      "-- `neliroute watch --xds-dir` writes this, and replaces it at its next start.\n"
+      "{5}, and replaces it at its next start.\n"
       "-- A filter of Envoy: the key of a request -> its slot (hash {0}) -> its partition, put\n"
       "-- where the subset load balancer looks. The key is the field {1}, byte for byte and of\n"
-      "-- any length. A request without it may name its partition in the field {2};\n"
-      "-- one that has neither has no owner, and gets 503.\n"
+      "-- any length. A request without it may name its partition in the field {2}, if\n"
+      "-- the configuration lets it; one that has neither has no owner, and gets 503.\n"
       "local KEY, SLOTS, PARTITIONS = \"{1}\", {3}, {4}\n"
       "local bit = require(\"bit\")\n",
-      to_string(space.scheme()), kKeyField, kPartitionField, space.count().value(), partitions);
+      to_string(space.scheme()), kKeyField, kPartitionField, space.count().value(), partitions,
+      kLuaHead);
   text += space.scheme().tags == HashTags::on ? kTags : kNoTags;
   text += hash_text(space.scheme().hash);
   text += kFilter;

@@ -6,14 +6,17 @@
 // Threads: pure functions, any.   Units: none.   Errors: none.
 #pragma once
 
-#include <cstdint>
 #include <neliroute/slot_space.h>
+
+#include <cstdint>
 #include <string>
 
 namespace neliroute::tool {
 
+/// What its text begins with, in each version.
+inline constexpr const char* kLuaHead = "-- `neliroute watch --xds-dir` writes this";
 /// The field of a request that holds its key, and the one that holds its partition, if the caller
-/// knows that.
+/// knows that and is trusted.
 inline constexpr const char* kKeyField = "x-neli-key";
 inline constexpr const char* kPartitionField = "x-neli-partition";
 

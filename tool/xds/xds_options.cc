@@ -9,6 +9,7 @@
 
 #include "router/text/json_text.h"
 #include "tool/print/output.h"
+#include "tool/xds/found_files.h"
 
 namespace neliroute::tool {
 namespace {
@@ -73,7 +74,7 @@ Result<void> XdsOptions::settle() {
   }
   folder = path.lexically_normal().native();
   while (folder->size() > 1 && folder->ends_with('/')) folder->pop_back();
-  return {};
+  return check_found(*this);
 }
 
 }  // namespace neliroute::tool

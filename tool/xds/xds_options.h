@@ -5,6 +5,7 @@
 #pragma once
 
 #include <neliroute/error.h>
+
 #include <optional>
 #include <string>
 
@@ -18,7 +19,8 @@ struct XdsOptions {
   bool sample = false;
   std::string cluster = std::string(admin::kEdsCluster);
 
-  /// Checks them together, and that the folder is one; makes its path absolute.
+  /// Checks them together, that the folder is one, and that the files in it may be replaced; makes
+  /// its path absolute.
   [[nodiscard]] Result<void> settle();
 };
 void add_xds_options(CommandLine& line, XdsOptions& options);

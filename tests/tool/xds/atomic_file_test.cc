@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -26,11 +27,39 @@ TEST(AtomicFileTest, IsReplacedAsAWhole) {
   EXPECT_FALSE(std::filesystem::exists(folder.of("a.tmp")));
 }
 
-TEST(AtomicFileTest, LeftOverPartsAreOverwritten) {
+TEST(AtomicFileTest, LeftOverPartsAreReplaced) {
   const TemporaryFolder folder;
-  folder.write("a.tmp", std::string(1000, 'x'));
+  folder.write("other", "kept");
+  std::filesystem::create_hard_link(folder.of("other"), folder.of("a.tmp"));
   ASSERT_TRUE(replace_file(folder.of("a"), "one"));
   EXPECT_EQ(folder.text("a"), "one");
+  std::filesystem::create_symlink(folder.of("other"), folder.of("a.tmp"));
+  ASSERT_TRUE(replace_file(folder.of("a"), "two"));
+  EXPECT_EQ(folder.text("a"), "two");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder.of("a")));
+  EXPECT_EQ(folder.text("other"), "kept") << "somebody else may have put it there";
+}
+
+TEST(AtomicFileTest, IsReadableForOthersWhateverTheUmask) {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(0077);
+  const auto done = replace_file(folder.of("a"), "one");
+  ::umask(before);
+  ASSERT_TRUE(done);
+  struct stat found {};
+  ASSERT_EQ(::stat(folder.of("a").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 07777, 0644u);
+}
+
+TEST(AtomicFileTest, IsKnownAgain) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(file_at(folder.of("a")), std::nullopt);
+  const auto first = replace_file(folder.of("a"), "one");
+  ASSERT_TRUE(first);
+  EXPECT_EQ(file_at(folder.of("a")), *first);
+  std::filesystem::create_hard_link(folder.of("a"), folder.of("reader"));  // or its inode is free
+  ASSERT_TRUE(replace_file(folder.of("a"), "one"));
+  EXPECT_NE(file_at(folder.of("a")), *first);
 }
 
 // As on a full disk: the system takes a part of it.
@@ -59,10 +88,6 @@ TEST(AtomicFileTest, ThatCannotBeWrittenLeavesTheOldOne) {
   EXPECT_FALSE(replace_file(folder.of("a"), "new"));
   EXPECT_EQ(folder.text("a"), "old");
   std::filesystem::remove(folder.of("a.tmp"));
-  folder.write("other", "kept");
-  std::filesystem::create_symlink(folder.of("other"), folder.of("a.tmp"));
-  EXPECT_FALSE(replace_file(folder.of("a"), "new")) << "somebody else may have put it there";
-  EXPECT_EQ(folder.text("other"), "kept");
   std::filesystem::create_directories(folder.of("taken/by"));
   EXPECT_FALSE(replace_file(folder.of("taken"), "new"));
   EXPECT_FALSE(std::filesystem::exists(folder.of("taken.tmp")));

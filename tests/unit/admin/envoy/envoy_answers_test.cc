@@ -41,10 +41,10 @@ HttpAnswer discover(Client& client, const std::string& body = "{}") {
 
 std::string owners_in(const HttpAnswer& answer, std::string_view cluster = kEdsCluster) {
   EXPECT_EQ(answer.status, 200u) << answer.body;
-  const auto owners = read_eds_json(answer.body, cluster, 4);
-  EXPECT_TRUE(owners) << answer.body;
+  const auto read = read_eds_json(answer.body, cluster, 4);
+  EXPECT_TRUE(read) << answer.body;
   std::string text;
-  for (const auto& one : owners.value_or(OwnerAddresses{})) {
+  for (const auto& one : read.value_or(ReadOwners{}).owners) {
     text += (one ? one->ip : "-") + std::string(" ");
   }
   return text;
@@ -86,7 +86,7 @@ TEST(EnvoyAnswersTest, have_the_names_that_were_asked_for) {
       client, R"({"node":{"id":"e"},"type_url":"type.googleapis.com/envoy.config.endpoint.v3.)"
               R"(ClusterLoadAssignment","resource_names":["a","b"]})");
   EXPECT_EQ(owners_in(answer, "b"), owners_in(answer, "a"));
-  EXPECT_EQ(read_eds_json(answer.body, kEdsCluster, 4), std::nullopt);
+  EXPECT_FALSE(read_eds_json(answer.body, kEdsCluster, 4));
   EXPECT_EQ(owners_in(discover(client, R"({"resourceNames":["c"]})"), "c"),
             owners_in(discover(client)));
 }
@@ -102,6 +102,7 @@ TEST(EnvoyAnswersTest, refuse_what_is_no_request_for_discovery) {
         std::string(R"({"type_url":1})"), std::string(R"({"resource_names":"a"})"),
         std::string(R"({"resource_names":[1]})"), std::string(R"({"resource_names":[""]})"),
         R"({"resource_names":[)" + many + "]}",
+        R"({"resource_names":["b"],"resourceNames":[)" + many.substr(4) + "]}",
         R"({"resource_names":[")" + std::string(256, 'a') + "\"]}"}) {
     const HttpAnswer answer = discover(client, body);
     EXPECT_EQ(answer.status, 400u) << body;
@@ -144,6 +145,27 @@ TEST(EnvoyAnswersTest, name_the_owner_of_each_request) {
   client.send("GET /v1/slots HTTP/1.1\r\nHost: shop.example\r\n\r\n");
   EXPECT_EQ(client.answer().status, 421u);
   EXPECT_EQ(client.get("/v1/authorized").status, 404u);
+}
+
+// Envoy learns of a new process by its next poll only.
+TEST(EnvoyAnswersTest, name_the_former_owner_after_the_new_one) {
+  AdminRig rig;
+  let_addresses_own(rig);
+  Client client(rig);
+  const auto destination_of = [&](const std::string& key) {
+    client.send(request("/v1/authorize/x", "GET", "x-neli-key: " + key + "\r\n"));
+    return client.answer().field("x-gateway-destination-endpoint");
+  };
+  const SlotSpace space(SlotCount{64});
+  std::string moved = "k";
+  while (space.slot_of(moved).value() % 4 != 0) moved += 'k';
+  std::string other = "k";
+  while (space.slot_of(other).value() % 4 != 1) other += 'k';
+  EXPECT_EQ(destination_of(moved), "10.0.0.2:7000");
+  rig.append(0, owner(4, "10.0.0.4").claim("0,2"));
+  rig.append(0, owner(4, "10.0.0.4").leads(11, "0,2"));
+  EXPECT_EQ(destination_of(moved), "10.0.0.4:7000,10.0.0.2:7000");
+  EXPECT_EQ(destination_of(other), "10.0.0.3:7000");
 }
 
 TEST(EnvoyAnswersTest, refuse_requests_without_one_key) {

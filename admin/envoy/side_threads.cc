@@ -1,0 +1,81 @@
+#include "admin/envoy/side_threads.h"
+
+#include <boost/asio/post.hpp>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace neliroute::admin {
+
+/// The threads share it, as they may be the last ones.
+struct SideThreads::State {
+  State(boost::asio::any_io_executor given, std::size_t limit)
+      : executor(std::move(given)), most(limit) {}
+
+  [[nodiscard]] bool is_closed() {
+    const std::lock_guard lock(mutex);
+    return closed;
+  }
+
+  const boost::asio::any_io_executor executor;  ///< not to be used once this is closed
+  const std::size_t most;
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::deque<Job> jobs;
+  std::size_t threads = 0;
+  bool closed = false;
+};
+
+SideThreads::SideThreads(boost::asio::any_io_executor executor, std::size_t most)
+    : state_(std::make_shared<State>(std::move(executor), most)) {}
+
+void SideThreads::run(Job job) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->closed) return;
+    state_->jobs.push_back(std::move(job));
+    if (state_->threads == state_->most) return;
+    ++state_->threads;
+  }
+  try {
+    std::thread([state = state_] { work(state); }).detach();
+  } catch (const std::system_error&) {
+    work(state_);
+  }
+}
+
+void SideThreads::work(const std::shared_ptr<State>& state) {
+  for (;;) {
+    Job job;
+    {
+      const std::lock_guard lock(state->mutex);
+      if (state->jobs.empty()) {
+        --state->threads;
+        state->ended.notify_all();
+        return;
+      }
+      job = std::move(state->jobs.front());
+      state->jobs.pop_front();
+    }
+    Then then = job();
+    job = nullptr;  // who waits for the end may count on all that it held
+    const std::lock_guard lock(state->mutex);
+    if (state->closed) continue;
+    boost::asio::post(state->executor, [state, then = std::move(then)] {
+      if (!state->is_closed()) then();
+    });
+  }
+}
+
+void SideThreads::close(milliseconds patience) {
+  std::deque<Job> forgotten;
+  std::unique_lock lock(state_->mutex);
+  state_->closed = true;
+  forgotten.swap(state_->jobs);
+  state_->ended.wait_for(lock, patience, [this] { return state_->threads == 0; });
+}
+
+}  // namespace neliroute::admin

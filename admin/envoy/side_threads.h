@@ -1,0 +1,42 @@
+// Threads for what may block for as long as it likes: a lookup of a name, a write to a disk.
+//
+// There are at most so many, each only as long as it has something to do. What blocks cannot be
+// stopped; so nobody waits for it at the end, unless they ask to, and then not for long.
+//
+// Threads: one (that of the given executor); jobs run on others.   Units: std::chrono.
+// Errors: none. If the system has no thread left, a job runs at once, on the caller's.
+#pragma once
+
+#include <neliroute/time.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace neliroute::admin {
+
+class SideThreads {
+ public:
+  /// Called on the executor, unless this is closed by then.
+  using Then = std::function<void()>;
+  /// It may outlive whatever it does not hold itself.
+  using Job = std::function<Then()>;
+
+  SideThreads(boost::asio::any_io_executor executor, std::size_t most);
+  ~SideThreads() { close(milliseconds{0}); }
+  SideThreads(const SideThreads&) = delete;
+  SideThreads& operator=(const SideThreads&) = delete;
+
+  /// In the order of the calls, as soon as a thread is free.
+  void run(Job job);
+  /// No job begins any more. Those that run may end, within so long.
+  void close(milliseconds patience);
+
+ private:
+  struct State;
+  static void work(const std::shared_ptr<State>& state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace neliroute::admin
