@@ -25,7 +25,8 @@ FIRST_RETRY = 0.2
 # after the last one, at the latest.
 WAITS = 1 / 4 + 1 / 8
 DRIFT = 1.001
-# Who comes back gets its share with one plan: from its first slot to its last.
+# Who comes back gets its share with one plan: from its first slot to its last, beside what it takes
+# to prepare and to warm up.
 RETURN = 2.0
 MANY = "members fell silent within a session"
 GIVEN_UP = re.compile(r"process ([0-9a-f]+) was named for partition \d+ and does not lead it")
@@ -45,8 +46,11 @@ class AssignedJudge(limits.Judge):
         self.takeover = self.session + rounds
         if self.exclusive:  # rule 6 a: the later of both ends it
             self.takeover = max(self.takeover, DRIFT * self.lease + rounds)
-        self.handover = 2 * store_and_read  # a claim, and the release that follows it
-        self.patience = 2 * self.lease + self.session  # A5
+        self.takeover += 2 * self.step
+        # A claim, and the release that follows it; who claimed has prepared, and warms up.
+        self.handover = 2 * store_and_read + self.step
+        self.patience = 2 * self.lease + self.session + 2 * self.step  # A5
+        self.span = RETURN + 2 * self.step
 
     def shown(self):
         """There is no rebalance; many deaths take a session more."""
@@ -60,7 +64,7 @@ class AssignedJudge(limits.Judge):
         found = super().explaining(gap)
         if not self.is_planned(gap):
             return found
-        named = self.lane.designees(gap.partition, gap.start - RETURN, gap.start)
+        named = self.lane.designees(gap.partition, gap.start - self.span, gap.start)
         return found + [fault for fault in self.faults if fault not in found
                         and fault.strikes(gap.partition, self.logs, named)
                         and fault.begin <= gap.start + self.handover
@@ -146,9 +150,10 @@ class AssignedJudge(limits.Judge):
 class Moves:
     """What moved although nothing asked for it."""
 
-    def __init__(self, faults, intervals, starts, logs, lane, given_up=()):
-        self.faults, self.starts, self.logs = faults, starts, logs
+    def __init__(self, faults, intervals, starts, facts, lane, given_up=()):
+        self.faults, self.starts, self.logs = faults, starts, facts["logs"]
         self.lane, self.given_up = lane, given_up
+        self.span = RETURN + 2 * facts.get("prepare_timeout_ms", 0) / 1000
         self.all = intervals
         self.led = {}
         for one in intervals:
@@ -174,7 +179,7 @@ class Moves:
         its place, a share. A log that is away may move its partitions; if it is log 0, anybody may
         be silent.
         """
-        named = self.lane.designees(new.partition, old.end - RETURN, new.start)
+        named = self.lane.designees(new.partition, old.end - self.span, new.start)
         for fault in window:
             if {old.process, new.process, *named} & set(fault.owners):
                 return True
@@ -194,7 +199,7 @@ class Moves:
         if process in self.given_up:
             return True
         spans = sorted((one.start, one.end) for one in self.led[process])
-        reached = instant - RETURN
+        reached = instant - self.span
         for begin, end in spans:
             if begin > reached:
                 return True  # it led nothing at `reached`

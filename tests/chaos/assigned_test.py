@@ -57,6 +57,16 @@ class Gaps(Forged):
     def test_a_death_takes_a_session_and_the_rounds(self):
         self.assert_limit(TAKEOVER, self.died)
 
+    def test_owners_that_prepare_may_take_both_steps_more(self):
+        self.assert_limit(TAKEOVER + 1.0, lambda gap: self.died(gap, prepare_timeout_ms=500))
+        for gap, found in ((HANDOVER + 0.5 - A_LITTLE, []),
+                           (HANDOVER + 0.5 + A_LITTLE, UNEXPLAINED)):
+            run = self.forge(mode="exclusive", prepare_timeout_ms=500)
+            run.led("a", 0, 0.0, 10.0, 1)
+            run.led("b", 0, 10.0 + gap, None, 2)
+            run.fault("leave", 9.9, 20.0, ["a"], rest=30.0)
+            self.assertEqual(self.kinds(run), found)
+
     def test_the_assigners_death_takes_no_longer(self):
         self.assert_limit(TAKEOVER, lambda gap: self.died(gap, "assigner_kill"))
 

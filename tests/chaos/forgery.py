@@ -40,6 +40,11 @@ class Forgery:
             if witnessed:
                 self.samples[key].append({**sample, "owns": False, "boot": stop, "prev": stop})
 
+    def warmed_up(self, key, slot, at):
+        """It began to."""
+        with open(self.folder / f"{key}.warm", "a", encoding="utf-8") as file:
+            file.write(json.dumps({"boot": at, "step": "warm_up", "partition": slot}) + "\n")
+
     def fault(self, kind, begin, end, owners=(), logs=(), rest=None, **detail):
         """A fault in the script's log."""
         self.faults += 1

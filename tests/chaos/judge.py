@@ -13,6 +13,7 @@ import json
 import math
 import statistics
 import sys
+from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -54,7 +55,10 @@ class Run:
         self.problem = self.about["problem"]
         for key, life in self.about["lives"].items():
             ended = math.inf if life["ended"] is None else life["ended"]
-            self.lives[key] = checker.Life(key, ended, [tuple(one) for one in life["pauses"]])
+            warm_ups = [(row["boot"], row["partition"]) for row in
+                        self.lines(folder / f"{key}.warm") if row["step"] == "warm_up"]
+            self.lives[key] = checker.Life(key, ended, [tuple(one) for one in life["pauses"]],
+                                           warm_ups)
             samples = self.lines(folder / f"{key}.witness")
             self.report.add(self.lives[key], self.lines(folder / f"{key}.events"), samples)
         instants = {row["what"]: row["boot"] for row in self.script}
@@ -86,13 +90,21 @@ class Run:
         return limits.Judge(self.about["facts"], self.about["protocol"], self.faults, led,
                             exclusive, slow)
 
+    def warmth(self):
+        """How often owners began to prepare and to warm up, and were ready for it themselves."""
+        if not self.about.get("warm"):
+            return {}
+        steps = Counter(row["step"] for path in self.folder.glob("*.warm")
+                        for row in self.lines(path))
+        return {name: steps[name] for name in ("prepare", "prepared", "warm_up", "warm")}
+
     def needless(self):
         """What moved without need where a member assigns; a group's assignor is not ours."""
         if self.source != "assigner" or self.since is None:
             return []
         ids = {life["id"]: key for key, life in self.about["lives"].items() if life.get("id")}
         moves = assigned.Moves(self.faults, self.report.intervals, self.starts,
-                               self.about["facts"]["logs"], self.lane,
+                               self.about["facts"], self.lane,
                                assigned.given_up(self.folder, ids))
         return moves.findings(self.since, self.until)
 
@@ -139,12 +151,15 @@ def judge(folder):
     """Judges the folder, and writes report.json into it."""
     run = Run(folder)
     report = {name: run.about.get(name) for name in
-              ("mode", "assignment", "protocol", "kafka", "brokers", "seed", "seconds", "facts",
-               "problem", "counts", "commit")}
+              ("mode", "assignment", "warm", "protocol", "kafka", "brokers", "seed", "seconds",
+               "facts", "problem", "counts", "commit")}
     stalls = [late for _, late in run.about["stalls"]]
     report["stalls"] = {"count": len(stalls), "longest": max(stalls, default=0.0)}
     report["owners"] = len(run.lives)
-    report["said"] = assigned.said(folder) if run.source == "assigner" else {}
+    warmth = run.warmth()
+    report["said"] = {**(assigned.said(folder) if run.source == "assigner" else {}), **warmth}
+    if not report["problem"] and not all(warmth.values()):
+        report["problem"] = f"not every step of preparing and warming up was seen: {warmth}"
     exclusive = run.about["mode"] == "exclusive"
     found = run.report.violations(exclusive)
     overlaps = [finding for finding in found if finding.kind == "overlap"]
@@ -175,9 +190,10 @@ def judge(folder):
 
 def who_assigns(about):
     """In words."""
+    warm = ", owners that prepare" if about.get("warm") else ""
     if about.get("assignment") == "assigner":
-        return "assigned by a member"
-    return f"{about['protocol']} protocol"
+        return "assigned by a member" + warm
+    return f"{about['protocol']} protocol{warm}"
 
 
 def counted(report):

@@ -13,6 +13,8 @@ import kinds  # noqa: E402
 import rules  # noqa: E402
 
 LEASE, TAKEOVER, HANDOVER = 3.0, 1.6, 1.0  # what the facts below make of the rule
+STEP = 0.5  # for which owners may prepare, or warm up, where they do
+WARM = {"prepare_timeout_ms": 1000 * STEP}
 FURTHER = {"consumer": 0.4, "classic": 2.0}
 
 
@@ -289,6 +291,36 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(self.kinds(self.killed(TAKEOVER + LEASE - 0.1, mode="exclusive")), [])
         self.assertEqual(self.kinds(self.killed(TAKEOVER + LEASE + 0.1, mode="exclusive")),
                          ["too long gap by log", "too long gap by witness"])
+
+    def test_owners_that_prepare_may_take_both_steps_more(self):
+        limit = TAKEOVER + 2 * STEP
+        for late, found in ((-0.1, []), (0.1, ["too long gap by log", "too long gap by witness"])):
+            self.assertEqual(self.kinds(self.killed(limit + late, **WARM)), found)
+
+    def test_a_planned_move_may_wait_for_who_warms_up_in_exclusive_mode(self):
+        """The claimant warms up, and is overtaken by another one with both steps before it."""
+        limit = HANDOVER + 3 * STEP
+        for late, found in ((-0.1, []),
+                            (0.1, ["unexplained gap by log", "unexplained gap by witness"])):
+            run = self.handed_over(limit + late, mode="exclusive", **WARM)
+            self.assertEqual(self.kinds(run), found)
+        self.assertEqual(self.kinds(self.handed_over(0.1, **WARM)),
+                         ["unexplained gap by log", "unexplained gap by witness"],
+                         "in the other mode the old owner leads on meanwhile")
+
+    def test_who_stops_what_it_only_warmed_up_did_nothing_wrong(self):
+        for warm_ups, found in (([4.0], []), ([], ["log"]), ([6.0], ["log"])):
+            run = self.handed_over(0.0, **WARM)
+            run.events["b"].insert(0, {"partition": 0, "lane": 0, "boot": 5.0, "event": "stopped",
+                                       "epoch": {"inc": 1, "offset": 2}})
+            for at in warm_ups:
+                run.warmed_up("b", 0, at)
+            self.assertEqual(self.kinds(run), found)
+        run = self.handed_over(0.0, **WARM)
+        run.warmed_up("a", 0, 0.0)
+        run.events["a"].append({"partition": 0, "lane": 0, "boot": 20.0, "event": "stopped",
+                                "epoch": {"inc": 1, "offset": 3}})
+        self.assertEqual(self.kinds(run), ["log"], "it had not warmed up again")
 
     def test_the_table_names_what_was_found(self):
         self.assertIn("FOUND unexplained gap", judge.table(self.handed_over(0.5).judged()))

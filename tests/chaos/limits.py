@@ -22,6 +22,7 @@ class Judge:
         self.facts = facts
         self.lease, self.session = facts["lease_ms"] / 1000, facts["session_ms"] / 1000
         self.logs = facts["logs"]
+        self.step = facts.get("prepare_timeout_ms", 0) / 1000  # to prepare, or to warm up
         self.exclusive = exclusive
         self.messages = 4 * slow * MESSAGE_DELAY
         self.further = self.takeover = self.handover = 0.0
@@ -39,10 +40,13 @@ class Judge:
         self.further = self.messages
         if protocol == "classic":
             self.further = self.facts["hang_limit_ms"] / 1000
-        self.takeover = self.session + heartbeats + self.messages
+        # Whoever a rebalance names in another's place has both steps before it.
+        self.further += 2 * self.step
+        self.takeover = self.session + heartbeats + self.messages + 2 * self.step
         # A claim that ended an ownership may be overtaken by another rebalance, whose claimant must
         # be told; then a claim and a release are stored and read.
-        self.handover = heartbeats + self.further + self.messages
+        # Who claimed first may have begun to warm up.
+        self.handover = heartbeats + self.further + self.messages + self.step
         if self.exclusive:  # rule 6: whose predecessor cannot release waits for its lease's end
             self.takeover += self.lease
 

@@ -77,6 +77,9 @@ def arguments():
     parser.add_argument("--seed", default="1",
                         help="decides what is done, not when: a number, or `commit`, by which each "
                              "commit has its own")
+    parser.add_argument("--warm", action="store_true",
+                        help="owners prepare before a claim and warm up before they lead, each for "
+                             "as long as it takes; one in four never gets ready")
     parser.add_argument("--each-kind", action="store_true",
                         help="goes on until every kind has happened")
     parser.add_argument("--only", default="", metavar="KIND,...",
@@ -230,7 +233,8 @@ def about_run(options, state):
              for key, life in state.lives().items()}
     return {"seed": options.seed, "commit": options.commit, "protocol": options.protocol,
             "kafka": PROTOCOLS[options.protocol].version, "mode": options.mode,
-            "assignment": options.assignment, "brokers": options.brokers, "slow": SLOW,
+            "assignment": options.assignment, "warm": options.warm,
+            "brokers": options.brokers, "slow": SLOW,
             "seconds": options.seconds, "wall_minus_boot": time.time() - boot_now(),
             "facts": state.facts, "lives": lives}
 
@@ -247,7 +251,7 @@ def run(options, folder):
         with owners.ChaosFleet(kafka, folder, topic=TOPIC, partitions=PARTITIONS,
                                slots=PARTITIONS, mode=options.mode,
                                X=options.properties, **own) as fleet:
-            state = world.World(folder, brokers, fleet, log, options.seed)
+            state = world.World(folder, brokers, fleet, log, options)
             stalls = world.StallWatch()
             problem = make_chaos(state, options, folder)
             kafka.failed = bool(problem)

@@ -17,6 +17,9 @@ STALL = 0.05
 # for nothing in that log (A5), the first time.
 PENALTY_SESSIONS = 10
 BAN = 60.0
+# How long an owner of a warm run may take for each of its two steps, and how many never end one.
+PREPARE_TIMEOUT = 0.6
+NEVER = 0.25
 COUNTS = (("deaths", "neliroute_member_deaths_total"),
           ("false deaths", "neliroute_member_false_deaths_total"))
 
@@ -75,10 +78,11 @@ class StallWatch:
 class World:
     """The run's state. Random choices come from one seeded source; times are the machine's."""
 
-    def __init__(self, folder, brokers, fleet, log, seed):
+    def __init__(self, folder, brokers, fleet, log, options):
         self.assigned = fleet.assigned
+        self.warm = options.warm
         self.cluster, self.fleet, self.log = brokers, fleet, log
-        self.random = random.Random(seed)
+        self.random = random.Random(options.seed)
         self.seats = [network.Seat(i + 1, folder) for i in range(SEATS)]
         self.at = {}  # seat's name -> its owner
         self.facts = {}
@@ -86,10 +90,21 @@ class World:
     def sit_down(self, seat):
         """A new owner on that seat."""
         owner = self.fleet.start(name=seat.name, prefix=seat.prefix(), json=True, timeout="120s",
-                                 http="0" if self.assigned else None)
+                                 http="0" if self.assigned else None, **self.warmth(seat))
         self.at[seat.name] = owner
         self.log.write(owner.started, what="started", owner=owner.key)
         return owner
+
+    def warmth(self, seat):
+        """How long the next owner there prepares and warms up: some too long, some for ever."""
+        if not self.warm:
+            return {}
+        steps = {name: f"{1000 * self.magnitude(0.01, 1.5 * PREPARE_TIMEOUT):.0f}ms"
+                 for name in ("prepare", "warm_up")}
+        if self.random.random() < NEVER:
+            steps[self.random.choice(sorted(steps))] = "60m"
+        path = self.fleet.folder / f"{seat.name}-{len(self.fleet.owners) + 1}.warm"
+        return {**steps, "prepare_timeout": f"{1000 * PREPARE_TIMEOUT:.0f}ms", "warm": path}
 
     def learn_facts(self):
         """The times in force, as an owner says itself; without a group there is no heartbeat."""
@@ -98,6 +113,8 @@ class World:
                       ("mode", "group_protocol", "partitions", "logs", "slots", "session_ms",
                        "heartbeat_ms", "hang_limit_ms", "interval_ms", "lease_ms",
                        "clock_error_ms") if name in row}
+        if self.warm:
+            self.facts["prepare_timeout_ms"] = round(1000 * PREPARE_TIMEOUT)
         return self.facts
 
     @property

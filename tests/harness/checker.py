@@ -37,11 +37,17 @@ class Life:
     """What the harness did to one process. Its key is unique, since two may share a name.
 
     `pauses` are [(stopped, continued or None)]; `ended` is the instant of its SIGKILL or of its
-    exit.
+    exit. `warm_ups` are [(instant, partition)]: it may have to stop what it did not lead yet.
     """
     key: str
     ended: float = math.inf
     pauses: list = dataclasses.field(default_factory=list)
+    warm_ups: list = dataclasses.field(default_factory=list)
+
+    def warmed_up(self, partition, since, until):
+        """Whether it began to warm this one up."""
+        return any(one == partition and since <= instant <= until
+                   for instant, one in self.warm_ups)
 
     def last_word(self):
         """The last instant at which it can have answered anybody.
@@ -92,7 +98,7 @@ def intervals(events, life):
 
     Also returns findings about the log itself: a `stopped` of something it did not lead.
     """
-    open_now, done, findings, draining = {}, [], [], set()
+    open_now, done, findings, draining, stopped = {}, [], [], set(), {}
     for event in events:
         key = (event.get("lane", 0), event["partition"])
         epoch = Epoch(event["epoch"]["inc"], event["epoch"]["offset"])
@@ -111,14 +117,16 @@ def intervals(events, life):
         elif kind == "stopped":
             held = open_now.pop(key, None)
             if held is None:
-                findings.append(Finding("log", key[1], 0.0, boot,
-                                        f"{life.key} stopped {epoch}, which it did not lead"))
+                if not life.warmed_up(key[1], stopped.get(key, -math.inf), boot):
+                    findings.append(Finding("log", key[1], 0.0, boot,
+                                            f"{life.key} stopped {epoch}, which it did not lead"))
             else:
                 if boot < held.start:
                     findings.append(Finding("log", key[1], held.start - boot, boot,
                                             f"stopped before it began: {held}"))
                 held.end, held.reason = max(boot, held.start), event.get("reason", "")
                 done.append(held)
+            stopped[key] = boot
         if kind == "draining":
             draining.add(key)
         elif kind in ("acquired", "stopped"):  # an older epoch may be released meanwhile

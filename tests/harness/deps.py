@@ -73,6 +73,14 @@ def envoy():
     return found[0]
 
 
+def schemathesis():
+    """The command, by its Python: the first line of pip's script is where its folder was made."""
+    python = cache_folder() / "python" / "bin" / "python"
+    if not python.with_name("schemathesis").exists():
+        raise MissingTool("Schemathesis not found: run `scripts/setup --tests`")
+    return [python, python.with_name("schemathesis")]
+
+
 def _run(command, **options):
     """Runs a command to its end; its output is shown only if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

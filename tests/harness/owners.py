@@ -1,4 +1,5 @@
 """Owners that tests start with `neliroute run`: on ports that are free, until they lead it all."""
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -66,6 +67,19 @@ class LaneOwners(unittest.TestCase):
         options = {**self.lane, "name": name, "endpoint": f"127.0.0.1:{free_port()}",
                    "events": self.path(name, "events"), **options}
         return start_owner(self, f"{self.topic}.{name}", name, self.folder, options)
+
+    def gateway(self, **options):
+        """`neliroute gateway`: its process and its port."""
+        port, errors = free_port(), self.path("gateway", "err")
+        options = {**self.lane, "listen": f"127.0.0.1:{port}", **options}
+        with open(errors, "wb") as err:
+            child = children.spawn([process.tool_path(), "gateway", *process.option_list(options)],
+                                   stdout=subprocess.DEVNULL, stderr=err,
+                                   env=process.environment())
+        self.addCleanup(children.end, child)
+        children.wait_until(lambda: "gateway: http" in errors.read_text(), 30,
+                            lambda: errors.read_text())
+        return child, port
 
     def wait_led(self, *owners):
         """Until they lead everything between them, each its share."""

@@ -21,7 +21,8 @@ class Warm(case.KafkaCase):
         options = {**source}
         if source:
             options.update(session="1s", group_protocol=None)
-        return self.fleet(partitions=12, topic=name, mode=mode, prepare=f"{int(PREPARE * 1000)}ms",
+        return self.fleet(partitions=12, slots=252, topic=name, mode=mode,
+                          prepare=f"{int(PREPARE * 1000)}ms",
                           warm_up=f"{int(WARM_UP * 1000)}ms",
                           prepare_timeout=f"{int(TIMEOUT * 1000)}ms", **options)
 
@@ -104,7 +105,7 @@ class Warm(case.KafkaCase):
         self.start(fleet)
         fleet.rest()
         began = boot_now()
-        slow = self.start(fleet, prepare="1h", warm_up="1h")
+        slow = self.start(fleet, prepare="60m", warm_up="60m")
         fleet.rest()
         self.assertEqual(len(slow.leading), 6)
         self.assertGreaterEqual(boot_now() - began, 2 * TIMEOUT)
