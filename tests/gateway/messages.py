@@ -2,6 +2,8 @@
 import dataclasses
 import re
 import select
+import socket
+import threading
 
 TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _REQUEST = re.compile(rb"(" + TOKEN + rb") ([\x21-\x7e\x80-\xff]+) (HTTP/1\.1)")
@@ -34,6 +36,34 @@ class Message:
     def value(self, name):
         """Of the first one; None: there is none."""
         return next(iter(self.values(name)), None)
+
+
+class Server:
+    """Listens from the start. Who derives from it serves each connection by _serve()."""
+
+    def __init__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def address(self):
+        """HOST:PORT"""
+        return "127.0.0.1:%d" % self._listener.getsockname()[1]
+
+    def close(self):
+        """Nobody can connect any more."""
+        self._listener.close()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        raise NotImplementedError
 
 
 def first_segment(request):

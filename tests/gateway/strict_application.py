@@ -4,11 +4,10 @@
 """
 import json
 import re
-import socket
 import threading
 from urllib.parse import parse_qs
 
-from messages import Ended, Malformed, Message, Reader, first_segment
+from messages import Ended, Malformed, Message, Reader, Server, first_segment
 
 SIZE_MOST = 200_000
 FRAMINGS = ("sized", "chunked", "until_close", "old", "hints", "empty", "unmodified")
@@ -23,33 +22,15 @@ class Exchange:
         self.request, self.made, self.framing = request, made, framing
 
 
-class Application:
-    """Listens from the start. `methods`: {first segment of a path: the methods it takes}."""
+class Application(Server):
+    """`methods`: {first segment of a path: the methods it takes}."""
 
     def __init__(self, methods):
         self.methods = methods
         self.exchanges = []
         self.faults = []
         self._lock = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def address(self):
-        """HOST:PORT"""
-        return "127.0.0.1:%d" % self._listener.getsockname()[1]
-
-    def close(self):
-        """Nobody can connect any more."""
-        self._listener.close()
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+        super().__init__()  # now that all is there
 
     def _serve(self, connection):
         reader = Reader(connection)

@@ -9,7 +9,7 @@ import threading
 import zlib
 
 import passed
-from messages import Ended, Malformed, Reader, first_segment
+from messages import Ended, Malformed, Reader, Server, first_segment
 
 _LIMIT = 15  # seconds that an answer may take
 _FAULTS_MOST = 20
@@ -23,8 +23,8 @@ class Lane:
         self.source, self.entries = source, entries
 
 
-class Tap:
-    """Listens from the start. `lanes`: {first segment of a path: Lane}."""
+class Tap(Server):
+    """`lanes`: {first segment of a path: Lane}."""
 
     def __init__(self, lanes, application):
         self.lanes, self.application = lanes, application
@@ -33,25 +33,7 @@ class Tap:
         self.refused = []  # (segment, hops, status)
         self._turn = itertools.count()
         self._lock = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def address(self):
-        """HOST:PORT"""
-        return "127.0.0.1:%d" % self._listener.getsockname()[1]
-
-    def close(self):
-        """Nobody can connect any more."""
-        self._listener.close()
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+        super().__init__()  # now that all is there
 
     def _serve(self, connection):
         reader, entries = Reader(connection), {}
