@@ -267,9 +267,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor exe
   boost::system::error_code ignored;
   const tcp::endpoint bound = acceptor->local_endpoint(ignored);
   std::unique_ptr<AdminServer> server(new AdminServer);
-  const std::string host = bound.address().to_string();
-  server->address_ = (bound.address().is_v6() ? "[" + host + "]" : host) + ":" +
-                     std::to_string(bound.port());
+  server->address_ = admin::text_of(bound);
   server->local_ = is_for_here(*acceptor);
   server->impl_ = std::make_shared<Impl>(strand, std::move(*acceptor), std::move(observable),
                                          std::move(options));

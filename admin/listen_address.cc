@@ -78,6 +78,12 @@ Result<boost::asio::ip::tcp::endpoint> resolve_listen(std::string_view text) {
   return found.begin()->endpoint();
 }
 
+std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint) {
+  const std::string ip = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? "[" + ip + "]" : ip) + ":" +
+         std::to_string(endpoint.port());
+}
+
 Result<boost::asio::ip::tcp::acceptor> listen_at(const boost::asio::any_io_executor& executor,
                                                  std::string_view text) {
   using boost::asio::ip::tcp;

@@ -29,6 +29,9 @@ struct ListenText {
 /// Resolves names, which blocks; takes the first of several addresses.
 [[nodiscard]] Result<boost::asio::ip::tcp::endpoint> resolve_listen(std::string_view text);
 
+/// "127.0.0.1:8080", "[::1]:8080".
+[[nodiscard]] std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint);
+
 /// Listens there from now on.
 [[nodiscard]] Result<boost::asio::ip::tcp::acceptor> listen_at(
     const boost::asio::any_io_executor& executor, std::string_view text);

@@ -117,12 +117,7 @@ HttpFront::~HttpFront() {
   if (gateway_) gateway_->close();
 }
 
-std::string HttpFront::address() const {
-  const auto endpoint = gateway_->endpoint();
-  const std::string host = endpoint.address().to_string();
-  return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" +
-         std::to_string(endpoint.port());
-}
+std::string HttpFront::address() const { return admin::text_of(gateway_->endpoint()); }
 
 void HttpFront::drain(std::function<void()> done) {
   boost::asio::post(*io_, [this, done = std::move(done)]() mutable {

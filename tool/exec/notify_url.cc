@@ -31,10 +31,7 @@ std::string with_port(std::string_view authority) {
 
 }  // namespace
 
-std::string NotifyUrl::address() const {
-  const std::string ip = at.address().to_string();
-  return (at.address().is_v6() ? "[" + ip + "]" : ip) + ":" + std::to_string(at.port());
-}
+std::string NotifyUrl::address() const { return admin::text_of(at); }
 
 Result<NotifyUrl> parse_notify_url(std::string_view text) {
   if (text.size() > kUrlMost) return unfit_url(text, "is longer than 2 KiB");

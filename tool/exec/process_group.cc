@@ -31,8 +31,7 @@ std::atomic<std::int64_t> running_grace{0};
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-// --- In signal handlers, too: only system calls.
-// --------------------------------------------------
+// --- In signal handlers, too: only system calls. ---
 
 /// Whether no process of it is left, after reaping those that have ended: each is a child of this
 /// process, or was adopted.
@@ -69,8 +68,7 @@ void end_from_handler(milliseconds bound) noexcept {
   if (const pid_t guardian = guarding.load(); guardian > 0) ::kill(guardian, SIGKILL);
 }
 
-// --- In children, between fork and exec: only system calls, as other threads may hold locks.
-// -------
+// --- In children, between fork and exec: only system calls, as other threads may hold locks. ---
 
 /// Nothing that this process has open stays open because of the child.
 void close_from(int first) {

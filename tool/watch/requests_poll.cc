@@ -24,12 +24,6 @@ constexpr milliseconds kEvery{2000};
 constexpr milliseconds kBound{2000};
 constexpr std::size_t kAnswerMost = std::size_t{64} * 1024;
 
-/// For the field Host: an address, which an admin port that is for its own machine only accepts.
-std::string host_of(const boost::asio::ip::tcp::endpoint& at) {
-  const std::string ip = at.address().to_string();
-  return (at.address().is_v6() ? "[" + ip + "]" : ip) + ":" + std::to_string(at.port());
-}
-
 }  // namespace
 
 Result<std::vector<AskedPort>> parse_asked_ports(std::string_view text) {
@@ -68,7 +62,8 @@ class RequestsPoll::Asking : public std::enable_shared_from_this<Asking> {
     request_.method(http::verb::get);
     request_.target("/v1/requests");
     request_.version(11);
-    request_.set(http::field::host, host_of(at_));
+    // An address, which an admin port that is for its own machine only accepts.
+    request_.set(http::field::host, admin::text_of(at_));
     request_.set(http::field::user_agent, "neliroute");
     request_.keep_alive(false);
   }
