@@ -63,6 +63,12 @@ struct Proxy {
 inline constexpr std::size_t kPart = std::size_t{16} * 1024;
 
 using BodyBuffer = boost::beast::http::buffer_body;
+/// What is parsed next of a body goes there, as far as there is room.
+template <class Bytes>
+void give_room(BodyBuffer::value_type& body, Bytes& room) {
+  body.data = room.data();
+  body.size = room.size();
+}
 using RequestParser = boost::beast::http::request_parser<BodyBuffer>;
 
 /// The client's side of a request whose header was read.
@@ -124,6 +130,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void pass_head();
   void make_passed_head();
   [[nodiscard]] Error take_part_at_hand();
+  [[nodiscard]] std::size_t part_taken() const;
   void pass_part();
   void on_answer_part(Error error);
   void write_part(std::size_t part);

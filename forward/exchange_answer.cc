@@ -154,7 +154,7 @@ void Exchange::pass_head() {
   limit_.cancel();
   make_passed_head();
   note_forwarded();
-  const std::size_t part = part_.empty() ? 0 : part_.size() - answer_->get().body().size;
+  const std::size_t part = part_taken();
   if (!bodiless && (part > 0 || answer_->is_done())) return write_part(part);
   ending_ = bodiless;
   passed_->body().data = nullptr;
@@ -173,9 +173,7 @@ Exchange::Error Exchange::take_part_at_hand() {
   boost::beast::flat_buffer& received = upstream_->input.received;
   if (answer_->is_done()) return {};
   part_.resize(std::min<std::uint64_t>(answer_->content_length().value_or(kPart), kPart));
-  BodyBuffer::value_type& body = answer_->get().body();
-  body.data = part_.data();
-  body.size = part_.size();
+  give_room(answer_->get().body(), part_);
   Error error;
   while (!error && received.size() > 0 && !answer_->is_done()) {
     received.consume(answer_->put(received.data(), error));
@@ -185,13 +183,15 @@ Exchange::Error Exchange::take_part_at_hand() {
   return is_wrong ? error : Error{};
 }
 
+std::size_t Exchange::part_taken() const {
+  return part_.empty() ? 0 : part_.size() - answer_->get().body().size;
+}
+
 // One part after the other: the owner is read no faster than the client takes it.
 void Exchange::pass_part() {
   if (answer_->is_done()) return on_answer_part({});
   part_.resize(kPart);
-  BodyBuffer::value_type& body = answer_->get().body();
-  body.data = part_.data();
-  body.size = part_.size();
+  give_room(answer_->get().body(), part_);
   upstream_->input.received.reserve(kPart);
   upstream_->stream.expires_after(proxy_.limits.progress);
   http::async_read_some(
@@ -208,7 +208,7 @@ void Exchange::on_answer_part(Error error) {
     client_.stream.close();
     return finish(false);
   }
-  const std::size_t part = part_.empty() ? 0 : part_.size() - answer_->get().body().size;
+  const std::size_t part = part_taken();
   if (part == 0 && !answer_->is_done()) return pass_part();
   write_part(part);
 }

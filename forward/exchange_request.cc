@@ -124,9 +124,7 @@ void Exchange::say_continue() {
 void Exchange::keep_body() {
   expects_ = false;
   kept_.resize(client_.request.content_length().value_or(proxy_.limits.kept_body));
-  BodyBuffer::value_type& body = client_.request.get().body();
-  body.data = kept_.data();
-  body.size = kept_.size();
+  give_room(client_.request.get().body(), kept_);
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_read(client_.stream, client_.input.received, client_.request,
                    [self = shared_from_this()](Error error, std::size_t) { self->on_kept(error); });
@@ -337,9 +335,7 @@ void Exchange::read_body_part() {
 void Exchange::read_paused_body() {
   if (body_part_.size() < kPart) body_part_.resize(kPart);
   client_.input.received.reserve(kPart);
-  BodyBuffer::value_type& body = client_.request.get().body();
-  body.data = body_part_.data();
-  body.size = body_part_.size();
+  give_room(client_.request.get().body(), body_part_);
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_read_some(client_.stream, client_.input.received, client_.request,
                         [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
