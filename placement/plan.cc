@@ -22,10 +22,10 @@ class Planner {
 
   std::vector<Designation> designations(PlanLimits limits) {
     check();
-    leave_what_is_under_way();
     leave_what_pins_allow();
     place_what_is_pinned();
     share_the_rest();
+    leave_what_is_under_way();
     defer_what_is_above(limits.moves_at_once);
     std::vector<Designation> made;
     for (std::size_t p = 0; p < partitions_.size(); ++p) {
@@ -76,12 +76,6 @@ class Planner {
     if (allows(partitions_[p], member)) ++pinned_[member];
   }
 
-  void leave_what_is_under_way() {
-    for (std::size_t p = 0; p < partitions_.size(); ++p) {
-      if (is_under_way(partitions_[p])) force(p, partitions_[p].designee);
-    }
-  }
-
   // All of these before any is placed, so that the others go to the members that have less.
   void leave_what_pins_allow() {
     for (std::size_t p = 0; p < partitions_.size(); ++p) {
@@ -102,8 +96,8 @@ class Planner {
     }
   }
 
-  // Of what is pinned only: with what is under way, too, the choice would depend on which moves
-  // are made first, and a limit could add moves.
+  // Of what is pinned only: with the rest, too, the choice would depend on which moves are made
+  // first, and a limit could add moves.
   [[nodiscard]] bool has_less(MemberId left, MemberId right) const {
     return pinned_[left] * members_[right].weight < pinned_[right] * members_[left].weight;
   }
@@ -160,13 +154,23 @@ class Planner {
     }
     std::vector<std::size_t> free;
     std::vector<MemberId> owners;
-    for (std::size_t p = 0; p < partitions_.size(); ++p) {
-      if (targets_[p] != kNobody) continue;
-      free.push_back(p);
-      owners.push_back(current(partitions_[p]));
+    // A member keeps the first of its own: of two, one that it leads can leave at once.
+    for (const bool under_way : {true, false}) {
+      for (std::size_t p = 0; p < partitions_.size(); ++p) {
+        if (targets_[p] != kNobody || is_under_way(partitions_[p]) != under_way) continue;
+        free.push_back(p);
+        owners.push_back(current(partitions_[p]));
+      }
     }
     const auto found = least_moves_within(owners, takers, bands, members_.size());
     for (std::size_t i = 0; i < free.size(); ++i) targets_[free[i]] = found.owners[i];
+  }
+
+  // The places where these will go are kept for them.
+  void leave_what_is_under_way() {
+    for (std::size_t p = 0; p < partitions_.size(); ++p) {
+      if (is_under_way(partitions_[p])) targets_[p] = partitions_[p].designee;
+    }
   }
 
   // Pins first. What is deferred stays with its owner.

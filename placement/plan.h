@@ -1,12 +1,15 @@
 // plan(): which member each partition should be designated to, for an assigner that knows weights,
 // cordons and pins. Moves the least that these allow.
 //
-// In this order: a designation that is being carried out stands; a pinned partition goes to a
-// member that it is pinned to, if one takes any; the rest is shared out by weight, and a member
-// owns the floor or the ceiling of its share. What must be with a member, by pins or designations,
-// counts towards its share; if that exceeds its share, the others have less. Of several members of
+// In this order: a pinned partition goes to a member that it is pinned to, if one takes any; the
+// rest is shared out by weight, and a member owns the floor or the ceiling of its share. What must
+// be with a member by pins counts towards its share; if that exceeds its share, the others have
+// less. Of several members of
 // a pin, one that has the partition keeps it, else the one with the fewest pinned partitions for
 // its weight gets it, even if another choice would move less of the rest.
+//
+// A designation that is being carried out stands until it is. What its partition should do then is
+// planned already: who will get it takes nothing else instead, so nothing moves for the meantime.
 //
 // A limit defers moves: the result is the unlimited one without some of its moves. Carried out one
 // after the other, planning again in between, these are no more than without a limit, unless pins

@@ -76,6 +76,16 @@ struct Small {
       partitions[one.partition.value()].designee = one.to;
     }
   }
+  /// How many that were.
+  std::size_t carry_out_what_is_under_way() {
+    std::size_t carried_out = 0;
+    for (PlanPartition& partition : partitions) {
+      if (!under_way(partition)) continue;
+      partition.owner = partition.designee;
+      ++carried_out;
+    }
+    return carried_out;
+  }
   void carry_out_all() {
     for (PlanPartition& partition : partitions) {
       if (partition.designee != kNobody) partition.owner = partition.designee;

@@ -62,6 +62,27 @@ TEST(Plan, changes_no_designation_that_is_being_carried_out) {
   EXPECT_EQ(made[0], (Designation{Partition{1}, 1, Reason::weight}));
 }
 
+// Two joined, one right after the other. The first will give one of its six to the second: if
+// another member gave it instead, it would have too few, and get one of the six in turn.
+TEST(Plan, keeps_a_place_for_what_a_newcomer_will_give_away) {
+  const std::vector<PlanMember> members(5);
+  std::vector<PlanPartition> partitions;
+  for (MemberId p = 0; p < 24; ++p) {
+    const MemberId owner = p % 3;
+    partitions.push_back({owner, p < 18 ? owner : 3, PlanPartition::kNotPinned});
+  }
+  const auto made = plan(members, partitions);
+  EXPECT_THAT(counts(after(partitions, made), 5), ElementsAre(5, 5, 5, 6, 3));
+  for (PlanPartition& partition : partitions) partition.owner = partition.designee;
+  for (const Designation& one : made) {
+    partitions[one.partition.value()] = {one.to, one.to, PlanPartition::kNotPinned};
+  }
+  const auto rest = plan(members, partitions);
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].to, 4u);
+  EXPECT_EQ(partitions[rest[0].partition.value()].owner, 3u);
+}
+
 TEST(Plan, names_another_if_the_designee_is_cordoned_meanwhile) {
   const std::vector<PlanMember> members{{0}, {1}, {1}};
   std::vector<PlanPartition> partitions = owned({1, 1, 2});
