@@ -52,6 +52,7 @@ void EpochHistory::fold(const Known& known) {
   folded_->epoch = std::max(folded_->epoch, known.epoch);
   folded_->last_read = std::max(folded_->last_read, known.last_read);
   folded_->over_at = std::max(folded_->over_at, known.over_at);
+  folded_->exclusive = folded_->exclusive || known.exclusive;
   // Broker time decides only if it can for all of them.
   if (folded_->over_stamp && known.over_stamp) {
     folded_->over_stamp = std::max(*folded_->over_stamp, *known.over_stamp);
@@ -73,6 +74,7 @@ EpochHistory::Known& EpochHistory::entry(const Epoch& epoch, ProcessId id,
     known->id = id;
   }
   known->last_read = reading.read;
+  known->exclusive = known->exclusive || reading.exclusive;
   known->over_at = std::max(known->over_at, later(reading.read, with_drift(reading.lease)));
   if (!reading.history_stamp) {
     known->over_stamp.reset();

@@ -27,6 +27,8 @@ struct Reading {
   /// The broker's stamp, if it may be believed and the record was written before the tail started;
   /// then two brokers' clocks decide, which differ by at most clock_error.
   std::optional<BrokerTime> history_stamp;
+  /// Its writer is in exclusive mode.
+  bool exclusive = false;
 };
 
 class EpochHistory {
@@ -47,6 +49,8 @@ class EpochHistory {
     /// Since when its newest valid renewal says draining; kNever: it does not.
     LocalTime draining_since = kNever;
     bool claim_read = false;
+    /// Nobody may lead beside it, in whatever mode.
+    bool exclusive = false;
   };
   struct Newest {
     Epoch epoch;

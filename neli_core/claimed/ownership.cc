@@ -61,9 +61,10 @@ bool ClaimProtocol::may_lead(Partition partition) const {
          (p.assigned || p.own->draining);
 }
 
-// Rule 6. Non-exclusive mode waits for nobody.
+// Rule 6. Non-exclusive mode waits only for owners in exclusive mode: two groups that differ in it
+// can have begun at the same time, where none could read the other's log.
 LocalTime ClaimProtocol::grace_end(Partition partition) const {
-  if (!exclusive() || mutated(Mutation::no_grace)) return kLongAgo;
+  if (mutated(Mutation::no_grace)) return kLongAgo;
   const PartitionState& p = state(partition);
   const LogState& l = log(log_of(partition));
   const OwnEpoch& own = *p.own;
@@ -75,6 +76,7 @@ LocalTime ClaimProtocol::grace_end(Partition partition) const {
   };
   LocalTime end = kLongAgo;
   const auto wait_for = [&](const EpochHistory::Known& known) {
+    if (!exclusive() && !known.exclusive) return;
     if (known.released_at != kNever) return;                                         // (r)
     if (mutated(known.over_stamp ? Mutation::grace_history : Mutation::grace_read)) return;
     LocalTime over = known.over_at;                                                  // (a)
@@ -85,7 +87,7 @@ LocalTime ClaimProtocol::grace_end(Partition partition) const {
   };
   for (const EpochHistory::Known& known : p.history.foreign()) wait_for(known);
   if (const EpochHistory::Known* folded = p.history.folded()) wait_for(*folded);
-  if (mutated(Mutation::horizon)) return end;
+  if (!exclusive() || mutated(Mutation::horizon)) return end;
   // Epochs whose records are all before the tail's start.
   const milliseconds bound = history_bound(l);
   LocalTime horizon = later(l.started_at, with_drift(bound));

@@ -4,6 +4,7 @@
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
 #include "neli_core/record/judgement.h"
+#include "neli_core/settings_mode.h"
 
 namespace neliroute {
 namespace {
@@ -78,7 +79,8 @@ bool ClaimProtocol::since_is_possible(const Record& record, const Received& even
 }
 
 Reading ClaimProtocol::reading_of(const Received& event, const Record& record) const {
-  Reading reading{now_, record.lease.value_or(lease_bound()), std::nullopt};
+  Reading reading{now_, record.lease.value_or(lease_bound()), std::nullopt, false};
+  reading.exclusive = record.settings && mode_of(*record.settings) == Mode::exclusive;
   if (options_.believe_broker_time && event.log_append_time &&
       log(event.log).is_history(event.offset)) {
     reading.history_stamp = event.stamped;

@@ -411,6 +411,39 @@ TEST(Rule6, non_exclusive_mode_waits_for_nobody) {
   EXPECT_TRUE(a.leads(0, rig.now()));
 }
 
+// Found by the simulator (exclusive, seed 813573523547003249): an owner that could not read the log
+// of the most senior process was in exclusive mode, and that one and a newcomer were not.
+TEST(Rule6, non_exclusive_mode_waits_for_an_owner_in_exclusive_mode) {
+  for (const bool releases : {false, true}) {
+    Rig rig;
+    auto& a = rig.start(1, "a");
+    Record senior = rig::renewal_of(8, {1, 0}, "2", "2");
+    senior.since = 1;
+    senior.settings = rig.core_options(1, "a").settings;
+    senior.settings->mode = "non_exclusive";
+    Record owner = claim_of(9, "0");
+    owner.since = 2;
+    owner.settings = senior.settings;
+    owner.settings->mode = "exclusive";
+    rig.append(kLog, senior);
+    const Epoch epoch = rig.append_claim(kLog, owner);
+    rig.settle();
+    rig.assign(a, "0,1");
+    rig.run_for(500ms);
+    ASSERT_FALSE(a.refused) << a.refused->message();
+    EXPECT_TRUE(a.leads(1, rig.now()));
+    EXPECT_FALSE(a.leads(0, rig.now()));
+    if (releases) {
+      rig.append(kLog, rig::release_of(9, epoch, "0"));
+      rig.settle();
+      EXPECT_TRUE(a.leads(0, rig.now()));
+    } else {
+      rig.run_for(510ms);
+      EXPECT_TRUE(a.leads(0, rig.now())) << "its lease of a second is over";
+    }
+  }
+}
+
 TEST(Rule6, an_own_earlier_epoch_stands_in_nobody_s_way) {
   Rig rig(exclusive());
   auto& a = rig.start(1, "a");

@@ -146,7 +146,7 @@ TEST(ManyClaims, what_is_folded_is_waited_for_at_least_as_long_and_never_beyond_
     const std::uint64_t stamped_percent = below(3) * 50;
     for (int step = 0; step < 200; ++step) {
       now += milliseconds{below(20)};
-      Reading reading{now, milliseconds{1 + below(5000)}, std::nullopt};
+      Reading reading{now, milliseconds{1 + below(5000)}, std::nullopt, false};
       if (below(100) < stamped_percent) {
         reading.history_stamp = BrokerTime{milliseconds{below(5000)}};
       }
