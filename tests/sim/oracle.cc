@@ -161,11 +161,11 @@ Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
   const bool planned = wrong_until_ + plan_.settled() < start;
   if (!planned) return plan_.takeover() + plan_.grace() + further;
   // Who was given it by a further rebalance than the one that began this prepares while nobody
-  // leads.
+  // leads; so does who had it, and lost it to a second one.
   const std::vector<Time>& all = rebalances_[part / plan_.partitions];
   const Time begun = start - plan_.handover();
   const auto count = all.end() - std::upper_bound(all.begin(), all.end(), begun);
-  const bool again = since > start || count > 1;
+  const bool again = since > start || count > 1 || given_twice_[part] > begun;
   return plan_.handover() + (again ? plan_.prepare() : 0) + further;
 }
 

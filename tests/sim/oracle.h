@@ -88,6 +88,8 @@ class Oracle {
 
   /// The group has chosen assignees again.
   void rebalanced(std::size_t lane, Time now) { rebalances_[lane].push_back(now); }
+  /// A second process was given it, beside the one that has it.
+  void given_twice(std::uint32_t part, Time now) { given_twice_[part] = now; }
 
   void broken(const std::string& what, Time now);
   /// What holds only under the assumptions of the protocol: counted where one does not.
@@ -153,6 +155,7 @@ class Oracle {
   std::array<Time, kPartsMax> covered_since_{};
   std::array<Time, kPartsMax> covered_until_{};  ///< 0: not led
   std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
+  std::array<Time, kPartsMax> given_twice_{};
   std::array<Acquisition, kPartsMax> last_{};
   struct Assigned {
     std::uint8_t node = 0;

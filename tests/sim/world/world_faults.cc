@@ -269,6 +269,7 @@ void World::lie(Random& random) {
   const auto p = random.between(0, static_cast<std::int64_t>(plan_.partitions) - 1);
   const PartitionBits bit = PartitionBits{1} << p;
   if ((node->member.owned_soon() & bit) != 0) return;
+  oracle_.given_twice(static_cast<std::uint32_t>(node->lane * plan_.partitions + p), now_);
   node->member.pending.push_back({true, false, bit});
   announce(*node);
 }
