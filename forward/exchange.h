@@ -157,7 +157,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   Proxy& proxy_;
   ClientSide client_;
-  RequestHeader head_;
+  using Sent = boost::beast::http::request<BodyBuffer>;
+  Sent sent_;  ///< made of the client's; each attempt sets what it tells the next process
   Slot slot_;
   Visit visit_;
   Clock::time_point began_ = Clock::now();
@@ -177,17 +178,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Epoch sent_under_ = kNoEpoch;
   std::shared_ptr<Admission> guard_;                                   ///< of work under way here
   std::optional<std::stop_callback<std::function<void()>>> stopping_;  ///< ends a tunnel
-  using Sent = boost::beast::http::request<BodyBuffer>;
-  std::unique_ptr<Sent> sent_;
-  std::unique_ptr<boost::beast::http::request_serializer<BodyBuffer>> sending_;
+  std::optional<boost::beast::http::request_serializer<BodyBuffer>> sending_;
   bool body_begun_ = false;
   bool body_sent_ = false;
   bool answered_ = false;  ///< the final head is being passed on
   bool ending_ = false;    ///< the last that the client gets is being written
-  std::unique_ptr<boost::beast::http::response_parser<BodyBuffer>> answer_;
+  std::optional<boost::beast::http::response_parser<BodyBuffer>> answer_;
   using PassedOn = boost::beast::http::response<BodyBuffer>;
-  std::unique_ptr<PassedOn> passed_;
-  std::unique_ptr<boost::beast::http::response_serializer<BodyBuffer>> passing_;
+  std::optional<PassedOn> passed_;
+  std::optional<boost::beast::http::response_serializer<BodyBuffer>> passing_;
   std::vector<char> part_;           ///< of the answer's body, or from the owner in a tunnel
   std::vector<char> body_part_;      ///< of the request's, or from the client
   boost::asio::steady_timer limit_;  ///< of a wait for an owner or for 100, or a tunnel's

@@ -33,10 +33,10 @@ bool has_no_body(unsigned status, const RequestHeader& request) {
 }  // namespace
 
 void Exchange::read_head() {
-  answer_ = std::make_unique<http::response_parser<BodyBuffer>>();
+  answer_.emplace();
   answer_->header_limit(kHeaderMax);
   answer_->body_limit(std::numeric_limits<std::uint64_t>::max());
-  answer_->skip(head_.method() == http::verb::head);
+  answer_->skip(sent_.method() == http::verb::head);
   await_head();
 }
 
@@ -74,7 +74,7 @@ bool Exchange::may_send_again() const {
 
 // A request of which no byte was answered may have been carried out all the same.
 void Exchange::on_broken(Error error) {
-  if (may_send_again() && !answer_->got_some() && is_idempotent(head_) &&
+  if (may_send_again() && !answer_->got_some() && is_idempotent(sent_) &&
       error != boost::beast::error::timeout) {
     proxy_.counters.add(ProxyCount::resent);
     ++resends_;
@@ -115,10 +115,10 @@ void Exchange::on_informational(unsigned status) {
   strip_hop_by_hop(*note);
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_write(client_.stream, *note,
-                    [self = shared_from_this(), note](Error error, std::size_t) {
+                    Stream::Moved([self = shared_from_this(), note](Error error, std::size_t) {
                       if (!self->done_) return;
                       error ? self->finish(false) : self->read_head();
-                    });
+                    }));
 }
 
 void Exchange::note_forwarded() {
@@ -127,12 +127,12 @@ void Exchange::note_forwarded() {
 }
 
 void Exchange::make_passed_head() {
-  passed_ = std::make_unique<PassedOn>(answer_->get().base());
+  passed_.emplace(std::move(answer_->get().base()));
   const unsigned status = passed_->result_int();
   strip_hop_by_hop(*passed_);
   strip_peer_fields(*passed_);
   note_passed(*passed_, proxy_.name);
-  const bool sized = answer_->content_length().has_value() || has_no_body(status, head_);
+  const bool sized = answer_->content_length().has_value() || has_no_body(status, sent_);
   const bool old = client_.request.get().version() < 11;
   const bool keep_alive = client_keeps_alive() && (sized || !old);
   keep_alive_ = keep_alive;
@@ -143,12 +143,12 @@ void Exchange::make_passed_head() {
   } else if (old) {
     passed_->set(field::connection, "keep-alive");
   }
-  passing_ = std::make_unique<http::response_serializer<BodyBuffer>>(*passed_);
+  passing_.emplace(*passed_);
 }
 
 // What came of the body with the head goes on with it, in one write.
 void Exchange::pass_head() {
-  const bool bodiless = has_no_body(answer_->get().result_int(), head_);
+  const bool bodiless = has_no_body(answer_->get().result_int(), sent_);
   if (const Error error = bodiless ? Error{} : take_part_at_hand()) return on_broken(error);
   answered_ = true;
   limit_.cancel();
@@ -162,11 +162,11 @@ void Exchange::pass_head() {
   passed_->body().more = !answer_->is_done();
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_write_header(client_.stream, *passing_,
-                           [self = shared_from_this()](Error error, std::size_t) {
+                           Stream::Moved([self = shared_from_this()](Error error, std::size_t) {
                              if (!self->done_) return;
                              if (error) return self->finish(false);
                              self->ending_ ? self->finish(self->keep_alive_) : self->pass_part();
-                           });
+                           }));
 }
 
 Exchange::Error Exchange::take_part_at_hand() {
@@ -196,9 +196,9 @@ void Exchange::pass_part() {
   upstream_->stream.expires_after(proxy_.limits.progress);
   http::async_read_some(
       upstream_->stream, upstream_->input.received, *answer_,
-      [self = shared_from_this(), upstream = upstream_](Error error, std::size_t) {
+      Stream::Moved([self = shared_from_this(), upstream = upstream_](Error error, std::size_t) {
         if (self->done_) self->on_answer_part(error);
-      });
+      }));
 }
 
 void Exchange::on_answer_part(Error error) {
@@ -220,15 +220,14 @@ void Exchange::write_part(std::size_t part) {
   passed_->body().size = part;
   passed_->body().more = more;
   client_.stream.expires_after(proxy_.limits.progress);
-  http::async_write(client_.stream, *passing_,
-                    [self = shared_from_this(), more](Error failed, std::size_t) {
-                      if (!self->done_) return;
-                      if (failed && failed != http::error::need_buffer) {
-                        self->proxy_.counters.add(ProxyCount::broken);
-                        return self->finish(false);
-                      }
-                      more ? self->pass_part() : self->finish(self->keep_alive_);
-                    });
+  client_.stream.write(*passing_, [self = shared_from_this(), more](Error failed, std::size_t) {
+    if (!self->done_) return;
+    if (failed && failed != http::error::need_buffer) {
+      self->proxy_.counters.add(ProxyCount::broken);
+      return self->finish(false);
+    }
+    more ? self->pass_part() : self->finish(self->keep_alive_);
+  });
 }
 
 void Exchange::tunnel() {
@@ -242,7 +241,7 @@ void Exchange::tunnel() {
   head->set(field::upgrade, protocol);
   note_forwarded();
   http::async_write(client_.stream, *head,
-                    [self = shared_from_this(), head](Error error, std::size_t) {
+                    Stream::Moved([self = shared_from_this(), head](Error error, std::size_t) {
                       if (!self->done_) return;
                       if (error) return self->finish(false);
                       self->client_.stream.expires_never();
@@ -254,7 +253,7 @@ void Exchange::tunnel() {
                         const auto here = weak.lock();
                         if (here && here->done_) here->begin_tunnel();
                       });
-                    });
+                    }));
 }
 
 void Exchange::begin_tunnel() {
@@ -316,10 +315,11 @@ void Exchange::pass_bytes(Stream& from, Stream& to, std::vector<char>& buffer) {
                          });
   };
   if (buffer.empty()) return read();
-  boost::asio::async_write(to, boost::asio::buffer(buffer),
-                           [self = shared_from_this(), read, end](Error error, std::size_t) {
-                             error || !self->done_ ? end() : read();
-                           });
+  boost::asio::async_write(
+      to, boost::asio::buffer(buffer),
+      Stream::Moved([self = shared_from_this(), read, end](Error error, std::size_t) {
+        error || !self->done_ ? end() : read();
+      }));
 }
 
 void Exchange::end_direction(Stream& to) {
@@ -344,14 +344,14 @@ void Exchange::answer(unsigned status, const std::string& text) {
   // Whoever sent it here looks again who the owner is, and not on this connection.
   const bool misdirected = status == kMisdirected;
   keep_alive_ = client_keeps_alive() && !misdirected;
-  const auto made = text_answer(status, text, head_.method() == http::verb::head, keep_alive_);
+  const auto made = text_answer(status, text, sent_.method() == http::verb::head, keep_alive_);
   if (misdirected) made->set(to_beast(kSlotField), std::to_string(slot_.value()));
   note_passed(*made, proxy_.name);
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_write(client_.stream, *made,
-                    [self = shared_from_this(), made](Error error, std::size_t) {
+                    Stream::Moved([self = shared_from_this(), made](Error error, std::size_t) {
                       if (self->done_) self->finish(!error && self->keep_alive_);
-                    });
+                    }));
 }
 
 // What still reads or writes it keeps it, and ends at once.

@@ -49,21 +49,29 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
                    PeerFields said)
     : proxy_(proxy),
       client_(std::move(client)),
-      head_(client_.request.get().base()),
+      sent_(std::move(client_.request.get().base())),
       slot_(slot),
       visit_{slot, said.epoch, said.hops},
       allowed_(std::min(proxy.limits.deadline, said.timeout.value_or(proxy.limits.deadline))),
       deadline_(began_ + allowed_),
-      upgrade_(upgrade_of(head_)),
-      keep_alive_(client_.request.get().keep_alive()),
+      upgrade_(upgrade_of(sent_)),
+      keep_alive_(client_.request.keep_alive()),
       has_body_(!client_.request.is_done()),
-      expects_(is_same_name(view_of(head_[field::expect]), "100-continue")),
+      expects_(is_same_name(view_of(sent_[field::expect]), "100-continue")),
       whole_(!has_body_),
       limit_(proxy.upstreams.executor()) {
-  strip_hop_by_hop(head_);
-  head_.erase(field::expect);
-  head_.target(to_beast(target.origin));
-  if (!target.authority.empty()) head_.set(field::host, to_beast(target.authority));
+  strip_hop_by_hop(sent_);
+  sent_.erase(field::expect);
+  // The target's parts lie in the one that is replaced.
+  const std::string origin(target.origin);
+  if (!target.authority.empty()) sent_.set(field::host, to_beast(target.authority));
+  sent_.target(origin);
+  const char* const scheme = client_.stream.has_tls() ? "https" : "http";
+  note_passed(sent_, {proxy_.name, client_.address, scheme}, client_.trusted);
+  if (!upgrade_.empty()) {
+    sent_.set(field::connection, "upgrade");
+    sent_.set(field::upgrade, upgrade_);
+  }
 }
 
 milliseconds Exchange::left() const {
@@ -116,9 +124,9 @@ void Exchange::on_client_gone() {
 void Exchange::say_continue() {
   client_.stream.expires_after(proxy_.limits.progress);
   boost::asio::async_write(client_.stream, boost::asio::buffer(kContinue),
-                           [self = shared_from_this()](Error error, std::size_t) {
+                           Stream::Moved([self = shared_from_this()](Error error, std::size_t) {
                              error ? self->finish(false) : self->keep_body();
-                           });
+                           }));
 }
 
 void Exchange::keep_body() {
@@ -127,7 +135,9 @@ void Exchange::keep_body() {
   give_room(client_.request.get().body(), kept_);
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_read(client_.stream, client_.input.received, client_.request,
-                   [self = shared_from_this()](Error error, std::size_t) { self->on_kept(error); });
+                   Stream::Moved([self = shared_from_this()](Error error, std::size_t) {
+                     self->on_kept(error);
+                   }));
 }
 
 void Exchange::on_kept(Error error) {
@@ -227,8 +237,11 @@ void Exchange::give_up_wait() {
 }
 
 void Exchange::connect(const Direction& direction) {
-  proxy_.upstreams.take(
-      direction.endpoint, /*fresh=*/resends_ > 0, /*own=*/direction.answer == Admit::serve,
+  if (UpstreamPtr kept = resends_ > 0 ? nullptr : proxy_.upstreams.take_kept(direction.endpoint)) {
+    return on_connected({}, std::move(kept), direction);
+  }
+  proxy_.upstreams.connect(
+      direction.endpoint, /*own=*/direction.answer == Admit::serve,
       [self = shared_from_this(), direction](Error error, UpstreamPtr upstream) {
         self->on_connected(error, std::move(upstream), direction);
       },
@@ -257,28 +270,21 @@ void Exchange::send(const Direction& direction) {
   body_begun_ = body_sent_ = false;
   sent_under_ = direction.epoch;
   guard_ = direction.guard;
-  sent_ = std::make_unique<Sent>(head_);
   PeerFields said;
   said.epoch = direction.epoch;
   said.hops = visit_.hops + 1;
   said.timeout = left();
   said.slot = slot_;
-  write_peer_fields(*sent_, said);
-  const char* const scheme = client_.stream.has_tls() ? "https" : "http";
-  note_passed(*sent_, {proxy_.name, client_.address, scheme}, client_.trusted);
-  if (!upgrade_.empty()) {
-    sent_->set(field::connection, "upgrade");
-    sent_->set(field::upgrade, upgrade_);
-  }
-  if (has_body_ && whole_) sent_->content_length(got_);
+  write_peer_fields(sent_, said);
+  if (has_body_ && whole_) sent_.content_length(got_);
   if (has_body_ && !whole_) {
-    if (!client_.request.content_length()) sent_->chunked(true);
-    sent_->set(field::expect, "100-continue");
+    if (!client_.request.content_length()) sent_.chunked(true);
+    sent_.set(field::expect, "100-continue");
   }
-  sent_->body().data = kept_.data();
-  sent_->body().size = whole_ ? got_ : 0;
-  sent_->body().more = !whole_;
-  sending_ = std::make_unique<http::request_serializer<BodyBuffer>>(*sent_);
+  sent_.body().data = kept_.data();
+  sent_.body().size = whole_ ? got_ : 0;
+  sent_.body().more = !whole_;
+  sending_.emplace(sent_);
   upstream_->stream.expires_after(proxy_.limits.progress);
   const auto on_sent = [self = shared_from_this(), upstream = upstream_, attempt = attempt_](
                            Error error, std::size_t) {
@@ -289,8 +295,8 @@ void Exchange::send(const Direction& direction) {
     self->read_head();
     if (!self->whole_) self->begin_body();
   };
-  whole_ ? http::async_write(upstream_->stream, *sending_, on_sent)
-         : http::async_write_header(upstream_->stream, *sending_, on_sent);
+  whole_ ? upstream_->stream.write(*sending_, on_sent)
+         : http::async_write_header(upstream_->stream, *sending_, Stream::Moved(on_sent));
 }
 
 // The client sends its body once the owner wants it, or has not said that it does not.
@@ -308,19 +314,19 @@ void Exchange::pass_body() {
   if (got_ > 0) {
     // What was kept of a body that turned out to be long.
     body_part_.assign(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(got_));
-    sent_->body().size = std::exchange(got_, 0);
-    sent_->body().data = body_part_.data();
-    sent_->body().more = !client_.request.is_done();
+    sent_.body().size = std::exchange(got_, 0);
+    sent_.body().data = body_part_.data();
+    sent_.body().more = !client_.request.is_done();
     return send_body_part();
   }
   if (!expects_) return read_body_part();
   expects_ = false;
   client_.stream.expires_after(proxy_.limits.progress);
   boost::asio::async_write(client_.stream, boost::asio::buffer(kContinue),
-                           [self = shared_from_this()](Error error, std::size_t) {
+                           Stream::Moved([self = shared_from_this()](Error error, std::size_t) {
                              if (!self->done_ || self->answered_) return;
                              error ? self->finish(false) : self->read_body_part();
-                           });
+                           }));
 }
 
 // What of it was read ahead is parsed first.
@@ -337,10 +343,11 @@ void Exchange::read_paused_body() {
   client_.input.received.reserve(kPart);
   give_room(client_.request.get().body(), body_part_);
   client_.stream.expires_after(proxy_.limits.progress);
-  http::async_read_some(client_.stream, client_.input.received, client_.request,
-                        [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
-                          if (attempt == self->attempt_) self->on_body_part(error);
-                        });
+  http::async_read_some(
+      client_.stream, client_.input.received, client_.request,
+      Stream::Moved([self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+        if (attempt == self->attempt_) self->on_body_part(error);
+      }));
 }
 
 void Exchange::on_body_part(Error error) {
@@ -348,26 +355,25 @@ void Exchange::on_body_part(Error error) {
   if (error && error != http::error::need_buffer) return on_broken_body(error);
   const std::size_t part = body_part_.size() - client_.request.get().body().size;
   if (part == 0 && !client_.request.is_done()) return read_body_part();
-  sent_->body().data = body_part_.data();
-  sent_->body().size = part;
-  sent_->body().more = !client_.request.is_done();
+  sent_.body().data = body_part_.data();
+  sent_.body().size = part;
+  sent_.body().more = !client_.request.is_done();
   send_body_part();
 }
 
 void Exchange::send_body_part() {
   upstream_->stream.expires_after(proxy_.limits.progress);
-  http::async_write(upstream_->stream, *sending_,
-                    [self = shared_from_this(), upstream = upstream_, attempt = attempt_](
-                        Error error, std::size_t) {
-                      if (!self->done_ || self->answered_ || attempt != self->attempt_) return;
-                      // What went wrong there, its answer says.
-                      if (error && error != http::error::need_buffer) return;
-                      self->on_body_part_sent();
-                    });
+  upstream_->stream.write(*sending_, [self = shared_from_this(), upstream = upstream_,
+                                      attempt = attempt_](Error error, std::size_t) {
+    if (!self->done_ || self->answered_ || attempt != self->attempt_) return;
+    // What went wrong there, its answer says.
+    if (error && error != http::error::need_buffer) return;
+    self->on_body_part_sent();
+  });
 }
 
 void Exchange::on_body_part_sent() {
-  const bool is_last = client_.request.is_done() && !sent_->body().more;
+  const bool is_last = client_.request.is_done() && !sent_.body().more;
   if (is_last) {
     body_sent_ = true;
     deadline_ = Clock::now() + allowed_;

@@ -99,10 +99,10 @@ void FrontConnection::read_header() {
     self->stream_.cancel();
   });
   http::async_read_header(stream_, input_.received, *request_,
-                          [self = shared_from_this()](Error failed, std::size_t) {
+                          Stream::Moved([self = shared_from_this()](Error failed, std::size_t) {
                             self->header_end_.expires_at(Clock::time_point::max());
                             self->on_header(failed);
-                          });
+                          }));
 }
 
 void FrontConnection::on_header(Error error) {
@@ -112,8 +112,7 @@ void FrontConnection::on_header(Error error) {
     return answer(431, "the request's header is longer than " +
                            std::to_string(service_.limits.header_bytes) + " bytes");
   }
-  const bool of_http = error.category() ==
-                       make_error_code(http::error::bad_method).category();
+  const bool of_http = error.category() == make_error_code(http::error::bad_method).category();
   if (error == http::error::end_of_stream || (error && !of_http)) return close();
   if (error) return answer(400, "the request is malformed: " + error.message());
   handle();
@@ -154,9 +153,10 @@ void FrontConnection::answer(unsigned status, const std::string& text) {
   const bool head = request_ && request_->get().method() == http::verb::head;
   const auto made = text_answer(status, text, head, /*keep_alive=*/false);
   stream_.expires_after(service_.proxy.limits.progress);
-  http::async_write(stream_, *made, [self = shared_from_this(), made](Error error, std::size_t) {
-    error ? self->close() : self->linger();
-  });
+  http::async_write(stream_, *made,
+                    Stream::Moved([self = shared_from_this(), made](Error error, std::size_t) {
+                      error ? self->close() : self->linger();
+                    }));
 }
 
 void FrontConnection::linger() {

@@ -3,18 +3,26 @@
 // Threads: one (an executor of its own).   Units: std::chrono.   Errors: passed to handlers.
 #pragma once
 
+#include <neliroute/time.h>
+
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_stream.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/write.hpp>
+#include <cstddef>
+#include <functional>
 #include <memory>
-#include <neliroute/time.h>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "forward/tls.h"
 
@@ -24,6 +32,10 @@ class Stream {
  public:
   using executor_type = boost::beast::tcp_stream::executor_type;
   using Error = boost::system::error_code;
+  /// What reads and writes call. One type for all of them: with each other one the compiler would
+  /// write once more all that Asio and Beast do below it, which took minutes.
+  using Moved = std::function<void(Error, std::size_t)>;
+  using Ended = std::function<void(Error)>;
 
   /// To be connected.
   explicit Stream(const boost::asio::any_io_executor& executor) : tcp_(executor) {}
@@ -41,71 +53,90 @@ class Stream {
   void close() { tcp_.close(); }
 
   /// From now on all is encrypted, once the handshake is done.
-  template <class Token>
-  auto async_accept_tls(const TlsContextPtr& context, Token&& token) {
-    prepare(context);
-    return tls_->next_layer().async_handshake(boost::asio::ssl::stream_base::server,
-                                              std::forward<Token>(token));
-  }
+  void async_accept_tls(const TlsContextPtr& context, Ended ended);
   /// The same as a client, in two steps: `host` is whom its certificate must name. False: that is
   /// no name and no address.
-  [[nodiscard]] bool use_tls_to(const TlsContextPtr& context, const std::string& host) {
-    prepare(context);
-    return expect_host(*tls_->next_layer().native_handle(), host);
-  }
-  template <class Token>
-  auto async_connect_tls(Token&& token) {
-    return tls_->next_layer().async_handshake(boost::asio::ssl::stream_base::client,
-                                              std::forward<Token>(token));
-  }
+  [[nodiscard]] bool use_tls_to(const TlsContextPtr& context, const std::string& host);
+  void async_connect_tls(Ended ended);
 
   /// Nothing more will be sent. Completes when the peer has that: with TLS when it has said the
   /// same.
-  template <class Token>
-  auto async_end_sending(Token&& token) {
-    return boost::asio::async_initiate<Token, void(Error)>(
-        [this](auto handler) {
-          if (tls_) return tls_->next_layer().async_shutdown(std::move(handler));
-          Error error;
-          tcp_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, error);
-          boost::asio::post(tcp_.get_executor(), [handler = std::move(handler), error]() mutable {
-            std::move(handler)(error);
-          });
+  void async_end_sending(Ended ended);
+
+  /// Of `into` at most its first buffer.
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& into, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [this, &into](auto handler) {
+          read_some(*boost::asio::buffer_sequence_begin(into), AnyMoved(std::move(handler)));
+        },
+        token);
+  }
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& from, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [this, &from](auto handler) {
+          gather(from);
+          write_some(AnyMoved(std::move(handler)));
         },
         token);
   }
 
-  template <class Buffers, class Token>
-  auto async_read_some(const Buffers& buffers, Token&& token) {
-    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
-        [this](auto handler, const Buffers& into) {
-          tls_ ? static_cast<void>(tls_->async_read_some(into, std::move(handler)))
-               : static_cast<void>(tcp_.async_read_some(into, std::move(handler)));
-        },
-        token, buffers);
-  }
-  template <class Buffers, class Token>
-  auto async_write_some(const Buffers& buffers, Token&& token) {
-    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
-        [this](auto handler, const Buffers& from) {
-          tls_ ? static_cast<void>(tls_->async_write_some(from, std::move(handler)))
-               : static_cast<void>(tcp_.async_write_some(from, std::move(handler)));
-        },
-        token, buffers);
+  /// Writes the rest of a message, or what there is of it, and calls `then` as Beast would: from
+  /// inside if the kernel takes all of it at once, as it mostly does, which spares a timer, a turn
+  /// of the executor, and memory.
+  template <class Serializer, class Then>
+  void write(Serializer& serializer, Then then) {
+    if (!tls_) {
+      Error error;
+      if (!tcp_.socket().non_blocking()) tcp_.socket().non_blocking(true, error);
+      if (!error) boost::beast::http::write(tcp_.socket(), serializer, error);
+      if (error != boost::asio::error::would_block) return then(error, 0);
+    }
+    boost::beast::http::async_write(*this, serializer, Moved(std::move(then)));
   }
 
  private:
   // Flat, or each line of a header would be a record and a system call of its own.
   using Tls = boost::beast::flat_stream<boost::asio::ssl::stream<boost::beast::tcp_stream&>>;
 
-  void prepare(const TlsContextPtr& context) {
-    context_ = context;
-    tls_.emplace(tcp_, *context);
+  /// The same for what Beast calls. Runs on the executor of the stream: in Boost 1.81 that of an
+  /// any_completion_handler cannot be posted to.
+  class AnyMoved {
+   public:
+    using cancellation_slot_type = boost::asio::cancellation_slot;
+
+    template <class Handler>
+    explicit AnyMoved(Handler handler) : handler_(std::move(handler)) {}
+    [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept {
+      return handler_.get_cancellation_slot();
+    }
+    void operator()(Error error, std::size_t count) { std::move(handler_)(error, count); }
+
+   private:
+    boost::asio::any_completion_handler<void(Error, std::size_t)> handler_;
+  };
+
+  /// What one system call takes.
+  static constexpr std::size_t kBuffersMost = 64;
+
+  void prepare(const TlsContextPtr& context);
+  template <class Buffers>
+  void gather(const Buffers& from) {
+    gathered_.clear();
+    const auto end = boost::asio::buffer_sequence_end(from);
+    for (auto one = boost::asio::buffer_sequence_begin(from); one != end; ++one) {
+      if (gathered_.size() == kBuffersMost) break;
+      gathered_.emplace_back(*one);
+    }
   }
+  void read_some(const boost::asio::mutable_buffer& into, AnyMoved moved);
+  void write_some(AnyMoved moved);
 
   boost::beast::tcp_stream tcp_;
   TlsContextPtr context_;  ///< certificates may be read anew meanwhile
   std::optional<Tls> tls_;
+  std::vector<boost::asio::const_buffer> gathered_;  ///< what is being written
 };
 
 }  // namespace neliroute::forward

@@ -120,16 +120,7 @@ void Upstreams::close() {
   sweeper_.cancel();
 }
 
-void Upstreams::take(const std::string& endpoint, bool fresh, bool own, Handler handler,
-                     milliseconds within) {
-  if (UpstreamPtr kept = fresh ? nullptr : take_idle(endpoint)) {
-    return boost::asio::post(
-        executor_, [handler = std::move(handler), kept = std::move(kept)] { handler({}, kept); });
-  }
-  connect(endpoint, own, within, std::move(handler));
-}
-
-UpstreamPtr Upstreams::take_idle(const std::string& endpoint) {
+UpstreamPtr Upstreams::take_kept(const std::string& endpoint) {
   const auto kept = idle_.find(endpoint);
   if (kept == idle_.end()) return nullptr;
   const auto now = Clock::now();
@@ -148,8 +139,8 @@ UpstreamPtr Upstreams::take_idle(const std::string& endpoint) {
   return found;
 }
 
-void Upstreams::connect(const std::string& endpoint, bool own, milliseconds within,
-                        Handler handler) {
+void Upstreams::connect(const std::string& endpoint, bool own, Handler handler,
+                        milliseconds within) {
   const auto one = std::make_shared<Connecting>(executor_, std::move(handler));
   one->upstream->endpoint = endpoint;
   if (!own) one->tls = limits_.tls;
@@ -165,13 +156,13 @@ void Upstreams::connect(const std::string& endpoint, bool own, milliseconds with
   error_code is_name;
   const auto address = ip::make_address(one->host, is_name);
   if (!is_name) return one->connect({address}, [] {});
-  names_.find(one->host, [this, alive = alive_, one](const error_code& failed,
-                                                     const Names::Addresses& found) {
-    if (failed || one->done) return one->finish(failed);
-    one->connect(found, [this, alive, host = one->host] {
-      if (*alive) names_.doubt(host);
-    });
-  });
+  names_.find(one->host,
+              [this, alive = alive_, one](const error_code& failed, const Names::Addresses& found) {
+                if (failed || one->done) return one->finish(failed);
+                one->connect(found, [this, alive, host = one->host] {
+                  if (*alive) names_.doubt(host);
+                });
+              });
 }
 
 void Upstreams::give_back(UpstreamPtr upstream) {

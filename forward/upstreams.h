@@ -3,6 +3,8 @@
 // Threads: one (an executor of its own).   Units: std::chrono.   Errors: passed to handlers.
 #pragma once
 
+#include <neliroute/time.h>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
@@ -12,7 +14,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <neliroute/time.h>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,7 @@ struct UpstreamLimits {
   std::size_t idle_each = 64;  ///< connections, to one owner
   std::size_t idle_all = 10'000;
   NameLimits names;
-  TlsContextPtr tls;           ///< null: owners are spoken to without
+  TlsContextPtr tls;  ///< null: owners are spoken to without
 };
 
 /// One connection to an owner. What reads or writes it keeps it; so it must be closed to end.
@@ -54,18 +55,17 @@ class Upstreams {
   Upstreams(const Upstreams&) = delete;
   Upstreams& operator=(const Upstreams&) = delete;
 
-  /// A kept one, or a new one: `fresh` asks for a new one. `own`: of the application of this
-  /// process, which is spoken to without TLS. `within` ends the attempt, too: with
-  /// operation_aborted. Never calls the handler from inside.
-  void take(const std::string& endpoint, bool fresh, bool own, Handler handler,
-            milliseconds within = milliseconds::max());
+  /// One that was kept; null: there is none.
+  [[nodiscard]] UpstreamPtr take_kept(const std::string& endpoint);
+  /// A new one. `own`: of the application of this process, which is spoken to without TLS. `within`
+  /// ends the attempt, too: with operation_aborted. Never calls the handler from inside.
+  void connect(const std::string& endpoint, bool own, Handler handler,
+               milliseconds within = milliseconds::max());
   /// Nothing is on its way on it. It is dropped when something comes all the same, or its end.
   void give_back(UpstreamPtr upstream);
   void close();
   [[nodiscard]] std::size_t idle() const noexcept { return count_; }
-  [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept {
-    return executor_;
-  }
+  [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -75,8 +75,6 @@ class Upstreams {
   };
   struct Connecting;
 
-  [[nodiscard]] UpstreamPtr take_idle(const std::string& endpoint);
-  void connect(const std::string& endpoint, bool own, milliseconds within, Handler handler);
   /// Closes those of the endpoint of which `is_over` is true.
   template <class IsOver>
   void drop(const std::string& endpoint, const IsOver& is_over);

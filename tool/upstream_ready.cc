@@ -27,18 +27,18 @@ Result<void> await_upstream(boost::asio::io_context& io, const std::string& flag
   boost::system::error_code last;
   while (Clock::now() < deadline && !given_up()) {
     bool answered = false;
-    upstreams.take(address, /*fresh=*/true, /*own=*/true,
-                   [&](boost::system::error_code error, const forward::UpstreamPtr&) {
-                     last = error;
-                     answered = true;
-                   });
+    upstreams.connect(address, /*own=*/true,
+                      [&](boost::system::error_code error, const forward::UpstreamPtr&) {
+                        last = error;
+                        answered = true;
+                      });
     io.restart();
     while (!answered) io.run_one();
     if (!last) return {};
     io.run_for(kAgain);
   }
-  return Error{Errc::timed_out, flag + " " + address + " accepts no connection (" +
-                                    last.message() + "); start it, or raise --timeout"};
+  return Error{Errc::timed_out, flag + " " + address + " accepts no connection (" + last.message() +
+                                    "); start it, or raise --timeout"};
 }
 
 }  // namespace neliroute::tool

@@ -119,8 +119,8 @@ struct ToOwners : testing::Test {
   std::shared_ptr<Answer> take(Upstreams& upstreams, const std::string& endpoint,
                                milliseconds within = milliseconds::max()) {
     const auto answer = std::make_shared<Answer>();
-    upstreams.take(
-        endpoint, /*fresh=*/true, /*own=*/true,
+    upstreams.connect(
+        endpoint, /*own=*/true,
         [answer](error_code failed, UpstreamPtr upstream) {
           *answer = {true, failed, std::move(upstream)};
         },
