@@ -71,7 +71,10 @@ class Warm(case.KafkaCase):
             old = owners[before[partition]]
             stopped = max(row["boot"] for row in old.events.rows
                           if row["event"] == "stopped" and row["partition"] == partition)
-            self.assertEqual(prepare[partition]["previous"], old.name)
+            named = prepare[partition].get("previous")
+            # An assigner may name a newcomer before it has heard of the owner in that log.
+            if named is not None or fleet.defaults.get("assignment") != "assigner":
+                self.assertEqual(named, old.name)
             self.assertGreaterEqual(prepared[partition]["boot"] - prepare[partition]["boot"],
                                     PREPARE - 0.01)
             self.assertGreater(stopped, prepared[partition]["boot"], "it led on until then")
