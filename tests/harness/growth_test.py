@@ -38,17 +38,18 @@ def warming_up(at):
     return 3 * MIB * (1 - math.exp(-at / 150))
 
 
-def samples(memory, seed=1, seconds=HOUR, descriptors=flat, threads=flat, spikes=0.2):
+def samples(memory, seed=1, seconds=HOUR, descriptors=flat, threads=flat, spikes=0.2, every=EVERY,
+            pairs=(0, 0, 0, 1, 1, 1, 1, 2, 2, 3)):
     """Of a process whose allocator is off by up to 128 KiB in each sample, and now and then by as
     much as a MiB more."""
     chance = random.Random(seed)
     made = []
-    for i in range(int(seconds / EVERY) + 1):
-        at = i * EVERY
+    for i in range(int(seconds / every) + 1):
+        at = i * every
         noise = chance.uniform(-MIB / 8, MIB / 8)
         if chance.random() < spikes:
             noise += chance.uniform(0, MIB)
-        more = chance.choice((0, 0, 0, 1, 1, 1, 1, 2, 2, 3))  # clients with one connection more
+        more = chance.choice(pairs)  # clients with one connection more
         made.append(Sample(1000 + at, int(BASE + memory(at) + noise),
                            32 + 2 * more + int(descriptors(at)), 12 + more + int(threads(at))))
     return made
@@ -105,6 +106,18 @@ class Judge(unittest.TestCase):
                 found = self.found(flat, seed, **{what: lambda at, when=when: at >= when})
                 self.assertEqual(len(found), 1, (when, found))
                 self.assertIn(what, found[0])
+
+    def test_three_clients_of_which_half_have_a_connection_more(self):
+        """As in the soak: a sample each 45 s, the lowest number in one of eight."""
+        soak = {"every": 45.0, "pairs": (0, 1, 1, 1, 2, 2, 2, 3)}
+        self.assertLess(sum(bool(self.found(flat, seed, **soak)) for seed in range(300)), 9)
+        for what in growth.COUNTS:
+            found = [self.found(flat, seed, **{what: lambda at: at >= 2000}, **soak)
+                     for seed in SEEDS]
+            self.assertTrue(all(found) or what == "threads" and sum(map(bool, found)) > 17, found)
+        found = [self.found(flat, seed, descriptors=lambda at: 4 * (at >= 2000),
+                            threads=lambda at: 2 * (at >= 2000), **soak) for seed in SEEDS]
+        self.assertTrue(all(found), "two connections and their threads")
 
     def test_what_is_open_for_a_moment_is_not_kept(self):
         for what in growth.COUNTS:
