@@ -1,6 +1,7 @@
 // A member assigns: what was written, and what must hold once everything has healed.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "tests/sim/world/world.h"
 
@@ -17,7 +18,19 @@ void World::note_assignment(const AssignmentRecord& record) {
   judge_pause(record);
   ++assignments_;
   last_assignment_ = now_;
-  if (now_ >= recovered_by_) ++assignments_after_;
+  if (names_another(record) && now_ >= recovered_by_) ++assignments_after_;
+}
+
+// An assignment is repeated until it is carried out, which takes long if its designee prepares.
+bool World::names_another(const AssignmentRecord& record) {
+  bool another = false;
+  for (const Designation& one : record.designations) {
+    one.partitions.for_each(plan_.partitions, [&](Partition partition) {
+      ProcessId& named = designees_[record.lane.value() * plan_.partitions + partition.value()];
+      another = std::exchange(named, one.to) != one.to || another;
+    });
+  }
+  return another;
 }
 
 // Who is well is not taken for dead by who is well. Records that are lost or late by themselves
