@@ -8,8 +8,9 @@ import math
 LEADER_SEARCH = 2.0
 # acks=all waits for the followers. One that asks a broker which does not lead yet, or no more, asks
 # again after replica.fetch.backoff.ms, 1 s; the thread that waits fetches the other logs, too. It
-# may have asked when the script was done already: half a second more for the brokers to know.
-FOLLOWER_PAUSE = 1.5
+# may have asked when the script was done already, and ask the wrong one once more, where a second
+# change follows or a busy broker hears late: each time half a second more for the brokers to know.
+FOLLOWER_PAUSE = 3.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +42,7 @@ RULES = {
     "leader_change": Rule("every log", "end", 0),
     "clock_step": Rule("nothing", None, 0),
     "coordinator_moved": Rule("nothing", "end", 1),
+    "topic_made": Rule("log", "end", 0),
     "topic_deleted": Rule("log", "end", 2),
     "group_deleted": Rule("nothing", "end", 2),
     "foreign_consumer": Rule("nothing", "end", 2),

@@ -182,6 +182,7 @@ def make_chaos(state, options, folder):
     problem = ""
     try:
         state.rest()
+        state.log.write(what="rest", n=0)
         print("at rest: " + ", ".join(f"{name} {value}" for name, value
                                       in state.learn_facts().items()), flush=True)
         state.log.write(what="chaos", **state.facts)
@@ -247,7 +248,9 @@ def run(options, folder):
     brokers = cluster.Cluster(folder, speaks, session, TOPIC, topic_partitions, options.brokers)
     log = world.ScriptLog(folder / "script.jsonl")
     with brokers.kafka as kafka:
+        log.write(what="begin", n=0, kind="topic_made", owners=[], logs=list(cluster.ALL_LOGS))
         brokers.make_topics()
+        log.write(what="end", n=0)
         with owners.ChaosFleet(kafka, folder, topic=TOPIC, partitions=PARTITIONS,
                                slots=PARTITIONS, mode=options.mode,
                                X=options.properties, **own) as fleet:
