@@ -189,7 +189,7 @@ class World {
 
   // world_assigner.cc: a member assigns.
   void note_assignment(const AssignmentRecord& record);
-  [[nodiscard]] bool names_another(const AssignmentRecord& record);
+  [[nodiscard]] bool names_others(const AssignmentRecord& record);
   [[nodiscard]] bool is_moving() const;
   [[nodiscard]] bool leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
                                std::uint16_t& life) const;
@@ -206,7 +206,7 @@ class World {
   [[nodiscard]] Wish next_wish(std::uint8_t lane);
   void note_wish(const AssignmentRecord& record);
   void note_list(const AssignmentRecord& record);
-  void judge_pause(const AssignmentRecord& record);
+  void judge_pause(std::uint8_t lane, Partition partition, ProcessId before);
   void check_wishes(const Node& holder);
   [[nodiscard]] bool may_own(const Node& node) const;
   [[nodiscard]] std::string name_of(const Node& node) const;
@@ -299,8 +299,7 @@ class World {
   std::uint64_t refusals_ = 0;
   std::uint64_t withdrawals_ = 0;
   std::uint64_t assignments_ = 0;
-  std::array<ProcessId, kPartsMax> designees_{};  ///< by the last assignment
-  std::uint64_t assignments_after_ = 0;           ///< the recovery, that named others
+  std::uint64_t assignments_after_ = 0;  ///< the recovery, that named others
   Time last_assignment_ = 0;
   std::vector<Wishes> wished_;  ///< by lane: what log 0 says
   std::array<Time, kLanesMax> listed_{};  ///< the last valid list of wishes; 0: none yet

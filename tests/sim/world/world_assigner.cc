@@ -15,22 +15,26 @@ void World::note_assignment(const AssignmentRecord& record) {
     seats_[record.lane.value()] = seat_at(logs_[0].records.back().stamped, logs_[0].end() - 1);
   }
   if (record.type != AssignmentType::assign) return;
-  judge_pause(record);
+  const bool others = names_others(record);
   ++assignments_;
   last_assignment_ = now_;
-  if (names_another(record) && now_ >= recovered_by_) ++assignments_after_;
+  if (others && now_ >= recovered_by_) ++assignments_after_;
 }
 
 // An assignment is repeated until it is carried out, which takes long if its designee prepares.
-bool World::names_another(const AssignmentRecord& record) {
-  bool another = false;
-  for (const Designation& one : record.designations) {
-    one.partitions.for_each(plan_.partitions, [&](Partition partition) {
-      ProcessId& named = designees_[record.lane.value() * plan_.partitions + partition.value()];
-      another = std::exchange(named, one.to) != one.to || another;
+bool World::names_others(const AssignmentRecord& record) {
+  const auto lane = static_cast<std::uint8_t>(record.lane.value());
+  bool others = false;
+  for (const Designation& designation : record.designations) {
+    designation.partitions.for_each(plan_.partitions, [&](Partition partition) {
+      const std::uint32_t part = lane * plan_.partitions + partition.value();
+      const ProcessId before = std::exchange(named_[part], designation.to);
+      if (before == designation.to) return;
+      others = true;
+      judge_pause(lane, partition, before);
     });
   }
-  return another;
+  return others;
 }
 
 // Who is well is not taken for dead by who is well. Records that are lost or late by themselves

@@ -102,29 +102,21 @@ bool World::may_own(const Node& node) const {
 }
 
 // What somebody leads that lives, as it is to, is named for nobody else while moves are paused.
-void World::judge_pause(const AssignmentRecord& record) {
-  const auto lane = static_cast<std::uint8_t>(record.lane.value());
+void World::judge_pause(std::uint8_t lane, Partition partition, ProcessId before) {
   const Time since = std::max(paused_since_[lane], oracle_.wrong_until());
   // Where no list was written for so long, nobody may know of it any more.
   const bool lists = listed_[lane] + plan_.longest_lease() + 2 * plan_.interval() > now_;
   const bool paused = paused_since_[lane] != 0 && lists && !loses_records() &&
                       !plan_.has(Fault::topic_made_again) &&
                       since + plan_.settled() + plan_.takeover() < now_;
-  for (const Designation& designation : record.designations) {
-    designation.partitions.for_each(plan_.partitions, [&](Partition partition) {
-      const std::uint32_t part = lane * plan_.partitions + partition.value();
-      const ProcessId before = std::exchange(named_[part], designation.to);
-      const Node* const owner = process_of(before);
-      if (!paused || before == designation.to || owner == nullptr || !owner->alive) return;
-      if (owner->id != before || owner->closing) return;
-      if (!oracle_.led(owner->index, part, now_)) return;
-      oracle_.broken("partition " + std::to_string(partition.value()) +
-                         " is named for another "
-                         "than process " +
-                         std::to_string(owner->index) + ", which leads it, though moves are paused",
-                     now_);
-    });
-  }
+  const Node* const owner = process_of(before);
+  if (!paused || owner == nullptr || !owner->alive) return;
+  if (owner->id != before || owner->closing) return;
+  if (!oracle_.led(owner->index, lane * plan_.partitions + partition.value(), now_)) return;
+  oracle_.broken("partition " + std::to_string(partition.value()) +
+                     " is named for another than process " + std::to_string(owner->index) +
+                     ", which leads it, though moves are paused",
+                 now_);
 }
 
 // Everybody believes what the log says, and who owns what is as plan() makes it of that.
