@@ -91,16 +91,14 @@ def judge(name, samples):
         return [f"{name}: {len(judged)} samples after the warm-up, {LEAST_SAMPLES} are needed"]
     found = []
     group = max(GROUP, len(judged) // 6)
-
-    def ends(what):
-        return [[getattr(one, what) for one in part] for part in (judged[:group], judged[-group:])]
+    ends = judged[:group], judged[-group:]
     an_hour = memory_an_hour(samples)
     seconds = judged[-1].at - judged[0].at
-    first, last = map(statistics.median, ends("memory"))
+    first, last = (statistics.median(one.memory for one in part) for part in ends)
     if an_hour > MOST_AN_HOUR and last - first > NOISE:
         found.append(f"{name}: memory grows by {an_hour / MIB:.2f} MiB an hour, at most "
                      f"{MOST_AN_HOUR / MIB:g} may be; seen for {seconds:.0f} s")
-    for what, number in grown(judged[:group], judged[-group:]):
+    for what, number in grown(*ends):
         found.append(f"{name}: {what} grew by {number:.1f} in {seconds:.0f} s")
     return found
 

@@ -141,15 +141,14 @@ class Soak(case.KafkaCase):
         end with an older epoch of the group (53, and then 30). It assigns nothing until the epoch
         has passed that of the last assignment; each join and each leave adds one.
         """
-        told = {}
-        group = re.escape(fleet.group)
-        for node in self.kafka.nodes:
-            log = node.log_path.read_text(encoding="utf-8", errors="replace")
-            for what, epoch in re.findall(
-                    rf"GroupId {group}\] (Bumped group|Computed a new target assignment for)"
-                    r" epoch (?:to )?(\d+)", log):
-                told.setdefault(what[:4], []).append(int(epoch))
-        bumped, computed = told.get("Bump"), told.get("Comp")
+        log = "".join(node.log_path.read_text(encoding="utf-8", errors="replace")
+                      for node in self.kafka.nodes)
+
+        def epochs(what):
+            return [int(epoch) for epoch in
+                    re.findall(rf"GroupId {re.escape(fleet.group)}\] {what} (\d+)", log)]
+        bumped = epochs("Bumped group epoch to")
+        computed = epochs("Computed a new target assignment for epoch")
         return max(0, max(computed) - bumped[-1]) if bumped and computed else 0
 
     def catch_up(self, fleet, behind):
