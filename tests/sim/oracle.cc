@@ -113,8 +113,10 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
     // A successor that died before its predecessor had read that it leads is one of them; what it
     // said while it led may come later than that by as much as a write can be late.
     const Time late = plan_.has(Fault::write_late) ? 2 * plan_.lease() : 0;
-    excused = ends_[part][n] + grace + late >= start && node_until_[n] != 0 &&
-              node_until_[n] + grace >= start;
+    // Who came in exclusive mode and found nobody to refuse beside stops at its successor's claim.
+    const bool stops_early = mode_[n] == Mode::exclusive && ends_[part][n] == start;
+    excused = stops_early || (ends_[part][n] + grace + late >= start && node_until_[n] != 0 &&
+                              node_until_[n] + grace >= start);
   }
   if (!excused) {
     broken_if_assumed(name_of(part) + " becomes unowned, and nothing was wrong",

@@ -49,7 +49,10 @@ void World::withdraw(Node& node, const Withdrawal::Leave& why) {
   leave_group(node);
   ++m.membership;
   m.joining = m.join_wanted = m.asking = false;
-  plan_for(node, now_ + microseconds{why.pause}.count(), Happening::join_again, 0, m.beat);
+  // By what it was told before all healed: whoever is away then comes back at once, too.
+  const bool as_before = !chaos() && now_ < chaos_end_ + plan_.settled();
+  const Time pause = as_before ? plan_.heartbeat() : microseconds{why.pause}.count();
+  plan_for(node, now_ + pause, Happening::join_again, 0, m.beat);
   if (owned == 0) return;
   m.announced = true;
   m.pending.push_back({false, false, owned});
