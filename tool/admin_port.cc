@@ -6,6 +6,7 @@
 
 #include "admin/listen_address.h"
 #include "tool/command_line/flags.h"
+#include "tool/command_line/take.h"
 #include "tool/print/log.h"
 
 namespace neliroute::tool {
@@ -34,11 +35,7 @@ void raise_file_limit() {
 void add_http_option(CommandLine& line, std::optional<std::string>& http) {
   line.value("--http", "HOST:PORT", "Serve the slot page, the view and its events, metrics and "
              "health there; a port alone: for this machine only, 0: any free one",
-             [&http](const std::string& text) -> Result<void> {
-               if (const auto read = admin::parse_listen(text); !read) return read.error();
-               http = text;
-               return {};
-             });
+             into_if(http, admin::parse_listen));
 }
 
 Result<void> AdminPort::check(const std::optional<std::string>& at, const std::string& flag) {

@@ -11,6 +11,7 @@
 #include "router/options/option_parts.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/audit_text.h"
 #include "tool/print/output.h"
@@ -72,12 +73,7 @@ int audit_command(const Arguments& arguments) {
   add_common_options(line, options, Part::reader);
   line.value("--since", "TIME", "From then on: how long ago (10m), or when "
              "(2026-01-31T12:00:00Z); default: all that the topic keeps",
-             [&since](const std::string& text) -> Result<void> {
-               const auto time = parse_since(text, unix_now());
-               if (!time) return time.error();
-               since = *time;
-               return {};
-             });
+             into(since, [](const std::string& text) { return parse_since(text, unix_now()); }));
   if (const auto code = line.parse(arguments)) return *code;
   if (!line.positionals().empty()) {
     return fail(line.name(), fmt::format("\"{}\" is not an option", line.positionals().front()),

@@ -12,6 +12,7 @@
 #include "kafka/kafka_options.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
 
@@ -41,12 +42,9 @@ void add_options(CommandLine& line, BrokerOptions& options) {
                 return {};
               });
   line.value("--partitions", "N", "Partitions of each topic (default 64)",
-             [&options](const std::string& text) -> Result<void> {
-               const auto count = parse_number(text, 1, EmbeddedBroker::kPartitionsMax);
-               if (!count) return count.error();
-               options.partitions = *count;
-               return {};
-             });
+             into(options.partitions, [](const std::string& text) {
+               return parse_number(text, 1, EmbeddedBroker::kPartitionsMax);
+             }));
   add_json_flag(line, options.json);
   allow_all_settings_in_file(line);
 }

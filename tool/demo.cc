@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tool/command_line/commands.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/demo/demo_cast.h"
 #include "tool/demo/demo_screen.h"
@@ -298,12 +299,7 @@ void add_protocol_options(CommandLine& line, DemoOptions& options) {
   };
   line.value("--assignment", "NAME", "Who decides which process should own what: assigner, one of "
              "the three; or group, Kafka's consumer group (default assigner)",
-             [&](const std::string& text) -> Result<void> {
-               const auto assignment = parse_assignment_option(text);
-               if (!assignment) return assignment.error();
-               options.assignment = *assignment;
-               return {};
-             });
+             into(options.assignment, parse_assignment_option));
   line.choices({"assigner", "group"});
   line.value("--variation", "NAME", "claimed; or broadcast, the NELI paper's own, which needs the "
              "group (default claimed)",
@@ -324,38 +320,18 @@ void add_protocol_options(CommandLine& line, DemoOptions& options) {
 }
 
 void add_demo_options(CommandLine& line, DemoOptions& options) {
-  const auto into = [](auto& target) {
-    return [&target](const std::string& text) -> Result<void> {
-      target = text;
-      return {};
-    };
-  };
   line.list("--brokers", "HOST:PORT,...", "Your Kafka (default: the embedded broker)",
             into(options.brokers));
   line.value("--topic", "NAME", "Topic and group (default neliroute; on your Kafka "
              "neliroute-demo, which is created and kept)", into(options.topic));
   line.value("--slots", "N", "How many slots there are (default 1024)",
-             [&](const std::string& text) -> Result<void> {
-               const auto slots = parse_slots(text);
-               if (!slots) return slots.error();
-               options.slots = *slots;
-               return {};
-             });
+             into(options.slots, parse_slots));
   line.value("--partitions", "N", "How many partitions the slots are grouped into (default 64)",
-             [&](const std::string& text) -> Result<void> {
-               const auto count = parse_number(text, 1, 10'000);
-               if (!count) return count.error();
-               options.partitions = *count;
-               return {};
-             });
+             into(options.partitions,
+                  [](const std::string& text) { return parse_number(text, 1, 10'000); }));
   line.flag("--allow-uneven", "Slots need not be a multiple of partitions", options.allow_uneven);
   line.value("--profile", "NAME", "fast, balanced or steady (default fast)",
-             [&](const std::string& text) -> Result<void> {
-               const auto profile = parse_profile_option(text);
-               if (!profile) return profile.error();
-               options.profile = text;
-               return {};
-             });
+             into_if(options.profile, parse_profile_option));
   line.choices({"fast", "balanced", "steady"});
   add_protocol_options(line, options);
   line.values("-X", "KEY=VALUE", "Any librdkafka property, for TLS and SASL; may be repeated",

@@ -14,6 +14,7 @@
 #include "tool/admin_port.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/http_front.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
@@ -34,11 +35,7 @@ void add_gateway_options(CommandLine& line, GatewayCommand& options) {
   add_wait_flag(line, options.common);
   line.heading("Gateway");
   line.value("--listen", "HOST:PORT", "Where clients connect; a port alone: from this machine only",
-             [&options](const std::string& text) -> Result<void> {
-               if (const auto read = admin::parse_listen(text); !read) return read.error();
-               options.listen = text;
-               return {};
-             });
+             into_if(options.listen, admin::parse_listen));
   add_front_options(line, options.front);
   add_http_option(line, options.http);
 }

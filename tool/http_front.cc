@@ -7,6 +7,7 @@
 
 #include "admin/listen_address.h"
 #include "tool/admin_port.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/log.h"
 
@@ -15,28 +16,17 @@ namespace neliroute::tool {
 void add_front_options(CommandLine& line, FrontOptions& options) {
   line.value("--key", "FROM", "Where in a request its key is: header:NAME, path:N (segments from "
              "1), query:NAME, cookie:NAME or host",
-             [&options](const std::string& text) -> Result<void> {
-               auto read = forward::KeySource::parse(text);
-               if (!read) return read.error();
-               options.key = std::move(*read);
-               return {};
-             });
+             into(options.key, forward::KeySource::parse));
   line.value("--deadline", "TIME", "From the end of a request to the first byte of its answer, "
-             "at most (default 10s)", into(options.deadline));
+             "at most (default 10s)", into(options.deadline, parse_duration));
   line.value("--stop-timeout", "TIME", "How long requests under way may take after SIGTERM "
-             "(default 10s)", into(options.stop));
-  const auto file = [](std::optional<std::string>& target) {
-    return [&target](const std::string& text) -> Result<void> {
-      target = text;
-      return {};
-    };
-  };
+             "(default 10s)", into(options.stop, parse_duration));
   line.value("--tls-cert", "FILE", "Clients speak TLS: the certificate and its chain, PEM. It is "
-             "read anew when it changes", file(options.tls_certificate));
-  line.value("--tls-key", "FILE", "Its private key, PEM", file(options.tls_key));
+             "read anew when it changes", into(options.tls_certificate));
+  line.value("--tls-key", "FILE", "Its private key, PEM", into(options.tls_key));
   line.flag("--upstream-tls", "Owners' endpoints speak TLS", options.tls_to_owners);
   line.value("--upstream-ca", "FILE", "Whose certificates owners must have, PEM (default: those "
-             "that the system trusts)", file(options.authorities));
+             "that the system trusts)", into(options.authorities));
 }
 
 namespace {

@@ -18,6 +18,7 @@
 
 #include "kafka/kafka_options.h"
 #include "tool/admin_port.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/exec/stop_signals.h"
 #include "tool/print/event_log.h"
@@ -376,10 +377,7 @@ void add_owner_options(CommandLine& line, OwnerOptions& options) {
   add_common_options(line, options.common, Part::owner);
   line.heading("Process");
   line.value("--events", "FILE", "Append a JSON line for every change of ownership; - is stdout",
-             [&options](const std::string& text) -> Result<void> {
-               options.events = text;
-               return {};
-             });
+             into(options.events));
   add_http_option(line, options.http);
   add_control_options(line, options.control);
 }

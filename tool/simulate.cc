@@ -10,6 +10,7 @@
 
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
 #include "tool/simulate/simulate_run.h"
@@ -144,17 +145,6 @@ class ProgressLine {
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
 };
 
-/// A Take that parses and stores, for an option that names itself in errors.
-template <class Target, class Parse>
-CommandLine::Take taken(Target& target, Parse parse) {
-  return [&target, parse](const std::string& text) -> Result<void> {
-    auto value = parse(text);
-    if (!value) return value.error();
-    target = std::move(*value);
-    return {};
-  };
-}
-
 Result<double> seconds(const std::string& text) {
   const auto duration = parse_duration(text);
   if (!duration) return duration.error();
@@ -181,13 +171,13 @@ void add_options(CommandLine& line, SimulateOptions& options) {
   SimulateRequest& request = options.request;
   line.heading("What is placed");
   line.list("--placement", "NAME,...", "Which placements, or all (default all)",
-            taken(request.specs, parse_specs));
+            into(request.specs, parse_specs));
   line.value("--slots", "N", "How many slots there are (default 1024)",
-             taken(request.slots, parse_slots));
+             into(request.slots, parse_slots));
   line.value("--partitions", "N", "How many partitions carry them: what Kafka's assignors and "
-             "assigner place (default 64)", taken(request.partitions, count_to(65'536)));
+             "assigner place (default 64)", into(request.partitions, count_to(65'536)));
   line.value("--on", "UNIT", "slots, or partitions: hash schemes place those, too (default slots)",
-             taken(request.all_on_partitions, parse_unit));
+             into(request.all_on_partitions, parse_unit));
   line.choices({"slots", "partitions"});
   line.heading("What happens");
   line.value("--trace", "NAME[:N]", "A trace from the list below (default join)",
@@ -197,24 +187,21 @@ void add_options(CommandLine& line, SimulateOptions& options) {
                return {};
              });
   line.value("--trace-file", "FILE", "Or a trace of your own",
-             [&options](const std::string& text) -> Result<void> {
-               options.trace_file = text;
-               return {};
-             });
+             into(options.trace_file));
   line.value("--members", "N", "How many there are at first (default 10)",
-             taken(request.members, count_to(placement::kMembersMax)));
+             into(request.members, count_to(placement::kMembersMax)));
   line.value("--names", "HOW", "shuffled: a newcomer's name sorts anywhere, as Kafka's ids do; "
-             "ordered: after all others (default shuffled)", taken(request.names, parse_names));
+             "ordered: after all others (default shuffled)", into(request.names, parse_names));
   line.choices({"shuffled", "ordered"});
   line.value("--seeds", "N", "Means over so many runs with other names and hashes (default 10)",
-             taken(request.seeds, count_to(10'000)));
+             into(request.seeds, count_to(10'000)));
   line.value("--seed", "N", "The first of them (default 1)",
-             taken(request.first_seed, count_to(1'000'000)));
+             into(request.first_seed, count_to(1'000'000)));
   line.heading("Time");
   line.value("--session", "TIME", "How long a crash goes unnoticed (default 500ms)",
-             taken(request.timing.session_s, seconds));
+             into(request.timing.session_s, seconds));
   line.value("--rebalance", "TIME", "How long revoked slots have no owner (default 50ms)",
-             taken(request.timing.rebalance_s, seconds));
+             into(request.timing.rebalance_s, seconds));
   line.flag("--eager", "Every change revokes everything, not only what moves",
             request.timing.eager);
   line.heading("General");
@@ -225,7 +212,7 @@ void add_options(CommandLine& line, SimulateOptions& options) {
   line.flag("--csv", "Comma-separated values with a header line", options.csv);
   line.heading("");
   line.list("--algorithm", "NAME,...", "The same as --placement",
-            taken(request.specs, parse_specs));
+            into(request.specs, parse_specs));
 }
 
 Result<void> complete(SimulateOptions& options) {

@@ -16,6 +16,7 @@
 #include "tool/admin_port.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/exec/control_options.h"
 #include "tool/print/event_log.h"
@@ -281,12 +282,7 @@ void add_watch_options(CommandLine& line, WatchCommand& options) {
   line.flag("--once", "Print a table of owners and exit", options.once);
   line.list("--requests", "HOST:PORT,...", "Ask the admin ports (--http) of gateways and owners "
             "there what becomes of requests, and show that on the screen, too: key 4",
-            [&options](const std::string& text) -> Result<void> {
-              auto ports = parse_asked_ports(text);
-              if (!ports) return ports.error();
-              options.requests = std::move(*ports);
-              return {};
-            });
+            into(options.requests, parse_asked_ports));
   add_http_option(line, options.http);
   add_control_options(line, options.control);
   add_xds_options(line, options.xds);

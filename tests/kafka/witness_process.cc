@@ -33,6 +33,7 @@
 #include "tool/owner.h"
 #include "tool/print/event_log.h"
 #include "tests/kafka/warm_listener.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
 
@@ -148,15 +149,14 @@ struct WarmOptions {
 };
 
 void add_warm_options(CommandLine& line, OwnerOptions& owner, WarmOptions& options) {
-  line.value("--prepare", "TIME", "How long it prepares before a claim", into(options.prepare));
-  line.value("--warm-up", "TIME", "How long it warms up before it leads", into(options.warm_up));
+  line.value("--prepare", "TIME", "How long it prepares before a claim",
+             into(options.prepare, parse_duration));
+  line.value("--warm-up", "TIME", "How long it warms up before it leads",
+             into(options.warm_up, parse_duration));
   line.value("--prepare-timeout", "TIME", "How long either may take",
-             into(owner.common.router.prepare_timeout));
+             into(owner.common.router.prepare_timeout, parse_duration));
   line.value("--warm", "FILE", "Append a JSON line for each step of these",
-             [&options](const std::string& text) -> Result<void> {
-               options.path = text;
-               return {};
-             });
+             into(options.path));
 }
 
 int witness_main(const std::vector<std::string>& arguments) {
@@ -166,10 +166,7 @@ int witness_main(const std::vector<std::string>& arguments) {
   std::string path;
   add_owner_options(line, options);
   line.value("--witness", "FILE", "Append a JSON line whenever an answer of owns() changed",
-             [&path](const std::string& text) -> Result<void> {
-               path = text;
-               return {};
-             });
+             into(path));
   WarmOptions warm;
   add_warm_options(line, options, warm);
   if (const auto code = line.parse({arguments})) return *code;

@@ -5,6 +5,7 @@
 
 #include "router/options/option_checks.h"
 #include "router/options/option_parts.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 
 namespace neliroute::tool {
@@ -13,17 +14,6 @@ namespace {
 /// An option of the library, by the name that it has there.
 CommandLine::Take set(RouterOptions& router, const char* name) {
   return [&router, name](const std::string& text) { return set_option(router, name, text); };
-}
-
-/// A Take that parses and stores.
-template <class Target, class Parse>
-CommandLine::Take into(Target& target, Parse parse) {
-  return [&target, parse](const std::string& text) -> Result<void> {
-    auto value = parse(text);
-    if (!value) return value.error();
-    target = std::move(*value);
-    return {};
-  };
 }
 
 Result<milliseconds> positive_duration(const std::string& text) {
@@ -178,10 +168,7 @@ void add_log_level(CommandLine& line, LogLevel& level) {
 }
 
 void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::string help) {
-  line.value("--keys", "FILE", std::move(help), [&file](const std::string& text) -> Result<void> {
-    file = text;
-    return {};
-  });
+  line.value("--keys", "FILE", std::move(help), into(file));
 }
 
 void add_common_options(CommandLine& line, CommonOptions& options, Part part) {

@@ -100,15 +100,6 @@ Result<void> check_even(SlotCount slots, std::uint32_t partitions, bool allow_un
   return {};
 }
 
-std::function<Result<void>(const std::string&)> into(milliseconds& target) {
-  return [&target](const std::string& text) -> Result<void> {
-    const auto read = parse_duration(text);
-    if (!read) return read.error();
-    target = *read;
-    return {};
-  };
-}
-
 std::string text_of(milliseconds duration) {
   const auto ms = duration.count();
   if (ms >= 120'000 && ms % 60'000 == 0) return fmt::format("{} min", ms / 60'000);

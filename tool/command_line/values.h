@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
@@ -24,9 +23,6 @@ namespace neliroute::tool {
 /// Checks that every partition has a slot, and as many as the others unless that is waived.
 [[nodiscard]] Result<void> check_even(SlotCount slots, std::uint32_t partitions,
                                       bool allow_uneven);
-
-/// For CommandLine::value(): reads a duration into it.
-[[nodiscard]] std::function<Result<void>(const std::string&)> into(milliseconds& target);
 
 /// "250 ms", "3 s", "1.5 s", "2 min".
 [[nodiscard]] std::string text_of(milliseconds duration);

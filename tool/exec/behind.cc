@@ -9,6 +9,7 @@
 #include "admin/listen_address.h"
 #include "forward/rules/trusted_peers.h"
 #include "tool/admin_port.h"
+#include "tool/command_line/take.h"
 #include "tool/exec/finish_time.h"
 #include "tool/exec/notifier.h"
 #include "tool/exec/program.h"
@@ -157,33 +158,17 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
   line.value("--upstream", "HOST:PORT", "An HTTP server that knows nothing of slots: serve at "
              "--endpoint, send it the requests for keys that this process owns, and the others to "
              "their owners. Joins once it accepts connections",
-             [&options](const std::string& text) -> Result<void> {
-               if (const auto read = admin::parse_listen(text); !read) return read.error();
-               options.upstream = text;
-               return {};
-             });
+             into_if(options.upstream, admin::parse_listen));
   line.value("--exec", "COMMAND", "Start this program, by a shell; leave when it ends, and end it "
              "on leaving. Lines of JSON on its stdin say what it owns",
-             [&options](const std::string& text) -> Result<void> {
-               options.exec = text;
-               return {};
-             });
+             into(options.exec));
   line.value("--notify", "URL", "POST there, to a server on this machine, what --exec says on "
              "stdin: in order for each partition; an answer 2xx ends a step",
-             [&options](const std::string& text) -> Result<void> {
-               auto read = parse_notify_url(text);
-               if (!read) return read.error();
-               options.notify = std::move(*read);
-               return {};
-             });
+             into(options.notify, parse_notify_url));
   add_front_options(line, options.front);
   line.value("--trust-peers", "CIDR,...", "Whose Neliroute- fields count: gateways and other "
              "owners (default 127.0.0.0/8,::1)",
-             [&options](const std::string& text) -> Result<void> {
-               if (const auto read = forward::TrustedPeers::parse(text); !read) return read.error();
-               options.trusted = text;
-               return {};
-             });
+             into_if(options.trusted, forward::TrustedPeers::parse));
 }
 
 Result<void> BehindOptions::check(const OwnerOptions& owner) const {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "admin/listen_address.h"
+#include "tool/command_line/take.h"
 
 namespace neliroute::tool {
 namespace {
@@ -103,10 +104,7 @@ void add_control_options(CommandLine& line, ControlOptions& options) {
             "for owners, and of an owner also admit requests and begin to leave", options.wanted);
   line.value("--control-token", "FILE", "What they must show, as `Authorization: Bearer …`. "
              "Required unless --http is a loopback address; nobody else may read the file",
-             [&options](const std::string& text) -> Result<void> {
-               options.token_file = text;
-               return {};
-             });
+             into(options.token_file));
 }
 
 }  // namespace neliroute::tool

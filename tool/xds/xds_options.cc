@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "router/text/json_text.h"
+#include "tool/command_line/take.h"
 #include "tool/print/output.h"
 #include "tool/xds/found_files.h"
 
@@ -35,19 +36,11 @@ void add_xds_options(CommandLine& line, XdsOptions& options) {
   line.value("--xds-dir", "DIR",
              "Keep files there by which an Envoy sends requests to owners: eds.json and "
              "neliroute.lua (docs/routing.md)",
-             [&options](const std::string& text) -> Result<void> {
-               options.folder = text;
-               return {};
-             });
+             into(options.folder));
   line.flag("--xds-sample", "Also write DIR/envoy.yaml, a whole configuration", options.sample);
   line.value("--xds-cluster", "NAME",
              fmt::format("What Envoy calls the cluster (default: {})", admin::kEdsCluster),
-             [&options](const std::string& text) -> Result<void> {
-               auto read = read_cluster(text);
-               if (!read) return read.error();
-               options.cluster = std::move(*read);
-               return {};
-             });
+             into(options.cluster, read_cluster));
 }
 
 Result<void> XdsOptions::settle() {
