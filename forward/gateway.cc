@@ -23,9 +23,22 @@ std::size_t connections_of(const FrontLimits& limits) {
   return std::min<std::size_t>(limits.connections, std::max<rlim_t>(files.rlim_cur / 3, 1));
 }
 
+Error cannot_listen(const tcp::endpoint& at, const error_code& error) {
+  return {Errc::bad_option, "cannot listen on " + at.address().to_string() + ":" +
+                                std::to_string(at.port()) + ": " + error.message()};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Gateway>> Gateway::open(boost::asio::any_io_executor executor,
+                                               GatewayOptions options, Directions& directions) {
+  auto made = bind(std::move(executor), std::move(options), directions);
+  if (!made) return made;
+  if (const auto listens = (*made)->listen(); !listens) return listens.error();
+  return made;
+}
+
+Result<std::shared_ptr<Gateway>> Gateway::bind(boost::asio::any_io_executor executor,
                                                GatewayOptions options, Directions& directions) {
   const tcp::endpoint listen = options.listen;
   options.front.connections = connections_of(options.front);
@@ -36,13 +49,16 @@ Result<std::shared_ptr<Gateway>> Gateway::open(boost::asio::any_io_executor exec
   acceptor.open(listen.protocol(), error);
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor.bind(listen, error);
-  if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
-  if (error) {
-    return Error{Errc::bad_option, "cannot listen on " + listen.address().to_string() + ":" +
-                                       std::to_string(listen.port()) + ": " + error.message()};
-  }
-  made->accept();
+  if (error) return cannot_listen(listen, error);
   return made;
+}
+
+Result<void> Gateway::listen() {
+  error_code error;
+  acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
+  if (error) return cannot_listen(endpoint(), error);
+  accept();
+  return {};
 }
 
 Gateway::Gateway(boost::asio::any_io_executor executor, GatewayOptions options,

@@ -1,7 +1,7 @@
 // A reverse proxy that sends each request to the owner of its key. One executor, one thread.
 //
-// Threads: open() any; everything else the executor's.   Units: std::chrono.
-// Errors: open(): the address cannot be listened on.
+// Threads: open() and bind() any; everything else the executor's.   Units: std::chrono.
+// Errors: open(), bind() and listen(): the address cannot be listened on.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -32,9 +32,14 @@ struct GatewayOptions {
 
 class Gateway : public std::enable_shared_from_this<Gateway> {
  public:
-  /// `directions` outlives it.
+  /// bind() and listen(). `directions` outlives it.
   [[nodiscard]] static Result<std::shared_ptr<Gateway>> open(
       boost::asio::any_io_executor executor, GatewayOptions options, Directions& directions);
+  /// Has the address, at which connections are refused until listen().
+  [[nodiscard]] static Result<std::shared_ptr<Gateway>> bind(
+      boost::asio::any_io_executor executor, GatewayOptions options, Directions& directions);
+  /// Once.
+  [[nodiscard]] Result<void> listen();
 
   [[nodiscard]] boost::asio::ip::tcp::endpoint endpoint() const;
   [[nodiscard]] const ProxyCounters& counters() const noexcept { return *counters_; }

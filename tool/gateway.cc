@@ -61,6 +61,7 @@ int serve(const std::string& command, const GatewayCommand& options, WatcherLoop
       options.front, *options.listen, slots,
       std::make_unique<forward::WatchedDirections<Watcher>>(lookup.watcher()));
   if (!front) return fail(command, front.error());
+  if (const auto listens = (*front)->listen(); !listens) return fail(command, listens.error());
   log(Severity::info, fmt::format("gateway: {}://{}/, key {}", options.front.scheme(),
                                   (*front)->address(),
                                   options.front.key->to_string()));

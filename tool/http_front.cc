@@ -93,12 +93,17 @@ Result<std::unique_ptr<HttpFront>> HttpFront::open(
   front->stop_ = options.stop;
   front->directions_ = std::move(directions);
   auto opened =
-      forward::Gateway::open(front->io_->get_executor(), std::move(made), *front->directions_);
+      forward::Gateway::bind(front->io_->get_executor(), std::move(made), *front->directions_);
   if (!opened) return opened.error();
   front->gateway_ = std::move(*opened);
   warn_if_few(front->gateway_->most_connections());
-  front->thread_ = std::thread([raw = front.get()] { raw->io_->run(); });
   return front;
+}
+
+Result<void> HttpFront::listen() {
+  if (auto listens = gateway_->listen(); !listens) return listens;
+  thread_ = std::thread([this] { io_->run(); });
+  return {};
 }
 
 HttpFront::~HttpFront() {
@@ -110,6 +115,7 @@ HttpFront::~HttpFront() {
 std::string HttpFront::address() const { return admin::text_of(gateway_->endpoint()); }
 
 void HttpFront::drain(std::function<void()> done) {
+  if (!thread_.joinable()) return done();  // it never listened
   boost::asio::post(*io_, [this, done = std::move(done)]() mutable {
     gateway_->drain(stop_, std::move(done));
   });

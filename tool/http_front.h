@@ -2,7 +2,7 @@
 // the reading of records no more than another process would.
 //
 // Threads: any, one at a time.   Units: std::chrono.
-// Errors: open(): the address cannot be listened on.
+// Errors: open() and listen(): the address cannot be listened on.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -42,7 +42,8 @@ void add_front_options(CommandLine& line, FrontOptions& options);
 
 class HttpFront {
  public:
-  /// `listen`: HOST:PORT. `slots`: of the group.
+  /// Has the address; whoever connects is refused until listen(). `listen`: HOST:PORT. `slots`: of
+  /// the group.
   [[nodiscard]] static Result<std::unique_ptr<HttpFront>> open(
       const FrontOptions& options, const std::string& listen, SlotSpace slots,
       std::unique_ptr<forward::Directions> directions,
@@ -52,6 +53,8 @@ class HttpFront {
   HttpFront(const HttpFront&) = delete;
   HttpFront& operator=(const HttpFront&) = delete;
 
+  /// Accepts connections from now on. Once.
+  [[nodiscard]] Result<void> listen();
   /// HOST:PORT
   [[nodiscard]] std::string address() const;
   /// Stops accepting; `done` is called on its thread when what is under way has ended, at most

@@ -213,6 +213,21 @@ class Gateway(LaneOwners):
         self.assertEqual(failed, [])
         self.assertGreater(callers.served, 200)
 
+    def test_who_starts_refuses_connections_until_it_knows_the_owners(self):
+        """So callers go to another owner instead of waiting at this one."""
+        alpha = self.owner("alpha")
+        self.wait_led(alpha)
+        beta = self.owner("beta", http=0)
+
+        def first_answer():
+            try:
+                return ask(beta.port, "k1")[0]
+            except ConnectionRefusedError:
+                return None
+        self.assertEqual(children.wait_until(first_answer, 30, beta.error_tail, poll=0.001), 200)
+        row = self.requests_of(beta.errors)
+        self.assertEqual((row["waited"], row["served"] + row["forwarded"]), (0, 1), row)
+
     def test_who_is_killed_is_replaced_and_callers_wait(self):
         """Requests that had not reached the victim are served by its successor."""
         alpha, beta = self.owner("alpha"), self.owner("beta")
@@ -360,12 +375,16 @@ class Gateway(LaneOwners):
             self.assertEqual(series['neliroute_proxy_requests_totalresult="refused"'], refused)
             self.assertEqual(series["neliroute_proxy_answer_seconds_count"], 3)
 
-    def counts(self, errors):
-        """What /v1/requests says at the admin port that is named there, but when, and how often
-        one waited: that is known a little later to some than that others lead."""
+    def requests_of(self, errors):
+        """What /v1/requests says at the admin port that is named there."""
         address = re.search(r"admin port: (http://\S+/)", errors.read_text())[1]
         with urllib.request.urlopen(address + "v1/requests", timeout=10) as answer:
-            row = json.load(answer)
+            return json.load(answer)
+
+    def counts(self, errors):
+        """The same, but when, and how often one waited: that is known a little later to some than
+        that others lead."""
+        row = self.requests_of(errors)
         self.assertGreater(row.pop("at"), 1.7e9)
         self.assertGreaterEqual(row.pop("waited"), 0)
         return row

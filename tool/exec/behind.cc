@@ -14,6 +14,7 @@
 #include "tool/exec/notifier.h"
 #include "tool/exec/program.h"
 #include "tool/exec/program_listener.h"
+#include "tool/exec/when_ready.h"
 #include "tool/print/log.h"
 #include "tool/print/output.h"
 #include "tool/upstream_ready.h"
@@ -104,6 +105,7 @@ class Served {
  public:
   explicit Served(FinishTime& finish) : finish_(finish) {}
   ~Served() {
+    ready.reset();
     static_cast<void>(finish_.left());  // it begins here; the front itself has all of it
     if (front) {
       std::promise<void> ended;
@@ -117,6 +119,7 @@ class Served {
   Served& operator=(const Served&) = delete;
 
   std::unique_ptr<HttpFront> front;
+  std::unique_ptr<WhenReady> ready;  ///< the front listens then
   std::unique_ptr<Notifier> notifier;
   Subscription subscription;
 
@@ -128,16 +131,18 @@ Result<std::unique_ptr<HttpFront>> front_of(Router& router, const OwnerOptions& 
                                             const BehindOptions& options) {
   const SlotSpace slots{SlotCount{router.settings().slots}, owner.common.router.hash};
   auto peers = forward::TrustedPeers::parse(options.trusted).value();
-  auto front = HttpFront::open(
+  return HttpFront::open(
       options.front, router.process().endpoint, slots,
       std::make_unique<forward::AdmittedDirections<Router>>(router, *options.upstream),
       [peers = std::move(peers)](const auto& address) { return peers.contains(address); });
-  if (front) {
-    log(Severity::info, fmt::format("serves {}://{}/, key {}, by {}", options.front.scheme(),
-                                    (*front)->address(), options.front.key->to_string(),
-                                    *options.upstream));
-  }
-  return front;
+}
+
+Result<void> listen(HttpFront& front, const BehindOptions& options) {
+  if (auto listens = front.listen(); !listens) return listens;
+  log(Severity::info, fmt::format("serves {}://{}/, key {}, by {}", options.front.scheme(),
+                                  front.address(), options.front.key->to_string(),
+                                  *options.upstream));
+  return {};
 }
 
 std::unique_ptr<Notifier> notifier_of(const OwnerOptions& owner, const BehindOptions& options,
@@ -200,15 +205,22 @@ int run_before(const std::string& command, const OwnerOptions& owner,
                                const boost::asio::any_io_executor&) -> std::shared_ptr<void> {
     const auto run = running.lock();  // it lives longer than the router
     const auto served = std::make_shared<Served>(finish);
+    const auto cannot_serve = [&status, leave = run->leave()](const Error& error) {
+      log(Severity::error, "--endpoint: " + error.message());
+      status = exit_code_of(error.code());
+      leave("it cannot serve");
+    };
     if (options.upstream) {
       auto opened = front_of(router, owner, options);
       if (!opened) {
-        log(Severity::error, "--endpoint: " + opened.error().message());
-        status = exit_code_of(opened.error().code());
-        run->leave()("it cannot serve");
+        cannot_serve(opened.error());
         return nullptr;
       }
       served->front = std::move(*opened);
+      const auto begin = [&options, cannot_serve, front = served->front.get()] {
+        if (const auto listens = listen(*front, options); !listens) cannot_serve(listens.error());
+      };
+      served->ready = std::make_unique<WhenReady>(router, begin);
     }
     if (options.notify) {
       served->notifier = notifier_of(owner, options, router.id(), run->leave());
