@@ -248,6 +248,7 @@ def run(options, folder):
     brokers = cluster.Cluster(folder, speaks, session, TOPIC, topic_partitions, options.brokers)
     log = world.ScriptLog(folder / "script.jsonl")
     with brokers.kafka as kafka:
+        kafka.failed = True  # for all that is known before it is judged: its logs are kept
         log.write(what="begin", n=0, kind="topic_made", owners=[], logs=list(cluster.ALL_LOGS))
         brokers.make_topics()
         log.write(what="end", n=0)
@@ -257,7 +258,6 @@ def run(options, folder):
             state = world.World(folder, brokers, fleet, log, options)
             stalls = world.StallWatch()
             problem = make_chaos(state, options, folder)
-            kafka.failed = bool(problem)
             counts = {} if problem else state.counts()
             evidence.keep_assignments(fleet, folder)
             fleet.end()
@@ -300,8 +300,8 @@ def main():
     if not options.no_picture:
         picture(folder)
     bad = bool(report["problem"] or report["findings"])
-    if not bad and not options.out:
-        shutil.rmtree(folder)
+    if not bad:
+        shutil.rmtree(folder / "brokers" if options.out else folder)
     children.end_all()
     return int(bad)
 
