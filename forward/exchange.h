@@ -116,7 +116,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void read_body_part();
   void read_paused_body();
   void on_body_part(Error error);
-  void send_body_part();
+  void send_body_part(std::size_t size);
   void on_body_part_sent();
 
   // exchange_answer.cc: reading the answer, and passing it on.
@@ -124,6 +124,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void await_head();
   void on_head(Error error);
   void on_informational(unsigned status);
+  void begin_informing();
+  void on_informed(Error error, void (Exchange::*then)());
   void on_broken(Error error);
   void on_misdirected();
   void note_forwarded();
@@ -145,6 +147,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void answer(unsigned status, const std::string& text);
   void unowned();
   void finish(bool keep_alive);
+  void end(bool keep_alive);
 
   [[nodiscard]] milliseconds left() const;
   /// How long the owner has for its answer, or for the next part of the request.
@@ -181,6 +184,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::optional<boost::beast::http::request_serializer<BodyBuffer>> sending_;
   bool body_begun_ = false;
   bool body_sent_ = false;
+  bool reads_body_ = false;  ///< a part of it is being read
+  bool finished_ = false;    ///< and ends when that has
+  bool informs_ = false;     ///< 100 or another status below 200 is being written to the client
+  std::optional<Error> head_;  ///< has come meanwhile
+  bool body_due_ = false;      ///< the same
   bool answered_ = false;  ///< the final head is being passed on
   bool ending_ = false;    ///< the last that the client gets is being written
   std::optional<boost::beast::http::response_parser<BodyBuffer>> answer_;

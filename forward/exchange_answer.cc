@@ -54,7 +54,12 @@ void Exchange::await_head() {
   });
 }
 
+// It goes behind what the client is being told.
 void Exchange::on_head(Error error) {
+  if (informs_) {
+    head_ = error;
+    return;
+  }
   if (error) return on_broken(error);
   const ResponseHeader& head = answer_->get().base();
   if (const auto fault = fault_of(head)) {
@@ -113,12 +118,27 @@ void Exchange::on_informational(unsigned status) {
   if (client_.request.get().version() < 11) return read_head();
   const auto note = std::make_shared<http::response<http::empty_body>>(answer_->get().base());
   strip_hop_by_hop(*note);
-  client_.stream.expires_after(proxy_.limits.progress);
+  begin_informing();
   http::async_write(client_.stream, *note,
                     Stream::Moved([self = shared_from_this(), note](Error error, std::size_t) {
-                      if (!self->done_) return;
-                      error ? self->finish(false) : self->read_head();
+                      self->on_informed(error, &Exchange::read_head);
                     }));
+}
+
+// Meanwhile nothing else is written to the client, which may take its time.
+void Exchange::begin_informing() {
+  informs_ = true;
+  client_.stream.expires_after(proxy_.limits.progress);
+}
+
+void Exchange::on_informed(Error error, void (Exchange::*then)()) {
+  informs_ = false;
+  if (!done_) return;
+  if (error) return finish(false);
+  if (const auto head = std::exchange(head_, std::nullopt)) on_head(*head);
+  if (!done_ || answered_) return;
+  if (std::exchange(body_due_, false)) pass_body();
+  (this->*then)();
 }
 
 void Exchange::note_forwarded() {
@@ -368,6 +388,13 @@ void Exchange::finish(bool keep_alive) {
   if (reusable) proxy_.upstreams.give_back(std::exchange(upstream_, nullptr));
   drop_upstream();
   guard_.reset();
+  if (!reads_body_) return end(keep_alive);
+  // Nobody else may read the client meanwhile.
+  finished_ = true;
+  client_.stream.cancel();
+}
+
+void Exchange::end(bool keep_alive) {
   if (const Done done = std::exchange(done_, nullptr)) done(keep_alive);
 }
 

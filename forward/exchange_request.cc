@@ -152,6 +152,7 @@ void Exchange::on_kept(Error error) {
 // A client that is still there hears why.
 void Exchange::on_broken_body(Error error) {
   proxy_.counters.add(ProxyCount::broken);
+  if (informs_) return finish(false);
   if (error == http::error::buffer_overflow) {
     return answer(400, "the request's chunk extensions or trailers are too long");
   }
@@ -308,24 +309,23 @@ void Exchange::begin_body() {
 }
 
 void Exchange::pass_body() {
+  if (informs_) {
+    body_due_ = true;
+    return;
+  }
   if (std::exchange(body_begun_, true) || answered_) return;
   limit_.cancel();
-  body_part_.resize(kPart);
   if (got_ > 0) {
     // What was kept of a body that turned out to be long.
     body_part_.assign(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(got_));
-    sent_.body().size = std::exchange(got_, 0);
-    sent_.body().data = body_part_.data();
-    sent_.body().more = !client_.request.is_done();
-    return send_body_part();
+    return send_body_part(std::exchange(got_, 0));
   }
   if (!expects_) return read_body_part();
   expects_ = false;
-  client_.stream.expires_after(proxy_.limits.progress);
+  begin_informing();
   boost::asio::async_write(client_.stream, boost::asio::buffer(kContinue),
                            Stream::Moved([self = shared_from_this()](Error error, std::size_t) {
-                             if (!self->done_ || self->answered_) return;
-                             error ? self->finish(false) : self->read_body_part();
+                             self->on_informed(error, &Exchange::read_body_part);
                            }));
 }
 
@@ -339,13 +339,17 @@ void Exchange::read_body_part() {
 }
 
 void Exchange::read_paused_body() {
-  if (body_part_.size() < kPart) body_part_.resize(kPart);
+  body_part_.resize(kPart);
   client_.input.received.reserve(kPart);
+  client_.request.eager(false);  // a chunk goes on as soon as it is there, without the next one
   give_room(client_.request.get().body(), body_part_);
   client_.stream.expires_after(proxy_.limits.progress);
+  reads_body_ = true;
   http::async_read_some(
       client_.stream, client_.input.received, client_.request,
       Stream::Moved([self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+        self->reads_body_ = false;
+        if (self->finished_) return self->end(/*keep_alive=*/false);
         if (attempt == self->attempt_) self->on_body_part(error);
       }));
 }
@@ -355,13 +359,14 @@ void Exchange::on_body_part(Error error) {
   if (error && error != http::error::need_buffer) return on_broken_body(error);
   const std::size_t part = body_part_.size() - client_.request.get().body().size;
   if (part == 0 && !client_.request.is_done()) return read_body_part();
-  sent_.body().data = body_part_.data();
-  sent_.body().size = part;
-  sent_.body().more = !client_.request.is_done();
-  send_body_part();
+  send_body_part(part);
 }
 
-void Exchange::send_body_part() {
+// Beast takes a part of no bytes for a chunk, and writes the body's end twice.
+void Exchange::send_body_part(std::size_t size) {
+  sent_.body().data = size == 0 ? nullptr : body_part_.data();
+  sent_.body().size = size;
+  sent_.body().more = !client_.request.is_done();
   upstream_->stream.expires_after(proxy_.limits.progress);
   upstream_->stream.write(*sending_, [self = shared_from_this(), upstream = upstream_,
                                       attempt = attempt_](Error error, std::size_t) {

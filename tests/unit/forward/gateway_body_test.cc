@@ -72,6 +72,41 @@ TEST_F(Bodies, of_answers_whose_chunk_extension_never_ends_are_cut_off) {
   EXPECT_EQ(rig.count(ProxyCount::broken), 1u);
 }
 
+/// A chunk that is too long to be kept.
+std::string long_chunk() { return "11170\r\n" + std::string(70'000, 'x'); }
+
+struct Chunks : Bodies {
+  [[nodiscard]] bool owner_has(const std::string& end) {
+    return rig.run_until([&] { return owner.bodies_so_far().ends_with(end); });
+  }
+};
+
+// They would be the next request on that connection, which another client's may be sent on.
+TEST_F(Chunks, whose_end_comes_by_itself_are_ended_once) {
+  Caller caller = rig.call();
+  caller.send(kChunked + long_chunk());
+  ASSERT_TRUE(rig.run_until([&] { return owner.bodies_so_far().size() == 70'000; }));
+  caller.send("\r\n0\r\n\r\n");
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(status_of(caller.received()), 200u);
+  EXPECT_EQ(body_of(rig.exchange(post("x"))), "taken");
+  EXPECT_EQ(owner.requests.size(), 2u);
+  EXPECT_EQ(owner.connections, 1u);
+}
+
+TEST_F(Chunks, are_passed_on_without_waiting_for_the_next_one) {
+  Caller caller = rig.call();
+  caller.send(kChunked + long_chunk() + "\r\n");
+  ASSERT_TRUE(owner_has("x"));
+  for (const char* word : {"hello", "again"}) {
+    caller.send("5\r\n" + std::string(word) + "\r\n");
+    ASSERT_TRUE(owner_has(word)) << word;
+  }
+  caller.send("0\r\n\r\n");
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(owner.requests.at(0).body().size(), 70'010u);
+}
+
 struct SlowBodies : Bodies {
   static constexpr auto kDeadline = 300ms;
   static GatewayRigOptions soon() {

@@ -39,12 +39,28 @@ struct Owner::Connection : std::enable_shared_from_this<Owner::Connection> {
                             });
   }
   void on_header() {
+    if (owner.answers_early) return serve_early();
     const bool asked = parser->get()[http::field::expect] == "100-continue";
     if (!asked || !owner.says_continue) return read_body();
     boost::asio::async_write(stream, boost::asio::buffer(kContinue),
                              [self = shared_from_this()](error_code, std::size_t) {
                                self->read_body();
                              });
+  }
+  /// 100 and the answer come in one piece.
+  void serve_early() {
+    owner.requests.push_back(parser->get());
+    answer = owner.serve(owner.requests.back());
+    if (owner.says_continue) answer.bytes.insert(0, kContinue);
+    boost::asio::async_write(
+        stream, boost::asio::buffer(answer.bytes),
+        [self = shared_from_this()](error_code, std::size_t) { self->read_rest(); });
+  }
+  void read_rest() {
+    http::async_read(stream, buffer, *parser,
+                     [self = shared_from_this()](error_code error, std::size_t) {
+                       if (!error) self->read();
+                     });
   }
   void read_body() {
     http::async_read(stream, buffer, *parser,
@@ -107,6 +123,15 @@ void Owner::say(const std::string& bytes) {
   }
 }
 
+std::string Owner::bodies_so_far() const {
+  std::string all;
+  for (const auto& one : open_) {
+    const auto connection = one.lock();
+    if (connection && connection->parser) all += connection->parser->get().body();
+  }
+  return all;
+}
+
 void Owner::accept() {
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
     if (error) return;
@@ -139,7 +164,8 @@ forward::Direction ToldDirections::direct(const forward::Visit& visit) {
     made.answer = own ? Admit::serve : Admit::redirect;
     made.endpoint = endpoint_;
     made.epoch = epoch_;
-    if (own) made.guard = std::make_shared<Admission>(Work());
+    if (own) made.guard = std::make_shared<Admission>(work());
+    guarded = made.guard;
   }
   return made;
 }
@@ -230,9 +256,8 @@ GatewayRig::GatewayRig(GatewayRigOptions options) {
                                options.exchange,
                                {},
                                "gw",
-                               {},
-                               {}};
-  if (options.trusts) made.trusts = [](const boost::asio::ip::address&) { return true; };
+                               std::move(options.trusts),
+                               std::move(options.tls)};
   gateway = forward::Gateway::open(io.get_executor(), std::move(made), directions).value();
 }
 

@@ -39,9 +39,12 @@ class Owner {
   /// Those that are connected are cut off, or are sent this, which they did not ask for.
   void cut();
   void say(const std::string& bytes);
+  /// What has come of the bodies of requests that were not served yet.
+  [[nodiscard]] std::string bodies_so_far() const;
 
   Serve serve;
   bool says_continue = true;  ///< as a server does that knows Expect
+  bool answers_early = false;  ///< as soon as it has a header, and reads the body then
   std::vector<OwnerRequest> requests;
   std::size_t connections = 0;
   std::size_t given_up = 0;  ///< connections that were closed before they got an answer
@@ -77,6 +80,8 @@ class ToldDirections : public forward::Directions {
   std::size_t waits = 0;
   std::size_t cancelled = 0;  ///< of these
   bool own = false;           ///< the endpoint is of this process's own application
+  std::function<Work()> work = [] { return Work(); };  ///< under which it serves then
+  std::weak_ptr<Admission> guarded;                    ///< the last one that was given out
 
  private:
   struct Waiter;
@@ -121,7 +126,8 @@ struct GatewayRigOptions {
   std::string key = "header:X-Key";
   forward::FrontLimits front;
   forward::ExchangeLimits exchange;
-  bool trusts = false;
+  std::function<bool(const boost::asio::ip::address&)> trusts;
+  std::shared_ptr<forward::TlsIdentity> tls;
 };
 
 class GatewayRig {

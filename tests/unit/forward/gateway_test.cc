@@ -118,7 +118,7 @@ TEST_F(Through, a_short_body_goes_whole_however_it_was_framed) {
 
 TEST_F(Through, a_long_body_is_passed_on_as_it_comes_once_the_owner_wants_it) {
   std::string body;
-  while (body.size() < 1'000'000) body += std::to_string(body.size()) + ",";
+  while (body.size() < 1'200'000) body += std::to_string(body.size()) + ",";
   EXPECT_EQ(status_of(rig.exchange(post(body))), 200u);
   ASSERT_EQ(owner.requests.size(), 1u);
   EXPECT_EQ(owner.requests[0].body(), body);
@@ -156,11 +156,11 @@ TEST_F(Through, a_client_that_waits_for_100_gets_it) {
 }
 
 TEST_F(Through, long_answers_of_either_framing_arrive_whole) {
-  const std::string body(300'000, 'y');
+  const std::string body(0x900000, 'y');  // Beast's own limit is 8 MiB
   owner.serve = [&](const OwnerRequest& request) -> OwnerAnswer {
     if (request.target() == "/sized") return ok(body);
     if (request.target() == "/closed") return {"HTTP/1.1 200 OK\r\n\r\n" + body, true};
-    return {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n493e0\r\n" + body +
+    return {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n900000\r\n" + body +
             "\r\n0\r\n\r\n"};
   };
   for (const char* target : {"/sized", "/chunked", "/closed"}) {
@@ -338,26 +338,6 @@ TEST_F(ThroughSoon, a_request_that_was_smuggled_behind_another_reaches_nobody) {
   EXPECT_TRUE(owner.requests.empty());
 }
 
-TEST_F(Through, a_tunnel_carries_bytes_both_ways_until_both_ends_close) {
-  owner.serve = [](const OwnerRequest& request) -> OwnerAnswer {
-    if (request.target() == "/inside") return {"bye", true};
-    EXPECT_EQ(request["Upgrade"], "websocket");
-    EXPECT_EQ(request["Connection"], "upgrade");
-    return {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
-            "hello"};
-  };
-  Caller caller = rig.call();
-  caller.send(get("/", "Upgrade: websocket\r\nConnection: Upgrade\r\n"));
-  ASSERT_TRUE(rig.run_until([&] { return caller.received().ends_with("hello"); }));
-  EXPECT_EQ(status_of(caller.received()), 101u);
-  // The owner's little server reads on as HTTP, which shows what came.
-  caller.send("GET /inside HTTP/1.1\r\n\r\n");
-  ASSERT_TRUE(rig.run_until([&] { return owner.requests.size() == 2; }));
-  EXPECT_EQ(owner.requests[1].target(), "/inside");
-  ASSERT_TRUE(rig.run_until([&] { return caller.ended(); })) << "the owner closed its side";
-  EXPECT_TRUE(caller.received().ends_with("bye"));
-}
-
 // Found by an example: a gateway sends it again after a 421, and not after a 503.
 TEST_F(Through, who_waits_while_this_process_leaves_is_told_that_it_has_left) {
   rig.directions.nobody_leads();
@@ -368,21 +348,6 @@ TEST_F(Through, who_waits_while_this_process_leaves_is_told_that_it_has_left) {
   ASSERT_TRUE(rig.answered(caller));
   EXPECT_EQ(status_of(caller.received()), 421u);
   EXPECT_NE(caller.received().find("Neliroute-Slot: "), std::string::npos);
-}
-
-TEST(Tunnel, that_carries_nothing_for_long_is_closed) {
-  GatewayRigOptions options;
-  options.exchange.tunnel = 100ms;
-  GatewayRig rig(options);
-  Owner owner(rig.io, [](const OwnerRequest&) -> OwnerAnswer {
-    return {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"};
-  });
-  rig.directions.leads(owner.endpoint());
-  Caller caller = rig.call();
-  caller.send(get("/", "Upgrade: x\r\nConnection: Upgrade\r\n"));
-  ASSERT_TRUE(rig.run_until([&] { return caller.ended(); }));
-  EXPECT_EQ(status_of(caller.received()), 101u);
-  EXPECT_TRUE(rig.run_until([&] { return rig.gateway->connections() == 0; }));
 }
 
 TEST_F(Through, who_drains_finishes_what_is_under_way_and_takes_nothing_new) {

@@ -183,6 +183,23 @@ TEST_P(ClientThat, goes_in_the_middle_of_a_long_answer_has_the_owner_told) {
   EXPECT_EQ(rig.count(ProxyCount::broken), 1u);
 }
 
+// The successor waits for whatever this process still serves.
+TEST_F(Waiting, a_request_that_the_own_application_refused_holds_up_no_hand_over) {
+  rig.directions.own = true;
+  rig.directions.leads(owner.endpoint());
+  bool guarded = false;
+  owner.serve = [&](const OwnerRequest&) {
+    guarded = !rig.directions.guarded.expired();
+    rig.directions.nobody_leads();
+    return misdirected();
+  };
+  Caller caller = rig.call();
+  caller.send(get());
+  ASSERT_TRUE(rig.run_until([&] { return rig.directions.waits == 1; }));
+  EXPECT_TRUE(guarded);
+  EXPECT_TRUE(rig.directions.guarded.expired());
+}
+
 TEST_F(Waiting, what_a_client_sends_behind_a_request_that_waits_is_not_lost) {
   Caller caller = rig.call();
   caller.send(get("/1"));

@@ -7,14 +7,20 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "forward/stream.h"
 
 namespace neliroute::forward {
 namespace {
@@ -25,8 +31,10 @@ using testing::_;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A key with a certificate that it signed itself, as files.
-void make_identity(const std::string& name, const fs::path& certificate, const fs::path& key) {
+/// A key with a certificate that it signed itself, as files. `names`: "DNS:…" or "IP:…" of whom it
+/// is, besides its subject.
+void make_identity(const std::string& name, const fs::path& certificate, const fs::path& key,
+                   const char* names = nullptr) {
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> pair(EVP_EC_gen("P-256"),
                                                                  EVP_PKEY_free);
   const std::unique_ptr<X509, decltype(&X509_free)> made(X509_new(), X509_free);
@@ -35,6 +43,13 @@ void make_identity(const std::string& name, const fs::path& certificate, const f
   X509_set_pubkey(made.get(), pair.get());
   X509_NAME_add_entry_by_txt(X509_get_subject_name(made.get()), "CN", MBSTRING_ASC,
                              reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+  if (names != nullptr) {
+    X509_set_version(made.get(), X509_VERSION_3);
+    X509_set_issuer_name(made.get(), X509_get_subject_name(made.get()));
+    const std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> extension(
+        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names), X509_EXTENSION_free);
+    ASSERT_EQ(X509_add_ext(made.get(), extension.get(), -1), 1);
+  }
   ASSERT_GT(X509_sign(made.get(), pair.get(), EVP_sha256()), 0);
   const auto write = [](const fs::path& path, const auto& print) {
     std::FILE* const file = std::fopen(path.c_str(), "w");
@@ -102,6 +117,53 @@ TEST_F(Renewed, what_cannot_be_read_is_tried_again_and_said_once) {
   ASSERT_EQ(fs::last_write_time(key()), changed);
   EXPECT_EQ(served_as(), "second");
   EXPECT_THAT(notices, ElementsAre(_, HasSubstr("anew")));
+}
+
+/// An owner whose certificate, which the gateway trusts, names `names`.
+struct Named : testing::Test {
+  Named() { folder = ::mkdtemp(made.data()); }
+  ~Named() override { fs::remove_all(folder); }
+
+  /// Whether a connection to it as `host` comes about.
+  [[nodiscard]] bool is_believed(const char* names, const std::string& host) {
+    const fs::path certificate = folder / "own.pem";
+    const fs::path key = folder / "own.key";
+    make_identity("owner", certificate, key, names);
+    const auto identity =
+        TlsIdentity::make(certificate.string(), key.string(), [](const std::string&) {}).value();
+    using boost::asio::ip::tcp;
+    boost::asio::io_context io;
+    tcp::acceptor acceptor(io, {boost::asio::ip::address_v4::loopback(), 0});
+    Stream client(io.get_executor());
+    client.socket().connect(acceptor.local_endpoint());
+    Stream owner(acceptor.accept());
+    owner.async_accept_tls(identity->current(), [](Stream::Error) {});
+    EXPECT_TRUE(client.use_tls_to(trusting(certificate.string()).value(), host));
+    std::optional<Stream::Error> told;
+    client.async_connect_tls([&](Stream::Error error) {
+      told = error;
+      client.close();
+    });
+    io.run_for(10s);
+    EXPECT_TRUE(told);
+    return told && !*told;
+  }
+
+  std::string made = (fs::temp_directory_path() / "neliroute-tls-XXXXXX").string();
+  fs::path folder;
+};
+
+TEST_F(Named, owners_are_believed_by_the_address_of_their_endpoint) {
+  EXPECT_TRUE(is_believed("IP:127.0.0.1", "127.0.0.1"));
+  EXPECT_FALSE(is_believed("IP:127.0.0.2", "127.0.0.1"));
+  EXPECT_FALSE(is_believed("DNS:127.0.0.1", "127.0.0.1"));
+}
+
+TEST_F(Named, owners_are_believed_by_the_name_of_their_endpoint) {
+  EXPECT_TRUE(is_believed("DNS:owner.test", "owner.test"));
+  EXPECT_TRUE(is_believed("DNS:*.owners.test", "a.owners.test"));
+  EXPECT_FALSE(is_believed("DNS:other.test", "owner.test"));
+  EXPECT_FALSE(is_believed("IP:127.0.0.1", "owner.test"));
 }
 
 }  // namespace

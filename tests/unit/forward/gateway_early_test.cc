@@ -1,0 +1,92 @@
+// A gateway and owners that answer, or break off, before a request's body has ended.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/forward/gateway_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_forward;
+using forward::ProxyCount;
+
+/// Of a request whose body is longer than what is kept.
+std::string long_head(const std::string& method) {
+  return method + " / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nContent-Length: 200000\r\n\r\n";
+}
+
+struct Early : testing::Test {
+  Early() { rig.directions.leads(owner.endpoint()); }
+  [[nodiscard]] bool gone() {
+    return rig.run_until([&] { return rig.gateway->connections() == 0; });
+  }
+
+  GatewayRig rig;
+  Owner owner{rig.io, [](const OwnerRequest&) { return ok("enough"); }};
+};
+
+TEST_F(Early, answers_end_both_connections_as_the_rest_of_a_body_is_no_request) {
+  owner.says_continue = false;
+  owner.answers_early = true;
+  Caller caller = rig.call();
+  caller.send(long_head("POST") + get("/smuggled"));
+  ASSERT_TRUE(rig.run_until([&] { return caller.ended(); }));
+  EXPECT_EQ(body_of(caller.received()), "enough");
+  EXPECT_EQ(owner.requests.size(), 1u);
+  owner.answers_early = false;
+  EXPECT_EQ(status_of(rig.exchange(get())), 200u);
+  EXPECT_EQ(owner.connections, 2u) << "the first one waits for a body";
+}
+
+// Nobody else may read the client while its body is read: Beast asserts that in debug builds, and
+// otherwise the second read had no bound.
+TEST_F(Early, answers_while_a_body_is_read_end_the_connection_soon) {
+  owner.answers_early = true;
+  Caller caller = rig.call();
+  caller.send(long_head("POST"));
+  ASSERT_TRUE(rig.run_until([&] { return caller.ended(); }));
+  EXPECT_EQ(body_of(caller.received()), "enough");
+  caller.send("x");
+  EXPECT_TRUE(gone()) << "it has not closed, and sends nothing more";
+}
+
+TEST_F(Early, breaks_while_a_body_is_read_end_it_soon_too) {
+  Caller caller = rig.call();
+  caller.send(long_head("POST") + std::string(70'000, 'x'));
+  ASSERT_TRUE(rig.run_until([&] { return owner.bodies_so_far().size() == 70'000; }));
+  owner.cut();
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(status_of(caller.received()), 502u);
+  caller.send("x");
+  EXPECT_TRUE(gone());
+}
+
+TEST_F(Early, answers_reach_a_client_that_sends_on) {
+  owner.answers_early = true;
+  Caller caller = rig.call();
+  caller.send(long_head("POST"));
+  ASSERT_TRUE(rig.run_until([&] { return caller.ended(); }));
+  caller.send(std::string(100'000, 'x'));
+  ASSERT_TRUE(rig.run_until([&] { return !caller.unsent(); }));
+  caller.close();
+  EXPECT_TRUE(gone());
+}
+
+// What is left of it would look like all of it.
+TEST_F(Early, breaks_in_a_body_that_is_passed_on_do_not_send_it_again) {
+  owner.says_continue = false;
+  Caller caller = rig.call();
+  caller.send(long_head("PUT") + std::string(100'000, 'x'));
+  ASSERT_TRUE(rig.run_until([&] { return owner.connections == 1 && !caller.unsent(); }));
+  owner.cut();
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(status_of(caller.received()), 502u) << caller.received();
+  EXPECT_EQ(owner.connections, 1u);
+  EXPECT_EQ(rig.count(ProxyCount::resent), 0u);
+  caller.close();
+  EXPECT_TRUE(gone());
+}
+
+}  // namespace
+}  // namespace neliroute

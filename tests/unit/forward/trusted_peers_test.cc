@@ -1,0 +1,74 @@
+// Whose fields a proxy believes.
+#include "forward/rules/trusted_peers.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/forward/gateway_rig.h"
+
+namespace neliroute {
+namespace {
+
+using namespace testing_forward;
+using boost::asio::ip::address;
+using boost::asio::ip::make_address;
+
+TEST(TrustedPeers, are_the_networks_and_addresses_of_the_list) {
+  const auto peers = forward::TrustedPeers::parse("10.0.0.0/24,192.168.1.7,::1,fd00::/8").value();
+  for (const char* in : {"10.0.0.0", "10.0.0.9", "10.0.0.255", "192.168.1.7", "::1", "fd00::2"}) {
+    EXPECT_TRUE(peers.contains(make_address(in))) << in;
+  }
+  for (const char* out :
+       {"10.0.1.1", "9.255.255.255", "192.168.1.8", "::2", "fe00::1", "0.0.0.0", "::"}) {
+    EXPECT_FALSE(peers.contains(make_address(out))) << out;
+  }
+}
+
+TEST(TrustedPeers, of_an_empty_list_are_nobody) {
+  EXPECT_FALSE(forward::TrustedPeers::parse("").value().contains(make_address("127.0.0.1")));
+}
+
+/// An owner behind it says what it was asked.
+struct Peers : testing::Test {
+  static GatewayRigOptions trusting(bool trusts) {
+    GatewayRigOptions options;
+    options.trusts = [trusts](const address&) { return trusts; };
+    return options;
+  }
+  /// What the owner gets of a request that carries our fields.
+  [[nodiscard]] OwnerRequest passed_on(bool trusts) {
+    GatewayRig rig(trusting(trusts));
+    Owner owner(rig.io, [](const OwnerRequest&) { return ok("x"); });
+    rig.directions.leads(owner.endpoint());
+    const std::string answer =
+        rig.exchange(get("/", "Neliroute-Epoch: 0:1\r\nNeliroute-Hops: 1\r\n"
+                              "X-Forwarded-For: 6.6.6.6\r\n"));
+    EXPECT_EQ(status_of(answer), 200u) << answer;
+    return owner.requests.empty() ? OwnerRequest() : owner.requests.front();
+  }
+};
+
+TEST_F(Peers, that_are_trusted_say_whom_and_how_often_they_passed_a_request_on_for) {
+  const OwnerRequest request = passed_on(true);
+  EXPECT_EQ(request["Neliroute-Hops"], "2");
+  EXPECT_EQ(request["X-Forwarded-For"], "6.6.6.6, 127.0.0.1");
+}
+
+TEST_F(Peers, that_are_not_trusted_say_nothing) {
+  const OwnerRequest request = passed_on(false);
+  EXPECT_EQ(request["Neliroute-Hops"], "1");
+  EXPECT_EQ(request["X-Forwarded-For"], "127.0.0.1");
+}
+
+TEST_F(Peers, cannot_send_a_request_on_for_ever) {
+  GatewayRig rig(trusting(true));
+  Owner owner(rig.io, [](const OwnerRequest&) { return ok("x"); });
+  rig.directions.leads(owner.endpoint());
+  const std::string answer = rig.exchange(get("/", "Neliroute-Hops: 3\r\n"));
+  EXPECT_EQ(status_of(answer), 508u) << answer;
+  EXPECT_TRUE(owner.requests.empty());
+}
+
+}  // namespace
+}  // namespace neliroute
