@@ -163,6 +163,20 @@ TEST_F(LetPrepare, in_vain_cancels_the_token_and_nothing_is_stopped) {
   EXPECT_FALSE(wrote("claim"));
 }
 
+TEST_F(LetPrepare, in_vain_ends_late_and_says_nothing_of_the_next_time) {
+  listen();
+  rig.assign("0");
+  rig.revoke("0");
+  rig.assign("0");
+  ASSERT_EQ(warm.prepares.size(), 2u);
+  warm.prepares[0].complete();
+  rig.poll();
+  EXPECT_FALSE(wrote("claim")) << "it is not prepared yet";
+  warm.prepares[1].complete();
+  rig.poll();
+  EXPECT_TRUE(wrote("claim"));
+}
+
 TEST_F(LetPrepare, that_came_to_something_is_never_cancelled) {
   listen();
   rig.assign("0");

@@ -25,7 +25,7 @@ struct Answered {
 };
 
 struct Waiting : testing::Test {
-  Waiting() { rig.start(); }
+  explicit Waiting(EngineRigOptions options = {}) : rig(std::move(options)) { rig.start(); }
   /// What it is told, as soon as it is.
   std::shared_ptr<std::optional<Answered>> wait(std::uint32_t slot, const Epoch& after = kNoEpoch,
                                             milliseconds limit = 10s) {
@@ -54,6 +54,24 @@ TEST_F(Waiting, ends_at_once_where_the_answer_is_there) {
   const auto own = wait(1, epoch(1'000'000));
   ASSERT_TRUE(*own) << "this process leads it, whatever the caller knows";
   EXPECT_EQ((*own)->route.verdict, Verdict::local);
+}
+
+struct FewMayWait : Waiting {
+  static EngineRigOptions one() {
+    EngineRigOptions options;
+    options.waiters_max = 1;
+    return options;
+  }
+  FewMayWait() : Waiting(one()) {}
+};
+
+TEST_F(FewMayWait, more_are_refused_at_once_and_the_others_wait_on) {
+  const auto first = wait(2);
+  const auto second = wait(2);
+  ASSERT_TRUE(*second);
+  EXPECT_EQ((*second)->error, Errc::too_many_waiters);
+  EXPECT_EQ(rig.engine->meter().count(Count::waits_refused), 1u);
+  EXPECT_FALSE(*first);
 }
 
 // admit() would say wait again, and the caller would ask in a circle.
