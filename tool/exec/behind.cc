@@ -70,7 +70,7 @@ class Run {
     made.on_line = [this](std::string_view line) { listener_.on_line(line); };
     made.on_silent = [this] { listener_.on_silent(); };
     made.on_exit = [this](int status) {
-      status_ = status;
+      if (!status_) status_ = status;  // or else why it has to leave came before
       log(Severity::error, fmt::format("the program ended with status {}", status));
       leave_("the program has ended");
     };
