@@ -46,6 +46,17 @@ void Oracle::leads(std::uint8_t node, std::uint32_t part, Time until, Time now) 
   cover(part, now);
 }
 
+void Oracle::starts(std::uint8_t node, Time now) {
+  bool is_alone = true;
+  for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+    if (n % plan_.lanes == node % plan_.lanes && present_since_[n] <= now) is_alone = false;
+  }
+  present_since_[node] = now;
+  // Who finds nobody, or only who is leaving, takes over like from the dead; and without a broker's
+  // time it waits for the longest lease from its start on.
+  if (is_alone || plan_.has(Fault::no_broker_time)) wrong(now);
+}
+
 bool Oracle::may_both_lead(std::uint8_t node, std::uint8_t other) const {
   return mode_[node] == Mode::non_exclusive && mode_[other] == Mode::non_exclusive;
 }

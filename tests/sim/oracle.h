@@ -43,11 +43,7 @@ class Oracle {
   void died(std::uint8_t node, Time now);
   /// Its application has not finished yet; nobody else leads before `until`. 0: it has finished.
   void occupies(std::uint8_t node, std::uint32_t part, Time until, Time now);
-  void starts(std::uint8_t node, Time now) {
-    present_since_[node] = now;
-    // Without a broker's time it waits for the longest lease from its start on.
-    if (plan_.has(Fault::no_broker_time)) wrong(now);
-  }
+  void starts(std::uint8_t node, Time now);
   /// As it was told to: a running configuration of the other mode may be what newcomers find.
   void runs_in(std::uint8_t node, Mode mode) { mode_[node] = mode; }
   void leaves(std::uint8_t node) { present_since_[node] = INT64_MAX; }
