@@ -200,11 +200,14 @@ class Assigner::Round {
   std::uint32_t others_than_banned(Log log) {
     if (!assigner_.bans_.any(log, now_)) return PlanPartition::kNotPinned;
     std::vector<MemberId> others;
+    bool some_banned = false;  // and living: what is pinned is not balanced, for up to an hour
     for (MemberId i = 0; i < living_.size(); ++i) {
+      if (members_[i].weight == 0) continue;
       const bool banned = assigner_.bans_.is_banned(log, living_[i]->id, now_);
-      if (!banned && members_[i].weight > 0) others.push_back(i);
+      some_banned = some_banned || banned;
+      if (!banned) others.push_back(i);
     }
-    if (others.empty() || others.size() == living_.size()) return PlanPartition::kNotPinned;
+    if (others.empty() || !some_banned) return PlanPartition::kNotPinned;
     pins_.push_back(std::move(others));
     return static_cast<std::uint32_t>(pins_.size() - 1);
   }

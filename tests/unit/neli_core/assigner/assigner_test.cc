@@ -357,6 +357,20 @@ TEST(Assigner, leaves_a_banned_member_what_it_leads) {
   EXPECT_GE(rig.named_count(2), 1u) << before << " -> " << rig.named();
 }
 
+// Its ban may last an hour.
+TEST(Assigner, forgets_whom_it_banned_once_that_one_is_gone) {
+  AssignerRig rig = settled(3, 12);
+  rig.join(4, 0);  // cordoned
+  rig.idle = {{3, 0}};
+  rig.run_for(kPatience + 1500ms);
+  ASSERT_EQ(rig.named_count(3), 0u);
+  rig.kill(3);
+  rig.run_for(kPatience);
+  rig.join(5);
+  rig.run_for(2000ms);
+  EXPECT_EQ(rig.named_count(5), 4u) << rig.named();
+}
+
 // Otherwise a log all designations in it rotate.
 TEST(Assigner, judges_nobody_in_a_log_that_it_does_not_read) {
   AssignerRig rig = settled(2, 8, 2);
