@@ -56,6 +56,10 @@ Result<milliseconds> own_session(const TimingRequest& request) {
     return bad("with an assigner the session must be at least " + text(kMemberSessionMin) +
                ", but `timing.session` is " + text(session) + "; raise it");
   }
+  if (session > kLeaseMax) {  // nobody would believe its renewals
+    return bad("with an assigner the session must not exceed " + text(kLeaseMax) +
+               ", but `timing.session` is " + text(session) + "; lower it");
+  }
   return session;
 }
 

@@ -263,6 +263,8 @@ TEST(Timing, with_an_assigner_what_breaks_a_bound_is_refused_with_both_numbers) 
   const SessionFacts none = consumer({}, {});
   expect_refused(assigned(Mode::non_exclusive, Profile::fast, 299ms), none,
                  {"`timing.session` is 299 ms", "at least 300 ms"});
+  expect_refused(assigned(Mode::exclusive, Profile::fast, 601'000ms), none,
+                 {"must not exceed 600000 ms", "`timing.session` is 601000 ms"});
   TimingRequest r = assigned(Mode::non_exclusive, Profile::fast);
   r.lease = 1149ms;
   expect_refused(r, none, {"at least 1150 ms", "`timing.lease` is 1149 ms", "2 x session 500 ms"});
