@@ -15,11 +15,7 @@ WhenReady::WhenReady(Router& router, std::function<void()> then)
   subscription_ = router.subscribe(*this);
 }
 
-void WhenReady::prepare(Partition, PrepareToken) { begin(); }
-
-void WhenReady::acquired(const Transition&) { begin(); }
-
-void WhenReady::begin() {
+void WhenReady::acquired(const Transition&) {
   if (*then_) std::exchange(*then_, nullptr)();
 }
 

@@ -1,6 +1,6 @@
-// When an owner begins to accept requests: as soon as it knows who owns every slot, or is about to
-// own some itself. Before that it could only have them wait. Whoever is refused a connection goes
-// to another owner, and balancers send nobody.
+// When an owner begins to accept requests: as soon as it knows who owns every slot, or owns some
+// itself. Before that it could only have them wait. Whoever is refused a connection goes to another
+// owner, and balancers send nobody.
 //
 // Threads: one, the router's executor.   Units: none.   Errors: none.
 #pragma once
@@ -17,13 +17,10 @@ class WhenReady : public Listener {
   /// Calls `then` once. The router outlives it.
   WhenReady(Router& router, std::function<void()> then);
 
-  void prepare(Partition partition, PrepareToken token) override;
-  /// Variation `broadcast` does not prepare.
+  /// Others read of it later than this process does.
   void acquired(const Transition& transition) override;
 
  private:
-  void begin();
-
   std::shared_ptr<std::function<void()>> then_;  ///< empty: it was called
   Subscription subscription_;
 };
