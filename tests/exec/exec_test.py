@@ -22,14 +22,22 @@ def exists(pid):
         return False
 
 
+def command_of(pid):
+    """Its command line; empty: it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
 def guardian_of(pid):
     """The child that ends the program if this process dies: its id."""
     for other in filter(str.isdigit, os.listdir("/proc")):
         try:
-            name, _, rest = Path(f"/proc/{other}/stat").read_text(errors="replace").rpartition(")")
+            _, _, rest = Path(f"/proc/{other}/stat").read_text(errors="replace").rpartition(")")
         except OSError:
             continue  # it has just ended
-        if name.endswith("(neliroute-guard") and int(rest.split()[1]) == pid:
+        if int(rest.split()[1]) == pid and "exec-guard" in command_of(other):
             return int(other)
     return None
 
@@ -193,6 +201,8 @@ class Exec(OwnersCase):
         pid, guardian = self.pid_of(alpha), guardian_of(alpha.pid)
         self.assertTrue(exists(pid))
         self.assertEqual(os.listdir(f"/proc/{guardian}/fd"), ["0"], "it holds nothing open")
+        for pattern in ("neliroute", str(process.tool_path())):  # of a pkill of all these
+            self.assertNotIn(pattern, command_of(guardian))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             os.kill(guardian, number)
         os.kill(alpha.pid, signal.SIGKILL)

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -139,6 +141,58 @@ TEST_F(ProgramTest, writes_all_of_a_burst_to_a_program_that_reads) {
   for (int i = 0; i < 8192; ++i) program->write(line);
   EXPECT_TRUE(wait_line("8388608"));
   EXPECT_EQ(hung, 0);
+}
+
+// Its owner has left by then, and nothing runs any more.
+TEST_F(ProgramTest, is_told_what_still_waits_before_it_is_stopped) {
+  start("sleep 0.3; head -n 500 | wc -l >&3; exec sleep 100");
+  for (int i = 0; i < 500; ++i) program->write(std::string(1023, 'x'));
+  program->finish(kLong);
+  EXPECT_TRUE(wait_line("500"));
+  program->stop(0ms);
+}
+
+TEST_F(ProgramTest, that_reads_nothing_is_told_no_longer_than_it_may_take) {
+  start("sleep 100");
+  for (int i = 0; i < 500; ++i) program->write(std::string(1023, 'x'));
+  const auto began = std::chrono::steady_clock::now();
+  program->finish(100ms);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 100ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kLong);
+  program->stop(0ms);
+}
+
+TEST_F(ProgramTest, reports_its_status_also_if_orphans_end_just_before) {
+  for (int i = 0; i < 200; ++i) {
+    start("(true & true & true &); exit 7");
+    ASSERT_TRUE(wait([&] { return status.has_value(); })) << i;
+    EXPECT_EQ(std::exchange(status, std::nullopt), 7);
+    program.reset();
+  }
+}
+
+/// The last of this process's children but the program's shell: its guardian.
+pid_t guardian(pid_t shell) {
+  std::ifstream children("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  pid_t found = 0;
+  for (pid_t child = 0; children >> child;) {
+    if (child != shell) found = child;
+  }
+  return found;
+}
+
+TEST_F(ProgramTest, is_guarded_on_if_its_guardian_is_killed) {
+  start("echo up >&3; while :; do sleep 1; done");
+  ASSERT_TRUE(wait_line("up"));
+  const pid_t first = guardian(program->pid());
+  ASSERT_GT(first, 0);
+  ::kill(first, SIGKILL);
+  ASSERT_TRUE(wait([&] {
+    const pid_t second = guardian(program->pid());
+    return second > 0 && second != first;
+  }));
+  program->stop(0ms);
+  EXPECT_FALSE(has_children());
 }
 
 TEST_F(ProgramTest, counts_one_as_hung_that_reads_nothing_for_so_long) {

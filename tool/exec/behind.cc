@@ -31,7 +31,9 @@ class Run {
   Run(std::optional<int>& status, FinishTime& finish, Leave leave)
       : status_(status), finish_(finish), leave_(std::move(leave)) {}
   ~Run() {
-    if (program_) program_->stop(finish_.last());
+    if (!program_) return;
+    program_->finish(finish_.left());
+    program_->stop(finish_.last());
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;

@@ -77,20 +77,28 @@ void close_from(int first) {
   for (int file = first; file < kMost; ++file) ::close(file);
 }
 
-/// Reads which group it is, from the group's shell, and kills it when nobody is left who could
-/// write more: the owner has ended.
+/// Reads which group it is, and kills it when nobody is left who could write more: the owner has
+/// ended. A program of its own, or who ends all processes with neliroute in their command lines
+/// would end it, too.
+constexpr const char* kGuard =
+    "while read -r line; do group=$line; done; [ -z \"$group\" ] || kill -9 -\"$group\"";
+
 [[noreturn]] void guard(int from) {
   ::setsid();  // a terminal's signals are not meant for it; and all others are blocked
-  ::prctl(PR_SET_NAME, "neliroute-guard");
   ::dup2(from, 0);
   close_from(1);
-  pid_t group = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(0, &group, sizeof group);
-  } while (got > 0 || (got < 0 && errno == EINTR));
-  if (group > 0) ::kill(-group, SIGKILL);
-  ::_exit(0);
+  ::execl("/bin/sh", "sh", "-c", kGuard, "exec-guard", static_cast<char*>(nullptr));
+  ::_exit(127);
+}
+
+/// Tells the guardian, as a line.
+bool tell_group(int guarded, pid_t group) {
+  std::array<char, 16> line{};
+  std::size_t at = line.size();
+  line[--at] = '\n';
+  for (pid_t rest = group; rest > 0; rest /= 10) line[--at] = static_cast<char>('0' + rest % 10);
+  const std::size_t length = line.size() - at;
+  return ::write(guarded, line.data() + at, length) == static_cast<ssize_t>(length);
 }
 
 [[noreturn]] void become(const char* command, int in, int said, int guarded, pid_t parent) {
@@ -98,8 +106,7 @@ void close_from(int first) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // it died before the line above
   ::setpgid(0, 0);
-  const pid_t self = ::getpid();
-  if (::write(guarded, &self, sizeof self) != sizeof self) ::_exit(127);
+  if (!tell_group(guarded, ::getpid())) ::_exit(127);
   // Signals that this process handles, ignores or blocks are the program's own affair.
   for (const int number : {SIGPIPE, SIGTERM, SIGINT, SIGCHLD}) ::signal(number, SIG_DFL);
   sigset_t none;
@@ -150,18 +157,24 @@ void end_guardian(pid_t guardian) {
 
 }  // namespace
 
-std::optional<ProcessGroup::Ends> ProcessGroup::start(const char* command, milliseconds grace) {
+bool ProcessGroup::start_guardian() {
   Pipe guarded;
-  if (!guarded.open()) return std::nullopt;
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const pid_t parent = ::getpid();
+  if (!guarded.open()) return false;
   const NoSignals none;
   guardian_ = ::fork();
   if (guardian_ == 0) guard(guarded.ends[0]);
   guarded_ = guarded.take(1);
+  return guardian_ > 0;
+}
+
+std::optional<ProcessGroup::Ends> ProcessGroup::start(const char* command, milliseconds grace) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t parent = ::getpid();
+  const bool is_guarded = start_guardian();
+  const NoSignals none;
   Pipe in;  // the guardian has none of these
   Pipe said;
-  const bool fit = guardian_ > 0 && in.open() && said.open();
+  const bool fit = is_guarded && in.open() && said.open();
   shell_ = fit ? ::fork() : -1;
   if (shell_ == 0) become(command, in.ends[0], said.ends[1], guarded_, parent);
   if (shell_ < 0) {
@@ -184,12 +197,22 @@ std::optional<int> ProcessGroup::reap() {
   for (;;) {
     siginfo_t ended{};
     if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG) != 0 || ended.si_pid == 0) break;
-    if (ended.si_pid == guardian_) guarding = guardian_ = 0;
+    if (ended.si_pid == guardian_) replace_guardian();
     if (ended.si_pid != shell_) continue;
     status = ended.si_code == CLD_EXITED ? ended.si_status : 128 + ended.si_status;
   }
-  if (shell_ > 0 && is_gone(shell_)) forget();
+  // A shell that has ended since is still of its group: its own SIGCHLD is to come.
+  if (shell_ > 0 && ::kill(-shell_, 0) != 0 && errno == ESRCH) forget();
   return status;
+}
+
+// Whoever ended it, the program is guarded on.
+void ProcessGroup::replace_guardian() {
+  guarding = guardian_ = 0;
+  if (guarded_ >= 0) ::close(std::exchange(guarded_, -1));
+  if (shell_ <= 0 || !start_guardian()) return;
+  static_cast<void>(tell_group(guarded_, shell_));
+  guarding = guardian_;
 }
 
 void ProcessGroup::end(milliseconds bound) {

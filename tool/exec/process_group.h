@@ -2,8 +2,8 @@
 //
 // It has ended when its whole group has: a shell that forks dies at once of a SIGTERM that the
 // program behind it is still obeying. If this process dies, a guardian kills the group: a small
-// child that waits for the end of a pipe whose other end is here. What leaves the group, as by
-// setsid(), is its own affair.
+// shell that waits for the end of a pipe whose other end is here. Another one takes its place if it
+// ends. What leaves the group, as by setsid(), is its own affair.
 //
 // This process adopts what the group leaves behind, and reaps all its children: at most one group
 // at a time.
@@ -42,6 +42,8 @@ class ProcessGroup {
   [[nodiscard]] pid_t id() const noexcept { return shell_; }
 
  private:
+  [[nodiscard]] bool start_guardian();
+  void replace_guardian();
   void forget();
 
   pid_t shell_ = 0;     ///< and the group; 0: there is none

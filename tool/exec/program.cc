@@ -1,6 +1,7 @@
 #include "tool/exec/program.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <boost/asio/buffer.hpp>
 #include <cerrno>
@@ -59,32 +60,57 @@ void Program::write(std::string_view line) {
   if (!writing_) write_more();
 }
 
-void Program::write_more() {
-  if (written_ == being_written_.size()) {
-    being_written_ = std::exchange(waiting_, {});
-    written_ = 0;
+// As much as the pipe takes. False: more waits.
+bool Program::write_now() {
+  for (;;) {
+    if (written_ == being_written_.size()) {
+      being_written_ = std::exchange(waiting_, {});
+      written_ = 0;
+    }
+    if (being_written_.empty()) return true;
+    const ssize_t count = ::write(to_.native_handle(), being_written_.data() + written_,
+                                  being_written_.size() - written_);
+    if (count >= 0) {
+      written_ += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN) {
+      return false;
+    } else if (errno != EINTR) {
+      close_in();
+      return true;
+    }
   }
-  writing_ = !being_written_.empty();
+}
+
+// It has closed its stdin, and wants to know nothing.
+void Program::close_in() {
+  closed_ = true;
+  being_written_.clear();
+  waiting_.clear();
+  written_ = 0;
+}
+
+void Program::write_more() {
+  writing_ = !write_now();
   if (!writing_) return;
   impatient_.expires_after(patience_);
   await_reading();
-  to_.async_write_some(boost::asio::buffer(being_written_) + written_,
-                       [this, alive = alive_](error_code error, std::size_t count) {
-                         if (!*alive) return;
-                         impatient_.cancel();
-                         if (!error) return on_written(count);
-                         // It has closed its stdin, and wants to know nothing.
-                         closed_ = true;
-                         writing_ = false;
-                         being_written_.clear();
-                         waiting_.clear();
-                         written_ = 0;
-                       });
+  to_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
+                 [this, alive = alive_](error_code error) {
+                   if (!*alive || error) return;
+                   impatient_.cancel();
+                   write_more();
+                 });
 }
 
-void Program::on_written(std::size_t count) {
-  written_ += count;
-  write_more();
+void Program::finish(milliseconds bound) {
+  const auto deadline = std::chrono::steady_clock::now() + bound;
+  while (!closed_ && !write_now()) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline -
+                                                      std::chrono::steady_clock::now());
+    if (left.count() <= 0) return;
+    pollfd file{to_.native_handle(), POLLOUT, 0};
+    ::poll(&file, 1, static_cast<int>(left.count()));
+  }
 }
 
 void Program::await_reading() {

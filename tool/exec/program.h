@@ -55,6 +55,9 @@ class Program {
   /// A line on its stdin; without its end. What exceeds the memory for such lines is dropped: then
   /// it counts as hung, too.
   void write(std::string_view line);
+  /// Writes what waits, as far as it is read; blocks for at most `bound`. The executor need not run
+  /// any more.
+  void finish(milliseconds bound);
   /// SIGTERM, and SIGKILL after `bound`; blocks until its whole group has ended. No handler is
   /// called.
   void stop(milliseconds bound);
@@ -63,8 +66,9 @@ class Program {
 
  private:
   Program(const boost::asio::any_io_executor& executor, milliseconds patience, Handlers handlers);
+  [[nodiscard]] bool write_now();
+  void close_in();
   void write_more();
-  void on_written(std::size_t count);
   void await_reading();
   [[nodiscard]] bool is_writable();
   void count_as_hung();
