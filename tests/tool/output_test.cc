@@ -76,6 +76,8 @@ TEST(OutputTest, TextsThatQuoteStrangers) {
   EXPECT_EQ(printable("ключ \\ and\nmore"), "ключ \\ and\nmore");
   EXPECT_EQ(printable("\x1b[2J\r\xff"), "\\x1b[2J\\x0d\\xff");
   EXPECT_EQ(printable(""), "");
+  EXPECT_EQ(printable_line("ключ \\ and\n2026-01-31 error\x1b"),
+            "ключ \\ and\\x0a2026-01-31 error\\x1b");
 }
 
 TEST(OutputTest, NamesThatJsonCannotCarry) {

@@ -69,7 +69,8 @@ void start_log(LogLevel level) {
 }
 
 void log(Severity severity, std::string_view text) {
-  const std::string clean = printable(with_flags(text));  // it may quote untrusted text
+  // It may quote untrusted text, which must not look like a line of its own.
+  const std::string clean = printable_line(with_flags(text));
   const auto level = severity == Severity::info      ? spdlog::level::info
                      : severity == Severity::warning ? spdlog::level::warn
                                                      : spdlog::level::err;

@@ -64,9 +64,9 @@ std::size_t unseen_at_front(std::string_view text) {
   return first || (byte(1) == 0x81 && byte(2) >= 0xa0 && byte(2) <= 0xaf) ? 3 : 0;
 }
 
-enum class What { word, text };
+enum class What { word, line, text };
 
-/// In a word a backslash is doubled, so that nothing looks like an escape; a text may contain
+/// In a word a backslash is doubled, so that nothing looks like an escape; only a text may contain
 /// newlines.
 std::string escaped(std::string_view text, What what) {
   const bool readable = is_utf8(text);
@@ -212,5 +212,7 @@ std::string shown(std::string_view text) {
 }
 
 std::string printable(std::string_view text) { return escaped(text, What::text); }
+
+std::string printable_line(std::string_view text) { return escaped(text, What::line); }
 
 }  // namespace neliroute::tool

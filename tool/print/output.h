@@ -60,5 +60,7 @@ void put_route(boost::json::object& row, const Route& route);
 [[nodiscard]] std::string shown(std::string_view text);
 /// The same for a whole text, which may contain backslashes and newlines.
 [[nodiscard]] std::string printable(std::string_view text);
+/// The same for one line.
+[[nodiscard]] std::string printable_line(std::string_view text);
 
 }  // namespace neliroute::tool
