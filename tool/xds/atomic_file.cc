@@ -30,12 +30,18 @@ int write_whole(int file, std::string_view text) {
   return 0;
 }
 
+FileId id_of(const struct stat& found) {
+  const std::int64_t seconds = found.st_mtim.tv_sec;
+  return {found.st_dev, found.st_ino, found.st_size,
+          seconds * 1'000'000'000 + found.st_mtim.tv_nsec};
+}
+
 /// 0, or the system's error.
 int finish(int file, FileId& id) {
   struct stat found {};
   // Whatever the umask says: Envoy may be another user.
   if (::fchmod(file, 0644) != 0 || ::fstat(file, &found) != 0) return errno;
-  id = {found.st_dev, found.st_ino};
+  id = id_of(found);
   // Or a crash of the machine could leave the new name with nothing in it. Some file systems
   // cannot.
   return ::fdatasync(file) == 0 || errno == EINVAL ? 0 : errno;
@@ -46,7 +52,7 @@ int finish(int file, FileId& id) {
 std::optional<FileId> file_at(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
-  return FileId{found.st_dev, found.st_ino};
+  return id_of(found);
 }
 
 Result<FileId> replace_file(const std::string& path, std::string_view text) {

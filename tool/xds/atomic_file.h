@@ -7,16 +7,20 @@
 #include <neliroute/error.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace neliroute::tool {
 
-/// Which file it is: another one at the same path has another.
+/// Which file it is, and as of when: another one at the same path has another, and so has the same
+/// one when it was written to.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
+  off_t size_bytes = 0;
+  std::int64_t changed_ns = 0;
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 

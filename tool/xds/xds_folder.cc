@@ -296,8 +296,8 @@ void XdsFolder::look() {
 }
 
 void XdsFolder::lost(const std::string& name) {
-  log(Severity::warning, fmt::format("xds: {} was removed or replaced by somebody else; it is "
-                                     "written again",
+  log(Severity::warning, fmt::format("xds: {} was removed, replaced or changed by somebody else; "
+                                     "it is written again",
                                      shown(path_of(name))));
   if (name == kEdsFile) {
     there_.reset();

@@ -6,8 +6,8 @@
 // ones, and until then it stays as it is. The filter is written just before it, as nobody knows
 // sooner that the settings are the owners'. A change is written at once, but not sooner than 50 ms
 // after the change before. If a file cannot be written, that is reported once, and tried again each
-// second; one that others removed or replaced is written again when that is noticed. Meanwhile
-// Envoy goes on with what it has.
+// second; one that others removed, replaced or changed is written again when that is noticed.
+// Meanwhile Envoy goes on with what it has.
 //
 // Threads: one (the executor's, and the watcher's). Disks may hang: a thread of its own writes, one
 // text after the other, each the newest.   Units: std::chrono.

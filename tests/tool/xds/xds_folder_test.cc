@@ -346,7 +346,9 @@ TEST(XdsFolderTest, WritesAgainWhatOthersRemovedOrReplaced) {
     rig.folder.write("other", "of somebody else");
     std::filesystem::rename(rig.folder.of("other"), rig.folder.of(name));
     rig.run_until([&] { return rig.folder.text(name) == text; });
-    EXPECT_THAT(rig.said, Contains(HasSubstr(rig.folder.of(name) + " was removed or replaced")));
+    EXPECT_THAT(rig.said, Contains(HasSubstr(rig.folder.of(name) + " was removed, replaced")));
+    rig.folder.write(name, "of somebody else, in the same file");
+    rig.run_until([&] { return rig.folder.text(name) == text; });
   }
 }
 
