@@ -37,6 +37,19 @@ json::object json_of(const ObservedMember& member) {
   return row;
 }
 
+/// Names that are no UTF-8 stand apart, as in put_text().
+template <class Value>
+void put_by_name(json::object& row, const std::string& key,
+                 const std::map<std::string, Value>& values) {
+  json::object plain;
+  json::object encoded;
+  for (const auto& [name, value] : values) {
+    is_utf8(name) ? plain[name] = value : encoded[base64(name)] = value;
+  }
+  row[key] = std::move(plain);
+  if (!encoded.empty()) row[key + "_base64"] = std::move(encoded);
+}
+
 /// What the view's rows say of a member.
 struct Share {
   std::uint32_t owned = 0;
@@ -112,16 +125,17 @@ void AssignmentView::settle() {
 void AssignmentView::put_wishes(std::string& text) const {
   static const ObservedWishes none;
   const ObservedWishes& wishes = wishes_ ? *wishes_ : none;
-  json::object weights;
-  for (const auto& [name, weight] : wishes.weights) weights[name] = weight;
-  json::object pins;
-  for (const auto& [name, partitions] : wishes.pins) pins[name] = partitions;
-  text += ",\"wishes\":" +
-          json::serialize(json::object{
-              {"cordoned", json::array(wishes.cordoned.begin(), wishes.cordoned.end())},
-              {"weights", std::move(weights)},
-              {"pins", std::move(pins)},
-              {"moves_paused", wishes.moves_paused}});
+  json::array cordoned;
+  json::array encoded;
+  for (const std::string& name : wishes.cordoned) {
+    is_utf8(name) ? cordoned.emplace_back(name) : encoded.emplace_back(base64(name));
+  }
+  json::object row{{"cordoned", std::move(cordoned)}};
+  if (!encoded.empty()) row["cordoned_base64"] = std::move(encoded);
+  put_by_name(row, "weights", wishes.weights);
+  put_by_name(row, "pins", wishes.pins);
+  row["moves_paused"] = wishes.moves_paused;
+  text += ",\"wishes\":" + json::serialize(row);
 }
 
 // {"at":..,"source":..,"assigner":{..}: the last brace left open.

@@ -162,6 +162,22 @@ TEST(AssignmentView, tells_wishes_at_first_and_when_they_change) {
             R"({"cordoned":[],"weights":{},"pins":{},"moves_paused":false})");
 }
 
+// Names are bytes, and JSON is UTF-8.
+TEST(AssignmentView, tells_of_wishes_for_names_that_are_no_utf8_apart) {
+  AssignmentView view(true);
+  ObservedWishes wishes;
+  wishes.cordoned = {"p2", "caf\xe9"};
+  wishes.weights = {{"caf\xe9", 3}};
+  wishes.pins = {{"caf\xe9", "0-3"}};
+  KeptAssignment kept = news_of({member(1)});
+  kept.wishes = std::make_shared<const ObservedWishes>(wishes);
+  view.take(kept);
+  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, boot_now())).at("wishes")),
+            R"({"cordoned":["p2"],"cordoned_base64":["Y2Fm6Q=="],"weights":{},)"
+            R"("weights_base64":{"Y2Fm6Q==":3},"pins":{},"pins_base64":{"Y2Fm6Q==":"0-3"},)"
+            R"("moves_paused":false})");
+}
+
 TEST(PendingView, merges_what_is_told_of_members) {
   PendingView pending;
   const auto add = [&](const std::vector<ObservedMember>& members,
