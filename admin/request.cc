@@ -138,6 +138,7 @@ Request request_of(const Header& header, bool keep_alive) {
                  {},
                  text(http::field::content_type),
                  text(http::field::origin),
+                 std::string(header["Sec-Fetch-Site"]),
                  text(http::field::authorization),
                  std::move(keys)};
 }

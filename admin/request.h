@@ -34,6 +34,7 @@ struct Request {
   std::string body = {};           ///< of a POST
   std::string type = {};           ///< the field Content-Type
   std::string origin = {};         ///< the field Origin: whose page a browser shows
+  std::string fetch_site = {};     ///< the field Sec-Fetch-Site: the same of a request without one
   std::string authorization = {};  ///< the field of that name
   std::vector<std::string> keys = {};  ///< the fields x-neli-key
 };

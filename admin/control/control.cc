@@ -84,6 +84,11 @@ std::optional<Refusal> Control::may_not_call(const Request& header) const {
   if (!header.origin.empty() && !is_own_page(header.origin, header.host)) {
     return Refusal{403, "the Origin field names another host; web pages cannot make control calls"};
   }
+  // A page of another host may have a browser send a GET without Origin, as for an image.
+  if (header.fetch_site == "cross-site" || header.fetch_site == "same-site") {
+    return Refusal{403, "the Sec-Fetch-Site field says that another host's web page makes this "
+                        "call; web pages cannot make control calls"};
+  }
   if (!calls_->token().empty() && !bears(header.authorization, calls_->token())) {
     return Refusal{401, "the token is missing or wrong; send `Authorization: Bearer TOKEN` with "
                         "what the file of --control-token (AdminControl::token) says"};

@@ -241,7 +241,16 @@ TEST(Control, is_no_business_of_web_pages) {
     waiting.send(request("/v1/route?slot=0&wait=1s", "GET", fields));
     EXPECT_EQ(waiting.answer().status, 403u) << origin;
   }
-  EXPECT_EQ(rig.post("/v1/admit", body, json + "Origin: http://LocalHost:1\r\n").status, 200u);
+  for (const char* site : {"cross-site", "same-site"}) {
+    Client waiting(rig);
+    waiting.send(request("/v1/route?slot=0&wait=1s", "GET",
+                         "Sec-Fetch-Site: " + std::string(site) + "\r\n"));
+    EXPECT_EQ(waiting.answer().status, 403u) << site;
+  }
+  EXPECT_EQ(rig.post("/v1/admit", body,
+                     json + "Origin: http://LocalHost:1\r\nSec-Fetch-Site: same-origin\r\n")
+                .status,
+            200u);
   EXPECT_EQ(rig.admits, 2);
   Client rebound(rig);
   rebound.send("POST /v1/admit HTTP/1.1\r\nHost: evil.example\r\n" + json +
