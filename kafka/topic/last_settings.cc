@@ -37,30 +37,35 @@ class LastRecords {
     return static_cast<int>(std::max<milliseconds::rep>(left.count(), 1));
   }
   void take(rd_kafka_event_t* event);
+  void take_error(rd_kafka_event_t* event);
 
   const KafkaOptions& options_;
   bool embedded_broker_;
   LocalTime deadline_;
   std::int64_t next_ = 0;
+  bool ended_ = false;  ///< nothing more is there
   std::optional<Settings> leading_;
   std::optional<Settings> found_;
   rd_kafka_resp_err_t error_ = RD_KAFKA_RESP_ERR_NO_ERROR;
 };
 
-void LastRecords::take(rd_kafka_event_t* event) {
-  if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR) {
-    const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
-    if (is_refusal(error)) error_ = error;
-    return;
+// The log's end is one of them: its last offset may have no record. Of others, those that concern
+// the log end it, as retention that has passed where it begins; a broker that is away does not.
+void LastRecords::take_error(rd_kafka_event_t* event) {
+  const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
+  const rdkafka::TopicPartitionPtr log{rd_kafka_event_topic_partition(event)};
+  if (log && error == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+    ended_ = true;
+  } else if (log || is_refusal(error)) {
+    error_ = error;
   }
+}
+
+void LastRecords::take(rd_kafka_event_t* event) {
+  if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR) return take_error(event);
   if (rd_kafka_event_type(event) != RD_KAFKA_EVENT_FETCH) return;
   while (const auto* message = rd_kafka_event_message_next(event)) {
-    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      // The end of the log is one of them.
-      if (message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) error_ = message->err;
-      next_ = std::max(next_, message->offset);
-      continue;
-    }
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
     next_ = message->offset + 1;
     const Decoded value = decode_record({static_cast<const char*>(message->payload), message->len});
     const auto* record = std::get_if<Record>(&value);
@@ -88,7 +93,7 @@ std::optional<Settings> LastRecords::settings(rd_kafka_resp_err_t& failed) {
   const rdkafka::QueuePtr queue{rd_kafka_queue_new(client)};
   next_ = std::max(low, end - kRecords);
   rd_kafka_consume_start_queue(topic.get(), 0, next_, queue.get());
-  while (next_ < end && error_ == RD_KAFKA_RESP_ERR_NO_ERROR) {
+  while (next_ < end && !ended_ && error_ == RD_KAFKA_RESP_ERR_NO_ERROR) {
     if (boot_now() >= deadline_) error_ = RD_KAFKA_RESP_ERR__TIMED_OUT;
     if (const auto event = rdkafka::poll(queue.get(), kPollMs)) take(event.get());
   }

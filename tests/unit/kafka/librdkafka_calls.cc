@@ -11,6 +11,9 @@ rd_kafka_topic_partition_t* __real_rd_kafka_event_topic_partition(rd_kafka_event
 rd_kafka_resp_err_t __real_rd_kafka_event_error(rd_kafka_event_t* event);
 rd_kafka_error_t* __real_rd_kafka_incremental_assign(
     rd_kafka_t* handle, const rd_kafka_topic_partition_list_t* partitions);
+rd_kafka_resp_err_t __real_rd_kafka_query_watermark_offsets(rd_kafka_t* handle, const char* topic,
+                                                            int32_t partition, int64_t* low,
+                                                            int64_t* high, int timeout_ms);
 }
 
 namespace neliroute::librdkafka_calls {
@@ -83,6 +86,19 @@ rd_kafka_resp_err_t __wrap_rd_kafka_event_error(rd_kafka_event_t* event) {
   rd_kafka_resp_err_t error = __real_rd_kafka_event_error(event);
   with_watching([&](const Watching& watching) {
     if (watching.error) error = watching.error(error);
+  });
+  return error;
+}
+
+rd_kafka_resp_err_t __wrap_rd_kafka_query_watermark_offsets(rd_kafka_t* handle, const char* topic,
+                                                            int32_t partition, int64_t* low,
+                                                            int64_t* high, int timeout_ms) {
+  const rd_kafka_resp_err_t error = __real_rd_kafka_query_watermark_offsets(
+      handle, topic, partition, low, high, timeout_ms);
+  with_watching([&](const Watching& watching) {
+    if (watching.queried_end && error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      *high = watching.queried_end(*high);
+    }
   });
   return error;
 }

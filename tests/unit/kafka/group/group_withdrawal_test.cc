@@ -54,7 +54,7 @@ class GroupWithdrawalTest : public testing::Test {
   std::shared_ptr<KafkaStatistics> statistics = std::make_shared<KafkaStatistics>();
   std::vector<milliseconds> pauses;
   std::vector<std::string> notices;
-  std::size_t others = 1;
+  std::optional<std::size_t> others = 1;  ///< none: nobody can tell
   int joins = 0;
   LocalTime now = boot_now();
   GroupWithdrawal withdrawal{
@@ -98,6 +98,15 @@ TEST_F(GroupWithdrawalTest, ARefusalOfWhateverItWritesIsOneOfEveryLogAndNoOtherI
   EXPECT_THAT(told_when_refused(kGood), HasSubstr("log 0: "));
   withdrawal.on_joined();
   EXPECT_THAT(told_when_refused(std::nullopt), HasSubstr("logs 0, 1: "));
+}
+
+// Its coordinator is moving, for one.
+TEST_F(GroupWithdrawalTest, WhetherThereAreOthersIsAskedAgainIfNobodyCouldTell) {
+  const auto refuse = [&] { withdrawal.on_write_refused(kBad, now); };
+  others.reset();
+  EXPECT_FALSE(leaves(refuse));
+  others = 1;
+  EXPECT_TRUE(leaves(refuse));
 }
 
 TEST_F(GroupWithdrawalTest, AnOwnRecordThatComesBackShowsThatItCanLeadOnThatLog) {

@@ -89,6 +89,38 @@ TEST_F(LedgerReadsTest, TheClockIsReadAfterTheRecordWasTaken) {
   EXPECT_EQ(early, 0) << "of " << events << " events";
 }
 
+/// Where the tail of log 0 began.
+std::optional<TailStarted> start_of_log_0(const Seen& seen) {
+  for (const TailStarted& one : seen.started) {
+    if (one.log == Log{0}) return one;
+  }
+  return std::nullopt;
+}
+
+// Retention removed what the topic had: all of it, where its group was stopped for long enough, ...
+TEST_F(LedgerReadsTest, ALogThatRetentionHasEmptiedIsReadFromItsEnd) {
+  for (int i = 0; i < 4; ++i) cluster_.produce(0, "x");
+  cluster_.delete_records(0, 4);
+  open();
+  const auto started = start_of_log_0(rig_.seen());
+  ASSERT_TRUE(started);
+  EXPECT_EQ(started->start, 4);
+  EXPECT_EQ(started->end, 4);
+  write_and_receive(1, 2);
+}
+
+// ... or some.
+TEST_F(LedgerReadsTest, ALogThatBeginsLaterIsReadFromWhereItBegins) {
+  for (int i = 0; i < 4; ++i) cluster_.produce(0, "x");
+  cluster_.delete_records(0, 2);
+  open();
+  const auto started = start_of_log_0(rig_.seen());
+  ASSERT_TRUE(started);
+  EXPECT_EQ(started->start, 2);
+  EXPECT_EQ(started->end, 4);
+  write_and_receive(1, 2);
+}
+
 // The new leader knows nothing of the leader's epoch under which was written what this tail read.
 // librdkafka 2.15.1 says so as one of the offsets that is out of range, ...
 TEST_F(LedgerReadsTest, ATruncationThatTheLeaderTellsIsAGap) {

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "neli_core/options.h"
 #include "tests/unit/embedded_broker/clients.h"
 #include "tests/unit/kafka/ledger/ledger_rig.h"
+#include "tests/unit/kafka/librdkafka_calls.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
 
@@ -107,6 +109,18 @@ TEST_F(LastSettingsTest, AWatcherThatIsToldAnotherNumberThanAGroupsTopicHasIsRef
   // An assigner's lane may have been stopped, to start with another number.
   write({record(700, true)});
   EXPECT_EQ(facts().partitions, 64U);
+}
+
+// The marker of a stranger's transaction, for one, is no record.
+TEST_F(LastSettingsTest, ALogWhoseLastOffsetHasNoRecordIsReadToItsEnd) {
+  write({"no record"});
+  librdkafka_calls::Watching watching;
+  watching.queried_end = [](std::int64_t end) { return end + 1; };
+  const librdkafka_calls::Watch watch(std::move(watching));
+  const LedgerFacts found = facts();
+  for (const Notice& notice : found.notices) {
+    EXPECT_THAT(notice.text, testing::Not(HasSubstr("cannot be read")));
+  }
 }
 
 // They are old: the topic was altered since.
