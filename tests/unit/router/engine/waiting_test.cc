@@ -56,6 +56,13 @@ TEST_F(Waiting, ends_at_once_where_the_answer_is_there) {
   EXPECT_EQ((*own)->route.verdict, Verdict::local);
 }
 
+// Nothing else may happen before.
+TEST_F(Waiting, has_the_timer_set_for_its_limit) {
+  const auto told = wait(2, kNoEpoch, 1ms);
+  EXPECT_FALSE(*told);
+  EXPECT_LE(rig.engine->due(), rig.now + 1ms);
+}
+
 struct FewMayWait : Waiting {
   static EngineRigOptions one() {
     EngineRigOptions options;

@@ -189,6 +189,26 @@ TEST(WatcherEngine, a_watcher_may_stand_by_with_any_group_and_mode) {
   EXPECT_EQ(rig.route(0).owner(), "p2");
 }
 
+TEST(WatcherEngine, with_settings_that_differ_nobody_waits_in_vain) {
+  Differing rig;
+  std::vector<boost::system::error_code> told;
+  const auto wait = [&] {
+    rig.engine->wait_for_route(
+        rig.engine->next_wait_id(), Slot{0}, kNoEpoch, milliseconds{10'000},
+        [&](boost::system::error_code error, const Route&) { told.push_back(error); });
+    rig.poll();
+  };
+  wait();
+  EXPECT_TRUE(told.empty());
+  rig.first_comes();
+  rig.poll();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0], Errc::settings_conflict);
+  wait();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[1], Errc::settings_conflict);
+}
+
 TEST(WatcherEngine, with_settings_that_differ_it_says_so_and_names_nobody) {
   Differing rig;
   rig.append(0, kB.leads(9, "0"));
