@@ -33,12 +33,15 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 // --- In signal handlers, too: only system calls. ---
 
+/// Whether no process of it is left, not even one that nobody has reaped.
+bool has_ended(pid_t group) noexcept { return ::kill(-group, 0) != 0 && errno == ESRCH; }
+
 /// Whether no process of it is left, after reaping those that have ended: each is a child of this
 /// process, or was adopted.
 bool is_gone(pid_t group) noexcept {
   while (::waitpid(-group, nullptr, WNOHANG) > 0) {
   }
-  return ::kill(-group, 0) != 0 && errno == ESRCH;
+  return has_ended(group);
 }
 
 bool await_gone(pid_t group, milliseconds bound) noexcept {
@@ -202,7 +205,7 @@ std::optional<int> ProcessGroup::reap() {
     status = ended.si_code == CLD_EXITED ? ended.si_status : 128 + ended.si_status;
   }
   // A shell that has ended since is still of its group: its own SIGCHLD is to come.
-  if (shell_ > 0 && ::kill(-shell_, 0) != 0 && errno == ESRCH) forget();
+  if (shell_ > 0 && has_ended(shell_)) forget();
   return status;
 }
 

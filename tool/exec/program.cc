@@ -108,8 +108,7 @@ void Program::finish(milliseconds bound) {
     const auto left = std::chrono::ceil<milliseconds>(deadline -
                                                       std::chrono::steady_clock::now());
     if (left.count() <= 0) return;
-    pollfd file{to_.native_handle(), POLLOUT, 0};
-    ::poll(&file, 1, static_cast<int>(left.count()));
+    static_cast<void>(is_writable(left));
   }
 }
 
@@ -117,14 +116,15 @@ void Program::await_reading() {
   impatient_.async_wait([this, alive = alive_](error_code error) {
     if (!*alive || error || !writing_) return;
     // It has just read; or this thread itself was busy, or stopped, for so long.
-    if (std::chrono::steady_clock::now() < impatient_.expiry() || is_writable()) return;
+    const bool is_early = std::chrono::steady_clock::now() < impatient_.expiry();
+    if (is_early || is_writable(milliseconds{0})) return;
     count_as_hung();
   });
 }
 
-bool Program::is_writable() {
+bool Program::is_writable(milliseconds within) {
   pollfd file{to_.native_handle(), POLLOUT, 0};
-  return ::poll(&file, 1, 0) > 0;
+  return ::poll(&file, 1, static_cast<int>(within.count())) > 0;
 }
 
 void Program::count_as_hung() {

@@ -70,7 +70,7 @@ class Program {
   void close_in();
   void write_more();
   void await_reading();
-  [[nodiscard]] bool is_writable();
+  [[nodiscard]] bool is_writable(milliseconds within);
   void count_as_hung();
   void read();
   void take_lines();

@@ -257,7 +257,7 @@ GatewayRig::GatewayRig(GatewayRigOptions options) {
                                {},
                                "gw",
                                std::move(options.trusts),
-                               std::move(options.tls)};
+                               {}};
   gateway = forward::Gateway::open(io.get_executor(), std::move(made), directions).value();
 }
 

@@ -127,7 +127,6 @@ struct GatewayRigOptions {
   forward::FrontLimits front;
   forward::ExchangeLimits exchange;
   std::function<bool(const boost::asio::ip::address&)> trusts;
-  std::shared_ptr<forward::TlsIdentity> tls;
 };
 
 class GatewayRig {
