@@ -57,7 +57,7 @@ int serve(const std::string& command, const GatewayCommand& options, WatcherLoop
   });
   const SlotSpace slots{SlotCount{lookup.watcher().settings().slots},
                         options.common.router.hash};
-  const auto front = HttpFront::open(
+  const auto front = HttpFront::bind(
       options.front, *options.listen, slots,
       std::make_unique<forward::WatchedDirections<Watcher>>(lookup.watcher()));
   if (!front) return fail(command, front.error());

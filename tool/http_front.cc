@@ -76,7 +76,7 @@ Result<void> check_front(const FrontOptions& options) {
   return {};
 }
 
-Result<std::unique_ptr<HttpFront>> HttpFront::open(
+Result<std::unique_ptr<HttpFront>> HttpFront::bind(
     const FrontOptions& options, const std::string& listen, SlotSpace slots,
     std::unique_ptr<forward::Directions> directions,
     std::function<bool(const boost::asio::ip::address&)> trusts) {

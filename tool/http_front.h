@@ -2,7 +2,7 @@
 // the reading of records no more than another process would.
 //
 // Threads: any, one at a time.   Units: std::chrono.
-// Errors: open() and listen(): the address cannot be listened on.
+// Errors: bind() and listen(): the address cannot be listened on.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -44,7 +44,7 @@ class HttpFront {
  public:
   /// Has the address; whoever connects is refused until listen(). `listen`: HOST:PORT. `slots`: of
   /// the group.
-  [[nodiscard]] static Result<std::unique_ptr<HttpFront>> open(
+  [[nodiscard]] static Result<std::unique_ptr<HttpFront>> bind(
       const FrontOptions& options, const std::string& listen, SlotSpace slots,
       std::unique_ptr<forward::Directions> directions,
       std::function<bool(const boost::asio::ip::address&)> trusts = {});

@@ -133,7 +133,7 @@ Result<std::unique_ptr<HttpFront>> front_of(Router& router, const OwnerOptions& 
                                             const BehindOptions& options) {
   const SlotSpace slots{SlotCount{router.settings().slots}, owner.common.router.hash};
   auto peers = forward::TrustedPeers::parse(options.trusted).value();
-  return HttpFront::open(
+  return HttpFront::bind(
       options.front, router.process().endpoint, slots,
       std::make_unique<forward::AdmittedDirections<Router>>(router, *options.upstream),
       [peers = std::move(peers)](const auto& address) { return peers.contains(address); });

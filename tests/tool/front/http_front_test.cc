@@ -34,7 +34,7 @@ TEST(HttpFrontTest, HasAsManyFilesAsTheSystemPermits) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lowered), 0);
   FrontOptions options;
   options.key = forward::KeySource::parse("host").value();
-  const auto front = HttpFront::open(options, "127.0.0.1:0", SlotSpace{SlotCount{64}},
+  const auto front = HttpFront::bind(options, "127.0.0.1:0", SlotSpace{SlotCount{64}},
                                      std::make_unique<Nowhere>());
   EXPECT_TRUE(front);
   rlimit now{};
@@ -48,7 +48,7 @@ class Bound {
  public:
   explicit Bound(const std::string& listen = "127.0.0.1:0") {
     options_.key = forward::KeySource::parse("host").value();
-    front_ = HttpFront::open(options_, listen, SlotSpace{SlotCount{64}},
+    front_ = HttpFront::bind(options_, listen, SlotSpace{SlotCount{64}},
                              std::make_unique<Nowhere>())
                  .value();
   }
