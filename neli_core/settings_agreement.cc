@@ -25,7 +25,7 @@ void SettingsAgreement::note(const Record& record, BrokerTime stamped, milliseco
   if (!since || !record.settings || record.id == kNobody) return;
   if (record.type == RecordType::release && !fresh) return;  // its writer may be gone
   Seen& seen = seen_[record.id];
-  const bool known = seen.seniority.id == record.id && seen.live_until > read;
+  const bool known = seen.seniority.id == record.id && lives(seen, read);
   if (record.since || !known) seen.seniority = {*since, record.id};
   const std::int64_t version = std::min(record.version, kRecordVersion);  // a later one is read
   if (seen.settings != *record.settings || seen.lane != record.lane || seen.version != version) {
@@ -36,6 +36,9 @@ void SettingsAgreement::note(const Record& record, BrokerTime stamped, milliseco
   }
   if (seen.name != record.process.name) seen.name = record.process.name;
   seen.live_until = later(read, lease);
+  if (const auto told = readable(stamped)) {
+    seen.stamped_until = std::max(seen.stamped_until, *told + lease);
+  }
   if (seen.differs) differing_until_ = std::max(differing_until_, seen.live_until);
   seen.fresh = seen.fresh || fresh;
   if (seen_.size() > forget_at_) forget(read);
@@ -52,7 +55,7 @@ const SettingsAgreement::Seen* SettingsAgreement::senior(bool same_lane, LocalTi
                                                          Counting counting) const {
   const Seen* first = nullptr;
   for (const auto& [id, seen] : seen_) {
-    if (seen.live_until <= now || (seen.lane == lane_) != same_lane) continue;
+    if (!lives(seen, now) || (seen.lane == lane_) != same_lane) continue;
     if (counting == Counting::heard && !seen.fresh) continue;
     if (first == nullptr || seen.seniority < first->seniority) first = &seen;
   }
@@ -123,7 +126,7 @@ std::optional<LocalTime> SettingsAgreement::undecided_until(LocalTime now) const
 bool SettingsAgreement::somebody_differs(bool same_lane, LocalTime now) const {
   return std::any_of(seen_.begin(), seen_.end(), [&](const auto& entry) {
     const Seen& seen = entry.second;
-    return seen.differs && seen.live_until > now && (seen.lane == lane_) == same_lane;
+    return seen.differs && lives(seen, now) && (seen.lane == lane_) == same_lane;
   });
 }
 

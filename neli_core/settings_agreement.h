@@ -32,6 +32,10 @@ class SettingsAgreement {
   /// lived then; an existing record may be of a process long gone.
   void note(const Record& record, BrokerTime stamped, milliseconds lease, LocalTime read,
             bool fresh);
+  /// A record was read that was appended at this time or later, by the clock of any broker. Who had
+  /// been silent for its lease by then was gone, however late this process reads what it wrote. No
+  /// value: nobody knows when. Precedes note().
+  void note_time(std::optional<BrokerTime> at_least) noexcept { log_time_ = at_least; }
 
   /// The error to refuse with, if a senior with other settings is known to live. `own`: no value
   /// before anything was written; every process is senior then.
@@ -50,9 +54,13 @@ class SettingsAgreement {
     std::int64_t version = kRecordVersion;
     std::string name;
     LocalTime live_until;
+    BrokerTime stamped_until;
     bool fresh = false;
     bool differs = false;
   };
+  [[nodiscard]] bool lives(const Seen& seen, LocalTime now) const noexcept {
+    return seen.live_until > now && (!log_time_ || seen.stamped_until > *log_time_);
+  }
   enum class Counting { all, heard };  ///< heard: since the tail started
   [[nodiscard]] const Seen* senior(bool same_lane, LocalTime now, Counting counting) const;
   [[nodiscard]] bool somebody_differs(bool same_lane, LocalTime now) const;
@@ -64,6 +72,7 @@ class SettingsAgreement {
   bool member_;
   std::map<ProcessId, Seen> seen_;
   LocalTime differing_until_ = kLongAgo;  ///< in the past: steady state, nothing is searched
+  std::optional<BrokerTime> log_time_;    ///< of the record read last, if its broker stamped it
   std::size_t forget_at_ = 64;
 };
 

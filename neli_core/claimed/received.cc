@@ -24,9 +24,11 @@ void ClaimProtocol::on(const Received& event) {
   l.last_offset = event.offset;
   l.last = identity_of(*event.value, event.stamped);
   if (!l.check_pending) note_answer(event.log);
-  if (!l.first_stamp && options_.believe_broker_time && event.log_append_time) {
-    l.first_stamp = event.stamped;
-  }
+  const bool believed = options_.believe_broker_time && event.log_append_time;
+  if (!l.first_stamp && believed) l.first_stamp = event.stamped;
+  auto at_least = believed ? readable(event.stamped) : std::nullopt;
+  if (at_least) *at_least -= options_.clock_error;
+  agreement_.note_time(at_least);
   if (const auto* record = std::get_if<Record>(event.value)) {
     on_record(event, *record);
   } else if (std::holds_alternative<Ignored>(*event.value)) {

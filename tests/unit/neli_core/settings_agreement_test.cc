@@ -80,6 +80,56 @@ TEST(SettingsAgreementTest, who_takes_part_leaves_for_the_most_senior_that_was_h
   EXPECT_FALSE(agreement.conflict(own, kStart)) << "it does, and p2 is to leave";
 }
 
+TEST(SettingsAgreementTest, who_had_been_silent_for_its_lease_is_gone_whenever_it_is_read) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  const SettingsAgreement::Seniority own{3, ProcessId{3}};
+  agreement.note(said_by(1, 64), kStamp, 1s, kStart, true);
+  agreement.note(said_by(1, 64), kStamp - 100ms, 1s, kStart, true);  // of a log that lags behind
+  agreement.note(said_by(2, 32), kStamp + 1s, 1s, kStart, true);
+  EXPECT_FALSE(agreement.conflict(own, kStart)) << "a topic whose stamps are its writers'";
+  agreement.note_time(kStamp + 999ms);
+  EXPECT_FALSE(agreement.conflict(own, kStart)) << "p1 is the senior, and p2 is to leave";
+  agreement.note_time(kStamp + 1s);
+  EXPECT_TRUE(agreement.conflict(own, kStart)) << "p1 was gone by then";
+  EXPECT_FALSE(agreement.undecided_until(kStart)) << "nor does anybody wait for it";
+  agreement.note(said_by(1, 64), kStamp + 1s, 1s, kStart, true);
+  EXPECT_FALSE(agreement.conflict(own, kStart)) << "it was not";
+  agreement.note_time(kStamp + 2s);
+  EXPECT_FALSE(agreement.conflict(own, kStart)) << "p2 is gone, too";
+}
+
+TEST(SettingsAgreementTest, who_was_gone_and_returns_is_junior_to_who_began_meanwhile) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  agreement.note(said_by(1, 32), kStamp, 1s, kStart, true);
+  Record returned = said_by(1, 32);
+  returned.since.reset();
+  returned.epochs.push_back({1, *LogParts::parse("0")});
+  agreement.note_time(kStamp + 2s);
+  agreement.note(returned, kStamp + 2s, 1s, kStart, true);
+  const SettingsAgreement::Seniority began{2000, ProcessId{3}};
+  EXPECT_FALSE(agreement.conflict(began, kStart));
+  EXPECT_TRUE(agreement.conflict(SettingsAgreement::Seniority{3000, ProcessId{3}}, kStart));
+}
+
+TEST(SettingsAgreementTest, a_record_that_no_broker_stamped_shows_no_time) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  const SettingsAgreement::Seniority own{3, ProcessId{3}};
+  agreement.note_time(kStamp + 9s);
+  agreement.note_time(std::nullopt);
+  agreement.note(said_by(1, 32), kStamp, 1s, kStart, true);
+  EXPECT_TRUE(agreement.conflict(own, kStart));
+}
+
+// An older process that differs, and is gone, keeps no newcomer waiting.
+TEST(SettingsAgreementTest, who_differs_and_was_gone_leaves_no_doubt) {
+  SettingsAgreement agreement(kOwn, Lane{0});
+  agreement.note(said_by(1, 64), kStamp + 5s, 1s, kStart, false);
+  agreement.note(said_by(2, 32), kStamp, 1s, kStart, false);
+  EXPECT_TRUE(agreement.undecided_until(kStart));
+  agreement.note_time(kStamp + 5s);
+  EXPECT_FALSE(agreement.undecided_until(kStart));
+}
+
 // It may lead by its claim already, long before it can say since when (found by the simulator).
 TEST(SettingsAgreementTest, who_has_only_claimed_came_with_that_claim) {
   SettingsAgreement agreement(kOwn, Lane{0});

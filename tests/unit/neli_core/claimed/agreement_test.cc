@@ -344,6 +344,42 @@ TEST(OneConfiguration, who_was_away_for_a_lease_learns_no_since_from_its_old_rec
   EXPECT_TRUE(a.refused);
 }
 
+// Whether a process refuses that reads late: of a senior that is dead meanwhile, and of one with
+// other settings that has begun since.
+bool refuses_who_reads_late(const RigOptions& options) {
+  Rig rig(options);
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0-3");
+  auto& c = rig.start(3, "c");
+  rig.run_for(100ms);
+  c.hold = true;
+  rig.run_for(1s);
+  a.stopped = true;
+  CoreOptions other = rig.core_options(2, "b");
+  other.settings.slots = 32;
+  auto& b = rig.start(other);
+  rig.run_for(1500ms);
+  rig.assign(b, "0-3");
+  rig.run_for(300ms);
+  EXPECT_EQ(rig.leaders(0), 1u);
+  c.hold = false;
+  rig.run_for(100ms);
+  EXPECT_FALSE(b.refused);
+  return c.refused.has_value();
+}
+
+// Found by the simulator: a process that had been cut off took a dead senior, of which it read last
+// words, for alive, and led beside one of the other mode that had begun after that one's lease.
+TEST(OneConfiguration, a_senior_that_is_dead_in_the_logs_time_is_dead_however_late_it_is_read) {
+  RigOptions options;
+  EXPECT_TRUE(refuses_who_reads_late(options));
+  options.log_append_time = false;
+  EXPECT_FALSE(refuses_who_reads_late(options)) << "writers stamped them: the time is not known";
+  options.log_append_time = true;
+  options.believe_broker_time = false;
+  EXPECT_FALSE(refuses_who_reads_late(options));
+}
+
 // Found by the simulator: the ghost of a process hid one of the other mode that had come after it,
 // and an exclusive newcomer led beside that one before it refused.
 TEST(OneConfiguration, a_senior_that_agrees_but_is_gone_does_not_hide_who_is_in_force) {
