@@ -171,7 +171,8 @@ Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
     const Time undecided = plan_.has(Fault::other_settings) ? plan_.grace() : 0;
     return plan_.takeover() + undecided + further;
   }
-  const bool planned = wrong_until_ + plan_.settled() < start;
+  const bool planned =
+      wrong_until_ + plan_.settled() < start && !reads_of_longer_leases(part, start);
   if (!planned) return plan_.takeover() + plan_.grace() + further;
   // Who was given it by a further rebalance than the one that began this prepares while nobody
   // leads; so does who had it, and lost it to a second one.
@@ -190,6 +191,18 @@ JudgedCounts Oracle::judged(Time now) {
       static_cast<std::uint64_t>(led_ / kSecond);
   led_ = 0;
   return judged_;
+}
+
+// Who comes just after T* fell still reads of the greater one, and waits for whoever may have led
+// by that before its tail's start.
+bool Oracle::reads_of_longer_leases(std::uint32_t part, Time start) const {
+  if (!plan_.has(Fault::other_leases)) return false;
+  for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+    const bool of_lane = n % plan_.lanes == part / plan_.partitions;
+    const Time since = present_since_[n];  // who leaves claims nothing
+    if (of_lane && since != INT64_MAX && since > start - plan_.longest_lease()) return true;
+  }
+  return false;
 }
 
 // With the classic protocol everybody joins anew for each: a take-over that needs two takes twice

@@ -140,6 +140,7 @@ class Oracle {
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
   [[nodiscard]] Time further_rebalances(std::uint32_t part, Time since) const;
   [[nodiscard]] bool somebody_stayed(std::uint32_t part, Time until) const;
+  [[nodiscard]] bool reads_of_longer_leases(std::uint32_t part, Time start) const;
   [[nodiscard]] Time allowed_gap(std::uint32_t part, Time start, Time since) const;
   [[nodiscard]] bool may_both_lead(std::uint8_t node, std::uint8_t other) const;
 
