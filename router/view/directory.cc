@@ -35,15 +35,19 @@ DirectoryOptions directory_options(const CoreOptions& core, bool watcher) {
   made.watcher = watcher;
   made.clock_error = core.clock_error;
   made.believe_broker_time = core.believe_broker_time;
+  if (!watcher) {
+    made.endpoint = core.process.endpoint;
+    made.settings = core.settings;
+  }
   return made;
 }
 
 Directory::Directory(DirectoryOptions options)
-    : options_(options),
-      lease_bound_(lease_bound_of(options)),
-      hints_(options.partitions),
-      logs_(options.logs),
-      expiries_(options.partitions) {}
+    : options_(std::move(options)),
+      lease_bound_(lease_bound_of(options_)),
+      hints_(options_.partitions),
+      logs_(options_.logs),
+      expiries_(options_.partitions) {}
 
 LocalTime Directory::answering_until(Log log) const {
   const LogView& view = logs_[log.value()];
@@ -65,6 +69,7 @@ bool Directory::is_known(Partition partition, LocalTime now) const {
 void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
   if (view.started && event.end < view.next) on(GapFound{event.log, GapReason::truncated}, now);
+  if (!view.started) view.has_past = event.start < event.end && options_.believe_broker_time;
   view.start(event);
   view.started_at = view.last_answer = view.reading_since = now;
   place(event.log).for_each([this](Partition p) {
@@ -76,6 +81,7 @@ void Directory::on(const TailStarted& event, LocalTime now) {
 void Directory::on(const LogPosition& event, LocalTime now) {
   logs_[event.log.value()].reach(event.next);
   answered(event.log, now);
+  if (now >= history_until(event.log)) drop_past(event.log);
 }
 
 void Directory::on(const Reread& event, LocalTime now) { answered(event.log, now); }
@@ -89,6 +95,7 @@ void Directory::answered(Log log, LocalTime now) {
 
 void Directory::on(const GapFound& event, LocalTime) {
   logs_[event.log.value()].stop();
+  drop_past(event.log);
   lease_bound_.gap(event.log);
   place(event.log).for_each([this](Partition p) {
     Hint& hint = hints_[p.value()];
@@ -108,10 +115,12 @@ void Directory::on(const Received& event, LocalTime now) {
   if (!view.started) return;
   view.read(event.offset);
   answered(event.log, now);
+  const bool history = view.is_history(event.offset);
+  if (view.has_past) history ? read_past(event) : date_past(event, now);
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
   lease_bound_.read(event, *record);
-  if (view.is_history(event.offset)) return;
+  if (history) return;
   if (judge(*record, event.stamped, options_.lane) != Judgement::heeded) return;
   trust(record->id);
   switch (record->type) {
@@ -150,6 +159,7 @@ void Directory::learn_mode(const Record& record) {
   const Settings* theirs = settings_in_force(record);
   if (theirs == nullptr) return;
   options_.mode = mode_of(*theirs);
+  mode_told_ = true;
 }
 
 // If owners' leases differ, the longest counts, until no owner has stated it for as long.
@@ -198,7 +208,7 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   hint.owner = who;
   hint.epoch = epoch;
   hint.released = false;
-  hint.doubtful = false;
+  hint.doubtful = hint.from_past = false;
   hint.draining = draining;
   if (hint.next && hint.next_epoch <= epoch) {
     hint.next.reset();
@@ -301,7 +311,7 @@ void Directory::lose_owner(Partition partition, LocalTime at, Ending ending) {
   Hint& hint = hints_[partition.value()];
   hint.former = {std::move(hint.owner), hint.epoch, ending};
   hint.owner.reset();
-  hint.draining = hint.suspected = false;
+  hint.draining = hint.suspected = hint.from_past = false;
   hint.until = kLongAgo;
   hint.unowned_since = hint.lost_at = at;
   ++hint.generation;
@@ -313,7 +323,9 @@ void Directory::lose_owner(Partition partition, LocalTime at, Ending ending) {
 void Directory::tick(LocalTime now) {
   while (expiries_.earliest() <= now) {
     const Partition partition = expiries_.first();
-    lose_owner(partition, hints_[partition.value()].until, Ending::expired);
+    const Hint& hint = hints_[partition.value()];
+    // Its next renewal may only be late: nobody knows that it leads no more.
+    lose_owner(partition, hint.from_past ? kLongAgo : hint.until, Ending::expired);
   }
 }
 

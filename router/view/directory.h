@@ -2,8 +2,8 @@
 //
 // Pure: fed with the same events as the state machine, and with the time at which they were
 // noticed. A hint is believed until local read time + its lease. Records that existed before the
-// tail started are not believed until a newer one confirms them. Epochs decide, not order of
-// arrival.
+// tail started are believed once a newer one shows how old they are: until their lease is over, or
+// newer ones say otherwise. Epochs decide, not order of arrival.
 //
 // Threads: one (the router's strand); readers use RouteView.
 // Units: LocalTime.   Errors: none; a record that makes no sense changes nothing.
@@ -15,8 +15,11 @@
 #include <memory>
 #include <neliroute/ids.h>
 #include <neliroute/observer.h>
+#include <neliroute/settings.h>
 #include <neliroute/time.h>
 #include <neliroute/transition.h>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -49,6 +52,8 @@ struct Hint {
   bool suspected = false;
   /// The epoch was known before the tail last started: see Directory::forget_doubtful().
   bool doubtful = false;
+  /// Known only from records that existed before the tail started.
+  bool from_past = false;
   LocalTime until = kLongAgo;
   /// Of the renewal that last said that the owner leads.
   std::uint64_t seq = 0;
@@ -80,6 +85,12 @@ struct DirectoryOptions {
   bool watcher = false;
   milliseconds clock_error{0};
   bool believe_broker_time = true;
+  /// This process's own. Records that existed before it and name this are of a process that is
+  /// gone. Empty: it has none.
+  std::string endpoint{};
+  /// This process's own. Who existed before it with other slots is not believed before its settings
+  /// are compared. No value: any are.
+  std::optional<Settings> settings{};
 };
 
 /// Of a process with these options.
@@ -139,6 +150,7 @@ class Directory {
     LocalTime started_at = kLongAgo;
     LocalTime last_answer = kLongAgo;
     LocalTime reading_since = kLongAgo;  ///< without a silence of T*/2
+    bool has_past = false;               ///< what past_ knows of it counts as soon as its age shows
   };
   void on_claim(const Received& event, const Record& record, LocalTime now);
   void learn_mode(const Record& record);
@@ -152,6 +164,12 @@ class Directory {
   void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,
              LocalTime now);
   void lose_owner(Partition partition, LocalTime at, Ending ending);
+  void read_past(const Received& event);
+  void date_past(const Received& event, LocalTime now);
+  void adopt(Partition partition, const Hint& past, microseconds ahead, LocalTime now);
+  void drop_past(Log log);
+  [[nodiscard]] bool is_of_this_place(const PeerPtr& who) const;
+  [[nodiscard]] bool has_other_slots(const Record& record) const;
   void trust(ProcessId id);
   void answered(Log log, LocalTime now);
   void note_move(Hint& hint, LocalTime now);
@@ -167,6 +185,7 @@ class Directory {
   DirectoryOptions options_;
   LeaseBound lease_bound_;
   LocalTime lease_told_ = kLongAgo;  ///< a watcher: when an owner last stated the lease
+  bool mode_told_ = false;
   std::vector<Hint> hints_;
   std::vector<LogView> logs_;
   DeadlineTree expiries_;
@@ -177,6 +196,8 @@ class Directory {
   std::vector<Partition> renewed_;
   std::vector<microseconds> gaps_;
   std::vector<microseconds> overlaps_;
+  /// What the records say that existed before the tails started. Its times are the broker's.
+  std::unique_ptr<Directory> past_;
 };
 
 }  // namespace neliroute
