@@ -239,15 +239,15 @@ void Exchange::write_part(std::size_t part) {
   passed_->body().data = part == 0 ? nullptr : part_.data();
   passed_->body().size = part;
   passed_->body().more = more;
-  client_.stream.expires_after(proxy_.limits.progress);
-  client_.stream.write(*passing_, [self = shared_from_this(), more](Error failed, std::size_t) {
+  const auto then = [self = shared_from_this(), more](Error failed, std::size_t) {
     if (!self->done_) return;
     if (failed && failed != http::error::need_buffer) {
       self->proxy_.counters.add(ProxyCount::broken);
       return self->finish(false);
     }
     more ? self->pass_part() : self->finish(self->keep_alive_);
-  });
+  };
+  client_.stream.write(*passing_, proxy_.limits.progress, then);
 }
 
 void Exchange::tunnel() {
@@ -260,6 +260,7 @@ void Exchange::tunnel() {
   head->set(field::connection, "upgrade");
   head->set(field::upgrade, protocol);
   note_forwarded();
+  client_.stream.expires_after(proxy_.limits.progress);
   http::async_write(client_.stream, *head,
                     Stream::Moved([self = shared_from_this(), head](Error error, std::size_t) {
                       if (!self->done_) return;

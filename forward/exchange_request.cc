@@ -286,7 +286,6 @@ void Exchange::send(const Direction& direction) {
   sent_.body().size = whole_ ? got_ : 0;
   sent_.body().more = !whole_;
   sending_.emplace(sent_);
-  upstream_->stream.expires_after(proxy_.limits.progress);
   const auto on_sent = [self = shared_from_this(), upstream = upstream_, attempt = attempt_](
                            Error error, std::size_t) {
     if (!self->done_ || attempt != self->attempt_) return;
@@ -296,8 +295,9 @@ void Exchange::send(const Direction& direction) {
     self->read_head();
     if (!self->whole_) self->begin_body();
   };
-  whole_ ? upstream_->stream.write(*sending_, on_sent)
-         : http::async_write_header(upstream_->stream, *sending_, Stream::Moved(on_sent));
+  if (whole_) return upstream_->stream.write(*sending_, proxy_.limits.progress, on_sent);
+  upstream_->stream.expires_after(proxy_.limits.progress);
+  http::async_write_header(upstream_->stream, *sending_, Stream::Moved(on_sent));
 }
 
 // The client sends its body once the owner wants it, or has not said that it does not.
@@ -367,14 +367,14 @@ void Exchange::send_body_part(std::size_t size) {
   sent_.body().data = size == 0 ? nullptr : body_part_.data();
   sent_.body().size = size;
   sent_.body().more = !client_.request.is_done();
-  upstream_->stream.expires_after(proxy_.limits.progress);
-  upstream_->stream.write(*sending_, [self = shared_from_this(), upstream = upstream_,
-                                      attempt = attempt_](Error error, std::size_t) {
+  const auto then = [self = shared_from_this(), upstream = upstream_, attempt = attempt_](
+                        Error error, std::size_t) {
     if (!self->done_ || self->answered_ || attempt != self->attempt_) return;
     // What went wrong there, its answer says.
     if (error && error != http::error::need_buffer) return;
     self->on_body_part_sent();
-  });
+  };
+  upstream_->stream.write(*sending_, proxy_.limits.progress, then);
 }
 
 void Exchange::on_body_part_sent() {

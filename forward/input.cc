@@ -31,10 +31,10 @@ void Input::read(std::shared_ptr<void> keeps) {
   reading_ = true;
   if (received.size() + kSize > kMost)
     return on_read(boost::beast::http::error::buffer_overflow, 0);
-  stream_.expires_never();  // that is what the timer here is for
   // A long body is past, and there may be many of these.
   if (received.size() == 0 && received.capacity() > kSize) received.shrink_to_fit();
-  stream_.async_read_some(
+  // Without a limit: that is what the timer here is for.
+  stream_.receive(
       received.prepare(kSize),
       boost::asio::bind_cancellation_slot(
           cancelled_.slot(), [this, keeps = std::move(keeps)](Error error, std::size_t count) {

@@ -5,6 +5,7 @@
 
 #include <neliroute/time.h>
 
+#include <array>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -63,6 +64,15 @@ class Stream {
   /// same.
   void async_end_sending(Ended ended);
 
+  /// As async_read_some(), without any limit of time, and cheaper.
+  template <class Handler>
+  void receive(const boost::asio::mutable_buffer& into, Handler handler) {
+    if (tls_) {
+      expires_never();
+      return read_some(into, AnyMoved(std::move(handler)));
+    }
+    tcp_.socket().async_read_some(into, AnyMoved(std::move(handler)));
+  }
   /// Of `into` at most its first buffer.
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& into, Token&& token) {
@@ -82,17 +92,18 @@ class Stream {
         token);
   }
 
-  /// Writes the rest of a message, or what there is of it, and calls `then` as Beast would: from
-  /// inside if the kernel takes all of it at once, as it mostly does, which spares a timer, a turn
-  /// of the executor, and memory.
+  /// Writes the rest of a message, or what there is of it, and calls `then` as Beast would, after
+  /// `limit` at the latest: from inside if the kernel takes all of it at once, as it mostly does,
+  /// which spares a timer, a turn of the executor, and memory.
   template <class Serializer, class Then>
-  void write(Serializer& serializer, Then then) {
+  void write(Serializer& serializer, milliseconds limit, Then then) {
     if (!tls_) {
       Error error;
       if (!tcp_.socket().non_blocking()) tcp_.socket().non_blocking(true, error);
-      if (!error) boost::beast::http::write(tcp_.socket(), serializer, error);
+      while (!error && !serializer.is_done()) write_at_once(serializer, error);
       if (error != boost::asio::error::would_block) return then(error, 0);
     }
+    expires_after(limit);
     boost::beast::http::async_write(*this, serializer, Moved(std::move(then)));
   }
 
@@ -121,6 +132,23 @@ class Stream {
   static constexpr std::size_t kBuffersMost = 64;
 
   void prepare(const TlsContextPtr& context);
+  template <class Serializer>
+  void write_at_once(Serializer& serializer, Error& error) {
+    std::size_t written = 0;
+    serializer.next(error, [&](Error& failed, const auto& buffers) {
+      written = write_flat(buffers, failed);
+    });
+    if (!error) serializer.consume(written);
+  }
+  /// A message has some twenty buffers: that many cost the kernel more than a copy of a short one.
+  template <class Buffers>
+  std::size_t write_flat(const Buffers& from, Error& error) {
+    constexpr std::size_t kShort = 4096;
+    if (boost::asio::buffer_size(from) > kShort) return tcp_.socket().write_some(from, error);
+    std::array<char, kShort> copy;
+    const std::size_t size = boost::asio::buffer_copy(boost::asio::buffer(copy), from);
+    return tcp_.socket().write_some(boost::asio::buffer(copy.data(), size), error);
+  }
   template <class Buffers>
   void gather(const Buffers& from) {
     gathered_.clear();

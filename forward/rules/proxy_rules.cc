@@ -18,8 +18,7 @@ using http::field;
 constexpr std::array kOfOneConnection{
     field::connection, field::keep_alive, field::proxy_connection, field::te, field::trailer,
     field::transfer_encoding, field::upgrade, field::proxy_authenticate,
-    field::proxy_authorization};
-constexpr std::string_view kHttp2Settings = "HTTP2-Settings";
+    field::proxy_authorization, field::http2_settings};
 
 std::size_t count_of(const http::fields& fields, field name) {
   const auto [first, last] = fields.equal_range(name);
@@ -143,8 +142,11 @@ bool is_idempotent(const RequestHeader& request) {
 
 void strip_hop_by_hop(http::fields& fields) {
   for (const std::string& option : connection_options(fields)) fields.erase(option);
-  for (const field name : kOfOneConnection) fields.erase(name);
-  fields.erase(to_beast(kHttp2Settings));
+  for (auto one = fields.begin(); one != fields.end();) {
+    const bool unwanted = std::find(kOfOneConnection.begin(), kOfOneConnection.end(),
+                                    one->name()) != kOfOneConnection.end();
+    one = unwanted ? fields.erase(one) : std::next(one);
+  }
 }
 
 void note_passed(RequestHeader& request, const Passed& passed, bool trusted) {

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/unit/forward/gateway_rig.h"
@@ -13,6 +15,15 @@
 namespace {
 
 std::vector<std::string>* writes = nullptr;  // what each call wrote
+int takes = 0;   // so many bytes of it the kernel takes at once; 0: all that there is room for
+int called = 0;  // while it does so
+
+// Every third time it pretends to have no room.
+bool is_full() {
+  if (++called % 3 != 0) return false;
+  errno = EAGAIN;
+  return true;
+}
 
 }  // namespace
 
@@ -29,6 +40,18 @@ extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   }
   return sent;
 }
+extern "C" ssize_t send(int socket, const void* bytes, std::size_t size, int flags) {
+  const std::string_view text(static_cast<const char*>(bytes), size);
+  if (takes > 0 && text.find("Via: 1.1 gw") != text.npos) {  // of the gateway
+    if (is_full()) return -1;
+    size = std::min(size, static_cast<std::size_t>(takes));
+  }
+  const ssize_t sent = syscall(SYS_sendto, socket, bytes, size, flags, nullptr, 0);
+  if (writes != nullptr && sent >= 0) {
+    writes->emplace_back(static_cast<const char*>(bytes), static_cast<std::size_t>(sent));
+  }
+  return sent;
+}
 
 namespace neliroute {
 namespace {
@@ -38,7 +61,10 @@ using namespace std::chrono_literals;
 
 struct Hop : testing::Test {
   Hop() { rig.directions.leads(owner.endpoint()); }
-  ~Hop() override { writes = nullptr; }
+  ~Hop() override {
+    writes = nullptr;
+    takes = 0;
+  }
 
   /// What the gateway wrote in the one call that wrote this; "", if none or several did.
   [[nodiscard]] std::string written_with(const std::string& text) const {
@@ -61,6 +87,13 @@ TEST_F(Hop, head_and_body_go_in_one_write_in_either_direction) {
   EXPECT_TRUE(request.ends_with("\r\n\r\nthe body")) << request;
   const std::string answer = written_with("HTTP/1.1 200 OK");
   EXPECT_TRUE(answer.ends_with("\r\n\r\nthe body")) << answer;
+}
+
+TEST_F(Hop, what_the_kernel_does_not_take_at_once_goes_later) {
+  owner.serve = [](const OwnerRequest& request) { return ok("you said " + request.body()); };
+  takes = 7;
+  EXPECT_EQ(body_of(rig.exchange(post("the body"))), "you said the body");
+  EXPECT_GE(called, 6) << "three a message, two messages";
 }
 
 TEST_F(Hop, a_whole_answer_in_chunks_goes_in_one_write) {
