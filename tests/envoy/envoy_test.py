@@ -323,7 +323,7 @@ class EnvoyTest(LaneOwners):
         more = [("x-envoy-max-retries", "200"), ("x-forwarded-for", "10.0.0.1")]
         status, _, _ = caller.ask([("x-neli-key", "k"), *more], path=Unwilling.path)
         refused = [one.refused for one in self.applications.values()]
-        self.assertEqual((status, sum(refused)), (421, 26), refused)
+        self.assertEqual((status, sum(refused)), (421, 30), refused)
 
     def test_moves_fail_no_request(self):
         """An owner joins, one leaves, neliroute goes and comes back, and one owner is killed."""

@@ -50,8 +50,9 @@ static_resources:
               domains: ["*"]
               routes:
               # Each try chooses a host anew: one after a move, or after a dead owner was replaced,
-              # finds the new owner. 421 says "not mine any more". The pauses grow, to at most 1 s,
-              # so 25 more tries take about 10 s: longer than the partitions of a killed owner are
+              # finds the new owner. 421 says "not mine any more". The pauses grow from
+              # 2 ms, as a planned move takes a few, to at most 1 s, so 29 more tries take
+              # about 10 s: longer than the partitions of a killed owner are
               # unowned (--session). What makes an application answer 421 is tried as often.
               - match:
                   prefix: "/"
@@ -64,8 +65,8 @@ static_resources:
                   retry_policy:
                     retry_on: "connect-failure,refused-stream,reset,retriable-status-codes"
                     retriable_status_codes: [421]
-                    num_retries: 25
-                    retry_back_off: {base_interval: 0.025s, max_interval: 1s}
+                    num_retries: 29
+                    retry_back_off: {base_interval: 0.002s, max_interval: 1s}
               - match: {prefix: "/", headers: [{name: idempotency-key, present_match: true}]}
                 route: *twice
               - match: {prefix: "/"}
@@ -76,8 +77,8 @@ static_resources:
                     retry_on: "connect-failure,refused-stream,reset-before-request,\
                       retriable-status-codes"
                     retriable_status_codes: [421]
-                    num_retries: 25
-                    retry_back_off: {base_interval: 0.025s, max_interval: 1s}
+                    num_retries: 29
+                    retry_back_off: {base_interval: 0.002s, max_interval: 1s}
           http_filters:
           - name: envoy.filters.http.header_to_metadata  # trusted callers that know the partition
             typed_config:

@@ -22,7 +22,6 @@ namespace {
 
 using boost::system::error_code;
 
-constexpr std::chrono::milliseconds kApart{50};
 constexpr std::chrono::milliseconds kRetry{1000};
 
 }  // namespace
@@ -239,7 +238,7 @@ void XdsFolder::note(const Done& done) {
 }
 
 void XdsFolder::wrote() {
-  if (written_) next_ = Clock::now() + kApart;  // the first owners are awaited
+  if (written_) next_ = Clock::now() + system_.apart;  // the first owners are awaited
   if (std::exchange(failing_, false)) {
     log(Severity::info, "xds: the files in " + shown(folder_) + " are written again");
   }

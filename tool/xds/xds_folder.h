@@ -4,7 +4,7 @@
 // eds.json is first written when an owner is known, and either every partition is known to have an
 // owner or none, or the file is there with owners of the same origin: those count as the last known
 // ones, and until then it stays as it is. The filter is written just before it, as nobody knows
-// sooner that the settings are the owners'. A change is written at once, but not sooner than 50 ms
+// sooner that the settings are the owners'. A change is written at once, but not sooner than 10 ms
 // after the change before. If a file cannot be written, that is reported once, and tried again each
 // second; one that others removed, replaced or changed is written again when that is noticed.
 // Meanwhile Envoy goes on with what it has.
@@ -39,6 +39,7 @@ struct XdsSystem {
   std::function<Result<FileId>(const std::string& path, std::string_view text)> write =
       replace_file;
   milliseconds look{30'000};     ///< whether the files are still there
+  milliseconds apart{10};        ///< one change of the owners from the next
   milliseconds patience{1'000};  ///< for a write that is under way at the end
 };
 

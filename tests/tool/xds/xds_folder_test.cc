@@ -285,6 +285,7 @@ TEST(XdsFolderTest, ReplacesNoFileOfOthers) {
 
 TEST(XdsFolderTest, WritesMovesTogetherAndOnlyThose) {
   Rig rig;
+  rig.system.apart = 300ms;
   rig.open();
   rig.tell({kA, kA, kA, kA});
   const auto first = rig.file();
@@ -295,7 +296,7 @@ TEST(XdsFolderTest, WritesMovesTogetherAndOnlyThose) {
   const auto second = rig.file();
   rig.tell({kB, "", kB, ""});
   rig.tell({kB, kA, kA, ""});  // and back
-  rig.run_for(200ms);
+  rig.run_for(500ms);
   EXPECT_EQ(rig.file(), second) << "nothing has changed";
 }
 
@@ -415,6 +416,7 @@ TEST(XdsFolderTest, IsNotHeldUpByADiskThatHangs) {
 
 TEST(XdsFolderTest, LeavesNothingBehindThatRuns) {
   Rig rig;
+  rig.system.apart = 100ms;
   rig.open();
   rig.tell({kA, kA, kA, kA});
   rig.tell({kB, kA, kA, kA});
