@@ -12,6 +12,7 @@ class MixedProtocols(case.KafkaCase):
     def test_who_speaks_another_protocol_is_told_what_to_do(self):
         fleet = self.fleet(partitions=8)
         first = fleet.start()
+        fleet.rest()  # so the group is of its protocol
         classic = fleet.start(group_protocol="classic", session="6s", profile=None)
         fleet.rest()
         first.leave()  # what is left is a classic group, which the broker does not turn back
