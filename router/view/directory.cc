@@ -135,7 +135,7 @@ void Directory::on(const Received& event, LocalTime now) {
 
 void Directory::on_claim(const Received& event, const Record& record, LocalTime now) {
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
-  const PeerPtr who = peer(record);
+  const PeerPtr who = peer(record.id, record.process);
   for_each_claimed(record, place(event.log), [&](Partition partition) {
     Hint& hint = hints_[partition.value()];
     if (epoch <= std::max(hint.epoch, hint.next_epoch)) doubt_outlived(hint, now);
@@ -175,7 +175,7 @@ void Directory::learn_lease(const Record& record, LocalTime now) {
 void Directory::on_renewal(const Received& event, const Record& record, LocalTime now) {
   learn_mode(record);
   learn_lease(record, now);
-  const PeerPtr who = peer(record);
+  const PeerPtr who = peer(record.id, record.process);
   for_each_named(record, place(event.log), [&](Partition partition, const Epoch& epoch) {
     renew(partition, epoch, record, who, now);
   });
@@ -341,12 +341,12 @@ void Directory::note_all_changed() {
 
 void Directory::note_change(Partition partition) { changed_.push_back(partition); }
 
-PeerPtr Directory::peer(const Record& record) {
-  std::weak_ptr<const Peer>& known = peers_[record.id];
+PeerPtr Directory::peer(ProcessId id, const ProcessInfo& info) {
+  std::weak_ptr<const Peer>& known = peers_[id];
   PeerPtr peer = known.lock();
-  if (!peer || peer->info != record.process) {
+  if (!peer || peer->info != info) {
     // Not make_shared(): a weak_ptr would keep its memory.
-    peer.reset(new Peer{record.id, record.process});
+    peer.reset(new Peer{id, info});
     known = peer;
   }
   if (peers_.size() > forget_peers_at_) {

@@ -176,7 +176,8 @@ class Directory {
   void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
   void doubt_outlived(Hint& hint, LocalTime now) const;
   void note_change(Partition partition);
-  [[nodiscard]] PeerPtr peer(const Record& record);
+  /// One object for all that is known of it, as long as anything refers to it.
+  [[nodiscard]] PeerPtr peer(ProcessId id, const ProcessInfo& info);
   [[nodiscard]] LogPlace place(Log log) const {
     return {log, options_.logs, options_.partitions};
   }

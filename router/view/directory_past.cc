@@ -68,13 +68,7 @@ void Directory::adopt(Partition partition, const Hint& past, microseconds ahead,
   hint.from_past = true;
   hint.lost_at = hint.moved_at = hint.unowned_since = kLongAgo;
   if (is_of_this_place(hint.next)) hint.next.reset();
-  std::weak_ptr<const Peer>& known = peers_[hint.owner->id];
-  const PeerPtr peer = known.lock();
-  if (peer && peer->info == hint.owner->info) {
-    hint.owner = peer;
-  } else {
-    known = hint.owner;
-  }
+  hint.owner = peer(past.owner->id, past.owner->info);
   expiries_.set(partition, until);
   renewed_.push_back(partition);
   note_change(partition);
