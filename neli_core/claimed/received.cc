@@ -1,5 +1,6 @@
 // ClaimProtocol: what the records that were read mean (rules 1 to 4, 6, 10 and 11).
 #include <algorithm>
+#include <optional>
 
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/mutation.h"
@@ -15,6 +16,12 @@ bool is_own(const Record& record, const CoreOptions& self) {
   return record.id == self.id;
 }
 
+// When its broker appended it, if that is believed.
+std::optional<BrokerTime> appended_at(const Received& event, const CoreOptions& self) {
+  if (!self.believe_broker_time || !event.log_append_time) return std::nullopt;
+  return event.stamped;
+}
+
 }  // namespace
 
 void ClaimProtocol::on(const Received& event) {
@@ -24,9 +31,9 @@ void ClaimProtocol::on(const Received& event) {
   l.last_offset = event.offset;
   l.last = identity_of(*event.value, event.stamped);
   if (!l.check_pending) note_answer(event.log);
-  const bool believed = options_.believe_broker_time && event.log_append_time;
-  if (!l.first_stamp && believed) l.first_stamp = event.stamped;
-  auto at_least = believed ? readable(event.stamped) : std::nullopt;
+  const auto appended = appended_at(event, options_);
+  if (!l.first_stamp) l.first_stamp = appended;
+  auto at_least = appended ? readable(*appended) : std::nullopt;
   if (at_least) *at_least -= options_.clock_error;
   agreement_.note_time(at_least);
   if (const auto* record = std::get_if<Record>(event.value)) {
@@ -76,16 +83,16 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
 
 // The settings of the first process are the group's, so a date from the future is not believed.
 bool ClaimProtocol::since_is_possible(const Record& record, const Received& event) const {
-  if (!record.since || !event.log_append_time || !options_.believe_broker_time) return true;
-  return BrokerTime{milliseconds{*record.since}} <= event.stamped + options_.clock_error;
+  const auto appended = appended_at(event, options_);
+  if (!record.since || !appended) return true;
+  return BrokerTime{milliseconds{*record.since}} <= *appended + options_.clock_error;
 }
 
 Reading ClaimProtocol::reading_of(const Received& event, const Record& record) const {
   Reading reading{now_, record.lease.value_or(lease_bound()), std::nullopt, false};
   reading.exclusive = record.settings && mode_of(*record.settings) == Mode::exclusive;
-  if (options_.believe_broker_time && event.log_append_time &&
-      log(event.log).is_history(event.offset)) {
-    reading.history_stamp = event.stamped;
+  if (log(event.log).is_history(event.offset)) {
+    reading.history_stamp = appended_at(event, options_);
   }
   return reading;
 }
@@ -150,7 +157,7 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   next.epoch = epoch;
   next.lease_until = l.check_pending ? kLongAgo : sent_plus_lease(record.seq);
   next.claim_read = now_;
-  if (options_.believe_broker_time && event.log_append_time) next.claim_stamp = event.stamped;
+  next.claim_stamp = appended_at(event, options_);
   next.draining = draining && !p.assigned;
   // A draining process leads on to the end of its lease; in exclusive mode it has stopped already.
   if (p.own && (!p.own->superseded || !exclusive())) {
