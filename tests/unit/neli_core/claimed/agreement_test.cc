@@ -11,6 +11,12 @@ using rig::Rig;
 using rig::RigOptions;
 using namespace std::chrono_literals;
 
+rig::Process& start_with_other_slots(Rig& rig) {
+  CoreOptions other = rig.core_options(2, "b");
+  other.settings.slots = 32;
+  return rig.start(other);
+}
+
 // A newcomer with one setting of its own beside a group that runs.
 struct Newcomer {
   explicit Newcomer(const std::function<void(CoreOptions&)>& change) {
@@ -112,9 +118,7 @@ TEST(OneConfiguration, of_two_that_start_at_once_exactly_the_later_one_refuses) 
 
 TEST(OneConfiguration, two_of_the_same_instant_are_told_apart_by_their_ids) {
   Rig rig;
-  CoreOptions other = rig.core_options(2, "b");
-  other.settings.slots = 32;
-  auto& b = rig.start(other);
+  auto& b = start_with_other_slots(rig);
   auto& a = rig.start(1, "a");
   a.hold = b.hold = true;
   rig.assign(b, "1");
@@ -131,9 +135,7 @@ TEST(OneConfiguration, a_restart_with_new_settings_after_a_full_stop_waits_for_t
   rig.assign(a, "0-3");
   rig.run_for(1s);
   a.stopped = true;  // killed
-  CoreOptions other = rig.core_options(2, "b");
-  other.settings.slots = 32;
-  auto& b = rig.start(other);
+  auto& b = start_with_other_slots(rig);
   const LocalTime read = rig.now();
   rig.run_to(read + 1s - 1us);
   EXPECT_FALSE(b.subscribed);
@@ -162,9 +164,7 @@ TEST(OneConfiguration, who_waits_refuses_when_the_senior_shows_that_it_lives) {
   rig.assign(a, "0-3");
   rig.run_for(1s);
   a.stopped = true;
-  CoreOptions other = rig.core_options(2, "b");
-  other.settings.slots = 32;
-  auto& b = rig.start(other);
+  auto& b = start_with_other_slots(rig);
   rig.run_for(300ms);
   a.stopped = false;
   rig.run_for(200ms);
@@ -311,9 +311,7 @@ TEST(OneConfiguration, who_was_away_for_a_lease_is_junior_to_who_began_meanwhile
   rig.assign(a, "0-3");
   rig.run_for(1s);
   a.stopped = true;
-  CoreOptions other = rig.core_options(2, "b");
-  other.settings.slots = 32;
-  auto& b = rig.start(other);
+  auto& b = start_with_other_slots(rig);
   rig.run_for(1500ms);
   ASSERT_TRUE(b.subscribed);
   rig.assign(b, "0-3");
@@ -355,9 +353,7 @@ bool refuses_who_reads_late(const RigOptions& options) {
   c.hold = true;
   rig.run_for(1s);
   a.stopped = true;
-  CoreOptions other = rig.core_options(2, "b");
-  other.settings.slots = 32;
-  auto& b = rig.start(other);
+  auto& b = start_with_other_slots(rig);
   rig.run_for(1500ms);
   rig.assign(b, "0-3");
   rig.run_for(300ms);
