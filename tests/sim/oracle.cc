@@ -33,7 +33,7 @@ void Oracle::leads(std::uint8_t node, std::uint32_t part, Time until, Time now) 
         broken_if_assumed("two leaders of " + name_of(part) + ": processes " +
                               std::to_string(other) + " and " + std::to_string(node),
                           now);
-      } else if (occupied_[part][other] > now) {
+      } else if (!plan_.broadcast() && occupied_[part][other] > now) {
         broken_if_assumed("process " + std::to_string(node) + " leads " + name_of(part) +
                    " before the barrier of process " + std::to_string(other) + " has ended",
                now);
@@ -119,6 +119,8 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
     excused = excused || node_until_[node] + grace >= start ||
               (just_now && node_until_[assignee_before_[part]] + grace >= start) ||
               group_until_ + grace >= start || !somebody_stayed(part, start);
+    // Nor does who was given back what it led before, while the barrier of that still runs.
+    excused = excused || occupied_[part][node] >= start;
   }
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {
     // A successor that died before its predecessor had read that it leads is one of them; what it

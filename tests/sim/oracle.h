@@ -41,7 +41,8 @@ class Oracle {
   /// The process leads the partition from now until then (or not, if that is not after now).
   void leads(std::uint8_t node, std::uint32_t part, Time until, Time now);
   void died(std::uint8_t node, Time now);
-  /// Its application has not finished yet; nobody else leads before `until`. 0: it has finished.
+  /// Its application has not finished yet; nobody else leads before `until` (`broadcast`: it does
+  /// not lead again itself). 0: it has finished.
   void occupies(std::uint8_t node, std::uint32_t part, Time until, Time now);
   void starts(std::uint8_t node, Time now);
   /// As it was told to: a running configuration of the other mode may be what newcomers find.

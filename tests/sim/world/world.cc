@@ -440,10 +440,10 @@ void World::note(Node& node, const Transition& transition) {
       length = until(node.random.between(0, 3 * plan_.lease())) - now_;
       oracle_.disturb(now_ + length);
     }
-    if (!plan_.broadcast()) {
-      oracle_.occupies(node.index, part_of(node, p.value()),
-                       node.true_time(transition.barrier_deadline), now_);
-    }
+    // `broadcast`: nobody else waits for it, and its deadline, the end of the lease, is past.
+    const Time occupied_until =
+        plan_.broadcast() ? now_ + length : node.true_time(transition.barrier_deadline);
+    oracle_.occupies(node.index, part_of(node, p.value()), occupied_until, now_);
     plan_for(node, now_ + length, Happening::barrier_done, p.value(), transition.epoch.incarnation,
              transition.epoch.offset);
   }
