@@ -27,7 +27,7 @@ enum class Fault : std::uint8_t {
   short_leave,        ///< planned, with less time than a hand-over takes
   leader_change,      ///< of a log: away for a moment, then stamped by another broker
   broker_clock_step,  ///< within clock_error
-  retention,          ///< of what is older than 10 leases
+  retention,          ///< of what is older than 15 leases
   offset_hole,        ///< offsets that carry no record
   topic_made_again,
   truncation,         ///< acknowledged records are lost: non-exclusive mode only
