@@ -126,7 +126,8 @@ class Assigner::Round {
     for (MemberId i = 0; i < living_.size() && !some; ++i) {
       members_[i].weight = wished_weight(*living_[i], standing());
     }
-    const bool none = std::none_of(members_.begin(), members_.end(), takes);
+    const bool none =
+        !members_.empty() && std::none_of(members_.begin(), members_.end(), takes);
     if (none && !assigner_.told_cordoned_) {
       assigner_.notices_.push_back({Severity::warning, "every member is cordoned or of weight 0: "
                                                        "nobody is named for what nobody owns"});

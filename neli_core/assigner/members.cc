@@ -102,7 +102,7 @@ void Members::revive(Member& member, LocalTime now) {
   if (!member.seen_alive) return;
   ++false_deaths_;
   const milliseconds first = kPenaltySessions * member.fields.session;
-  member.penalty = std::clamp(2 * member.penalty, first, std::max(first, kPenaltyMax));
+  member.penalty = std::min(std::max(2 * member.penalty, first), kPenaltyMax);
   member.cordoned_until = later(now, member.penalty);
   look_at_ = std::min(look_at_, member.cordoned_until);
 }

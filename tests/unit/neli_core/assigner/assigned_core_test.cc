@@ -179,6 +179,7 @@ TEST(AssignedCore, the_last_one_leaves_without_waiting_for_a_successor) {
   rig.close(first, 2000ms);
   EXPECT_TRUE(rig.run_until([&] { return first.closed; }, 2000ms + kLease));
   EXPECT_EQ(rig.assignments(AssignmentType::leave).size(), 1u);
+  EXPECT_TRUE(first.notices.empty()) << "that nobody takes partitions is no news then";
 }
 
 TEST(AssignedCore, a_killed_member_is_replaced_after_its_session) {

@@ -180,9 +180,40 @@ TEST(AssignedFaults, assignments_keep_to_the_limit_of_a_record) {
   EXPECT_GE(rig.assignments(AssignmentType::assign).size(), 5u);
 }
 
+// Thousands of names of one partition each: it is the names that fill a record.
+TEST(AssignedFaults, assignments_to_many_members_keep_to_the_limit_of_a_record) {
+  AssignedRig rig({Mode::non_exclusive, 60, 1});
+  AssignedOptions options = rig.core_options(1);
+  options.core.record_bytes_max = 500;
+  Process& first = rig.start(std::move(options));
+  for (std::uint64_t id = 2; id <= 30; ++id) {
+    Record member = told::renewal(id);
+    member.settings = first.core.claims().options().settings;
+    rig.append(encode_record(member));
+  }
+  rig.run_for(250ms);
+  const auto written = rig.assignments(AssignmentType::assign);
+  ASSERT_GE(written.size(), 2u);
+  for (const AssignmentRecord& record : written) EXPECT_LE(encode_record(record).size(), 500u);
+}
+
+// A5: its renewals say that it prepares, so it is not given up, however long that takes.
+TEST(AssignedFaults, a_designee_whose_application_prepares_is_not_given_up) {
+  AssignedRig rig;
+  const auto all = rig.start_all(1);
+  AssignedOptions options = rig.core_options(2);
+  options.core.prepare_timeout = 5000ms;
+  Process& second = rig.start(std::move(options));
+  rig.run_for(12'000ms);
+  EXPECT_EQ(rig.led_by(second), 4u);
+  EXPECT_EQ(all[0]->core.assignment_status()->given_up, 0u);
+}
+
 TEST(AssignedFaults, a_place_that_is_too_long_is_refused) {
   AssignedRig rig;
   AssignedOptions options = rig.core_options(1);
+  options.host = std::string(256, 'h');
+  EXPECT_FALSE(AssignedCore::make(options));
   options.host = std::string(255, 'h');
   EXPECT_TRUE(AssignedCore::make(options));
   options.zone = std::string(256, 'z');

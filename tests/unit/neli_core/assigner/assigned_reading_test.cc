@@ -220,6 +220,30 @@ TEST(AssignedReading, a_tail_that_starts_anew_revives_no_former_assigner) {
   EXPECT_EQ(second.core.members().false_deaths(), 0u);
 }
 
+// A8: also while an assignment of its own is on its way.
+TEST(AssignedReading, a_leaver_names_its_successors_in_the_batch_in_which_it_leaves) {
+  AssignedRig rig;
+  const auto all = rig.start_all(2);
+  Process& first = *all[0];
+  first.hold = true;
+  rig.start(3);
+  const std::uint64_t written = first.core.counters().assignments_written;
+  for (int i = 0; i < 200 && first.core.counters().assignments_written == written; ++i) {
+    read(rig, first, 0, 1);
+    rig.run_for(5ms);
+  }
+  ASSERT_GT(first.core.counters().assignments_written, written);
+  rig.step(first, CloseRequested{rig.now + 5000ms});
+  std::vector<AssignmentType> types;
+  for (const Decoded& decoded : first.batch_with(AssignmentType::leave)) {
+    const auto* record = std::get_if<AssignmentRecord>(&decoded);
+    if (record != nullptr) types.push_back(record->type);
+  }
+  ASSERT_GE(types.size(), 2u);
+  EXPECT_EQ(types.front(), AssignmentType::assign);
+  EXPECT_EQ(types.back(), AssignmentType::leave);
+}
+
 // A7: half of an assignment is no ground to plan on.
 TEST(AssignedReading, plans_nothing_while_part_of_its_assignment_is_not_read_back) {
   AssignedRig rig({Mode::non_exclusive, 300, 1});

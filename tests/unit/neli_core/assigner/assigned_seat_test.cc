@@ -110,6 +110,19 @@ TEST(AssignedSeat, a_holder_that_yielded_writes_to_every_log_until_it_reads_it_a
   EXPECT_LE(by_first(), healed + 1);  // and then no more, as before
 }
 
+// A2: it reads the log again before anybody took the seat, and goes on with it.
+TEST(AssignedSeat, a_holder_that_yielded_goes_on_once_it_reads_the_log_again) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  const auto all = rig.start_all(3);
+  all[0]->forbidden = {1};
+  ASSERT_TRUE(rig.run_until([&] { return !all[0]->notices.empty(); }, 20'000ms));
+  ASSERT_FALSE(all[0]->core.assignment_status()->assigns);
+  all[0]->forbidden.clear();
+  rig.run_for(5 * kInterval);
+  EXPECT_TRUE(all[0]->core.assignment_status()->assigns);
+  EXPECT_EQ(seats_claimed(all), 1u);
+}
+
 // A2: "the next time it waits twice as long".
 TEST(AssignedSeat, goes_round_more_and_more_slowly_while_a_log_is_away_for_all) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});

@@ -35,6 +35,50 @@ TEST(AssignerEdges, a_third_is_not_many_and_two_of_five_are) {
   }
 }
 
+// A9: those that died within a session; earlier deaths were acted upon.
+TEST(AssignerEdges, deaths_that_are_further_apart_than_a_session_are_not_many) {
+  AssignerRig rig = settled(5, 10);
+  rig.kill(5);
+  rig.run_for(1500ms);
+  ASSERT_FALSE(rig.decisions.empty());
+  rig.decisions.clear();
+  rig.kill(4);
+  const LocalTime killed = rig.now;
+  rig.run_for(2000ms);
+  ASSERT_FALSE(rig.decisions.empty());
+  EXPECT_LE(rig.decisions[0].at, killed + kSession + kInterval);
+  EXPECT_TRUE(rig.notices.empty());
+}
+
+// A9, a second time: it waits for those, too.
+TEST(AssignerEdges, waits_again_where_many_die_again) {
+  AssignerRig rig = settled(9, 18);
+  for (const std::uint64_t first : {6u, 3u}) {
+    rig.decisions.clear();
+    for (std::uint64_t id = first; id <= (first == 6 ? 9 : 5); ++id) rig.kill(id);
+    const LocalTime killed = rig.now;
+    rig.run_for(3000ms);
+    ASSERT_FALSE(rig.decisions.empty()) << first;
+    EXPECT_GE(rig.decisions[0].at, killed + 2 * kSession) << first;
+  }
+  EXPECT_EQ(rig.notices.size(), 2u);
+  EXPECT_EQ(rig.assigner.waits(), 2u);
+}
+
+// A9: those that are heard again while it waits keep what they have.
+TEST(AssignerEdges, moves_nothing_where_the_many_are_heard_again) {
+  AssignerRig rig = settled(5, 10);
+  const std::string before = rig.named();
+  rig.kill(5);
+  rig.kill(4);
+  rig.run_for(kSession + kSession / 2);
+  ASSERT_EQ(rig.assigner.waits(), 1u);
+  rig.join(4);
+  rig.join(5);
+  rig.run_for(2000ms);
+  EXPECT_EQ(rig.named(), before);
+}
+
 // A9: "at least two": of two members, one is more than a third.
 TEST(AssignerEdges, one_death_is_not_many) {
   AssignerRig rig = settled(2, 8);
@@ -92,9 +136,10 @@ TEST(AssignerEdges, a_flapping_member_keeps_what_it_is_named_for) {
   EXPECT_EQ(rig.named(), "1:0-3 2:4-7");
 }
 
-// A5: it is given no other partition there, and keeps what it leads.
-TEST(AssignerEdges, a_banned_member_keeps_what_it_leads) {
-  constexpr ProcessId kBanned{2};
+/// Of three partitions members 1 and 2 lead the first two, and nobody the third, which 2 is named
+/// for; after 4 s, who is named for which. `pinned`: 1 and 2 have names of their own, and the last
+/// two partitions are pinned to the name that member 2 shares with an idle member 3.
+std::vector<std::uint64_t> named_once_2_is_banned(bool pinned) {
   const LogPlace place{Log{0}, 1, 3};
   LocalTime now = told::at_ms(10'000);
   Members members{{ProcessId{1}, kInterval, kLease}};
@@ -102,13 +147,18 @@ TEST(AssignerEdges, a_banned_member_keeps_what_it_leads) {
   Designations designations(3);
   Wishes wishes{kLease};
   wishes.tail_started(0, now);
+  if (pinned) wishes.read(0, {WishVerb::pin, "x", told::ranges("1-2"), 0});
   Assigner assigner({1, kInterval, kSession, kLease});
   designations.read(told::assign(1, {1, 1}, {{1, "0"}, {2, "1-2"}}), ProcessId{1}, now);
   assigner.begin(kNobody, now);
   std::vector<Designation> made;
   for (const LocalTime end = now + 4000ms; now < end; now += kInterval / 2) {
     members.note_read(now);
-    for (std::uint64_t id = 1; id <= 2; ++id) members.read(renewal(id), false, now);
+    for (std::uint64_t id = 1; id <= (pinned ? 3 : 2); ++id) {
+      Record record = renewal(id);
+      if (pinned && id > 1) record.process.name = "x";
+      members.read(record, false, now);
+    }
     members.read_back(now);
     members.tick(now);
     assigner.read_back(Log{0}, now);
@@ -122,8 +172,19 @@ TEST(AssignerEdges, a_banned_member_keeps_what_it_leads) {
     assigner.settled();
   }
   EXPECT_EQ(assigner.given_up(), 1u);
-  EXPECT_EQ(designations.at(Partition{1}).id, kBanned);
-  EXPECT_EQ(designations.at(Partition{2}).id, ProcessId{1});
+  std::vector<std::uint64_t> named;
+  for (std::uint32_t p = 0; p < 3; ++p) named.push_back(designations.at(Partition{p}).id.value());
+  return named;
+}
+
+// A5: it is given no other partition there, and keeps what it leads.
+TEST(AssignerEdges, a_banned_member_keeps_what_it_leads) {
+  EXPECT_EQ(named_once_2_is_banned(false), (std::vector<std::uint64_t>{1, 2, 1}));
+}
+
+// A5 and A11: also where another member has the name that it is pinned to.
+TEST(AssignerEdges, a_banned_member_keeps_what_it_leads_and_is_pinned_to_its_name) {
+  EXPECT_EQ(named_once_2_is_banned(true), (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
 // A repeated name beside a new one for the same partition: the order in the record would decide.

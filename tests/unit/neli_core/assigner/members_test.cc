@@ -276,6 +276,14 @@ TEST_F(MembersTest, who_flaps_is_cordoned_twice_as_long_each_time) {
   EXPECT_EQ(expected, 10min);
 }
 
+TEST_F(MembersTest, a_cordon_for_flapping_lasts_ten_minutes_at_most) {
+  read(renewal(2, 120'000ms));
+  live_for(120'200ms);
+  ASSERT_FALSE(members.lives(kOther));
+  read(renewal(2, 120'000ms));
+  EXPECT_EQ(members.find(kOther)->cordoned_until, now + 10min);
+}
+
 TEST_F(MembersTest, a_cordon_for_flapping_ends_and_changes_the_plan) {
   read(renewal(2, 500ms));
   live_for(501ms);

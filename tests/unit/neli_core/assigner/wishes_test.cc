@@ -168,10 +168,17 @@ TEST(Wishes, after_a_gap_what_was_known_stays_until_a_list_says_more) {
   wishes.read_list(60, list(55, {}));
   EXPECT_FALSE(wishes.uncertain());
   EXPECT_EQ(wishes.standing(), StandingWishes{});
-  // Another log has wishes of its own.
+  // Another log has wishes of its own, and lists of its own.
   wishes.read(61, wish(cordon, "a"));
   wishes.tail_started(0, at_ms(20));
   EXPECT_EQ(wishes.standing(), StandingWishes{});
+  EXPECT_EQ(wishes.listed_upto(), -1);
+  wishes.read(4, wish(cordon, "b"));
+  EXPECT_TRUE(wishes.unlisted());
+  wishes.read_list(6, list(5, after({wish(cordon, "b")})));
+  EXPECT_EQ(wishes.listed_upto(), 5);
+  EXPECT_EQ(wishes.standing(), after({wish(cordon, "b")}));
+  EXPECT_FALSE(wishes.unlisted());
 }
 
 TEST(Wishes, one_is_listed_when_a_list_reaches_beyond_it) {
