@@ -17,8 +17,7 @@ class Planner {
         partitions_(partitions),
         pins_(pins),
         targets_(partitions.size(), kNobody),
-        forced_(members.size()),
-        pinned_(members.size()) {}
+        forced_(members.size()) {}
 
   std::vector<Designation> designations(PlanLimits limits) {
     check();
@@ -73,7 +72,6 @@ class Planner {
   void force(std::size_t p, MemberId member) {
     targets_[p] = member;
     ++forced_[member];
-    if (allows(partitions_[p], member)) ++pinned_[member];
   }
 
   // All of these before any is placed, so that the others go to the members that have less.
@@ -99,7 +97,7 @@ class Planner {
   // Of what is pinned only: with the rest, too, the choice would depend on which moves are made
   // first, and a limit could add moves.
   [[nodiscard]] bool has_less(MemberId left, MemberId right) const {
-    return pinned_[left] * members_[right].weight < pinned_[right] * members_[left].weight;
+    return forced_[left] * members_[right].weight < forced_[right] * members_[left].weight;
   }
 
   // A member that must have more than its share takes nothing else, and the others share what that
@@ -206,8 +204,7 @@ class Planner {
   std::span<const PlanPartition> partitions_;
   std::span<const std::vector<MemberId>> pins_;
   std::vector<MemberId> targets_;
-  std::vector<std::uint64_t> forced_;  ///< how many partitions must go to each member
-  std::vector<std::uint64_t> pinned_;  ///< how many of these are pinned to it
+  std::vector<std::uint64_t> forced_;  ///< how many partitions pins give to each member
 };
 
 }  // namespace

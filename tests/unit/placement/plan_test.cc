@@ -102,6 +102,14 @@ TEST(Plan, names_the_owner_again_if_its_successor_is_gone) {
       << "else they would drain for ever";
 }
 
+TEST(Plan, shares_what_is_pinned_to_several_by_their_weights) {
+  const std::vector<PlanMember> members{{1}, {3}};
+  std::vector<PlanPartition> partitions(4);
+  for (PlanPartition& partition : partitions) partition.pinned_to = 0;
+  const std::vector<std::vector<MemberId>> pins{{0, 1}};
+  EXPECT_THAT(counts(after(partitions, plan(members, partitions, pins)), 2), ElementsAre(1, 3));
+}
+
 TEST(Plan, puts_a_pinned_partition_where_it_is_pinned_to) {
   const std::vector<PlanMember> members(3);
   std::vector<PlanPartition> partitions = owned({0, 0, 1, 1, 2, 2});
