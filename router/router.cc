@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "neli_core/roles.h"
+#include "neli_core/settings_mode.h"
 #include "router/engine/completion.h"
 #include "router/open.h"
 #include "router/view/admissions.h"
@@ -19,10 +20,10 @@ struct Router::Parts {
 Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor executor,
                                              RouterOptions options) {
   const std::uint32_t roles = options.roles.value_or(options.slots.value());
-  const Mode mode = options.mode;
   const std::uint32_t hop_limit = options.hop_limit;
   auto opened = open_owner(std::move(executor), std::move(options));
   if (!opened) return opened.error();
+  const Mode mode = serving_mode(opened->settings);
   std::unique_ptr<Router> router(new Router({std::move(*opened), roles, mode, hop_limit}));
   router->engine_->start();
   return router;

@@ -117,12 +117,13 @@ void HintClaims::on_claim(const Received& event, const Record& record, LocalTime
   LogState& l = logs_[event.log.value()];
   const Epoch epoch = claim_epoch(record, event.stamped, event.offset);
   l.greatest_incarnation = std::max(l.greatest_incarnation, epoch.incarnation);
-  if (!record.parts) return;  // of another version; it stops nobody here from leading
-  record.parts->for_each(place(event.log), [&](Partition partition) {
+  for_each_claimed(record, place(event.log), [&](Partition partition) {
     State& p = state(partition);
     const bool newer = epoch > p.newest;
     note_newest(p, epoch, now);
-    if (record.id != options_.id) return;
+    // One that cannot be read is of another version. It stops nobody here from leading, but from
+    // being found, as callers take it for a claim of all.
+    if (!record.parts || record.id != options_.id) return;
     const bool awaited = p.leading && p.claim_seq == record.seq;
     if (awaited) p.claim_seq = 0;
     if (awaited && newer) {

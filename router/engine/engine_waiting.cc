@@ -38,7 +38,7 @@ void Engine::wait_for_route(RouteWaiters::Id id, Slot slot, const Epoch& after,
     const LocalTime now = self->no_earlier(self->clock_());
     const Route route = self->view_.look(slot, now);
     RouteWaiter waiter{slot, after, later(now, limit), std::move(handler),
-                       mode_of(self->settings_)};
+                       serving_mode(self->settings_)};
     const auto end = [&](boost::system::error_code error) { self->end_wait(waiter, error, route); };
     if (waiter.is_content_with(route)) return end({});
     if (self->closed_) return end(Errc::closed);

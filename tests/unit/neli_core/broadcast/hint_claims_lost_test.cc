@@ -198,6 +198,23 @@ TEST(HintClaims, who_gets_a_partition_back_from_one_that_died_claims_anew_after_
   EXPECT_EQ(story.world.beside(RecordType::claim).size(), 3u);
 }
 
+// Callers take it for a claim of every partition, and in exclusive mode believe no older epoch.
+TEST(HintClaims, who_leads_beside_a_claim_that_cannot_be_read_claims_anew_after_three_beats) {
+  World world;
+  Process& a = world.add(with_hints());
+  world.assign(a, "0");
+  world.pass(1s);
+  ASSERT_EQ(world.beside(RecordType::claim).size(), 1u);
+  world.append(kP0, world.broker_now(), R"({"t":"claim","lane":0})");
+  world.pass(1s);
+  EXPECT_EQ(world.beside(RecordType::claim).size(), 2u) << "the stranger's, and no other yet";
+  world.pass(2s);
+  const auto claims = world.beside(RecordType::claim);
+  ASSERT_EQ(claims.size(), 3u);
+  EXPECT_GE(claims.back().incarnation, claims.front().incarnation);
+  EXPECT_TRUE(world.leads(a)) << "and never stopped";
+}
+
 // A newcomer's tail starts so far before it: docs/protocol.md, T*.
 TEST(HintClaims, records_say_how_far_their_writer_has_read) {
   World world;

@@ -15,8 +15,8 @@ using namespace testing_records;
 using namespace std::chrono_literals;
 
 struct BroadcastEngine : EngineRig {
-  BroadcastEngine()
-      : EngineRig({Mode::non_exclusive, false, kLease, Variation::broadcast}) {}
+  explicit BroadcastEngine(Mode mode = Mode::non_exclusive)
+      : EngineRig({mode, false, kLease, Variation::broadcast}) {}
 
   void hear(std::uint32_t partition, std::int64_t offset) {
     event(Heard{Partition{partition}, offset, BrokerTime{milliseconds{kInc}}, true, now,
@@ -65,6 +65,25 @@ TEST(EngineBroadcast, another_is_found_by_the_claims_beside) {
   rig.append(0, beside(kB.leads(claim, "0,2")));
   EXPECT_EQ(rig.verdict(0), Verdict::remote);
   EXPECT_EQ(rig.route(0).owner(), "p2");
+}
+
+// The epoch that callers know is that of its hint, which is greater than the one by which it leads.
+TEST(EngineBroadcast, in_exclusive_mode_who_waits_for_it_need_not_wait_for_its_own_hint) {
+  BroadcastEngine rig(Mode::exclusive);
+  rig.start();
+  rig.assign("0");
+  rig.pass(kLease);  // a new assignee waits as long
+  rig.hear(0, 77);
+  ASSERT_EQ(rig.verdict(0), Verdict::local);
+  int told = 0;
+  rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{0}, Epoch{kInc + 1000, 5}, 10s,
+                             [&](boost::system::error_code error, const Route& route) {
+                               EXPECT_FALSE(error);
+                               EXPECT_EQ(route.verdict, Verdict::local);
+                               ++told;
+                             });
+  rig.poll();
+  EXPECT_EQ(told, 1);
 }
 
 TEST(EngineBroadcast, who_asks_late_hears_what_is_led_already) {

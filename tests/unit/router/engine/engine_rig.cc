@@ -53,6 +53,9 @@ CoreOptions core_options(const EngineRigOptions& options) {
   core.clock_error = 100ms;
   core.prepare_timeout = options.prepare_timeout;
   core.settings = settings(options.mode);
+  if (options.variation == Variation::broadcast) {
+    core.settings.variation = to_string(Variation::broadcast);
+  }
   core.process = {"self", "self:7000", {}};
   return core;
 }
@@ -131,7 +134,8 @@ EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
   if (options.variation == Variation::broadcast) {
     BroadcastOptions broadcast;
     broadcast.core = std::move(core);
-    broadcast.session = options.lease / 3;
+    // Non-exclusive: T is longer than the session; exclusive: it and the clock error are shorter.
+    broadcast.session = options.mode == Mode::exclusive ? 2 * options.lease : options.lease / 3;
     broadcast.hints = true;
     parts.core = std::make_unique<Broadcast>(Broadcast::make(std::move(broadcast)).value());
   } else if (options.assignment == Assignment::assigner) {
