@@ -204,6 +204,7 @@ void Engine::log(const Notice& notice) const {
 }
 
 void Engine::carry_out(LocalTime now) {
+  mark_suspects(now);
   Ready ready;
   if (core_) ready = core_->take_ready();
   note_assignments(ready, now);
@@ -431,7 +432,8 @@ void Engine::arm() {
   LocalTime next = std::min(directory_.next_expiry(), waiters_.next_deadline());
   const LocalTime own =
       core_ ? core_->next_deadline() : std::min(next_probe_, reader_->next_deadline(last_now_));
-  next = std::min({next, own, stopped_.next_deadline(), view_.next_deadline(), look_at_drain_});
+  next = std::min({next, own, stopped_.next_deadline(), view_.next_deadline(), look_at_drain_,
+                   suspects_.due()});
   const bool watched = on_change_ || !observers_.empty() || ready_.awaited();
   for (std::uint32_t l = 0; watched && l < log_count_; ++l) {
     if (silences_[l] == Silence::unknown) continue;

@@ -137,6 +137,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void tell_observers(LocalTime now);
   [[nodiscard]] Observers::Seen look(Partition partition, LocalTime now) const;
   void carry_out(LocalTime now);
+  void mark_suspects(LocalTime now);
   void publish(const std::vector<Transition>& transitions, LocalTime now);
   void tell(const std::vector<Transition>& transitions);
   void tell_listeners(const Transition& transition);

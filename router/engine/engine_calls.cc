@@ -145,8 +145,9 @@ void Engine::when_ready(std::uint64_t id, ReadyHandler handler) {
     if (const auto& failure = self->failure()) return handler(failure->code());
     if (self->closed_) return handler(Errc::closed);
     self->ready_.add(id, handler);
-    self->tell_ready(self->no_earlier(self->clock_()));
-    self->arm();
+    const LocalTime now = self->no_earlier(self->clock_());
+    self->directory_.tick(now);  // an owner out of the history may be unknown by now
+    self->carry_out(now);
   });
 }
 

@@ -74,14 +74,18 @@ void Engine::wake_waiters(LocalTime now) {
 }
 
 void Engine::suspect(std::string_view endpoint) {
-  if (closed_ || !suspects_.is_news(endpoint, clock_())) return;
-  boost::asio::post(strand_, [self = shared_from_this(), endpoint = std::string(endpoint)] {
+  if (closed_ || !suspects_.add(endpoint, clock_())) return;
+  boost::asio::post(strand_, [self = shared_from_this()] {
     if (self->closed_) return;
     const LocalTime now = self->no_earlier(self->clock_());
     self->directory_.tick(now);
-    self->directory_.suspect(endpoint, now);
     self->carry_out(now);
   });
+}
+
+void Engine::mark_suspects(LocalTime now) {
+  const Suspects::Endpoints endpoints = suspects_.take(now);
+  if (!endpoints.empty()) directory_.suspect(endpoints, now);
 }
 
 void Engine::end_waiters(boost::system::error_code error) {

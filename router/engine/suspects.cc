@@ -1,21 +1,30 @@
 #include "router/engine/suspects.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace neliroute {
 
-bool Suspects::is_news(std::string_view endpoint, LocalTime now) {
+bool Suspects::add(std::string_view endpoint, LocalTime now) {
+  if (endpoint.empty()) return false;
   const std::lock_guard lock(mutex_);
-  if (passed_on_.size() >= kMost) {
-    std::erase_if(passed_on_, [&](const auto& one) { return now >= later(one.second, kQuiet); });
-  }
-  const auto known = passed_on_.find(endpoint);
-  if (known == passed_on_.end()) {
-    if (passed_on_.size() >= kMost) return false;
-    passed_on_.emplace(endpoint, now);
-    return true;
-  }
-  if (now < later(known->second, kQuiet)) return false;
-  known->second = now;
+  if (endpoints_.size() >= kMost || endpoints_.contains(endpoint)) return false;
+  endpoints_.emplace(endpoint);
+  if (endpoints_.size() > 1) return false;
+  due_ = std::max(now, quiet_until_);
   return true;
+}
+
+LocalTime Suspects::due() const {
+  const std::lock_guard lock(mutex_);
+  return due_now();
+}
+
+Suspects::Endpoints Suspects::take(LocalTime now) {
+  const std::lock_guard lock(mutex_);
+  if (now < due_now()) return {};
+  quiet_until_ = later(now, kQuiet);
+  return std::exchange(endpoints_, {});
 }
 
 }  // namespace neliroute

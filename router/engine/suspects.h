@@ -1,14 +1,15 @@
-// Endpoints that callers could not reach, each passed on only now and then: when a process is
-// killed, thousands of callers report it at once. Private to the engine.
+// Endpoints that callers could not reach, until the strand takes them, all at once and now and
+// then: when processes are killed, thousands of callers report them, and to look for what they own
+// takes a look at each partition. Private to the engine.
 //
 // Threads: any.   Units: LocalTime.   Errors: none.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <neliroute/time.h>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -16,17 +17,26 @@ namespace neliroute {
 
 class Suspects {
  public:
-  /// How long an endpoint that was passed on is not passed on again.
+  using Endpoints = std::set<std::string, std::less<>>;
+  /// From when some were taken until the next ones are.
   static constexpr milliseconds kQuiet{100};
-  /// Of different endpoints within that time; more are not passed on.
+  /// Different ones that wait to be taken; more are dropped, and will be reported again.
   static constexpr std::size_t kMost = 1024;
 
-  /// Whether to pass it on.
-  [[nodiscard]] bool is_news(std::string_view endpoint, LocalTime now);
+  /// True: it is the first since some were taken, so the strand is to be told.
+  [[nodiscard]] bool add(std::string_view endpoint, LocalTime now);
+  /// When they may be taken; kNever: there are none.
+  [[nodiscard]] LocalTime due() const;
+  /// Those that wait, if they are due.
+  [[nodiscard]] Endpoints take(LocalTime now);
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, LocalTime, std::less<>> passed_on_;  ///< when
+  [[nodiscard]] LocalTime due_now() const { return endpoints_.empty() ? kNever : due_; }
+
+  mutable std::mutex mutex_;
+  Endpoints endpoints_;
+  LocalTime due_ = kLongAgo;
+  LocalTime quiet_until_ = kLongAgo;
 };
 
 }  // namespace neliroute

@@ -1,6 +1,7 @@
 #include "router/view/directory.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "neli_core/mutation.h"
@@ -255,28 +256,35 @@ void Directory::on_release(const Received& event, const Record& record, LocalTim
   });
 }
 
-void Directory::suspect(std::string_view endpoint, LocalTime now) {
-  if (endpoint.empty()) return;
-  std::erase_if(suspected_, [&](const auto& one) { return one.second <= now; });
+void Directory::suspect(const std::set<std::string, std::less<>>& endpoints, LocalTime now) {
+  std::erase_if(suspected_, [&](const auto& one) { return one.second.until <= now; });
+  std::unordered_map<const Peer*, bool> meant;  // one comparison of texts for each owner
   for (std::uint32_t p = 0; p < options_.partitions; ++p) {
     Hint& hint = hints_[p];
-    if (!hint.owner || hint.suspected || hint.owner->info.endpoint != endpoint) continue;
+    if (!hint.owner || hint.suspected) continue;
+    const auto [known, first] = meant.try_emplace(hint.owner.get(), false);
+    const std::string& endpoint = hint.owner->info.endpoint;
+    if (first) known->second = !endpoint.empty() && endpoints.contains(endpoint);
+    if (!known->second) continue;
     hint.suspected = true;
-    LocalTime& until = suspected_.try_emplace(hint.owner->id, hint.until).first->second;
-    until = std::max(until, hint.until);
+    Suspected& suspected = suspected_[hint.owner->id];
+    suspected.until = std::max(suspected.until, hint.until);
+    suspected.partitions.push_back(Partition{p});
     note_change(Partition{p});
   }
 }
 
 // It wrote after it could not be reached, or nearly so.
 void Directory::trust(ProcessId id) {
-  if (suspected_.erase(id) == 0) return;
-  for (std::uint32_t p = 0; p < options_.partitions; ++p) {
-    Hint& hint = hints_[p];
+  const auto found = suspected_.find(id);
+  if (found == suspected_.end()) return;
+  for (const Partition partition : found->second.partitions) {
+    Hint& hint = hints_[partition.value()];
     if (!hint.suspected || hint.owner->id != id) continue;
     hint.suspected = false;
-    note_change(Partition{p});
+    note_change(partition);
   }
+  suspected_.erase(found);
 }
 
 void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {

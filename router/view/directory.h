@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <neliroute/ids.h>
@@ -19,6 +20,7 @@
 #include <neliroute/time.h>
 #include <neliroute/transition.h>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,9 +114,9 @@ class Directory {
   void tick(LocalTime now);
   [[nodiscard]] LocalTime next_expiry() const noexcept { return expiries_.earliest(); }
 
-  /// A caller could not reach who has this endpoint: its hints are suspected until a record of it
-  /// is read, or they end.
-  void suspect(std::string_view endpoint, LocalTime now);
+  /// Callers could not reach who has one of these endpoints: its hints are suspected until a record
+  /// of it is read, or they end.
+  void suspect(const std::set<std::string, std::less<>>& endpoints, LocalTime now);
 
   /// This process itself stopped leading, which it knows before any record says so.
   void forget_owner(Partition partition, ProcessId id, LocalTime at);
@@ -151,6 +153,11 @@ class Directory {
     LocalTime last_answer = kLongAgo;
     LocalTime reading_since = kLongAgo;  ///< without a silence of T*/2
     bool has_past = false;               ///< what past_ knows of it counts as soon as its age shows
+  };
+  /// A process that callers could not reach, and where it was known as the owner.
+  struct Suspected {
+    LocalTime until = kLongAgo;
+    std::vector<Partition> partitions;
   };
   void on_claim(const Received& event, const Record& record, LocalTime now);
   void learn_mode(const Record& record);
@@ -192,7 +199,7 @@ class Directory {
   DeadlineTree expiries_;
   std::map<ProcessId, std::weak_ptr<const Peer>> peers_;  ///< those that anything refers to
   std::size_t forget_peers_at_ = 64;
-  std::map<ProcessId, LocalTime> suspected_;  ///< until when they have hints
+  std::map<ProcessId, Suspected> suspected_;
   std::vector<Partition> changed_;
   std::vector<Partition> renewed_;
   std::vector<microseconds> gaps_;

@@ -14,23 +14,35 @@ using namespace testing_engine;
 using namespace testing_records;
 using namespace std::chrono_literals;
 
-TEST(Suspects, an_endpoint_is_passed_on_now_and_then) {
+using Endpoints = Suspects::Endpoints;
+
+TEST(Suspects, are_taken_all_at_once_and_now_and_then) {
   Suspects suspects;
-  EXPECT_TRUE(suspects.is_news("a:1", at_ms(1000)));
-  EXPECT_FALSE(suspects.is_news("a:1", at_ms(1099)));
-  EXPECT_TRUE(suspects.is_news("b:1", at_ms(1099))) << "another one";
-  EXPECT_TRUE(suspects.is_news("a:1", at_ms(1100)));
-  EXPECT_FALSE(suspects.is_news("a:1", at_ms(1199)));
+  EXPECT_EQ(suspects.due(), kNever);
+  EXPECT_FALSE(suspects.add("", at_ms(1000))) << "nobody's";
+  EXPECT_TRUE(suspects.add("a:1", at_ms(1000)));
+  EXPECT_FALSE(suspects.add("b:1", at_ms(1001))) << "the strand was told";
+  EXPECT_FALSE(suspects.add("a:1", at_ms(1002)));
+  EXPECT_EQ(suspects.due(), at_ms(1000));
+  EXPECT_EQ(suspects.take(at_ms(1003)), (Endpoints{"a:1", "b:1"}));
+  EXPECT_EQ(suspects.due(), kNever);
+  EXPECT_TRUE(suspects.add("a:1", at_ms(1004)));
+  EXPECT_EQ(suspects.due(), at_ms(1103));
+  EXPECT_EQ(suspects.take(at_ms(1102)), Endpoints{});
+  EXPECT_FALSE(suspects.add("c:1", at_ms(1102))) << "and is to come again";
+  EXPECT_EQ(suspects.take(at_ms(1103)), (Endpoints{"a:1", "c:1"}));
+  EXPECT_EQ(suspects.take(at_ms(9000)), Endpoints{});
+  EXPECT_TRUE(suspects.add("a:1", at_ms(9001)));
+  EXPECT_EQ(suspects.due(), at_ms(9001)) << "long after the last ones: at once";
 }
 
 TEST(Suspects, no_more_endpoints_are_kept_than_there_may_be) {
   Suspects suspects;
-  for (std::size_t i = 0; i < Suspects::kMost; ++i) {
-    ASSERT_TRUE(suspects.is_news(std::to_string(i), at_ms(1000)));
+  for (std::size_t i = 0; i <= Suspects::kMost; ++i) {
+    static_cast<void>(suspects.add(std::to_string(i), at_ms(1000)));
   }
-  EXPECT_FALSE(suspects.is_news("one more", at_ms(1050)));
-  EXPECT_TRUE(suspects.is_news("one more", at_ms(1100))) << "the others are over";
-  EXPECT_TRUE(suspects.is_news("0", at_ms(1100)));
+  EXPECT_EQ(suspects.take(at_ms(1000)).size(), Suspects::kMost);
+  EXPECT_TRUE(suspects.add("one more", at_ms(1001)));
 }
 
 TEST(SuspectedOwners, are_marked_in_lookups_until_a_record_of_theirs_is_read) {
@@ -45,6 +57,36 @@ TEST(SuspectedOwners, are_marked_in_lookups_until_a_record_of_theirs_is_read) {
   EXPECT_TRUE(rig.route(0).copy().suspected);
   rig.append(0, kB.leads(9, "0"));
   EXPECT_FALSE(rig.route(0).suspected);
+}
+
+// To look for what they own takes a look at each partition.
+TEST(SuspectedOwners, that_are_reported_soon_after_others_are_marked_a_moment_later) {
+  EngineRig rig({.watcher = true});
+  rig.start();
+  rig.append(0, kB.leads(9, "0"));
+  rig.append(0, Writer{3}.leads(30, "2"));
+  rig.engine->suspect("p2:7000");
+  rig.poll();
+  rig.engine->suspect("p3:7000");
+  rig.poll();
+  EXPECT_TRUE(rig.route(0).suspected);
+  EXPECT_FALSE(rig.route(2).suspected);
+  rig.pass(Suspects::kQuiet);
+  EXPECT_TRUE(rig.route(2).suspected);
+}
+
+// And where nothing else happens, a timer does.
+TEST(SuspectedOwners, that_are_reported_soon_after_others_are_marked_without_an_event) {
+  EngineRig rig({.watcher = true});
+  rig.start();
+  rig.append(0, kB.leads(9, "0"));
+  rig.append(0, Writer{3}.leads(30, "2"));
+  rig.engine->suspect("p2:7000");
+  rig.poll();
+  rig.engine->suspect("p3:7000");
+  rig.poll();
+  rig.now += Suspects::kQuiet;
+  EXPECT_TRUE(rig.run_until([&] { return rig.route(2).suspected; }));
 }
 
 TEST(SuspectedOwners, wake_nobody_who_waits_for_another_one) {

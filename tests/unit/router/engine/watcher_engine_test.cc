@@ -245,6 +245,20 @@ TEST(WatcherEngine, with_settings_that_differ_it_says_so_and_names_nobody) {
   EXPECT_EQ(rig.notices.size(), 1u) << "it is told once";
 }
 
+// A group that was stopped and started again with other settings is not two groups.
+TEST(WatcherEngine, settings_of_who_wrote_before_it_started_count_for_nothing) {
+  EngineRig rig({Mode::non_exclusive, /*watcher=*/true});
+  rig.engine->start();
+  rig.poll();
+  Record gone = Writer{1}.leads(9, "2");
+  gone.settings->slots = 32;
+  for (std::uint32_t l = 0; l < 2; ++l) rig.event(TailStarted{Log{l}, 10, 11});
+  EXPECT_EQ(rig.append(0, gone), 10) << "in the history";
+  rig.append(0, kB.leads(9, "0"));
+  EXPECT_EQ(rig.route(0).owner(), "p2");
+  EXPECT_TRUE(rig.notices.empty());
+}
+
 TEST(WatcherEngine, it_answers_again_by_itself_when_settings_agree) {
   Differing rig;
   rig.first_comes();

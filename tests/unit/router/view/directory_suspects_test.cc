@@ -47,37 +47,36 @@ using Partitions = std::vector<std::uint32_t>;
 
 TEST(DirectorySuspects, are_all_that_the_process_owns_and_no_other) {
   Suspecting s;
-  s.directory.suspect("p1:7000", s.now);
+  s.directory.suspect({"p1:7000"}, s.now);
   EXPECT_EQ(s.suspected(), (Partitions{0, 1}));
   EXPECT_EQ(s.directory.take_changed(), (std::vector{Partition{0}, Partition{1}}));
   EXPECT_EQ(s.directory.hint(kZero).owner->info.name, "p1") << "it may own them all the same";
-  s.directory.suspect("p1:7000", s.now);
+  s.directory.suspect({"p1:7000"}, s.now);
   EXPECT_TRUE(s.directory.take_changed().empty()) << "known already";
 }
 
 TEST(DirectorySuspects, are_none_where_nobody_has_that_endpoint) {
   Suspecting s;
-  s.directory.suspect("p1:7001", s.now);
-  s.directory.suspect("", s.now);
+  s.directory.suspect({"p1:7001"}, s.now);
+  s.directory.suspect({""}, s.now);
   EXPECT_EQ(s.suspected(), Partitions{});
   EXPECT_TRUE(s.directory.take_changed().empty());
 }
 
 TEST(DirectorySuspects, are_trusted_again_once_a_record_of_theirs_is_read_in_any_log) {
   Suspecting s;
-  s.directory.suspect("p1:7000", s.now);
-  s.directory.suspect("p2:7000", s.now);
+  s.directory.suspect({"p1:7000", "p2:7000"}, s.now);
   static_cast<void>(s.directory.take_changed());
   s.read(1, Writer{1}.leads(10, "1"));
   EXPECT_EQ(s.suspected(), Partitions{2}) << "p2 has not written";
   EXPECT_EQ(s.directory.take_changed(), (std::vector{Partition{0}, Partition{1}}));
-  s.directory.suspect("p1:7000", s.now);
+  s.directory.suspect({"p1:7000"}, s.now);
   EXPECT_EQ(s.suspected(), (Partitions{0, 1, 2})) << "and suspected again";
 }
 
 TEST(DirectorySuspects, are_suspected_no_longer_than_they_own_anything) {
   Suspecting s;
-  s.directory.suspect("p1:7000", s.now);
+  s.directory.suspect({"p1:7000"}, s.now);
   s.wait(kLease - 1ms);
   EXPECT_EQ(s.suspected(), (Partitions{0, 1}));
   s.wait(1ms);
@@ -88,7 +87,7 @@ TEST(DirectorySuspects, are_suspected_no_longer_than_they_own_anything) {
 
 TEST(DirectorySuspects, do_not_pass_the_suspicion_on_to_their_successors) {
   Suspecting s;
-  s.directory.suspect("p1:7000", s.now);
+  s.directory.suspect({"p1:7000"}, s.now);
   s.read(0, Writer{3}.leads(40, "0"));
   EXPECT_EQ(s.directory.hint(kZero).owner->info.name, "p3");
   EXPECT_EQ(s.suspected(), Partitions{1});
