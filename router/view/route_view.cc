@@ -27,10 +27,17 @@ struct RouteView::ThreadCache {
   };
   /// A list, since erasing from it moves nothing: a move would take `published` from under its
   /// `reading`.
-  static thread_local std::list<Kept> kept;
+  std::list<Kept> kept;
+  // Other objects of a thread that ends may still look something up.
+  ~ThreadCache() {
+    thread_ends_ = true;
+    last_ = {0, 0, nullptr, nullptr};
+  }
 
   // One for every living view that this thread has used.
   static Kept& of(const RouteView& view) {
+    static thread_local ThreadCache cache;
+    auto& kept = cache.kept;
     const auto mine = std::find_if(kept.begin(), kept.end(),
                                    [&](const Kept& k) { return k.view_id == view.id_; });
     if (mine != kept.end()) return *mine;
@@ -42,7 +49,7 @@ struct RouteView::ThreadCache {
 
 [[gnu::tls_model("initial-exec")]]
 constinit thread_local RouteView::Last RouteView::last_{0, 0, nullptr, nullptr};
-thread_local std::list<RouteView::ThreadCache::Kept> RouteView::ThreadCache::kept;
+constinit thread_local bool RouteView::thread_ends_ = false;
 
 RouteView::RouteView(Peer self, std::shared_ptr<LeaseVector> leases, std::uint32_t log_count,
                      SlotSpace slots)
@@ -178,6 +185,7 @@ const RouteView::Snapshot& RouteView::refresh() const {
 
 // Something was published since this thread's last look, or between two reads of this one.
 Route RouteView::route_anew(Slot slot, LocalTime now) const {
+  if (thread_ends_) return look(slot, now);
   const Snapshot& snapshot = refresh();
   last_.counts->add_anew();
   return route_in(snapshot, slot, now, *last_.counts);
@@ -185,6 +193,7 @@ Route RouteView::route_anew(Slot slot, LocalTime now) const {
 
 // This thread's first call on this view, or its first after one on another.
 void RouteView::count_first(Admit answer) const {
+  if (thread_ends_) return;
   static_cast<void>(refresh());
   last_.counts->add(answer);
 }

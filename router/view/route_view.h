@@ -133,6 +133,7 @@ class RouteView {
     LookupCounters::Block* counts;
   };
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Last last_;
+  static constinit thread_local bool thread_ends_;
 
   void note_change(Partition partition);
   [[nodiscard]] Snapshot next_snapshot();

@@ -53,6 +53,31 @@ struct Viewed {
   std::array<Hint, 4> hints;
 };
 
+// Destroyed after what the view knows of its thread, if that came later.
+struct LooksAtTheEnd {
+  ~LooksAtTheEnd() {
+    if (view == nullptr) return;
+    *verdict = view->route(Slot{0}, kNow).verdict;
+    view->count(Admit::serve);
+  }
+  const RouteView* view = nullptr;
+  Verdict* verdict = nullptr;
+};
+
+TEST(RouteView, a_thread_may_look_up_to_its_very_end) {
+  Viewed v;
+  Verdict verdict{};
+  std::thread([&] {
+    static thread_local LooksAtTheEnd last;
+    last.verdict = &verdict;
+    last.view = &v.view;
+    EXPECT_EQ(v.route(0).verdict, Verdict::unowned);
+    v.lead(0, 7, kNow + 1s, 1);
+  }).join();
+  EXPECT_EQ(verdict, Verdict::local);
+  EXPECT_EQ(v.view.admissions()[static_cast<std::size_t>(Admit::serve)], 0u) << "it counts no more";
+}
+
 TEST(RouteView, answers_local_with_epoch_and_time_left) {
   Viewed v;
   v.lead(2, 7, kNow + 160ms, 1);
