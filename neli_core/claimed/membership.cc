@@ -144,7 +144,10 @@ void ClaimProtocol::follow_doubt() {
 // Nothing that it said counts any more, so others may have begun with other settings meanwhile. If
 // its return made it their senior, one process that was frozen for an hour would end a whole group.
 void ClaimProtocol::forget_seniority() {
-  if (!since_ || now_ < later(own_read_at_, options_.lease)) return;
+  if (!since_ && !wrote_) return;
+  LocalTime spoke = own_read_at_;
+  if (!since_ && !sent_.empty()) spoke = std::max(spoke, sent_.rbegin()->second);
+  if (now_ < later(spoke, options_.lease)) return;
   since_.reset();
   since_from_seq_ = next_seq_;
   wrote_ = false;

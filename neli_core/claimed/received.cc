@@ -60,8 +60,10 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
   } else {
     ++counters_.records_own;
     own_read_at_ = now_;
-    // A process that only joined has not said under which settings it leads.
-    if (!since_ && record.seq >= since_from_seq_) since_ = since_told(record, event.stamped);
+    // A process that only joined has not said under which settings it leads; and by a record that
+    // is older than its lease it leads nothing, while others may have begun since.
+    const bool counts = record.seq >= since_from_seq_ && now_ < sent_plus_lease(record.seq);
+    if (!since_ && counts) since_ = since_told(record, event.stamped);
   }
   const Judgement judged = judge(record, event.stamped, options_.lane);
   l.greatest_incarnation =

@@ -87,7 +87,11 @@ void ClaimProtocol::write_claims(Log which) {
   std::vector<Partition> due;
   for (const Partition partition : std::exchange(l.claims_due, {})) {
     state(partition).claim_listed = false;
-    if (claim_time(partition) <= now_) due.push_back(partition);
+    if (claim_time(partition) <= now_) {
+      due.push_back(partition);
+    } else {
+      evaluate(partition);  // what came meanwhile put it off
+    }
   }
   for (PackedRecord& record :
        claim_records(header(RecordType::claim, which), due, options_.settings.logs, next_seq_,

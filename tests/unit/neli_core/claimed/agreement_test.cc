@@ -306,40 +306,48 @@ TEST(OneConfiguration, one_log_s_news_are_not_judged_before_the_others_history) 
 
 // Otherwise one process that was frozen for an hour ends a group that began with other settings.
 TEST(OneConfiguration, who_was_away_for_a_lease_is_junior_to_who_began_meanwhile) {
-  Rig rig;
-  auto& a = rig.start(1, "a");
-  rig.assign(a, "0-3");
-  rig.run_for(1s);
-  a.stopped = true;
-  auto& b = start_with_other_slots(rig);
-  rig.run_for(1500ms);
-  ASSERT_TRUE(b.subscribed);
-  rig.assign(b, "0-3");
-  rig.run_for(1s);
-  rig.wake(a);
-  rig.run_for(2s);
-  EXPECT_FALSE(b.refused);
-  EXPECT_TRUE(a.refused);
-  EXPECT_EQ(rig.leaders(0), 1u);
+  for (const bool has_read_its_first_record : {true, false}) {
+    Rig rig;
+    rig.append(kLog, rig::claim_of(9, "3"));  // of one that is gone
+    rig.run_for(2s);
+    auto& a = rig.start(1, "a");
+    a.hold = !has_read_its_first_record;
+    rig.assign(a, "0-3");
+    if (!a.hold) rig.run_for(1s);
+    ASSERT_EQ(a.records(RecordType::claim).size(), 1u);
+    a.stopped = true;
+    auto& b = start_with_other_slots(rig);
+    rig.run_for(1500ms);
+    ASSERT_TRUE(b.subscribed);
+    rig.assign(b, "0-3");
+    rig.run_for(1s);
+    a.hold = false;
+    rig.wake(a);
+    rig.run_for(2s);
+    EXPECT_FALSE(b.refused) << has_read_its_first_record;
+    EXPECT_TRUE(a.refused) << has_read_its_first_record;
+    EXPECT_EQ(rig.leaders(0), 1u);
+  }
 }
 
 // Nor by what it had written before, and read back only now.
 TEST(OneConfiguration, who_was_away_for_a_lease_learns_no_since_from_its_old_records) {
-  Rig rig;
-  auto& a = rig.start(1, "a");
-  rig.assign(a, "0");
-  rig.run_for(1s);
-  a.hold = true;  // it writes on, and reads nothing
-  const BrokerTime held = rig.broker_now();
-  rig.run_for(1500ms);
-  Record began = rig::renewal_of(9, {1, 1}, "1", "1");
-  began.since = held.time_since_epoch().count() + 500;
-  began.settings = a.claims.options().settings;
-  began.settings->slots = 32;
-  rig.append(kLog, began);
-  a.hold = false;
-  rig.run_for(100ms);
-  EXPECT_TRUE(a.refused);
+  for (const auto away : {1500ms, 3000ms}) {
+    Rig rig;
+    auto& a = rig.start(1, "a");
+    rig.assign(a, "0");
+    rig.run_for(1s);
+    a.hold = true;  // it writes on, and reads nothing
+    rig.run_for(away);
+    Record began = rig::renewal_of(9, {1, 1}, "1", "1");
+    began.since = rig.broker_now().time_since_epoch().count() - 1000;
+    began.settings = a.claims.options().settings;
+    began.settings->slots = 32;
+    rig.append(kLog, began);
+    a.hold = false;
+    rig.run_for(100ms);
+    EXPECT_TRUE(a.refused) << away.count();
+  }
 }
 
 // Whether a process refuses that reads late: of a senior that is dead meanwhile, and of one with

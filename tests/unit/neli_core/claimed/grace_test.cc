@@ -373,6 +373,26 @@ TEST(Rule6, who_must_wait_for_what_lies_below_its_tail_s_start_lets_the_owner_le
   }
 }
 
+// A record that was long on its way comes just then, by which the wait is a little longer.
+TEST(Rule6, a_claim_that_has_to_wait_on_as_it_is_due_is_written_all_the_same) {
+  Rig rig(exclusive());
+  auto& a = rig.start(1, "a");
+  rig.assign(a, "0");
+  rig.run_for(3s);
+  a.stopped = true;
+  auto& b = rig.start(2, "b", rig.log(0).end() - 10);  // some 900 ms of the last 1100
+  rig.assign(b, "0");
+  rig.run_for(50ms);
+  ASSERT_EQ(b.records(RecordType::claim).size(), 0u);
+  b.stopped = true;
+  rig.append(kLog, claim_of(9, "3"));
+  rig.run_for(160ms);
+  b.stopped = false;
+  rig.deliver(b);
+  EXPECT_EQ(b.records(RecordType::claim).size(), 0u);
+  EXPECT_TRUE(rig.run_until([&] { return !b.records(RecordType::claim).empty(); }, 200ms));
+}
+
 // Who read of the dead alone waits for no renewal of theirs for longer than the living would take.
 TEST(Rule6, who_comes_alone_to_a_young_log_claims_after_three_intervals) {
   Rig rig(exclusive());
