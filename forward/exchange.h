@@ -193,7 +193,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   bool ending_ = false;    ///< the last that the client gets is being written
   std::optional<boost::beast::http::response_parser<BodyBuffer>> answer_;
   using PassedOn = boost::beast::http::response<BodyBuffer>;
-  std::optional<PassedOn> passed_;
+  std::optional<PassedOn> passed_;  ///< the final answer's head
   std::optional<boost::beast::http::response_serializer<BodyBuffer>> passing_;
   std::vector<char> part_;           ///< of the answer's body, or from the owner in a tunnel
   std::vector<char> body_part_;      ///< of the request's, or from the client

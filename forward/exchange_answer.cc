@@ -384,8 +384,9 @@ void Exchange::finish(bool keep_alive) {
   ++attempt_;
   stopping_.reset();
   limit_.cancel();
-  const bool reusable = upstream_ && answer_ && answer_->is_done() && answer_->keep_alive() &&
-                        body_sent_ && tunnel_ends_ == 0;
+  // Only after its final answer: behind another one there is more to come of this request.
+  const bool reusable = upstream_ && passed_ && answer_->is_done() && answer_->keep_alive() &&
+                        body_sent_;
   if (reusable) proxy_.upstreams.give_back(std::exchange(upstream_, nullptr));
   drop_upstream();
   guard_.reset();

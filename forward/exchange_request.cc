@@ -54,10 +54,12 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
       visit_{slot, said.epoch, said.hops},
       allowed_(std::min(proxy.limits.deadline, said.timeout.value_or(proxy.limits.deadline))),
       deadline_(began_ + allowed_),
-      upgrade_(upgrade_of(sent_)),
+      // A tunnel reads and writes both sides itself, which the passing of a body does, too.
+      upgrade_(client_.request.is_done() ? upgrade_of(sent_) : std::string()),
       keep_alive_(client_.request.keep_alive()),
       has_body_(!client_.request.is_done()),
-      expects_(is_same_name(view_of(sent_[field::expect]), "100-continue")),
+      expects_(client_.request.get().version() >= 11 &&
+               is_same_name(view_of(sent_[field::expect]), "100-continue")),
       whole_(!has_body_),
       limit_(proxy.upstreams.executor()) {
   strip_hop_by_hop(sent_);
@@ -66,6 +68,9 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
   const std::string origin(target.origin);
   if (!target.authority.empty()) sent_.set(field::host, to_beast(target.authority));
   sent_.target(origin);
+  // This process speaks HTTP/1.1 to owners, whatever the client spoke.
+  sent_.version(11);
+  if (sent_.find(field::host) == sent_.end()) sent_.set(field::host, "");
   const char* const scheme = client_.stream.has_tls() ? "https" : "http";
   note_passed(sent_, {proxy_.name, client_.address, scheme}, client_.trusted);
   if (!upgrade_.empty()) {
@@ -289,14 +294,18 @@ void Exchange::send(const Direction& direction) {
   const auto on_sent = [self = shared_from_this(), upstream = upstream_, attempt = attempt_](
                            Error error, std::size_t) {
     if (!self->done_ || attempt != self->attempt_) return;
+    if (error == boost::beast::error::timeout) {
+      self->answer_.emplace();
+      return self->on_broken(error);
+    }
     // An owner may answer, and close, before it has read everything: what it said is read.
-    static_cast<void>(error);
     self->body_sent_ = self->whole_;
     self->read_head();
     if (!self->whole_) self->begin_body();
   };
-  if (whole_) return upstream_->stream.write(*sending_, proxy_.limits.progress, on_sent);
-  upstream_->stream.expires_after(proxy_.limits.progress);
+  const milliseconds limit = std::min(proxy_.limits.progress, left() + milliseconds{1});
+  if (whole_) return upstream_->stream.write(*sending_, limit, on_sent);
+  upstream_->stream.expires_after(limit);
   http::async_write_header(upstream_->stream, *sending_, Stream::Moved(on_sent));
 }
 
@@ -374,17 +383,21 @@ void Exchange::send_body_part(std::size_t size) {
     if (error && error != http::error::need_buffer) return;
     self->on_body_part_sent();
   };
+  upstream_->input.extend(upstream_, proxy_.limits.progress);
   upstream_->stream.write(*sending_, proxy_.limits.progress, then);
 }
 
+// While a part is awaited the client is late, and not the owner: the client's limit ends first.
 void Exchange::on_body_part_sent() {
   const bool is_last = client_.request.is_done() && !sent_.body().more;
-  if (is_last) {
-    body_sent_ = true;
-    deadline_ = Clock::now() + allowed_;
+  if (!is_last) {
+    upstream_->input.extend(upstream_, 2 * proxy_.limits.progress);
+    return read_body_part();
   }
+  body_sent_ = true;
+  deadline_ = Clock::now() + allowed_;
   upstream_->input.extend(upstream_, answer_limit());
-  is_last ? watch_client() : read_body_part();
+  watch_client();
 }
 
 }  // namespace neliroute::forward

@@ -114,6 +114,7 @@ void FrontConnection::on_header(Error error) {
   }
   const bool of_http = error.category() == make_error_code(http::error::bad_method).category();
   if (error == http::error::end_of_stream || (error && !of_http)) return close();
+  if (error == http::error::bad_version) return answer(505, "expected HTTP/1.1 or HTTP/1.0");
   if (error) return answer(400, "the request is malformed: " + error.message());
   handle();
 }

@@ -73,6 +73,36 @@ TEST_F(Early, answers_reach_a_client_that_sends_on) {
   EXPECT_TRUE(gone());
 }
 
+// The owner's final answer is still to come. The next request would be sent behind it, and its
+// client would get the answer.
+TEST_F(Early, hints_that_do_not_reach_the_client_end_the_owners_connection) {
+  owner.serve = [](const OwnerRequest& request) {
+    return request.target() == "/second" ? ok("second") : OwnerAnswer{};
+  };
+  Caller caller = rig.call();
+  caller.send(get("/first") + std::string(64 * 1024, 'x'));  // so much that it is not watched
+  ASSERT_TRUE(rig.run_until([&] { return owner.requests.size() == 1 && !caller.unsent(); }));
+  while (rig.io.poll() > 0) {
+  }
+  caller.reset();
+  owner.say("HTTP/1.1 103 Early Hints\r\n\r\n");
+  ASSERT_TRUE(gone());
+  EXPECT_EQ(body_of(rig.exchange(get("/second"))), "second");
+  EXPECT_EQ(owner.connections, 2u);
+}
+
+TEST_F(Early, refusals_of_a_body_that_was_passed_on_send_it_to_nobody_else) {
+  Owner next{rig.io, [](const OwnerRequest&) { return ok("next"); }};
+  owner.serve = [&](const OwnerRequest&) {
+    rig.directions.leads(next.endpoint());
+    return misdirected();
+  };
+  EXPECT_EQ(status_of(rig.exchange(post(std::string(200'000, 'x')))), 503u);
+  EXPECT_EQ(next.connections, 0u);
+  EXPECT_EQ(rig.count(ProxyCount::misdirected), 1u);
+  EXPECT_EQ(rig.count(ProxyCount::unowned), 1u);
+}
+
 // What is left of it would look like all of it.
 TEST_F(Early, breaks_in_a_body_that_is_passed_on_do_not_send_it_again) {
   owner.says_continue = false;

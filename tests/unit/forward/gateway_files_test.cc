@@ -78,6 +78,22 @@ TEST(FewFiles, are_no_fault_of_an_owner) {
   ASSERT_TRUE(rig.answered(caller));
   EXPECT_EQ(body_of(caller.received()), "served");
 }
+
+TEST(FewFiles, that_are_used_up_for_a_moment_do_not_end_the_accepting) {
+  GatewayRig rig;
+  Owner owner(rig.io, [](const OwnerRequest&) { return ok("served"); });
+  rig.directions.leads(owner.endpoint());
+  Caller caller = rig.call();  // the kernel has it; the gateway has not
+  FileLimit limit;
+  limit.set(3);
+  rig.io.restart();
+  rig.io.run_for(200ms);
+  EXPECT_EQ(rig.gateway->connections(), 0u);
+  limit.lift();
+  caller.send(get());
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(body_of(caller.received()), "served");
+}
 #endif
 
 }  // namespace

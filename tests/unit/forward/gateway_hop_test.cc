@@ -174,6 +174,16 @@ TEST_F(Hop, what_nobody_asked_for_is_no_answer_to_the_next_request) {
   EXPECT_EQ(owner.connections, 3u);
 }
 
+TEST_F(Hop, a_connection_that_the_owner_means_to_close_is_not_kept) {
+  owner.serve = [](const OwnerRequest&) {
+    return OwnerAnswer{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx"};
+  };
+  for (std::size_t i = 1; i <= 2; ++i) {
+    EXPECT_EQ(body_of(rig.exchange(post("y"))), "x");
+    EXPECT_EQ(owner.connections, i);
+  }
+}
+
 TEST_F(Hop, hints_and_an_answer_that_come_at_once_are_passed_on) {
   owner.serve = [](const OwnerRequest&) -> OwnerAnswer {
     return {"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" + ok("y").bytes};

@@ -170,9 +170,14 @@ forward::Direction ToldDirections::direct(const forward::Visit& visit) {
   return made;
 }
 
-void ToldDirections::wait(Slot, const Epoch&, milliseconds limit, RouteHandler handler) {
+void ToldDirections::wait(Slot, const Epoch& after, milliseconds limit, RouteHandler handler) {
   ++waits;
+  waited_after = after;
   const auto waiter = std::make_shared<Waiter>(io_, std::move(handler));
+  if (refuses_with) {
+    boost::asio::post(io_, [waiter, error = refuses_with] { waiter->end(error); });
+    return;
+  }
   waiters_.push_back(waiter);
   auto slot = boost::asio::get_associated_cancellation_slot(waiter->handler);
   slot.assign([this, weak = std::weak_ptr(waiter)](boost::asio::cancellation_type) {

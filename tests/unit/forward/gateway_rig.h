@@ -78,6 +78,8 @@ class ToldDirections : public forward::Directions {
 
   std::vector<std::string> suspects;
   std::size_t waits = 0;
+  Epoch waited_after = kNoEpoch;           ///< the last one
+  boost::system::error_code refuses_with;  ///< waits, if it is one
   std::size_t cancelled = 0;  ///< of these
   bool own = false;           ///< the endpoint is of this process's own application
   std::function<Work()> work = [] { return Work(); };  ///< under which it serves then

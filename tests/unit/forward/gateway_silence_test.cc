@@ -54,6 +54,21 @@ TEST_F(Silent, clients_in_the_middle_of_a_body_that_is_passed_on_are_closed) {
   caller.send(head_of(200'000) + "abc");
   EXPECT_TRUE(ends(caller));
   EXPECT_TRUE(owner.requests.empty());
+  EXPECT_EQ(rig.count(forward::ProxyCount::broken), 1u);
+  EXPECT_EQ(rig.count(forward::ProxyCount::failed), 0u) << "the owner has done nothing wrong";
+}
+
+// Its window is full, and it is not even late by `progress` when the client's time is over.
+TEST(SilentOwners, that_take_nothing_of_a_request_use_up_the_deadline_and_no_more) {
+  GatewayRigOptions options;
+  options.exchange.deadline = 200ms;
+  options.exchange.progress = 60s;
+  options.exchange.kept_body = std::size_t{16} << 20;
+  GatewayRig rig(options);
+  const tcp::acceptor deaf(rig.io, {boost::asio::ip::address_v4::loopback(), 0});
+  rig.directions.leads("127.0.0.1:" + std::to_string(deaf.local_endpoint().port()));
+  EXPECT_EQ(status_of(rig.exchange(post(std::string(std::size_t{12} << 20, 'x')))), 504u);
+  EXPECT_EQ(rig.count(forward::ProxyCount::failed), 1u);
 }
 
 TEST_F(Silent, clients_that_take_nothing_of_an_answer_are_closed) {

@@ -59,6 +59,63 @@ TEST_F(Through, a_request_reaches_the_owner_and_its_answer_the_client) {
   EXPECT_EQ(rig.count(ProxyCount::forwarded), 1u);
 }
 
+struct ByHost : Through {
+  static GatewayRigOptions host() {
+    GatewayRigOptions options;
+    options.key = "host";
+    return options;
+  }
+  ByHost() : Through(host()) {}
+};
+
+// An application that believes another host than the one that chose its owner serves foreign keys.
+TEST_F(ByHost, a_target_that_names_a_host_is_passed_on_with_that_one) {
+  const std::string request = "GET http://a.test:81/x?y HTTP/1.1\r\nHost: b.test\r\n\r\n";
+  EXPECT_EQ(status_of(rig.exchange(request)), 200u);
+  ASSERT_EQ(owner.requests.size(), 1u);
+  EXPECT_EQ(owner.requests[0].target(), "/x?y");
+  EXPECT_EQ(owner.requests[0].count("Host"), 1u);
+  EXPECT_EQ(owner.requests[0]["Host"], "a.test:81");
+  EXPECT_EQ(std::string(owner.requests[0]["Neliroute-Slot"]),
+            std::to_string(SlotSpace{SlotCount{64}}.slot_of("a.test").value()));
+}
+
+TEST_F(Through, a_client_of_http_1_0_is_spoken_to_as_such_and_its_owner_is_not) {
+  owner.serve = [](const OwnerRequest& request) -> OwnerAnswer {
+    EXPECT_EQ(request.version(), 11u);
+    EXPECT_EQ(request.count("Host"), 1u);
+    return {"HTTP/1.1 103 Early Hints\r\n\r\n" + ok("late").bytes};
+  };
+  const std::string answer =
+      rig.exchange("POST / HTTP/1.0\r\nX-Key: k\r\nExpect: 100-continue\r\n"
+                   "Content-Length: 1\r\n\r\nx");
+  EXPECT_EQ(status_of(answer), 200u) << "and nothing before: " << answer;
+  owner.serve = [](const OwnerRequest&) -> OwnerAnswer {
+    return {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"};
+  };
+  Caller caller = rig.call();
+  caller.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\nX-Key: k\r\n\r\n");
+  ASSERT_TRUE(rig.run_until([&] { return caller.ended(); }));
+  EXPECT_TRUE(caller.received().ends_with("\r\n\r\nabc")) << "it knows no chunks";
+}
+
+// It would be cut in the middle of a later request.
+TEST_F(ThroughSoon, a_header_that_came_in_pieces_does_not_end_its_connection_later) {
+  Caller caller = rig.call();
+  caller.send("GET /1 HTTP/1.1\r\nHost: g");
+  rig.io.restart();
+  rig.io.run_for(50ms);
+  caller.send("w\r\nX-Key: k\r\n\r\n");
+  ASSERT_TRUE(rig.answered(caller));
+  rig.io.restart();
+  rig.io.run_for(500ms);  // longer than a header may take
+  EXPECT_FALSE(caller.ended());
+  caller.forget();
+  caller.send(get("/2"));
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(body_of(caller.received()), "/2");
+}
+
 TEST_F(Through, what_the_own_application_serves_counts_apart) {
   EXPECT_EQ(status_of(rig.exchange(get())), 200u);
   rig.directions.own = true;
@@ -324,6 +381,7 @@ TEST_F(ThroughSoon, malformed_requests_are_refused_and_say_why) {
   EXPECT_EQ(status_of(rig.exchange(get("/", "Host: b\r\n"))), 400u);
   EXPECT_EQ(status_of(rig.exchange(get("nowhere"))), 400u);
   EXPECT_EQ(status_of(rig.exchange("rubbish\r\n\r\n")), 400u);
+  EXPECT_EQ(status_of(rig.exchange("GET / HTTP/2.0\r\nHost: gw\r\nX-Key: k\r\n\r\n")), 505u);
   EXPECT_EQ(status_of(rig.exchange("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nX-Key: k\r\n\r\n")), 405u);
   EXPECT_EQ(status_of(rig.exchange(get("/", "X: " + std::string(3000, 'x') + "\r\n"))), 431u);
   EXPECT_EQ(status_of(rig.exchange("GET / HTTP/1.1\r\nHost: g")), 408u) << "it does not end";

@@ -47,12 +47,33 @@ TEST_F(Tunnel, carries_bytes_both_ways_until_both_ends_close) {
   caller.send(get("/", "Upgrade: websocket\r\nConnection: Upgrade\r\n"));
   ASSERT_TRUE(rig.run_until([&] { return caller.received().ends_with("hello"); }));
   EXPECT_EQ(status_of(caller.received()), 101u);
+  EXPECT_NE(caller.received().find("Upgrade: websocket\r\n"), std::string::npos);
+  EXPECT_NE(caller.received().find("Connection: upgrade\r\n"), std::string::npos);
+  EXPECT_NE(caller.received().find("Via: 1.1 gw\r\n"), std::string::npos);
   // The owner's little server reads on as HTTP, which shows what came.
   caller.send("GET /inside HTTP/1.1\r\n\r\n");
   ASSERT_TRUE(rig.run_until([&] { return owner.requests.size() == 2; }));
   EXPECT_EQ(owner.requests[1].target(), "/inside");
   ASSERT_TRUE(rig.run_until([&] { return caller.ended(); })) << "the owner closed its side";
   EXPECT_TRUE(caller.received().ends_with("bye"));
+}
+
+// The tunnel and the passing of the body would read the client at once.
+TEST_F(Tunnel, is_none_where_the_request_has_a_body) {
+  for (const std::size_t length : {5u, 100'000u}) {
+    owner.serve = [](const OwnerRequest& request) {
+      EXPECT_EQ(request.count("Upgrade"), 0u);
+      return ok("no tunnel");
+    };
+    EXPECT_EQ(body_of(rig.exchange(post(std::string(length, 'x'),
+                                        "Upgrade: x\r\nConnection: Upgrade\r\n"))),
+              "no tunnel");
+    owner.serve = switches;
+    EXPECT_EQ(status_of(rig.exchange(post(std::string(length, 'x'),
+                                          "Upgrade: x\r\nConnection: Upgrade\r\n"))),
+              502u)
+        << "nobody asked for it";
+  }
 }
 
 struct ShortTunnel : Tunnel {
@@ -82,6 +103,25 @@ TEST_F(ShortTunnel, that_is_used_now_and_then_lasts) {
     ASSERT_TRUE(rig.run_until([&] { return caller.received().size() > before; }));
   }
   EXPECT_FALSE(caller.ended());
+}
+
+struct LongTunnel : Tunnel {
+  static GatewayRigOptions brief() {
+    GatewayRigOptions options;
+    options.exchange.progress = 100ms;
+    return options;
+  }
+  LongTunnel() : Tunnel(brief()) {}
+};
+
+TEST_F(LongTunnel, outlives_what_a_part_of_a_body_may_take) {
+  Caller caller = rig.call();
+  upgrade(caller);
+  rig.io.restart();
+  rig.io.run_for(400ms);
+  EXPECT_FALSE(caller.ended());
+  owner.say("x");
+  EXPECT_TRUE(rig.run_until([&] { return caller.received().ends_with("x"); }));
 }
 
 /// The tunnel is to the application behind this process, which leads the slot.

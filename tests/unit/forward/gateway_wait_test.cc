@@ -103,9 +103,55 @@ TEST_F(HungRouter, comes_back_when_the_connection_is_long_gone) {
   EXPECT_EQ(owner.requests.size(), 1u);
 }
 
+TEST_F(Waiting, is_for_another_owner_than_the_one_that_could_not_be_reached) {
+  rig.directions.leads(owner.endpoint());
+  owner.stop();
+  Caller caller = rig.call();
+  caller.send(get());
+  ASSERT_TRUE(waits(1));
+  EXPECT_EQ(rig.directions.waited_after, (Epoch{1, 1}));
+}
+
+TEST_F(Waiting, that_the_router_refuses_is_answered_at_once) {
+  rig.directions.refuses_with = Errc::too_many_waiters;
+  EXPECT_EQ(status_of(rig.exchange(get())), 503u);
+  EXPECT_EQ(rig.directions.waits, 1u);
+}
+
+TEST_F(Waiting, is_what_becomes_of_a_request_that_its_owner_refused) {
+  owner.serve = [](const OwnerRequest&) { return misdirected(); };
+  rig.directions.leads(owner.endpoint());
+  Caller caller = rig.call();
+  caller.send(get());
+  ASSERT_TRUE(waits(1)) << caller.received();
+  EXPECT_EQ(owner.requests.size(), 1u) << "it is not asked again at once";
+  owner.serve = [](const OwnerRequest&) { return ok("now"); };
+  rig.directions.leads(owner.endpoint());  // under a greater epoch
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(body_of(caller.received()), "now");
+}
+
+TEST_F(Waiting, a_long_body_that_comes_for_long_meanwhile_is_no_reason_to_drop_it) {
+  Caller caller = rig.call();
+  caller.send(post(std::string(300'000, 'x')));
+  ASSERT_TRUE(waits(1));
+  rig.io.restart();
+  rig.io.run_for(300ms);
+  EXPECT_EQ(rig.gateway->connections(), 1u);
+  rig.directions.leads(owner.endpoint());
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(owner.requests.at(0).body().size(), 300'000u);
+}
+
 /// Each way in which a client goes.
 enum class Goes { closes, half_closes, resets };
 struct ClientThat : Waiting, testing::WithParamInterface<Goes> {
+  static GatewayRigOptions patient() {
+    GatewayRigOptions options;
+    options.exchange.deadline = 100s;  // longer than a test waits
+    return options;
+  }
+  ClientThat() : Waiting(patient()) {}
   static void go(Caller& caller) {
     if (GetParam() == Goes::closes) return caller.close();
     GetParam() == Goes::resets ? caller.reset() : caller.shutdown();

@@ -16,7 +16,8 @@ using boost::asio::ip::make_address;
 
 TEST(TrustedPeers, are_the_networks_and_addresses_of_the_list) {
   const auto peers = forward::TrustedPeers::parse("10.0.0.0/24,192.168.1.7,::1,fd00::/8").value();
-  for (const char* in : {"10.0.0.0", "10.0.0.9", "10.0.0.255", "192.168.1.7", "::1", "fd00::2"}) {
+  for (const char* in : {"10.0.0.0", "10.0.0.9", "10.0.0.255", "192.168.1.7", "::1", "fd00::2",
+                         "::ffff:10.0.0.9"}) {
     EXPECT_TRUE(peers.contains(make_address(in))) << in;
   }
   for (const char* out :
@@ -59,6 +60,32 @@ TEST_F(Peers, that_are_not_trusted_say_nothing) {
   const OwnerRequest request = passed_on(false);
   EXPECT_EQ(request["Neliroute-Hops"], "1");
   EXPECT_EQ(request["X-Forwarded-For"], "127.0.0.1");
+}
+
+TEST_F(Peers, that_are_trusted_say_under_which_epoch_they_sent_a_request) {
+  GatewayRig rig(trusting(true));
+  Owner owner(rig.io, [](const OwnerRequest&) { return ok("x"); });
+  rig.directions.leads(owner.endpoint());  // 1:1
+  Caller caller = rig.call();
+  caller.send(get("/", "Neliroute-Epoch: 1:1\r\n"));
+  ASSERT_TRUE(
+      rig.run_until([&] { return rig.directions.waits == 1 || !caller.received().empty(); }));
+  EXPECT_TRUE(owner.requests.empty()) << "or it would go in a circle";
+  EXPECT_EQ(rig.directions.waited_after, (Epoch{1, 1}));
+  rig.directions.leads(owner.endpoint());  // 1:2
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(status_of(caller.received()), 200u);
+}
+
+TEST_F(Peers, that_are_trusted_shorten_the_deadline_and_never_lengthen_it) {
+  for (const bool shorter : {true, false}) {
+    GatewayRigOptions options = trusting(true);
+    options.exchange.deadline = milliseconds{shorter ? 60'000 : 200};
+    GatewayRig rig(options);
+    const std::string told = shorter ? "200" : "86400000";
+    const std::string answer = rig.exchange(get("/", "Neliroute-Timeout-Ms: " + told + "\r\n"));
+    EXPECT_EQ(status_of(answer), 503u) << answer;
+  }
 }
 
 TEST_F(Peers, cannot_send_a_request_on_for_ever) {
