@@ -20,7 +20,7 @@ struct SideThreads::State {
     return closed;
   }
 
-  const boost::asio::any_io_executor executor;  ///< not to be used once this is closed
+  boost::asio::any_io_executor executor;  ///< empty once closed: it may be of what is gone then
   const std::size_t most;
   std::mutex mutex;
   std::condition_variable ended;
@@ -74,6 +74,7 @@ void SideThreads::close(milliseconds patience) {
   std::deque<Job> forgotten;
   std::unique_lock lock(state_->mutex);
   state_->closed = true;
+  state_->executor = {};
   forgotten.swap(state_->jobs);
   state_->ended.wait_for(lock, patience, [this] { return state_->threads == 0; });
 }
