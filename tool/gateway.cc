@@ -15,6 +15,7 @@
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
 #include "tool/command_line/take.h"
+#include "tool/exec/stop_signals.h"
 #include "tool/http_front.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
@@ -69,7 +70,8 @@ int serve(const std::string& command, const GatewayCommand& options, WatcherLoop
   boost::asio::signal_set signals(lookup.executor(), SIGTERM, SIGINT);
   signals.async_wait([&](boost::system::error_code error, int) {
     if (error) return;
-    end_at_once_on_signals();
+    static_cast<void>(note_stop_signal());
+    finish_until_stop_signal();
     log(Severity::info, "finishing what is under way; another signal ends it at once");
     (*front)->drain([&] {
       ended = true;

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <neliroute/clock.h>
 #include <neliroute/observable.h>
@@ -55,10 +56,24 @@ boost::json::object json_of(const Route& route, std::uint32_t slots) {
   return row;
 }
 
+/// Prints a line. False: nobody reads it any more.
+using Print = std::function<bool(const std::string&)>;
+
+/// For one whom others ask: it waits for nobody who reads its lines, and outlives them.
+Result<Print> print_without_waiting() {
+  auto opened = LineWriter::open("-");
+  if (!opened) return opened.error();
+  return Print([writer = std::shared_ptr<LineWriter>(std::move(*opened))](const std::string& line) {
+    writer->write(line);
+    return true;
+  });
+}
+
 /// Prints every change of a view, one per line.
 class Changes {
  public:
-  Changes(const Watcher& watcher, bool as_json) : watcher_(watcher), json_(as_json) {}
+  Changes(const Watcher& watcher, bool as_json, Print print)
+      : watcher_(watcher), json_(as_json), print_(std::move(print)) {}
 
   /// False: nobody reads it any more.
   bool look() {
@@ -82,8 +97,8 @@ class Changes {
       if (is_owned(before)) put_text(row, "before", before.owner());
       const microseconds at = unix_minus_boot_now() + boot_now().time_since_epoch();
       // Boost.JSON would write the time as 1.7E9.
-      return say(fmt::format("{{\"at\":{},{}", seconds_text(at),
-                             boost::json::serialize(row).substr(1)));
+      return print_(fmt::format("{{\"at\":{},{}", seconds_text(at),
+                                boost::json::serialize(row).substr(1)));
     }
     std::string who = std::string(to_string(now.verdict));
     if (is_owned(now)) {
@@ -91,17 +106,18 @@ class Changes {
                         to_string(now.epoch));
     }
     if (is_owned(before) && before.owner() != now.owner()) who += "  was " + shown(before.owner());
-    return say(fmt::format("{}  partition {:<4} {:>4} slots  {}", clock_text(),
-                           now.partition.value(), slots, who));
+    return print_(fmt::format("{}  partition {:<4} {:>4} slots  {}", clock_text(),
+                              now.partition.value(), slots, who));
   }
 
   const Watcher& watcher_;
   bool json_;
+  Print print_;
   std::vector<Route> last_;
 };
 
-int follow(const std::string& command, WatcherLoop& lookup, bool as_json) {
-  Changes changes(lookup.watcher(), as_json);
+int follow(const std::string& command, WatcherLoop& lookup, bool as_json, Print print) {
+  Changes changes(lookup.watcher(), as_json, std::move(print));
   // Shared: the handler may be called once more while the watcher closes.
   const auto changed = std::make_shared<bool>(true);
   bool read = true;
@@ -258,6 +274,7 @@ struct WatchCommand {
   ControlOptions control;
   XdsOptions xds;
 
+  [[nodiscard]] bool serves() const { return http || xds.folder; }
   [[nodiscard]] bool on_screen() const {
     return !once && !common.json && FullScreen::possible();
   }
@@ -343,7 +360,12 @@ int watch_command(const Arguments& arguments) {
   log(Severity::info, fmt::format("watching {} partitions of topic {} at {}; Ctrl-C ends it",
                                   (*lookup)->watcher().settings().partitions,
                                   options.router.kafka.topic, options.router.kafka.brokers));
-  return follow(line.name(), **lookup, options.json);
+  if (!asked.serves()) {
+    return follow(line.name(), **lookup, options.json, [](const auto& text) { return say(text); });
+  }
+  auto print = print_without_waiting();
+  if (!print) return fail(line.name(), print.error());
+  return follow(line.name(), **lookup, options.json, std::move(*print));
 }
 
 }  // namespace neliroute::tool

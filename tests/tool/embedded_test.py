@@ -9,10 +9,12 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 from pathlib import Path
 
 from case import run_raw
 from harness import children, process
+from harness.owners import free_port
 
 PARTITIONS = range(16)
 
@@ -21,7 +23,7 @@ class Embedded(unittest.TestCase):
     """One broker for the class; each test has a topic, and so a group, of its own."""
 
     TOPICS = ("life", "signals", "refusals", "idle", "gone", "strange", "broadcast", "secret",
-              "stalled", "raw", "watched", "assigned")
+              "stalled", "raw", "watched", "assigned", "served")
 
     @classmethod
     def setUpClass(cls):
@@ -444,6 +446,29 @@ class Embedded(unittest.TestCase):
         owner.leave()  # so that there is something to write
         owner.wait_exit()
         children.wait_until(lambda: child.poll() is not None, 15, "watch ends")
+
+    def test_a_watch_that_others_ask_outlives_its_reader(self):
+        """With --http (or --xds-dir) it serves on, whoever reads its lines."""
+        owner = self.start("served", "alpha", 7001)
+        self.wait_led(owner)
+        at = f"127.0.0.1:{free_port()}"
+        command = [str(process.tool_path()), "watch",
+                   *process.option_list({**self.settings("served"), "json": True, "http": at})]
+        child = children.spawn(command, stdout=subprocess.PIPE)
+        self.addCleanup(children.end, child)
+        self.assertEqual(json.loads(child.stdout.readline())["owner"], owner.name)
+        child.stdout.close()
+        child.stdout = None
+        owner.leave()  # so that there is something to write
+        owner.wait_exit()
+
+        def verdict():
+            with urllib.request.urlopen(f"http://{at}/v1/route?key=k", timeout=5) as answer:
+                return json.load(answer)["verdict"]
+        children.wait_until(lambda: verdict() == "unowned", 15, "it reads on")
+        self.assertIsNone(child.poll())
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(child.wait(10), 0)
 
 
 if __name__ == "__main__":
