@@ -85,6 +85,7 @@ void RecordWriter::note(Log log, rd_kafka_resp_err_t error) {
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
     failing_.erase(log);
     has_stored_ = true;
+    open_patience_.reset();
     return;
   }
   if (is_own_doing(error)) return;
@@ -137,6 +138,8 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
       rd_kafka_fatal_error(handle_.get(), text.data(), text.size());
   if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) {
     note_refusal(fatal, std::nullopt);
+    // Before it stored anything: a right is missing, say, and the next one will fail as well.
+    if (!has_stored_) open_patience_.grow();
     replace(RD_KAFKA_RESP_ERR__FATAL);
   }
   return true;
@@ -153,7 +156,8 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   rdkafka::destroy(handle_.release(), milliseconds{0});  // leases wait for the next one
   broadcasts_.clear();
   // The same settings worked before, but a thread may be unavailable just now.
-  if (!open()) opening_since_ = boot_now();
+  const bool waits = error == RD_KAFKA_RESP_ERR__FATAL && !has_stored_;
+  if (waits || !open()) opening_since_ = boot_now();
   const auto outstanding = outstanding_;
   for (const auto& [seq, log] : outstanding) answer(seq, error);
   // The new client's time counts from its own first failure; a log that nobody writes to needs no
@@ -167,6 +171,10 @@ void RecordWriter::on_topic_replaced() {
   if (handle_ && has_stored_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
 }
 
+void RecordWriter::renew() {
+  if (handle_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
+}
+
 std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {
   if (!open_patience_.is_over(now - opening_since_)) return std::nullopt;
   if (const auto opened = open(); !opened) {
@@ -176,7 +184,6 @@ std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {
     return Notice{Severity::error, "nothing can be written, as no new producer can be created (" +
                                        opened.error().message() + "); still trying"};
   }
-  open_patience_.reset();
   if (!std::exchange(open_failure_reported_, false)) return std::nullopt;
   return Notice{Severity::warning, "a new producer was created; writing continues"};
 }

@@ -58,6 +58,8 @@ class RecordWriter {
   /// The topic was recreated: the client that knows the old one is replaced, unless it has not
   /// stored anything yet.
   void on_topic_replaced();
+  /// Replaces the client, whatever it does. Records in flight count as not stored.
+  void renew();
   [[nodiscard]] bool idle() const;
   /// Null while no client can be created.
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
@@ -96,7 +98,8 @@ class RecordWriter {
   std::function<void(std::optional<Log>)> refused_by_broker_;
   std::map<Log, Failing> failing_;
   bool has_stored_ = false;  ///< by this client
-  /// While there is no client: when creating one was last tried.
+  /// While there is no client: when creating one was last tried. The patience grows with each that
+  /// cannot be created, or fails before it has stored anything.
   LocalTime opening_since_ = kNever;
   Backoff open_patience_{kOpenAgain};
   bool open_failure_reported_ = false;

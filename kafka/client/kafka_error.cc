@@ -35,6 +35,12 @@ std::string_view advice(rd_kafka_resp_err_t error) noexcept {
              "slots; it joins again now. Do slow work on another thread; "
              "`timing.hang_limit` "
              "allows more";
+    case RD_KAFKA_RESP_ERR_INVALID_MSG:
+    case RD_KAFKA_RESP_ERR__BAD_MSG:
+    case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
+      return "a record on the broker's disk is damaged, or compressed as this program cannot read; "
+             "nothing behind it is read before it is gone: delete the records up to it "
+             "(kafka-delete-records), or the topic";
     case RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED:
       return "raise the broker's group.max.size or group.consumer.max.size";
     case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
@@ -67,6 +73,11 @@ TailFault tail_fault_of(rd_kafka_resp_err_t error) noexcept {
       return TailFault::missing;
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
       return TailFault::refused;
+    case RD_KAFKA_RESP_ERR_INVALID_MSG:
+    case RD_KAFKA_RESP_ERR_UNKNOWN:
+    case RD_KAFKA_RESP_ERR__BAD_MSG:
+    case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
+      return TailFault::unreadable;
     default:
       return TailFault::none;
   }

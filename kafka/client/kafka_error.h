@@ -18,6 +18,7 @@ enum class TailFault {
   replaced,      ///< the topic was deleted and recreated
   missing,       ///< there is no such topic or partition
   refused,       ///< not authorised to read
+  unreadable,    ///< what stands at the next offset; librdkafka tries it again and says nothing
 };
 
 [[nodiscard]] TailFault tail_fault_of(rd_kafka_resp_err_t error) noexcept;

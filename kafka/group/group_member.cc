@@ -40,7 +40,7 @@ GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink even
       reads_(settings.kafka.variation == Variation::broadcast),
       cooperative_(is_cooperative(settings.kafka, settings.protocol)) {}
 
-GroupMember::~GroupMember() { end_membership(); }
+GroupMember::~GroupMember() { end_membership(rdkafka::kDestroyPatience); }
 
 Result<void> GroupMember::open() {
   auto made = make_client(ClientKind::group, settings_);
@@ -237,7 +237,7 @@ void GroupMember::join_soon() {
 
 bool GroupMember::gone() const { return !handle_ || rd_kafka_consumer_closed(handle_.get()) != 0; }
 
-void GroupMember::end_membership() {
+void GroupMember::end_membership(milliseconds patience) {
   pump_.reset();
   announced_ = false;
   if (!handle_) return;
@@ -246,7 +246,7 @@ void GroupMember::end_membership() {
   wakeup_.detach(queue_.get());
   log_.reset();
   queue_.reset();
-  handle_.reset();
+  rdkafka::destroy(handle_.release(), patience);
   left_as_.clear();
 }
 

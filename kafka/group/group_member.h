@@ -70,7 +70,8 @@ class GroupMember {
   [[nodiscard]] rd_kafka_resp_err_t acknowledge(rd_kafka_event_t* event);
   void acknowledge_all();
   void end_withdrawn(LocalTime now);
-  void end_membership();
+  /// Waits so long until its client is destroyed: leases wait meanwhile.
+  void end_membership(milliseconds patience = milliseconds{0});
   void finish_leaving();
   void lose_membership();
 

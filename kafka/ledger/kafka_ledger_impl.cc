@@ -93,8 +93,13 @@ void KafkaLedgerImpl::on_wake() {
   advance_close();  // last: it may destroy this object
 }
 
+// One at a time: under load each of them would post another one, and nobody else would have a turn.
 void KafkaLedgerImpl::serve_later() {
-  post([this] { on_wake(); });
+  if (std::exchange(serve_posted_, true)) return;
+  post([this] {
+    serve_posted_ = false;
+    on_wake();
+  });
 }
 
 void KafkaLedgerImpl::arm_timer() {

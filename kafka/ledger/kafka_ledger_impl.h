@@ -151,6 +151,7 @@ class KafkaLedgerImpl final : public KafkaLedger {
   bool closing_ = false;
   bool leaving_ = false;  ///< the group, for good
   bool serving_ = false;
+  bool serve_posted_ = false;
 };
 
 }  // namespace neliroute

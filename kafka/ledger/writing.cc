@@ -36,6 +36,7 @@ void KafkaLedgerImpl::renew_writer() {
 }
 
 void KafkaLedgerImpl::rescue_writer_if_due(LocalTime now) {
+  if (writer_probe_ && writer_probe_->is_overdue(now)) return writer_->renew();
   const auto report = writer_->rescue_if_due(now, [this](Log log) { return last_answer(log); });
   if (report) notice(report->severity, log_filter_.secrets().without(report->text));
 }

@@ -195,6 +195,7 @@ Result<void> BoundedReader::on_error(Progress& log, rd_kafka_resp_err_t error) {
                                                  " was deleted or truncated meanwhile (" +
                                                  describe(error) + "); try again"};
     case TailFault::refused:
+    case TailFault::unreadable:
       return failed("cannot read", error);
   }
   // Retention was faster. After such an error the library does not seek any more, and stopping a

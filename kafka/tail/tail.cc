@@ -100,7 +100,7 @@ void Tail::start(Log log) {
   LogTail next;
   next.phase = Phase::probing;
   next.span = kFirstSpan;
-  next.refusal_reported = tail(log).refusal_reported;
+  next.fault_reported = tail(log).fault_reported;
   next.from_end = tail(log).from_end;
   next.awaited_since = boot_now();
   const bool used = std::exchange(tail(log), next).consuming;
@@ -206,6 +206,7 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
   if (t.reread && !answer_reread(log, message.offset, &value, stamped)) return;
   if (message.offset < t.next) return;
   t.next = message.offset + 1;
+  t.fault_reported = false;
   events_(Received{log, message.offset, stamped, type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME,
                    &value},
           boot_now());
@@ -225,6 +226,7 @@ void Tail::on_end(Log log, std::int64_t offset) {
   if (t.reread && !answer_reread(log, offset, nullptr, {})) return;
   if (offset < t.next) return gap(log, GapReason::truncated);  // records that were read are gone
   t.next = offset;
+  t.fault_reported = false;
   events_(LogPosition{log, offset}, boot_now());
 }
 
@@ -280,7 +282,7 @@ void Tail::begin(Log log, std::int64_t start) {
   LogTail& t = tail(log);
   t.phase = Phase::reading;
   t.next = start;
-  t.refusal_reported = false;
+  t.fault_reported = false;
   t.awaited_since = kNever;
   t.from_end = false;
   backoff_.reset();
@@ -365,10 +367,13 @@ void Tail::on_error(Log log, rd_kafka_resp_err_t error) {
       return gap(log, GapReason::topic_missing);
     case TailFault::refused:
       if (refused_) refused_(log);
-      if (std::exchange(t.refusal_reported, true)) return;
-      notices_({Severity::error, "log " + std::to_string(log.value()) + " cannot be read: " +
-                                     describe(error)});
+      break;
+    case TailFault::unreadable:
+      break;
   }
+  if (std::exchange(t.fault_reported, true)) return;
+  notices_({Severity::error,
+            "log " + std::to_string(log.value()) + " cannot be read: " + describe(error)});
 }
 
 }  // namespace neliroute

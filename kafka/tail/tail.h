@@ -99,7 +99,7 @@ class Tail {
     std::int64_t next = 0;
     std::optional<RereadRequest> reread;
     std::int64_t doubted_end = -1;  ///< where the log seemed to end at the first reread
-    bool refusal_reported = false;
+    bool fault_reported = false;  ///< since anything new was read
     /// Since when an answer is awaited; kNever: none is.
     LocalTime awaited_since = kNever;
   };

@@ -14,8 +14,9 @@ namespace {
 constexpr int kOfGroup = 8;
 // librdkafka 2.15.1 aborts the process when a description of a group timed out before the group's
 // coordinator was found, and it is found then (rd_kafka_admin_coord_response_parse). So it never
-// times out: the client is destroyed before.
+// times out: the client is destroyed before. Longer than this the library allows none.
 constexpr std::chrono::hours kNoTimeout{1};
+constexpr std::chrono::minutes kMembersMost{50};
 // How often it looks whether a broker is connected, while requests wait for that.
 constexpr milliseconds kLookEvery{200};
 
@@ -240,9 +241,18 @@ void BrokerProbe::group_is_empty(const std::string& group, milliseconds within, 
 
 void BrokerProbe::members(const std::string& group, Then<MemberIds> then) {
   const char* groups[] = {group.c_str()};
-  const auto options = request(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, kNoTimeout,
-                               decode_members, std::move(then));
+  if (members_awaited_++ == 0) members_asked_ = boot_now();
+  const auto options = request<MemberIds>(
+      RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, kNoTimeout, decode_members,
+      [this, then = std::move(then)](const Answer<MemberIds>& answer) {
+        if (--members_awaited_ == 0) members_asked_ = kNever;
+        then(answer);  // which may destroy this
+      });
   rd_kafka_DescribeConsumerGroups(handle_, groups, 1, options.get(), queue_.get());
+}
+
+bool BrokerProbe::is_overdue(LocalTime now) const noexcept {
+  return members_asked_ != kNever && now >= later(members_asked_, kMembersMost);
 }
 
 #if RD_KAFKA_VERSION >= 0x020300ff

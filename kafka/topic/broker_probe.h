@@ -87,8 +87,10 @@ class BrokerProbe {
   /// Sets these and leaves the others as they are.
   void set_group_configs(const std::string& group, const Configs& configs, milliseconds within,
                          Then<Done> then);
-  /// The group's members, from its coordinator; no answer while there is no coordinator.
+  /// The group's members, from its coordinator; no answer while there is no coordinator. The client
+  /// must be destroyed, and with it this, once that has taken too long (is_overdue()).
   void members(const std::string& group, Then<MemberIds> then);
+  [[nodiscard]] bool is_overdue(LocalTime now) const noexcept;
 
   /// Takes an answer, waiting at most so long; false: there was none. Call it often: requests that
   /// wait for a connection are sent here.
@@ -126,6 +128,8 @@ class BrokerProbe {
   LocalTime next_look_ = kLongAgo;
   bool connected_ = false;  ///< when it last looked, for those that wait
   std::uintptr_t last_request_ = 0;
+  std::size_t members_awaited_ = 0;
+  LocalTime members_asked_ = kNever;  ///< when the first of these was
 };
 
 }  // namespace neliroute

@@ -225,6 +225,38 @@ TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientStoresNothingAndTriesAgainMoreA
   EXPECT_EQ(answers[3], std::vector{RD_KAFKA_RESP_ERR_NO_ERROR});
 }
 
+// As where a right is missing: one that is made at once fails at once, twice a second, for ever.
+TEST_F(FatalErrorTest, AWriterWhoseClientsStoreNothingMakesThemMoreAndMoreRarely) {
+  NotedWriter noted(settings(), *wakeup_);
+  RecordWriter& writer = noted.writer;
+  ASSERT_TRUE(writer.open().has_value());
+  const auto fail = [&] {
+    const int before = noted.replaced;
+    rd_kafka_test_fatal_error(writer.handle(), RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED,
+                              "a test");
+    return serve_until(writer, [&] { return noted.replaced > before; });
+  };
+  std::vector<microseconds> without;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(fail());
+    ASSERT_EQ(writer.handle(), nullptr);
+    const LocalTime failed = boot_now();
+    LocalTime now = failed;
+    while (writer.handle() == nullptr && now < later(failed, seconds{60})) {
+      now = later(now, RecordWriter::kOpenAgain / 2);
+      EXPECT_FALSE(writer.rescue_if_due(now, heard_at(now))) << "its failure was reported";
+    }
+    ASSERT_NE(writer.handle(), nullptr);
+    without.push_back(now - failed);
+  }
+  EXPECT_GE(without[3], 4 * without[0]);
+  writer.write({Log{0}, 1, "one"});
+  ASSERT_TRUE(serve_until(writer, [&] { return noted.answers.contains(1); }));
+  ASSERT_EQ(noted.answers[1], std::vector{RD_KAFKA_RESP_ERR_NO_ERROR});
+  ASSERT_TRUE(fail());
+  EXPECT_NE(writer.handle(), nullptr) << "what has stored was no lost cause";
+}
+
 TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientCanBeEnded) {
   {
     NotedWriter noted(settings(), *wakeup_);

@@ -23,6 +23,10 @@ TEST(KafkaErrorTest, SaysWhatAnErrorMeansForATail) {
   EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC), TailFault::missing);
   EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION), TailFault::missing);
   EXPECT_EQ(tail_fault_of(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED), TailFault::refused);
+  for (const int unreadable : {2, -1, -199, -198}) {
+    EXPECT_EQ(tail_fault_of(code(unreadable)), TailFault::unreadable) << unreadable;
+  }
+  EXPECT_THAT(describe(RD_KAFKA_RESP_ERR_INVALID_MSG), HasSubstr("kafka-delete-records"));
 }
 
 TEST(KafkaErrorTest, EachKindOfTroubleIsReportedOnceUntilSomethingWorks) {

@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <memory>
+#include <neliroute/clock.h>
 #include <optional>
 
 #include "kafka/client/client_config.h"
@@ -97,6 +98,30 @@ class AbandonedClient {
   rdkafka::QueuePtr main_;
   bool away_ = false;
 };
+
+// After an hour librdkafka would give it up, and abort once the coordinator is back.
+TEST(ReconnectTest, AQuestionToACoordinatorThatIsAwayIsOverdueBeforeAnHour) {
+  AbandonedClient client;
+  boost::asio::io_context io;
+  const auto wakeup = std::make_shared<QueueWakeup>(io.get_executor());
+  ASSERT_TRUE(wakeup->open().has_value());
+  BrokerProbe probe(client.handle(), wakeup.get());
+  const LocalTime hour = later(boot_now(), std::chrono::minutes{59});
+  EXPECT_FALSE(probe.is_overdue(hour));
+  int answers = 0;
+  for (int i = 0; i < 2; ++i) {
+    probe.members("group", [&](const Answer<MemberIds>& answer) {
+      EXPECT_FALSE(answer.value);
+      ++answers;
+    });
+  }
+  EXPECT_FALSE(probe.is_overdue(boot_now()));
+  EXPECT_TRUE(probe.is_overdue(hour));
+  probe.give_up();
+  EXPECT_EQ(answers, 2);
+  EXPECT_FALSE(probe.is_overdue(hour));
+  wakeup->close();
+}
 
 TEST(ReconnectTest, ARequestThatWaitsForItsBrokerDoesNotMakeTheClientSpin) {
   constexpr std::uint64_t kMost = 60;  // it is about 5, and was thousands
