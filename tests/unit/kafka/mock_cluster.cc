@@ -44,6 +44,13 @@ void MockCluster::move_leader(std::int32_t partition, std::int32_t broker) {
             RD_KAFKA_RESP_ERR_NO_ERROR);
 }
 
+void MockCluster::move_leader_untold(std::int32_t partition, std::int32_t broker) {
+  EXPECT_EQ(rd_kafka_mock_partition_push_leader_response(cluster_.get(), kTopic, partition,
+                                                         /*leader_id=*/-1, /*leader_epoch=*/-1),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  move_leader(partition, broker);
+}
+
 void MockCluster::stop(std::int32_t broker) {
   EXPECT_EQ(rd_kafka_mock_broker_set_down(cluster_.get(), broker), RD_KAFKA_RESP_ERR_NO_ERROR);
 }

@@ -26,6 +26,8 @@ class MockCluster {
   void elect_leader(std::int32_t partition);
   /// Another broker leads from now on.
   void move_leader(std::int32_t partition, std::int32_t broker);
+  /// The same, but who fetches from the old leader hears once that the new one is not known.
+  void move_leader_untold(std::int32_t partition, std::int32_t broker);
   void stop(std::int32_t broker);
   void start(std::int32_t broker);
   /// The log begins at `before` from now on.

@@ -104,6 +104,30 @@ TEST_F(LedgerReadsTest, TheClockIsReadAfterTheRecordWasTaken) {
   EXPECT_EQ(early, 0) << "of " << events << " events";
 }
 
+// A broker that has just started names the new leaders of some partitions and says that it does not
+// know those of others. librdkafka then read memory that was never set, and crashed (scripts/setup
+// mends that).
+TEST(LedgerLeadersTest, OfWhichOneIsNotKnownYetAreFoundAllTheSame) {
+  MockCluster cluster{LedgerRig::kPartitions, 2};
+  LedgerRig rig;
+  KafkaLedgerParameters parameters = rig.parameters(/*watcher=*/true);
+  parameters.kafka.brokers = cluster.address();
+  rig.open(parameters);
+  rig.start_and_read();
+  for (std::int32_t to = 2; to > 0; --to) {
+    cluster.move_leader_untold(0, to);
+    cluster.move_leader(1, to);
+    const std::size_t before = rig.seen().received[1].size();
+    for (std::int32_t log = 0; log < 2; ++log) cluster.produce(log, "x");
+    EXPECT_TRUE(rig.wait([&](const Seen& seen) {
+      return seen.received[0].size() == before + 1 && seen.received[1].size() == before + 1;
+    }));
+  }
+  for (const Notice& notice : rig.seen().notices) {
+    EXPECT_EQ(notice.text.find("METADATAUPDATE"), std::string::npos) << notice.text;
+  }
+}
+
 // Retention removed what the topic had: all of it, where its group was stopped for long enough, ...
 TEST_F(LedgerReadsTest, ALogThatRetentionHasEmptiedIsReadFromItsEnd) {
   read_after_retention(4);
