@@ -138,8 +138,6 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
       rd_kafka_fatal_error(handle_.get(), text.data(), text.size());
   if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) {
     note_refusal(fatal, std::nullopt);
-    // Before it stored anything: a right is missing, say, and the next one will fail as well.
-    if (!has_stored_) open_patience_.grow();
     replace(RD_KAFKA_RESP_ERR__FATAL);
   }
   return true;
@@ -155,8 +153,10 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   topic_.reset();
   rdkafka::destroy(handle_.release(), milliseconds{0});  // leases wait for the next one
   broadcasts_.clear();
-  // The same settings worked before, but a thread may be unavailable just now.
+  // It failed before it stored anything: a right is missing, say, and the next one fails as well.
   const bool waits = error == RD_KAFKA_RESP_ERR__FATAL && !has_stored_;
+  if (waits) open_patience_.grow();
+  // The same settings worked before, but a thread may be unavailable just now.
   if (waits || !open()) opening_since_ = boot_now();
   const auto outstanding = outstanding_;
   for (const auto& [seq, log] : outstanding) answer(seq, error);
