@@ -145,6 +145,7 @@ void ClaimProtocol::follow_doubt() {
 // its return made it their senior, one process that was frozen for an hour would end a whole group.
 void ClaimProtocol::forget_seniority() {
   if (!since_ && !wrote_) return;
+  // What it wrote last may still be its first record, on its way.
   LocalTime spoke = own_read_at_;
   if (!since_ && !sent_.empty()) spoke = std::max(spoke, sent_.rbegin()->second);
   if (now_ < later(spoke, options_.lease)) return;
