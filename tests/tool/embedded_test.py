@@ -432,12 +432,12 @@ class Embedded(unittest.TestCase):
         self.assertEqual(done.code, 2, done)
         self.assertIn(port, done.err)
 
-    def test_reader_that_goes_away(self):
-        """`watch | head -1` ends when nobody reads any more."""
-        owner = self.start("strange", "odd name, \"quoted\" and ключ", 7001)
+    def watch_without_reader(self, topic, name, **options):
+        """A watch that was read once, and then had more to write."""
+        owner = self.start(topic, name, 7001)
         self.wait_led(owner)
         command = [str(process.tool_path()), "watch",
-                   *process.option_list({**self.settings("strange"), "json": True})]
+                   *process.option_list({**self.settings(topic), "json": True, **options})]
         child = children.spawn(command, stdout=subprocess.PIPE)
         self.addCleanup(children.end, child)
         self.assertEqual(json.loads(child.stdout.readline())["owner"], owner.name)
@@ -445,22 +445,17 @@ class Embedded(unittest.TestCase):
         child.stdout = None
         owner.leave()  # so that there is something to write
         owner.wait_exit()
+        return child
+
+    def test_reader_that_goes_away(self):
+        """`watch | head -1` ends when nobody reads any more."""
+        child = self.watch_without_reader("strange", "odd name, \"quoted\" and ключ")
         children.wait_until(lambda: child.poll() is not None, 15, "watch ends")
 
     def test_a_watch_that_others_ask_outlives_its_reader(self):
         """With --http (or --xds-dir) it serves on, whoever reads its lines."""
-        owner = self.start("served", "alpha", 7001)
-        self.wait_led(owner)
         at = f"127.0.0.1:{free_port()}"
-        command = [str(process.tool_path()), "watch",
-                   *process.option_list({**self.settings("served"), "json": True, "http": at})]
-        child = children.spawn(command, stdout=subprocess.PIPE)
-        self.addCleanup(children.end, child)
-        self.assertEqual(json.loads(child.stdout.readline())["owner"], owner.name)
-        child.stdout.close()
-        child.stdout = None
-        owner.leave()  # so that there is something to write
-        owner.wait_exit()
+        child = self.watch_without_reader("served", "alpha", http=at)
 
         def verdict():
             with urllib.request.urlopen(f"http://{at}/v1/route?key=k", timeout=5) as answer:

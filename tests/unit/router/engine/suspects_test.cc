@@ -59,16 +59,22 @@ TEST(SuspectedOwners, are_marked_in_lookups_until_a_record_of_theirs_is_read) {
   EXPECT_FALSE(rig.route(0).suspected);
 }
 
+/// p2 leads 0 and p3 leads 2. The first was reported, and soon afterwards the other.
+struct ReportedSoonAfter : EngineRig {
+  ReportedSoonAfter() : EngineRig({.watcher = true}) {
+    start();
+    append(0, kB.leads(9, "0"));
+    append(0, Writer{3}.leads(30, "2"));
+    for (const char* endpoint : {"p2:7000", "p3:7000"}) {
+      engine->suspect(endpoint);
+      poll();
+    }
+  }
+};
+
 // To look for what they own takes a look at each partition.
 TEST(SuspectedOwners, that_are_reported_soon_after_others_are_marked_a_moment_later) {
-  EngineRig rig({.watcher = true});
-  rig.start();
-  rig.append(0, kB.leads(9, "0"));
-  rig.append(0, Writer{3}.leads(30, "2"));
-  rig.engine->suspect("p2:7000");
-  rig.poll();
-  rig.engine->suspect("p3:7000");
-  rig.poll();
+  ReportedSoonAfter rig;
   EXPECT_TRUE(rig.route(0).suspected);
   EXPECT_FALSE(rig.route(2).suspected);
   rig.pass(Suspects::kQuiet);
@@ -77,14 +83,7 @@ TEST(SuspectedOwners, that_are_reported_soon_after_others_are_marked_a_moment_la
 
 // And where nothing else happens, a timer does.
 TEST(SuspectedOwners, that_are_reported_soon_after_others_are_marked_without_an_event) {
-  EngineRig rig({.watcher = true});
-  rig.start();
-  rig.append(0, kB.leads(9, "0"));
-  rig.append(0, Writer{3}.leads(30, "2"));
-  rig.engine->suspect("p2:7000");
-  rig.poll();
-  rig.engine->suspect("p3:7000");
-  rig.poll();
+  ReportedSoonAfter rig;
   rig.now += Suspects::kQuiet;
   EXPECT_TRUE(rig.run_until([&] { return rig.route(2).suspected; }));
 }
