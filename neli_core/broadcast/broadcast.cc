@@ -41,7 +41,11 @@ Broadcast::Broadcast(BroadcastOptions options)
       deadlines_(options_.core.settings.partitions),
       barriers_(options_.core.settings.partitions, options_.core.lease),
       closing_(options_.core.lease) {
-  if (options_.hints) beside_.emplace(options_.core, options_.beat());
+  if (!options_.hints) return;
+  CoreOptions beside = options_.core;
+  // Each of two brokers may differ by e from this machine.
+  beside.clock_error = 2 * options_.local_clock_error;
+  beside_.emplace(beside, options_.beat());
 }
 
 // --- Time ----------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@
 namespace neliroute {
 
 struct BroadcastOptions {
-  /// Its `clock_error` is not used here.
+  /// Its `clock_error` is not used: two brokers are compared by 2 x `local_clock_error`.
   CoreOptions core;
   /// The session in force, which T is compared with.
   milliseconds session{3000};

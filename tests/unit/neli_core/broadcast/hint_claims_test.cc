@@ -300,5 +300,32 @@ TEST(HintClaims, records_carry_the_longest_lease_and_the_greatest_incarnation_of
       << "who says no max_inc is a stranger";
 }
 
+// `derive_timing()` leaves `clock_error` at 0 in this variation; a lane of `claimed` must still be
+// able to rely on a lease until every broker's clock is past it.
+TEST(HintClaims, a_longer_lease_counts_until_the_clocks_of_two_brokers_are_past_it) {
+  World world;
+  BroadcastOptions options = with_hints();
+  options.core.clock_error = 0ms;
+  world.assign(world.add(options), "0");
+  world.pass(2s);
+  const auto renewals = [&world] { return world.beside(RecordType::renewal); };
+  const std::size_t before = renewals().size();
+  while (renewals().size() == before) world.pass(1ms);
+  world.pass(400ms);
+  Record other;
+  other.type = RecordType::renewal;
+  other.lane = Lane{1};
+  other.id = ProcessId{77};
+  other.incarnation = other.max_incarnation = world.broker_now().time_since_epoch().count();
+  other.lease = 10s;
+  world.append(kP0, world.broker_now(), encode_record(other));
+  world.pass(10'200ms);
+  EXPECT_EQ(renewals().back().max_lease, 10s);
+  world.pass(500ms);
+  EXPECT_EQ(renewals().back().max_lease, 10s) << "89 ms past it, which is less than 2 e";
+  world.pass(500ms);
+  EXPECT_EQ(renewals().back().max_lease, 9s);
+}
+
 }  // namespace
 }  // namespace neliroute
