@@ -9,6 +9,8 @@
 // members only as well, and fails if what the two write at rest differs by more than 2 %, or when
 // they heal by more than an interval. Records, bytes and times depend on the options alone. CPU
 // time is this machine's.
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -52,6 +54,13 @@ struct Found {
 int fail(const std::string& why) {
   std::fprintf(stderr, "assigner_scale: error: %s\n", why.c_str());
   return 1;
+}
+
+/// What this process had at most: whole members are many here.
+std::int64_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
 double sum(const std::vector<double>& values) {
@@ -108,6 +117,8 @@ void print(const Options& options, const Found& found) {
               sum(found.rest.bytes_s));
   print_cost("a whole member", found.rest.member, found.rest.decoding_percent);
   print_cost("the assigner  ", found.rest.assigner, found.rest.decoding_percent);
+  std::printf("  this process: %lld MiB at most\n",
+              static_cast<long long>(peak_resident_bytes() >> 20));
   for (const Healed& healed : found.healed) {
     std::printf(
         "  %u died at once%s, %u partitions unowned: led again after %lld ms, "
@@ -158,6 +169,7 @@ boost::json::object to_json(const Options& options, const Found& found) {
           {"with_assigner", options.with_assigner},
           {"led_ms", found.led_ms},
           {"longest_start_ms", found.longest_start_ms},
+          {"peak_resident_bytes", peak_resident_bytes()},
           {"at_rest", to_json(found.rest)},
           {"healed", healed},
           {"after", to_json(found.after)}};

@@ -3,13 +3,16 @@
 
     bench/assigner/scale.py                  1,000 and 5,000 members, about 10 minutes
     bench/assigner/scale.py --members 1000   1,000 only
-    bench/assigner/scale.py --quick          one small lane
+    bench/assigner/scale.py --short          three lanes of 1,000, as scripts/bench runs it
+    bench/assigner/scale.py --whole          1,000 whole members instead of 20 among streams:
+                                             some 4 GB, and half an hour
+    bench/assigner/scale.py --quick          two small lanes
     bench/assigner/scale.py --draw-from FILE the tables again, of an earlier run's --json
 
 Runs assigner_scale (build/bench/assigner, or NELIROUTE_SCALE) for each cell: 20 whole members among
-record streams that go through the codec, in simulated time. Prints one table of the cells, and one
-of the intervals that numbers of members need. Records, bytes and times depend on the seed alone,
-processor time and memory on this machine. Exit code 1: a lane did not heal.
+record streams that go through the codec, in simulated time. Prints one table of the cells ("memory
+of all" is what the program had at most), and one of the intervals that numbers of members need.
+Records, bytes and times depend on the seed alone, processor time and memory on this machine. Exit code 1: a lane did not heal.
 """
 import argparse
 import json
@@ -31,6 +34,7 @@ import machine  # noqa: E402
 PROGRAM = REPOSITORY / "build" / "bench" / "assigner" / "assigner_scale"
 SESSION_INTERVALS = 5
 LONGEST_S = 1800
+LONGEST_WHOLE_S = 7200  # each of a thousand reads every record
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,12 @@ class Cell:
     interval_ms: int
     deaths: tuple = (1, 10, 100)
     with_assigner: bool = False
+    whole: int = 20
 
     def words(self):
         """Of assigner_scale's command line."""
-        return ["--members", str(self.members), "--partitions", str(self.partitions),
-                "--logs", str(self.logs), "--interval-ms", str(self.interval_ms),
+        return ["--members", str(self.members), "--whole", str(self.whole), "--partitions",
+                str(self.partitions), "--logs", str(self.logs), "--interval-ms", str(self.interval_ms),
                 "--session-ms", str(SESSION_INTERVALS * self.interval_ms),
                 "--deaths", ",".join(map(str, self.deaths)),
                 *(["--with-assigner"] if self.with_assigner else [])]
@@ -56,6 +61,9 @@ CELLS = [*(Cell(1000, partitions, logs, interval_ms)
            for interval_ms in (500, 100) for partitions in (4096, 65536) for logs in (1, 4)),
          Cell(1000, 65536, 1, 500, with_assigner=True),
          *(Cell(5000, 65536, 1, interval_ms) for interval_ms in (2000, 500))]
+SHORT = [Cell(1000, 4096, 1, 500), Cell(1000, 65536, 1, 500),
+         Cell(1000, 65536, 1, 500, with_assigner=True)]
+WHOLE = [Cell(1000, 4096, 1, 500, whole=1000)]
 
 
 def arguments():
@@ -64,13 +72,18 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, help="only lanes of so many")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="60 members, 256 partitions")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--short", action="store_true", help="three lanes of 1,000")
+    chosen.add_argument("--whole", action="store_true", help="1,000 members, all of them whole")
+    chosen.add_argument("--quick", action="store_true", help="60 and 30 members, 256 partitions")
     parser.add_argument("--draw-from", metavar="FILE", help="measure nothing")
     parser.add_argument("--json", metavar="FILE", help="also write all figures there")
     options = parser.parse_args()
-    options.cells = [cell for cell in CELLS if options.members in (None, cell.members)]
+    options.cells = SHORT if options.short else WHOLE if options.whole else CELLS
     if options.quick:
-        options.cells = [Cell(60, 256, 1, 500, (1, 10))]
+        options.cells = [Cell(60, 256, 1, 500, (1, 10)),
+                         Cell(30, 256, 1, 500, (1, 5), whole=30)]
+    options.cells = [cell for cell in options.cells if options.members in (None, cell.members)]
     if not options.cells:
         parser.error(f"--members {options.members}: there are lanes of "
                      f"{', '.join(sorted({str(cell.members) for cell in CELLS}))}")
@@ -85,8 +98,9 @@ def measure(cell, seed, folder):
                  "assigner_scale`, or name it in NELIROUTE_SCALE")
     out = folder / "cell.json"
     out.unlink(missing_ok=True)
+    longest = LONGEST_WHOLE_S if cell.whole == cell.members else LONGEST_S
     done = subprocess.run([str(program), *cell.words(), "--seed", str(seed), "--json", str(out)],
-                          capture_output=True, text=True, timeout=LONGEST_S, check=False)
+                          capture_output=True, text=True, timeout=longest, check=False)
     if not out.is_file():
         raise RuntimeError(f"{' '.join(cell.words())}: {done.stderr}")
     found = json.loads(out.read_text(encoding="utf-8"))
@@ -123,20 +137,21 @@ def healed(row):
                      else f"{one['deaths']}: never" for one in row["healed"])
 
 
-HEAD = ("members, partitions, logs", "interval, session", "log 0 (each other log) a second",
+HEAD = ("members (whole), partitions, logs", "interval, session", "log 0 (each other log) a second",
         "each reader a second", "whole member: CPU", "the assigner's", "heap",
-        "longest turn", "led again after so many deaths")
+        "longest turn", "memory of all", "led again after so many deaths")
 
 
 def line(row):
     """One lane, for people."""
     rest = row["at_rest"]
     longest = max([row["longest_start_ms"], *(one["longest_turn_ms"] for one in row["healed"])])
-    return (f"{row['members']:,}, {row['partitions']:,}, {row['logs']}",
+    return (f"{row['members']:,} ({row['whole']:,}), {row['partitions']:,}, {row['logs']}",
             f"{row['interval_ms']} ms, {row['session_ms'] / 1000:g} s", by_log(rest),
             f"{total(rest, 'records_per_s'):,.0f}, {total(rest, 'bytes_per_s') / 1e6:.1f} MB",
             f"{percent(rest, 'member'):.1f} %", f"{percent(rest, 'assigner'):.1f} %",
             f"{mebibytes(rest, 'member'):.1f} MiB", f"{longest:.0f} ms",
+            f"{row['peak_resident_bytes'] / 2**20:,.0f} MiB",
             healed(row) + (" (the assigner among them)" if row["with_assigner"] else ""))
 
 

@@ -198,6 +198,40 @@ def matrix(result):
     return unique(made)
 
 
+def planned(result):
+    """Milliseconds until steady again after a planned leave, and after a join."""
+    return [figure for what in ("leave", "join") for figure in (
+        *median_of(f"{what} until steady", result[f"{what}_ms"], "ms", floor=20.0),
+        *worst_of(f"{what} until steady, worst", result[f"{what}_ms"], "ms", floor=200.0))]
+
+
+def stream(result):
+    """The longest silence of an instrument, by what became of its owner."""
+    return [figure for how in ("kill", "leave") for figure in
+            median_of(f"silence at a {how}", result[how], "s", floor=0.05)]
+
+
+def assigner(result):
+    """By lane: what is written, kept and read, and the time until everything is led again."""
+    made = []
+    for row in result["cells"]:
+        about = (f"{row['members']} ({row['whole']} whole) {row['partitions']} {row['logs']} "
+                 f"{row['interval_ms']} ms{' assigner dies' if row['with_assigner'] else ''}")
+        rest = row["at_rest"]
+        member = rest["member"]
+        made += [
+            Figure(f"{about} bytes a second", sum(log["bytes_per_s"] for log in rest["logs"]),
+                   "B/s", ratio=True),
+            Figure(f"{about} member heap", (member["core_bytes"] + member["directory_bytes"])
+                   / 2**20, "MiB", floor=0.2),
+            Figure(f"{about} member cpu", member["core_percent"] + member["directory_percent"]
+                   + rest["decoding_percent"], "% core", noise=0.1, floor=0.2)]
+        made += [Figure(f"{about} {one['deaths']} deaths", one["sessions"], "x session",
+                        ratio=True) for one in row["healed"]]
+        made.append(Figure(f"{about} failures", int(bool(row["problem"])), "", ratio=True))
+    return unique(made)
+
+
 def peers(result):
     """By system and shape: the kill, and ours over theirs."""
     made = []

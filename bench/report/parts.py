@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 REPEATED = ("--benchmark_repetitions=10", "--benchmark_enable_random_interleaving=true",
             "--benchmark_min_time=0.1")
 BRIEFLY = "--benchmark_min_time=0.005"
+BY_PLANNED = ("assignment", "heartbeat", "session", "processes", "partitions", "mode")
 BY_SESSION = ("protocol", "session_ms", "heartbeat_ms", "settings", "processes", "partitions",
               "slots", "repetitions")
 
@@ -63,7 +64,7 @@ def google(minutes, *arguments):
     return Run(minutes, ("--benchmark_out={json}", "--benchmark_out_format=json", *arguments))
 
 
-# The minutes of all full runs together are at most 120; tests/bench holds them to it.
+# The minutes of all full runs together are at most 150; tests/bench holds them to it.
 PARTS = (
     Part("placements", "bench/placements/placements.py",
          full={"simulate": python(8, "--cache", "{cache}")},
@@ -93,9 +94,22 @@ PARTS = (
                 "assigner": python(3, "--quick", "--assignment", "assigner")},
          parameters=("session_ms", "mode", "seed", "peak"), figures=extract.churn),
     Part("matrix", "bench/failover/matrix.py",
-         full={"all": python(30, "--cells", "all")},
+         full={"all": python(20, "--cells", "all"),
+               "assigner": python(25, "--cells", "assigner")},
          quick={"all": python(5, "--cells", "quick")},
          parameters=("slots",), figures=extract.matrix),
+    Part("planned", "bench/failover/planned.py",
+         full={"group": python(3), "assigner": python(2, "--assignment", "assigner")},
+         quick={"assigner": python(2, "--quick", "--assignment", "assigner")},
+         parameters=BY_PLANNED, figures=extract.planned),
+    Part("stream", "bench/failover/stream.py",
+         full={"pricing": python(4)},
+         quick={"pricing": python(2, "--rounds", "1")},
+         parameters=("session_ms",), figures=extract.stream),
+    Part("assigner", "bench/assigner/scale.py",
+         full={"lanes": python(5, "--short")},
+         quick={"lanes": python(1, "--quick")},
+         parameters=("seed",), figures=extract.assigner),
     Part("peers", "bench/failover/peers.py",
          full={"all": python(17)},
          quick={"all": python(5, "--quick")},

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -15,6 +16,9 @@ sys.path[:0] = [str(REPOSITORY / "tests"), str(REPOSITORY / "bench" / "report")]
 import parts  # noqa: E402
 import run  # noqa: E402
 from extract import Figure  # noqa: E402
+
+# The runner, and what is judged by its own aims, and needs a machine of its own for long.
+BY_THEMSELVES = {"bench/report/run.py", "bench/routing/hop.py", "bench/routing/routing.py"}
 
 BENCH = """import json, sys
 if "--never" in sys.argv:
@@ -133,14 +137,21 @@ class Run(unittest.TestCase):
 class Parts(unittest.TestCase):
     """The real ones."""
 
-    def test_a_full_run_ends_within_two_hours(self):
+    def test_a_full_run_ends_within_two_and_a_half_hours(self):
         minutes = sum(one.minutes for part in parts.PARTS for one in part.full.values())
-        self.assertLessEqual(minutes, 120)
+        self.assertLessEqual(minutes, 150)
 
     def test_every_script_is_there(self):
         for part in parts.PARTS:
             if "/" in part.script:
                 self.assertTrue(part.path().is_file(), part.script)
+
+    def test_every_script_that_measures_is_a_part_or_known_to_run_by_itself(self):
+        writes = re.compile(r'add_argument\("--(json|out)"')
+        folder = REPOSITORY / "bench"
+        scripts = {str(path.relative_to(REPOSITORY)) for path in folder.rglob("*.py")
+                   if writes.search(path.read_text(encoding="utf-8"))}
+        self.assertEqual(scripts - {part.script for part in parts.PARTS}, BY_THEMSELVES)
 
 
 if __name__ == "__main__":
