@@ -12,7 +12,8 @@
 Runs assigner_scale (build/bench/assigner, or NELIROUTE_SCALE) for each cell: 20 whole members among
 record streams that go through the codec, in simulated time. Prints one table of the cells ("memory
 of all" is what the program had at most), and one of the intervals that numbers of members need.
-Records, bytes and times depend on the seed alone, processor time and memory on this machine. Exit code 1: a lane did not heal.
+Records, bytes and times depend on the seed alone, processor time and memory on this machine.
+Exit code 1: a lane did not heal.
 """
 import argparse
 import json
@@ -51,8 +52,9 @@ class Cell:
     def words(self):
         """Of assigner_scale's command line."""
         return ["--members", str(self.members), "--whole", str(self.whole), "--partitions",
-                str(self.partitions), "--logs", str(self.logs), "--interval-ms", str(self.interval_ms),
-                "--session-ms", str(SESSION_INTERVALS * self.interval_ms),
+                str(self.partitions), "--logs", str(self.logs),
+                "--interval-ms", str(self.interval_ms), "--session-ms",
+                str(SESSION_INTERVALS * self.interval_ms),
                 "--deaths", ",".join(map(str, self.deaths)),
                 *(["--with-assigner"] if self.with_assigner else [])]
 

@@ -56,20 +56,33 @@ EVENTS = {"kill": "SIGKILL", "stop": "SIGSTOP", "cut": "link cut", "leave": "pla
           "pair": "assigner and owner SIGKILL"}
 
 
+def _planned_rows(cell):
+    """Of leaves, joins and rolling restarts: gaps, hand-overs beside claims, and lengths."""
+    rows = [(f"{EVENTS[event]}, gap", values, None)
+            for event, values in cell.get("gap_ms", {}).items()]
+    claims = cell.get("readback_ms", {})
+    for event, values in cell.get("handover_by_ms", {}).items():
+        took = claims.get(event)
+        rows.append((f"{EVENTS[event]}, one partition", values,
+                     statistics.median(took) if took else None))
+    rows += [(f"{EVENTS[event]}, claim read back", took, None) for event, took in claims.items()]
+    rows.append(("rolling restart, whole", [1000 * s for s in cell.get("rolling_s", [])], None))
+    return rows
+
+
 def _cell_rows(cell):
-    """(event, milliseconds, whether the session decides them) of one cell, as far as it went."""
-    rows = [(EVENTS[event], values, True) for event, values in cell.get("taken_ms", {}).items()]
-    rows += [(f"{EVENTS[event]}, gap", values, False)
-             for event, values in cell.get("gap_ms", {}).items()]
-    rows.append(("hand-over of one partition", cell.get("handover_gap_ms"), False))
+    """(event, milliseconds, what they are compared with) of one cell, as far as it went."""
+    session = cell["session_ms"]
+    rows = [(EVENTS[event], values, session) for event, values in cell.get("taken_ms", {}).items()]
+    rows += _planned_rows(cell)
     for way in dict.fromkeys(row["way"] for row in cell.get("idle", [])):
         found = [row for row in cell["idle"] if row["way"] == way]
-        rows += [(f"idle assigner {way}, {what}", [row[name] for row in found], by_session)
-                 for what, name, by_session in (("gap", "gap_ms", False),
-                                                ("seat", "replaced_ms", True),
-                                                ("next", "next_death_ms", True))]
+        rows += [(f"idle assigner {way}, {what}", [row[name] for row in found], beside)
+                 for what, name, beside in (("gap", "gap_ms", None),
+                                            ("seat", "replaced_ms", session),
+                                            ("next", "next_death_ms", session))]
         if any(row["moved"] for row in found):
-            rows.append((f"idle assigner {way}, MOVED", [row["moved"] for row in found], False))
+            rows.append((f"idle assigner {way}, MOVED", [row["moved"] for row in found], None))
     return [row for row in rows if row[1]]
 
 
@@ -79,16 +92,16 @@ def matrix(result):
     lines = ["", f"{where['cores']} x {where['processor']}, load {where['load_at_start']:.1f} at "
              f"the start; {result['versions']['neliroute']}",
              f"{'protocol':<12}{'session':>8} {'mode':<14}{'P':>3}{'M':>5}  {'event':<31}"
-             f"{'median':>8}{'worst':>8}{'/session':>9}{'<=1.3':>8}{'n':>6}"]
+             f"{'median':>8}{'worst':>8}{'ratio':>9}{'<=1.3':>8}{'n':>6}"]
     notes = []
     for cell in result["cells"]:
         head = (f"{cell['protocol']:<12}{cell['session_ms']:>8} {cell['mode']:<14}"
                 f"{cell['processes']:>3}{cell['partitions']:>5}  ")
-        for event, values, by_session in _cell_rows(cell):
+        for event, values, beside in _cell_rows(cell):
             median = statistics.median(values)
-            ratio = within = ""
-            if by_session:
-                ratio = f"{median / cell['session_ms']:.2f}"
+            ratio = f"{median / beside:.2f}" if beside else ""
+            within = ""
+            if beside == cell["session_ms"]:
                 within = sum(value <= 1.3 * cell["session_ms"] for value in values)
             lines.append(f"{head}{event:<31}{median:>8.1f}{max(values):>8.1f}{ratio:>9}"
                          f"{within:>8}{len(values):>6}")
@@ -104,7 +117,8 @@ def matrix(result):
         notes += [f"FAILED {name}: {cell['problem']}"] if cell["problem"] else []
     return "\n".join(lines + notes + [
         "Milliseconds. SIGKILL, SIGSTOP, link cut: until others lead all that the victim led. Gap: "
-        "the longest time\nfor which any partition had no leader during the event; hand-over: the "
-        "same of each moved partition. Idle assigner: of weight 0; the longest gap and what moved "
-        "until another had the seat,\nhow long that took, and until what the next owner killed led "
-        "was led again."])
+        "the longest time\nfor which any partition had no leader during the event; one partition: "
+        "the same of each that moved,\nits ratio is to a claim's read-back meanwhile (the mean of "
+        "each event); other ratios are to the session.\nIdle assigner: of weight 0; the longest "
+        "gap and what moved until another had the seat, how long that took,\nand until what the "
+        "next owner killed led was led again."])

@@ -5,6 +5,7 @@ import signal
 from harness import checker
 from harness.children import boot_now, wait_until
 from harness.process import Fleet
+from readbacks import Readbacks
 from seat_watch import SeatWatch
 
 # Others take over what one, or two, cannot lead any more.
@@ -22,16 +23,20 @@ class Group:
     """The processes, and what was measured on them.
 
     No witness: its millisecond polling would be measured. With `seats` every process has a link
-    of its own, which can be cut. With `can_hang` a process can block its executor.
+    of its own, which can be cut. With `can_hang` a process can block its executor. If `metered`
+    they serve metrics, which tell what claims took, and cost some processor time.
     """
 
     def __init__(self, kafka, folder, *, mode, processes, partitions, slots, settings, seats=(),
-                 can_hang=False):
+                 can_hang=False, metered=False):
         folder.mkdir(parents=True)
         self.kafka, self.mode, self.processes = kafka, mode, processes
         self.fleet = Fleet(kafka, folder, topic=folder.name.replace("_", "-"), mode=mode,
                            witness=False, partitions=partitions, slots=slots,
-                           can_hang=can_hang, **settings)
+                           can_hang=can_hang, **(Readbacks.OPTIONS if metered else {}),
+                           **settings)
+        self._readbacks = Readbacks() if metered else None
+        self.readback_ms = {event: [] for event in PLANNED}
         self.seat = SeatWatch(kafka, self.fleet.defaults["topic"])
         self.state = {}
         self.moves, self.peaks, self.rolling_s = [], [], []
@@ -45,6 +50,7 @@ class Group:
             for _ in range(self.processes):
                 self._start()
             self._rest()
+            self._read_back()
         except BaseException:
             self.fleet.end()
             raise
@@ -85,6 +91,7 @@ class Group:
         self._start()
         self._settle(what)
         self._windows["join"].append((began, boot_now()))
+        self._read_back("join")
 
     def _led_again(self, victims, held, since):
         """Seconds until the last of the victims' partitions was acquired by others.
@@ -184,6 +191,7 @@ class Group:
             self._settle(f"leave {turn}")
             leaver.wait_exit()
             self._windows["leave"].append((began, boot_now()))
+            self._read_back("leave")
             self._join(f"join after leave {turn}")
 
     def rollings(self, count):
@@ -195,23 +203,37 @@ class Group:
                 owner.wait_exit()
                 self._start(owner.name)
                 self._rest()
+                self._read_back("rolling")
             self._windows["rolling"].append((began, boot_now()))
             self.rolling_s.append(boot_now() - began)
+
+    def _read_back(self, event=None):
+        """What claims took since the last event, if the processes say so."""
+        if not self._readbacks:
+            return
+        took = self._readbacks.mean_ms_since_last(self.fleet.live())
+        if event and took is not None:
+            self.readback_ms[event].append(took)
+
+    def _handovers_ms(self, intervals, event):
+        """How long each moved partition had no leader, in the windows of this event."""
+        return [seconds * 1000 for window in self._windows[event]
+                for _, seconds, _, _ in checker.handovers(intervals, *window)]
 
     def result(self):
         """All figures. Ends the processes: logs that still grow would be read at two instants."""
         report = self.fleet.report()
-        windows = [one for event in PLANNED for one in self._windows[event]]
         exclusive = self.mode == "exclusive"
+        handovers = {event: self._handovers_ms(report.intervals, event) if exclusive else []
+                     for event in PLANNED}
         return {
             "taken_ms": {event: [s * 1000 for s in times] for event, times in self.taken.items()},
             # The longest time for which any partition had no leader, one figure an event.
             "gap_ms": {event: [max((found.seconds * 1000 for found in checker.gaps(
                 report.intervals, self.fleet.partitions, *window)), default=0.0)
                 for window in self._windows[event]] for event in PLANNED},
-            "handover_gap_ms": [seconds * 1000 for begin, end in windows
-                                for _, seconds, _, _ in checker.handovers(report.intervals,
-                                                                          begin, end)]
-            if exclusive else [],
+            "handover_gap_ms": [ms for event in PLANNED for ms in handovers[event]],
+            "handover_by_ms": handovers,
+            "readback_ms": self.readback_ms,
             "rolling_s": self.rolling_s, "moves": self.moves, "peaks": self.peaks,
             "violations": [str(found) for found in report.violations(exclusive=exclusive)]}

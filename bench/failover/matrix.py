@@ -5,6 +5,8 @@
     bench/failover/matrix.py --cells assigner     the same where a member assigns, on stock brokers
     bench/failover/matrix.py --cells all          every event, session, protocol and mode
     bench/failover/matrix.py --cells seat         of these, what happens to the assigner itself
+    bench/failover/matrix.py --cells planned      leaves, joins and rolling restarts of a group and
+                                                  where a member assigns, beside what claims take
     bench/failover/matrix.py --cells quick        one of each event in both modes, for a look
 
 Heartbeat = session/10, interval = session/5. Where a member assigns, the broker has no setting of
@@ -64,6 +66,7 @@ class Cell:
     hangs: int = 0  # of an executor
     pairs: int = 0  # the assigner and another owner killed at once
     idles: int = 0  # an assigner that owns nothing is killed, stopped, half cut: so many of each
+    metered: bool = False  # the processes say how long their claims took
 
     @property
     def needs_links(self):
@@ -92,12 +95,21 @@ def seat_cells():
         Cell("assigner", 500, mode, *LARGE, idles=3))]
 
 
+def planned_cells():
+    """Planned moves of each source of assignments, beside what a claim takes to be read back."""
+    return [Cell(protocol, 500, mode, *LARGE, leaves=10, rollings=2, metered=True)
+            for protocol in ("consumer", "assigner", "assigner-3.9") for mode in MODES]
+
+
 def assigner_cells():
-    """On both versions, in both modes: what a group does in the headline cells, and what hangs."""
-    return [cell for protocol in ("assigner", "assigner-3.9") for mode in MODES for cell in (
+    """On both versions, in both modes: what a group does in the headline cells, planned moves, and
+    what hangs.
+    """
+    found = [cell for protocol in ("assigner", "assigner-3.9") for mode in MODES for cell in (
         Cell(protocol, 500, mode, *SMALL, kills=20, leaves=10),
         Cell(protocol, 500, mode, *LARGE, kills=50, leaves=10),
-        Cell(protocol, 500, mode, *LARGE, stops=5, cuts=5, rollings=2))] + seat_cells()
+        Cell(protocol, 500, mode, *LARGE, stops=5, cuts=5, rollings=2))]
+    return found + planned_cells() + seat_cells()
 
 
 def cells(which):
@@ -106,11 +118,14 @@ def cells(which):
         return assigner_cells()
     if which == "seat":
         return seat_cells()
+    if which == "planned":
+        return planned_cells()
     if which == "quick":
         found = [Cell(protocol, 500, mode, *SMALL, kills=1, leaves=1, stops=1, cuts=1, rollings=1)
                  for protocol in ("consumer", "assigner") for mode in MODES]
         return [*found, Cell("assigner", 500, MODES[0], *SMALL, hangs=1, pairs=1),
-                Cell("assigner", 500, MODES[0], *SMALL, idles=1)]
+                Cell("assigner", 500, MODES[0], *SMALL, idles=1),
+                Cell("assigner", 500, MODES[1], *SMALL, leaves=1, rollings=1, metered=True)]
     found = []
     for protocol, session_ms in SESSIONS:
         head = (protocol, session_ms) == ("consumer", 500)
@@ -146,7 +161,7 @@ def grouped(kind, cell, kafka, folder, seats):
     """A group for a cell."""
     return kind(kafka, folder, mode=cell.mode, processes=cell.processes,
                 partitions=cell.partitions, slots=SLOTS, settings=cell.settings(), seats=seats,
-                can_hang=cell.hangs > 0)
+                can_hang=cell.hangs > 0, metered=cell.metered)
 
 
 def lose_idle_assigners(cell, kafka, folder, seats):
@@ -221,8 +236,8 @@ def main():
     """Runs the cells that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", choices=("headline", "assigner", "seat", "all", "quick"),
-                        default="headline")
+    parser.add_argument("--cells", default="headline",
+                        choices=("headline", "assigner", "seat", "planned", "all", "quick"))
     for event in EVENTS:
         parser.add_argument(f"--{event}", type=int, metavar="N",
                             help="that many, in the cells that have any; 0 leaves them out")

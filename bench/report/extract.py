@@ -173,18 +173,31 @@ def churn(result):
     return made
 
 
+def over_claims(name, gaps, claims):
+    """Hand-overs over what a claim took to be read back meanwhile."""
+    if not gaps or not claims:
+        return []
+    noise = (spread(gaps) ** 2 + spread(claims) ** 2) ** 0.5
+    return [Figure(name, statistics.median(gaps) / statistics.median(claims), "x claim",
+                   ratio=True, noise=noise, floor=0.1)]
+
+
 def matrix(result):
     """By cell and event: time over the session, gaps, moves."""
     made = []
     for cell in result["cells"]:
         about = (f"{cell['protocol']} {cell['session_ms']} {cell['mode']} "
-                 f"{cell['processes']}x{cell['partitions']}")
+                 f"{cell['processes']}x{cell['partitions']}"
+                 f"{' metered' if cell.get('metered') else ''}")
         for event, values in cell.get("taken_ms", {}).items():
             made += median_of(f"{about} {event}", [ms / cell["session_ms"] for ms in values],
                               "x session", ratio=True)
         for event, values in cell.get("gap_ms", {}).items():
             made += worst_of(f"{about} {event} gap", values, "ms", floor=5.0)
         made += median_of(f"{about} hand-over", cell.get("handover_gap_ms", []), "ms", floor=0.5)
+        for event, values in cell.get("readback_ms", {}).items():
+            made += over_claims(f"{about} {event} hand-over",
+                                cell["handover_by_ms"][event], values)
         made += moves_of(f"{about} moved", cell.get("moves", []))
         for row in cell.get("idle", []):
             made.append(Figure(f"{about} idle assigner {row['way']} moved", row["moved"], "",
