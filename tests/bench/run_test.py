@@ -137,9 +137,9 @@ class Run(unittest.TestCase):
 class Parts(unittest.TestCase):
     """The real ones."""
 
-    def test_a_full_run_ends_within_two_and_a_half_hours(self):
+    def test_a_full_run_ends_within_its_time(self):
         minutes = sum(one.minutes for part in parts.PARTS for one in part.full.values())
-        self.assertLessEqual(minutes, 150)
+        self.assertLessEqual(minutes, 165)
 
     def test_every_script_is_there(self):
         for part in parts.PARTS:
