@@ -124,6 +124,20 @@ def schemes(result):
     return over_baseline(result, "slot_table", 0.1)
 
 
+def waiting(result):
+    """Callers that wait for owners: time and memory of each, and the longest turns."""
+    made = []
+    for row in result["rows"]:
+        if "ns_each" in row:
+            made.append(Figure(row["what"], row["ns_each"], "ns", noise=0.1, floor=100.0))
+        if row["bytes_each"] > 0:
+            made.append(Figure(f"{row['what']}, memory", row["bytes_each"], "B", floor=16.0))
+        if row.get("longest_turn_ms"):
+            made.append(Figure(f"{row['what']}, longest turn", row["longest_turn_ms"], "ms",
+                               noise=0.1, floor=10.0))
+    return made
+
+
 def large_m(result):
     """One join of a topic with many partitions: longest turns of both strands, bytes."""
     return [figure for row in result["rows"] for figure in (
