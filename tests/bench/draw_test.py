@@ -22,7 +22,14 @@ if Path(sys.prefix).resolve() != PYTHON.parents[1].resolve():
 import draw  # noqa: E402
 import draw_lookup  # noqa: E402
 import draw_runs  # noqa: E402
+import importlib.util  # noqa: E402
 import json  # noqa: E402
+import math  # noqa: E402
+
+_SPEC = importlib.util.spec_from_file_location(
+    "routing_draw", REPOSITORY / "bench" / "routing" / "draw.py")
+routing_draw = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(routing_draw)
 
 PARTITIONS = 60
 FOOTER = "SYNTHETIC: made up to test the drawing"
@@ -127,6 +134,54 @@ class Peers(unittest.TestCase):
         title = draw_runs.peers_title([one for one in rows if one["times_ms"]], (6, 256))
         self.assertTrue(title.endswith("neliroute 540 ms (session 500), zookeeper 600 ms "
                                        "(session 500), etcd 1200 ms"), title)
+
+
+class Calls(unittest.TestCase):
+    """Runs of bench/routing, and which of them docs/plots keeps."""
+
+    def row(self, way, move, **more):
+        """A run of a minute in which all steps differ, with twelve marks."""
+        steps = range(300)
+        wave = [math.sin(step * 0.7) + math.sin(step * step * 0.13) for step in steps]
+        series = {"step_s": 0.2, "at": [step / 5 for step in steps],
+                  "calls": [500 + round(30 * one) for one in wave],
+                  "failed": [max(0, round(40 * one - 70)) for one in wave],
+                  "p50": [0.40217 + one / 17 for one in wave],
+                  "p99": [3.00318 + one for one in wave],
+                  "worst": [44.7123 + 20 * one for one in wave]}
+        return {"way": way, "move": move, "letter": "b", "mode": "exclusive", "round": 1,
+                "session_ms": 3000, "lease_ms": 2250, "partitions": 64, "assignment": "group",
+                "rate_asked": 5000.0, "calls": 300_000, "failed": 12,
+                "latency_ms": {"p999": 44.0, "worst": 99.0}, "series": series,
+                "marks": [{"at": 5 * turn, "what": f"owner-{turn} leaves"} for turn in range(12)],
+                "busy": {"machine_percent": 80.0, "others_percent": 1.0}, **more}
+
+    def kept(self, *rows):
+        """(those that are too large, the names and sizes in the folder of kept ones)."""
+        made = {"machine": {"cores": 2, "processor": "made up"}, "quick": False,
+                "versions": {"neliroute": FOOTER}, "cells": list(rows)}
+        with tempfile.TemporaryDirectory() as folder:
+            large = routing_draw.keep(made, Path(folder))
+            return large, {path.name: path.stat().st_size for path in Path(folder).iterdir()}
+
+    def test_a_busy_run_is_small_under_a_name_of_its_own(self):
+        large, sizes = self.kept(self.row("gateway", "rolling"), self.row("library", "scale"))
+        self.assertEqual(large, [])
+        self.assertEqual(set(sizes), {"12-rolling-gateway.svg", "14b-scale-library.svg"})
+        self.assertLess(max(sizes.values()), 60_000)
+
+    def test_others_are_not_kept(self):
+        rows = [self.row("gateway", "rolling", mode="non_exclusive"),
+                self.row("library", "kill", round=2), self.row("any", "rolling"),
+                {"way": "gateway", "move": "kill", "mode": "exclusive", "problem": "no broker"}]
+        self.assertEqual(self.kept(*rows), ([], {}))
+
+    def test_paths_are_shortened_to_what_looks_the_same(self):
+        for path, short in (("M 1.234 5 L 2.55 5 L 2.55 7 L 3 9 z", "M1.2 5H2.5V7L3 9z"),
+                            ("M 1.234 5 \nL 2.55 5 \n", "M1.2 5H2.5"),
+                            ("M 1.25 2 Q 3 4.567 5 6", "M 1.2 2 Q 3 4.5 5 6")):
+            self.assertEqual(routing_draw.shortened(f'<path d="{path}"/>'),
+                             f'<path d="{short}"/>')
 
 
 class Lookups(unittest.TestCase):
