@@ -9,8 +9,9 @@ Envoy as a plain proxy, each on the same core, one after the other.
 
 The proxy has core 0 for itself (taskset); the load, the server behind the proxy, the broker (the
 embedded one) and the owner share the other cores. Calls are GETs with a small answer on keep-alive
-connections. Half load is half of what the slowest of all managed, the same for all. A proxy that
-did not use its core to nearly 100 % at saturation was not the limit: the table says how much.
+connections, of which there are never more: a call that is due while all are busy waits for one, and
+its latency counts. Half load is half of what the slowest of all managed, the same for all. A proxy
+that did not use its core to nearly 100 % at saturation was not the limit: the table says how much.
 Exit code: 0, unless something could not be run (2).
 """
 import argparse

@@ -111,6 +111,7 @@ void Load::tick() {
   if (!stopped_ || under_way_ > 0) arm(next);
 }
 
+  send_waiting();
 void Load::arm(LocalTime at) {
   timer_.expires_after(std::max(at - boot_now(), microseconds{0}));
   timer_.async_wait([this](boost::system::error_code error) {
@@ -156,8 +157,17 @@ void Load::send(const CallPtr& call, Target& target, const Epoch& under, bool fr
   call->connection = take(target, fresh);
   if (call->connection) return request(call, target, call->connection);
   if (open_ >= options_.most_connections) return end(call, Outcome::crowded);
+  send_by(call, target, fresh);
+}
+
+void Load::send_by(const CallPtr& call, Target& target, bool fresh) {
   const auto made = std::make_shared<ClientConnection>(io_, open_);
   call->connection = made;
+  const bool fixed = options_.rate > 0 && options_.connections > 0 && !fresh;
+  if (fixed && open_ >= options_.connections) {
+    waiting_.emplace_back(call, &target);
+    return;
+  }
   made->connect(target.address, [this, call, &target, made](boost::system::error_code error) {
     if (!error) return request(call, target, made);
     call->connection.reset();
@@ -168,6 +178,16 @@ void Load::send(const CallPtr& call, Target& target, const Epoch& under, bool fr
 std::string Load::request_text(const Call& call) const {
   std::string text = options_.plain ? "GET / HTTP/1.1\r\nHost: bench\r\nX-Neli-Key: "
                                     : "POST /add HTTP/1.1\r\nHost: bench\r\nX-Neli-Key: ";
+// Those that are due first. One that ended meanwhile needs no connection.
+void Load::send_waiting() {
+  for (std::size_t left = waiting_.size(); left > 0; --left) {
+    const auto [call, target] = waiting_.front();
+    if (!call->ended && open_ >= options_.connections && target->idle.empty()) return;
+    waiting_.pop_front();
+    if (!call->ended) send_by(call, *target, /*fresh=*/false);
+  }
+}
+
   text += key_text(call.key);
   if (!options_.plain) {
     text += "\r\nIdempotency-Key: " + std::to_string(call.number) + "\r\nContent-Length: 1";
@@ -201,6 +221,7 @@ void Load::on_answer(const CallPtr& call, Target& target, const HttpResponse* re
 
 void Load::on_served(const CallPtr& call, const HttpResponse& response) {
   if (options_.plain) return end(call, Outcome::served, 200);
+  send_waiting();
   const std::string_view body = response.body();
   const std::size_t blank = std::min(body.find(' '), body.size());
   const std::size_t line = std::min(body.find('\n', blank), body.size());

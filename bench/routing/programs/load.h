@@ -15,6 +15,7 @@
 #include <neliroute/slot_space.h>
 #include <neliroute/time.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/routing/programs/call.h"
@@ -51,8 +52,9 @@ class Caller {
 
 struct LoadOptions {
   double rate = 5000;             ///< a second; 0: a closed loop
-  std::uint32_t connections = 0;  ///< open loop: kept open to the first target, and all used in
-                                  ///< turn (0: as needed); closed loop: calls under way
+  std::uint32_t connections = 0;  ///< open loop: kept open to the first target, all used in turn,
+                                  ///< and never more: calls wait for one (0: as many as needed);
+                                  ///< closed loop: calls under way
   std::uint32_t keys = 10'000;
   std::uint32_t most_connections = 16'000;
   milliseconds deadline{15'000};  ///< from when a call was due
@@ -102,6 +104,8 @@ class Load {
   void expire(std::deque<Expiry>& expiries, LocalTime now);
   [[nodiscard]] ConnectionPtr take(Target& target, bool fresh);
   void request(const CallPtr& call, Target& target, const ConnectionPtr& connection);
+  void send_by(const CallPtr& call, Target& target, bool fresh);
+  void send_waiting();
   void on_answer(const CallPtr& call, Target& target, const HttpResponse* response);
   void on_served(const CallPtr& call, const HttpResponse& response);
   [[nodiscard]] std::string request_text(const Call& call) const;
@@ -119,6 +123,7 @@ class Load {
   std::deque<Expiry> deadlines_;   ///< of calls, in order
   std::deque<Expiry> impatience_;  ///< of attempts, in order
   std::vector<CallRecord> records_;
+  std::deque<std::pair<CallPtr, Target*>> waiting_;  ///< for a connection
   std::vector<Refusal> refusals_;
   bool stopped_ = false;
   std::function<void()> done_;
