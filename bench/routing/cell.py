@@ -14,6 +14,7 @@ WARM_S = 2.0  # of calls that no figure counts: connections are made meanwhile
 BEFORE_S = 2.0  # of calls before the move, and
 AFTER_S = 3.0  # after it
 MOST_INTERVAL_MS = 500
+IN_FLIGHT_S = 0.05  # a call begun so long after the victim's end cannot have been at it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Settings:
     round: int = 1
     outage_s: float = 0.0  # between the broker's stop and its start
     lease_ms: int = None  # as asked for: T follows from the session otherwise
+    without_keys: int = 0  # percent of the calls that have no idempotency key
 
     def timing(self):
         """The owners' options."""
@@ -126,7 +128,12 @@ class Cell:
         since = stage.marks[0].at
         failed = [one for one in calls if one.outcome != records.SERVED]
         dues = [one.due - since for one in failed]
+        # In flight at the victim when it went, as far as one can see: begun before.
+        late = [one for one in failed if one.keyless
+                and one.due + one.late_us / 1e6 > since + IN_FLIGHT_S]
         return {"failed_elsewhere": sum(not explained(one) for one in failed),
+                "failed_with_key": sum(not one.keyless for one in failed),
+                "failed_without_key_later": len(late),
                 "failed_beyond_bound": sum(due > stage.found["bound_s"] for due in dues),
                 "last_failed_due_s": max(dues, default=None)}
 

@@ -11,11 +11,12 @@ _ROW = struct.Struct("<q5I4H2BH")
 OUTCOMES = {0: "served", 1: "refused", 2: "broken", 3: "unanswered", 4: "unreachable",
             5: "crowded", 6: "foreign", 7: "unowned", 255: "never ended"}
 SERVED, FOREIGN, NEVER = 0, 6, 255
-STEP_S = 0.1  # of a series
+STEPS_S = (0.1, 0.2, 0.5, 1.0)  # of a series: the first with which it has at most
+STEPS_MOST = 300
 
 
 class Record(NamedTuple):
-    """One call. Its number, the idempotency key, is its place in the file."""
+    """One call. Its number, which is its idempotency key, is its place in the file."""
     due_us: int  # CLOCK_BOOTTIME
     latency_us: int  # from when it was due
     late_us: int  # that it was begun: the load's own delay, and part of the latency
@@ -28,7 +29,7 @@ class Record(NamedTuple):
     misdirected: int
     outcome: int
     attempts: int
-    unused: int
+    keyless: int  # 1: it had no idempotency key
 
     @property
     def due(self):
@@ -61,6 +62,16 @@ def latencies(records):
                                 ("worst", 1.0))}
 
 
+def without_key(records):
+    """Of the calls that nobody may send again once somebody may have read them; None: none."""
+    found = [one for one in records if one.keyless]
+    if not found:
+        return None
+    failed = [one for one in found if one.outcome != SERVED]
+    return {"calls": len(found), "failed": len(failed),
+            "failed_as": dict(collections.Counter(OUTCOMES[one.outcome] for one in failed))}
+
+
 def totals(records):
     """Counts and latencies of a whole run."""
     spans = records[-1].due - records[0].due if len(records) > 1 else 0.0
@@ -77,28 +88,31 @@ def totals(records):
             "misdirected": sum(one.misdirected for one in records),
             "misdirected_calls": sum(one.misdirected > 0 for one in records),
             "sent_again": sum(one.attempts > 1 for one in records),
+            "without_key": without_key(records),
             "latency_ms": latencies(records),
             "late_ms": {"p99": percentile(late, 0.99) / 1000, "worst": late[-1] / 1000}}
 
 
 def series(records, origin):
-    """What a picture shows: for each tenth of a second of being due, counts and latencies.
+    """What a picture shows: for each tenth of a second, or more, of being due: counts, latencies.
 
     Seconds after `origin`; latencies in milliseconds, None where nothing was served.
     """
     edges, rows = [], []
     begin = records[0].due
-    count = int((records[-1].due - begin) / STEP_S) + 1
+    spans = records[-1].due - begin
+    step = next((step for step in STEPS_S if spans / step <= STEPS_MOST), STEPS_S[-1])
+    count = int(spans / step) + 1
     dues = [one.due for one in records]
     for index in range(count):
-        first = bisect.bisect_left(dues, begin + index * STEP_S)
-        last = bisect.bisect_left(dues, begin + (index + 1) * STEP_S)
+        first = bisect.bisect_left(dues, begin + index * step)
+        last = bisect.bisect_left(dues, begin + (index + 1) * step)
         part = records[first:last]
         ordered = sorted(one.latency_us for one in part if one.outcome == SERVED)
-        edges.append(round(begin + index * STEP_S - origin, 3))
+        edges.append(round(begin + index * step - origin, 3))
         rows.append((len(part), len(part) - len(ordered),
                      *(percentile(ordered, share) / 1000 if ordered else None
                        for share in (0.5, 0.99, 1.0))))
     names = ("calls", "failed", "p50", "p99", "worst")
-    return {"step_s": STEP_S, "at": edges,
+    return {"step_s": step, "at": edges,
             **{name: [row[index] for row in rows] for index, name in enumerate(names)}}

@@ -3,11 +3,14 @@
 
     bench/routing/routing.py --out DIR                 every way and move, exclusive; 10 minutes
     bench/routing/routing.py --moves rolling --modes exclusive,non_exclusive
-    bench/routing/routing.py --quick                   two ways, at rest and two restarts; a minute
+    bench/routing/routing.py --moves kill --without-keys 50
+    bench/routing/routing.py --quick                   at rest, and two restarts three ways
 
 Six owners; calls at a fixed rate, whatever becomes of those before. Each increments a counter once,
 in a store that refuses older epochs. Latency counts from the time at which a call was due, and
-late answers count. At the end the values are compared with the answers.
+late answers count. At the end the values are compared with the answers. With --without-keys some
+calls have no idempotency key, so they count as often as they are carried out: nobody may send them
+again who does not know that nothing was done.
 
 Ways: any      (i)   a random owner, which forwards; another one, once, if it does not answer
       gateway  (ii)  neliroute gateway
@@ -16,9 +19,10 @@ Ways: any      (i)   a random owner, which forwards; another one, once, if it do
 Moves: rest (a), rolling restart (b), kill (c), broker restart (d), scale 6 -> 12 -> 3 (e),
        hang: an executor hangs (f), stop: the same by SIGSTOP
 
-Prints a table; writes routing.json, and a picture of each run, into DIR.
+Prints a table; writes routing.json, and a picture of each run, into DIR. With --plots docs/plots
+the pictures of docs/benchmarks.md are made again, too.
 Exit code: 1 if a value at the end is wrong (an increment lost or doubled, two processes under one
-epoch), never for a time; 2 if a run could not be carried out.
+epoch), never for a time; with --quick also if a call failed; 2 if a run could not be carried out.
 """
 import argparse
 import contextlib
@@ -47,6 +51,8 @@ from ways import WAYS  # noqa: E402
 
 KAFKA = "4.1.1"
 MODES = ("exclusive", "non_exclusive")
+# A rolling restart begins at rest, so one run at rest will do. None of these may lose a call.
+QUICK = [("any", "rest"), ("any", "rolling"), ("gateway", "rolling"), ("library", "rolling")]
 
 
 def some_of(known):
@@ -75,24 +81,37 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=15, help="of a run at rest")
     parser.add_argument("--rounds", type=int, default=1, help="of all runs")
     parser.add_argument("--quick", action="store_true",
-                        help="ways any and gateway, rest and two restarts, 500 calls a second")
+                        help="rest, and two restarts for each of three ways; 500 calls a second")
     parser.add_argument("--out", type=Path, metavar="DIR", help="for routing.json and pictures")
+    parser.add_argument("--plots", type=Path, metavar="DIR",
+                        help="put pictures of (b), (c) and (e) by gateway and library there, "
+                        "under their names in docs/plots")
+    parser.add_argument("--draw-only", action="store_true",
+                        help="measure nothing: draw what is in --out")
     parser.add_argument("--lease-ms", type=int, metavar="MS",
                         help="T, if it is not to follow from the session")
     parser.add_argument("--outage", type=float, default=0, metavar="SECONDS",
                         help="from the broker's stop to its start (default 0)")
+    parser.add_argument("--without-keys", type=int, default=0, metavar="PERCENT",
+                        help="of the calls have no idempotency key (default 0)")
     parser.add_argument("--logs", type=Path, metavar="DIR",
                         help="keep what all processes wrote, in this new folder")
     options = parser.parse_args()
     options.restarts = 0
     if options.quick:
-        options.ways, options.moves = ["any", "gateway"], ["rest", "rolling"]
+        options.ways = sorted({way for way, _ in QUICK})
         options.rate, options.seconds, options.restarts = 500, 3, 2
         options.session_ms, options.partitions = 2000, 32
     if not 300 <= options.session_ms <= 60_000:
         parser.error(f"--session-ms {options.session_ms}: choose 300 to 60000")
     if options.partitions < 1 or SLOTS % options.partitions:
         parser.error(f"--partitions {options.partitions}: choose a divisor of {SLOTS} slots")
+    if not 0 <= options.without_keys <= 100:
+        parser.error(f"--without-keys {options.without_keys}: choose 0 to 100")
+    if not options.out and (options.plots or options.draw_only):
+        parser.error("--plots, --draw-only: give --out DIR")
+    if options.quick and options.plots:
+        parser.error("--plots: a quick run is too short for figures")
     if options.rate < 1:
         parser.error(f"--rate {options.rate:g}: choose at least 1")
     return options
@@ -119,7 +138,14 @@ def settings_of(options, mode, number):
                          session_ms=options.session_ms, assignment=options.assignment,
                          seconds=options.seconds, restarts=options.restarts, mode=mode,
                          round=number, outage_s=options.outage,
-                         lease_ms=options.lease_ms)
+                         lease_ms=options.lease_ms, without_keys=options.without_keys)
+
+
+def runs_of(options):
+    """(round, mode, way, move) of each."""
+    pairs = QUICK if options.quick else list(itertools.product(options.ways, options.moves))
+    return [(number, mode, *pair) for number in range(1, options.rounds + 1)
+            for mode in options.modes for pair in pairs]
 
 
 def broker(options):
@@ -132,10 +158,8 @@ def broker(options):
 
 def measure(options, folder, keep):
     """All runs on one broker; one that fails ends alone."""
-    runs = itertools.product(range(1, options.rounds + 1), options.modes, options.ways,
-                             options.moves)
     with broker(options) as kafka:
-        for number, mode, way, move in runs:
+        for number, mode, way, move in runs_of(options):
             settings = settings_of(options, mode, number)
             print(f"  {way}, {move}, {mode}", flush=True)
             try:
@@ -146,19 +170,33 @@ def measure(options, folder, keep):
                 kafka.start()  # if it was the run that stopped it
 
 
-def draw(out):
+def draw(out, plots):
     """By the Python that has matplotlib; whether it could."""
     python = deps.cache_folder() / "python" / "bin" / "python"
     if not python.is_file():
         print(f"routing: error: {python} not found: run `scripts/setup --tests`", file=sys.stderr)
         return False
-    return subprocess.run([str(python), "-B", str(HERE / "draw.py"), str(out)],
-                          check=False).returncode == 0
+    return subprocess.run([str(python), "-B", str(HERE / "draw.py"), str(out),
+                           *([str(plots)] if plots else [])], check=False).returncode == 0
+
+
+def verdict(cells, drawn, quick):
+    """The exit code, and why it is 1 where the table does not say so."""
+    done = [row for row in cells if "problem" not in row]
+    failed = [row for row in done if quick and row["failed"]]
+    for row in failed:
+        print(f"routing: error: {row['way']}, {row['move']}: {row['failed']} of {row['calls']} "
+              f"calls failed, first of all {row['refusals'][:3]}", file=sys.stderr)
+    if failed or any(row["values"]["wrong"] for row in done):
+        return 1
+    return 0 if drawn and len(done) == len(cells) else 2
 
 
 def main():
     """Exit code as above."""
     options = arguments()
+    if options.draw_only:
+        return 0 if draw(options.out, options.plots) else 2
     try:
         for name in ("store", "application", "load", "owner"):
             program(name)
@@ -185,10 +223,8 @@ def main():
         children.end_all()
     print(table.text(result["cells"]))
     print(table.added(result["cells"]))
-    drawn = draw(options.out) if options.out else True
-    if any(row["values"]["wrong"] for row in result["cells"] if "values" in row):
-        return 1
-    return 0 if drawn and not any("problem" in row for row in result["cells"]) else 2
+    drawn = draw(options.out, options.plots) if options.out else True
+    return verdict(result["cells"], drawn, options.quick)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from cast import Process, Store, address, program  # noqa: E402
 from harness import process  # noqa: E402
 from harness.kafka_broker import free_ports  # noqa: E402
 
-REQUEST = struct.Struct("<Q2q2I")  # StoreRequest of programs/frames.h
+REQUEST = struct.Struct("<Q2q2IQ")  # StoreRequest of programs/frames.h
 ANSWER = struct.Struct("<Q2I")  # StoreAnswer
 KEYS = 4
 
@@ -29,9 +29,9 @@ class Writer:
         self.socket = socket.create_connection((host, int(port)), timeout=10)
         self.socket.sendall(name.encode().ljust(32, b"\0"))
 
-    def write(self, call, epoch, key, slot):
+    def write(self, call, epoch, key, slot, keyless=0):
         """(status, value) of one increment."""
-        self.socket.sendall(REQUEST.pack(call, *epoch, key, slot))
+        self.socket.sendall(REQUEST.pack(call, *epoch, key, slot, keyless))
         got = b""
         while len(got) < ANSWER.size:
             part = self.socket.recv(ANSWER.size - len(got))
@@ -73,7 +73,15 @@ class Fence(unittest.TestCase):
         counts, applied = self.counted()
         self.assertEqual((counts["values"], counts["applied"], counts["stale"],
                           counts["repeats"]), ([0, 3, 0, 0], 3, 1, 1))
-        self.assertEqual(applied, [(1, 1), (1, 2), (1, 3)])
+        self.assertEqual(applied, [(1, 1, 1), (1, 2, 1), (1, 3, 1)])
+
+    def test_a_call_without_a_key_counts_as_often_as_it_comes(self):
+        slot = self.slots[1]
+        self.assertEqual(self.alpha.write(0, (5, 1), 1, slot, keyless=1), (200, 1))
+        self.assertEqual(self.alpha.write(0, (5, 1), 1, slot, keyless=1), (200, 2))
+        counts, applied = self.counted()
+        self.assertEqual((counts["values"][1], counts["repeats"], applied),
+                         (2, 0, [(1, 2, 2)]))
 
     def test_what_must_never_happen_is_noted(self):
         slot = self.slots[0]
@@ -81,7 +89,8 @@ class Fence(unittest.TestCase):
         self.assertEqual(self.beta.write(1, (5, 1), 0, slot)[0], 412)
         self.assertEqual(self.beta.write(2, (9, 1), 0, slot + 1)[0], 400)
         counts, applied = self.counted()
-        self.assertEqual((counts["two_writers"], counts["wrong_slot"], applied), (1, 1, [(0, 1)]))
+        self.assertEqual((counts["two_writers"], counts["wrong_slot"], applied),
+                         (1, 1, [(0, 1, 1)]))
         self.assertEqual(len(verify.check([], counts, applied)["wrong"]), 3)
 
     def test_the_application_takes_the_epoch_from_the_request(self):
@@ -91,19 +100,22 @@ class Fence(unittest.TestCase):
             "--name", "gamma"]).wait_said("ready")
         self.addCleanup(application.end)
 
-        def post(call, **fields):
+        def post(call, name="Idempotency-Key", **fields):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
             self.addCleanup(connection.close)
             connection.request("POST", "/add", body="1", headers={
-                "X-Neli-Key": "k2", "Idempotency-Key": str(call),
-                **{name.replace("_", "-"): value for name, value in fields.items()}})
+                "X-Neli-Key": "k2", name: str(call),
+                **{field.replace("_", "-"): value for field, value in fields.items()}})
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read().decode()
         slot = str(self.slots[2])
         self.assertEqual(post(7)[0], 428)
         status, _, text = post(7, Neliroute_Epoch="5:1", Neliroute_Slot=slot)
         self.assertEqual((status, text), (200, "7 1\n"))
-        self.assertEqual(self.alpha.write(8, (6, 0), 2, self.slots[2]), (200, 2))
+        for value in (2, 3):
+            self.assertEqual(post(6, "X-Bench-Call", Neliroute_Epoch="5:1", Neliroute_Slot=slot)[2],
+                             f"6 {value}\n", "without an idempotency key")
+        self.assertEqual(self.alpha.write(8, (6, 0), 2, self.slots[2]), (200, 4))
         status, headers, _ = post(9, Neliroute_Epoch="5:1", Neliroute_Slot=slot)
         self.assertEqual((status, headers["Neliroute-Slot"]), (421, slot))
 

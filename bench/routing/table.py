@@ -51,6 +51,14 @@ def notes(row):
             f"{row['failed_elsewhere']}, due later than {row['bound_s']:.1f} s after it "
             f"{row['failed_beyond_bound']}, the last one "
             + ("none" if last is None else f"{last:.2f} s"))
+    if row.get("without_key"):
+        some = row["without_key"]
+        said = ", ".join(f"{name}: {count}" for name, count in some["failed_as"].items())
+        found.append(f"{about}: without an idempotency key {some['failed']} of {some['calls']:,} "
+                     f"failed ({said or '-'})"
+                     + (f", of them {row['failed_without_key_later']} begun after the victim was "
+                        f"gone; with one {row['failed_with_key']} failed"
+                        if "failed_with_key" in row else ""))
     if "outage_s" in row:
         found.append(f"{about}: the broker was away for {row['outage_s']:.2f} s, T is "
                      f"{row['lease_ms'] / 1000:g} s")

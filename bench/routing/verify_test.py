@@ -29,7 +29,7 @@ class Values(unittest.TestCase):
 
     def setUp(self):
         self.calls = [call(0, 1), call(1, 1), call(0, 2)]
-        self.applied = [(0, 1), (1, 1), (0, 2)]
+        self.applied = [(0, 1, 1), (1, 1, 1), (0, 2, 1)]
         self.counts = counted(2, 1)
 
     def wrong(self):
@@ -51,7 +51,7 @@ class Values(unittest.TestCase):
         self.assertEqual((found["wrong"], found["applied_and_failed"]), ([], 0))
 
     def test_a_lost_one(self):
-        self.applied[2] = (0, 0)
+        self.applied[2] = (0, 0, 0)
         self.counts = counted(1, 1)
         self.assertIn("lost, calls answered 200 that the store does not have: 1, as 2",
                       self.wrong())
@@ -59,6 +59,27 @@ class Values(unittest.TestCase):
     def test_a_doubled_one(self):
         self.counts = counted(3, 1)
         self.assertIn("doubled or lost, keys whose counter is not the number of their calls: 1",
+                      self.wrong())
+
+    def test_a_call_without_a_key_and_an_answer_may_have_been_carried_out_once(self):
+        for times, counters, failed in ((1, counted(2, 1), 1), (0, counted(1, 1), 0)):
+            self.calls[2] = call(0, outcome=3, keyless=1)
+            self.applied[2] = (0, 2 * times, times)
+            found = verify.check(self.calls, counters, self.applied)
+            self.assertEqual((found["wrong"], found["applied_and_failed"]), ([], failed))
+
+    def test_a_call_without_a_key_that_was_carried_out_twice(self):
+        for outcome in (2, records.SERVED):
+            self.calls[2] = call(0, 3, outcome=outcome, keyless=1)
+            self.applied[2] = (0, 3, 2)
+            self.counts = counted(3, 1)
+            self.assertEqual(self.wrong(), "doubled, calls carried out more than once: 1, as 2")
+
+    def test_a_call_without_a_key_that_was_answered_and_lost(self):
+        self.calls[2] = call(0, 2, keyless=1)
+        self.applied[2] = (0, 0, 0)
+        self.counts = counted(1, 1)
+        self.assertIn("lost, calls answered 200 that the store does not have: 1, as 2",
                       self.wrong())
 
     def test_an_answer_of_another_call(self):
@@ -105,6 +126,17 @@ class Totals(unittest.TestCase):
         self.assertEqual((sum(found["calls"]), sum(found["failed"])), (101, 1))
         self.assertEqual(found["at"][:2], [0.0, 0.1])
         self.assertEqual(len(found["p99"]), len(found["at"]))
+
+    def test_a_long_series_has_longer_steps(self):
+        for seconds, step in ((29, 0.1), (59, 0.2), (149, 0.5), (400, 1.0)):
+            found = records.series([call(0, 1, due=due) for due in (0, seconds)], 0.0)
+            self.assertEqual((found["step_s"], sum(found["calls"])), (step, 2))
+
+    def test_calls_without_a_key_are_counted_by_themselves(self):
+        self.assertIsNone(records.totals([call(0, 1)])["without_key"])
+        found = records.totals([call(0, 1), call(0, 2, keyless=1), call(0, outcome=2, keyless=1)])
+        self.assertEqual(found["without_key"],
+                         {"calls": 2, "failed": 1, "failed_as": {"broken": 1}})
 
     def test_a_row_has_the_size_of_the_programs(self):
         self.assertEqual(records._ROW.size, 40)

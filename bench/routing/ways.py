@@ -27,7 +27,8 @@ class Way:
     def load(self):
         """The calls, from now on."""
         return Load(self.cast.folder, rate=self.settings.rate, keys=self.settings.keys,
-                    slots=SLOTS, **self.load_options())
+                    slots=SLOTS, without_keys=self.settings.without_keys or None,
+                    **self.load_options())
 
     def end(self):
         """What stands between."""

@@ -35,7 +35,7 @@ void serve(StoreLink& store, const ServedPtr& served) {
   HttpAnswer answer;
   answer.status = what ? 428 : 400;
   answer.body = what ? "Neliroute-Epoch or Neliroute-Slot is missing\n"
-                     : "expected X-Neli-Key: kN and Idempotency-Key: N\n";
+                     : "expected X-Neli-Key: kN and Idempotency-Key or X-Bench-Call: N\n";
   served->answer(answer);
 }
 

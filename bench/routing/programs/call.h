@@ -26,7 +26,8 @@ enum class Outcome : std::uint8_t {
 };
 
 struct Call {
-  std::uint64_t number = 0;  ///< and idempotency key
+  std::uint64_t number = 0;  ///< and idempotency key, if it has one
+  bool keyed = true;
   std::uint32_t key = 0;
   LocalTime due;
   LocalTime begun;
@@ -56,7 +57,7 @@ struct CallRecord {
   std::uint16_t misdirected = 0;
   std::uint8_t outcome = 255;  ///< 255: it never ended
   std::uint8_t attempts = 0;
-  std::uint16_t unused = 0;
+  std::uint16_t keyless = 0;  ///< 1: it had no idempotency key
 };
 static_assert(sizeof(CallRecord) == 40);
 

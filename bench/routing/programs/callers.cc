@@ -25,6 +25,11 @@ Outcome outcome_of(Miss miss) {
   }
 }
 
+// Without a key, what may have been read may have been carried out, and would be again.
+bool may_repeat(const Call& call, Miss miss) {
+  return call.keyed || miss == Miss::status || miss == Miss::unreachable;
+}
+
 }  // namespace
 
 void AnyOwner::begin(const CallPtr& call) {
@@ -38,15 +43,16 @@ void AnyOwner::begin(const CallPtr& call) {
 
 void AnyOwner::missed(const CallPtr& call, Miss miss, unsigned status) {
   const bool elsewhere = miss != Miss::status || status == 421;
-  elsewhere && call->attempts < 2 ? begin(call) : load_.end(call, outcome_of(miss), status);
+  const bool again = elsewhere && call->attempts < 2 && may_repeat(*call, miss);
+  again ? begin(call) : load_.end(call, outcome_of(miss), status);
 }
 
 milliseconds AnyOwner::patience(const Call& call) const {
-  return call.attempts < 2 ? kNextOne : milliseconds{0};
+  return call.attempts < 2 && call.keyed ? kNextOne : milliseconds{0};
 }
 
 void OneProxy::missed(const CallPtr& call, Miss miss, unsigned status) {
-  if (miss == Miss::stale && call->attempts < 2) {
+  if (miss == Miss::stale && call->attempts < 2 && may_repeat(*call, miss)) {
     return load_.send(call, proxy_, kNoEpoch, /*fresh=*/true);
   }
   load_.end(call, outcome_of(miss), status);
@@ -80,6 +86,7 @@ void WatchedOwner::wait(const CallPtr& call, milliseconds limit) {
 
 void WatchedOwner::missed(const CallPtr& call, Miss miss, unsigned status) {
   if (miss == Miss::status && status != 421) return load_.end(call, Outcome::refused, status);
+  if (!may_repeat(*call, miss)) return load_.end(call, outcome_of(miss));
   call->failed_under = call->sent_under;
   const bool reached = miss == Miss::status || miss == Miss::stale;
   if (!reached) watcher_.suspect(load_.targets()[call->last_target]->name);
@@ -87,6 +94,8 @@ void WatchedOwner::missed(const CallPtr& call, Miss miss, unsigned status) {
   wait(call, std::min(pause, kAgainMax));
 }
 
-milliseconds WatchedOwner::patience(const Call&) const { return kNextOne; }
+milliseconds WatchedOwner::patience(const Call& call) const {
+  return call.keyed ? kNextOne : milliseconds{0};
+}
 
 }  // namespace neliroute::bench

@@ -1,5 +1,5 @@
 // The store itself: counters behind a fence. It keeps the greatest epoch of each slot, and who
-// wrote under it; it carries out each call once; and it notes what must never happen.
+// wrote under it; it carries out each idempotency key once; and it notes what must never happen.
 //
 // Threads: one.   Units: none.   Errors: statuses, as of HTTP.
 #pragma once
@@ -17,6 +17,7 @@ namespace neliroute::bench {
 struct Applied {
   std::uint32_t key = 0;
   std::uint32_t value = 0;
+  std::uint32_t times = 0;  ///< more than once: it had no idempotency key, and was sent again
 };
 
 struct StoreCounts {
@@ -46,11 +47,11 @@ class FencedCounters {
     }
     if (request.call >= applied_.size()) applied_.resize(request.call + 1);
     Applied& done = applied_[request.call];
-    if (done.value != 0) {
+    if (done.value != 0 && request.keyless == 0) {
       ++counts_.repeats;
     } else {
       ++counts_.applied;
-      done = {request.key, ++values_[request.key]};
+      done = {request.key, ++values_[request.key], done.times + 1};
     }
     answer.value = done.value;
     return answer;

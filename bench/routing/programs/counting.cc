@@ -15,9 +15,11 @@ std::optional<Increment> read_increment(const HttpRequest& request) {
   const std::string_view key = view_of(request["X-Neli-Key"]);
   if (!key.starts_with('k')) return std::nullopt;
   const auto number = number_of<std::uint32_t>(key.substr(1));
-  const auto call = number_of<std::uint64_t>(view_of(request["Idempotency-Key"]));
+  const bool keyless = request.count("Idempotency-Key") == 0;
+  const auto call = number_of<std::uint64_t>(
+      view_of(request[keyless ? "X-Bench-Call" : "Idempotency-Key"]));
   if (!number || !call) return std::nullopt;
-  return Increment{*call, *number};
+  return Increment{*call, *number, keyless};
 }
 
 HttpAnswer misdirected(Slot slot, const Epoch& redirect) {
@@ -33,7 +35,8 @@ HttpAnswer misdirected(Slot slot, const Epoch& redirect) {
 
 void increment(StoreLink& store, const ServedPtr& served, const Increment& what, Slot slot,
                const Epoch& epoch, std::shared_ptr<void> guard) {
-  const StoreRequest request{what.call, epoch.incarnation, epoch.offset, what.key, slot.value()};
+  const StoreRequest request{what.call, epoch.incarnation, epoch.offset,
+                             what.key,  slot.value(),      what.keyless ? 1U : 0U};
   store.increment(request, [served, slot, guard = std::move(guard)](const StoreAnswer& stored) {
     if (stored.status == 409) return served->answer(misdirected(slot));
     HttpAnswer answer;

@@ -21,6 +21,7 @@ namespace neliroute::bench {
 struct Increment {
   std::uint64_t call = 0;
   std::uint32_t key = 0;
+  bool keyless = false;  ///< `call` only tells it from others: it may not be sent again
 };
 [[nodiscard]] std::optional<Increment> read_increment(const HttpRequest& request);
 

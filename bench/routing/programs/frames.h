@@ -21,11 +21,12 @@ struct StoreHello {
 
 /// Increment the counter of a key once for each call, under the epoch of the slot's owner.
 struct StoreRequest {
-  std::uint64_t call = 0;  ///< the idempotency key
+  std::uint64_t call = 0;
   std::int64_t incarnation = 0;
   std::int64_t offset = 0;
   std::uint32_t key = 0;
   std::uint32_t slot = 0;
+  std::uint64_t keyless = 0;  ///< 1: `call` is no idempotency key: it counts as often as it comes
 };
 
 struct StoreAnswer {
@@ -34,7 +35,7 @@ struct StoreAnswer {
   std::uint32_t status = 0;  ///< as of HTTP: 200; 409, the epoch is older than one seen; 412, 400
 };
 
-static_assert(sizeof(StoreRequest) == 32 && sizeof(StoreAnswer) == 16);
+static_assert(sizeof(StoreRequest) == 40 && sizeof(StoreAnswer) == 16);
 
 template <class Frame>
 void append_frame(std::string& to, const Frame& frame) {

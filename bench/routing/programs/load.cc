@@ -82,6 +82,8 @@ void Load::begin_next(LocalTime due) {
   const auto call = std::make_shared<Call>();
   call->number = records_.size();
   call->key = static_cast<std::uint32_t>(call->number * kStride % options_.keys);
+  // Other bits than those that choose the key of the counter.
+  call->keyed = (call->number * kStride >> 20) % 100 >= options_.without_keys;
   call->due = due;
   call->begun = boot_now();
   CallRecord record;
@@ -89,6 +91,7 @@ void Load::begin_next(LocalTime due) {
   record.late_us = microseconds_between(due, call->begun);
   record.key = call->key;
   record.slot = slot_of(*call).value();
+  record.keyless = call->keyed ? 0 : 1;
   records_.push_back(record);
   ++under_way_;
   deadlines_.push_back({due + options_.deadline, call, 0});
@@ -108,10 +111,10 @@ void Load::tick() {
   }
   expire(impatience_, now);
   expire(deadlines_, now);
+  send_waiting();
   if (!stopped_ || under_way_ > 0) arm(next);
 }
 
-  send_waiting();
 void Load::arm(LocalTime at) {
   timer_.expires_after(std::max(at - boot_now(), microseconds{0}));
   timer_.async_wait([this](boost::system::error_code error) {
@@ -154,20 +157,20 @@ void Load::send(const CallPtr& call, Target& target, const Epoch& under, bool fr
   if (const auto patience = caller_->patience(*call); patience.count() > 0) {
     impatience_.push_back({boot_now() + patience, call, call->attempts});
   }
-  call->connection = take(target, fresh);
-  if (call->connection) return request(call, target, call->connection);
-  if (open_ >= options_.most_connections) return end(call, Outcome::crowded);
   send_by(call, target, fresh);
 }
 
 void Load::send_by(const CallPtr& call, Target& target, bool fresh) {
-  const auto made = std::make_shared<ClientConnection>(io_, open_);
-  call->connection = made;
+  call->connection = take(target, fresh);
+  if (call->connection) return request(call, target, call->connection);
   const bool fixed = options_.rate > 0 && options_.connections > 0 && !fresh;
   if (fixed && open_ >= options_.connections) {
     waiting_.emplace_back(call, &target);
     return;
   }
+  if (open_ >= options_.most_connections) return end(call, Outcome::crowded);
+  const auto made = std::make_shared<ClientConnection>(io_, open_);
+  call->connection = made;
   made->connect(target.address, [this, call, &target, made](boost::system::error_code error) {
     if (!error) return request(call, target, made);
     call->connection.reset();
@@ -175,9 +178,6 @@ void Load::send_by(const CallPtr& call, Target& target, bool fresh) {
   });
 }
 
-std::string Load::request_text(const Call& call) const {
-  std::string text = options_.plain ? "GET / HTTP/1.1\r\nHost: bench\r\nX-Neli-Key: "
-                                    : "POST /add HTTP/1.1\r\nHost: bench\r\nX-Neli-Key: ";
 // Those that are due first. One that ended meanwhile needs no connection.
 void Load::send_waiting() {
   for (std::size_t left = waiting_.size(); left > 0; --left) {
@@ -188,9 +188,13 @@ void Load::send_waiting() {
   }
 }
 
+std::string Load::request_text(const Call& call) const {
+  std::string text = options_.plain ? "GET / HTTP/1.1\r\nHost: bench\r\nX-Neli-Key: "
+                                    : "POST /add HTTP/1.1\r\nHost: bench\r\nX-Neli-Key: ";
   text += key_text(call.key);
   if (!options_.plain) {
-    text += "\r\nIdempotency-Key: " + std::to_string(call.number) + "\r\nContent-Length: 1";
+    text += call.keyed ? "\r\nIdempotency-Key: " : "\r\nX-Bench-Call: ";
+    text += std::to_string(call.number) + "\r\nContent-Length: 1";
   }
   if (call.sent_under != kNoEpoch) text += "\r\nNeliroute-Epoch: " + to_string(call.sent_under);
   text += options_.plain ? "\r\n\r\n" : "\r\n\r\n1";
@@ -217,11 +221,11 @@ void Load::on_answer(const CallPtr& call, Target& target, const HttpResponse* re
   // It may be taken by what follows here, and the answer is gone then.
   if (connection->is_reusable()) target.idle.push_back(connection);
   status == 200 ? on_served(call, *response) : caller_->missed(call, Miss::status, status);
+  send_waiting();
 }
 
 void Load::on_served(const CallPtr& call, const HttpResponse& response) {
   if (options_.plain) return end(call, Outcome::served, 200);
-  send_waiting();
   const std::string_view body = response.body();
   const std::size_t blank = std::min(body.find(' '), body.size());
   const std::size_t line = std::min(body.find('\n', blank), body.size());

@@ -59,6 +59,7 @@ struct LoadOptions {
   std::uint32_t most_connections = 16'000;
   milliseconds deadline{15'000};  ///< from when a call was due
   bool plain = false;             ///< GET, and any 200 is right
+  std::uint32_t without_keys = 0;  ///< percent of the calls that have no idempotency key
 };
 
 class Load {
@@ -103,9 +104,9 @@ class Load {
   void arm(LocalTime at);
   void expire(std::deque<Expiry>& expiries, LocalTime now);
   [[nodiscard]] ConnectionPtr take(Target& target, bool fresh);
-  void request(const CallPtr& call, Target& target, const ConnectionPtr& connection);
   void send_by(const CallPtr& call, Target& target, bool fresh);
   void send_waiting();
+  void request(const CallPtr& call, Target& target, const ConnectionPtr& connection);
   void on_answer(const CallPtr& call, Target& target, const HttpResponse* response);
   void on_served(const CallPtr& call, const HttpResponse& response);
   [[nodiscard]] std::string request_text(const Call& call) const;
@@ -122,8 +123,8 @@ class Load {
   std::uint64_t under_way_ = 0;
   std::deque<Expiry> deadlines_;   ///< of calls, in order
   std::deque<Expiry> impatience_;  ///< of attempts, in order
-  std::vector<CallRecord> records_;
   std::deque<std::pair<CallPtr, Target*>> waiting_;  ///< for a connection
+  std::vector<CallRecord> records_;
   std::vector<Refusal> refusals_;
   bool stopped_ = false;
   std::function<void()> done_;

@@ -184,6 +184,8 @@ int main(int count, char** arguments) {
   app.add_option("--most-connections", wanted.load.most_connections);
   app.add_option("--keys", wanted.load.keys)->check(CLI::Range(1, 10'000'000));
   app.add_option("--deadline-ms", wanted.deadline_ms)->check(CLI::Range(1, 600'000));
+  app.add_option("--without-keys", wanted.load.without_keys, "percent of the calls")
+      ->check(CLI::Range(0, 100));
   app.add_flag("--plain", wanted.load.plain, "GET; any 200 will do");
   app.add_option("--out", wanted.out)->required();
   CLI11_PARSE(app, count, arguments);

@@ -2,8 +2,8 @@
 //
 //     routing_store --listen 127.0.0.1:9000 --slots 4096 --keys 10000 --out FILE
 //
-// SIGTERM: it writes what it counted to FILE as JSON, and to FILE.applied eight bytes for each call
-// from 0 on: key and value, both 32 bits; value 0 is a call that never came.
+// SIGTERM: it writes what it counted to FILE as JSON, and to FILE.applied twelve bytes for each
+// call from 0 on: key, value and how often, 32 bits each; value 0 is a call that never came.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <boost/asio/buffer.hpp>
