@@ -186,7 +186,8 @@ def verdict(cells, drawn, quick):
     failed = [row for row in done if quick and row["failed"]]
     for row in failed:
         print(f"routing: error: {row['way']}, {row['move']}: {row['failed']} of {row['calls']} "
-              f"calls failed, first of all {row['refusals'][:3]}", file=sys.stderr)
+              f"calls failed: {row['failed_as']}; refused first of all: {row['refusals'][:3]}",
+              file=sys.stderr)
     if failed or any(row["values"]["wrong"] for row in done):
         return 1
     return 0 if drawn and len(done) == len(cells) else 2

@@ -17,8 +17,8 @@ import table  # noqa: E402
 def row(move="rest", failed=0, wrong=(), **more):
     """A run that came to its end."""
     return {"way": "any", "move": move, "mode": "exclusive", "calls": 100, "failed": failed,
-            "refusals": [], "values": {"wrong": list(wrong), "stale": 0, "repeats": 0,
-                                       "applied_and_failed": 0},
+            "failed_as": {}, "refusals": [],
+            "values": {"wrong": list(wrong), "stale": 0, "repeats": 0, "applied_and_failed": 0},
             "late_ms": {"p99": 0.0, "worst": 0.0}, **more}
 
 
@@ -71,6 +71,11 @@ class Runs(unittest.TestCase):
 
 class Notes(unittest.TestCase):
     """What of a run has no column."""
+
+    def test_only_a_broker_that_was_stopped_was_away(self):
+        self.assertEqual(table.notes(row("kill", outage_s=0.0, lease_ms=2250)), [])
+        self.assertEqual(table.notes(row("broker", outage_s=4.5, lease_ms=2250)),
+                         ["any broker exclusive: the broker was away for 4.50 s, T is 2.25 s"])
 
     def test_calls_without_a_key(self):
         some = {"calls": 5000, "failed": 4, "failed_as": {"broken": 3, "refused": 1}}

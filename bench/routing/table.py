@@ -59,7 +59,7 @@ def notes(row):
                      + (f", of them {row['failed_without_key_later']} begun after the victim was "
                         f"gone; with one {row['failed_with_key']} failed"
                         if "failed_with_key" in row else ""))
-    if "outage_s" in row:
+    if row["move"] == "broker":
         found.append(f"{about}: the broker was away for {row['outage_s']:.2f} s, T is "
                      f"{row['lease_ms'] / 1000:g} s")
     values = row["values"]
