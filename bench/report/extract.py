@@ -196,6 +196,22 @@ def over_claims(name, gaps, claims):
                    ratio=True, noise=noise, floor=0.1)]
 
 
+def weighted(result):
+    """By partitions: moves over the least where weights differ, double moves, gaps."""
+    made = []
+    for cell in result["cells"]:
+        about, rows = f"{cell['partitions']}", cell["steps"]
+        double = sum(row["came_back"] + row["moved_twice"] for row in rows)
+        made += [
+            *moves_of(f"{about} moved", rows),
+            Figure(f"{about} double moves", double, "", ratio=True, floor=1),
+            Figure(f"{about} failures", len(cell["violations"]) + bool(cell["problem"]), "",
+                   ratio=True),
+            *median_of(f"{about} planned gap", [row["gap_ms"]["median"] for row in rows
+                                                if row["gap_ms"]], "ms", floor=1.0)]
+    return made
+
+
 def matrix(result):
     """By cell and event: time over the session, gaps, moves."""
     made = []
