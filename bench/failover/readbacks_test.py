@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures  # noqa: E402
 import readbacks  # noqa: E402
+from harness.children import boot_now  # noqa: E402
 
 TEXT = """# TYPE neliroute_claim_round_trip_seconds histogram
 neliroute_claim_round_trip_seconds_bucket{{process="a",le="+Inf"}} {count}
@@ -38,6 +39,12 @@ class Times(unittest.TestCase):
         self.assertAlmostEqual(self.mean(a=(1.0, 10), b=(2.0, 10)), 150.0)
         self.assertAlmostEqual(self.mean(a=(1.008, 12), b=(2.0, 10)), 4.0)
         self.assertAlmostEqual(self.mean(a=(1.008, 12), c=(0.006, 2)), 3.0, msg="c is new")
+
+    def test_nobody_is_asked_again_before_there_is_a_newer_text(self):
+        self.mean(a=(1.0, 10))
+        began = boot_now()
+        self.mean(a=(1.0, 10))
+        self.assertGreater(boot_now() - began, 0.1, "admin/site.h: kFresh")
 
     def test_no_claim_is_no_figure(self):
         self.assertIsNone(self.mean(a=(0.0, 0)))
