@@ -213,6 +213,17 @@ class Commands(unittest.TestCase):
         self.assertEqual(bad.returncode, 1)
         self.assertIn("slots:1: folder: has 26 files of code, more than 25\n", bad.stdout)
 
+    def test_a_page_that_names_a_test(self):
+        self.write("tests/a_test.cc", "TEST_F(Epoch,\n       never_falls) {}\nTEST(B, c) {}\n")
+        self.write("docs/a.md", "(`Epoch.never_falls`, `B.c`; `README.md`, `timing.lease`)\n")
+        self.assertEqual(self.tidy("rules", self.root).returncode, 0)
+        self.write("docs/b.md", "as before\n`B.c` and `Epoch.c` show\n")
+        bad = self.tidy("rules", self.root)
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("docs/b.md:2: unknown-test: no test in tests/ is named `Epoch.c`\n",
+                      bad.stdout)
+        self.assertIn(" 1 findings\n", bad.stdout)
+
     def test_headers(self):
         build = ["--build", self.root / "build/headers"]
         good = self.tidy("headers", self.root, *build)

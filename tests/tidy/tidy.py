@@ -253,6 +253,24 @@ def check(file: File) -> list[tuple[int, str, str]]:
     return sorted(findings)
 
 
+# --- Rules over several files ---------------------------------------------------------------------
+
+TEST = r"\b(?:TYPED_)?TEST(?:_[FP])?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)"
+NAMED_TEST = r"`([A-Z]\w*)\.(?!md`)([a-z]\w*)`"
+
+
+def unknown_tests(files: list[File]) -> Iterator[tuple[str, int, str]]:
+    """A page names as its proof only tests that exist: path, line, what is wrong."""
+    known = {found.groups() for file in files if file.path.startswith("tests/") and file.is_cpp
+             for found in re.finditer(TEST, file.text)}
+    for file in files:
+        if not file.path.startswith("docs/") or file.suffix != ".md":
+            continue
+        for line, name in file.matches(NAMED_TEST):
+            if tuple(name.strip("`").split(".")) not in known:
+                yield file.path, line, f"no test in tests/ is named {name}"
+
+
 # --- The two commands -----------------------------------------------------------------------------
 
 
@@ -275,19 +293,19 @@ def full_folders(paths: list[str]) -> dict[str, int]:
 
 
 def rules(root: pathlib.Path) -> int:
-    files = found = 0
-    code = []
-    for file in project_files(root):
-        files += 1
-        if file.is_code:
-            code.append(file.path)
+    found = 0
+    files = list(project_files(root))
+    for file in files:
         for line, rule, what in check(file):
             found += 1
             print(f"{file.path}:{line}: {rule}: {what}")
-    for folder, count in full_folders(code).items():
+    for path, line, what in unknown_tests(files):
+        found += 1
+        print(f"{path}:{line}: unknown-test: {what}")
+    for folder, count in full_folders([file.path for file in files if file.is_code]).items():
         found += 1
         print(f"{folder}:1: folder: has {count} files of code, more than {FOLDER_FILES}")
-    print(f"tidy: {files} files, {found} findings")
+    print(f"tidy: {len(files)} files, {found} findings")
     return found
 
 
