@@ -29,7 +29,9 @@ Result<std::unique_ptr<WatcherLoop>> WatcherLoop::open(const CommonOptions& opti
   std::unique_ptr<WatcherLoop> lookup(new WatcherLoop(options));
   auto watcher = Watcher::open(lookup->io_.get_executor(), options.for_watcher());
   if (!watcher) return watcher.error();
-  lookup->timed_from_ = options.timeout ? began : boot_now();
+  // Waiting for the topic, which --wait allows to take long, is no part of it.
+  const bool waits = options.missing_topic == MissingTopic::wait_for_ever;
+  lookup->timed_from_ = options.timeout && !waits ? began : boot_now();
   lookup->watcher_ = std::move(*watcher);
   lookup->watcher_->on_failure([raw = lookup.get()](const Error& error) {
     raw->failure_ = error;

@@ -18,8 +18,8 @@ namespace neliroute::tool {
 
 class WatcherLoop {
  public:
-  /// The user's --timeout counts from `began`, and includes connecting; a default counts from when
-  /// it is open.
+  /// The user's --timeout counts from `began`, and includes connecting; a default, and --timeout
+  /// beside --wait, count from when it is open.
   [[nodiscard]] static Result<std::unique_ptr<WatcherLoop>> open(const CommonOptions& options,
                                                             LocalTime began = boot_now());
   /// Closes the watcher if the ledger answers, and leaves it to the system if not.

@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""Lookups that are started before the topic is there: --wait has no limit, --timeout is one."""
+import json
+import re
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from case import run_tool
+from harness import children, process
+
+TIMEOUT = 3
+
+
+def make_topic(brokers, topic):
+    """Has the embedded broker make it, which it does for a Metadata request (version 4) that
+    allows it, as producers' do."""
+    host, _, port = brokers.rpartition(":")
+    name = topic.encode()
+    request = struct.pack(f">hhih4sih{len(name)}s?", 3, 4, 1, 4, b"test", 1, len(name), name, True)
+    with socket.create_connection((host, int(port)), 10) as broker:
+        broker.sendall(struct.pack(">i", len(request)) + request)
+        size, correlation = struct.unpack(">ii", broker.recv(8, socket.MSG_WAITALL))
+        assert (size > 4, correlation) == (True, 1), (size, correlation)
+
+
+class LateTopic(unittest.TestCase):
+    """On an embedded broker that has other topics only."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.brokers = process.embedded_broker(self.folder, self.addCleanup, "--topic",
+                                               "other")["brokers"]
+        self.lane = {"brokers": self.brokers, "topic": "late", "group": "late", "profile": "fast"}
+
+    def waiting(self, command, *arguments, **options):
+        """A lookup that says that it waits; its output and errors are files."""
+        out, err = self.folder / f"{command}.out", self.folder / f"{command}.err"
+        with open(out, "wb") as output, open(err, "wb") as errors:
+            child = children.spawn(
+                [process.tool_path(), command, *process.option_list({**self.lane, **options}),
+                 *arguments], stdout=output, stderr=errors, env=process.environment())
+        self.addCleanup(children.end, child)
+        children.wait_until(lambda: "topic late is not there yet" in err.read_text(), 20,
+                            lambda: f"{command} waits\n{err.read_text()}")
+        return child, out, err
+
+    def test_wait_has_no_limit(self):
+        """It outlives --timeout, which begins only when the topic is there; and then answers."""
+        options = {"wait": True, "timeout": f"{TIMEOUT}s", "json": True}
+        route, out, err = self.waiting("route", "key", **options)
+        watch, seen, _ = self.waiting("watch", **options)
+        self.assertIn("waiting until an owner creates it", err.read_text())
+        began = children.boot_now()
+        children.wait_until(lambda: children.boot_now() > began + TIMEOUT + 0.5, TIMEOUT + 5,
+                            "the time passes that would end them without --wait")
+        self.assertEqual((route.poll(), watch.poll()), (None, None))
+        make_topic(self.brokers, "late")
+        self.assertEqual(route.wait(20), 1, err.read_text())
+        self.assertEqual(json.loads(out.read_text())["verdict"], "unowned")
+        owner = children.spawn([process.tool_path(), "run", "--name", "alpha", "--endpoint", "h:1",
+                                *process.option_list(self.lane)], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env=process.environment())
+        self.addCleanup(children.end, owner)
+        rows = process.LineFile(seen)
+        children.wait_until(lambda: any(row.get("owner") == "alpha" for row in rows.read()), 30,
+                            lambda: f"watch sees the owner: {rows.rows}")
+        watch.send_signal(signal.SIGTERM)
+        self.assertEqual(watch.wait(10), 0)
+
+    def test_timeout_is_the_limit(self):
+        """Without --wait: exit 2, and what to do."""
+        for command, arguments, options in (("route", ("key",), {}), ("watch", (), {"once": True})):
+            done = run_tool(command, *arguments, **self.lane, **options, timeout="1s")
+            self.assertEqual(done.code, 2, done)
+            self.assertRegex(done.err, re.compile("topic late does not exist.*start an owner.*"
+                                                  "--timeout, --wait", re.DOTALL))
+            self.assertGreater(done.seconds, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
