@@ -1,18 +1,30 @@
 #!/usr/bin/python3
 """Two members of a classic group that share no assignor: the second is refused in words, and is let
-in once the first has gone."""
+in once the first has gone. And the recipe of docs/operating.md, as it is written there."""
+import re
+import shlex
+
 import case
+from harness import children
 from harness.children import wait_until
-from harness.process import run_tool
+from harness.process import REPOSITORY, Owner, environment, run_tool, tool_path
 
 EAGER = "partition.assignment.strategy=range,roundrobin"
+
+
+def recipe():
+    """The words of the command that docs/operating.md gives for a group shared with goNELI."""
+    page = (REPOSITORY / "docs" / "operating.md").read_text(encoding="utf-8")
+    block = re.search(r"^## Beside goNELI$.*?^```\n(neliroute run .*?)^```$", page,
+                      re.MULTILINE | re.DOTALL)
+    return shlex.split(block[1].replace("\\\n", " "))
 
 
 class Assignors(case.KafkaCase):
     """goNELI's default assignors beside ours."""
 
     def shared(self, **options):
-        """What both have in common: the recipe of docs/operating.md."""
+        """What both have in common, with a session in which a test can wait."""
         return {"variation": "broadcast", "mode": "exclusive", "roles": 1,
                 "group_protocol": "classic", "session": "6s", "profile": None, **options}
 
@@ -46,6 +58,29 @@ class Assignors(case.KafkaCase):
                            **self.shared(X=[EAGER], session="3s"))
         owner = fleet.start()
         wait_until(lambda: "goNELI" in owner.error_tail(), 30.0, owner.error_tail)
+
+    def test_the_recipe_leads_and_is_warned_of_nothing(self):
+        group = "recipe"
+        words = [group if word == "G" else word.replace("HOST:PORT", "127.0.0.1:7001")
+                 .replace("G.neli", f"{group}.neli") for word in recipe()[1:]]
+        for needed in ("broadcast", "exclusive", f"{group}.neli", group, "15s", "5s", EAGER):
+            self.assertIn(needed, words)
+        self.kafka.admin.create_topic(f"{group}.neli", 1)  # goNELI's; LogAppendTime
+        events = self.folder / "recipe.events"
+        owner = Owner("recipe", "recipe", self.folder,
+                      [tool_path(), *words, "--brokers", self.kafka.bootstrap, "--name", "recipe",
+                       "--events", events], environment())
+        self.addCleanup(children.end, owner.child)
+        wait_until(lambda: not owner.running() or "1 of 1 roles" in owner.error_tail(), 60.0,
+                   owner.error_tail)
+        self.assertTrue(owner.running(), owner.error_tail())
+        owner.refresh()
+        self.assertEqual(set(owner.leading), {0})
+        text = owner.error_tail(100_000)
+        self.note(text)
+        self.assertNotIn("goNELI", text)
+        warned = [line for line in text.splitlines() if "warning" in line and "lease" in line]
+        self.assertEqual(warned, [])
 
 
 if __name__ == "__main__":
