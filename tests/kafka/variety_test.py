@@ -6,24 +6,23 @@ from case import boot_now
 from harness.children import wait_until
 
 PARTITIONS = 16
+# What a profile asks for; with the consumer protocol the broker's session is in force.
+PROFILE_SESSION_S = {"balanced": 3.0, "steady": 10.0}
+EAGER_SESSION_S = 3.0
 
 
 class Variety(case.KafkaCase):
     """Joins, a planned leave and a kill, under other settings than the other scripts'."""
 
-    def life(self, fleet, kill=True):
-        """A join, a leave and a kill, each from rest; then everything is judged."""
+    def planned_life(self, fleet, session_s):
+        """A join and a leave, each from rest; then everything is judged."""
         self.start_rested(fleet, 2)
         since = boot_now()
         fleet.start()
         fleet.rest()
         self.leave(fleet)
         fleet.rest()
-        if kill:
-            instant = fleet.live()[0].kill()
-            fleet.rest()
-            fleet.disturb(instant, boot_now())
-        return self.assert_clean(fleet, since, boot_now())
+        self.assert_clean(fleet, since, boot_now(), session_s)
 
     def test_lanes(self):
         """Two lanes on one topic: each slot has an owner in each; neither knows of the other."""
@@ -47,7 +46,7 @@ class Variety(case.KafkaCase):
             for lane, fleet in enumerate(lanes):
                 lanes_seen = {row["lane"] for owner in fleet.owners for row in owner.events.rows}
                 self.assertEqual({lane}, lanes_seen)
-                self.assert_clean(fleet, since, boot_now())
+                self.assert_clean(fleet, since, boot_now(), case.protocol().session_ms / 1000)
 
     def check_hints(self, lanes):
         """A caller who asks for a lane is told of that lane's owners."""
@@ -61,11 +60,13 @@ class Variety(case.KafkaCase):
 
     def test_profiles(self):
         """`balanced` and `steady`, whose sessions the broker must allow; a planned life."""
-        for profile in ("balanced", "steady"):
+        for profile, asked_s in PROFILE_SESSION_S.items():
+            consumer = case.protocol().name == "consumer"
+            session_s = case.protocol().session_ms / 1000 if consumer else asked_s
             for mode in ("exclusive", "non_exclusive"):
                 fleet = self.fleet(PARTITIONS, topic=f"{profile}-{mode}".replace("_", "-"),
                                    mode=mode, profile=profile, session=None)
-                self.life(fleet, kill=False)
+                self.planned_life(fleet, session_s)
 
 
 class StockSession(case.KafkaCase):
@@ -104,7 +105,8 @@ class Eager(case.KafkaCase):
             for mode in ("exclusive", "non_exclusive"):
                 topic = f"eager-{strategy}-{mode}".replace(",", "-").replace("_", "-")
                 fleet = self.fleet(PARTITIONS, topic=topic, mode=mode, group_protocol="classic",
-                                   session="3s", X=f"partition.assignment.strategy={strategy}")
+                                   session=f"{EAGER_SESSION_S:g}s",
+                                   X=f"partition.assignment.strategy={strategy}")
                 self.start_rested(fleet, 2)
                 since = boot_now()
                 fleet.start()
@@ -114,7 +116,7 @@ class Eager(case.KafkaCase):
                 instant = fleet.live()[0].kill()
                 fleet.rest()
                 fleet.disturb(instant, boot_now())
-                self.assert_clean(fleet, since, boot_now())
+                self.assert_clean(fleet, since, boot_now(), EAGER_SESSION_S)
 
 
 if __name__ == "__main__":
