@@ -97,6 +97,13 @@ static_resources:
   - name: owners
     type: EDS
     connect_timeout: 0.5s
+    # Callers may speak HTTP/2 in any case; owners get HTTP/1.1. For owners that speak HTTP/2
+    # without TLS, as servers of gRPC do, take the # from the next four lines, and add ,unavailable
+    # to both retry_on: gRPC has no 421, so they answer UNAVAILABLE to what is not theirs.
+    #typed_extension_protocol_options:
+    #  envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
+    #    "@type": @API@.upstreams.http.v3.HttpProtocolOptions
+    #    explicit_http_config: {http2_protocol_options: {}}
     # By default only 3 requests at a time may be between two tries, and a killed owner fails the
     # rest. A retry_budget does not help, as it does not count requests that wait.
     circuit_breakers:
