@@ -81,7 +81,7 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
         site_(observable,
               {observable, {options_.per_slot_metrics}, collectables_of(options_, control_),
                options_.proxied},
-              is_for_here(acceptor_) ? options_.listen : "", control_, envoy_),
+              is_for_here(acceptor_) ? options_.listen : "", options_.lacks, control_, envoy_),
         budget_(options_.limits.answer_bytes),
         hub_(std::make_shared<admin::EventHub>(strand, site_, options_.limits)) {}
 

@@ -351,12 +351,15 @@ void AdminView::put_assignment(json::object& row, const ObservedRoute& seen) con
   row["designee_id"] = to_string(seen.designee->id);
 }
 
-std::string AdminView::readiness(LocalTime now) const {
+std::string AdminView::readiness(LocalTime now, const std::string& lacks) const {
   json::object row{
-      {"ready", ready(now)},
+      {"ready", ready(now) && lacks.empty()},
       {"unknown", slots_by_verdict_[static_cast<std::size_t>(Verdict::unknown)]},
       {"age_ms", whole_ms(observable_.age(now))}};
-  if (const std::string why = trouble(now); !why.empty()) put_text(row, "error", why);
+  const std::string trouble_now = trouble(now);
+  if (const auto& why = trouble_now.empty() ? lacks : trouble_now; !why.empty()) {
+    put_text(row, "error", why);
+  }
   return json::serialize(row);
 }
 

@@ -58,7 +58,8 @@ class AdminView {
   [[nodiscard]] std::string processes(LocalTime now) const;
   [[nodiscard]] std::string route(const std::optional<std::string>& key, Slot slot,
                                   LocalTime now) const;
-  [[nodiscard]] std::string readiness(LocalTime now) const;
+  /// `lacks`: what else is missing.
+  [[nodiscard]] std::string readiness(LocalTime now, const std::string& lacks = {}) const;
   /// Empty: the strand runs, and the process has not given up. Otherwise what is wrong.
   [[nodiscard]] std::string trouble(LocalTime now) const;
   [[nodiscard]] bool ready(LocalTime now) const;

@@ -54,11 +54,12 @@ Answer answer_of(const Refusal& refusal) {
   return answer;
 }
 
-Site::Site(Observable observable, Exposition counts, std::string only_at, Control& control,
-           EnvoyAnswers& envoy)
+Site::Site(Observable observable, Exposition counts, std::string only_at,
+           std::function<std::string()> lacks, Control& control, EnvoyAnswers& envoy)
     : view_(std::move(observable)),
       counts_(std::move(counts)),
       only_at_(std::move(only_at)),
+      lacks_(std::move(lacks)),
       control_(control),
       envoy_(envoy) {
   for (const EmbeddedFile& file : embedded_files()) {
@@ -133,9 +134,7 @@ Answer Site::find(const Request& request, LocalTime now) {
   }
   if (path == "/v1/events") return {.type = "text/event-stream", .events = true};
   if (path == "/healthz") return health(now);
-  if (path == "/readyz") {
-    return json_answer(view_.readiness(now), view_.ready(now) ? 200 : 503);
-  }
+  if (path == "/readyz") return readiness(now);
   if (path == "/metrics") {
     return {200, "text/plain; version=0.0.4; charset=utf-8",
             exposed_.get(now, 0, [&] { return counts_.metrics(); })};
@@ -174,6 +173,12 @@ std::weak_ptr<RouteWait> Site::wait(const RouteQuestion& question,
 Answer Site::after_wait(const RouteQuestion& question, boost::system::error_code error) const {
   if (error && error != Errc::timed_out) return answer_of({503, error.message()});
   return json_answer(view_.route(question.key, Slot{question.slot}, boot_now()));
+}
+
+Answer Site::readiness(LocalTime now) const {
+  const std::string lacks = lacks_ ? lacks_() : "";
+  const bool ready = view_.ready(now) && lacks.empty();
+  return json_answer(view_.readiness(now, lacks), ready ? 200 : 503);
 }
 
 Answer Site::health(LocalTime now) const {

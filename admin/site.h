@@ -65,10 +65,10 @@ class Shared {
 
 class Site {
  public:
-  /// `only_at`: the address, if only this machine may connect; else empty. `control` and `envoy`
-  /// outlive it.
-  Site(Observable observable, Exposition counts, std::string only_at, Control& control,
-       EnvoyAnswers& envoy);
+  /// `only_at`: the address, if only this machine may connect; else empty. `lacks`: as in
+  /// AdminOptions, or null. `control` and `envoy` outlive it.
+  Site(Observable observable, Exposition counts, std::string only_at,
+       std::function<std::string()> lacks, Control& control, EnvoyAnswers& envoy);
 
   /// As a PostRule.
   [[nodiscard]] std::variant<std::size_t, Refusal> may_post(const Request& header) const;
@@ -89,10 +89,12 @@ class Site {
   [[nodiscard]] Answer after_wait(const RouteQuestion& question,
                                   boost::system::error_code error) const;
   [[nodiscard]] Answer health(LocalTime now) const;
+  [[nodiscard]] Answer readiness(LocalTime now) const;
 
   AdminView view_;
   Exposition counts_;
   std::string only_at_;
+  std::function<std::string()> lacks_;
   Control& control_;
   EnvoyAnswers& envoy_;
   std::map<std::string, Answer> files_;  ///< what is embedded, by its path

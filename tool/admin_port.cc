@@ -48,7 +48,8 @@ Result<void> AdminPort::check(const std::optional<std::string>& at, const std::s
 
 Result<std::unique_ptr<AdminPort>> AdminPort::open(
     const Observable& observable, const std::optional<std::string>& http,
-    std::optional<AdminControl> control, std::shared_ptr<const forward::ProxyCounters> proxy) {
+    std::optional<AdminControl> control, std::shared_ptr<const forward::ProxyCounters> proxy,
+    std::function<std::string()> lacks) {
   if (!http) return std::unique_ptr<AdminPort>();
   raise_file_limit();
   AdminOptions options;
@@ -56,6 +57,7 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(
   options.on_notice = notice_log();
   options.wording = with_flags;
   options.control = std::move(control);
+  options.lacks = std::move(lacks);
   std::unique_ptr<AdminPort> port(new AdminPort);
   if (proxy) {
     options.proxied = [proxy] { return requests_of(*proxy); };

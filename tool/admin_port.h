@@ -7,6 +7,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <functional>
 #include <memory>
 #include <neliroute/admin.h>
 #include <neliroute/error.h>
@@ -33,11 +34,12 @@ class AdminPort {
                                           const std::string& flag = "--http");
   /// Null if it is not requested. Otherwise logs where it listens, and raises the process's limit
   /// of open files as far as the system allows. `control`: of the Router or Watcher. `proxy`: whose
-  /// counts are shown, and are metrics, too.
+  /// counts are shown, and are metrics, too. `lacks`: as in AdminOptions; called on its thread.
   [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(
       const Observable& observable, const std::optional<std::string>& http,
       std::optional<AdminControl> control = std::nullopt,
-      std::shared_ptr<const forward::ProxyCounters> proxy = {});
+      std::shared_ptr<const forward::ProxyCounters> proxy = {},
+      std::function<std::string()> lacks = {});
   /// Closes all connections.
   ~AdminPort();
   AdminPort(const AdminPort&) = delete;

@@ -266,6 +266,15 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   return code;
 }
 
+/// For the admin port, which closes before the folder.
+std::function<std::string()> missing_files(const XdsFolder* folder) {
+  if (!folder) return {};
+  return [folder] {
+    return folder->ready() ? "" : "the files of --xds-dir are not written yet: they wait for an "
+                                  "owner, and until all partitions are known";
+  };
+}
+
 struct WatchCommand {
   CommonOptions common;
   bool once = false;
@@ -346,8 +355,8 @@ int watch_command(const Arguments& arguments) {
     calls = AdminControl::of((*lookup)->watcher());
     calls->token = std::move(*token);
   }
-  const auto admin =
-      AdminPort::open((*lookup)->watcher().observable(), asked.http, std::move(calls));
+  const auto admin = AdminPort::open((*lookup)->watcher().observable(), asked.http,
+                                     std::move(calls), {}, missing_files(folder->get()));
   if (!admin) return fail(line.name(), admin.error());
   if (asked.on_screen()) {
     auto screen = FullScreen::open();

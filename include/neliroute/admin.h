@@ -119,6 +119,9 @@ struct AdminOptions {
   /// For /v1/requests and the slot page: of a proxy in this process. Default: they show what a
   /// Router's admit() answered. Called on the strand.
   std::function<ProxiedRequests()> proxied;
+  /// What this process still lacks before it is ready, besides known slots: /readyz answers 503
+  /// with it. Empty: nothing. Default: nothing. Called on the strand.
+  std::function<std::string()> lacks;
   /// Lets clients do more than read; none: they get 403.
   std::optional<AdminControl> control;
   /// Rewords a failure's message before readers see it. The message names options as in

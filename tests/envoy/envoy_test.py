@@ -100,11 +100,24 @@ class EnvoyTest(EnvoyCase):
         old = '{"resources":[{"cluster_name":"neliroute","endpoints":[]}]}'  # nobody knows whose
         (self.files / "eds.json").write_text(old)
         (self.files / "eds.json.tmp").mkdir()  # nor can root
-        _, errors = self.watch(ready="cannot write")
+        _, errors = self.watch(ready="cannot write", http="0")
+        port = re.search(r"admin port: http://127.0.0.1:(\d+)/", errors.read_text())[1]
+
+        def readiness():
+            caller = Caller(int(port))
+            status, _, text = caller.ask([], path="/readyz")
+            caller.close()
+            return status, json.loads(text)
+        children.wait_until(lambda: readiness()[1]["unknown"] == 0, 20, readiness)
+        status, told = readiness()
+        self.assertEqual((status, told["ready"]), (503, False))
+        self.assertIn("the files of --xds-dir are not written yet", told["error"])
         self.assertEqual((self.files / "eds.json").read_text(), old)
         self.assertTrue((self.files / "neliroute.lua").exists())
         (self.files / "eds.json.tmp").rmdir()
         children.wait_until(lambda: "written again" in errors.read_text(), 20, errors.read_text)
+        status, told = readiness()
+        self.assertEqual((status, told["ready"]), (200, True))
         self.assertEqual(len(re.findall("cannot write", errors.read_text())), 1)
         self.wait_file(alpha)
         second = process.run_tool("watch", xds_dir=self.files, **self.lane)

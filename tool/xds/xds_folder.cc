@@ -215,7 +215,10 @@ void XdsFolder::finished(const std::vector<Done>& all, bool with_owners,
                                [](const File& file) { return file.of_settings && file.due; });
   if (with_owners && filter_stands && there_ == owners) {
     const bool first = !std::exchange(written_, std::move(owners));
-    if (first) log_ready();
+    if (first) {
+      ready_.store(true, std::memory_order_release);
+      log_ready();
+    }
   }
   if (trouble) return failed(*trouble);
   wrote();

@@ -9,7 +9,7 @@
 // second; one that others removed, replaced or changed is written again when that is noticed.
 // Meanwhile Envoy goes on with what it has.
 //
-// Threads: one (the executor's, and the watcher's). Disks may hang: a thread of its own writes, one
+// Threads: one (the executor's, and the watcher's), except for ready(). Disks may hang: a thread of its own writes, one
 // text after the other, each the newest.   Units: std::chrono.
 // Errors: open() returns what is wrong with the folder; later ones are logged.
 #pragma once
@@ -17,6 +17,7 @@
 #include <neliroute/error.h>
 #include <neliroute/observable.h>
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -58,8 +59,9 @@ class XdsFolder : public Observer {
   XdsFolder& operator=(const XdsFolder&) = delete;
 
   void on_view(const ViewChange& change) override { owners_.take(change.routes); }
-  /// Whether eds.json is there and says what is known.
-  [[nodiscard]] bool ready() const noexcept { return written_.has_value(); }
+  /// Whether eds.json, with what was known then, and the filter have been written, or were found
+  /// right. Any thread.
+  [[nodiscard]] bool ready() const noexcept { return ready_.load(std::memory_order_acquire); }
   /// Whether the thread is at work; what it did is known when it is not.
   [[nodiscard]] bool busy() const noexcept { return busy_; }
 
@@ -120,6 +122,7 @@ class XdsFolder : public Observer {
   std::optional<admin::OwnerAddresses> there_;    ///< in the file, whoever wrote it
   std::optional<FileId> there_id_;                ///< that file
   std::optional<admin::OwnerAddresses> written_;  ///< the same, once it was found right
+  std::atomic<bool> ready_ = false;
   bool remembered_ = false;                       ///< the file's owners count
   bool busy_ = false;
   Clock::time_point busy_since_ = Clock::time_point::min();

@@ -146,6 +146,29 @@ TEST(AdminServer, tells_health_and_readiness) {
   EXPECT_TRUE(rig.run_until([&] { return !gave_up(); })) << "one text serves for a moment";
 }
 
+TEST(AdminServer, is_not_ready_while_its_process_lacks_something_else) {
+  AdminRig rig;
+  std::string lacks = "the files";
+  AdminOptions wanted;
+  wanted.lacks = [&lacks] { return lacks; };
+  auto opened = AdminServer::open(rig.io->get_executor(), rig.observable(), std::move(wanted));
+  ASSERT_TRUE(opened);
+  rig.server = std::move(*opened);
+  Client client(rig);
+  rig.let_others_own();
+  HttpAnswer answer = client.get("/readyz");
+  EXPECT_EQ(answer.status, 503u);
+  EXPECT_EQ(answer.json().at("ready"), false);
+  EXPECT_EQ(answer.json().at("unknown"), 0);
+  EXPECT_EQ(answer.json().at("error"), "the files");
+  EXPECT_EQ(client.get("/healthz").status, 200u) << "it is not to be restarted for that";
+  lacks.clear();
+  answer = client.get("/readyz");
+  EXPECT_EQ(answer.status, 200u);
+  EXPECT_EQ(answer.json().at("ready"), true);
+  EXPECT_FALSE(answer.json().contains("error"));
+}
+
 TEST(AdminServer, describes_itself) {
   AdminRig rig;
   Client client(rig);
