@@ -156,13 +156,11 @@ class Exec(OwnersCase):
 
     def test_a_program_that_never_answers(self):
         """Its owner leads all the same, and hands over, each within its bound."""
-        alpha = self.follower("alpha", "silent")
+        alpha = self.follower("alpha", "silent", lease="6s", drain_timeout="2s", stop_timeout="1s")
         self.wait_led(alpha)
-        beta = self.follower("beta", "answers")
+        beta = self.follower("beta", "answers", lease="6s")
         children.wait_until(lambda: beta.refresh() or beta.leading, 40, beta.error_tail)
-        if alpha.running():
-            alpha.leave()
-        alpha.wait_exit(60)
+        self.assert_leaves(alpha, drain_s=2, answer_s=6, stop_s=1)  # a barrier lasts for T at most
         self.wait_led(beta)
 
     def test_a_program_that_reads_nothing(self):

@@ -127,10 +127,9 @@ class Notify(OwnersCase):
         """It holds up what it may, and no more: leading and leaving are bounded."""
         server = self.listening()
         server.open.clear()
-        alpha = self.start("alpha", notify=server.url, stop_timeout="500ms")
+        alpha = self.start("alpha", notify=server.url, drain_timeout="2s", stop_timeout="1s")
         self.wait_led(alpha)
-        alpha.leave()
-        alpha.wait_exit(40)
+        self.assert_leaves(alpha, drain_s=2, answer_s=5, stop_s=1)  # NotifierOptions::each
 
     def test_in_place_of_stdin(self):
         """With --exec, the program's stdin stays silent."""

@@ -13,6 +13,8 @@ from harness.owners import LaneOwners, free_port  # noqa: E402
 FOLLOWER = Path(__file__).with_name("follower.py")
 PARTITIONS = LaneOwners.partitions
 KEY_COUNT = 40
+# How long the clients of a process that leaves may take to end.
+CLIENTS_S = 1
 
 
 def call(port, method, target, body=None, headers=None, timeout=30):
@@ -59,6 +61,18 @@ class OwnersCase(LaneOwners):
         owner.port = port
         owner.log = process.LineFile(log)
         return owner
+
+    def assert_leaves(self, owner, drain_s, answer_s, stop_s):
+        """It leaves in order although nobody answers: after the time to hand over, the one for
+        which an answer is waited for, and the one for its program to end; half as much again for a
+        busy machine."""
+        self.assertTrue(owner.running(), owner.error_tail())
+        bound = 1.5 * (drain_s + answer_s + stop_s + CLIENTS_S)
+        since = owner.leave()
+        self.assertEqual(owner.wait_exit(60), 0, owner.error_tail())
+        took = owner.life.ended - since
+        print(f"{owner.name}: left after {took:.2f} s of at most {bound:.2f} s", flush=True)
+        self.assertLess(took, bound, owner.error_tail())
 
     def wait_row(self, owner, timeout=20.0, **fields):
         """Until its event log has a row with these fields: that row."""
