@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -35,6 +36,11 @@ include-path = "/v1/route"
 [operations.parameters]
 "query.wait" = "5ms"
 """
+TOKEN = "a-token-of-this-test"
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+# No bodies of /v1/drain, which takes {} or nothing.
+UNFIT = (b"[]", b"null", b"1", b'"x"', b"true", b"{", b"}", b"{}{}", b" ", b'{"drain":true}',
+         b'{"":0}', b"{\xff}", b"\xff", b"\0", b"<drain/>", b"[" * 1000, b"{}" + b" " * 17_000)
 
 
 class Contract(unittest.TestCase):
@@ -69,13 +75,15 @@ class Contract(unittest.TestCase):
                 return False
         children.wait_until(ready, 30, "its view covers every slot")
 
-    def question(self, child, url, config="", but=()):
+    def question(self, child, url, config="", but=(), fields=None):
         """All that there is but the endless stream; the process is none the worse for it."""
         file = self.folder / "questions.toml"
         file.write_text(CONFIG + config, encoding="ascii")
-        excluded = [part for path in ("/v1/events", *but) for part in ("--exclude-path", path)]
+        options = [part for path in ("/v1/events", *but) for part in ("--exclude-path", path)]
+        options += [part for name, value in (fields or {}).items()
+                    for part in ("--header", f"{name}: {value}")]
         done = subprocess.run(
-            [*self.schemathesis, "--config-file", file, "run", f"{url}openapi.json", *excluded,
+            [*self.schemathesis, "--config-file", file, "run", f"{url}openapi.json", *options,
              "--max-examples", str(EXAMPLES), "--no-color", "--request-timeout", "10"],
             cwd=self.folder, capture_output=True, text=True, timeout=240, check=False)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-2000:])
@@ -112,15 +120,40 @@ class Contract(unittest.TestCase):
         self.question(child, url, SHORT_WAITS)
 
     def test_an_owner_as_a_sidecar(self):
-        """run --http --control; to drain it would end it, and is asked for last"""
-        child, url = self.start("run", name="alpha", endpoint="127.0.0.1:7001", control=True)
+        """run --http --control, for those who have the token; to drain it would end it, and is
+        asked for last"""
+        token = self.folder / "token"
+        token.touch(0o600)
+        token.write_text(TOKEN, encoding="ascii")
+        child, url = self.start("run", name="alpha", endpoint="127.0.0.1:7001", control=True,
+                                control_token=token)
         self.wait_ready(url)
-        self.question(child, url, SHORT_WAITS, but=["/v1/drain"])
-        request = urllib.request.Request(f"{url}v1/drain", b"{}", method="POST",
-                                         headers={"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            self.assertEqual((answer.status, json.load(answer)), (202, {"draining": True}))
+        self.question(child, url, SHORT_WAITS, but=["/v1/drain"], fields=AUTHORIZED)
+        for target, body in (("v1/admit", b'{"slot":1}'), ("v1/done", b'{"work":"0"}'),
+                             ("v1/drain", b"{}"), ("v1/route?slot=1&wait=5ms", None)):
+            for given in ({}, {"Authorization": "Bearer x"}, {"Authorization": TOKEN}):
+                status, fields, _ = self.call(url + target, body, **given)
+                self.assertEqual((status, fields["WWW-Authenticate"]), (401, "Bearer"), target)
+        for body in UNFIT:
+            status, _, told = self.call(f"{url}v1/drain", body, **AUTHORIZED)
+            self.assertEqual(status, 413 if len(body) > 16 * 1024 else 400, (body[:40], told))
+        plain = {"Content-Type": "text/plain"}
+        self.assertEqual(self.call(f"{url}v1/drain", b"{}", **AUTHORIZED, **plain)[0], 415)
+        self.assertIsNone(child.poll(), "it does not leave for any of these")
+        self.assertEqual(self.call(f"{url}v1/drain", b"{}", **AUTHORIZED)[::2],
+                         (202, {"draining": True}))
         self.assertEqual(child.wait(20), 0)
+
+    @staticmethod
+    def call(url, body, **fields):
+        """One request, by POST if there is a body: status, fields, and what was said."""
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json", **fields})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status, answer.headers, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, refused.headers, json.load(refused)
 
 
 if __name__ == "__main__":
