@@ -9,8 +9,8 @@
 // second; one that others removed, replaced or changed is written again when that is noticed.
 // Meanwhile Envoy goes on with what it has.
 //
-// Threads: one (the executor's, and the watcher's), except for ready(). Disks may hang: a thread of its own writes, one
-// text after the other, each the newest.   Units: std::chrono.
+// Threads: one (the executor's, and the watcher's), except for ready(). Disks may hang: a thread of
+// its own writes, one text after the other, each the newest.   Units: std::chrono.
 // Errors: open() returns what is wrong with the folder; later ones are logged.
 #pragma once
 

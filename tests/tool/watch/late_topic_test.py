@@ -6,12 +6,15 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from case import run_tool
-from harness import children, process
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from case import run_tool  # noqa: E402
+from harness import children, process  # noqa: E402
 
 TIMEOUT = 3
 
