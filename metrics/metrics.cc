@@ -84,6 +84,7 @@ void add_records(MetricFamilies& made, const Meter& meter) {
               {"unknown_type", Count::ignored_unknown_type},
               {"no_lane", Count::ignored_no_lane},
               {"malformed", Count::ignored_malformed},
+              {"empty", Count::ignored_empty},
               {"other_lane", Count::ignored_other_lane},
               {"impossible_epoch", Count::ignored_impossible_epoch},
               {"stale", Count::ignored_stale},

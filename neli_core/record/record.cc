@@ -231,6 +231,7 @@ BrokerTime history_horizon(const Record* last, BrokerTime end, milliseconds own)
 }
 
 Decoded decode_record(std::string_view value) {
+  if (value.empty()) return Ignored::empty;
   json::parse_options options;
   options.max_depth = kNestingMax;
   options.allow_invalid_utf8 = true;  // names come from command lines and may be any bytes

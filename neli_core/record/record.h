@@ -109,6 +109,7 @@ enum class Ignored {
   unknown_type,  ///< an object, but its `t` is unknown
   no_lane,       ///< no lane can be read, so it is not this lane's
   malformed,     ///< a renewal or release whose id, epochs or partitions cannot be read
+  empty,         ///< it has no value: a heartbeat of variation `broadcast`
 };
 
 /// The epoch that a renewal or release names there.

@@ -20,6 +20,8 @@ Count counted_as(Ignored why) {
       return Count::ignored_no_lane;
     case Ignored::malformed:
       return Count::ignored_malformed;
+    case Ignored::empty:
+      return Count::ignored_empty;
   }
   return Count::end;
 }

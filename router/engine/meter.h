@@ -29,6 +29,7 @@ enum class Count : std::uint8_t {
   ignored_unknown_type,
   ignored_no_lane,
   ignored_malformed,
+  ignored_empty,
   ignored_other_lane,
   ignored_impossible_epoch,
   ignored_stale,             ///< it names an epoch, or (broadcast) a time, that is over

@@ -38,7 +38,7 @@ LogParts parts_of(std::uint32_t bits) { return LogParts::of(partitions_of(bits).
 Decoded forged(Bytes& bytes, const std::vector<ProcessId>& ids, const std::vector<Epoch>& epochs,
                std::int64_t next) {
   const std::uint32_t kind = bytes.below(16);
-  if (kind == 15) return static_cast<Ignored>(bytes.below(4));
+  if (kind == 15) return static_cast<Ignored>(bytes.below(5));
   Record record;
   record.type = static_cast<RecordType>(kind % 3);
   record.lane = Lane{bytes.below(16) == 15 ? 1u : 0u};

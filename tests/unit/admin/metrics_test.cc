@@ -261,9 +261,13 @@ TEST(Metrics, count_what_the_protocol_does) {
   EXPECT_EQ(values_of(*rig.metrics, "writes_total").at("failed"), 1);
   const Decoded nonsense = Ignored::not_json;
   rig.event(Received{Log{1}, 11, BrokerTime{milliseconds{testing_records::kInc}}, true, &nonsense});
+  const Decoded heartbeat = decode_record({});
+  rig.event(
+      Received{Log{1}, 12, BrokerTime{milliseconds{testing_records::kInc}}, true, &heartbeat});
   rig.append(0, writer(3).leads(1, "0"));
   const auto ignored = values_of(*rig.metrics, "records_ignored_total");
   EXPECT_EQ(ignored.at("not_json"), 1);
+  EXPECT_EQ(ignored.at("empty"), 1) << "a process of variation broadcast writes such";
   EXPECT_EQ(ignored.at("stale"), 1) << "of an epoch below the own";
   rig.event(GapFound{Log{0}, GapReason::truncated});
   EXPECT_EQ(values_of(*rig.metrics, "stops_total").at("gap"), 1);

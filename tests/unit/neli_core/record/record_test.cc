@@ -87,7 +87,9 @@ TEST(Record, names_of_any_bytes_survive) {
 }
 
 TEST(Record, what_is_no_record_has_a_name) {
-  for (const char* value : {"", "null", "7", "[]", "\"claim\"", "{", "{}x", "{\"t\":\"claim\"",
+  EXPECT_EQ(ignored(""), Ignored::empty);
+  EXPECT_EQ(ignored({}), Ignored::empty) << "as the client gives a record without value";
+  for (const char* value : {" ", "null", "7", "[]", "\"claim\"", "{", "{}x", "{\"t\":\"claim\"",
                             "\xef\xbb\xbf{\"t\":\"claim\",\"lane\":0}"}) {
     EXPECT_EQ(ignored(value), Ignored::not_json) << value;
   }
