@@ -4,9 +4,10 @@
   live_test.py FOLDER [TEST...]   draws what every panel of the dashboard shows of it into FOLDER
 
 `pricing` is non-exclusive: a, b and c, then d joins, then c is killed. `quotes` is exclusive, so
-that a kill leaves slots without an owner: x and y, of which y is killed. b serves requests for a
-program behind it, and for all keys: those of a and c reach nobody. In the end the broker is killed,
-then who is left. The story runs once; the tests ask Prometheus what it was like at its stages.
+that a kill leaves slots without an owner: x and y, of which y is killed. In `rates` a member
+assigns: m and n, of which n is killed. b serves requests for a program behind it, and for all keys:
+those of a and c reach nobody. In the end the broker is killed, then who is left. The story runs
+once; the tests ask Prometheus what it was like at its stages.
 """
 import http.server
 import json
@@ -34,7 +35,7 @@ PARTITIONS, SLOTS = 24, 240
 REST_SECONDS = 11
 # A wait that is over in seconds, unless both cores are busy with something else.
 PATIENCE = 60
-TOPICS = {"pricing": "ledger", "quotes": "quotes"}
+TOPICS = {"pricing": "ledger", "quotes": "quotes", "rates": "rates"}
 CLIENTS = {"producer", "tail", "group"}
 
 
@@ -84,19 +85,21 @@ class Live(unittest.TestCase):
         cls.start("c", "pricing")
         for name in "xy":
             cls.start(name, "quotes", mode="exclusive")
-        cls.at["three"] = cls.rest(pricing=3, quotes=2)
+        for name in "mn":
+            cls.start(name, "rates", assignment="assigner", partitions=PARTITIONS)
+        cls.at["three"] = cls.rest(pricing=3, quotes=2, rates=2)
         cls.start("d", "pricing")
-        cls.at["four"] = cls.rest(pricing=4, quotes=2)
+        cls.at["four"] = cls.rest(pricing=4, quotes=2, rates=2)
         cls.killed = server.now()
-        cls.kill("c", "y")
-        cls.at["killed"] = cls.rest(pricing=3, quotes=1)
-        cls.expositions = {name: cls.exposition(name) for name in "abdx"}
+        cls.kill("c", "y", "n")
+        cls.at["killed"] = cls.rest(pricing=3, quotes=1, rates=1)
+        cls.expositions = {name: cls.exposition(name) for name in "abdxm"}
         children.end(cls.broker, 0)
         cls.prometheus.wait_value(
-            'count(ALERTS{alertname="NelirouteLedgerSilent",alertstate="firing"})', 4, PATIENCE)
+            'count(ALERTS{alertname="NelirouteLedgerSilent",alertstate="firing"})', 5, PATIENCE)
         cls.at["silent"] = server.now()
-        cls.kill("a", "b", "d", "x")
-        cls.prometheus.wait_value('count(ALERTS{alertname="NelirouteGroupGone"})', 2, PATIENCE)
+        cls.kill("a", "b", "d", "x", "m")
+        cls.prometheus.wait_value('count(ALERTS{alertname="NelirouteGroupGone"})', 3, PATIENCE)
 
     @classmethod
     def start(cls, name, group, calls=False, **more):
@@ -257,7 +260,7 @@ class Live(unittest.TestCase):
     def test_a_kill(self):
         """The killed process's slots came to the others, who measured how long they had none."""
         self.assertEqual(self.by("instance", "up == 0", "killed"),
-                         {self.addresses["c"]: 0, self.addresses["y"]: 0})
+                         {self.addresses[name]: 0 for name in "cyn"})
         self.assertEqual(self.values('neliroute_info{process="c"}', self.at["killed"]), [])
         for name, counted in self.moved("four", "killed").items():
             self.assertEqual(counted["join"], 0, (name, counted))
@@ -316,7 +319,7 @@ class Live(unittest.TestCase):
 
     def test_the_ledger_is_gone(self):
         """Without a broker nobody knows anything, and everybody says so."""
-        for group, left in (("pricing", "abd"), ("quotes", "x")):
+        for group, left in (("pricing", "abd"), ("quotes", "x"), ("rates", "m")):
             def told(value, expression, group=group, left=left):
                 self.assertEqual(self.by("process", expression, "silent", group),
                                  dict.fromkeys(left, value), expression)
@@ -326,6 +329,22 @@ class Live(unittest.TestCase):
             told(0, "neliroute_ready")
             told(0, "neliroute_gave_up")
             told(0, "max by (process) (neliroute_kafka_brokers_up)")
+
+    def test_assigner(self):
+        """One of m and n assigned, and m does since n was killed, which it took for dead."""
+        for stage, members in (("four", "mn"), ("killed", "m")):
+            with self.subTest(stage):
+                self.assertEqual(self.one("sum(neliroute_assigner)", stage, "rates"), 1)
+                self.assertEqual(self.by("process", "neliroute_members", stage, "rates"),
+                                 dict.fromkeys(members, len(members)))
+        dead, false, claimed, written = (
+            self.one(f'neliroute_{name}_total{{process="m"}}', "killed", "rates")
+            for name in ("member_deaths", "member_false_deaths", "seats_claimed",
+                         "assignments_written"))
+        self.assertGreaterEqual(dead - false, 1)
+        self.assertGreaterEqual(claimed, 1)
+        self.assertGreaterEqual(written, 1)
+        self.assertEqual(self.values("neliroute_members", self.at["killed"]), [])
 
     def test_lookups(self):
         """Only a is called; where nothing moves, what is not local is remote."""
@@ -350,7 +369,8 @@ class Live(unittest.TestCase):
                   for one in self.prometheus.query(critical, self.at["silent"])]
         self.assertLessEqual({("NelirouteLedgerSilent", name) for name in "abdx"}, set(silent))
         self.assertLessEqual({name for name, _ in silent},
-                             {"NelirouteLedgerSilent", "NelirouteSlotsUnknown"})
+                             {"NelirouteLedgerSilent", "NelirouteSlotsUnknown",
+                              "NelirouteNoAssigner"})
 
     def test_exposition(self):
         """promtool has nothing to say about names, types and help texts."""
@@ -377,11 +397,14 @@ class Live(unittest.TestCase):
         """Every query, for all processes and for two of them; then all is drawn."""
         dashboard = board.Board()
         everybody = self.variables(dashboard)
+        # Only in `rates` does a member assign.
+        assigned = {**everybody, "group": "rates", "topic": TOPICS["rates"]}
         drawn, empty = [], []
         for panel in dashboard.panels:
             shown = []
+            group, some = (assigned, "mn") if panel.row == "8 Assigner" else (everybody, "ab")
             for query in panel.queries:
-                for values in ({**everybody, "process": ["a", "b"]}, everybody):
+                for values in ({**group, "process": list(some)}, group):
                     text = board.substitute(query["expr"], values)
                     found = self.prometheus.query_range(text, self.began, self.at["silent"])
                     if query.get("instant"):
