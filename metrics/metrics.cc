@@ -173,6 +173,8 @@ void add_membership(MetricFamilies& made, const Meter& meter) {
   made.counter("prepares_late_total", "Partitions for which prepare_timeout was over");
   add_counts(made, meter, "step",
              {{"prepare", Count::prepares_late}, {"warm_up", Count::warm_ups_late}});
+  made.histogram("barrier_seconds",
+                 "From stopping to lead a partition to the end of its barrier", meter.barriers());
   made.counter("barriers_overdue_total", "Barriers that outlasted the lease");
   made.add(static_cast<double>(meter.count(Count::barriers_overdue)));
   made.counter("work_abandoned_total", "Work guards that outlived their lease");

@@ -59,6 +59,11 @@ struct Transition {
   std::shared_ptr<const Predecessor> previous = nullptr;
   /// draining and stopped: the process that claimed the partition; null: nobody has.
   std::shared_ptr<const ProcessInfo> successor = nullptr;
+  /// acquired: how long this process waited for its application to prepare, and to warm up.
+  microseconds prepare{0};
+  microseconds warm_up{0};
+  /// released: from `stopped` until the application had finished.
+  microseconds barrier{0};
 };
 
 }  // namespace neliroute

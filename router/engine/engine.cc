@@ -215,7 +215,7 @@ void Engine::carry_out(LocalTime now) {
   publish(ready.transitions, now);
   tell_observers(now);
   if (!observers_.empty()) tell_assignment();
-  tell(ready.transitions);
+  tell(ready.transitions, now);
   abandon_work(now);
   if (closed_) return;
   if (ready.rebalances_done > 0) ledger_->finish_rebalances(ready.rebalances_done);

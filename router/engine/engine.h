@@ -139,13 +139,15 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void carry_out(LocalTime now);
   void mark_suspects(LocalTime now);
   void publish(const std::vector<Transition>& transitions, LocalTime now);
-  void tell(const std::vector<Transition>& transitions);
+  void tell(const std::vector<Transition>& transitions, LocalTime now);
+  [[nodiscard]] Transition completed(const Transition& transition, LocalTime now);
   void tell_listeners(const Transition& transition);
   [[nodiscard]] SharedCompletion barrier_of(const Transition& transition);
   void end_barriers();
   // engine_preparing.cc
   [[nodiscard]] bool let_prepare(const Ready& ready, LocalTime now);
-  void pass_runs(const Ready& ready);
+  void pass_runs(const Ready& ready, LocalTime now);
+  [[nodiscard]] RunTimes end_runs(Partition partition, LocalTime now);
   [[nodiscard]] SharedCompletion completion_of_run(const Run& run);
   void on_run_ended(const Run& run);
   [[nodiscard]] bool take_ended_runs(LocalTime now);
@@ -232,7 +234,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::uint64_t question_ = 0;
   LocalTime next_probe_ = kLongAgo;
   LocalTime last_now_ = kLongAgo;
-  std::vector<BarrierDone> barriers_done_;
+  std::vector<EndedBarrier> barriers_done_;
   LocalTime armed_for_ = kNever;
   bool closing_ = false;
   LocalTime drained_by_ = kNever;      ///< the bound of a planned leave

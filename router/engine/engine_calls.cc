@@ -47,8 +47,9 @@ void Engine::tell_change(Partition partition) const {
   handlers_.run("on_change", partition, [&] { on_change_(partition); });
 }
 
-void Engine::tell(const std::vector<Transition>& transitions) {
-  for (const Transition& t : transitions) {
+void Engine::tell(const std::vector<Transition>& transitions, LocalTime now) {
+  for (const Transition& transition : transitions) {
+    const Transition t = completed(transition, now);
     if (t.kind == TransitionKind::stopped) {
       handlers_.run("a callback of Work::stop_token()", t.partition, [&] { stopped_.stopped(t); });
     }
@@ -57,14 +58,25 @@ void Engine::tell(const std::vector<Transition>& transitions) {
   }
 }
 
-void Engine::tell_listeners(const Transition& transition) {
-  if (listeners_.empty() && transition.kind != TransitionKind::stopped) return;
+// What the state machine does not know: the peers' names, and how long the application took.
+Transition Engine::completed(const Transition& transition, LocalTime now) {
   Transition t = transition;
+  const bool heard = !listeners_.empty() || !observers_.empty();
   if (t.kind == TransitionKind::acquired) {
-    t.previous = predecessor_of(t.partition);
-  } else if (t.kind == TransitionKind::draining || t.kind == TransitionKind::stopped) {
+    const RunTimes times = end_runs(t.partition, now);
+    t.prepare = times.prepare;
+    t.warm_up = times.warm_up;
+    if (heard) t.previous = predecessor_of(t.partition);
+  } else if (t.kind == TransitionKind::released) {
+    t.barrier = stopped_.take_time(t.partition, t.epoch);
+  } else if (heard && t.kind != TransitionKind::barrier_overdue) {
     t.successor = successor_of(t.partition);
   }
+  return t;
+}
+
+void Engine::tell_listeners(const Transition& t) {
+  if (listeners_.empty() && t.kind != TransitionKind::stopped) return;
   std::optional<SharedCompletion> barrier;
   if (t.kind == TransitionKind::stopped) barrier.emplace(barrier_of(t));
   listeners_.each([&](Listener& listener) {
@@ -88,14 +100,19 @@ SharedCompletion Engine::barrier_of(const Transition& t) {
 // Partitions stop together, and their barriers complete together: their releases share a record.
 void Engine::end_barriers() {
   const bool under_way = !barriers_done_.empty();
-  for (const BarrierDone& one : stopped_.take_done()) barriers_done_.push_back(one);
+  for (const EndedBarrier& one : stopped_.take_done()) barriers_done_.push_back(one);
   if (under_way || barriers_done_.empty()) return;
   boost::asio::post(strand_, [self = shared_from_this()] {
     const auto all = std::exchange(self->barriers_done_, {});
     if (self->closed_) return;
     const LocalTime now = self->no_earlier(self->clock_());
     self->directory_.tick(now);
-    for (const BarrierDone& one : all) self->step(one, now);
+    for (const EndedBarrier& one : all) {
+      const microseconds took = now - one.since;
+      self->meter_.note_barrier(took);
+      self->stopped_.keep_time(one.done, took);
+      self->step(one.done, now);
+    }
     self->carry_out(now);
   });
 }

@@ -9,7 +9,7 @@ namespace neliroute {
 // Most applications prepare nothing, and have done so before this returns: then the state machine
 // goes on at once. Returns whether it did.
 bool Engine::let_prepare(const Ready& ready, LocalTime now) {
-  pass_runs(ready);
+  pass_runs(ready, now);
   if (ready.prepares.empty() && ready.warm_ups.empty()) return false;
   ended_runs_.expect_taker();
   for (const Partition p : ready.prepares) {
@@ -39,22 +39,22 @@ bool Engine::let_prepare(const Ready& ready, LocalTime now) {
 }
 
 // A step that comes while the one before it is under way comes since that one's time was over.
-void Engine::pass_runs(const Ready& ready) {
+void Engine::pass_runs(const Ready& ready, LocalTime now) {
   for (const Partition p : ready.unprepared) {
     handlers_.run("a callback of PrepareToken::cancelled()", p, [&] { preparing_.cancel(p); });
   }
   if (preparing_.empty()) return;
   for (const Transition& t : ready.warm_ups) {
-    if (preparing_.pass(RunKind::prepare, t.partition)) meter_.note_late(RunKind::prepare);
+    if (preparing_.pass(RunKind::prepare, t.partition, now)) meter_.note_late(RunKind::prepare);
   }
   for (const Transition& t : ready.transitions) {
-    if (t.kind == TransitionKind::acquired) {
-      if (preparing_.pass(RunKind::warm_up, t.partition)) meter_.note_late(RunKind::warm_up);
-    } else if (t.kind == TransitionKind::stopped) {
-      preparing_.pass(RunKind::prepare, t.partition);
-      preparing_.pass(RunKind::warm_up, t.partition);
-    }
+    if (t.kind == TransitionKind::stopped) preparing_.forget(t.partition);
   }
+}
+
+RunTimes Engine::end_runs(Partition partition, LocalTime now) {
+  if (preparing_.pass(RunKind::warm_up, partition, now)) meter_.note_late(RunKind::warm_up);
+  return preparing_.take_times(partition);
 }
 
 SharedCompletion Engine::completion_of_run(const Run& run) {

@@ -99,6 +99,8 @@ class Meter {
   void note_late(RunKind kind) {
     add(kind == RunKind::prepare ? Count::prepares_late : Count::warm_ups_late);
   }
+  /// From `stopped` until the application had finished.
+  void note_barrier(microseconds took) { barriers_.note(took); }
   /// How long partitions had no owner, or two, when they moved.
   void note_gaps(std::span<const microseconds> gaps);
   void note_overlaps(std::span<const microseconds> overlaps);
@@ -130,6 +132,7 @@ class Meter {
   [[nodiscard]] const Histogram& lease_margins() const noexcept { return lease_margins_; }
   [[nodiscard]] const Histogram& prepares() const noexcept { return prepares_; }
   [[nodiscard]] const Histogram& warm_ups() const noexcept { return warm_ups_; }
+  [[nodiscard]] const Histogram& barriers() const noexcept { return barriers_; }
   [[nodiscard]] const Histogram& gaps() const noexcept { return gaps_; }
   [[nodiscard]] const Histogram& overlaps() const noexcept { return overlaps_; }
 
@@ -156,6 +159,7 @@ class Meter {
   Histogram lease_margins_;
   Histogram prepares_;
   Histogram warm_ups_;
+  Histogram barriers_;
   Histogram gaps_;
   Histogram overlaps_;
   std::set<Partition> assigned_;

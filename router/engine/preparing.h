@@ -21,6 +21,12 @@ namespace neliroute {
 
 enum class RunKind : std::uint8_t { prepare, warm_up };
 
+/// How long each step took, or was waited for if it did not end in time.
+struct RunTimes {
+  microseconds prepare{0};
+  microseconds warm_up{0};
+};
+
 /// One call of the listeners for one partition.
 struct Run {
   RunKind kind = RunKind::prepare;
@@ -37,7 +43,11 @@ class Preparing {
   /// It ended. Returns how long it took; no value: it was void.
   [[nodiscard]] std::optional<microseconds> end(const Run& run, LocalTime now);
   /// The next step came, whether it had ended or not. Returns whether it had not.
-  bool pass(RunKind kind, Partition partition);
+  bool pass(RunKind kind, Partition partition, LocalTime now);
+  /// This process leads the partition: how long that took. Forgets it.
+  [[nodiscard]] RunTimes take_times(Partition partition);
+  /// It stopped leading the partition, perhaps before it had warmed up.
+  void forget(Partition partition);
   /// This process will not lead the partition: what prepared for it is requested to stop.
   void cancel(Partition partition);
   [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
@@ -46,12 +56,13 @@ class Preparing {
   struct Begun {
     std::uint64_t id = 0;
     LocalTime at;
-    bool ended = false;
+    std::optional<microseconds> took = std::nullopt;
     std::stop_source stop{std::nostopstate};
   };
   using Key = std::pair<Partition, RunKind>;
 
   std::map<Key, Begun> runs_;
+  std::map<Partition, RunTimes> times_;  ///< of steps that were passed
   std::uint64_t last_id_ = 0;
 };
 

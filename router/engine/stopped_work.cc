@@ -19,7 +19,7 @@ void StoppedWork::publish(const std::vector<Transition>& transitions) {
 }
 
 void StoppedWork::stopped(const Transition& t) {
-  Barrier& barrier = barriers_[t.partition] = {t.epoch, t.barrier_deadline};
+  Barrier& barrier = barriers_[t.partition] = {t.epoch, t.barrier_deadline, t.at};
   barrier.work_done = gate_->under_way(t.partition) == 0;
   if (!barrier.work_done) next_deadline_ = std::min(next_deadline_, barrier.deadline);
   gate_->request_stop(t.partition);
@@ -27,7 +27,7 @@ void StoppedWork::stopped(const Transition& t) {
 
 StoppedWork::Barriers::iterator StoppedWork::end_if_done(Barriers::iterator at) {
   if (!at->second.token_done || !at->second.work_done) return std::next(at);
-  done_.push_back({at->first, at->second.epoch});
+  done_.push_back({{at->first, at->second.epoch}, at->second.since});
   return barriers_.erase(at);
 }
 
@@ -45,6 +45,16 @@ void StoppedWork::look_again() {
     at->second.work_done = gate_->under_way(partition) == 0;
     end_if_done(at);
   }
+}
+
+void StoppedWork::keep_time(const BarrierDone& barrier, microseconds took) {
+  times_.insert_or_assign(barrier.partition, Time{barrier.epoch, took});
+}
+
+microseconds StoppedWork::take_time(Partition partition, const Epoch& epoch) {
+  const auto at = times_.find(partition);
+  if (at == times_.end() || at->second.epoch != epoch) return microseconds{0};
+  return times_.extract(at).mapped().took;
 }
 
 std::uint32_t StoppedWork::abandon_overdue(LocalTime now) {

@@ -17,6 +17,11 @@
 
 namespace neliroute {
 
+struct EndedBarrier {
+  BarrierDone done;
+  LocalTime since;  ///< the partition stopped
+};
+
 class StoppedWork {
  public:
   explicit StoppedWork(std::shared_ptr<WorkGate> gate) : gate_(std::move(gate)) {}
@@ -33,7 +38,11 @@ class StoppedWork {
   /// Stops waiting for guards that outlived their barrier's deadline. Returns how many there were.
   [[nodiscard]] std::uint32_t abandon_overdue(LocalTime now);
   /// Barriers that ended since the last call.
-  [[nodiscard]] std::vector<BarrierDone> take_done() { return std::exchange(done_, {}); }
+  [[nodiscard]] std::vector<EndedBarrier> take_done() { return std::exchange(done_, {}); }
+  /// Keeps how long a barrier took, until the epoch's release was acknowledged.
+  void keep_time(const BarrierDone& barrier, microseconds took);
+  /// Zero: unknown.
+  [[nodiscard]] microseconds take_time(Partition partition, const Epoch& epoch);
   /// When to call abandon_overdue().
   [[nodiscard]] LocalTime next_deadline() const noexcept { return next_deadline_; }
 
@@ -41,15 +50,21 @@ class StoppedWork {
   struct Barrier {
     Epoch epoch;
     LocalTime deadline;
+    LocalTime since;
     bool token_done = false;
     bool work_done = false;
+  };
+  struct Time {
+    Epoch epoch;
+    microseconds took;
   };
   using Barriers = std::map<Partition, Barrier>;
   Barriers::iterator end_if_done(Barriers::iterator at);
 
   std::shared_ptr<WorkGate> gate_;
   Barriers barriers_;
-  std::vector<BarrierDone> done_;
+  std::vector<EndedBarrier> done_;
+  std::map<Partition, Time> times_;
   LocalTime next_deadline_ = kNever;
 };
 

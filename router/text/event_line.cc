@@ -6,6 +6,14 @@
 #include "router/text/json_text.h"
 
 namespace neliroute {
+namespace {
+
+void add_duration(std::string& line, const char* name, microseconds took) {
+  if (took.count() == 0) return;
+  line += std::string(",\"") + name + "\":" + milliseconds_text(took);
+}
+
+}  // namespace
 
 std::string event_line(const EventSource& source, const Transition& transition,
                        microseconds unix_minus_boot) {
@@ -26,8 +34,14 @@ std::string event_line(const EventSource& source, const Transition& transition,
   }
   if (transition.successor) put_text(row, "successor", transition.successor->name);
   // Boost.JSON would write the times as 1.7E9.
-  return "{\"at\":" + seconds_text(boot + unix_minus_boot) + ",\"boot\":" + seconds_text(boot) +
-         "," + boost::json::serialize(row).substr(1);
+  std::string line = "{\"at\":" + seconds_text(boot + unix_minus_boot) +
+                     ",\"boot\":" + seconds_text(boot) + "," +
+                     boost::json::serialize(row).substr(1);
+  line.pop_back();
+  add_duration(line, "prepare_ms", transition.prepare);
+  add_duration(line, "warm_up_ms", transition.warm_up);
+  add_duration(line, "barrier_ms", transition.barrier);
+  return line + "}";
 }
 
 }  // namespace neliroute

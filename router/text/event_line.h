@@ -2,7 +2,8 @@
 //
 // Threads: pure functions, any.
 // Units: `at` is Unix seconds, `boot` CLOCK_BOOTTIME seconds, to the microsecond: both of the
-// instant at which the answer changed, not of the writing.
+// instant at which the answer changed, not of the writing. `prepare_ms`, `warm_up_ms` and
+// `barrier_ms` are milliseconds, to the microsecond, and left out if they are 0.
 // Errors: none.
 #pragma once
 

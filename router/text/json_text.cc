@@ -59,4 +59,10 @@ std::string seconds_text(microseconds since_epoch) {
   return std::to_string(count / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
 }
 
+std::string milliseconds_text(microseconds duration) {
+  const std::string fraction = std::to_string(duration.count() % 1000);
+  return std::to_string(duration.count() / 1000) + "." + std::string(3 - fraction.size(), '0') +
+         fraction;
+}
+
 }  // namespace neliroute

@@ -21,5 +21,7 @@ void put_text(boost::json::object& row, std::string_view name, std::string_view 
 
 /// "1234.567890"
 [[nodiscard]] std::string seconds_text(microseconds since_epoch);
+/// "1234.567"
+[[nodiscard]] std::string milliseconds_text(microseconds duration);
 
 }  // namespace neliroute

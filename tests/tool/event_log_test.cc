@@ -70,6 +70,18 @@ TEST(EventLogTest, WhoLedBeforeAndWhoComesAfterAreNamed) {
   EXPECT_EQ(line.find("previous"), std::string::npos);
 }
 
+TEST(EventLogTest, WhatTheApplicationTookIsInMilliseconds) {
+  Transition acquired = transition(TransitionKind::acquired);
+  acquired.prepare = microseconds{1'234'005};
+  acquired.warm_up = microseconds{20};
+  EXPECT_TRUE(event_line(kSource, acquired, kUnixMinusBoot)
+                  .ends_with(R"("mode":"exclusive","prepare_ms":1234.005,"warm_up_ms":0.020})"));
+  Transition released = transition(TransitionKind::released);
+  released.barrier = microseconds{40'000};
+  EXPECT_TRUE(event_line(kSource, released, kUnixMinusBoot)
+                  .ends_with(R"("mode":"exclusive","barrier_ms":40.000})"));
+}
+
 TEST(EventLogTest, AnOverdueBarrierIsNoEvent) {
   EXPECT_EQ(event_line(kSource, transition(TransitionKind::barrier_overdue), kUnixMinusBoot), "");
 }

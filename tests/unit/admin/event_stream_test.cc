@@ -99,6 +99,17 @@ TEST(EventStream, tells_the_transitions_of_its_process) {
   EXPECT_EQ(changed.at("view").as_array()[0].as_array()[1], 2) << "local";
 }
 
+TEST(EventStream, names_who_led_before_as_the_event_log_does) {
+  AdminRig rig(/*watcher=*/false);
+  rig.append(0, writer(3).leads(5, "0"));
+  const auto client = listener(rig);
+  rig.assign("0");
+  const auto line = client->event("transition").json();
+  EXPECT_EQ(line.at("event"), "acquired");
+  EXPECT_EQ(line.at("previous"), "p3");
+  EXPECT_EQ(line.at("ending"), "none");
+}
+
 TEST(EventStream, tells_its_age_where_nothing_changes) {
   AdminRig rig(true, merging(0ms, 30ms));
   rig.let_others_own();

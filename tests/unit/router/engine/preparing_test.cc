@@ -32,6 +32,7 @@ struct Warm : Listener {
   void acquired(const Transition& t) override {
     note("acquired", t.partition);
     previous = t.previous;
+    times = {t.prepare, t.warm_up};
   }
   void draining(const Transition& t) override { note("draining", t.partition); }
   void stopped(const Transition& t, BarrierToken) override {
@@ -45,6 +46,7 @@ struct Warm : Listener {
   std::vector<PrepareToken> prepares;
   std::vector<ReadyToken> warm_ups;
   std::shared_ptr<const Predecessor> previous;
+  RunTimes times;
   std::shared_ptr<const ProcessInfo> successor;
 };
 
@@ -147,6 +149,41 @@ TEST_F(LetPrepare, that_takes_too_long_is_counted_and_gone_on_without) {
   end_warm_ups();
   EXPECT_EQ(warm.story, (Story{"prepare 0", "warm_up 0", "acquired 0"}));
   EXPECT_EQ(rig.engine->meter().prepares().read().sum, 0us) << "it was void";
+  EXPECT_EQ(warm.times.prepare, kTimeout) << "so long it was waited for";
+  EXPECT_EQ(warm.times.warm_up, kTimeout);
+}
+
+TEST_F(LetPrepare, is_followed_by_how_long_each_step_took) {
+  listen();
+  rig.assign("0,2");
+  rig.now += 30ms;
+  end_prepares();
+  rig.now += 20ms;
+  end_warm_ups();
+  ASSERT_EQ(warm.story.back(), "acquired 2");
+  EXPECT_EQ(warm.times.prepare, 30ms);
+  EXPECT_EQ(warm.times.warm_up, 20ms);
+}
+
+TEST_F(LetPrepare, of_last_time_does_not_count) {
+  listen();
+  rig.assign("0");
+  rig.now += 30ms;
+  end_prepares();
+  rig.now += 20ms;
+  rig.revoke("0");  // while it warms up
+  EXPECT_EQ(warm.story.back(), "stopped 0");
+  warm.warm_ups.clear();
+  rig.assign("0");
+  end_prepares();
+  for (int step = 0; step < 40 && warm.warm_ups.empty(); ++step) {
+    rig.pass(50ms, 0);  // it may claim again once its own epoch is over
+    rig.pass(0ms, 1);
+  }
+  end_warm_ups();
+  ASSERT_EQ(warm.story.back(), "acquired 0") << testing::PrintToString(warm.story);
+  EXPECT_EQ(warm.times.prepare, 0us);
+  EXPECT_EQ(warm.times.warm_up, 0us);
 }
 
 TEST_F(LetPrepare, in_vain_cancels_the_token_and_nothing_is_stopped) {

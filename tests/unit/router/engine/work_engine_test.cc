@@ -70,6 +70,23 @@ TEST(WorkEngine, the_barrier_ends_by_itself_when_the_last_guard_is_gone) {
   }
 }
 
+TEST(WorkEngine, how_long_the_barrier_took_is_told_with_the_release) {
+  Working rig;
+  std::optional<microseconds> told;
+  rig.listen([&](const Transition& t, BarrierToken) {
+    if (t.kind == TransitionKind::released) told = t.barrier;
+  });
+  rig.poll();
+  Work work = rig.begin(0);
+  rig.append(0, kExclusiveB.claim("0"));
+  rig.now += 40ms;
+  EXPECT_FALSE(told);
+  work.end();
+  rig.poll();
+  EXPECT_EQ(told, 40ms);
+  EXPECT_EQ(rig.engine->meter().barriers().read().sum, 40ms);
+}
+
 // Of a guard that ends, the strand takes note itself: as of a token, see listener_test.cc. Two
 // partitions stop together, so that the strand goes on with its barriers after the guard's end.
 TEST(WorkEngine, a_guard_ends_on_another_thread_while_the_strand_is_at_work) {
