@@ -53,7 +53,8 @@ struct Transition {
   Epoch epoch;
   LocalTime at;
   StopReason reason = StopReason::none;
-  /// stopped: the end of the lease; nobody else leads before it in exclusive mode.
+  /// stopped: the end of the lease. In exclusive mode nobody else leads before it, unless the
+  /// barrier ended and the epoch was released.
   LocalTime barrier_deadline = kNever;
   /// acquired: the last owner that records told of; null: none did. Possibly this process.
   std::shared_ptr<const Predecessor> previous = nullptr;
