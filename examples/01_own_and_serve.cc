@@ -1,5 +1,7 @@
 // A process that owns slots and serves the keys in them:  01_own_and_serve HOST:PORT [BROKERS]
-// Each line on stdin (a pipe or a terminal) is a key that somebody asks for.
+// Each line on stdin (a pipe or a terminal) is a key that somebody asks for. Other settings come
+// from the command's variables: with NELIROUTE_ASSIGNMENT=assigner one of the processes assigns,
+// and not Kafka's group (docs/operating.md says when to choose it).
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
@@ -50,7 +52,12 @@ class Service : public neliroute::Listener {
 };
 
 int main(int count, char** arguments) {
-  neliroute::RouterOptions options;
+  const auto given = neliroute::RouterOptions::from_environment();
+  if (!given) {
+    std::cerr << given.error().message() << '\n';
+    return 1;
+  }
+  neliroute::RouterOptions options = *given;
   options.process.endpoint = count > 1 ? arguments[1] : "127.0.0.1:7001";
   if (count > 2) options.kafka.brokers = arguments[2];
   options.timing.profile = neliroute::Profile::fast;

@@ -20,7 +20,6 @@
 #include <random>
 #include <sstream>
 
-
 using Clock = std::chrono::steady_clock;
 using Client = std::unique_ptr<rd_kafka_t, decltype(&rd_kafka_destroy)>;
 constexpr const char* kQuotes = "neliroute-quotes";
@@ -94,7 +93,9 @@ int own(const std::string& name, const std::string& brokers, const std::string& 
   // First, as it blocks: nothing may hold up the executor once there is a router.
   const Client producer = open_client(RD_KAFKA_PRODUCER, brokers, {{"enable.idempotence", "true"}});
   make_topic(producer.get());
-  neliroute::RouterOptions options;
+  auto given = neliroute::RouterOptions::from_environment();  // NELIROUTE_ASSIGNMENT, say
+  if (!given) return fail(given.error());
+  neliroute::RouterOptions& options = *given;
   options.kafka.brokers = brokers;
   options.kafka.topic = options.group = "neliroute-pricing";
   options.process.name = name;  // and no endpoint: subscribers read quotes from Kafka

@@ -161,10 +161,12 @@ class Script(unittest.TestCase):
                                       timeout=20, check=False)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done)
                 self.assertIn(words, done.stderr)
-            done = subprocess.run(["bash", script, "--topic", "--stay", "-Xa=b", "--allow-uneven"],
-                                  capture_output=True, text=True, timeout=20, check=False)
-            self.assertEqual(done.returncode, 1, done)  # good options: it goes on to the setup
-            self.assertIn("scripts/setup failed", done.stderr)
+            for arguments in (["--topic", "--stay", "-Xa=b", "--allow-uneven"],
+                              ["--stay", "--assignment", "assigner"]):
+                done = subprocess.run(["bash", script, *arguments], capture_output=True, text=True,
+                                      timeout=20, check=False)
+                self.assertEqual(done.returncode, 1, done)  # good: it goes on to the setup
+                self.assertIn("scripts/setup failed", done.stderr)
 
 
 if __name__ == "__main__":

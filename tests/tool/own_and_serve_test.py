@@ -20,10 +20,11 @@ class OwnAndServe(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.brokers = process.embedded_broker(self.folder, self.addCleanup)["brokers"]
 
-    def start(self, port):
+    def start(self, port, assignment="group"):
         """One process of the example, asked by its stdin."""
         child = children.spawn([EXAMPLE, f"127.0.0.1:{port}", self.brokers], text=True, bufsize=1,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=process.environment({"NELIROUTE_ASSIGNMENT": assignment}),
                                stderr=open(self.folder / f"{port}.log", "wb"))
         self.addCleanup(children.end, child)
         return child
@@ -50,7 +51,16 @@ class OwnAndServe(unittest.TestCase):
             for key in KEYS)
 
     def test_two_share_and_one_leaves(self):
-        first, second = self.start(7001), self.start(7002)
+        """Kafka's group assigns."""
+        self.two_share_and_one_leaves("group")
+
+    def test_one_of_them_assigns(self):
+        """As the environment says; it leaves or stays."""
+        self.two_share_and_one_leaves("assigner")
+
+    def two_share_and_one_leaves(self, assignment):
+        """All keys are served, before and after."""
+        first, second = self.start(7001, assignment), self.start(7002, assignment)
         children.wait_until(lambda: self.all_served(first, second), 30, "both serve", poll=0.1)
         second.terminate()
         self.assertEqual(second.wait(15), 0, (self.folder / "7002.log").read_text()[-2000:])

@@ -170,7 +170,9 @@ class Show(unittest.TestCase):
     def test_wrong(self):
         """Exit code 2, with what to give."""
         for arguments, words in ((["--frobnicate"], "unknown option: --frobnicate"),
-                                 (["--brokers"], "--brokers needs HOST:PORT")):
+                                 (["--brokers"], "--brokers needs HOST:PORT"),
+                                 (["--assignment", "kafka"], "is group or assigner"),
+                                 (["--assignment"], "is group or assigner")):
             child = self.show(*arguments)
             self.assertEqual(child.wait(20), 2)
             self.assertIn(words, self.out.read_text())
