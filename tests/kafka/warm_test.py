@@ -123,6 +123,24 @@ class Warm(case.KafkaCase):
         self.assertEqual(self.steps(slow, "prepared"), {})
         self.assert_clean(fleet)
 
+    def test_it_dies_meanwhile(self):
+        self.for_each(self.dying)
+
+    def dying(self, fleet, mode):
+        """It had claimed nothing, so the old owner leads on, and stops nothing at all."""
+        first = self.start(fleet)
+        fleet.rest()
+        since = boot_now()
+        victim = self.start(fleet, prepare="60m", prepare_timeout="60s")
+        wait_until(lambda: self.steps(victim, "prepare"), 20, "it prepares")
+        victim.kill()
+        fleet.rest()
+        self.assertEqual(len(first.leading), 12)
+        self.assertEqual(self.steps(victim, "prepared"), {})
+        self.assertEqual([row for row in first.events.rows
+                          if row["event"] == "stopped" and row["boot"] > since], [])
+        self.assert_clean(fleet, since, boot_now())
+
     def test_the_predecessor_dies_meanwhile(self):
         self.for_each(self.orphan)
 

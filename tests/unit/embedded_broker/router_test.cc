@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "embedded_broker/embedded_broker.h"
 #include "tests/unit/embedded_broker/clients.h"
@@ -96,11 +97,64 @@ class RouterOnBroker : public testing::Test {
     return owned;
   }
 
+  // A process begins to prepare for its share, and dies.
+  void die_preparing();
+
   Assignment assignment_ = Assignment::group;
   std::atomic<int> lines_{0};
   IoThread broker_io_;
   std::unique_ptr<EmbeddedBroker> broker_;
 };
+
+/// Says when it is to prepare, and never does.
+struct NeverPrepared : Listener {
+  void prepare(Partition, PrepareToken token) override {
+    if (kept.empty()) begun.set_value();
+    kept.push_back(std::move(token));
+  }
+  std::promise<void> begun;
+  std::vector<PrepareToken> kept;
+};
+
+void RouterOnBroker::die_preparing() {
+  boost::asio::io_context io;
+  RouterOptions made = options();
+  made.process.endpoint = "127.0.0.1:7002";
+  made.prepare_timeout = kPatience;
+  auto opened = Router::open(io.get_executor(), made);
+  ASSERT_TRUE(opened) << opened.error();
+  NeverPrepared listener;
+  const Subscription subscription = (*opened)->subscribe(listener);
+  std::thread thread([&] { io.run(); });
+  EXPECT_EQ(listener.begun.get_future().wait_for(kPatience), std::future_status::ready);
+  io.stop();  // nothing of it runs from here on
+  thread.join();
+}
+
+// Nobody claimed anything, so nothing moved. Another newcomer gets the share.
+TEST_F(RouterOnBroker, WhoDiesWhileItPreparesTakesNothingWithIt) {
+  for (const Assignment assignment : {Assignment::group, Assignment::assigner}) {
+    assignment_ = assignment;
+    TearDown();
+    SetUp();  // a log of its own
+    IoThread io;
+    auto first = leading(io.executor());
+    ASSERT_NE(first, nullptr);
+    std::atomic<int> stopped{0};
+    testing_engine::FunctionListener listener([&](const Transition& t, BarrierToken) {
+      stopped += t.kind == TransitionKind::stopped ? 1 : 0;
+    });
+    const Subscription subscription = first->subscribe(listener);
+    die_preparing();
+    EXPECT_EQ(stopped, 0);
+    EXPECT_EQ(owned_by(*first), 4u);
+    RouterOptions made = options();
+    made.process.endpoint = "127.0.0.1:7003";
+    auto third = Router::open(io.executor(), made);
+    ASSERT_TRUE(third) << third.error();
+    EXPECT_TRUE(wait_until([&] { return owned_by(*first) == 2 && owned_by(**third) == 2; }));
+  }
+}
 
 TEST_F(RouterOnBroker, LeadsAnswersAndHandsOut) {
   IoThread io;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -184,6 +185,25 @@ TEST_F(LetPrepare, of_last_time_does_not_count) {
   ASSERT_EQ(warm.story.back(), "acquired 0") << testing::PrintToString(warm.story);
   EXPECT_EQ(warm.times.prepare, 0us);
   EXPECT_EQ(warm.times.warm_up, 0us);
+}
+
+// A listener that fails drops its tokens. Nothing says that it failed, so the process goes on.
+TEST_F(LetPrepare, that_fails_is_gone_on_without_at_once) {
+  listen();
+  rig.assign("0");
+  try {
+    const std::vector<PrepareToken> lost = std::exchange(warm.prepares, {});
+    throw std::runtime_error("no snapshot");
+  } catch (const std::runtime_error&) {
+    rig.poll();
+  }
+  EXPECT_EQ(warm.story.back(), "warm_up 0");
+  EXPECT_TRUE(wrote("claim"));
+  warm.warm_ups.clear();
+  rig.poll();
+  EXPECT_EQ(warm.story.back(), "acquired 0");
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  EXPECT_EQ(count(Count::prepares_late) + count(Count::warm_ups_late), 0u);
 }
 
 TEST_F(LetPrepare, in_vain_cancels_the_token_and_nothing_is_stopped) {
