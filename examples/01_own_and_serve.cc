@@ -87,7 +87,8 @@ int main(int count, char** arguments) {
       next();
     });
   };
-  next();
+  // Before that the answer would be `unknown`. An error: it failed, or was told to leave.
+  router.async_ready([&](auto error) { if (!error) next(); });
   io.run();
   return service.status;
 }

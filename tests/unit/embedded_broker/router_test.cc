@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
@@ -12,6 +15,7 @@
 #include <neliroute/observable.h>
 #include <neliroute/router.h>
 #include <neliroute/watcher.h>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -154,6 +158,29 @@ TEST_F(RouterOnBroker, WhoDiesWhileItPreparesTakesNothingWithIt) {
     ASSERT_TRUE(third) << third.error();
     EXPECT_TRUE(wait_until([&] { return owned_by(*first) == 2 && owned_by(**third) == 2; }));
   }
+}
+
+TEST_F(RouterOnBroker, ReadyIsCancelledThroughItsSlot) {
+  boost::asio::io_context io;
+  auto opened = Router::open(io.get_executor(), options());
+  ASSERT_TRUE(opened) << opened.error();
+  boost::asio::cancellation_signal signal;
+  std::optional<boost::system::error_code> told;
+  const auto run = [&] {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!told && std::chrono::steady_clock::now() < end) io.run_one_for(20ms);
+  };
+  // Nothing has run yet, so nothing is known.
+  (*opened)->async_ready(boost::asio::bind_cancellation_slot(
+      signal.slot(), [&](boost::system::error_code error) { told = error; }));
+  signal.emit(boost::asio::cancellation_type::terminal);
+  run();
+  EXPECT_EQ(told, boost::asio::error::operation_aborted);
+  told.reset();
+  (*opened)->async_ready([&](boost::system::error_code error) { told = error; });
+  run();
+  EXPECT_EQ(told, boost::system::error_code());
+  EXPECT_NE((*opened)->route("a key").verdict, Verdict::unknown);
 }
 
 TEST_F(RouterOnBroker, LeadsAnswersAndHandsOut) {

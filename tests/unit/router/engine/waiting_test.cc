@@ -171,6 +171,30 @@ TEST_F(Waiting, is_cancelled_by_its_handlers_slot_once) {
   leads(5);
 }
 
+TEST(WaitingUntilReady, is_cancelled_by_its_handlers_slot_once) {
+  EngineRig rig;
+  rig.engine->start();  // it has read nothing yet
+  rig.poll();
+  boost::asio::cancellation_signal signal;
+  std::optional<boost::system::error_code> told;
+  wait_until_ready(*rig.engine, boost::asio::bind_executor(
+                                    *rig.io, boost::asio::bind_cancellation_slot(
+                                                 signal.slot(), [&](boost::system::error_code e) {
+                                                   EXPECT_FALSE(told);
+                                                   told = e;
+                                                 })));
+  rig.poll();
+  EXPECT_FALSE(told);
+  signal.emit(boost::asio::cancellation_type::terminal);
+  rig.poll();
+  EXPECT_EQ(told, boost::asio::error::operation_aborted);
+  signal.emit(boost::asio::cancellation_type::terminal);
+  for (std::uint32_t l = 0; l < 2; ++l) {
+    rig.event(TailStarted{Log{l}, 10, 10, /*from_beginning=*/true});
+  }
+  rig.lead_all();  // now it would be ready
+}
+
 TEST_F(Waiting, is_counted_by_how_it_ended) {
   leads(5);
   static_cast<void>(wait(0));
