@@ -11,7 +11,9 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <iostream>
 #include <memory>
+#include <mutex>
 #include <neliroute/observable.h>
 #include <neliroute/router.h>
 #include <neliroute/watcher.h>
@@ -56,7 +58,7 @@ class RouterOnBroker : public testing::Test {
     made.timing.profile = Profile::fast;
     made.assignment = assignment_;
     if (assignment_ == Assignment::assigner) made.partitions = 4;
-    made.on_notice = [this](const Notice&) { ++lines_; };
+    made.on_notice = [this](const Notice& notice) { note(notice); };
     return made;
   }
 
@@ -65,7 +67,7 @@ class RouterOnBroker : public testing::Test {
     made.kafka.brokers = broker_->address();
     made.slots = SlotCount{16};
     made.lease = 1500ms;
-    made.on_notice = [this](const Notice&) { ++lines_; };
+    made.on_notice = [this](const Notice& notice) { note(notice); };
     return made;
   }
 
@@ -86,11 +88,22 @@ class RouterOnBroker : public testing::Test {
     return std::move(*opened);
   }
 
-  // False: it did not come to hold.
-  static bool wait_until(const std::function<bool()>& condition) {
+  void note(const Notice& notice) {
+    const std::lock_guard lock(mutex_);
+    said_.push_back(notice.text);
+    ++lines_;
+  }
+
+  // False: it did not come to hold, and what was said is printed.
+  bool wait_until(const std::function<bool()>& condition) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
     while (!condition()) {
-      if (std::chrono::steady_clock::now() > end) return false;
+      if (std::chrono::steady_clock::now() > end) {
+        const std::lock_guard lock(mutex_);
+        std::cerr << "waited for " << kPatience.count() << " s in vain; notices:\n";
+        for (const std::string& line : said_) std::cerr << "  " << line << '\n';
+        return false;
+      }
       std::this_thread::sleep_for(5ms);
     }
     return true;
@@ -106,6 +119,8 @@ class RouterOnBroker : public testing::Test {
 
   Assignment assignment_ = Assignment::group;
   std::atomic<int> lines_{0};
+  std::mutex mutex_;
+  std::vector<std::string> said_;
   IoThread broker_io_;
   std::unique_ptr<EmbeddedBroker> broker_;
 };

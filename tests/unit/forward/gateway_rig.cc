@@ -7,8 +7,10 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/read.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <iostream>
 #include <optional>
 #include <utility>
 
@@ -220,6 +222,22 @@ void ToldDirections::leave() {
 Caller::Caller(boost::asio::io_context& io, const tcp::endpoint& to) : socket_(io) {
   socket_.connect(to);
   read();
+  living_.push_back(this);
+}
+
+Caller::~Caller() {
+  *alive_ = false;
+  std::erase(living_, this);
+}
+
+void Caller::print_all() {
+  constexpr std::size_t kShown = 300;
+  for (const Caller* one : living_) {
+    const std::string& bytes = one->received_;
+    std::cerr << "  a caller that " << (one->ended_ ? "ended" : "is connected") << ", "
+              << one->unsent_ << " bytes unsent, received " << bytes.size() << " bytes: "
+              << bytes.substr(bytes.size() - std::min(kShown, bytes.size())) << '\n';
+  }
 }
 
 void Caller::send(std::string text) {
@@ -275,11 +293,26 @@ GatewayRig::~GatewayRig() {
 bool GatewayRig::run_until(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + 30s;
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
+    if (std::chrono::steady_clock::now() > end) {
+      print_seen();
+      return false;
+    }
     io.restart();
     io.run_one_for(20ms);
   }
   return true;
+}
+
+void GatewayRig::print_seen() const {
+  using forward::ProxyCount;
+  std::cerr << "waited for 30 s in vain; counted:";
+  for (std::uint8_t what = 0; what < static_cast<std::uint8_t>(ProxyCount::end); ++what) {
+    std::cerr << ' ' << count(static_cast<ProxyCount>(what));
+  }
+  std::cerr << " (as ProxyCount has them); waits for an owner: " << directions.waits
+            << ", cancelled: " << directions.cancelled << '\n';
+  for (const std::string& one : directions.suspects) std::cerr << "  suspected: " << one << '\n';
+  Caller::print_all();
 }
 
 bool GatewayRig::answered(const Caller& caller, std::size_t count) {

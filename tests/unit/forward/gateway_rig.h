@@ -100,7 +100,7 @@ class ToldDirections : public forward::Directions {
 class Caller {
  public:
   Caller(boost::asio::io_context& io, const boost::asio::ip::tcp::endpoint& to);
-  ~Caller() { *alive_ = false; }
+  ~Caller();
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
   void send(std::string text);
@@ -112,9 +112,13 @@ class Caller {
   void forget() { received_.clear(); }
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   [[nodiscard]] bool unsent() const noexcept { return unsent_ > 0; }
+  /// What each that lives has received.
+  static void print_all();
 
  private:
   void read();
+
+  inline static std::vector<const Caller*> living_;
 
   boost::asio::ip::tcp::socket socket_;
   std::vector<char> chunk_ = std::vector<char>(65536);
@@ -136,7 +140,7 @@ class GatewayRig {
   explicit GatewayRig(GatewayRigOptions options = {});
   ~GatewayRig();
 
-  /// Runs until it holds; false: it never did within 10 s.
+  /// Runs until it holds; false: it never did within 30 s, and what was seen is printed.
   [[nodiscard]] bool run_until(const std::function<bool()>& condition);
   /// Sends it on a new connection, and waits until the answer is whole or the connection ended.
   [[nodiscard]] std::string exchange(const std::string& request);
@@ -150,6 +154,9 @@ class GatewayRig {
   boost::asio::io_context io;
   ToldDirections directions{io};
   std::shared_ptr<forward::Gateway> gateway;
+
+ private:
+  void print_seen() const;
 };
 
 /// A request with a key.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <iostream>
 #include <thread>
 
 #include "neli_core/assigner/assigned_core.h"
@@ -172,11 +173,25 @@ void EngineRig::poll() {
 bool EngineRig::run_until(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + 10s;
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
+    if (std::chrono::steady_clock::now() > end) {
+      print_seen();
+      return false;
+    }
     io->restart();
     io->run_one_for(20ms);
   }
   return true;
+}
+
+void EngineRig::print_seen() const {
+  std::cerr << "waited for 10 s in vain; the story:\n";
+  for (const std::string& line : story) std::cerr << "  " << line << '\n';
+  for (const Notice& notice : notices) std::cerr << "  notice: " << notice.text << '\n';
+  for (std::uint32_t slot = 0; engine && slot < 4; ++slot) {
+    const Route now_known = route(slot);
+    std::cerr << "  slot " << slot << ": " << to_string(now_known.verdict) << ' '
+              << now_known.owner() << '\n';
+  }
 }
 
 void EngineRig::event(const Event& event) {

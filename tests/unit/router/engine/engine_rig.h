@@ -59,7 +59,8 @@ class EngineRig {
   void start();
   /// Runs everything that is ready.
   void poll();
-  /// Polls, in real time, until the condition holds; false: it never did within 10 s.
+  /// Polls, in real time, until the condition holds; false: it never did within 10 s, and what was
+  /// seen is printed.
   [[nodiscard]] bool run_until(const std::function<bool()>& condition);
   void event(const Event& event);
   void assign(const std::string& partitions);
@@ -104,6 +105,7 @@ class EngineRig {
 
  private:
   friend class FakeLedger;
+  void print_seen() const;
   void store(const Write& write);
 
   std::vector<std::unique_ptr<FunctionListener>> listeners_;
