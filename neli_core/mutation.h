@@ -1,10 +1,12 @@
-// Clauses of docs/protocol.md that can be broken on purpose, so that the simulator can show that it
-// notices (docs/proof.md). In production mutated() is the constant false and costs nothing; only
-// the library that tests/sim builds for this from the same sources defines NELIROUTE_MUTATIONS.
+// Clauses of docs/protocol.md that can be broken on purpose, so that the simulator and unit tests
+// can show that they notice (docs/proof.md). In production mutated() is the constant false and
+// costs nothing; only what tests/mutants builds from the same sources defines NELIROUTE_MUTATIONS.
 //
 // Threads: set before any.   Units: none.   Errors: none.
 #pragma once
 
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 
 namespace neliroute {
@@ -39,6 +41,7 @@ enum class Mutation : std::uint8_t {
   equal_epoch_redirects,   ///< admission: to an owner that the caller knows
   no_hop_limit,            ///< admission: requests are sent on for ever
   never_withdraws,         ///< a process that cannot lead its partitions stays in the group
+  settings_ignored,        ///< "One configuration": a process stays beside a senior that differs
   stop_at_claim,           ///< non-exclusive: rule 4 of exclusive mode
   silent_drain,            ///< non-exclusive: a draining process does not renew
   claim_while_draining,    ///< rule 1: a draining process that is assigned again claims
@@ -59,13 +62,29 @@ enum class Mutation : std::uint8_t {
   pause_ignored,           ///< A11: moves go on while they are paused
   list_undoes_wishes,      ///< A11: a list takes back the wishes behind its `upto`
   lists_not_repeated,      ///< A11: the assigner lists a wish once, and never again
+  flapping_forgiven,       ///< A1: who was taken for dead and is heard again is given something
+  ranks_ignored,           ///< A2: all claim a free seat at once
+  never_yields,            ///< A2: a holder that is cut from a log keeps the seat
+  believes_early_renewals, ///< A3: a late reader believes who has not read up to its start
+  never_revoked,           ///< A4: who is named no more stays assigned
+  bans_every_log,          ///< A5: who does not lead in one log is banned from all
+  bans_never_double,       ///< A5: each ban is as short as the first
+  judges_unread_logs,      ///< A5: a log is judged whose own records do not come back
+  names_the_first,         ///< A6: does not wait for newcomers
+  plans_before_owners,     ///< A7: does not wait until it has heard who leads
+  changes_under_way,       ///< A7: names another before the designee has had its time
+  believes_many_deaths,    ///< A9: does not wait where many seem dead at once
+  lease_below_bound,       ///< A10: a lease in which nobody can take over is accepted
+  joins_at_once,           ///< "One configuration": a member writes before it has read the logs
+  strangers_are_members,   ///< "One configuration": so is a process with other settings
 };
-inline constexpr int kMutationCount = static_cast<int>(Mutation::lists_not_repeated) + 1;
+inline constexpr std::size_t kMutationCount =
+    static_cast<std::size_t>(Mutation::strangers_are_members) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
-inline std::uint64_t active_mutations = 0;
+inline std::bitset<kMutationCount> active_mutations;
 inline bool mutated(Mutation m) noexcept {
-  return (active_mutations >> static_cast<unsigned>(m) & 1) != 0;
+  return active_mutations[static_cast<std::size_t>(m)];
 }
 #else
 constexpr bool mutated(Mutation) noexcept { return false; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "neli_core/mutation.h"
 #include "neli_core/options.h"
 #include "neli_core/record/judgement.h"
 
@@ -100,7 +101,7 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
 // a junior of that one that differs, and leaves, unless the senior was heard.
 std::optional<Error> SettingsAgreement::conflict(const std::optional<Seniority>& own,
                                                  LocalTime now) const {
-  if (at_rest(now)) return std::nullopt;
+  if (at_rest(now) || mutated(Mutation::settings_ignored)) return std::nullopt;
   for (const bool same_lane : {true, false}) {
     const Seen* first = senior(same_lane, now, own ? Counting::heard : Counting::all);
     if (first == nullptr || !first->fresh) continue;

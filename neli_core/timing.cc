@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "neli_core/mutation.h"
 #include "neli_core/record/record.h"
 
 namespace neliroute {
@@ -83,7 +84,7 @@ Result<void> choose_with_assigner(const TimingRequest& request, Timing& timing) 
   const milliseconds least = 2 * session + 3 * kRound;
   const milliseconds usual = std::max(3 * session, session + 2 * timing.interval + 10 * kRound);
   timing.lease = request.lease.value_or(std::max(usual, least));
-  if (timing.lease < least) {
+  if (timing.lease < least && !mutated(Mutation::lease_below_bound)) {
     return bad("non-exclusive mode with an assigner needs a lease of at least " + text(least) +
                " (2 x session " + text(session) + " + 150 ms), but `timing.lease` is " +
                text(timing.lease) + "; raise `timing.lease` or lower `timing.session`");

@@ -21,6 +21,7 @@
 #include "neli_core/assigner/known_lane.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/core.h"
+#include "neli_core/mutation.h"
 
 namespace neliroute {
 
@@ -128,7 +129,7 @@ class AssignedCore final : public Core {
   Ready ready_;  ///< what is not from the claims
   LocalTime now_ = kLongAgo;
   LocalTime own_read_ = kLongAgo;  ///< when it last read a record of its own in log 0
-  bool member_ = false;            ///< it takes part
+  bool member_ = mutated(Mutation::joins_at_once);  ///< it takes part
   bool left_ = false;
   std::uint32_t yields_ = 0;       ///< in a row, for a log that it has not read since
   bool yielded_ = false;           ///< it lets another assign, as it is cut from a log

@@ -170,6 +170,9 @@ class Assigner::Round {
       if (banned && !carried_out && planned.pinned_to != PlanPartition::kNotPinned) {
         planned.designee = placement::kNobody;
       }
+      if (mutated(Mutation::changes_under_way) && !carried_out) {
+        planned.designee = placement::kNobody;
+      }
       if (planned.designee == placement::kNobody || carried_out) continue;
       if (members_[planned.designee].weight == 0 && !stays()) continue;  // another is named
       unfinished_ = true;
@@ -188,7 +191,10 @@ class Assigner::Round {
       if (assigner_.has_failed(view_, partition, now_)) {
         const Log log = log_of(partition, assigner_.options_.logs);
         if (assigner_.bans_.is_banned(log, designee.id, now_)) continue;
-        assigner_.bans_.ban(log, designee.id, now_);
+        for (std::uint32_t l = 0; l < assigner_.options_.logs; ++l) {
+          if (log != Log{l} && !mutated(Mutation::bans_every_log)) continue;
+          assigner_.bans_.ban(Log{l}, designee.id, now_);
+        }
         ++assigner_.given_up_;
         assigner_.notices_.push_back(
             {Severity::warning, "process " + to_string(designee.id) + " was named for partition " +
@@ -286,7 +292,8 @@ LocalTime Assigner::fails_at(const AssignerView& view, Partition partition) cons
 bool Assigner::has_failed(const AssignerView& view, Partition partition, LocalTime now) const {
   if (mutated(Mutation::never_goes_back)) return false;
   const LogTrust& trust = logs_[log_of(partition, options_.logs).value()];
-  return !is_stale(trust.read, now, options_.interval) && now >= fails_at(view, partition);
+  const bool reads = !is_stale(trust.read, now, options_.interval);
+  return (reads || mutated(Mutation::judges_unread_logs)) && now >= fails_at(view, partition);
 }
 
 // A7: who owns what is known when each has renewed it. Others' intervals may be longer than this
@@ -302,7 +309,7 @@ bool Assigner::waits_for_owners(const Members& members, LocalTime now) {
                                             later(log.series, 4 * renewed))
                                  : later(begun_, 2 * options_.interval));
   }
-  if (now >= until) return false;
+  if (now >= until || mutated(Mutation::plans_before_owners)) return false;
   look_again(until);
   return true;
 }
@@ -317,7 +324,7 @@ bool Assigner::waits_for_newcomers(const AssignerView& view, LocalTime now) {
   }
   const LocalTime until = std::min(later(view.members.last_newcomer(), 2 * options_.interval),
                                    later(begun_, options_.session));
-  if (now >= until) return false;
+  if (now >= until || mutated(Mutation::names_the_first)) return false;
   look_again(until);
   return true;
 }
@@ -329,7 +336,8 @@ bool Assigner::waits_for_the_dead(const Members& members, LocalTime now) {
   const LocalTime from = waits ? patient_from_ : now - options_.session;
   // Whom this process replaced is dead for certain, and needs no others to have died with it.
   const std::size_t dead = members.deaths_after(from, predecessor_);
-  const bool many = dead >= 2 && 3 * dead > members.living_count() + dead;
+  const bool many = dead >= 2 && 3 * dead > members.living_count() + dead &&
+                    !mutated(Mutation::believes_many_deaths);
   if (!many) {
     patient_ = false;
     return false;

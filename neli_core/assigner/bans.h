@@ -11,6 +11,8 @@
 #include <neliroute/time.h>
 #include <utility>
 
+#include "neli_core/mutation.h"
+
 namespace neliroute {
 
 class Bans {
@@ -18,6 +20,7 @@ class Bans {
   void ban(Log log, ProcessId id, LocalTime now) {
     Ban& ban = bans_[{log, id}];
     if (now < ban.until) return;
+    if (mutated(Mutation::bans_never_double)) ban.length = kFirst / 2;
     ban.length = std::clamp(2 * ban.length, kFirst, kLongest);
     ban.until = later(now, ban.length);
   }

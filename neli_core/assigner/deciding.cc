@@ -55,7 +55,7 @@ void AssignedCore::advance_yielding() {
     yielded_ = false;
     yields_ = 0;
   } else if (assigner_.active() && assigner_.is_cut(now_, yields_) &&
-             known_.members.living_count() > 1) {
+             known_.members.living_count() > 1 && !mutated(Mutation::never_yields)) {
     yielded_ = true;
     ++yields_;
     ready_.notices.push_back({Severity::warning,

@@ -101,6 +101,7 @@ void Members::revive(Member& member, LocalTime now) {
   // Who is only known from the history was not silent: it had not been listened to.
   if (!member.seen_alive) return;
   ++false_deaths_;
+  if (mutated(Mutation::flapping_forgiven)) return;
   const milliseconds first = kPenaltySessions * member.fields.session;
   member.penalty = std::min(std::max(2 * member.penalty, first), kPenaltyMax);
   member.cordoned_until = later(now, member.penalty);

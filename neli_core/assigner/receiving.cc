@@ -2,6 +2,7 @@
 #include <variant>
 
 #include "neli_core/assigner/assigned_core.h"
+#include "neli_core/mutation.h"
 
 namespace neliroute {
 
@@ -106,6 +107,7 @@ void AssignedCore::take(const PartitionRanges& partitions) {
   if (partitions.empty()) return;
   partitions.for_each(known_.designations.count(),
                       [this](Partition p) { given_[p.value()] = false; });
+  if (mutated(Mutation::never_revoked)) return;
   claims_.step(GroupRevoked{partitions, false}, now_);
 }
 

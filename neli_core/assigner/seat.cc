@@ -36,7 +36,8 @@ void Seat::claimed(ProcessId id, const Epoch& seat, LocalTime now) {
 // log lost since: the newest that anybody knows holds for all, or two would assign for ever.
 void Seat::renewed(const Record& record, LocalTime now) {
   const MemberFields& member = *record.member;
-  const bool unknown = !known_ && member.upto >= start_;
+  const bool reached = member.upto >= start_ || mutated(Mutation::believes_early_renewals);
+  const bool unknown = !known_ && reached;
   const bool lost = known_ && member.upto > seat_.offset && member.seat > seat_;
   if (member.seat && (unknown || lost)) claimed(member.seat_by, *member.seat, now);
   if (known_ && record.id == holder_ && member.assigning && member.seat == seat_) heard_ = now;
@@ -65,6 +66,7 @@ void Seat::look(const Members& members, LocalTime now) {
 }
 
 LocalTime Seat::claim_at(std::size_t rank) const noexcept {
+  if (mutated(Mutation::ranks_ignored)) rank = 0;
   return vacant_since_ == kNever ? kNever : later(vacant_since_, rank * options_.interval);
 }
 

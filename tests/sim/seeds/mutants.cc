@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "neli_core/mutation.h"
+#include "tests/mutants/mutations.h"
 
 namespace neliroute::sim {
 
@@ -20,44 +20,22 @@ bool check_pinned(const std::string&, bool) { return false; }
 #else
 namespace {
 
-constexpr std::array<std::string_view, kMutationCount> kNames{
-    "own_by_name",    "unreadable_ignored", "newest_own_claim",  "no_read_back",
-    "lease_from_read", "superseded",        "stale",             "no_grace",
-    "grace_read",     "grace_history",      "no_clock_error",    "horizon",
-    "longest_lease",  "lease_bound_early",  "vouches_unread",    "early_release",
-    "gap_rule",       "reread",
-    "incarnation_plus_one",   "incarnation_impure",         "not_boottime",      "one_now",
-    "release_in_barrier", "no_release",    "late_again",        "old_hint",
-    "equal_epoch_redirects", "no_hop_limit",
-    "never_withdraws", "stop_at_claim",
-    "silent_drain",       "claim_while_draining", "claim_gives_up",
-    "waits_for_drainer", "stop_when_revoked",
-    "blind_judges",  "death_unproven",     "seat_kept",         "stale_assignments",
-    "never_goes_back", "from_memory",      "leaves_silently",   "never_repeats",
-    "cordons_ignored", "weights_ignored",  "pins_ignored",      "pause_ignored",
-    "list_undoes_wishes", "lists_not_repeated"};
-
 /// Clauses that are redundant alone are broken together.
 constexpr std::array<std::string_view, 2> kPairs{"superseded+stale",
                                                  "claim_while_draining+claim_gives_up"};
 
-/// No seed that was tried notices them; docs/proof.md names the tests that do.
-constexpr std::array<std::string_view, 6> kNoticedByUnitTests{
-    "vouches_unread", "late_again", "blind_judges", "death_unproven", "stale_assignments",
-    "from_memory"};
-
 /// From this one on they are of non-exclusive mode alone.
 bool is_of_non_exclusive(std::string_view names) {
   const std::string_view first = names.substr(0, names.find('+'));
-  const auto found = std::find(kNames.begin(), kNames.end(), first);
-  const auto place = static_cast<Mutation>(found - kNames.begin());
+  const auto found = std::find(kMutationNames.begin(), kMutationNames.end(), first);
+  const auto place = static_cast<Mutation>(found - kMutationNames.begin());
   return place >= Mutation::stop_at_claim && place < Mutation::blind_judges;
 }
 
 /// Their clauses are those of a member that assigns, and of nobody else.
 bool is_of_assigner(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  return static_cast<Mutation>(found - kNames.begin()) >= Mutation::blind_judges;
+  const auto found = std::find(kMutationNames.begin(), kMutationNames.end(), name);
+  return static_cast<Mutation>(found - kMutationNames.begin()) >= Mutation::blind_judges;
 }
 
 std::string first_words(const std::string& text) {
@@ -93,27 +71,12 @@ bool row(const CampaignOptions& options, const std::string& names) {
 
 }  // namespace
 
-bool mutate(const std::string& names) {
-  active_mutations = 0;
-  std::string_view rest = names;
-  while (!rest.empty()) {
-    const auto plus = rest.find('+');
-    const std::string_view name = rest.substr(0, plus);
-    std::uint64_t bit = 0;
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
-      if (kNames[i] == name) bit = std::uint64_t{1} << i;
-    }
-    if (bit == 0) return false;
-    active_mutations |= bit;
-    rest = plus == std::string_view::npos ? std::string_view{} : rest.substr(plus + 1);
-  }
-  return true;
-}
+bool mutate(const std::string& names) { return neliroute::mutate(names); }
 
 bool mutation_table(const CampaignOptions& options) {
   std::printf("| mutation | mode | first seed | what it breaks |\n|---|---|---|---|\n");
   bool all = true;
-  for (const std::string_view name : kNames) {
+  for (const std::string_view name : kMutationNames) {
     if (is_of_assigner(name) == options.request.assigner) all &= row(options, std::string(name));
   }
   if (options.request.assigner) return all;
@@ -126,7 +89,6 @@ bool check_pinned(const std::string& file, bool assigner) {
   std::string names;
   std::string mode;
   std::uint64_t seed = 0;
-  std::string noticed;
   int checked = 0;
   bool all = true;
   while (pinned >> names >> mode >> seed) {
@@ -142,20 +104,10 @@ bool check_pinned(const std::string& file, bool assigner) {
                 outcome.broken.empty() ? "NOT NOTICED" : outcome.broken.c_str());
     all &= !outcome.broken.empty();
     ++checked;
-    noticed += "+" + names;
   }
   if (!pinned.eof() || checked == 0) {
     std::printf("%s: line %d is none of MUTATION MODE SEED\n", file.c_str(), checked + 1);
     return false;
-  }
-  noticed += "+";
-  for (const std::string_view name : kNames) {
-    if (is_of_assigner(name) != assigner) continue;
-    const auto found = std::find(kNoticedByUnitTests.begin(), kNoticedByUnitTests.end(), name);
-    if (found != kNoticedByUnitTests.end()) continue;
-    if (noticed.find("+" + std::string(name) + "+") != std::string::npos) continue;
-    std::printf("%s: no line notices %s\n", file.c_str(), std::string(name).c_str());
-    all = false;
   }
   return all;
 }

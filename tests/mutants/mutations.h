@@ -1,0 +1,47 @@
+// The mutations of neli_core/mutation.h by name, for programs that are built with them.
+//
+// Threads: set before any.   Units: none.   Errors: false.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+
+inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
+    "own_by_name", "unreadable_ignored", "newest_own_claim", "no_read_back", "lease_from_read",
+    "superseded", "stale", "no_grace", "grace_read", "grace_history", "no_clock_error", "horizon",
+    "longest_lease", "lease_bound_early", "vouches_unread", "early_release", "gap_rule", "reread",
+    "incarnation_plus_one", "incarnation_impure", "not_boottime", "one_now", "release_in_barrier",
+    "no_release", "late_again", "old_hint", "equal_epoch_redirects", "no_hop_limit",
+    "never_withdraws", "settings_ignored", "stop_at_claim", "silent_drain", "claim_while_draining",
+    "claim_gives_up", "waits_for_drainer", "stop_when_revoked", "blind_judges", "death_unproven",
+    "seat_kept", "stale_assignments", "never_goes_back", "from_memory", "leaves_silently",
+    "never_repeats", "cordons_ignored", "weights_ignored", "pins_ignored", "pause_ignored",
+    "list_undoes_wishes", "lists_not_repeated", "flapping_forgiven", "ranks_ignored",
+    "never_yields", "believes_early_renewals", "never_revoked", "bans_every_log",
+    "bans_never_double", "judges_unread_logs", "names_the_first", "plans_before_owners",
+    "changes_under_way", "believes_many_deaths", "lease_below_bound", "joins_at_once",
+    "strangers_are_members"};
+
+#ifdef NELIROUTE_MUTATIONS
+/// Breaks these and no others. Names, joined by "+".
+[[nodiscard]] inline bool mutate(std::string_view names) {
+  active_mutations.reset();
+  while (!names.empty()) {
+    const std::size_t plus = std::min(names.find('+'), names.size());
+    const auto found =
+        std::find(kMutationNames.begin(), kMutationNames.end(), names.substr(0, plus));
+    if (found == kMutationNames.end()) return false;
+    active_mutations.set(static_cast<std::size_t>(found - kMutationNames.begin()));
+    names.remove_prefix(std::min(plus + 1, names.size()));
+  }
+  return true;
+}
+#endif
+
+}  // namespace neliroute
