@@ -12,6 +12,9 @@ namespace {
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(std::uint32_t value) { return std::to_string(value); }
 
+/// Only one lane has to agree on it.
+constexpr const char* kLaneOfItsOwn = ", or take a lane of its own (`lane` N)";
+
 /// Who assigns, where the variation is `claimed`: it is a part of the variation's name.
 std::string assignment_of(const Settings& settings) {
   if (settings.variation == kAssignedVariation) return "assigner";
@@ -72,18 +75,20 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
                      "they run"};
   }
   const auto differ = [&](const char* field, const auto& theirs, const auto& mine,
-                          const char* option) -> std::optional<Error> {
+                          const char* option,
+                          const char* way_out = "") -> std::optional<Error> {
     if (theirs == mine) return std::nullopt;
     return Error{Errc::settings_conflict,
                  std::string(field) + " is " + text_of(mine) + " here, but " + text_of(theirs) +
                      " in the running group (process " + seen.name + "); start with " + option +
-                     " " + text_of(theirs) + ", or stop all of its processes first"};
+                     " " + text_of(theirs) + ", or stop all of its processes first" + way_out};
   };
   const Settings& theirs = seen.settings;
   // First, as with an assigner `partitions` are free, and the topic's with a group.
   const bool comparable = !assignment_of(theirs).empty() && !assignment_of(own_).empty();
   if (member_ && seen.lane == lane_ && comparable) {
-    if (auto e = differ("assignment", assignment_of(theirs), assignment_of(own_), "`assignment`")) {
+    if (auto e = differ("assignment", assignment_of(theirs), assignment_of(own_), "`assignment`",
+                        kLaneOfItsOwn)) {
       return e;
     }
   }
@@ -92,9 +97,12 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
   if (auto e = differ("logs", theirs.logs, own_.logs, "`logs`")) return e;
   if (auto e = differ("hash", theirs.hash, own_.hash, "`hash`")) return e;
   if (seen.lane != lane_ || !member_) return std::nullopt;
-  if (auto e = differ("group", theirs.group, own_.group, "`group`")) return e;
-  if (auto e = differ("variation", theirs.variation, own_.variation, "`variation`")) return e;
-  return differ("mode", theirs.mode, own_.mode, "`mode`");
+  if (auto e = differ("group", theirs.group, own_.group, "`group`", kLaneOfItsOwn)) return e;
+  if (auto e = differ("variation", theirs.variation, own_.variation, "`variation`",
+                      kLaneOfItsOwn)) {
+    return e;
+  }
+  return differ("mode", theirs.mode, own_.mode, "`mode`", kLaneOfItsOwn);
 }
 
 // A newcomer waits until it knows whether the senior lives. Who takes part already may lead beside

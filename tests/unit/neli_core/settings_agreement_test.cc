@@ -183,7 +183,8 @@ TEST(SettingsAgreementTest, a_group_and_an_assigner_do_not_mix_in_a_lane) {
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->message(),
             "assignment is group here, but assigner in the running group (process p1); start with "
-            "`assignment` assigner, or stop all of its processes first");
+            "`assignment` assigner, or stop all of its processes first, or take a lane of its own "
+            "(`lane` N)");
   Settings own = *member.settings;
   SettingsAgreement assigned(own, Lane{0});
   assigned.note(member, kStamp, 1s, kStart, true);
@@ -208,6 +209,7 @@ TEST(SettingsAgreementTest, a_member_with_another_number_of_partitions_is_refuse
   EXPECT_NE(refused->message().find("partitions is 4 here, but 64 in the running group"),
             std::string::npos)
       << refused->message();
+  EXPECT_EQ(refused->message().find("lane of its own"), std::string::npos) << "it would not help";
 }
 
 }  // namespace
