@@ -22,17 +22,6 @@ def forged(kind, seq, who, lparts, **more):
 class Audit(case.KafkaCase):
     """The topic alone tells."""
 
-    def audit(self, topic, **options):
-        """The command's exit code, its rows, and the whole of it for messages."""
-        done = case.run_tool("audit", brokers=self.kafka.bootstrap, topic=topic, json=True,
-                             **options)
-        self.assertIn(done.code, (0, 1), done)
-        rows = done.rows()
-        found = [row for row in rows if "finding" in row]
-        self.assertEqual(done.code, 1 if found else 0, done)
-        self.assertEqual(rows[-1]["findings"], len(found), done)
-        return found, rows, done
-
     def test_honest_processes(self):
         """Joins, a leave and a kill: no finding. In non-exclusive mode nobody is killed: a machine
         that is slow to notice leaves a gap, which would be found."""

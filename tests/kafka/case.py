@@ -205,6 +205,16 @@ class KafkaCase(unittest.TestCase):
         self.note(f"longest gap, {what}: {longest:.3f} s of at most {most:.3f} s")
         return [gap for gap in gaps if gap.seconds > most]
 
+    def audit(self, topic, **options):
+        """What `neliroute audit` finds, all of its rows, and the whole of it for messages."""
+        done = run_tool("audit", brokers=self.kafka.bootstrap, topic=topic, json=True, **options)
+        self.assertIn(done.code, (0, 1), done)
+        rows = done.rows()
+        found = [row for row in rows if "finding" in row]
+        self.assertEqual(done.code, 1 if found else 0, done)
+        self.assertEqual(rows[-1]["findings"], len(found), done)
+        return found, rows, done
+
     def lookup(self, fleet, subcommand, *positional, **options):
         """`route` or `watch` with what a caller must know: no group protocol, no endpoint."""
         wanted = {name: fleet.defaults[name] for name in

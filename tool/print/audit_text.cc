@@ -134,7 +134,8 @@ std::string text_of(const AuditTotals& totals) {
                         text_of(totals.gaps), text_of(totals.longest_gap));
   }
   if (totals.assignments > 0) {
-    text += fmt::format("; {} records of assigners and leavers", text_of(totals.assignments));
+    text += fmt::format("; {} records of assigners, leavers and operators",
+                        text_of(totals.assignments));
   }
   if (totals.ignored > 0) text += fmt::format("; {} records ignored", text_of(totals.ignored));
   if (!totals.broker_time && totals.records > 0) {

@@ -212,8 +212,10 @@ TEST_F(AuditTest, what_an_assigner_writes_is_counted_apart) {
   at(1, a_.leads(e, "0"));
   AssignmentRecord record;
   record.id = ProcessId{9};
+  record.wish = {WishVerb::cordon, "p9", {}, 0};
   for (const AssignmentType type :
-       {AssignmentType::seat_claim, AssignmentType::assign, AssignmentType::leave}) {
+       {AssignmentType::seat_claim, AssignmentType::assign, AssignmentType::leave,
+        AssignmentType::wish, AssignmentType::wishes}) {
     record.type = type;
     at(2, Decoded{record});
   }
@@ -221,7 +223,7 @@ TEST_F(AuditTest, what_an_assigner_writes_is_counted_apart) {
   at(3, Decoded{record});
   at(4, a_.leads(e, "0"));
   EXPECT_THAT(found_, IsEmpty());
-  EXPECT_EQ(auditor_.totals().assignments, 3U);
+  EXPECT_EQ(auditor_.totals().assignments, 5U);
   EXPECT_EQ(auditor_.totals().records, 3U);
   EXPECT_EQ(auditor_.totals().other_lanes, 1U);
   EXPECT_EQ(auditor_.totals().ignored, 0U);
