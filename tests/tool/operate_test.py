@@ -259,6 +259,31 @@ class Operate(LaneCase):
             self.assertIn("no member lives, so nobody would carry it out", done.err)
             self.assertIn(f"topic {self.topic}, lane 0", done.err)
 
+    def test_nobody_assigns(self):
+        """The assigner leaves, and the only other member is stopped: it counts as living, and would
+        be the next. So nobody assigns for a while, and the command says so instead of waiting."""
+        alpha = self.member("alpha", drain_timeout="60s")
+        self.wait_shares(alpha=16)
+        beta = self.member("beta", session="20s", lease="45s")
+        self.wait_shares(alpha=8, beta=8)
+        beta.send_signal(signal.SIGSTOP)
+        self.addCleanup(beta.send_signal, signal.SIGCONT)
+        alpha.send_signal(signal.SIGTERM)  # it drains, as its successor does not lead
+        for words in (("cordon", "beta"), ("wishes",)):
+            done = self.wish(*words, code=2, timeout="4s")
+            self.assertIn("members live, but none assigns now. One takes over within about a "
+                          "session; try again", done.err)
+        self.assertIsNone(alpha.poll())
+
+    def test_other_partitions(self):
+        """The command was told another number than the members have: it says which they have."""
+        self.start()
+        for options, read in (({"partitions": 8}, "8 in 4"), ({"logs": 2}, "16 in 2")):
+            done = self.wish("cordon", "beta", code=2, timeout="5s", **options)
+            self.assertIn(f"the members run with 16 partitions in 4 logs, but {read} were read; "
+                          "say --partitions 16 --logs 4", done.err)
+        self.assertEqual(self.standing(), [], "nothing was wished")
+
     def test_a_group_assigns(self):
         """Which knows no wishes."""
         self.member("alpha", assignment="group", partitions=None, session=None, lease=None)
