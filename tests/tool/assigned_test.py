@@ -11,6 +11,7 @@ from harness import children, process
 
 PARTITIONS = 16
 SLOTS = 256
+NOBODYS = process.checker.Epoch(-1, -1)
 
 
 class Assigned(case.LaneCase):
@@ -97,6 +98,74 @@ class Assigned(case.LaneCase):
             return done if done.code == 1 else None
         done = children.wait_until(unowned, 30, "nobody owns it")
         self.assertIn("no living member may be given anything", " ".join(done.out.split()))
+
+    def test_each_slot_is_a_partition(self):
+        """M = S: two owners, a kill, and every key goes to who owns its own partition."""
+        slots = 1024
+        self.settings["slots"] = slots
+        alpha, _ = self.member("alpha", partitions=slots)  # it assigns
+        _, url = self.member("beta", partitions=slots)
+        half = slots // 2
+        halves = {"alpha": (half, half), "beta": (half, half)}
+        children.wait_until(lambda: self.shares(url) == halves, 60,
+                            lambda: f"halves: {self.ask(url, 'v1/assignment')}")
+        keys = [f"user:{i}" for i in range(200)]
+        owners = {row["partition"]: row["owner"]
+                  for row in self.tool("watch", once=True, json=True).rows()}
+        self.assertEqual(len(owners), slots)
+        for row in self.tool("route", *keys, json=True).rows():
+            self.assertEqual(row["partition"], row["slot"], row)
+            self.assertEqual((row["verdict"], row["owner"]),
+                             ("remote", owners[row["partition"]]), row)
+        alpha.kill()
+        children.wait_until(lambda: self.shares(url).get("beta") == (slots, slots), 60,
+                            lambda: f"beta owns all: {self.ask(url, 'v1/assignment')}")
+        rows = self.tool("route", *keys, json=True).rows()
+        self.assertEqual({(row["verdict"], row["owner"]) for row in rows}, {("remote", "beta")})
+        self.assertEqual({row["slot"] for row in rows},
+                         {row["partition"] for row in rows})
+
+    def owners_by(self, source, **more):
+        """Two that lead four partitions, whoever assigns."""
+        pair = []
+        for name in (f"{source}-1", f"{source}-2"):
+            options = {**self.settings, "group": self.topic, "name": name, "assignment": source,
+                       "endpoint": f"{name}:7001", "events": self.folder / f"{name}.events", **more}
+            command = [process.tool_path(), "run", *process.option_list(options)]
+            pair.append(process.Owner(name, name, self.folder, command, process.environment()))
+            self.addCleanup(children.end, pair[-1].child, 0)
+
+        def settled():
+            for owner in pair:
+                self.assertTrue(owner.running(), owner.error_tail())
+                owner.refresh()
+            return [len(owner.leading) for owner in pair] == [2, 2]
+        children.wait_until(settled, 60, lambda: "\n".join(one.error_tail() for one in pair))
+        return pair
+
+    def test_from_a_group_to_an_assigner(self):
+        """On the same topic, by stopping all and starting again: all is led under greater epochs.
+        M was the topic's number, and stays it if it is said."""
+        highest = {}
+        for source, more in (("group", {}), ("assigner", {"partitions": 4})):
+            pair = self.owners_by(source, **more)
+            seen = {row["partition"]: row["owner"]
+                    for row in self.tool("watch", once=True, json=True).rows()}
+            self.assertEqual(seen, {p: owner.name for owner in pair for p in owner.leading})
+            self.assertEqual(set(seen), {0, 1, 2, 3})
+            for owner in pair:
+                owner.leave()
+            for owner in pair:
+                self.assertEqual(owner.wait_exit(), 0, owner.error_tail())
+            acquired = [(row["partition"], process.checker.Epoch(**row["epoch"]))
+                        for owner in pair for row in owner.events.rows
+                        if row["event"] == "acquired"]
+            for partition, epoch in acquired:
+                before = highest.get(partition, NOBODYS)
+                self.assertLess(before, epoch, f"{source}, partition {partition}")
+            for partition, epoch in sorted(acquired, key=lambda one: (one[1].inc, one[1].offset)):
+                highest[partition] = epoch
+        self.assertEqual(len(highest), 4)
 
     def test_with_a_group(self):
         """Nothing is said of an assigner."""
