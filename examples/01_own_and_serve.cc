@@ -73,7 +73,7 @@ int main(int count, char** arguments) {
   Service service(io);
   const auto subscription = router.subscribe(service);
   // Hand over, then end: on a signal, or at the end of stdin.
-  const auto leave = [&] { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); };
+  const auto leave = [&] { router.async_drain(router.timing().drain, [&](auto) { io.stop(); }); };
   asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](auto, int) { leave(); });
 

@@ -138,7 +138,7 @@ int own(const std::string& name, const std::string& brokers, const std::string& 
   const auto subscription = router.subscribe(listener);
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait(
-      [&](auto, int) { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); });
+      [&](auto, int) { router.async_drain(router.timing().drain, [&](auto) { io.stop(); }); });
   io.run();
   rd_kafka_flush(producer.get(), 5'000);
   return listener.status;

@@ -112,7 +112,7 @@ int own(const std::string& name, const std::string& endpoint, const std::string&
   asio::co_spawn(io, accept(acceptor, router), asio::detached);
   asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait(
-      [&](auto, int) { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); });
+      [&](auto, int) { router.async_drain(router.timing().drain, [&](auto) { io.stop(); }); });
   io.run();
   return listener.status;
 }

@@ -9,6 +9,9 @@
 namespace neliroute {
 namespace {
 
+// Successors that a group assigned lead soon or never.
+constexpr milliseconds kDrainMost{10'000};
+
 std::string text(milliseconds value) { return std::to_string(value.count()) + " ms"; }
 Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
 
@@ -326,6 +329,7 @@ Result<Timing> finish(const TimingRequest& request, const SessionFacts& facts, T
                text(3 * timing.interval) + " > " + text(timing.lease) +
                "; lower `timing.interval` or raise `timing.lease`");
   }
+  timing.drain = assigner ? 2 * timing.lease + timing.session : std::min(timing.lease, kDrainMost);
   return timing;
 }
 

@@ -342,16 +342,6 @@ std::optional<AdminControl> control_of(const OwnerOptions& options, std::string 
   return made;
 }
 
-milliseconds drain_bound(const OwnerOptions& options, const Router& router) {
-  constexpr milliseconds kMost{10'000};
-  const Timing& timing = router.timing();
-  // Rule A8: a successor that does not lead within 2 T + session is replaced by another.
-  const milliseconds usual = options.common.router.assignment == Assignment::assigner
-                                 ? 2 * timing.lease + timing.session
-                                 : std::min(timing.lease, kMost);
-  return options.common.drain_timeout.value_or(usual);
-}
-
 Result<std::shared_ptr<LineWriter>> event_writer(const OwnerOptions& options,
                                                  const std::shared_ptr<LineWriter>& output) {
   if (!options.events) return std::shared_ptr<LineWriter>();
@@ -410,7 +400,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   }();
   if (!opened) return fail(command, opened.error());
   Router& router = **opened;
-  Owner owner(io, router, drain_bound(options, router));
+  Owner owner(io, router, common.drain_timeout.value_or(router.timing().drain));
   const auto admin = AdminPort::open(router.observable(), options.http,
                                      control_of(options, std::move(*token), router,
                                                 wishes.leave()),

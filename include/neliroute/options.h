@@ -81,6 +81,10 @@ struct Timing {
   /// max.poll.interval.ms. Others own its slots within this, plus 0.5 s and a session. With
   /// Assignment::assigner it is the session: a process that hangs is silent, and then replaced.
   milliseconds hang_limit{0};
+  /// What to give Router::async_drain(): how long a planned leave may take. With
+  /// Assignment::assigner 2 x lease + session, as a successor that does not lead by then is
+  /// replaced by another; else the lease, at most 10 s.
+  milliseconds drain{0};
   std::vector<std::string> warnings;
 };
 

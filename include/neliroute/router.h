@@ -154,8 +154,10 @@ class Router : public Lookup {
 
   /// Planned leave: hands over, and closes within `bound`. Two things may take longer: barriers,
   /// which have a lease; and brokers that do not answer, 2 s if `bound` is short. At once if nobody
-  /// else is in the group. A bound of 0 hands nothing over; of several calls the earliest bound
-  /// counts. Not cancellable. Completes with no error; after it, every answer is unknown.
+  /// else is in the group. `timing().drain` is the usual bound: with Assignment::assigner a shorter
+  /// one may end before a second successor was named, and leave slots unowned. Raise it by the
+  /// successors' `prepare_timeout`. A bound of 0 hands nothing over; of several calls the earliest
+  /// bound counts. Not cancellable. Completes with no error; after it, every answer is unknown.
   template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
   auto async_drain(milliseconds bound, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(

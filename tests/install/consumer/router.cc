@@ -27,7 +27,7 @@ boost::asio::awaitable<void> serve(neliroute::Router& router, neliroute::Watcher
   const auto admin = neliroute::AdminServer::open(co_await boost::asio::this_coro::executor,
                                                   router.observable(), {});
   co_await watcher.async_close(boost::asio::use_awaitable);
-  co_await router.async_drain(router.timing().lease, boost::asio::use_awaitable);
+  co_await router.async_drain(router.timing().drain, boost::asio::use_awaitable);
 }
 
 }  // namespace

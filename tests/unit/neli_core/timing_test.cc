@@ -281,6 +281,24 @@ TEST(Timing, with_an_assigner_what_breaks_a_bound_is_refused_with_both_numbers) 
   expect_refused(r, none, {"400 ms + 100 ms >= 500 ms"});
 }
 
+// Rule A8: in that time a successor that does not lead is replaced by another.
+TEST(Timing, with_an_assigner_a_planned_leave_may_take_two_leases_and_a_session) {
+  const SessionFacts none = consumer({}, {});
+  const auto of = [&](const TimingRequest& r) { return derive_timing(r, none)->drain; };
+  EXPECT_EQ(of(assigned(Mode::non_exclusive, Profile::fast)), 2 * 1500ms + 500ms);
+  EXPECT_EQ(of(assigned(Mode::exclusive, Profile::fast)), 2 * 375ms + 500ms);
+  EXPECT_EQ(of(assigned(Mode::non_exclusive, Profile::steady)), 70'000ms);
+}
+
+TEST(Timing, with_a_group_a_planned_leave_may_take_a_lease_and_ten_seconds_at_most) {
+  const auto of = [](Mode mode, Profile profile) {
+    return derive_timing(request(mode, profile), consumer({}, {}))->drain;
+  };
+  EXPECT_EQ(of(Mode::non_exclusive, Profile::fast), 1500ms);
+  EXPECT_EQ(of(Mode::exclusive, Profile::fast), 375ms);
+  EXPECT_EQ(of(Mode::non_exclusive, Profile::steady), 10'000ms) << "of a lease of 30 s";
+}
+
 TEST(Timing, with_an_assigner_a_watcher_takes_its_lease) {
   EXPECT_EQ(watcher_timing(assigned(Mode::non_exclusive, Profile::fast, 200ms)).lease, 1500ms);
 }
