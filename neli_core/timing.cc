@@ -9,7 +9,7 @@
 namespace neliroute {
 namespace {
 
-// Successors that a group assigned lead soon or never.
+// A group that does not hear a leave assigns a session later. Whom it assigned leads soon or never.
 constexpr milliseconds kDrainMost{10'000};
 
 std::string text(milliseconds value) { return std::to_string(value.count()) + " ms"; }
@@ -329,7 +329,8 @@ Result<Timing> finish(const TimingRequest& request, const SessionFacts& facts, T
                text(3 * timing.interval) + " > " + text(timing.lease) +
                "; lower `timing.interval` or raise `timing.lease`");
   }
-  timing.drain = assigner ? 2 * timing.lease + timing.session : std::min(timing.lease, kDrainMost);
+  timing.drain = assigner ? 2 * timing.lease + timing.session
+                          : std::min(timing.lease + timing.session, kDrainMost);
   return timing;
 }
 

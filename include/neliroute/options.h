@@ -83,7 +83,8 @@ struct Timing {
   milliseconds hang_limit{0};
   /// What to give Router::async_drain(): how long a planned leave may take. With
   /// Assignment::assigner 2 x lease + session, as a successor that does not lead by then is
-  /// replaced by another; else the lease, at most 10 s.
+  /// replaced by another. With a group lease + session, at most 10 s, as one that does not hear
+  /// the leave assigns others a session later.
   milliseconds drain{0};
   std::vector<std::string> warnings;
 };

@@ -88,8 +88,8 @@ void add_timing_options(CommandLine& line, CommonOptions& options, Part part) {
              "group (default and minimum: half of the session, at least 1s; with classic all "
              "of it, at least 2s); not with an assigner, where --session counts",
              set(router, "hang-limit"));
-  line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: the lease, "
-             "at most 10s; with an assigner 2 x lease + session)",
+  line.value("--drain-timeout", "TIME", "How long a planned leave may take (default: lease + "
+             "session, at most 10s; with an assigner 2 x lease + session)",
              into(options.drain_timeout, parse_duration));
   line.value("--group-protocol", "NAME",
              "auto, consumer or classic (default auto); not with an assigner",
