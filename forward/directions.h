@@ -33,6 +33,7 @@ struct Direction {
   Epoch epoch = kNoEpoch;   ///< redirect and serve: under which
   std::shared_ptr<Admission> guard;  ///< serve: kept until the request has ended
   bool leaving = false;     ///< refuse: this process has left, and others own its slots now
+  bool suspected = false;   ///< redirect: the owner could not be reached, and has not written since
 };
 
 class Directions {
@@ -66,6 +67,7 @@ class WatchedDirections final : public Directions {
     made.answer = Admit::redirect;
     made.endpoint = route.endpoint();
     made.epoch = route.epoch;
+    made.suspected = route.suspected;
     return made;
   }
   void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) override {
@@ -93,6 +95,7 @@ class AdmittedDirections final : public Directions {
     made.epoch = admitted.epoch();
     if (made.answer == Admit::redirect) {
       made.endpoint = admitted.endpoint();
+      made.suspected = admitted.suspected();
     } else if (made.answer == Admit::serve) {
       made.endpoint = application_;
       made.guard = std::make_shared<Admission>(std::move(admitted));

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "forward/caution.h"
 #include "forward/directions.h"
 #include "forward/input.h"
 #include "forward/proxy_counters.h"
@@ -57,6 +58,7 @@ struct Proxy {
   bool draining = false;           ///< answers say that their connections are closed
   /// Shared, as a wait may outlive the proxy in the router.
   std::shared_ptr<std::atomic<std::size_t>> waits = std::make_shared<std::atomic<std::size_t>>(0);
+  Caution caution{};
 };
 
 /// What is read and passed on at a time.
@@ -102,6 +104,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void on_kept(Error error);
   void on_broken_body(Error error);
   void choose();
+  void await_another(const Epoch& failed);
   void try_again(bool own);
   void watch_client();
   void on_client_gone();

@@ -186,6 +186,13 @@ void Exchange::choose() {
   }
 }
 
+// Others could not reach its owner, so this one does not try.
+void Exchange::await_another(const Epoch& failed) {
+  failed_ = failed;
+  ++failures_;
+  try_again(/*own=*/false);
+}
+
 // It may come back, or another one takes over. This process' own application is the owner for as
 // long as it is: the router would say so at once, again and again.
 void Exchange::try_again(bool own) {
@@ -246,9 +253,15 @@ void Exchange::connect(const Direction& direction) {
   if (UpstreamPtr kept = resends_ > 0 ? nullptr : proxy_.upstreams.take_kept(direction.endpoint)) {
     return on_connected({}, std::move(kept), direction);
   }
+  const bool is_own = direction.answer == Admit::serve;
+  if (!is_own &&
+      !proxy_.caution.may_connect(direction.endpoint, direction.suspected, Clock::now())) {
+    return await_another(direction.epoch);
+  }
   proxy_.upstreams.connect(
-      direction.endpoint, /*own=*/direction.answer == Admit::serve,
+      direction.endpoint, is_own,
       [self = shared_from_this(), direction](Error error, UpstreamPtr upstream) {
+        if (!error) self->proxy_.caution.note_reached(direction.endpoint);
         self->on_connected(error, std::move(upstream), direction);
       },
       left());
@@ -262,7 +275,10 @@ void Exchange::on_connected(Error error, UpstreamPtr upstream, const Direction& 
   if (error) {
     proxy_.counters.add(ProxyCount::unreachable);
     const bool is_owner = direction.answer == Admit::redirect && is_unreachable(error);
-    if (is_owner) proxy_.directions.suspect(direction.endpoint);
+    if (is_owner) {
+      proxy_.directions.suspect(direction.endpoint);
+      proxy_.caution.note_failed(direction.endpoint, Clock::now());
+    }
     failed_ = direction.epoch;
     ++failures_;
     return choose();

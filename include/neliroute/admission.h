@@ -43,6 +43,7 @@ class [[nodiscard]] Admission {
   /// Anything else. `route` stands for what is known.
   Admission(Admit answer, const Route& route) noexcept
       : answer_(answer),
+        suspected_(route.suspected),
         partition_(route.partition),
         owner_(route.owner_info),
         epoch_(route.epoch) {}
@@ -60,12 +61,15 @@ class [[nodiscard]] Admission {
   [[nodiscard]] std::string_view endpoint() const noexcept {
     return owner_ ? std::string_view(owner_->endpoint) : std::string_view();
   }
+  /// Redirect: a caller could not reach that owner, as Route::suspected has it.
+  [[nodiscard]] bool suspected() const noexcept { return suspected_; }
   /// Serve: the guard. No work otherwise.
   [[nodiscard]] Work& work() noexcept { return work_; }
 
  private:
   Work work_;
   Admit answer_ = Admit::serve;
+  bool suspected_ = false;
   Partition partition_;
   const ProcessInfo* owner_ = nullptr;
   Epoch epoch_ = kNoEpoch;

@@ -111,6 +111,12 @@ void Owner::stop() {
   cut();
 }
 
+void Owner::start() {
+  const auto port = static_cast<std::uint16_t>(std::stoi(endpoint_.substr(endpoint_.find(':') + 1)));
+  acceptor_ = tcp::acceptor(io_, {boost::asio::ip::address_v4::loopback(), port});
+  accept();
+}
+
 void Owner::cut() {
   for (const auto& one : open_) {
     if (const auto connection = one.lock()) connection->stream.close();
@@ -166,6 +172,7 @@ forward::Direction ToldDirections::direct(const forward::Visit& visit) {
     made.answer = own ? Admit::serve : Admit::redirect;
     made.endpoint = endpoint_;
     made.epoch = epoch_;
+    made.suspected = suspected_;
     if (own) made.guard = std::make_shared<Admission>(work());
     guarded = made.guard;
   }
@@ -198,6 +205,7 @@ void ToldDirections::wait(Slot, const Epoch& after, milliseconds limit, RouteHan
 
 void ToldDirections::leads(const std::string& endpoint) {
   endpoint_ = endpoint;
+  suspected_ = false;
   epoch_ = {1, ++last_};
   if (!hangs_) come_back();
 }

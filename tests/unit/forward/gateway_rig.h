@@ -36,6 +36,8 @@ class Owner {
   [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
   /// From now on nobody can connect, and those that are connected are cut off.
   void stop();
+  /// After stop(): at the same endpoint.
+  void start();
   /// Those that are connected are cut off, or are sent this, which they did not ask for.
   void cut();
   void say(const std::string& bytes);
@@ -66,7 +68,12 @@ class ToldDirections : public forward::Directions {
   explicit ToldDirections(boost::asio::io_context& io) : io_(io) {}
   [[nodiscard]] forward::Direction direct(const forward::Visit& visit) override;
   void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) override;
-  void suspect(std::string_view endpoint) override { suspects.emplace_back(endpoint); }
+  void suspect(std::string_view endpoint) override {
+    suspects.emplace_back(endpoint);
+    suspected_ |= endpoint == endpoint_;
+  }
+  /// A record of who leads was read.
+  void writes() { suspected_ = false; }
   /// From now on; with a greater epoch than whoever led before. Wakes who waits.
   void leads(const std::string& endpoint);
   void nobody_leads();
@@ -89,6 +96,7 @@ class ToldDirections : public forward::Directions {
   struct Waiter;
   boost::asio::io_context& io_;
   std::string endpoint_;
+  bool suspected_ = false;
   bool left_ = false;
   Epoch epoch_ = kNoEpoch;
   std::int64_t last_ = 0;

@@ -27,7 +27,6 @@ struct Admitting : testing::TestWithParam<Mode> {
     leases->set(Partition{0}, kNow + 1h, 1);
     view.set_local(Partition{0}, epoch(7), 1);
     gate->open(Partition{0}, epoch(7));
-    Hint hint;
     hint.owner = std::make_shared<const Peer>(Peer{ProcessId{2}, {"other", "h:2", {}}});
     hint.epoch = epoch(9);
     hint.until = kNow + 1h;
@@ -41,11 +40,17 @@ struct Admitting : testing::TestWithParam<Mode> {
                                 std::uint32_t hops = 0) const {
     return Admissions(view, *gate, GetParam(), kHopLimit).admit(slot, {asked, hops}, kNow);
   }
+  void suspect_remote() {
+    hint.suspected = true;
+    view.set_hint(Partition{1}, hint);
+    view.publish(kNow);
+  }
   [[nodiscard]] std::uint64_t counted(Admit answer) const {
     return view.admissions()[static_cast<std::size_t>(answer)];
   }
 
   std::shared_ptr<LeaseVector> leases = std::make_shared<LeaseVector>(4);
+  Hint hint;
   RouteView view{Peer{ProcessId{1}, {"self", "h:1", {}}}, leases, 1, SlotSpace{64}};
   std::shared_ptr<WorkGate> gate = WorkGate::make(leases, [] {});
 };
@@ -92,6 +97,14 @@ TEST_P(Admitting, who_knows_a_newer_owner_sends_the_request_there) {
     EXPECT_EQ(sent.epoch(), epoch(9));
     EXPECT_GT(sent.epoch(), asked) << "so a request cannot come back for the same reason";
   }
+}
+
+TEST_P(Admitting, whether_a_caller_could_not_reach_that_owner_is_told) {
+  EXPECT_FALSE(admit(kRemote).suspected());
+  suspect_remote();
+  EXPECT_TRUE(admit(kRemote).suspected());
+  EXPECT_FALSE(admit(kLed).suspected());
+  EXPECT_FALSE(admit(kUnowned).suspected());
 }
 
 TEST_P(Admitting, who_knows_nothing_newer_than_the_caller_waits) {
