@@ -53,18 +53,20 @@ class Directions {
   Directions& operator=(const Directions&) = default;
 };
 
-/// A Watcher's: it serves nothing, and sends a request on until `hop_limit`. A request that was
-/// refused under an epoch goes only to who has a greater one.
+/// A Watcher's: it serves nothing, and sends a request on until it has been `hop_limit` times. One
+/// that was refused under an epoch goes only to who has a greater one.
 template <class Watching>
 class WatchedDirections final : public Directions {
  public:
-  explicit WatchedDirections(Watching& watcher) : watcher_(watcher) {}
+  /// `hop_limit`: as RouterOptions has it.
+  explicit WatchedDirections(Watching& watcher, std::uint32_t hop_limit = 3)
+      : watcher_(watcher), hop_limit_(hop_limit) {}
 
   [[nodiscard]] Direction direct(const Visit& visit) override {
     const Route route = watcher_.route(visit.slot);
     Direction made;
     if (route.verdict != Verdict::remote || route.epoch <= visit.epoch) return made;
-    made.answer = Admit::redirect;
+    made.answer = visit.hops >= hop_limit_ ? Admit::refuse : Admit::redirect;
     made.endpoint = route.endpoint();
     made.epoch = route.epoch;
     made.suspected = route.suspected;
@@ -77,6 +79,7 @@ class WatchedDirections final : public Directions {
 
  private:
   Watching& watcher_;
+  std::uint32_t hop_limit_;
 };
 
 /// An owner's: what it leads goes to the application behind it, all else to the owner.

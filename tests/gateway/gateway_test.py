@@ -391,6 +391,23 @@ class Gateway(LaneOwners):
         self.assertGreaterEqual(row.pop("waited"), 0)
         return row
 
+    def test_a_request_that_was_sent_on_too_often_is_not_sent_on(self):
+        """508, by --hop-limit; it is served all the same where it has arrived."""
+        alpha, beta = self.owner("alpha", **{"hop-limit": 1}), self.owner("beta")
+        self.wait_led(alpha, beta)
+        rows = process.run_tool("route", *(f"k{n}" for n in range(40)), json=True,
+                                **self.lane).rows()
+        keys = {row["owner"]: row["key"] for row in rows}
+
+        def sent_on(key, hops):
+            connection = http.client.HTTPConnection("127.0.0.1", alpha.port, timeout=15)
+            self.addCleanup(connection.close)
+            connection.request("GET", "/", headers={"X-Key": key, "Neliroute-Hops": str(hops)})
+            return connection.getresponse().status
+        self.assertEqual(sent_on(keys["beta"], 0), 200)
+        self.assertEqual(sent_on(keys["beta"], 1), 508)
+        self.assertEqual(sent_on(keys["alpha"], 1), 200)
+
     def test_what_became_of_requests(self):
         """/v1/requests of a gateway, and of an owner that serves some and passes on others."""
         alpha, beta = self.owner("alpha", http=0), self.owner("beta")
@@ -436,6 +453,8 @@ class Gateway(LaneOwners):
             self.assertIn(str(port), refused.err)
         refused = run_raw("run", "--endpoint", "127.0.0.1:1", "--upstream", "127.0.0.1:2")
         self.assertIn("--upstream needs --key", refused.err)
+        refused = run_raw("run", "--endpoint", "127.0.0.1:1", "--hop-limit", "0")
+        self.assertIn("--hop-limit", refused.err)
         refused = run_raw("run", "--endpoint", "127.0.0.1:1", "--trust-peers", "10.0.0.0/40")
         self.assertIn("10.0.0.0/40", refused.err)
 

@@ -10,6 +10,7 @@
 #include "forward/rules/trusted_peers.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/take.h"
+#include "tool/command_line/values.h"
 #include "tool/exec/finish_time.h"
 #include "tool/exec/notifier.h"
 #include "tool/exec/program.h"
@@ -176,6 +177,10 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
   line.value("--trust-peers", "CIDR,...", "Whose Neliroute- fields count: gateways and other "
              "owners (default 127.0.0.0/8,::1)",
              into_if(options.trusted, forward::TrustedPeers::parse));
+  line.value("--hop-limit", "N", "How often a request may have been sent on before this process "
+             "refuses to send it on (default 3)",
+             into(options.hop_limit,
+                  [](const std::string& text) { return parse_number(text, 1, 1000); }));
 }
 
 Result<void> BehindOptions::check(const OwnerOptions& owner) const {

@@ -5,6 +5,7 @@
 // Errors: bad_option, naming the option and what to do.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,7 @@ struct BehindOptions {
   std::optional<NotifyUrl> notify;      ///< in place of the program's stdin
   FrontOptions front;
   std::string trusted = "127.0.0.0/8,::1";
+  std::uint32_t hop_limit = 3;  ///< the router's
 
   [[nodiscard]] bool wanted() const noexcept { return upstream || exec || notify; }
   /// Together, and with the owner's.

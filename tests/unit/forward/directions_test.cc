@@ -1,0 +1,124 @@
+// Where a request goes next, by what a Watcher or a Router says.
+#include "forward/directions.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace neliroute {
+namespace {
+
+using forward::Direction;
+using forward::Visit;
+
+constexpr Slot kSlot{7};
+const Epoch kEpoch{1, 9};
+
+/// Nobody waits there, or reports anything.
+struct Unasked {
+  void async_route_after(Slot, const Epoch&, milliseconds, forward::Directions::RouteHandler) {}
+  void suspect(std::string_view) {}
+};
+
+/// Knows one owner.
+struct Known : Unasked {
+  [[nodiscard]] Route route(Slot slot) const {
+    Route made;
+    made.slot = slot;
+    made.verdict = verdict;
+    if (verdict != Verdict::remote) return made;
+    made.owner_info = &owner;
+    made.epoch = kEpoch;
+    made.suspected = suspected;
+    return made;
+  }
+  ProcessInfo owner{"other", "h:2", {}};
+  Verdict verdict = Verdict::remote;
+  bool suspected = false;
+};
+
+struct Watched : testing::Test {
+  [[nodiscard]] Direction direct(std::uint32_t hops, const Epoch& epoch = kNoEpoch) {
+    return directions.direct({kSlot, epoch, hops});
+  }
+  Known known;
+  forward::WatchedDirections<Known> directions{known, 2};
+};
+
+TEST_F(Watched, a_request_is_sent_to_the_owner_until_the_hop_limit) {
+  for (const std::uint32_t hops : {0U, 1U}) {
+    const Direction made = direct(hops);
+    EXPECT_EQ(made.answer, Admit::redirect) << hops;
+    EXPECT_EQ(made.endpoint, "h:2");
+    EXPECT_EQ(made.epoch, kEpoch);
+  }
+  for (const std::uint32_t hops : {2U, 3U, 1000U}) {
+    const Direction made = direct(hops);
+    EXPECT_EQ(made.answer, Admit::refuse) << hops;
+    EXPECT_FALSE(made.leaving) << "508, not 421";
+  }
+}
+
+TEST_F(Watched, the_limit_refuses_nothing_that_would_wait) {
+  EXPECT_EQ(direct(2, kEpoch).answer, Admit::wait);
+  known.verdict = Verdict::unowned;
+  EXPECT_EQ(direct(2).answer, Admit::wait);
+}
+
+TEST_F(Watched, a_gateways_limit_is_3) {
+  forward::WatchedDirections<Known> usual(known);
+  EXPECT_EQ(usual.direct({kSlot, kNoEpoch, 2}).answer, Admit::redirect);
+  EXPECT_EQ(usual.direct({kSlot, kNoEpoch, 3}).answer, Admit::refuse);
+}
+
+TEST_F(Watched, whether_the_owner_is_suspected_is_passed_on) {
+  EXPECT_FALSE(direct(0).suspected);
+  known.suspected = true;
+  EXPECT_TRUE(direct(0).suspected);
+}
+
+/// A router that answers as the test says, and is closed or not.
+struct Answering : Unasked {
+  [[nodiscard]] Admission admit(Slot slot, const Epoch&, std::uint32_t hops) const {
+    if (closed) return Admission(Admit::refuse, Route{});  // it reads nothing any more
+    const Route route = known.route(slot);
+    if (route.verdict != Verdict::remote) return Admission(Admit::wait, route);
+    return Admission(hops >= 2 ? Admit::refuse : Admit::redirect, route);
+  }
+  struct Seen {
+    bool is_closed;
+    [[nodiscard]] bool closed() const { return is_closed; }
+  };
+  [[nodiscard]] Seen observable() const { return {closed}; }
+  Known known;
+  bool closed = false;
+};
+
+struct Admitted : testing::Test {
+  [[nodiscard]] Direction direct(std::uint32_t hops = 0) {
+    return directions.direct({kSlot, kNoEpoch, hops});
+  }
+  Answering router;
+  forward::AdmittedDirections<Answering> directions{router, "127.0.0.1:9"};
+};
+
+TEST_F(Admitted, a_request_is_sent_on_until_the_hop_limit) {
+  for (const std::uint32_t hops : {0U, 1U}) {
+    EXPECT_EQ(direct(hops).answer, Admit::redirect) << hops;
+    EXPECT_EQ(direct(hops).endpoint, "h:2");
+  }
+  const Direction made = direct(2);
+  EXPECT_EQ(made.answer, Admit::refuse);
+  EXPECT_FALSE(made.leaving);
+}
+
+TEST_F(Admitted, whether_the_owner_is_suspected_is_passed_on) {
+  EXPECT_FALSE(direct().suspected);
+  router.known.suspected = true;
+  EXPECT_TRUE(direct().suspected);
+}
+
+}  // namespace
+}  // namespace neliroute
