@@ -1,11 +1,12 @@
 // Where a request should go next: what a gateway knows by a Watcher, and an owner by its Router.
 //
-// Threads: any.   Units: milliseconds.   Errors: passed to the waiting handler.
+// Threads: any, one at a time.   Units: milliseconds.   Errors: passed to the waiting handler.
 #pragma once
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <neliroute/admission.h>
 #include <neliroute/ids.h>
@@ -27,10 +28,12 @@ struct Visit {
 };
 
 struct Direction {
-  /// serve: by the process that `endpoint` names, which is this one's own application.
+  /// serve: by this process's own application, which `endpoint` names.
   Admit answer = Admit::wait;
-  std::string endpoint;     ///< redirect and serve: where to
-  Epoch epoch = kNoEpoch;   ///< redirect and serve: under which
+  /// Redirect: where to, and under which epoch. If this process has left: the same, as far as it
+  /// knew.
+  std::string endpoint;
+  Epoch epoch = kNoEpoch;
   std::shared_ptr<Admission> guard;  ///< serve: kept until the request has ended
   bool leaving = false;     ///< refuse: this process has left, and others own its slots now
   bool suspected = false;   ///< redirect: the owner could not be reached, and has not written since
@@ -99,6 +102,9 @@ class AdmittedDirections final : public Directions {
     if (made.answer == Admit::redirect) {
       made.endpoint = admitted.endpoint();
       made.suspected = admitted.suspected();
+      note_sent(admitted.partition(), made);
+    } else if (made.leaving) {
+      add_successor(admitted.partition(), made);
     } else if (made.answer == Admit::serve) {
       made.endpoint = application_;
       made.guard = std::make_shared<Admission>(std::move(admitted));
@@ -111,8 +117,25 @@ class AdmittedDirections final : public Directions {
   void suspect(std::string_view endpoint) override { router_.suspect(endpoint); }
 
  private:
+  // A router that has closed knows nothing any more; but before, it sent requests to successors.
+  struct Successor {
+    std::string endpoint;
+    Epoch epoch;
+  };
+  void note_sent(Partition partition, const Direction& made) {
+    Successor& known = successors_[partition];
+    if (known.epoch != made.epoch) known = {made.endpoint, made.epoch};
+  }
+  void add_successor(Partition partition, Direction& made) const {
+    const auto found = successors_.find(partition);
+    if (found == successors_.end()) return;
+    made.endpoint = found->second.endpoint;
+    made.epoch = found->second.epoch;
+  }
+
   Owning& router_;
   std::string application_;
+  std::map<Partition, Successor> successors_;
 };
 
 }  // namespace neliroute::forward

@@ -147,7 +147,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void end_tunnel();
   void pass_bytes(Stream& from, Stream& to, std::vector<char>& buffer);
   void end_direction(Stream& to);
-  void answer(unsigned status, const std::string& text);
+  /// `owner`: 421: of the slot, as far as is known.
+  void answer(unsigned status, const std::string& text, const Direction& owner = {});
   void unowned();
   void finish(bool keep_alive);
   void end(bool keep_alive);

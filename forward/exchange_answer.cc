@@ -356,7 +356,7 @@ void Exchange::unowned() {
 }
 
 // This proxy's own.
-void Exchange::answer(unsigned status, const std::string& text) {
+void Exchange::answer(unsigned status, const std::string& text, const Direction& owner) {
   answered_ = ending_ = true;
   ++attempt_;
   limit_.cancel();
@@ -366,7 +366,13 @@ void Exchange::answer(unsigned status, const std::string& text) {
   const bool misdirected = status == kMisdirected;
   keep_alive_ = client_keeps_alive() && !misdirected;
   const auto made = text_answer(status, text, sent_.method() == http::verb::head, keep_alive_);
-  if (misdirected) made->set(to_beast(kSlotField), std::to_string(slot_.value()));
+  if (misdirected) {
+    PeerFields said;
+    said.slot = slot_;
+    said.epoch = owner.epoch;
+    write_peer_fields(*made, said);
+    if (!owner.endpoint.empty()) made->set(to_beast(kOwnerField), owner.endpoint);
+  }
   note_passed(*made, proxy_.name);
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_write(client_.stream, *made,

@@ -179,7 +179,9 @@ void Exchange::choose() {
       return try_again(direction.answer == Admit::serve);
     case Admit::refuse:
       proxy_.counters.add(ProxyCount::refused);
-      if (direction.leaving) return answer(421, "this process has left: ask another one");
+      if (direction.leaving) {
+        return answer(421, "this process has left: ask another one", direction);
+      }
       return answer(508, "the request has been sent on too often");
     default:
       return await_owner(visit_.epoch, left());

@@ -114,6 +114,22 @@ TEST_F(Admitted, a_request_is_sent_on_until_the_hop_limit) {
   EXPECT_FALSE(made.leaving);
 }
 
+// Its router reads nothing any more.
+TEST_F(Admitted, who_has_left_says_to_whom_it_sent_requests_last) {
+  router.closed = true;
+  EXPECT_TRUE(direct().leaving);
+  EXPECT_EQ(direct().endpoint, "") << "it has sent none";
+  EXPECT_EQ(direct().epoch, kNoEpoch);
+  router.closed = false;
+  EXPECT_EQ(direct().answer, Admit::redirect);
+  router.closed = true;
+  const Direction made = direct();
+  EXPECT_EQ(made.answer, Admit::refuse);
+  EXPECT_TRUE(made.leaving);
+  EXPECT_EQ(made.endpoint, "h:2");
+  EXPECT_EQ(made.epoch, kEpoch);
+}
+
 TEST_F(Admitted, whether_the_owner_is_suspected_is_passed_on) {
   EXPECT_FALSE(direct().suspected);
   router.known.suspected = true;

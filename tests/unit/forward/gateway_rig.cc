@@ -112,8 +112,9 @@ void Owner::stop() {
 }
 
 void Owner::start() {
-  const auto port = static_cast<std::uint16_t>(std::stoi(endpoint_.substr(endpoint_.find(':') + 1)));
-  acceptor_ = tcp::acceptor(io_, {boost::asio::ip::address_v4::loopback(), port});
+  const int port = std::stoi(endpoint_.substr(endpoint_.find(':') + 1));
+  acceptor_ = tcp::acceptor(io_, {boost::asio::ip::address_v4::loopback(),
+                                 static_cast<std::uint16_t>(port)});
   accept();
 }
 
@@ -168,6 +169,8 @@ forward::Direction ToldDirections::direct(const forward::Visit& visit) {
   if (visit.hops >= 3 || left_) {
     made.answer = Admit::refuse;
     made.leaving = left_;
+    if (left_) made.endpoint = endpoint_;
+    if (left_ && !endpoint_.empty()) made.epoch = epoch_;
   } else if (!endpoint_.empty() && epoch_ > visit.epoch) {
     made.answer = own ? Admit::serve : Admit::redirect;
     made.endpoint = endpoint_;

@@ -406,6 +406,7 @@ TEST_F(Through, who_waits_while_this_process_leaves_is_told_that_it_has_left) {
   ASSERT_TRUE(rig.answered(caller));
   EXPECT_EQ(status_of(caller.received()), 421u);
   EXPECT_NE(caller.received().find("Neliroute-Slot: "), std::string::npos);
+  EXPECT_EQ(caller.received().find("Neliroute-Owner: "), std::string::npos) << "nobody is known";
 }
 
 TEST_F(Through, who_drains_finishes_what_is_under_way_and_takes_nothing_new) {

@@ -62,6 +62,39 @@ TEST_F(Peers, that_are_not_trusted_say_nothing) {
   EXPECT_EQ(request["X-Forwarded-For"], "127.0.0.1");
 }
 
+TEST_F(Peers, that_have_left_say_who_owns_the_slot_as_far_as_they_know) {
+  GatewayRig rig;
+  rig.directions.leads("10.0.0.7:80");  // 1:1
+  rig.directions.leave();
+  const std::string answer = rig.exchange(get());
+  EXPECT_EQ(status_of(answer), 421u);
+  for (const char* field : {"Neliroute-Owner: 10.0.0.7:80\r\n", "Neliroute-Epoch: 1:1\r\n",
+                            "Neliroute-Slot: "}) {
+    EXPECT_NE(answer.find(field), std::string::npos) << field << " of " << answer;
+  }
+}
+
+TEST_F(Peers, of_the_owner_go_no_further_than_to_this_process) {
+  GatewayRig rig;
+  Owner next(rig.io, [](const OwnerRequest&) { return ok("next"); });
+  Owner stranger(rig.io, [](const OwnerRequest&) { return ok("stranger"); });
+  const std::string fields =
+      "Neliroute-Owner: " + stranger.endpoint() + "\r\nNeliroute-Epoch: 9:9\r\n";
+  Owner owner(rig.io, [&](const OwnerRequest& request) -> OwnerAnswer {
+    const std::string rest = "Content-Length: 0\r\n" + fields + "\r\n";
+    if (request.target() == "/") return {"HTTP/1.1 200 OK\r\n" + rest};
+    rig.directions.leads(next.endpoint());
+    return {"HTTP/1.1 421 No\r\nNeliroute-Slot: 0\r\n" + rest};
+  });
+  rig.directions.leads(owner.endpoint());
+  const std::string answer = rig.exchange(get());
+  EXPECT_EQ(status_of(answer), 200u);
+  EXPECT_EQ(answer.find("Neliroute-"), std::string::npos) << answer;
+  EXPECT_EQ(body_of(rig.exchange(get("/misdirected"))), "next") << "by the view, not by the field";
+  EXPECT_EQ(stranger.connections, 0u);
+  EXPECT_EQ(next.requests.at(0)["Neliroute-Epoch"], "1:2");
+}
+
 TEST_F(Peers, that_are_trusted_say_under_which_epoch_they_sent_a_request) {
   GatewayRig rig(trusting(true));
   Owner owner(rig.io, [](const OwnerRequest&) { return ok("x"); });
