@@ -101,6 +101,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   // exchange_request.cc: reading and sending the request.
   void say_continue();
   void keep_body();
+  void keep_more();
+  [[nodiscard]] std::size_t kept_most() const;
   void on_kept(Error error);
   void on_broken_body(Error error);
   void choose();

@@ -19,6 +19,9 @@ namespace {
 namespace http = boost::beast::http;
 using http::field;
 
+// Room for what is kept of a body at first. It doubles when it is full, as a client that announces
+// much may send little.
+constexpr std::size_t kKeptFirst = std::size_t{4} * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // A server that does not know the expectation says nothing.
 constexpr milliseconds kContinueLimit{1000};
@@ -136,9 +139,18 @@ void Exchange::say_continue() {
 
 void Exchange::keep_body() {
   expects_ = false;
-  kept_.resize(client_.request.content_length().value_or(proxy_.limits.kept_body));
-  give_room(client_.request.get().body(), kept_);
   client_.stream.expires_after(proxy_.limits.progress);
+  keep_more();
+}
+
+std::size_t Exchange::kept_most() const {
+  return client_.request.content_length().value_or(proxy_.limits.kept_body);
+}
+
+void Exchange::keep_more() {
+  kept_.resize(std::min(std::max(kKeptFirst, 2 * got_), kept_most()));
+  client_.request.get().body().data = kept_.data() + got_;
+  client_.request.get().body().size = kept_.size() - got_;
   http::async_read(client_.stream, client_.input.received, client_.request,
                    Stream::Moved([self = shared_from_this()](Error error, std::size_t) {
                      self->on_kept(error);
@@ -149,6 +161,7 @@ void Exchange::on_kept(Error error) {
   if (!done_) return;
   if (error && error != http::error::need_buffer) return on_broken_body(error);
   got_ = kept_.size() - client_.request.get().body().size;
+  if (error && kept_.size() < kept_most()) return keep_more();
   deadline_ = Clock::now() + allowed_;  // a client that sends slowly does not use it up
   whole_ = client_.request.is_done();
   choose();

@@ -1,7 +1,10 @@
 // A gateway and bodies that take long, never end, or have nowhere to go.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <chrono>
+#include <cstdio>
+#include <list>
 #include <string>
 #include <utility>
 
@@ -105,6 +108,53 @@ TEST_F(Chunks, are_passed_on_without_waiting_for_the_next_one) {
   caller.send("0\r\n\r\n");
   ASSERT_TRUE(rig.answered(caller));
   EXPECT_EQ(owner.requests.at(0).body().size(), 70'010u);
+}
+
+std::size_t allocated() {
+  const struct mallinfo2 heap = ::mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+// Thousands of clients may.
+TEST_F(Bodies, that_are_announced_take_no_room_before_they_come) {
+  constexpr std::size_t kClients = 100;
+  std::list<Caller> callers;
+  for (std::size_t i = 0; i < kClients; ++i) callers.emplace_back(rig.io, rig.gateway->endpoint());
+  ASSERT_TRUE(rig.run_until([&] { return rig.gateway->connections() == kClients; }));
+  const std::size_t before = allocated();
+  for (Caller& caller : callers) {
+    caller.send(
+        "POST / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nContent-Length: 65536\r\n"
+        "Expect: 100-continue\r\n\r\n");
+  }
+  for (Caller& caller : callers) {
+    ASSERT_TRUE(rig.run_until([&] { return status_of(caller.received()) == 100; }));
+    caller.send("ten bytes.");
+    ASSERT_TRUE(rig.run_until([&] { return !caller.unsent(); }));
+  }
+  EXPECT_EQ(body_of(rig.exchange(post("another"))), "taken") << "so these have been read";
+  EXPECT_LT((allocated() - before) / kClients, 24'000u);
+}
+
+TEST_F(Bodies, that_are_kept_arrive_whole_whatever_their_length) {
+  std::string body;
+  while (body.size() < 65'536) body += std::to_string(body.size()) + ",";
+  for (const std::size_t size : {1U, 4095U, 4096U, 4097U, 8192U, 8193U, 40'000U, 65'535U, 65'536U}) {
+    EXPECT_EQ(body_of(rig.exchange(post(body.substr(0, size)))), "taken");
+    EXPECT_EQ(owner.requests.back().body(), body.substr(0, size));
+  }
+  for (const std::size_t part : {1000U, 4096U, 5000U}) {
+    std::string chunks = kChunked;
+    for (std::size_t at = 0; at < 60'000; at += part) {
+      char size[16];
+      std::snprintf(size, sizeof size, "%zx\r\n", part);
+      chunks += size + body.substr(at, part) + "\r\n";
+    }
+    EXPECT_EQ(body_of(rig.exchange(chunks + "0\r\n\r\n")), "taken");
+    const std::string& got = owner.requests.back().body();
+    EXPECT_EQ(got, body.substr(0, got.size()));
+    EXPECT_GE(got.size(), 60'000u);
+  }
 }
 
 struct SlowBodies : Bodies {
