@@ -47,6 +47,11 @@ FrontConnection::FrontConnection(tcp::socket socket, FrontService& service,
   stream_.socket().set_option(tcp::no_delay(true), ignored);
 }
 
+FrontConnection::~FrontConnection() {
+  end_idle();
+  left_();
+}
+
 void FrontConnection::start() {
   if (!service_.tls) return await_request();
   stream_.expires_after(service_.limits.header);
@@ -62,6 +67,7 @@ void FrontConnection::refuse() {
 
 void FrontConnection::close() {
   if (std::exchange(closed_, true)) return;
+  end_idle();
   header_end_.cancel();
   if (const auto exchange = std::exchange(exchange_, nullptr)) exchange->cancel();
   stream_.close();
@@ -77,14 +83,20 @@ void FrontConnection::await_request() {
   if (service_.takes_no_more) return linger();
   if (input_.received.size() > 0) return input_.pause([this] { read_header(); });
   idle_ = true;
+  place_ = service_.idle.insert(service_.idle.end(), this);
   input_.more(shared_from_this(), service_.limits.idle,
               [this](Error error) { error ? close() : read_header(); });
+}
+
+void FrontConnection::end_idle() {
+  if (const auto place = std::exchange(place_, std::nullopt)) service_.idle.erase(*place);
 }
 
 // Mostly all of it has come. Beast's own deadline would close the connection without an answer.
 void FrontConnection::read_header() {
   if (closed_) return;
   idle_ = false;
+  end_idle();
   request_.emplace();
   request_->header_limit(service_.limits.header_bytes);
   request_->body_limit(std::numeric_limits<std::uint64_t>::max());

@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
+#include <list>
 #include <memory>
 #include <neliroute/slot_space.h>
 #include <optional>
@@ -28,6 +29,8 @@ struct FrontLimits {
   std::size_t connections = 10'000;
 };
 
+class FrontConnection;
+
 /// What the connections of one executor share.
 struct FrontService {
   Proxy& proxy;
@@ -38,6 +41,7 @@ struct FrontService {
   std::function<bool(const boost::asio::ip::address&)> trusts;
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
   bool takes_no_more = false;        ///< draining, and last_requests is over
+  std::list<FrontConnection*> idle{};  ///< await a request, for the longest time first
 };
 
 class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
@@ -45,7 +49,7 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   /// `left` is called when it has ended.
   FrontConnection(boost::asio::ip::tcp::socket socket, FrontService& service,
                   std::function<void()> left);
-  ~FrontConnection() { left_(); }
+  ~FrontConnection();
   FrontConnection(const FrontConnection&) = delete;
   FrontConnection& operator=(const FrontConnection&) = delete;
 
@@ -61,6 +65,7 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   using Clock = std::chrono::steady_clock;
 
   void await_request();
+  void end_idle();
   void read_header();
   void on_header(Error error);
   void handle();
@@ -82,6 +87,7 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   std::shared_ptr<Exchange> exchange_;
   bool late_ = false;   ///< the header has not ended in time
   bool idle_ = true;    ///< no byte of a request has come
+  std::optional<std::list<FrontConnection*>::iterator> place_;  ///< in FrontService::idle
   bool closed_ = false;
   std::size_t discarded_ = 0;
 };

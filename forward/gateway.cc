@@ -94,7 +94,8 @@ void Gateway::on_accept(error_code error, tcp::socket socket) {
       if (self && !cancelled && !self->proxy_.draining) self->accept();
     });
   }
-  const bool full = connections_.size() >= service_.limits.connections;
+  const bool full =
+      connections_.size() >= service_.limits.connections && !close_longest_idle();
   const auto place = std::make_shared<FrontConnection*>(nullptr);
   const auto connection = std::make_shared<FrontConnection>(
       std::move(socket), service_, [self = shared_from_this(), place] {
@@ -107,6 +108,15 @@ void Gateway::on_accept(error_code error, tcp::socket socket) {
   counters_->note_connections(connections_.size());
   full ? connection->refuse() : connection->start();
   accept();
+}
+
+// Or clients that ask for nothing would keep others out. It leaves connections_ soon.
+bool Gateway::close_longest_idle() {
+  if (service_.idle.empty()) return false;
+  const auto longest = service_.idle.front()->weak_from_this().lock();
+  if (!longest) return false;
+  longest->close();
+  return true;
 }
 
 std::vector<std::shared_ptr<FrontConnection>> Gateway::living() const {

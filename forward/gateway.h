@@ -57,6 +57,7 @@ class Gateway : public std::enable_shared_from_this<Gateway> {
   Gateway(boost::asio::any_io_executor executor, GatewayOptions options, Directions& directions);
   void accept();
   void on_accept(boost::system::error_code error, boost::asio::ip::tcp::socket socket);
+  bool close_longest_idle();
   void end_if_drained();
   void close_all();
   [[nodiscard]] std::vector<std::shared_ptr<FrontConnection>> living() const;

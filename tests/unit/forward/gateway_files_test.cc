@@ -47,10 +47,14 @@ TEST(FewFiles, are_enough_for_a_third_as_many_clients) {
   rig.directions.leads(owner.endpoint());
   ASSERT_EQ(rig.gateway->most_connections(), 50u);
   std::deque<Caller> callers;
-  for (int i = 0; i < 50; ++i) callers.emplace_back(rig.io, rig.gateway->endpoint());
+  for (int i = 0; i < 50; ++i) {
+    callers.emplace_back(rig.io, rig.gateway->endpoint());
+    callers.back().send(get().substr(0, 9));  // or it would be closed for the next one
+  }
   ASSERT_TRUE(rig.run_until([&] { return rig.gateway->connections() == 50; }));
+  ASSERT_TRUE(rig.has_read(callers));
   EXPECT_EQ(status_of(rig.exchange(get())), 503u);
-  callers[49].send(get());
+  callers[49].send(get().substr(9));
   ASSERT_TRUE(rig.answered(callers[49]));
   EXPECT_EQ(status_of(callers[49].received()), 200u);
 }

@@ -3,6 +3,7 @@
 // Threads: one, that of the test; it runs the io_context.   Units: bytes.   Errors: none.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -150,6 +151,19 @@ class GatewayRig {
 
   /// Runs until it holds; false: it never did within 30 s, and what was seen is printed.
   [[nodiscard]] bool run_until(const std::function<bool()>& condition);
+  /// Waits until they have sent what they were to, and the gateway has read it.
+  template <class Callers>
+  [[nodiscard]] bool has_read(const Callers& callers) {
+    const bool sent = run_until([&] {
+      return std::none_of(callers.begin(), callers.end(),
+                          [](const Caller& caller) { return caller.unsent(); });
+    });
+    for (int i = 0; i < 10; ++i) {  // it lies in the kernel: nothing of it is still to come
+      io.restart();
+      io.poll();
+    }
+    return sent;
+  }
   /// Sends it on a new connection, and waits until the answer is whole or the connection ended.
   [[nodiscard]] std::string exchange(const std::string& request);
   [[nodiscard]] Caller call() { return Caller(io, gateway->endpoint()); }
