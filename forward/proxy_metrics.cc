@@ -31,7 +31,8 @@ std::vector<prometheus::MetricFamily> ProxyMetrics::Collect() const {
   const auto count = [this](ProxyCount what) { return counters_->count(what); };
   made.counter("proxy_requests_total", "Requests to the proxy, by how they ended");
   add_proxy_counts(made, "result",
-                   {{"forwarded", count(ProxyCount::served) + count(ProxyCount::forwarded)},
+                   {{"served", count(ProxyCount::served)},
+                    {"forwarded", count(ProxyCount::forwarded)},
                     {"refused", count(ProxyCount::refused)},
                     {"unowned", count(ProxyCount::unowned)},
                     {"failed", count(ProxyCount::failed)}});
@@ -47,7 +48,7 @@ std::vector<prometheus::MetricFamily> ProxyMetrics::Collect() const {
   made.gauge("proxy_connections", "Clients that are connected to the proxy");
   made.add(static_cast<double>(counters_->connections()));
   made.histogram("proxy_answer_seconds",
-                 "From a request's header to its answer's, of those that were forwarded",
+                 "From a request's header to its answer's, of those that were passed on",
                  counters_->answers());
   return made.take();
 }

@@ -368,13 +368,15 @@ class Gateway(LaneOwners):
         for number in range(3):
             self.assertEqual(ask(port, f"k{number}")[0], 200)
         self.assertEqual(ask(port, "")[0], 400)
-        for errors, refused in ((self.folder / f"{self.topic}.gateway.err", 1),
-                                (alpha.errors, 0)):
+        for errors, served, forwarded, refused in (
+                (self.folder / f"{self.topic}.gateway.err", 0, 3, 1), (alpha.errors, 3, 0, 0)):
             series, types = self.scrape(errors)
             self.assertEqual(types, {name: row.type for name, row in documented.metrics().items()
                                      if name.startswith("neliroute_proxy_")})
-            self.assertEqual(series['neliroute_proxy_requests_totalresult="forwarded"'], 3)
-            self.assertEqual(series['neliroute_proxy_requests_totalresult="refused"'], refused)
+            for result, count in (("served", served), ("forwarded", forwarded),
+                                  ("refused", refused)):
+                self.assertEqual(series[f'neliroute_proxy_requests_totalresult="{result}"'],
+                                 count)
             self.assertEqual(series["neliroute_proxy_answer_seconds_count"], 3)
 
     def requests_of(self, errors):
