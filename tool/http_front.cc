@@ -19,6 +19,10 @@ void add_front_options(CommandLine& line, FrontOptions& options) {
              into(options.key, forward::KeySource::parse));
   line.value("--deadline", "TIME", "From the end of a request to the first byte of its answer, "
              "at most (default 10s)", into(options.deadline, parse_duration));
+  line.value("--waiting-limit", "N", "How many requests may wait for an owner at a time; others "
+             "get 503 (default 20000)",
+             into(options.waiting,
+                  [](const std::string& text) { return parse_number(text, 1, 100'000); }));
   line.value("--stop-timeout", "TIME", "How long requests under way may take after SIGTERM "
              "(default 10s)", into(options.stop, parse_duration));
   line.value("--tls-cert", "FILE", "Clients speak TLS: the certificate and its chain, PEM. It is "
@@ -87,6 +91,7 @@ Result<std::unique_ptr<HttpFront>> HttpFront::bind(
   forward::GatewayOptions made{*endpoint, *options.key, slots, {}, {}, {}, "neliroute",
                                std::move(trusts), std::move(tls->clients), options.counters};
   made.exchange.deadline = options.deadline;
+  made.exchange.waits = options.waiting;
   made.upstream.tls = std::move(tls->owners);
   raise_file_limit();
   std::unique_ptr<HttpFront> front(new HttpFront(options.io));

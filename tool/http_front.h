@@ -7,6 +7,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <neliroute/error.h>
@@ -25,6 +26,7 @@ namespace neliroute::tool {
 struct FrontOptions {
   std::optional<forward::KeySource> key;
   milliseconds deadline{10'000};
+  std::uint32_t waiting = 20'000;  ///< requests, for an owner
   milliseconds stop{10'000};  ///< how long requests under way may take after SIGTERM
   [[nodiscard]] const char* scheme() const noexcept { return tls_certificate ? "https" : "http"; }
   std::optional<std::string> tls_certificate;

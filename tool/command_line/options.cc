@@ -194,11 +194,12 @@ void allow_all_settings_in_file(CommandLine& line) {
                       "--explain", "--group", "--group-protocol", "--groups", "--hang-limit",
                       "--hash", "--hash-tags", "--hop-limit", "--http", "--interval", "--json",
                       "--key", "--keys", "--lane", "--lease", "--listen", "--local-clock-error",
-                      "--log-level", "--logs", "--mode", "--name", "--no-hints", "--notify", "--once",
-                      "--partitions", "--port", "--profile", "--requests", "--roles", "--session",
-                      "--since", "--slots", "--stay", "--stop-timeout", "--timeout", "--topic",
-                      "--trust-peers", "--upstream", "--variation", "--wait", "--weight",
-                      "--whole", "--xds-cluster", "--xds-dir", "--xds-sample"});
+                      "--log-level", "--logs", "--mode", "--name", "--no-hints", "--notify",
+                      "--once", "--partitions", "--port", "--profile", "--requests", "--roles",
+                      "--session", "--since", "--slots", "--stay", "--stop-timeout", "--timeout",
+                      "--topic", "--trust-peers", "--upstream", "--variation", "--wait",
+                      "--waiting-limit", "--weight", "--whole", "--xds-cluster", "--xds-dir",
+                      "--xds-sample"});
 }
 
 Result<void> CommonOptions::check() const {

@@ -7,8 +7,12 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "admin/listen_address.h"
@@ -46,7 +50,8 @@ TEST(HttpFrontTest, HasAsManyFilesAsTheSystemPermits) {
 /// Bound to the address, and not listening.
 class Bound {
  public:
-  explicit Bound(const std::string& listen = "127.0.0.1:0") {
+  explicit Bound(const std::string& listen = "127.0.0.1:0", FrontOptions options = {})
+      : options_(std::move(options)) {
     options_.key = forward::KeySource::parse("host").value();
     front_ = HttpFront::bind(options_, listen, SlotSpace{SlotCount{64}},
                              std::make_unique<Nowhere>())
@@ -80,6 +85,35 @@ TEST(HttpFrontTest, EndsAtOnceIfItNeverListened) {
   bool ended = false;
   front->drain([&ended] { ended = true; });
   EXPECT_TRUE(ended);
+}
+
+/// A client's connection, on which it has asked for something.
+boost::asio::ip::tcp::socket asking(boost::asio::io_context& io, const std::string& address) {
+  boost::asio::ip::tcp::socket socket(io);
+  socket.connect(*admin::resolve_listen(address));
+  const std::string request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+  boost::asio::write(socket, boost::asio::buffer(request));
+  return socket;
+}
+
+TEST(HttpFrontTest, HasNoMoreRequestsWaitThanItMay) {
+  FrontOptions options;
+  options.waiting = 2;
+  const auto counters = options.counters;
+  Bound front("127.0.0.1:0", std::move(options));
+  ASSERT_TRUE(front->listen());
+  boost::asio::io_context io;
+  const auto first = asking(io, front->address());
+  const auto second = asking(io, front->address());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  while (counters->count(forward::ProxyCount::waited) < 2) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    std::this_thread::yield();
+  }
+  auto third = asking(io, front->address());
+  std::string answer(12, ' ');
+  boost::asio::read(third, boost::asio::buffer(answer));
+  EXPECT_EQ(answer, "HTTP/1.1 503");
 }
 
 // Both may have the address while neither listens.
