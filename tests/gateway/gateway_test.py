@@ -196,9 +196,9 @@ class Gateway(LaneOwners):
         status, text = ask(port, "k1", body="x" * 300_000)
         self.assertEqual((status, json.loads(text)["bytes"]), (200, 300_000))
 
-    def test_a_rolling_restart_fails_no_request(self):
-        """Each owner leaves and comes back in turn, while callers call."""
-        owners = {name: self.owner(name) for name in ("alpha", "beta", "gamma")}
+    def restart_in_turn(self, **options):
+        """Each owner leaves and comes back, while callers call."""
+        owners = {name: self.owner(name, **options) for name in ("alpha", "beta", "gamma")}
         self.wait_led(*owners.values())
         _, port = self.gateway()
         callers = Callers(port, 4)
@@ -207,11 +207,19 @@ class Gateway(LaneOwners):
             children.wait_until(lambda: callers.served > served + 50, 20, "they call")
             old.leave()
             self.assertEqual(old.wait_exit(), 0, old.error_tail())
-            owners[name] = self.owner(name)
+            owners[name] = self.owner(name, **options)
             self.wait_led(*owners.values())
         failed = callers.stop()
         self.assertEqual(failed, [])
         self.assertGreater(callers.served, 200)
+
+    def test_a_rolling_restart_fails_no_request(self):
+        """In the default mode."""
+        self.restart_in_turn()
+
+    def test_a_rolling_restart_fails_no_request_in_exclusive_mode(self):
+        """Though nobody serves between two owners."""
+        self.restart_in_turn(mode="exclusive")
 
     def test_who_starts_refuses_connections_until_it_knows_the_owners(self):
         """So callers go to another owner instead of waiting at this one."""
