@@ -18,7 +18,7 @@
 
 namespace neliroute::forward {
 
-inline constexpr std::string_view kOwnerField = "Neliroute-Owner";        ///< HOST:PORT, in 421; for people
+inline constexpr std::string_view kOwnerField = "Neliroute-Owner";        ///< HOST:PORT; in 421
 inline constexpr std::string_view kEpochField = "Neliroute-Epoch";        ///< INC:OFFSET
 inline constexpr std::string_view kHopsField = "Neliroute-Hops";          ///< from 0
 inline constexpr std::string_view kTimeoutField = "Neliroute-Timeout-Ms"; ///< what is left
