@@ -168,6 +168,7 @@ class World {
   void write_to_store(Node& node, std::uint32_t p, const Epoch& epoch);
   void store_lands(const Node& node, const Planned& event);
   void on_store_refused(Node& node, const Planned& event);
+  [[nodiscard]] bool may_be_ahead() const;
   [[nodiscard]] bool may_be_refused(const Node& node, const StoreWrite& write) const;
   void raise_store(Random& random);
 

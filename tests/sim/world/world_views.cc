@@ -225,13 +225,22 @@ void World::on_store_refused(Node& node, const Planned& event) {
   step(node, EpochRefused{Partition{p}, Epoch{event.b, event.c}});
 }
 
-// A store may know what nobody here does; who was told so leads by a greater epoch soon, or hands
-// over to one who does; but who doubts whose settings are the group's claims nothing meanwhile.
+// The store may know an epoch that no process here can read: it was raised, or the log that had the
+// epoch lost it, was made again, or was stamped by brokers whose clocks differ by too much.
+bool World::may_be_ahead() const {
+  return plan_.has(Fault::store_ahead) || loses_records() ||
+         plan_.has(Fault::topic_made_again) || plan_.beyond_claimed();
+}
+
+// Who was told that the store is ahead leads by a greater epoch soon, or hands over to one who
+// does; but who doubts whose settings are the group's claims nothing meanwhile. Where the store
+// cannot be ahead, it refuses nobody but a drainer, whose successor has written.
 bool World::may_be_refused(const Node& node, const StoreWrite& write) const {
   const std::uint32_t p = write.part % plan_.partitions;
   if (now_ < mismatched_until_ || is_mixed(node.lane)) return true;
-  if (node.refused_ownership[p] != write.ownership) return true;
   if (node.core->role_state(Partition{p}) == RoleState::draining) return true;
+  if (!may_be_ahead()) return false;
+  if (node.refused_ownership[p] != write.ownership) return true;
   const Time since = std::max(node.refused_at[p], oracle_.disturbed_until(node.index));
   return now_ <= since + plan_.interval() + plan_.known_by();
 }
