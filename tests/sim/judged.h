@@ -16,6 +16,7 @@ enum class Judged : std::uint8_t {
   barriers,          ///< that kept a partition occupied when they began
   planned_gaps,      ///< unowned, and nothing but planned moves before
   disturbed_gaps,    ///< unowned after a fault
+  crash_gaps,        ///< of these, where a member assigns and nothing but crashes was wrong
   local_answers,     ///< lookups, by verdict
   remote_answers,
   unowned_answers,
@@ -37,7 +38,7 @@ using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
 [[nodiscard]] constexpr std::string_view to_string(Judged what) noexcept {
   constexpr std::array<std::string_view, kJudgedCount> kNames{
       "led_seconds",     "acquisitions",    "barriers",     "planned_gaps",
-      "disturbed_gaps",  "local_answers",   "remote_answers", "unowned_answers",
+      "disturbed_gaps",  "crash_gaps",      "local_answers",   "remote_answers", "unowned_answers",
       "unknown_answers", "writes_taken",    "writes_refused", "late_writes",
       "wishes",          "requests_served", "requests_redirected", "requests_waiting",
       "requests_refused",

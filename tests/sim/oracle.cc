@@ -152,11 +152,18 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
   gap_since_[part] = 0;
   longest_gap_ = std::max(longest_gap_, now - start);
   if (now > start) ++gaps_;
-  const bool planned = wrong_until_ + plan_.settled() < start;
-  count(planned ? Judged::planned_gaps : Judged::disturbed_gaps);
+  // Without an assumption of `broadcast` nobody promises when somebody leads.
+  if (plan_.broadcast() && !plan_.request.beyond.empty()) return;
+  count(is_planned(start) ? Judged::planned_gaps : Judged::disturbed_gaps);
   const Time since = std::max(start, std::min(disturbed_until_, now));
-  const Time allowed = since + allowed_gap(part, start, since);
-  if (plan_.broadcast() && plan_.exclusive()) return;
+  Time allowed = since + allowed_gap(part, start, since);
+  const std::uint32_t crashes = crashes_before(part, start);
+  if (crashes > 0 && only_crashes(part, start)) {
+    count(Judged::crash_gaps);
+    // Who starts meanwhile delays nobody.
+    const Time last = std::max(start, departed_[part / plan_.partitions]);
+    allowed = std::min(allowed, last + plan_.healed(crashes, leads_on(part, start, now)));
+  }
   if (now > allowed) {
     broken_if_assumed(name_of(part) + " was unowned for " +
                clock_text(now - start) + ", " + clock_text(now - allowed) +
@@ -167,14 +174,17 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
 
 Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
   const Time further = further_rebalances(part, since);
+  if (plan_.broadcast() && plan_.exclusive()) {
+    // No release tells anything there: a successor waits for a grace, however it was chosen.
+    return (is_planned(start) ? plan_.handover() : plan_.takeover()) + plan_.grace() + further;
+  }
   if (!plan_.exclusive()) {
     // Who reads of other settings in a log that it reads anew waits until it knows whether their
     // writer lives; who runs in the other mode waits as that mode does.
     const Time undecided = plan_.has(Fault::other_settings) ? plan_.grace() : 0;
     return plan_.takeover() + undecided + further;
   }
-  const bool planned =
-      wrong_until_ + plan_.settled() < start && !reads_of_longer_leases(part, start);
+  const bool planned = is_planned(start) && !reads_of_longer_leases(part, start);
   if (!planned) return plan_.takeover() + plan_.grace() + further;
   // Who was given it by a further rebalance than the one that began this prepares while nobody
   // leads; so does who had it, and lost it to a second one.
@@ -183,6 +193,43 @@ Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
   const auto count = all.end() - std::upper_bound(all.begin(), all.end(), begun);
   const bool again = since > start || count > 1 || given_twice_[part] > begun;
   return plan_.handover() + (again ? plan_.prepare() : 0) + further;
+}
+
+// So that A9 may make the assigner wait, and a member of a higher rank for the dead before it.
+std::uint32_t Oracle::crashes_before(std::uint32_t part, Time start) const {
+  const std::vector<Time>& all = crashes_[part / plan_.partitions];
+  const auto first = std::lower_bound(all.begin(), all.end(), start - 3 * plan_.session());
+  return static_cast<std::uint32_t>(all.end() - first);
+}
+
+// And somebody lives all the time that knew the others.
+bool Oracle::only_crashes(std::uint32_t part, Time start) const {
+  if (!plan_.heals_crashes() || faults_until_ + plan_.settled() >= start) return false;
+  const Time knew = plan_.session() + plan_.known_by();
+  for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+    const bool of_lane = n % plan_.lanes == part / plan_.partitions;
+    if (of_lane && present_since_[n] + knew <= start) return true;
+  }
+  return false;
+}
+
+// Somebody led something of the lane since before then.
+bool Oracle::leads_on(std::uint32_t part, Time start, Time now) const {
+  const std::uint32_t first = part / plan_.partitions * plan_.partitions;
+  for (std::uint32_t p = first; p < first + plan_.partitions; ++p) {
+    for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+      if (ends_[p][n] > now && since_[p][n] < start) return true;
+    }
+  }
+  return false;
+}
+
+void Oracle::crashed(std::uint8_t node, Time now) {
+  crashes_[node % plan_.lanes].push_back(now);
+  departs(node, now);
+  node_until_[node] = std::max(node_until_[node], now);
+  wrong_until_ = std::max(wrong_until_, now);
+  disturb(now);
 }
 
 JudgedCounts Oracle::judged(Time now) {

@@ -8,8 +8,9 @@
 // Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
 // cut off), or its log was. Both: no longer than a take-over takes, counted from the last
 // disturbance of anything (the classic protocol: and as long again for each further rebalance), in
-// exclusive mode and the longest lease where anything was wrong; a bounded time after everything
-// healed, who should lead does, and goes on.
+// exclusive mode and the longest lease where anything was wrong; less where a member assigns and
+// nothing but crashes was wrong; a bounded time after everything healed, who should lead does, and
+// goes on.
 //
 // Threads: one.   Units: true time.   Errors: broken() says what and when.
 #pragma once
@@ -48,6 +49,8 @@ class Oracle {
   /// As it was told to: a running configuration of the other mode may be what newcomers find.
   void runs_in(std::uint8_t node, Mode mode) { mode_[node] = mode; }
   void leaves(std::uint8_t node) { present_since_[node] = INT64_MAX; }
+  /// It was killed, or is to leave: others take over from now on.
+  void departs(std::uint8_t node, Time now) { departed_[node % plan_.lanes] = now; }
   /// The group gives it the part.
   void assigned(std::uint8_t node, std::uint32_t part, Time now) {
     if (assignee_[part].node == node) return;
@@ -64,8 +67,11 @@ class Oracle {
   /// The same, but others must lead what it led as soon as if all were well after `limit`.
   void hangs(std::uint8_t node, Time until, Time limit) {
     node_until_[node] = std::max(node_until_[node], until);
+    faults_until_ = std::max(faults_until_, until);
     wrong(limit);
   }
+  /// It ends at once: what it led is to be led again soon.
+  void crashed(std::uint8_t node, Time now);
   void disturb_log(std::uint32_t log, Time until) {
     log_until_[log] = std::max(log_until_[log], until);
     wrong(until);
@@ -78,6 +84,7 @@ class Oracle {
   /// No reason for a led partition to become unowned either, and more than a planned move.
   void wrong(Time until) {
     wrong_until_ = std::max(wrong_until_, until);
+    faults_until_ = std::max(faults_until_, until);
     disturb(until);
   }
   /// No reason for a led partition to become unowned, but for it to stay so for longer.
@@ -137,6 +144,12 @@ class Oracle {
   void open_gap(std::uint32_t part, Time start);
   void close_gap(std::uint32_t part, Time now);
   void cover(std::uint32_t part, Time now);
+  [[nodiscard]] bool is_planned(Time start) const {
+    return wrong_until_ + plan_.settled() < start;
+  }
+  [[nodiscard]] std::uint32_t crashes_before(std::uint32_t part, Time start) const;
+  [[nodiscard]] bool only_crashes(std::uint32_t part, Time start) const;
+  [[nodiscard]] bool leads_on(std::uint32_t part, Time start, Time now) const;
   [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
   [[nodiscard]] Time further_rebalances(std::uint32_t part, Time since) const;
@@ -168,6 +181,9 @@ class Oracle {
   Time group_until_ = 0;
   Time disturbed_until_ = 0;
   Time wrong_until_ = 0;
+  Time faults_until_ = 0;  ///< the same, without crashes
+  std::array<std::vector<Time>, kLanesMax> crashes_;
+  std::array<Time, kLanesMax> departed_{};  ///< when a process crashed, or was to leave
   std::array<std::vector<Time>, kLanesMax> rebalances_;
   Time next_end_ = INT64_MAX;
   Time longest_gap_ = 0;

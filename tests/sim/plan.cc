@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace neliroute::sim {
@@ -105,6 +106,16 @@ void leave_the_unable_alone(Plan& plan) {
   }
 }
 
+// How soon a member's death is healed is judged where nothing else is wrong.
+void leave_crashes_alone(Plan& plan) {
+  const FaultSet drawn = std::exchange(plan.faults, {});
+  for (const Fault fault : {Fault::drift, Fault::wide_skew, Fault::leader_flip, Fault::two_lanes}) {
+    if (drawn.has(fault)) plan.faults.add(fault);
+  }
+  for (const Fault fault : {Fault::crash, Fault::leave}) plan.faults.add(fault);
+  plan.rates[static_cast<std::size_t>(Fault::crash)] = 12 * kSecond;
+}
+
 void choose_faults(Plan& plan, Random& random) {
   const bool calm = random.percent(12);
   const std::int64_t percent = random.percent(30) ? 15 : 50;
@@ -124,6 +135,8 @@ void choose_faults(Plan& plan, Random& random) {
   if (plan.request.all_faults) plan.faults.remove(Fault::no_broker_time);
   const bool whole = !plan.broadcast() && !plan.request.all_faults;
   if (whole && Random(plan.request.seed, 9).percent(4)) leave_the_unable_alone(plan);
+  const bool crashes = whole && plan.assigner() && !plan.only_unable;
+  if (crashes && Random(plan.request.seed, 12).percent(8)) leave_crashes_alone(plan);
   if (plan.beyond(Beyond::lost_records)) plan.faults.add(Fault::unclean_leader);
   if (plan.beyond(Beyond::broker_clocks)) {
     for (const Fault fault : {Fault::wide_skew, Fault::leader_flip}) plan.faults.add(fault);
@@ -198,6 +211,26 @@ Time Plan::takeover() const {
   // Who was given a partition leads it once it has heard a record.
   const Time heard = broadcast() ? interval() * lanes : 0;
   return session() + 2 * heartbeat() + rebalance() + 4 * latency_max + heard + 2 * prepare();
+}
+
+bool Plan::heals_crashes() const {
+  constexpr Fault kOthers[] = {Fault::wish,           Fault::other_settings,
+                               Fault::no_broker_time, Fault::topic_made_again,
+                               Fault::fetch_in_parts, Fault::write_reordered,
+                               Fault::slow_barrier};
+  return assigner() && std::none_of(std::begin(kOthers), std::end(kOthers),
+                                    [this](Fault fault) { return has(fault); });
+}
+
+Time Plan::healed(std::uint32_t crashes, bool some_lead) const {
+  // A1, A9: silent for a session, and for another one if many are.
+  const Time dead = session() * 1002 / 1000 * (crashes > 1 ? 2 : 1);
+  // A1 and A7: an interval for the proof and the plan. A2: a rank for each other that died, too.
+  // A6: two intervals if nothing is left that anybody leads.
+  const Time waits = (crashes + (some_lead ? 0 : 2)) * interval();
+  // The last record of the dead, the proof, the seat's claim, the assignment before, the one that
+  // heals, the claim: each is written and read.
+  return std::max(dead, exclusive() ? grace() : 0) + waits + 12 * latency_max + 2 * prepare();
 }
 
 // An application takes 10 ms to finish, or is slow; the oracle knows which.

@@ -107,6 +107,11 @@ struct Plan {
   [[nodiscard]] milliseconds other_lease(Random& random) const;
   /// A crashed owner's partitions are led again by then (non-exclusive mode).
   [[nodiscard]] Time takeover() const;
+  /// Where a member assigns and nothing but crashes was wrong: by then, counted from the last
+  /// crash (both modes). `some_lead`: others have led something all the time.
+  [[nodiscard]] Time healed(std::uint32_t crashes, bool some_lead) const;
+  /// Whether nothing in the run lets that take longer, without being an event.
+  [[nodiscard]] bool heals_crashes() const;
   /// In exclusive mode that needs nobody's lease to end where nothing has been wrong for settled():
   /// the owner's release is read soon.
   [[nodiscard]] Time handover() const;

@@ -101,7 +101,7 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
   }
   if (fault == Fault::hang) return hang(node, over);
   if (fault >= Fault::forbidden) return forbid(fault, node, random);
-  if (fault != Fault::leave) oracle_.disturb_node(node.index, over);
+  if (fault != Fault::leave && fault != Fault::crash) oracle_.disturb_node(node.index, over);
   switch (fault) {
     case Fault::pause:
       return pause(node, over);
@@ -118,6 +118,7 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
       for (Link& link : node.links) link.there_until = link.back_until = over;
       return;
     case Fault::crash:
+      oracle_.crashed(node.index, now_);
       end_process(node);
       return plan_for(node, now_ + random.between(0, 3 * plan_.session()),
                       Happening::start_process);
@@ -125,6 +126,7 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
     case Fault::short_leave: {
       node.closing = true;
       oracle_.leaves(node.index);
+      oracle_.departs(node.index, now_);
       oracle_.disturb(now_);
       const bool whole = fault == Fault::leave;
       node.left_at = whole ? now_ : 0;
