@@ -29,7 +29,8 @@ enum class Judged : std::uint8_t {
   requests_redirected,
   requests_waiting,
   requests_refused,  ///< sent on too often
-  beyond,            ///< what broke where an assumption does not hold
+  two_leaders,       ///< a lease while another leads, where an assumption does not hold
+  beyond,            ///< all that broke where an assumption does not hold
 };
 inline constexpr std::size_t kJudgedCount = static_cast<std::size_t>(Judged::beyond) + 1;
 
@@ -41,8 +42,7 @@ using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
       "disturbed_gaps",  "crash_gaps",      "local_answers",   "remote_answers", "unowned_answers",
       "unknown_answers", "writes_taken",    "writes_refused", "late_writes",
       "wishes",          "requests_served", "requests_redirected", "requests_waiting",
-      "requests_refused",
-      "beyond"};
+      "requests_refused", "two_leaders", "beyond"};
   return kNames[static_cast<std::size_t>(what)];
 }
 

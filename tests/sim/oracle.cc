@@ -30,6 +30,7 @@ void Oracle::leads(std::uint8_t node, std::uint32_t part, Time until, Time now) 
     for (std::uint8_t other = 0; other < plan_.processes; ++other) {
       if (other == node || may_both_lead(node, other)) continue;
       if (ends[other] > now) {
+        if (plan_.beyond_claimed()) count(Judged::two_leaders);
         broken_if_assumed("two leaders of " + name_of(part) + ": processes " +
                               std::to_string(other) + " and " + std::to_string(node),
                           now);

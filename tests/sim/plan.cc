@@ -180,6 +180,7 @@ bool is_possible(Fault fault, const Request& request) {
   if (request.assigner ? of_group : fault == Fault::wish) return false;
   const bool exclusive = request.mode == Mode::exclusive;
   if (!exclusive) return fault != Fault::group_lies;
+  if (request.beyond.has(Beyond::lost_records)) return true;
   return fault != Fault::truncation && fault != Fault::unclean_leader;
 }
 

@@ -36,10 +36,10 @@ struct Request {
   std::optional<Time> chaos;             ///< how long things go wrong
   bool trace = false;
 
-  /// Not all that a seed draws happens, or not for as long.
+  /// Not all that a seed draws happens, or not for as long; or there must be two leaders.
   [[nodiscard]] bool is_narrowed() const {
     return !without.empty() || all_faults || processes || partitions || logs || profile || chaos ||
-           !beyond.empty();
+           (variation == Variation::broadcast && !beyond.empty());
   }
 };
 

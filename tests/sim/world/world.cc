@@ -102,9 +102,7 @@ void World::finish(Outcome& outcome) {
   outcome.gaps = gaps_;
   outcome.lapses = lapses_;
   outcome.expedites = expedites_;
-  outcome.assignments = assignments_;
-  outcome.deaths = deaths_;
-  outcome.false_deaths = false_deaths_;
+  outcome.met = met_;
   outcome.refusals = refusals_;
   outcome.withdrawals = withdrawals_;
   for (const Group& group : groups_) {
@@ -316,10 +314,7 @@ std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
 void World::end_process(Node& node) {
   if (!node.alive) return;
   node.alive = false;
-  if (const AssignedCore* assigned = node.assigned_core()) {
-    deaths_ += assigned->counters().deaths;
-    false_deaths_ += assigned->members().false_deaths();
-  }
+  if (const AssignedCore* assigned = node.assigned_core()) count_met(*assigned);
   if (const ClaimProtocol* claimed = node.claims()) {
     gaps_ += claimed->counters().gaps;
     lapses_ += claimed->counters().lapses;
@@ -380,7 +375,7 @@ void World::carry_out(Node& node) {
   for (const Log log : ready.restart_tails) {
     node.directory->on(GapFound{log}, node.local(now_));
   }
-  if (plan_.assigner()) judge_member(node, ready.transitions);
+  if (plan_.assigner()) judge_member(node, ready);
   // Who refuses stops leading: the oracle is to know why before it sees that.
   if (ready.refused) on_refusal(node, *ready.refused);
   watch(node);

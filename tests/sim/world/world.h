@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/memory_log.h"
+#include "tests/sim/met.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/world/event_queue.h"
@@ -39,9 +40,7 @@ struct Outcome {
   std::uint64_t withdrawals = 0;  ///< for a while, of who could not lead
   std::uint64_t expelled = 0;
   std::uint64_t rebalances = 0;
-  std::uint64_t assignments = 0;
-  std::uint64_t deaths = 0;        ///< that members took another for dead
-  std::uint64_t false_deaths = 0;  ///< and heard of it again
+  MetCounts met{};              ///< where a member assigns
   std::uint64_t expedites = 0;  ///< heartbeats sent early
   std::uint64_t unowned = 0;    ///< times that a led partition had no leader
   Time longest_unowned = 0;
@@ -195,10 +194,9 @@ class World {
   [[nodiscard]] bool leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,
                                std::uint16_t& life) const;
   void check_assigner(std::uint8_t lane);
-  void judge_member(const Node& node, const std::vector<Transition>& transitions) {
-    judge_deaths(node);
-    judge_leave(node, transitions);
-  }
+  void judge_member(const Node& node, const Ready& ready);
+  void count_met(const AssignedCore& core);
+  void meet(Met what, std::uint64_t times = 1) { met_[static_cast<std::size_t>(what)] += times; }
   void judge_deaths(const Node& node);
   void judge_leave(const Node& node, const std::vector<Transition>& transitions);
 
@@ -299,19 +297,18 @@ class World {
   std::uint64_t lapses_ = 0;
   std::uint64_t refusals_ = 0;
   std::uint64_t withdrawals_ = 0;
-  std::uint64_t assignments_ = 0;
+  MetCounts met_{};
   std::uint64_t assignments_after_ = 0;  ///< the recovery, that named others
   Time last_assignment_ = 0;
   std::vector<Wishes> wished_;  ///< by lane: what log 0 says
   std::array<Time, kLanesMax> listed_{};  ///< the last valid list of wishes; 0: none yet
   std::array<Epoch, kLanesMax> seats_{};  ///< the newest seat claims
+  std::array<ProcessId, kLanesMax> seated_{};  ///< and whose they are
   std::array<Time, kLanesMax> paused_since_{};    ///< moves; 0: they are not
   std::array<Time, kLanesMax> unwished_since_{};  ///< healed, but not as wished; 0: as wished
   /// By part: whom the newest assignment in log 0 names.
   std::array<ProcessId, kPartsMax> named_{};
   Time last_wish_ = 0;
-  std::uint64_t deaths_ = 0;        ///< that a member took another for dead
-  std::uint64_t false_deaths_ = 0;  ///< and heard of it again
   Time mismatched_until_ = 0;  ///< records of one with other settings may still count
 };
 

@@ -1,11 +1,18 @@
 // A member assigns: what was written, and what must hold once everything has healed.
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "tests/sim/world/world.h"
 
 namespace neliroute::sim {
+namespace {
+
+/// How the notice begins by which an assigner says that it yields the seat.
+constexpr std::string_view kYields = "this process assigns, and has read no record of its own";
+
+}  // namespace
 
 void World::note_assignment(const AssignmentRecord& record) {
   if (record.lane.value() >= plan_.lanes) return;
@@ -13,10 +20,13 @@ void World::note_assignment(const AssignmentRecord& record) {
   if (record.type == AssignmentType::wishes) return note_list(record);
   if (record.type == AssignmentType::seat_claim) {
     seats_[record.lane.value()] = seat_at(logs_[0].records.back().stamped, logs_[0].end() - 1);
+    if (std::exchange(seated_[record.lane.value()], record.id) != record.id) {
+      meet(Met::seat_changes);
+    }
   }
   if (record.type != AssignmentType::assign) return;
   const bool others = names_others(record);
-  ++assignments_;
+  meet(Met::assignments);
   last_assignment_ = now_;
   if (others && now_ >= recovered_by_) ++assignments_after_;
 }
@@ -35,6 +45,23 @@ bool World::names_others(const AssignmentRecord& record) {
     });
   }
   return others;
+}
+
+void World::count_met(const AssignedCore& core) {
+  const AssignmentStatus status = *core.assignment_status();
+  meet(Met::refused, status.assignments_refused);
+  meet(Met::given_up, status.given_up);
+  meet(Met::waits, status.waits);
+  meet(Met::deaths, status.deaths);
+  meet(Met::false_deaths, status.false_deaths);
+}
+
+void World::judge_member(const Node& node, const Ready& ready) {
+  for (const Notice& notice : ready.notices) {
+    if (notice.text.starts_with(kYields)) meet(Met::yields);
+  }
+  judge_deaths(node);
+  judge_leave(node, ready.transitions);
 }
 
 // Who is well is not taken for dead by who is well. Records that are lost or late by themselves
