@@ -30,6 +30,7 @@ std::optional<std::int64_t> chance_of(Fault fault) {
   if (fault == Fault::other_settings) return 10;
   if (fault == Fault::forbidden || fault == Fault::out_of_reach) return 10;
   if (fault == Fault::wish) return 40;
+  if (fault == Fault::broadcast_beside) return 60;  // of those with two lanes
   return std::nullopt;
 }
 
@@ -45,6 +46,7 @@ void leave_out_the_impossible(Plan& plan) {
   } else {
     plan.faults.remove(Fault::wish);
   }
+  if (plan.assigner() || !plan.has(Fault::two_lanes)) plan.faults.remove(Fault::broadcast_beside);
   if (plan.exclusive()) {
     if (!plan.beyond(Beyond::lost_records)) {
       plan.faults.remove(Fault::truncation);  // docs/protocol.md section 3, assumption 1
@@ -166,6 +168,22 @@ Timing timing_for(const Plan& plan) {
   return *timing;
 }
 
+// Its lease is heeded by the lane that is judged, too, so it is no longer than that lane's.
+Timing timing_beside(const Plan& plan) {
+  TimingRequest request;
+  request.mode = plan.request.mode;
+  request.variation = Variation::broadcast;
+  request.profile = plan.profile;
+  SessionFacts facts;
+  facts.protocol = plan.classic() ? GroupProtocol::classic : GroupProtocol::consumer;
+  if (!plan.classic()) facts.session = plan.timing.session;
+  auto timing = derive_timing(request, facts);
+  if (!timing) std::abort();
+  timing->lease = std::min(timing->lease, plan.timing.lease);
+  timing->interval = std::min(timing->interval, timing->lease / 4);
+  return *timing;
+}
+
 }  // namespace
 
 bool is_possible(Fault fault, const Request& request) {
@@ -177,7 +195,8 @@ bool is_possible(Fault fault, const Request& request) {
   }
   const bool of_group =
       std::find(std::begin(kOfGroup), std::end(kOfGroup), fault) != std::end(kOfGroup);
-  if (request.assigner ? of_group : fault == Fault::wish) return false;
+  const bool not_of_assigner = of_group || fault == Fault::broadcast_beside;
+  if (request.assigner ? not_of_assigner : fault == Fault::wish) return false;
   const bool exclusive = request.mode == Mode::exclusive;
   if (!exclusive) return fault != Fault::group_lies;
   if (request.beyond.has(Beyond::lost_records)) return true;
@@ -296,6 +315,7 @@ Plan make_plan(const Request& request) {
     plan.lanes = std::min(plan.processes, 2U);
   }
   plan.timing = timing_for(plan);
+  if (plan.has(Fault::broadcast_beside)) plan.beside = timing_beside(plan);
   plan.hints = Random(request.seed, 3).percent(50);
   Random sizes(request.seed, 7);
   // Below what a claim of a few partitions takes.

@@ -55,6 +55,7 @@ struct Plan {
   Profile profile = Profile::balanced;
   Assigning assigning = Assigning::consumer;
   Timing timing;
+  Timing beside;  ///< with Fault::broadcast_beside: of lane 1
   FaultSet faults;
   /// Per kind: mean time between two, or for writes and records the chance in 1000.
   std::array<std::int64_t, kFaultCount> rates{};

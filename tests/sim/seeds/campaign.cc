@@ -164,7 +164,7 @@ bool Campaign::judged_enough() const {
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     const auto fault = static_cast<Fault>(i);
     // One seed in twenty may have it.
-    const bool rare = fault == Fault::log_as_long;
+    const bool rare = fault == Fault::log_as_long || fault == Fault::broadcast_beside;
     if (rare && done_ < kEnoughForRare) continue;
     if (is_possible(fault, request_)) need(to_string(fault), sum_.faults[i], done_ / 50);
   }

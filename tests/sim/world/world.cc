@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "neli_core/broadcast/broadcast.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute::sim {
@@ -55,7 +54,7 @@ World::World(const Plan& plan)
   recovered_by_ = chaos_end_ + plan_.recovery;
   end_ = std::max(recovered_by_ + kWatched, start_ + kShortest);
   for (const Fault fact : {Fault::other_leases, Fault::drift, Fault::no_broker_time,
-                           Fault::wide_skew, Fault::two_lanes}) {
+                           Fault::wide_skew, Fault::two_lanes, Fault::broadcast_beside}) {
     if (plan_.has(fact)) count(fact);
   }
   plan_faults();
@@ -235,7 +234,7 @@ void World::start_process(Node& node) {
   ++node.life;
   node.alive = true;
   node.closing = false;
-  oracle_.starts(node.index, now_);
+  if (!is_beside(node)) oracle_.starts(node.index, now_);
   node.started_at = now_;
   node.armed_for = kNever;
   node.paused_until = node.stop_inside_until = node.client_until = 0;
@@ -266,7 +265,7 @@ void World::start_process(Node& node) {
   core.settings = {"g", 64, plan_.partitions, plan_.logs, "xxh3", ""};
   core.record_bytes_max = plan_.record_bytes_max;
   core.prepare_timeout = plan_.prepare_timeout;
-  choose_settings(node, core);
+  is_beside(node) ? choose_beside(core) : choose_settings(node, core);
   oracle_.runs_in(node.index, core.mode);
   core.process = {name_of(node), "10.0.0.7:8080", {}};
   node.ids.push_back(node.id);
@@ -287,27 +286,14 @@ void World::start_process(Node& node) {
 }
 
 std::unique_ptr<Core> World::make_core(const CoreOptions& options) {
-  const auto own = [&](auto made) -> std::unique_ptr<Core> {
-    if (!made) {
-      oracle_.broken("the options are refused: " + made.error().message(), now_);
-      return nullptr;
-    }
-    return std::make_unique<std::decay_t<decltype(*made)>>(std::move(*made));
-  };
   if (plan_.assigner()) {
     AssignedOptions assigned;
     assigned.core = options;
     assigned.session = plan_.timing.session;
     return own(AssignedCore::make(assigned));
   }
-  if (!plan_.broadcast()) return own(ClaimProtocol::make(options));
-  BroadcastOptions broadcast;
-  broadcast.core = options;
-  broadcast.session = plan_.timing.session;
-  broadcast.local_clock_error = plan_.timing.local_clock_error;
-  broadcast.groups = plan_.lanes;
-  broadcast.hints = plan_.hints;
-  return own(Broadcast::make(broadcast));
+  const bool beside = plan_.has(Fault::broadcast_beside) && options.lane == Lane{1};
+  return plan_.broadcast() || beside ? make_broadcast(options) : own(ClaimProtocol::make(options));
 }
 
 // Its answers end with it; what it wrote may still arrive.
@@ -414,6 +400,7 @@ void World::act(Node& node, Ready ready) {
 
 void World::note(Node& node, const Transition& transition) {
   const Partition p = transition.partition;
+  if (is_beside(node)) return note_beside(node, transition);
   if (plan_.request.trace) {
     tell(node, "p" + std::to_string(p.value()) + " " + to_string(transition.kind) + " " +
                    to_string(transition.epoch) + " " + to_string(transition.reason));
@@ -455,6 +442,7 @@ void World::watch(Node& node) {
 }
 
 void World::tell_oracle(const Node& node, std::uint32_t p) {
+  if (is_beside(node)) return;
   const bool led = node.leases[p] > node.local(now_);
   oracle_.leads(node.index, part_of(node, p), led ? node.true_time(node.leases[p]) : now_, now_);
 }

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tests/memory_log.h"
@@ -80,6 +82,12 @@ class World {
   Time latency(Node& node);
   void start_process(Node& node);
   [[nodiscard]] std::unique_ptr<Core> make_core(const CoreOptions& options);
+  template <class Made>
+  [[nodiscard]] std::unique_ptr<Core> own(Made made) {
+    if (made) return std::make_unique<std::decay_t<decltype(*made)>>(std::move(*made));
+    oracle_.broken("the options are refused: " + made.error().message(), now_);
+    return nullptr;
+  }
   void end_process(Node& node);
   void step(Node& node, const Event& event);
   void step_at(Node& node, const Event& event, LocalTime now);
@@ -211,6 +219,15 @@ class World {
   [[nodiscard]] std::string name_of(const Node& node) const;
 
   // world_broadcast.cc: variation `broadcast`.
+  [[nodiscard]] std::unique_ptr<Core> make_broadcast(const CoreOptions& options);
+  [[nodiscard]] bool is_beside(const Node& node) const {
+    return plan_.has(Fault::broadcast_beside) && node.lane == 1;
+  }
+  [[nodiscard]] bool broadcasts(const Node& node) const {
+    return plan_.broadcast() || is_beside(node);
+  }
+  void choose_beside(CoreOptions& core) const;
+  void note_beside(Node& node, const Transition& transition);
   void set_wall_clocks();
   void broadcast(Node& node);
   void beat_lands(Node& node, const Planned& event);

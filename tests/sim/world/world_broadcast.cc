@@ -22,6 +22,32 @@ void World::set_wall_clocks() {
   }
 }
 
+std::unique_ptr<Core> World::make_broadcast(const CoreOptions& options) {
+  const bool beside = !plan_.broadcast();
+  const Timing& timing = beside ? plan_.beside : plan_.timing;
+  BroadcastOptions broadcast;
+  broadcast.core = options;
+  broadcast.session = timing.session;
+  broadcast.local_clock_error = timing.local_clock_error;
+  broadcast.groups = beside ? 1 : plan_.lanes;
+  broadcast.hints = beside || plan_.hints;
+  return own(Broadcast::make(broadcast));
+}
+
+// Its records are read by the lane that is judged; it is not judged itself, as more goes wrong here
+// than it allows.
+void World::choose_beside(CoreOptions& core) const {
+  core.lease = plan_.beside.lease;
+  core.interval = plan_.beside.interval;
+  core.prepare_timeout = milliseconds{0};
+}
+
+void World::note_beside(Node& node, const Transition& transition) {
+  if (transition.kind != TransitionKind::stopped) return;
+  plan_for(node, now_ + node.random.between(0, 10 * kMs), Happening::barrier_done,
+           transition.partition.value(), transition.epoch.incarnation, transition.epoch.offset);
+}
+
 void World::broadcast(Node& node) {
   for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
     if (happens(Fault::write_lost, node.random)) continue;  // the next one follows soon
@@ -46,7 +72,8 @@ void World::beat_lands(Node& node, const Planned& event) {
   beats_[p].push_back(BrokerTime{milliseconds{stamp / kMs + kBrokerEpochMs}});
   ++records_;
   for (Node& other : nodes_) {
-    if (other.alive && other.reads(p)) schedule_hearing(other, p, now_ + latency(other));
+    if (!broadcasts(other) || !other.alive || !other.reads(p)) continue;
+    schedule_hearing(other, p, now_ + latency(other));
   }
 }
 

@@ -12,7 +12,8 @@ bool strikes_by_itself(Fault fault) {
   return (fault >= Fault::pause && fault <= Fault::retention) ||
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
          fault == Fault::slow_network || fault == Fault::leader_flip ||
-         fault == Fault::stopped_in_step || fault >= Fault::unclean_leader;
+         fault == Fault::stopped_in_step ||
+         (fault >= Fault::unclean_leader && fault <= Fault::wish);
 }
 
 bool is_of_node(Fault fault) {
@@ -445,6 +446,7 @@ void World::try_logs_again(Node& node) {
 // From the end of the recovery on, the group's assignee leads, and everybody knows it.
 void World::check_alive() {
   for (std::uint8_t lane = 0; lane < plan_.lanes; ++lane) {
+    if (lane == 1 && plan_.has(Fault::broadcast_beside)) continue;
     if (plan_.assigner()) check_assigner(lane);
     for (std::uint32_t p = 0; p < plan_.partitions; ++p) check_alive(lane, p);
   }

@@ -192,7 +192,7 @@ void World::announce(Node& node) {
     for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
       if ((next.parts >> p & 1) != 0) oracle_.assigned(node.index, part_of(node, p), now_);
     }
-    if (plan_.broadcast()) start_hearing(node, next.parts);
+    if (broadcasts(node)) start_hearing(node, next.parts);
     step(node, GroupAssigned{ranges_of(next.parts)});
   } else {
     m.owned &= ~next.parts;

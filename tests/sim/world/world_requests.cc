@@ -22,7 +22,8 @@ void World::send_requests() {
     chance_of_requests_ = Random(plan_.request.seed, 11);
   }
   std::erase_if(open_requests_, [this](std::uint32_t i) { return callers_requests_[i].done; });
-  for (std::uint32_t lane = 0; lane < plan_.lanes; ++lane) {
+  const std::uint32_t lanes = plan_.has(Fault::broadcast_beside) ? 1 : plan_.lanes;
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
     CallerRequest request;
     request.lane = static_cast<std::uint8_t>(lane);
     request.partition =

@@ -38,6 +38,7 @@ void World::publish(Node& node, const std::vector<Transition>& transitions) {
 }
 
 void World::watch_hints(Node& node, const std::vector<Partition>& changed) {
+  if (is_beside(node)) return;
   for (const Partition p : changed) {
     const Hint& hint = node.directory->hint(p);
     Epoch& known = node.hinted[p.value()];
@@ -65,7 +66,7 @@ bool World::may_fall(const Hint& hint, const Epoch& known) {
 
 void World::look_around() {
   for (Node& node : nodes_) {
-    if (!node.alive || node.paused_until > now_) continue;
+    if (!node.alive || node.paused_until > now_ || is_beside(node)) continue;
     for (std::uint32_t p = 0; p < plan_.partitions; ++p) look(node, p);
     admit_waiting(node);
   }

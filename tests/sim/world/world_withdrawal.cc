@@ -14,7 +14,7 @@ constexpr Time kLookEvery = 100 * kMs;
 
 void World::start_withdrawal(Node& node) {
   node.withdrawal.reset();
-  if (plan_.broadcast() || plan_.assigner()) return;
+  if (broadcasts(node) || plan_.assigner()) return;
   if (!plan_.has(Fault::forbidden) && !plan_.has(Fault::out_of_reach)) return;
   node.withdrawal.emplace(WithdrawalOptions{plan_.partitions, plan_.logs, node.lease,
                                             plan_.timing.session, plan_.timing.heartbeat,
