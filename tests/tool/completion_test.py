@@ -55,6 +55,16 @@ class Texts(unittest.TestCase):
         self.assertIn("-X", options("run"))
         self.assertIn("--explain", options("route"))
 
+    def test_a_settings_file_may_name_any_option_of_any_command(self):
+        """One file serves a group's processes and tools. `simulate` is about no group."""
+        named = set().union(*(options(command) for command in commands() if command != "simulate"))
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "settings"
+            for name in sorted(named - {"--help", "-h", "--config"}):
+                file.write_text(f"{name.lstrip('-')}=1\n", encoding="ascii")
+                self.assertNotIn("unknown setting",
+                                 run_raw("slot", "k", "--config", file).err, name)
+
     def test_commands_of_operators_do_not_list_what_members_say(self):
         """How many slots there are, and how keys are hashed: accepted, as all settings are."""
         for command in ("cordon", "pin", "pause-moves", "wishes"):

@@ -197,7 +197,8 @@ void allow_all_settings_in_file(CommandLine& line) {
                       "--log-level", "--logs", "--mode", "--name", "--no-hints", "--notify",
                       "--once", "--partitions", "--port", "--profile", "--requests", "--roles",
                       "--session", "--since", "--slots", "--stay", "--stop-timeout", "--timeout",
-                      "--topic", "--trust-peers", "--upstream", "--variation", "--wait",
+                      "--tls-cert", "--tls-key", "--topic", "--trust-peers", "--upstream",
+                      "--upstream-ca", "--upstream-tls", "--variation", "--wait",
                       "--waiting-limit", "--weight", "--whole", "--xds-cluster", "--xds-dir",
                       "--xds-sample"});
 }
