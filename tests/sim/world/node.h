@@ -44,6 +44,7 @@ struct Reader {
   std::uint64_t topic = 0;  ///< which incarnation it reads
   Time last_landing = 0;    ///< of what this process wrote to the log
   Time answered_at = 0;     ///< when the process last heard something of it
+  Time history_from = 0;    ///< when it began to read all that was there
 };
 
 /// The group client: rebalance events strictly one after another.

@@ -255,6 +255,7 @@ class World {
 
   // world_settings.cc: who starts with other settings than the group's.
   void choose_settings(Node& node, CoreOptions& core);
+  [[nodiscard]] bool reads_of_the_dead(const Node& node) const;
   void on_refusal(Node& node, const Error& error);
   /// Somebody there has other settings than the others.
   [[nodiscard]] bool is_mixed(std::uint8_t lane) const;

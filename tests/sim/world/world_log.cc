@@ -250,6 +250,7 @@ void World::begin_reading(Node& node, const Planned& event) {
   }
   reader.running = true;
   reader.answered_at = now_;
+  if (reader.next <= l.low) reader.history_from = now_;
   const TailStarted started{Log{log}, reader.next, event.c, reader.next <= l.low};
   if (plan_.request.trace) {
     tell(node, "reads log " + std::to_string(log) + " from " + std::to_string(started.start) +

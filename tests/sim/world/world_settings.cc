@@ -36,6 +36,16 @@ bool World::is_mixed(std::uint8_t lane) const {
   });
 }
 
+// Without the brokers' time nothing tells a dead writer from a living one, where a log was out of
+// reach for as long as it lived.
+bool World::reads_of_the_dead(const Node& node) const {
+  if (!plan_.has(Fault::no_broker_time) || mismatched_until_ == 0) return false;
+  const Time while_read = 4 * plan_.longest_lease();
+  return std::any_of(node.readers.begin(), node.readers.end(), [&](const Reader& reader) {
+    return reader.running && now_ < reader.history_from + while_read;
+  });
+}
+
 void World::on_refusal(Node& node, const Error& error) {
   if (error.code() == Errc::barrier_stuck) {
     return oracle_.disturb_node(node.index, now_ + plan_.lease());  // as it should; it leaves
@@ -43,7 +53,8 @@ void World::on_refusal(Node& node, const Error& error) {
   const bool among_us = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& other) {
     return other.alive && other.other_settings;
   });
-  if (error.code() != Errc::settings_conflict || !(among_us || now_ < mismatched_until_)) {
+  if (error.code() != Errc::settings_conflict ||
+      !(among_us || now_ < mismatched_until_ || reads_of_the_dead(node))) {
     return oracle_.broken("a process refuses: " + error.message(), now_);
   }
   ++refusals_;
