@@ -96,6 +96,9 @@ void set_common(Setter& setter, const ClientSettings& settings) {
   setter.set("reconnect.backoff.max.ms", milliseconds{500});
   // How long librdkafka ignores that a topic is gone, or is back.
   setter.set("topic.metadata.propagation.max.ms", milliseconds{0});
+  // KIP-714: two thirds of the memory that the library has for each broker, and for each attempt
+  // to connect while there is none. Who collects such metrics can turn it on.
+  setter.set_if_known("enable.metrics.push", "false");
 }
 
 void set_producer(Setter& setter, const ClientSettings& settings) {

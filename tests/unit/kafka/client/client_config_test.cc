@@ -249,6 +249,17 @@ TEST(ClientConfigTest, EachClientGetsThePropertiesThatItKnows) {
   }
 }
 
+TEST(ClientConfigTest, NoClientKeepsMetricsForTheBrokersUnlessToldTo) {
+  if (in_force(ClientKind::admin, {}, "enable.metrics.push").empty()) {
+    return;  // an older library has none
+  }
+  for (const auto kind : {ClientKind::admin, ClientKind::producer, ClientKind::tail,
+                          ClientKind::group}) {
+    EXPECT_EQ(in_force(kind, {}, "enable.metrics.push"), "false");
+    EXPECT_EQ(in_force(kind, with("enable.metrics.push", "true"), "enable.metrics.push"), "true");
+  }
+}
+
 TEST(ClientConfigTest, WhatTheProtocolFixesIsInForce) {
   const KafkaOptions options;
   EXPECT_EQ(in_force(ClientKind::producer, options, "enable.idempotence"), "true");
