@@ -106,7 +106,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void on_kept(Error error);
   void on_broken_body(Error error);
   void choose();
-  void await_another(const Epoch& failed);
+  void note_failure(const Epoch& epoch);
   void try_again(bool own);
   void watch_client();
   void on_client_gone();

@@ -98,8 +98,7 @@ void Exchange::on_misdirected() {
   proxy_.counters.add(ProxyCount::misdirected);
   if (!may_send_again()) return unowned();
   ++resends_;
-  ++failures_;
-  failed_ = sent_under_;
+  note_failure(sent_under_);
   drop_upstream();
   guard_.reset();
   choose();

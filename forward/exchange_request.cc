@@ -201,11 +201,9 @@ void Exchange::choose() {
   }
 }
 
-// Others could not reach its owner, so this one does not try.
-void Exchange::await_another(const Epoch& failed) {
-  failed_ = failed;
+void Exchange::note_failure(const Epoch& epoch) {
+  failed_ = epoch;
   ++failures_;
-  try_again(/*own=*/false);
 }
 
 // It may come back, or another one takes over. This process' own application is the owner for as
@@ -271,7 +269,8 @@ void Exchange::connect(const Direction& direction) {
   const bool is_own = direction.answer == Admit::serve;
   if (!is_own &&
       !proxy_.caution.may_connect(direction.endpoint, direction.suspected, Clock::now())) {
-    return await_another(direction.epoch);
+    note_failure(direction.epoch);  // others could not reach it, so this one does not try
+    return try_again(/*own=*/false);
   }
   proxy_.upstreams.connect(
       direction.endpoint, is_own,
@@ -294,8 +293,7 @@ void Exchange::on_connected(Error error, UpstreamPtr upstream, const Direction& 
       proxy_.directions.suspect(direction.endpoint);
       proxy_.caution.note_failed(direction.endpoint, Clock::now());
     }
-    failed_ = direction.epoch;
-    ++failures_;
+    note_failure(direction.epoch);
     return choose();
   }
   upstream_ = std::move(upstream);
