@@ -1,8 +1,19 @@
 #include "router/text/json_text.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace neliroute {
+namespace {
+
+// A count of parts of which `scale` are one, as a decimal number.
+std::string with_fraction(std::int64_t count, std::int64_t scale, std::size_t digits) {
+  const std::string fraction = std::to_string(count % scale);
+  return std::to_string(count / scale) + "." + std::string(digits - fraction.size(), '0') +
+         fraction;
+}
+
+}  // namespace
 
 bool is_utf8(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -54,15 +65,11 @@ void put_text(boost::json::object& row, std::string_view name, std::string_view 
 }
 
 std::string seconds_text(microseconds since_epoch) {
-  const auto count = since_epoch.count();
-  const std::string fraction = std::to_string(count % 1'000'000);
-  return std::to_string(count / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
+  return with_fraction(since_epoch.count(), 1'000'000, 6);
 }
 
 std::string milliseconds_text(microseconds duration) {
-  const std::string fraction = std::to_string(duration.count() % 1000);
-  return std::to_string(duration.count() / 1000) + "." + std::string(3 - fraction.size(), '0') +
-         fraction;
+  return with_fraction(duration.count(), 1000, 3);
 }
 
 }  // namespace neliroute
