@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "neli_core/mutation.h"
@@ -28,16 +29,21 @@ inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "changes_under_way", "believes_many_deaths", "lease_below_bound", "joins_at_once",
     "strangers_are_members"};
 
+[[nodiscard]] constexpr std::optional<Mutation> mutation_named(std::string_view name) noexcept {
+  const auto found = std::find(kMutationNames.begin(), kMutationNames.end(), name);
+  if (found == kMutationNames.end()) return std::nullopt;
+  return static_cast<Mutation>(found - kMutationNames.begin());
+}
+
 #ifdef NELIROUTE_MUTATIONS
 /// Breaks these and no others. Names, joined by "+".
 [[nodiscard]] inline bool mutate(std::string_view names) {
   active_mutations.reset();
   while (!names.empty()) {
     const std::size_t plus = std::min(names.find('+'), names.size());
-    const auto found =
-        std::find(kMutationNames.begin(), kMutationNames.end(), names.substr(0, plus));
-    if (found == kMutationNames.end()) return false;
-    active_mutations.set(static_cast<std::size_t>(found - kMutationNames.begin()));
+    const auto mutation = mutation_named(names.substr(0, plus));
+    if (!mutation) return false;
+    active_mutations.set(static_cast<std::size_t>(*mutation));
     names.remove_prefix(std::min(plus + 1, names.size()));
   }
   return true;

@@ -1,6 +1,5 @@
 #include "tests/sim/seeds/mutants.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -26,16 +25,13 @@ constexpr std::array<std::string_view, 2> kPairs{"superseded+stale",
 
 /// From this one on they are of non-exclusive mode alone.
 bool is_of_non_exclusive(std::string_view names) {
-  const std::string_view first = names.substr(0, names.find('+'));
-  const auto found = std::find(kMutationNames.begin(), kMutationNames.end(), first);
-  const auto place = static_cast<Mutation>(found - kMutationNames.begin());
+  const auto place = mutation_named(names.substr(0, names.find('+')));
   return place >= Mutation::stop_at_claim && place < Mutation::blind_judges;
 }
 
 /// Their clauses are those of a member that assigns, and of nobody else.
 bool is_of_assigner(std::string_view name) {
-  const auto found = std::find(kMutationNames.begin(), kMutationNames.end(), name);
-  return static_cast<Mutation>(found - kMutationNames.begin()) >= Mutation::blind_judges;
+  return mutation_named(name) >= Mutation::blind_judges;
 }
 
 std::string first_words(const std::string& text) {
