@@ -6,7 +6,7 @@
 //
 // --limit-ms is how long those wait whose time ends: until all have begun, also on a busy machine.
 // CPU time is of the thread that runs the watcher, which does everything that is counted; a turn is
-// one handler, during which the strand does nothing else. waiters_bench has the container alone.
+// one handler, during which the strand does nothing else.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
