@@ -9,6 +9,8 @@ import socketserver
 import struct
 import threading
 
+from harness.http_server import Server
+
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, SETTINGS, PING, GOAWAY = 0, 1, 4, 6, 7
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
@@ -59,7 +61,7 @@ def ask(port, fields, method="GET", path="/any/path?x=1", body=b""):
         raise OSError(f"the connection ended before the answer, after {answer!r}")
 
 
-class GrpcOwner:
+class GrpcOwner(Server):
     """An application that speaks HTTP/2 only. It says UNAVAILABLE as often as it is told to, and
     else its name."""
 
@@ -84,13 +86,7 @@ class GrpcOwner:
                     elif kind in (HEADERS, DATA) and flags & END_STREAM:
                         self.wfile.write(owner.answer(stream))
 
-        class Server(socketserver.ThreadingTCPServer):
-            """On a port that is free."""
-            daemon_threads = True
-            allow_reuse_address = True
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        super().__init__(Handler)
 
     def answer(self, stream):
         """The frames of an answer."""
@@ -105,13 +101,3 @@ class GrpcOwner:
         return (frame(HEADERS, END_HEADERS, stream, head)
                 + frame(DATA, 0, stream, self.name.encode())
                 + frame(HEADERS, END_HEADERS | END_STREAM, stream, field("grpc-status", "0")))
-
-    @property
-    def address(self):
-        """HOST:PORT"""
-        return "127.0.0.1:%d" % self.server.server_address[1]
-
-    def close(self):
-        """Nobody can connect any more."""
-        self.server.shutdown()
-        self.server.server_close()

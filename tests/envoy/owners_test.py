@@ -10,8 +10,9 @@ import sys
 import unittest
 from pathlib import Path
 
-import http2
+# First, as it says where the harness is.
 from envoy_case import Caller, Callers, EnvoyCase, children, free_port, json, process
+import http2
 
 COUNTER_SERVICE = Path(sys.argv.pop(1)).resolve()
 COUNTERS = [f"counter{number}" for number in range(40)]

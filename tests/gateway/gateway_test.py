@@ -20,11 +20,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tool"))
 from case import run_raw  # noqa: E402
 from harness import children, process  # noqa: E402
+from harness.http_server import Server  # noqa: E402
 from harness.owners import LaneOwners, free_port  # noqa: E402
 from prometheus import documented  # noqa: E402
 
 
-class Application:
+class Application(Server):
     """An HTTP server that counts per key, and says which process it stands behind."""
 
     def __init__(self, name):
@@ -57,20 +58,12 @@ class Application:
             def log_message(self, *_):
                 """Nothing."""
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def address(self):
-        """HOST:PORT"""
-        return "127.0.0.1:%d" % self.server.server_address[1]
+        super().__init__(Handler)
 
     def close(self):
-        """Nobody can connect any more."""
+        """Who is held up goes on."""
         self.delay.set()
-        self.server.shutdown()
-        self.server.server_close()
+        super().close()
 
 
 def ask(port, key, path="/", body=None, timeout=15, tls=None):

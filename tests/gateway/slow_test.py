@@ -10,6 +10,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children  # noqa: E402
+from harness.http_server import Server  # noqa: E402
 from harness.owners import LaneOwners  # noqa: E402
 
 CLIENTS = 12
@@ -19,7 +20,7 @@ PART = bytes(64 << 10)
 GROWTH = 48 << 20
 
 
-class Application:
+class Application(Server):
     """Answers GET with SIZE bytes, and takes bodies when it is told to."""
 
     def __init__(self):
@@ -69,20 +70,12 @@ class Application:
             def log_message(self, *_):
                 """Nothing."""
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def address(self):
-        """HOST:PORT"""
-        return "127.0.0.1:%d" % self.server.server_address[1]
+        super().__init__(Handler)
 
     def close(self):
-        """Nobody can connect any more."""
+        """Who is held up goes on."""
         self.takes.set()
-        self.server.shutdown()
-        self.server.server_close()
+        super().close()
 
 
 class Slow(LaneOwners):
