@@ -365,6 +365,9 @@ void World::on_topic_lost(Node& node, const Planned& event) {
   if (event.c == 1) {
     ++reader.version;
     reader.running = false;
+    // Who hung meanwhile learns it late, and then releases claims that the log has lost: a gap to
+    // whoever reads that.
+    oracle_.disturb_log(event.a, now_);
     const bool again = reader.topic != topic_;
     return step(node, GapFound{Log{event.a}, again ? GapReason::topic_replaced
                                                    : GapReason::truncated});
