@@ -13,11 +13,10 @@ using told::AssignerRig;
 using told::holding;
 using told::kInterval;
 using told::kLease;
+using told::kPatience;
 using told::kSession;
 using told::renewal;
 using told::settled;
-
-constexpr milliseconds kPatience{2503};
 
 // A9: "more than a third".
 TEST(AssignerEdges, a_third_is_not_many_and_two_of_five_are) {

@@ -17,6 +17,9 @@
 
 namespace neliroute::told {
 
+/// 2 T + session, and what clocks may drift apart in that.
+inline constexpr milliseconds kPatience{2503};
+
 struct Decision {
   LocalTime at;
   std::vector<Designation> designations;

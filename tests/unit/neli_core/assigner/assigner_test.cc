@@ -11,11 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 using told::AssignerRig;
 using told::kInterval;
+using told::kPatience;
 using told::kSession;
 using told::settled;
-
-// 2 T + session, and what clocks may drift apart in that.
-constexpr milliseconds kPatience{2503};
 
 TEST(Assigner, decides_nothing_without_the_seat) {
   AssignerRig rig(8);

@@ -13,13 +13,14 @@ namespace {
 using namespace std::chrono_literals;
 using told::at_ms;
 using told::holding;
+using told::kFirst;
 using told::kInterval;
 using told::kLease;
+using told::kOther;
+using told::kOwn;
+using told::kSecond;
 using told::kSession;
 using told::renewal;
-
-constexpr ProcessId kOwn{1};
-constexpr ProcessId kOther{2};
 
 class MembersEdges : public testing::Test {
  protected:
@@ -131,9 +132,6 @@ TEST_F(MembersEdges, a_restarted_tail_reads) {
   EXPECT_FALSE(members.blind(now));
   EXPECT_EQ(members.note_read(now), 0ms);
 }
-
-constexpr Epoch kFirst{1'000, 5};
-constexpr Epoch kSecond{1'001, 9};
 
 class SeatEdges : public testing::Test {
  protected:

@@ -12,10 +12,9 @@ using namespace std::chrono_literals;
 using told::at_ms;
 using told::kInterval;
 using told::kLease;
+using told::kOther;
+using told::kOwn;
 using told::renewal;
-
-constexpr ProcessId kOwn{1};
-constexpr ProcessId kOther{2};
 
 /// Members of a process that reads a record each interval, and reads its own ones back at once.
 class MembersTest : public testing::Test {

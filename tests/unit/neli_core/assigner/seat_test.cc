@@ -11,14 +11,13 @@ namespace {
 using namespace std::chrono_literals;
 using told::assign;
 using told::at_ms;
+using told::kFirst;
 using told::kInterval;
 using told::kLease;
+using told::kOther;
+using told::kOwn;
+using told::kSecond;
 using told::renewal;
-
-constexpr ProcessId kOwn{1};
-constexpr ProcessId kOther{2};
-constexpr Epoch kFirst{1'000, 5};
-constexpr Epoch kSecond{1'001, 9};
 
 Record assigning(std::uint64_t id, const Epoch& seat) {
   Record record = renewal(id);

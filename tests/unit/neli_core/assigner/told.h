@@ -13,6 +13,14 @@ inline constexpr milliseconds kInterval{100};
 inline constexpr milliseconds kSession{500};
 inline constexpr milliseconds kLease{1000};
 
+/// The process whose knowledge is tested, and another one.
+inline constexpr ProcessId kOwn{1};
+inline constexpr ProcessId kOther{2};
+
+/// Two epochs of the seat.
+inline constexpr Epoch kFirst{1'000, 5};
+inline constexpr Epoch kSecond{1'001, 9};
+
 inline LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
 inline PartitionRanges ranges(const std::string& text) { return *PartitionRanges::parse(text); }
 

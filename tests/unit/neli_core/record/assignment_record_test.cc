@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "neli_core/record/record.h"
+#include "tests/unit/neli_core/assigner/told.h"
 
 namespace neliroute {
 namespace {
 
 using namespace std::chrono_literals;
+using told::ranges;
 
 constexpr AssignmentType kTypes[] = {AssignmentType::seat_claim, AssignmentType::assign,
                                      AssignmentType::leave};
-
-PartitionRanges ranges(const std::string& text) { return *PartitionRanges::parse(text); }
 
 AssignmentRecord full_record(AssignmentType type) {
   AssignmentRecord record;

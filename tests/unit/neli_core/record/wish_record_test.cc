@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "neli_core/record/record.h"
+#include "tests/unit/neli_core/assigner/told.h"
 
 namespace neliroute {
 namespace {
 
-PartitionRanges ranges(const std::string& text) { return *PartitionRanges::parse(text); }
+using told::ranges;
 
 AssignmentRecord wish(Wish wished) {
   AssignmentRecord record;
