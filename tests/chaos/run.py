@@ -64,8 +64,9 @@ def arguments():
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--seconds", type=float, default=60.0, help="length of the chaos")
     length.add_argument("--minutes", type=float, help="the same in minutes")
-    parser.add_argument("--mode", choices=(*MODES, "commit"), default=MODES[0],
-                        help="`commit`: each commit has one of the two (default exclusive)")
+    parser.add_argument("--mode", choices=(*MODES, "commit", "other"), default=MODES[0],
+                        help="`commit`: each commit has one of the two; `other`: the one that it "
+                             "has not (default exclusive)")
     parser.add_argument("--assignment", choices=sorted(kinds.BY_SOURCE), default="group",
                         help="who assigns: Kafka's consumer group, or one of the owners, on "
                              "brokers as they come (default group)")
@@ -103,8 +104,9 @@ def arguments():
     if refused:
         parser.error(f"--only: {refused}")
     options.only = options.only or kinds.kinds_of(options.assignment, options.brokers)
-    if options.mode == "commit":
-        options.mode = MODES[seed_of_commit() % len(MODES)]
+    if options.mode not in MODES:
+        number = seed_of_commit() + (options.mode == "other")
+        options.mode = MODES[number % len(MODES)]
     if options.seed != "commit" and not options.seed.isdigit():
         parser.error("--seed: a number, or `commit`")
     options.commit = commit()  # of now: others may follow while it runs
