@@ -252,10 +252,24 @@ class Commands(unittest.TestCase):
         files = {path: tidy.File(path, text) for path, text in {
             "slots/a.h": '#include "slots/b.h"\n#include <string>\n',
             "slots/b.h": '#include "slots/a.h"\n#include <vector>\n// #include <map>\n'}.items()}
-        found = tidy.foreign_includes(files, "slots/a.h", set())
-        self.assertEqual(found, {"string", "vector"})
-        self.assertEqual(tidy.DEAR[tidy.dear_part(found)], ("string",))
-        self.assertIsNone(tidy.dear_part({"vector"}))
+        found = tidy.Included(files)
+        self.assertEqual(found.foreign["slots/a.h"], {"string", "vector"})
+        self.assertEqual(found.ours["slots/a.h"], {"slots/b.h"})
+        self.assertEqual(tidy.DEAR[found.dear_part("slots/a.h")], ("string",))
+        found = tidy.Included({"slots/c.h": tidy.File("slots/c.h", "#include <vector>\n")})
+        self.assertIsNone(found.dear_part("slots/c.h"))
+
+    def test_headers_are_compiled_together_only_where_one_includes_the_other(self):
+        files = {path: tidy.File(path, text) for path, text in {
+            "slots/a.h": "#include <string>\n",
+            "slots/b.h": '#include "slots/a.h"\n',
+            "slots/c.h": '#include "slots/b.h"\n#include <vector>\n',
+            "slots/d.h": '#include "slots/a.h"\n',
+            "slots/e.h": '#include "slots/f.h"\n#include <string>\n',
+            "slots/f.h": ""}.items()}
+        self.assertEqual(tidy.Included(files).chains(), [
+            ["slots/a.h", "slots/b.h", "slots/c.h"], ["slots/d.h"],
+            ["slots/e.h"], ["slots/f.h"]])  # e.h finds <string> precompiled, f.h must not
 
 
 if __name__ == "__main__":

@@ -319,26 +319,48 @@ DEAR = (
 )
 
 
-def foreign_includes(files: dict[str, File], path: str, seen: set[str]) -> set[str]:
-    """What a header includes of others' headers, by way of headers of the project too."""
-    if path in seen or path not in files:
-        return set()
-    seen.add(path)
-    found = set()
-    for include in cpp_text.includes_of(files[path].text):
-        if include.quoted:
-            found |= foreign_includes(files, include.path, seen)
-        elif include.path.startswith("neliroute/"):
-            found |= foreign_includes(files, "include/" + include.path, seen)
-        else:
-            found.add(include.path)
-    return found
+class Included:
+    """What each header includes, by way of headers of the project: those, and others' headers."""
 
+    def __init__(self, files: dict[str, File]) -> None:
+        self.files = files
+        self.ours: dict[str, set[str]] = {path: set() for path in files}
+        self.foreign: dict[str, set[str]] = {path: set() for path in files}
+        for path in files:
+            self._add(path, path)
 
-def dear_part(includes: set[str]) -> int | None:
-    """Which of DEAR a header may find precompiled: it must include all of it in any case, as it
-    could forget what it is given, and nobody would notice."""
-    return next((n for n, part in enumerate(DEAR) if includes.issuperset(part)), None)
+    def _add(self, path: str, header: str) -> None:
+        for include in cpp_text.includes_of(self.files[header].text):
+            public = include.path.startswith("neliroute/")
+            named = "include/" + include.path if public else include.path
+            if named in self.files:
+                if named not in self.ours[path] | {path}:
+                    self.ours[path].add(named)
+                    self._add(path, named)
+            elif not include.quoted:
+                self.foreign[path].add(include.path)
+
+    def dear_part(self, path: str) -> int | None:
+        """Which of DEAR a header may find precompiled: it must include all of it in any case, as
+        it could forget what it is given, and nobody would notice."""
+        return next((n for n, part in enumerate(DEAR) if self.foreign[path].issuperset(part)), None)
+
+    def chains(self) -> list[list[str]]:
+        """All headers, in lists in which each header is included by the next one. Such a list is
+        compiled at once, in this order: no header finds there what it does not include anyway."""
+        left, chains = set(self.files), []
+        for top in sorted(self.files, key=lambda path: (-len(self.ours[path]), path)):
+            chain = [top] if top in left else []
+            given = set(DEAR[number]) if (number := self.dear_part(top)) is not None else set()
+            while chain:
+                left.discard(chain[0])
+                below = [path for path in self.ours[chain[0]] & left
+                         if self.foreign[path] >= given]
+                if not below:
+                    chains.append(chain)
+                    break
+                chain.insert(0, max(below, key=lambda path: (len(self.ours[path]), path)))
+        return chains
 
 
 def written(path: pathlib.Path, text: str) -> pathlib.Path:
@@ -350,9 +372,10 @@ def written(path: pathlib.Path, text: str) -> pathlib.Path:
 
 def headers(root: pathlib.Path, build: pathlib.Path, compiler: list[str],
             flags: list[str]) -> int:
-    """Compiles each header alone, to an object, as that is what ccache remembers."""
+    """Compiles each header, to an object, as that is what ccache remembers."""
     files = {file.path: file for file in project_files(root) if file.suffix == ".h"}
-    dear = {path: dear_part(foreign_includes(files, path, set())) for path in files}
+    included = Included(files)
+    chains = included.chains()
     options = ["-std=c++20", "-O0", "-I", str(root), "-I", str(root / "include"), *flags]
 
     def run(*arguments: str) -> str:
@@ -364,19 +387,20 @@ def headers(root: pathlib.Path, build: pathlib.Path, compiler: list[str],
         source = str(written(build / f"dear_{number}.h", text))
         return run(*options, "-x", "c++-header", source, "-o", source + ".gch")
 
-    def compiles(path: str) -> tuple[str, str]:
-        source = written(build / (path + ".cc"), f'#include "{path}"\n')
-        number = dear[path]
+    def compiles(chain: list[str]) -> tuple[str, str]:
+        source = written(build / (chain[-1] + ".cc"),
+                         "".join(f'#include "{path}"\n' for path in chain))
+        number = included.dear_part(chain[-1])
         given = [] if number is None else ["-include", str(build / f"dear_{number}.h")]
-        return path, run(*given, *options, "-c", str(source),
-                         "-o", str(source.with_suffix(".o")))
+        return chain[-1], run(*given, *options, "-c", str(source),
+                              "-o", str(source.with_suffix(".o")))
 
     found = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        for errors in pool.map(precompiles, sorted({n for n in dear.values() if n is not None})):
+        for errors in pool.map(precompiles, range(len(DEAR))):
             if errors:
                 raise SystemExit(f"tidy: no precompiled header\n{errors}")
-        for path, errors in pool.map(compiles, files):
+        for path, errors in pool.map(compiles, chains):
             if errors:
                 found += 1
                 print(f"{path}:1: header: does not compile alone\n{errors}")
