@@ -36,12 +36,18 @@ def longest_takeover_s(session_s):
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """A group protocol with the Kafka that speaks it and the tool's options for it."""
+    """A group protocol with the Kafka that speaks it and the tool's options for it; or none, where
+    one of the processes assigns."""
     name: str
     version: str
     session_ms: int
     heartbeat_ms: int
     options: dict
+
+    @property
+    def grouped(self):
+        """Whether Kafka's group assigns."""
+        return self.name != "assigner"
 
 
 # With sanitizers a process is many times slower: then everything may last so much longer.
@@ -50,9 +56,13 @@ PROTOCOLS = {
     # The session is the broker's, which the tool reads.
     "consumer": Protocol("consumer", "4.1.1", 500, 50, {"profile": "fast"}),
     "classic": Protocol("classic", "3.9.1", 3000, 300, {"profile": "fast", "session": "3s"}),
+    "assigner": Protocol("assigner", "4.1.1", 500, 50,
+                         {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
 } if SLOW == 1 else {
     "consumer": Protocol("consumer", "4.1.1", 3000, 300, {"profile": "balanced"}),
     "classic": Protocol("classic", "3.9.1", 6000, 600, {"profile": "balanced", "session": "6s"}),
+    "assigner": Protocol("assigner", "4.1.1", 3000, 300,
+                         {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
 }
 
 
