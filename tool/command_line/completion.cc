@@ -31,7 +31,7 @@ std::string escaped(std::string_view text, std::string_view which) {
 }
 
 /// In single quotes, as in bash and zsh, where nothing can be escaped.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string made = "'";
   for (const char c : text) made += c == '\'' ? "'\\''" : std::string(1, c);
   return made + "'";
@@ -132,7 +132,9 @@ std::string zsh_value(const OptionText& option) {
 
 std::string zsh_case(const Description& command) {
   std::string text = fmt::format("    {})\n      _arguments -s -S", command.text.name);
-  const auto add = [&text](const std::string& spec) { text += " \\\n        " + quoted(spec); };
+  const auto add = [&text](const std::string& spec) {
+    text += " \\\n        " + shell_quoted(spec);
+  };
   for (const OptionText& option : command.options) {
     const std::string help = "[" + escaped(option.help, "[]:\\") + "]";
     const bool is_short = option.name.size() == 2;
@@ -180,7 +182,7 @@ std::string for_zsh() {
   std::string text(kZshHead);
   for (const Command& command : commands()) {
     const std::string summary = escaped(command.summary, ":\\");
-    text += "    " + quoted(std::string(command.name) + ":" + summary) + '\n';
+    text += "    " + shell_quoted(std::string(command.name) + ":" + summary) + '\n';
   }
   text += "    'help:Explains a command'\n    '--help:Lists the commands'\n"
           "    '--version:Prints the version'\n";

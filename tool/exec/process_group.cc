@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // No signal tells when the last process of a group has ended.
-constexpr milliseconds kLookAgain{5};
+constexpr milliseconds kPollEvery{5};
 // For the kernel, to end what SIGKILL was sent to.
 constexpr milliseconds kKilled{1000};
 
@@ -48,7 +48,7 @@ bool await_gone(pid_t group, milliseconds bound) noexcept {
   const auto deadline = Clock::now() + bound;
   while (!is_gone(group)) {
     if (Clock::now() >= deadline) return false;
-    ::poll(nullptr, 0, static_cast<int>(kLookAgain.count()));
+    ::poll(nullptr, 0, static_cast<int>(kPollEvery.count()));
   }
   return true;
 }

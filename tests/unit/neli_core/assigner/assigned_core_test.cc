@@ -10,13 +10,13 @@ namespace {
 
 using namespace std::chrono_literals;
 using told::AssignedRig;
+using told::AssignedRigOptions;
 using told::assign;
 using told::assignment_in;
 using told::kInterval;
 using told::kLease;
 using told::kSession;
 using told::Process;
-using told::RigOptions;
 
 /// One that has claimed the seat and leads everything.
 Process& start_first(AssignedRig& rig) {

@@ -21,7 +21,7 @@ std::vector<Decoded> Process::batch_with(AssignmentType type) const {
   return {};
 }
 
-AssignedRig::AssignedRig(RigOptions rig_options)
+AssignedRig::AssignedRig(AssignedRigOptions rig_options)
     : options(rig_options), logs(rig_options.logs) {}
 
 AssignedOptions AssignedRig::core_options(std::uint64_t id) const {

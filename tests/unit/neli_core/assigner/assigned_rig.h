@@ -47,7 +47,7 @@ class Process {
 
 [[nodiscard]] const AssignmentRecord* assignment_in(const Decoded& decoded, AssignmentType type);
 
-struct RigOptions {
+struct AssignedRigOptions {
   Mode mode = Mode::non_exclusive;
   std::uint32_t partitions = 8;
   std::uint32_t logs = 1;
@@ -55,7 +55,7 @@ struct RigOptions {
 
 class AssignedRig {
  public:
-  explicit AssignedRig(RigOptions options = {});
+  explicit AssignedRig(AssignedRigOptions options = {});
 
   [[nodiscard]] AssignedOptions core_options(std::uint64_t id) const;
   Process& start(std::uint64_t id, std::int64_t tail_from = 0);
@@ -87,7 +87,7 @@ class AssignedRig {
   [[nodiscard]] std::size_t claims() const;
   [[nodiscard]] BrokerTime broker_now() const;
 
-  RigOptions options;
+  AssignedRigOptions options;
   LocalTime now = at_ms(10'000);
   std::vector<MemoryLog> logs;
   /// Moments at which something that had been led by somebody was led by nobody.

@@ -8,22 +8,15 @@
 namespace neliroute {
 namespace {
 
+using rig::claim_of;
+using rig::exclusive;
 using rig::kLog;
 using rig::kP0;
-using rig::claim_of;
+using rig::leader_of_0;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
-using rig::exclusive;
 using namespace std::chrono_literals;
-
-// A process that leads partition 0, and has for a while.
-rig::Process& leader_of_0(Rig& rig, std::uint64_t id = 1) {
-  auto& process = rig.start(id, "leader");
-  rig.assign(process, "0");
-  rig.run_for(1500ms);
-  return process;
-}
 
 TEST(Rule4, exclusive_stops_at_once_then_the_barrier_then_the_release) {
   Rig rig(exclusive());

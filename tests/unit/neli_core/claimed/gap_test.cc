@@ -6,22 +6,16 @@
 namespace neliroute {
 namespace {
 
+using rig::claim_of;
+using rig::exclusive;
 using rig::kLog;
 using rig::kP0;
-using rig::claim_of;
+using rig::leader_of_0;
 using rig::release_of;
 using rig::renewal_of;
 using rig::Rig;
 using rig::RigOptions;
-using rig::exclusive;
 using namespace std::chrono_literals;
-
-rig::Process& leader_of_0(Rig& rig) {
-  auto& process = rig.start(1, "leader");
-  rig.assign(process, "0");
-  rig.run_for(1500ms);
-  return process;
-}
 
 TEST(Rule11, a_gap_stops_releases_restarts_the_tail_and_claims_again) {
   for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {

@@ -354,4 +354,11 @@ std::size_t Rig::leaders(std::uint32_t partition) const {
       }));
 }
 
+Process& leader_of_0(Rig& rig, std::uint64_t id) {
+  Process& process = rig.start(id, "leader");
+  rig.assign(process, "0");
+  rig.run_for(milliseconds{1500});
+  return process;
+}
+
 }  // namespace neliroute::rig

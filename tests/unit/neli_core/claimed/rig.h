@@ -222,4 +222,7 @@ class Rig {
   Onlooker* onlooker_ = nullptr;
 };
 
+/// Starts a process that then leads partition 0, and has for a while.
+Process& leader_of_0(Rig& rig, std::uint64_t id = 1);
+
 }  // namespace neliroute::rig

@@ -12,7 +12,7 @@ namespace {
 
 using told::ranges;
 
-AssignmentRecord wish(Wish wished) {
+AssignmentRecord record_of(Wish wished) {
   AssignmentRecord record;
   record.type = AssignmentType::wish;
   record.lane = Lane{7};
@@ -23,7 +23,7 @@ AssignmentRecord wish(Wish wished) {
 }
 
 AssignmentRecord list(StandingWishes standing) {
-  AssignmentRecord record = wish({});
+  AssignmentRecord record = record_of({});
   record.type = AssignmentType::wishes;
   record.seat = {1'700'000'000'123, 4711};
   record.upto = 4800;
@@ -76,7 +76,7 @@ std::string list_with(const std::string& fields) {
 
 TEST(WishRecord, what_is_written_is_read_again) {
   for (const Wish& one : every_verb()) {
-    const AssignmentRecord record = wish(one);
+    const AssignmentRecord record = record_of(one);
     EXPECT_EQ(read(encode_record(record)), record) << encode_record(record);
   }
   for (const StandingWishes& standing : {StandingWishes{}, some_of_all()}) {
@@ -87,13 +87,13 @@ TEST(WishRecord, what_is_written_is_read_again) {
 
 TEST(WishRecord, stands_in_the_log_as_documented) {
   const std::string head = R"({"v":2,"t":"wish","lane":7,"id":"fedcba9876543210","seq":3,)";
-  EXPECT_EQ(encode_record(wish({WishVerb::pin, "a", ranges("0-9,12"), 0})),
+  EXPECT_EQ(encode_record(record_of({WishVerb::pin, "a", ranges("0-9,12"), 0})),
             head + R"("verb":"pin","name":"a","parts":"0-9,12"})");
-  EXPECT_EQ(encode_record(wish({WishVerb::weight, "a", {}, 3})),
+  EXPECT_EQ(encode_record(record_of({WishVerb::weight, "a", {}, 3})),
             head + R"("verb":"weight","name":"a","weight":3})");
-  EXPECT_EQ(encode_record(wish({WishVerb::unpin, "", ranges("5"), 0})),
+  EXPECT_EQ(encode_record(record_of({WishVerb::unpin, "", ranges("5"), 0})),
             head + R"("verb":"unpin","parts":"5"})");
-  EXPECT_EQ(encode_record(wish({WishVerb::pause_moves, "", {}, 0})),
+  EXPECT_EQ(encode_record(record_of({WishVerb::pause_moves, "", {}, 0})),
             head + R"("verb":"pause_moves"})");
   const std::string list_head = R"({"v":2,"t":"wishes","lane":7,"id":"fedcba9876543210","seq":3,)"
                                 R"("seat":"1700000000123:4711","upto":4800)";
@@ -105,8 +105,9 @@ TEST(WishRecord, stands_in_the_log_as_documented) {
 
 // Version 1 takes a claim that it cannot read for one of every partition.
 TEST(WishRecord, is_never_taken_for_a_claim_of_partitions) {
-  for (const std::string& value : {encode_record(wish({WishVerb::pin, "claim", ranges("0"), 0})),
-                                   encode_record(list(some_of_all()))}) {
+  for (const std::string& value :
+       {encode_record(record_of({WishVerb::pin, "claim", ranges("0"), 0})),
+        encode_record(list(some_of_all()))}) {
     EXPECT_EQ(value.find(R"("t":"claim")"), std::string::npos) << value;
   }
 }

@@ -18,7 +18,7 @@ using namespace testing_records;
 using namespace std::chrono_literals;
 
 /// Keeps all that it is notified of.
-struct Witness : Observer {
+struct NewsWitness : Observer {
   void on_view(const ViewChange& change) override {
     ++views;
     looked_at = change.routes.size();
@@ -53,10 +53,10 @@ struct Witness : Observer {
   std::size_t looked_at = 0;  ///< partitions of the last view
 };
 
-struct Watched : EngineRig {
-  explicit Watched(EngineRigOptions of) : EngineRig(of) { start(); }
-  std::shared_ptr<Witness> join() {
-    auto witness = std::make_shared<Witness>();
+struct WatchedLane : EngineRig {
+  explicit WatchedLane(EngineRigOptions of) : EngineRig(of) { start(); }
+  std::shared_ptr<NewsWitness> join() {
+    auto witness = std::make_shared<NewsWitness>();
     engine->observe(witness);
     poll();
     return witness;
@@ -102,10 +102,10 @@ struct Watched : EngineRig {
 const EngineRigOptions kWatcher{Mode::non_exclusive, /*watcher=*/true};
 
 TEST(AssignmentNews, a_watcher_tells_of_members_and_then_of_what_changes) {
-  Watched rig(kWatcher);
+  WatchedLane rig(kWatcher);
   const auto witness = rig.join();
   EXPECT_EQ(witness->told, 0) << "as far as it knows, a group assigns";
-  Record heavy = Watched::member(2);
+  Record heavy = WatchedLane::member(2);
   heavy.member->weight = 3;
   heavy.member->zone = "a";
   rig.append(0, heavy);
@@ -131,10 +131,10 @@ TEST(AssignmentNews, a_watcher_tells_of_members_and_then_of_what_changes) {
 }
 
 TEST(AssignmentNews, a_partition_names_its_designee_until_that_one_owns_it) {
-  Watched rig(kWatcher);
+  WatchedLane rig(kWatcher);
   rig.append(0, kB.leads(9, "0,2"));
   const auto witness = rig.join();
-  rig.append(0, Watched::member(2));
+  rig.append(0, WatchedLane::member(2));
   const Epoch seat = rig.claim_seat(3);
   rig.assign(3, seat, 3, "2");
   EXPECT_EQ(witness->looked_at, 1u) << "an assignment says which partitions to look at";
@@ -152,13 +152,13 @@ TEST(AssignmentNews, a_partition_names_its_designee_until_that_one_owns_it) {
 }
 
 TEST(AssignmentNews, who_falls_silent_is_told_and_an_assigner_that_does_assigns_no_more) {
-  Watched rig(kWatcher);
-  rig.append(0, Watched::member(2));
+  WatchedLane rig(kWatcher);
+  rig.append(0, WatchedLane::member(2));
   rig.claim_seat(3);
   const auto witness = rig.join();
   for (int step = 0; step < 20; ++step) {
     rig.now += 50ms;
-    rig.append(0, Watched::member(2));
+    rig.append(0, WatchedLane::member(2));
   }
   EXPECT_EQ(witness->members.at("p3").state, MemberState::silent);
   EXPECT_EQ(witness->members.at("p2").state, MemberState::living);
@@ -170,29 +170,29 @@ TEST(AssignmentNews, who_falls_silent_is_told_and_an_assigner_that_does_assigns_
   EXPECT_EQ(witness->members.at("p2").state, MemberState::leaving);
   for (int step = 0; step < 20; ++step) {
     rig.now += 50ms;
-    rig.append(0, Watched::member(4));
+    rig.append(0, WatchedLane::member(4));
   }
   EXPECT_FALSE(witness->members.contains("p2")) << "it has left";
   EXPECT_TRUE(witness->members.contains("p3"));
-  rig.append(0, Watched::member(3));
+  rig.append(0, WatchedLane::member(3));
   EXPECT_EQ(witness->members.at("p3").state, MemberState::living);
   EXPECT_TRUE(witness->members.at("p3").on_probation);
 }
 
 TEST(AssignmentNews, an_assigner_that_is_cut_off_does_not_say_that_it_assigns) {
-  Watched rig(kWatcher);
+  WatchedLane rig(kWatcher);
   rig.claim_seat(3);
   const auto witness = rig.join();
   EXPECT_TRUE(witness->assigning);
-  Record cut = Watched::member(3);
+  Record cut = WatchedLane::member(3);
   rig.append(0, cut);
   EXPECT_EQ(witness->assigner, "p3");
   EXPECT_FALSE(witness->assigning);
 }
 
 TEST(AssignmentNews, a_wish_is_told_and_counts_for_who_has_the_name) {
-  Watched rig(kWatcher);
-  Record own = Watched::member(2);
+  WatchedLane rig(kWatcher);
+  Record own = WatchedLane::member(2);
   own.member->weight = 3;
   rig.append(0, own);
   rig.claim_seat(3);
@@ -227,7 +227,7 @@ TEST(AssignmentNews, a_wish_is_told_and_counts_for_who_has_the_name) {
 }
 
 TEST(AssignmentNews, a_member_tells_what_its_own_state_machine_knows) {
-  Watched rig({Mode::non_exclusive, false, kLease, Variation::claimed, Assignment::assigner});
+  WatchedLane rig({Mode::non_exclusive, false, kLease, Variation::claimed, Assignment::assigner});
   const auto witness = rig.join();
   for (int step = 0; step < 600 && rig.verdict(0) != Verdict::local; ++step) {
     rig.pass(50ms, 0);
@@ -240,11 +240,11 @@ TEST(AssignmentNews, a_member_tells_what_its_own_state_machine_knows) {
 }
 
 TEST(AssignmentNews, a_group_is_never_told_of) {
-  Watched owner{EngineRigOptions{}};
+  WatchedLane owner{EngineRigOptions{}};
   const auto first = owner.join();
   owner.lead_all();
   EXPECT_EQ(first->told, 0);
-  Watched watcher(kWatcher);
+  WatchedLane watcher(kWatcher);
   const auto second = watcher.join();
   watcher.append(0, kB.leads(9, "0,2"));
   watcher.now += 10s;
