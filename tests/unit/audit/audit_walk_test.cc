@@ -5,6 +5,7 @@
 #include <string>
 
 #include "audit/audit.h"
+#include "tests/sanitized.h"
 #include "tests/unit/neli_core/claimed/walk.h"
 
 namespace neliroute::walk {
@@ -21,13 +22,7 @@ void Walk::audit(Auditor& auditor) const {
 
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kAuditSeeds = 40;
-#elif defined(__OPTIMIZE__)
-constexpr std::uint64_t kAuditSeeds = 300;
-#else
-constexpr std::uint64_t kAuditSeeds = 100;
-#endif
+constexpr std::uint64_t kAuditSeeds = kSanitized ? 40 : kOptimized ? 300 : 100;
 
 std::string shown(const Finding& finding) {
   std::string text = std::string(to_string(finding.kind)) + " of " +

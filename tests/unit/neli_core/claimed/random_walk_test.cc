@@ -5,18 +5,14 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/sanitized.h"
 #include "tests/unit/neli_core/claimed/walk.h"
 
 namespace neliroute::walk {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kSeeds = 60;  // ten times slower, and other machines are slower still
-#elif defined(__OPTIMIZE__)
-constexpr std::uint64_t kSeeds = 500;  // of each kind: 2 s
-#else
-constexpr std::uint64_t kSeeds = 150;
-#endif
+// Of each kind: 2 s. A sanitizer makes them ten times slower, and other machines are slower still.
+constexpr std::uint64_t kSeeds = kSanitized ? 60 : kOptimized ? 500 : 150;
 
 std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);

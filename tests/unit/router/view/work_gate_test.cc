@@ -13,15 +13,8 @@
 #include <vector>
 
 #include "router/engine/stopped_work.h"
+#include "tests/sanitized.h"
 #include "tests/unit/router/view/allocations.h"
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED
-#elif defined(__has_feature)  // clang
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-#endif
 
 namespace neliroute {
 namespace {
@@ -327,11 +320,7 @@ INSTANTIATE_TEST_SUITE_P(Either, WorkGateFences,
 
 // What a begun guard names is one acquisition's, though others open in between and take tickets.
 TEST(WorkGate, an_epoch_is_never_of_two_acquisitions) {
-#if defined(SANITIZED) || !defined(__OPTIMIZE__)
-  constexpr int kLooks = 1'000'000;
-#else
-  constexpr int kLooks = 60'000'000;
-#endif
+  constexpr int kLooks = kOptimized && !kSanitized ? 60'000'000 : 1'000'000;
   Gate g;
   std::atomic<bool> done = false;
   std::int64_t torn = 0;
@@ -352,7 +341,8 @@ TEST(WorkGate, an_epoch_is_never_of_two_acquisitions) {
   EXPECT_EQ(torn, 0);
 }
 
-#ifndef SANITIZED  // ThreadSanitizer orders what it watches, and AddressSanitizer's calls take long
+// ThreadSanitizer orders what it watches, and AddressSanitizer's calls take long.
+#if !NELIROUTE_SANITIZED
 // Shows that the test above can fail: needs two processors, as the suite does.
 TEST(WorkGate, without_fences_a_guard_is_missed) {
   Hammer hammer(WorkFences::none, 1);
