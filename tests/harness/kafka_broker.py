@@ -6,6 +6,7 @@
 
 KRaft without ZooKeeper; the first `controllers` nodes are controllers as well.
 """
+import fcntl
 import os
 import random
 import shutil
@@ -20,19 +21,37 @@ from . import children, class_archive, deps, kafka_config
 from .kafka_admin import KafkaAdmin
 
 
+_reserved = {}  # port -> the file by which this process keeps it from tests beside it
+
+
+def _reserve(port):
+    """Whether no test that runs now has been given this port."""
+    folder = Path(tempfile.gettempdir()) / f"neliroute-ports-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    file = open(folder / str(port), "w", encoding="ascii")  # until this process ends
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return False
+    _reserved[port] = file
+    return True
+
+
 def free_ports(count):
     """Ports below the kernel's ephemeral range, so no outgoing connection takes one meanwhile."""
     found = []
     while len(found) < count:
         port = random.randrange(15_000, 32_000)
+        if port in _reserved or not _reserve(port):
+            continue
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-        if port not in found:
-            found.append(port)
+        found.append(port)
     return found
 
 
