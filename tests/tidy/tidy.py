@@ -334,7 +334,7 @@ class Included:
             public = include.path.startswith("neliroute/")
             named = "include/" + include.path if public else include.path
             if named in self.files:
-                if named not in self.ours[path] | {path}:
+                if named != path and named not in self.ours[path]:
                     self.ours[path].add(named)
                     self._add(path, named)
             elif not include.quoted:
@@ -350,16 +350,17 @@ class Included:
         compiled at once, in this order: no header finds there what it does not include anyway."""
         left, chains = set(self.files), []
         for top in sorted(self.files, key=lambda path: (-len(self.ours[path]), path)):
-            chain = [top] if top in left else []
-            given = set(DEAR[number]) if (number := self.dear_part(top)) is not None else set()
-            while chain:
-                left.discard(chain[0])
-                below = [path for path in self.ours[chain[0]] & left
-                         if self.foreign[path] >= given]
-                if not below:
-                    chains.append(chain)
-                    break
+            if top not in left:
+                continue
+            number = self.dear_part(top)
+            given = set() if number is None else set(DEAR[number])
+            chain, below = [], {top}
+            while below:
                 chain.insert(0, max(below, key=lambda path: (len(self.ours[path]), path)))
+                left.discard(chain[0])
+                below = {path for path in self.ours[chain[0]] & left
+                         if self.foreign[path] >= given}
+            chains.append(chain)
         return chains
 
 
@@ -397,7 +398,8 @@ def headers(root: pathlib.Path, build: pathlib.Path, compiler: list[str],
 
     found = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        for errors in pool.map(precompiles, range(len(DEAR))):
+        used = {included.dear_part(chain[-1]) for chain in chains}
+        for errors in pool.map(precompiles, sorted(used - {None})):
             if errors:
                 raise SystemExit(f"tidy: no precompiled header\n{errors}")
         for path, errors in pool.map(compiles, chains):
