@@ -21,20 +21,20 @@ from . import children, class_archive, deps, kafka_config
 from .kafka_admin import KafkaAdmin
 
 
-_reserved = {}  # port -> the file by which this process keeps it from tests beside it
+_reserved = []  # files, each locked for a port that was given out here, until this process ends
 
 
 def _reserve(port):
-    """Whether no test that runs now has been given this port."""
+    """Whether no test that runs now, this one included, has been given this port."""
     folder = Path(tempfile.gettempdir()) / f"neliroute-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
-    file = open(folder / str(port), "w", encoding="ascii")  # until this process ends
+    file = open(folder / str(port), "w", encoding="ascii")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
         return False
-    _reserved[port] = file
+    _reserved.append(file)
     return True
 
 
@@ -43,7 +43,7 @@ def free_ports(count):
     found = []
     while len(found) < count:
         port = random.randrange(15_000, 32_000)
-        if port in _reserved or not _reserve(port):
+        if not _reserve(port):
             continue
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
