@@ -20,7 +20,7 @@ std::size_t ExpeditePacing::asked_lately(LocalTime now) const noexcept {
 }
 
 void ExpeditePacing::begin(LocalTime now) noexcept {
-  if (heartbeat_.count() <= 0) return;
+  if (heartbeat_ <= kSoonEnough) return;
   repeated_ = 0;
   until_ = later(now, heartbeat_);
   const std::size_t lately = asked_lately(now);

@@ -21,9 +21,13 @@ namespace neliroute {
 /// Spreads the requests of one process: at once, and again after 50, 100 and 200 ms, as the
 /// coordinator may not have known yet; at most 8 within a heartbeat interval. The more there were,
 /// the further they are apart, so that some are left for the last of many changes.
+///
+/// None is made where heartbeats are at most kSoonEnough apart. They come soon by themselves, and
+/// not all at once: then fewer processes take over at the same time, and each partition is without
+/// a leader for less time.
 class ExpeditePacing {
  public:
-  /// `heartbeat`: the group's interval; 0: no request is ever made.
+  /// `heartbeat`: the group's interval; 0: there are none.
   explicit ExpeditePacing(milliseconds heartbeat) noexcept : heartbeat_(heartbeat) {
     asked_.fill(kLongAgo);
   }
@@ -37,6 +41,7 @@ class ExpeditePacing {
   [[nodiscard]] LocalTime due() const noexcept { return due_; }
 
   static constexpr std::size_t kMost = 8;
+  static constexpr milliseconds kSoonEnough{100};
 
  private:
   [[nodiscard]] std::size_t asked_lately(LocalTime now) const noexcept;

@@ -96,16 +96,18 @@ TEST(ExpeditePacing, a_change_for_which_nothing_is_left_waits_until_there_is) {
   EXPECT_TRUE(pacing.take(rig::at_ms(ms), kSpread)) << "the first of the eight is an interval ago";
 }
 
-TEST(ExpeditePacing, where_heartbeats_come_faster_nothing_is_repeated) {
-  ExpeditePacing pacing(50ms);
+TEST(ExpeditePacing, nothing_is_repeated_once_the_ordinary_heartbeat_has_come) {
+  ExpeditePacing pacing(ExpeditePacing::kSoonEnough + 1ms);
   pacing.begin(rig::at_ms(1000));
-  EXPECT_EQ(asked(pacing, 1000, 2000), (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(asked(pacing, 1000, 2000), (std::vector<std::int64_t>{0, 51}));
 }
 
-TEST(ExpeditePacing, no_heartbeat_no_request) {
-  ExpeditePacing pacing(0ms);
-  pacing.begin(rig::at_ms(1000));
-  EXPECT_EQ(pacing.due(), kNever);
+TEST(ExpeditePacing, no_request_where_heartbeats_come_soon_or_not_at_all) {
+  for (const milliseconds heartbeat : {ExpeditePacing::kSoonEnough, milliseconds{50}, 0ms}) {
+    ExpeditePacing pacing(heartbeat);
+    pacing.begin(rig::at_ms(1000));
+    EXPECT_EQ(pacing.due(), kNever) << heartbeat.count();
+  }
 }
 
 // --- The members ---------------------------------------------------------------------------------
