@@ -175,15 +175,15 @@ class KafkaBroker:
     def _java(self, heap):
         """C1 only and the serial collector: half the start time, and steady on two busy cores."""
         jars = deps.kafka_jars(self.version)
-        return [deps.need("java"), *self._archive_options(), f"-Xmx{heap}",
+        return [deps.need("java"), *self.archive_options(), f"-Xmx{heap}",
                 "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
                 "-Dorg.slf4j.simpleLogger.showDateTime=true",
                 "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
                 "-Dorg.slf4j.simpleLogger.showThreadName=false", "-cp", f"{jars}/*"]
 
-    def _archive_options(self):
-        """Made before the first broker of this version on this machine."""
+    def archive_options(self):
+        """The JVM's options; the archive is made before this version's first broker here."""
         return class_archive.use(self.version, lambda file: _Recorder(self.version, file).record())
 
     def _launch(self, node):
@@ -215,7 +215,7 @@ class KafkaBroker:
                 properties = self.security.admin_properties(self.folder)
             self._admin_log = open(self.folder / "admin.log", "ab")
             self._admin = KafkaAdmin(self.version, self.bootstrap, self._admin_log, properties,
-                                     self._archive_options())
+                                     self.archive_options())
         return self._admin
 
     def stop_node(self, node_id, grace=10.0):
@@ -269,7 +269,7 @@ class _Recorder(KafkaBroker):
         super().__init__(version)
         self._file = file
 
-    def _archive_options(self):
+    def archive_options(self):
         return []
 
     def _launch(self, node):

@@ -16,6 +16,7 @@ from harness import checker  # noqa: E402
 from harness.children import boot_now  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.process import Fleet, run_tool  # noqa: E402
+from harness.shared_broker import SharedBroker  # noqa: E402
 
 # By how much Kafka's assignors exceed the least number of moves when one process joins or goes: not
 # at all where they were measured, so not at all here.
@@ -102,11 +103,15 @@ class KafkaCase(unittest.TestCase):
         cls.kept = Path(tempfile.mkdtemp(prefix="neliroute-test-"))
         cls.addClassCleanup(cls._drop_folder)
         began = boot_now()
-        cls.kafka = cls.enterClassContext(KafkaBroker(
-            speaks.version, session_ms=speaks.session_ms, heartbeat_ms=speaks.heartbeat_ms,
-            brokers=cls.brokers, security=cls.security, properties=cls.broker_properties,
-            keep_logs=cls.kept / "broker"))
-        cls.note(f"Kafka {speaks.version} up in {boot_now() - began:.1f} s")
+        shared = os.environ.get("NELIROUTE_TEST_BROKER")  # given to scripts that do it no harm
+        if shared and SharedBroker.serves(speaks.session_ms, speaks.heartbeat_ms):
+            cls.kafka = cls.enterClassContext(SharedBroker(shared, cls.kept / "broker"))
+        else:
+            cls.kafka = cls.enterClassContext(KafkaBroker(
+                speaks.version, session_ms=speaks.session_ms, heartbeat_ms=speaks.heartbeat_ms,
+                brokers=cls.brokers, security=cls.security, properties=cls.broker_properties,
+                keep_logs=cls.kept / "broker"))
+        cls.note(f"Kafka {cls.kafka.version} up in {boot_now() - began:.1f} s")
 
     @classmethod
     def _drop_folder(cls):
@@ -137,8 +142,8 @@ class KafkaCase(unittest.TestCase):
         return result
 
     def topic(self):
-        """A topic and group of this test's own."""
-        return self._testMethodName.replace("_", "-")
+        """A topic and group of this test's own, also where scripts share a broker."""
+        return f"{type(self).__name__}-{self._testMethodName}".lower().replace("_", "-")
 
     def fleet(self, partitions=32, slots=256, topic=None, **options):
         """A fleet with this run's protocol and a topic of its own, ended with the test."""

@@ -94,6 +94,10 @@ class Lowered(SessionCase):
 class NoRight(SessionCase):
     """An owner that may read the group's configuration, but not change it."""
     broker_properties = LOWERED
+    TOPIC = "no-right"
+
+    def topic(self):
+        return self.TOPIC
 
     @classmethod
     def setUpClass(cls):
@@ -101,8 +105,8 @@ class NoRight(SessionCase):
         super().setUpClass()
         admin = cls.kafka.admin
         for name in ("TOPIC", "GROUP"):
-            admin.allow("User:owner", name, "test-a-right-that-is-missing-is-named", "ALL")
-        admin.deny("User:owner", "GROUP", "test-a-right-that-is-missing-is-named", "ALTER_CONFIGS")
+            admin.allow("User:owner", name, cls.TOPIC, "ALL")
+        admin.deny("User:owner", "GROUP", cls.TOPIC, "ALTER_CONFIGS")
         admin.allow("User:owner", "CLUSTER", "kafka-cluster", "DESCRIBE_CONFIGS")
 
     def test_a_right_that_is_missing_is_named(self):
