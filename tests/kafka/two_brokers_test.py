@@ -44,7 +44,8 @@ class TwoBrokers(case.KafkaCase):
             began = boot_now()
             admin.move_leader("__consumer_offsets", 0, other)
             self.settle(fleets, began)
-            self.assertEqual(admin.group(fleets[0].group)["coordinator"], other)
+            wait_until(lambda: admin.group(fleets[0].group)["coordinator"] == other, 30.0,
+                       "the other coordinator")
         began = boot_now()
         for fleet in fleets:
             topic = fleet.defaults["topic"]
