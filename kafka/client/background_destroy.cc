@@ -37,7 +37,21 @@ struct AtExit {
   }
 };
 
-void destroy_now(rd_kafka_t* handle) noexcept {
+// librdkafka takes the end of a client for no answer to its request to leave the group. One that is
+// destroyed meanwhile waits for that answer for ever, and keeps a core busy. The request itself
+// ends after 5 s.
+constexpr milliseconds kCloseBound{10'000};
+constexpr milliseconds kClosePoll{20};
+
+void await_close(rd_kafka_t* handle) noexcept {
+  for (milliseconds waited{0}; waited < kCloseBound; waited += kClosePoll) {
+    if (rd_kafka_consumer_closed(handle) != 0) return;
+    std::this_thread::sleep_for(kClosePoll);
+  }
+}
+
+void destroy_now(rd_kafka_t* handle, bool closing) noexcept {
+  if (closing) await_close(handle);
   if (rd_kafka_type(handle) == RD_KAFKA_PRODUCER) {
     rd_kafka_purge(handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
   }
@@ -46,20 +60,20 @@ void destroy_now(rd_kafka_t* handle) noexcept {
 
 }  // namespace
 
-void destroy(rd_kafka_t* handle, milliseconds within) noexcept {
+void destroy(rd_kafka_t* handle, milliseconds within, bool closing) noexcept {
   if (handle == nullptr) return;
   static const AtExit at_exit;
   under_way().add(1);
   std::promise<void> done;
   const std::future<void> ended = done.get_future();
   try {
-    std::thread([handle, done = std::move(done)]() mutable {
-      destroy_now(handle);
+    std::thread([handle, closing, done = std::move(done)]() mutable {
+      destroy_now(handle, closing);
       done.set_value();
       under_way().add(-1);
     }).detach();
   } catch (const std::system_error&) {  // no thread available: then wait for it
-    destroy_now(handle);
+    destroy_now(handle, closing);
     return under_way().add(-1);
   }
   ended.wait_for(within);

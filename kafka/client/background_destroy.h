@@ -17,6 +17,8 @@ inline constexpr milliseconds kDestroyPatience{250};
 
 /// Destroys it on a thread of its own, and waits at most so long. What the producer still holds is
 /// purged. Null: nothing to do. This does not leave the group: to leave, close the consumer first.
-void destroy(rd_kafka_t* handle, milliseconds within) noexcept;
+/// `closing`: that was done. If it still waits for the group's answer it is destroyed after that,
+/// or after 10 s.
+void destroy(rd_kafka_t* handle, milliseconds within, bool closing = false) noexcept;
 
 }  // namespace neliroute::rdkafka

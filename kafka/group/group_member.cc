@@ -148,7 +148,7 @@ void GroupMember::emit_records(rd_kafka_event_t* event) {
 
 void GroupMember::announce_next() {
   if (refused_ && !leaving_) {
-    const rd_kafka_resp_err_t error = *std::exchange(refused_, std::nullopt);
+    const rd_kafka_resp_err_t error = *refused_;
     if (notices_) {
       notices_({Severity::error, describe(error, "the library refuses what the group assigned; "
                                                  "joining the group again")});
@@ -202,8 +202,20 @@ rd_kafka_resp_err_t GroupMember::acknowledge(rd_kafka_event_t* event) {
   return outcome;
 }
 
+// The library still waits for the answer that it refused, so that its client never ends, and keeps
+// a core busy once it is to be destroyed. No partitions are an answer, too.
+void GroupMember::accept_nothing() {
+  if (!cooperative_) {
+    rd_kafka_assign(handle_.get(), nullptr);
+    return;
+  }
+  const rdkafka::TopicPartitionsPtr none{rd_kafka_topic_partition_list_new(0)};
+  const rdkafka::ErrorPtr error{rd_kafka_incremental_assign(handle_.get(), none.get())};
+}
+
 // For a membership that ends: the results do not matter.
 void GroupMember::acknowledge_all() {
+  if (refused_) accept_nothing();
   for (const auto& event : rebalances_) static_cast<void>(acknowledge(event.get()));
   rebalances_.clear();
   announced_ = false;
@@ -246,7 +258,7 @@ void GroupMember::end_membership(milliseconds patience) {
   wakeup_.detach(queue_.get());
   log_.reset();
   queue_.reset();
-  rdkafka::destroy(handle_.release(), patience);
+  rdkafka::destroy(handle_.release(), patience, leaving_ || withdrawing_);
   left_as_.clear();
 }
 

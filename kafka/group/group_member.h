@@ -68,6 +68,7 @@ class GroupMember {
   [[nodiscard]] rd_kafka_resp_err_t subscribe();
   void emit_records(rd_kafka_event_t* event);
   [[nodiscard]] rd_kafka_resp_err_t acknowledge(rd_kafka_event_t* event);
+  void accept_nothing();
   void acknowledge_all();
   void end_withdrawn(LocalTime now);
   /// Waits so long until its client is destroyed: leases wait meanwhile.

@@ -14,6 +14,7 @@ rd_kafka_error_t* __real_rd_kafka_incremental_assign(
 rd_kafka_resp_err_t __real_rd_kafka_query_watermark_offsets(rd_kafka_t* handle, const char* topic,
                                                             int32_t partition, int64_t* low,
                                                             int64_t* high, int timeout_ms);
+void __real_rd_kafka_destroy_flags(rd_kafka_t* handle, int flags);
 }
 
 namespace neliroute::librdkafka_calls {
@@ -113,4 +114,10 @@ rd_kafka_error_t* __wrap_rd_kafka_incremental_assign(
   return __real_rd_kafka_incremental_assign(handle, partitions);
 }
 
+void __wrap_rd_kafka_destroy_flags(rd_kafka_t* handle, int flags) {
+  with_watching([&](const Watching& watching) {
+    if (watching.destroy) watching.destroy(handle);
+  });
+  __real_rd_kafka_destroy_flags(handle, flags);
+}
 }

@@ -26,6 +26,8 @@ struct Watching {
   std::function<rd_kafka_resp_err_t(rd_kafka_resp_err_t)> error;
   /// Before partitions are assigned; other than none: they are not, and the caller gets this error.
   std::function<rd_kafka_resp_err_t()> assign;
+  /// Before a client is destroyed.
+  std::function<void(rd_kafka_t*)> destroy;
 };
 
 /// In force while it lives; its end waits for those who are in one of the functions. One at a time.

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <librdkafka/rdkafka.h>
+#include <neliroute/clock.h>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <iostream>
 #include <map>
-#include <neliroute/clock.h>
 #include <string>
 
 namespace neliroute {
@@ -33,6 +34,7 @@ template <class Client>
 [[nodiscard]] bool serve_until(Client& client, boost::asio::io_context& io,
                                const std::function<bool()>& condition) {
   const LocalTime deadline = later(boot_now(), milliseconds{30'000});
+  const auto work = boost::asio::make_work_guard(io);  // without any, run_one_for() waits for none
   std::map<std::string, std::size_t> seen;
   while (!condition()) {
     if (boot_now() >= deadline) {

@@ -1,15 +1,21 @@
 // A client that librdkafka will not use any more is replaced, and nobody waits for what it owed.
 #include <gmock/gmock.h>
 #include <librdkafka/rdkafka.h>
+#include <neliroute/clock.h>
 
+#include <algorithm>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <map>
-#include <neliroute/clock.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "embedded_broker/embedded_broker.h"
@@ -66,6 +72,25 @@ class FatalErrorTest : public testing::Test {
   boost::asio::io_context io_;
   std::shared_ptr<QueueWakeup> wakeup_ = std::make_shared<QueueWakeup>(io_.get_executor());
 };
+
+/// How many clients of librdkafka live in this process, by the thread that each has.
+std::ptrdiff_t clients() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::count_if(begin(tasks), end(tasks), [](const auto& task) {
+    std::string name;
+    return std::getline(std::ifstream(task.path() / "comm"), name) && name == "rdk:main";
+  });
+}
+
+/// Whether it becomes true within 10 s, by itself.
+bool becomes(const std::function<bool()>& condition) {
+  const LocalTime deadline = later(boot_now(), milliseconds{10'000});
+  while (!condition()) {
+    if (boot_now() >= deadline) return false;
+    std::this_thread::sleep_for(milliseconds{5});
+  }
+  return true;
+}
 
 /// The broker takes what it is sent, as far as there is room, and answers nothing.
 class Silence {
@@ -341,6 +366,7 @@ TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
     return ++calls == 1 ? RD_KAFKA_RESP_ERR__STATE : RD_KAFKA_RESP_ERR_NO_ERROR;
   };
   const librdkafka_calls::Watch watch(std::move(watching));
+  const auto others = clients();
   NotedMember noted(settings(), *wakeup_);
   auto& assigned = noted.assigned;
   auto& revoked = noted.revoked;
@@ -356,6 +382,7 @@ TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
   ASSERT_EQ(noted.notices.size(), 1U);
   EXPECT_THAT(noted.notices[0].text, testing::HasSubstr("_STATE"));
   EXPECT_TRUE(member.gone());
+  EXPECT_TRUE(becomes([&] { return clients() == others; })) << "it ends, and keeps no core busy";
   member.finish();
 
   EXPECT_FALSE(member.rejoin_if_due(boot_now())) << "not in a loop";
@@ -365,7 +392,7 @@ TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
   member.finish();
   member.announce_next();
   EXPECT_EQ(revoked.size(), 1U);
-  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(calls, 3) << "one took the place of that which was refused";
 }
 
 // The reason comes from its other clients: the member is only given when, and for how long.
@@ -404,6 +431,12 @@ bool holds_nothing(const GroupMember& member) {
 }
 
 TEST_F(FatalErrorTest, AMemberThatWithdrawsUnansweredJoinsAgainAsAnotherFiveSecondsAfterThePause) {
+  std::atomic<int> left = 0;  // 1: destroyed before it had heard that it left; 2: after
+  librdkafka_calls::Watching watching;
+  watching.destroy = [&](rd_kafka_t* handle) {
+    left = rd_kafka_consumer_closed(handle) == 0 ? 1 : 2;
+  };
+  const librdkafka_calls::Watch watch(std::move(watching));
   NotedMember noted(settings(), *wakeup_);
   GroupMember& member = noted.member;
   ASSERT_TRUE(member.join().has_value());
@@ -422,7 +455,9 @@ TEST_F(FatalErrorTest, AMemberThatWithdrawsUnansweredJoinsAgainAsAnotherFiveSeco
     ASSERT_NE(member.handle(), nullptr);
     EXPECT_FALSE(member.gone()) << "it has not heard that it left";
     EXPECT_TRUE(member.rejoin_if_due(later(after, seconds{35})));
+    EXPECT_TRUE(becomes([&] { return left > 0; }));
   }
+  EXPECT_EQ(left, 2) << "librdkafka might wait for the group's answer for ever, at full speed";
   ASSERT_TRUE(serve_until(member, [&] { return noted.assigned.size() > 1; }));
   EXPECT_EQ(noted.assigned[1], "0-3");
   EXPECT_NE(rd_kafka_name(member.handle()), client);
