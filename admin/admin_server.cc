@@ -17,11 +17,11 @@
 #include "admin/control/control.h"
 #include "admin/envoy/envoy_answers.h"
 #include "admin/event_hub.h"
-#include "admin/listen_address.h"
 #include "admin/pending_view.h"
 #include "admin/site.h"
 #include "neli_core/settings_mode.h"
 #include "router/text/event_line.h"
+#include "router/text/listen_address.h"
 
 namespace neliroute {
 namespace {
@@ -257,7 +257,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor exe
                                                        Observable observable,
                                                        AdminOptions options) {
   const asio::any_io_executor strand = asio::make_strand(executor);
-  auto acceptor = admin::listen_at(strand, options.listen);
+  auto acceptor = listen_at(strand, options.listen);
   if (!acceptor) return acceptor.error();
   if (options.control && options.control->token.empty() && !is_for_here(*acceptor)) {
     return Error{Errc::bad_option,
@@ -267,7 +267,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor exe
   boost::system::error_code ignored;
   const tcp::endpoint bound = acceptor->local_endpoint(ignored);
   std::unique_ptr<AdminServer> server(new AdminServer);
-  server->address_ = admin::text_of(bound);
+  server->address_ = address_text(bound);
   server->local_ = is_for_here(*acceptor);
   server->impl_ = std::make_shared<Impl>(strand, std::move(*acceptor), std::move(observable),
                                          std::move(options));

@@ -10,7 +10,7 @@
 #include "admin/control/control.h"
 #include "admin/embedded.h"
 #include "admin/envoy/envoy_answers.h"
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 
 namespace neliroute::admin {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 #include "tool/command_line/flags.h"
 #include "tool/command_line/take.h"
 #include "tool/print/log.h"
@@ -35,13 +35,13 @@ void raise_file_limit() {
 void add_http_option(CommandLine& line, std::optional<std::string>& http) {
   line.value("--http", "HOST:PORT", "Serve the slot page, the view and its events, metrics and "
              "health there; a port alone: for this machine only, 0: any free one",
-             into_if(http, admin::parse_listen));
+             into_if(http, parse_listen));
 }
 
 Result<void> AdminPort::check(const std::optional<std::string>& at, const std::string& flag) {
   if (!at) return {};
   boost::asio::io_context io;
-  const auto listened = admin::listen_at(io.get_executor(), *at);
+  const auto listened = listen_at(io.get_executor(), *at);
   if (listened) return {};
   return Error{listened.error().code(), flag + ": " + listened.error().message()};
 }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
@@ -36,7 +36,7 @@ void add_gateway_options(CommandLine& line, GatewayCommand& options) {
   add_wait_flag(line, options.common);
   line.heading("Gateway");
   line.value("--listen", "HOST:PORT", "Where clients connect; a port alone: from this machine only",
-             into_if(options.listen, admin::parse_listen));
+             into_if(options.listen, parse_listen));
   add_front_options(line, options.front);
   add_http_option(line, options.http);
 }

@@ -5,7 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
@@ -84,7 +84,7 @@ Result<std::unique_ptr<HttpFront>> HttpFront::bind(
     const FrontOptions& options, const std::string& listen, SlotSpace slots,
     std::unique_ptr<forward::Directions> directions,
     std::function<bool(const boost::asio::ip::address&)> trusts) {
-  const auto endpoint = admin::resolve_listen(listen);
+  const auto endpoint = resolve_listen(listen);
   if (!endpoint) return endpoint.error();
   auto tls = tls_of(options);
   if (!tls) return tls.error();
@@ -117,7 +117,7 @@ HttpFront::~HttpFront() {
   if (gateway_) gateway_->close();
 }
 
-std::string HttpFront::address() const { return admin::text_of(gateway_->endpoint()); }
+std::string HttpFront::address() const { return address_text(gateway_->endpoint()); }
 
 void HttpFront::drain(std::function<void()> done) {
   if (!thread_.joinable()) return done();  // it never listened

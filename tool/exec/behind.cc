@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "admin/listen_address.h"
 #include "forward/rules/trusted_peers.h"
+#include "router/text/listen_address.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
@@ -166,7 +166,7 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
   line.value("--upstream", "HOST:PORT", "An HTTP server that knows nothing of slots: serve at "
              "--endpoint, send it the requests for keys that this process owns, and the others to "
              "their owners. Joins once it accepts connections",
-             into_if(options.upstream, admin::parse_listen));
+             into_if(options.upstream, parse_listen));
   line.value("--exec", "COMMAND", "Start this program, by a shell; leave when it ends, and end it "
              "on leaving. Lines of JSON on its stdin say what it owns",
              into(options.exec));

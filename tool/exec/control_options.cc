@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 #include "tool/command_line/take.h"
 
 namespace neliroute::tool {
@@ -90,7 +90,7 @@ Result<std::string> ControlOptions::token(const std::optional<std::string>& http
   }
   if (!http) return unfit("--control is about the admin port: give --http, too");
   if (token_file) return read_token(*token_file);
-  const auto at = admin::resolve_listen(*http);
+  const auto at = resolve_listen(*http);
   if (!at) return at.error();
   if (!at->address().is_loopback()) {
     return unfit(fmt::format("everybody who can reach --http {} could make control calls: give "

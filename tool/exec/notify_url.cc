@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
 
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 
 namespace neliroute::tool {
 namespace {
@@ -31,7 +31,7 @@ std::string with_port(std::string_view authority) {
 
 }  // namespace
 
-std::string NotifyUrl::address() const { return admin::text_of(at); }
+std::string NotifyUrl::address() const { return address_text(at); }
 
 Result<NotifyUrl> parse_notify_url(std::string_view text) {
   if (text.size() > kUrlMost) return unfit_url(text, "is longer than 2 KiB");
@@ -43,7 +43,7 @@ Result<NotifyUrl> parse_notify_url(std::string_view text) {
   if (authority.empty() || authority.starts_with(':')) return unfit_url(text, "names no host");
   if (authority.find('@') != std::string_view::npos) return unfit_url(text, "names a user");
   if (path.find('#') != std::string_view::npos) return unfit_url(text, "has a fragment (#)");
-  const auto at = admin::resolve_listen(with_port(authority));
+  const auto at = resolve_listen(with_port(authority));
   if (!at || at->port() == 0) return unfit_url(text, "names no host and port that there are");
   if (!at->address().is_loopback()) {
     return unfit_url(text, "is not on this machine: what is sent there is not encrypted");

@@ -12,7 +12,7 @@
 #include <boost/beast/http/write.hpp>
 #include <utility>
 
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 
 namespace neliroute::tool {
 namespace {
@@ -31,7 +31,7 @@ Result<std::vector<AskedPort>> parse_asked_ports(std::string_view text) {
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string_view one = text.substr(at, end - at);
-    auto found = admin::resolve_listen(one);
+    auto found = resolve_listen(one);
     if (!found) return found.error();
     made.push_back({std::string(one), *found});
     at = end + 1;
@@ -63,7 +63,7 @@ class RequestsPoll::Asking : public std::enable_shared_from_this<Asking> {
     request_.target("/v1/requests");
     request_.version(11);
     // An address, which an admin port that is for its own machine only accepts.
-    request_.set(http::field::host, admin::text_of(at_));
+    request_.set(http::field::host, address_text(at_));
     request_.set(http::field::user_agent, "neliroute");
     request_.keep_alive(false);
   }

@@ -15,8 +15,8 @@
 #include <thread>
 #include <utility>
 
-#include "admin/listen_address.h"
 #include "forward/rules/key_source.h"
+#include "router/text/listen_address.h"
 
 namespace neliroute::tool {
 namespace {
@@ -68,7 +68,7 @@ bool accepts(const std::string& address) {
   boost::asio::io_context io;
   boost::asio::ip::tcp::socket socket(io);
   boost::system::error_code error;
-  socket.connect(*admin::resolve_listen(address), error);
+  socket.connect(*resolve_listen(address), error);
   EXPECT_TRUE(!error || error == boost::asio::error::connection_refused) << error.message();
   return !error;
 }
@@ -90,7 +90,7 @@ TEST(HttpFrontTest, EndsAtOnceIfItNeverListened) {
 /// A client's connection, on which it has asked for something.
 boost::asio::ip::tcp::socket asking(boost::asio::io_context& io, const std::string& address) {
   boost::asio::ip::tcp::socket socket(io);
-  socket.connect(*admin::resolve_listen(address));
+  socket.connect(*resolve_listen(address));
   const std::string request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
   boost::asio::write(socket, boost::asio::buffer(request));
   return socket;

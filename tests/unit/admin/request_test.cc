@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 
 namespace neliroute::admin {
 namespace {

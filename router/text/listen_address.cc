@@ -1,11 +1,11 @@
-#include "admin/listen_address.h"
+#include "router/text/listen_address.h"
 
 #include <boost/algorithm/string/predicate.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <charconv>
 
-namespace neliroute::admin {
+namespace neliroute {
 namespace {
 
 Error misread(std::string_view text, std::string_view what) {
@@ -78,7 +78,7 @@ Result<boost::asio::ip::tcp::endpoint> resolve_listen(std::string_view text) {
   return found.begin()->endpoint();
 }
 
-std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint) {
+std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint) {
   const std::string ip = endpoint.address().to_string();
   return (endpoint.address().is_v6() ? "[" + ip + "]" : ip) + ":" +
          std::to_string(endpoint.port());
@@ -101,4 +101,4 @@ Result<boost::asio::ip::tcp::acceptor> listen_at(const boost::asio::any_io_execu
                                      "free port (port 0: any)"};
 }
 
-}  // namespace neliroute::admin
+}  // namespace neliroute

@@ -1,4 +1,4 @@
-// Where the admin port listens: from text to an address. Private to the admin port.
+// Where a server of this process listens: from text to an address. Private.
 //
 // Threads: any.   Units: none.
 // Errors: bad_option, naming the text, what was expected and what to do.
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace neliroute::admin {
+namespace neliroute {
 
 struct ListenText {
   std::string host;  ///< without brackets; "127.0.0.1" where none was given
@@ -30,10 +30,10 @@ struct ListenText {
 [[nodiscard]] Result<boost::asio::ip::tcp::endpoint> resolve_listen(std::string_view text);
 
 /// "127.0.0.1:8080", "[::1]:8080".
-[[nodiscard]] std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint);
+[[nodiscard]] std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint);
 
 /// Listens there from now on.
 [[nodiscard]] Result<boost::asio::ip::tcp::acceptor> listen_at(
     const boost::asio::any_io_executor& executor, std::string_view text);
 
-}  // namespace neliroute::admin
+}  // namespace neliroute
