@@ -230,14 +230,17 @@ void ToldDirections::leave() {
   }
 }
 
-Caller::Caller(boost::asio::io_context& io, const tcp::endpoint& to) : socket_(io) {
-  socket_.connect(to);
+Caller::Caller(boost::asio::io_context& io, const tcp::endpoint& to)
+    : socket_(std::make_shared<tcp::socket>(io)) {
+  socket_->connect(to);
   read();
   living_.push_back(this);
 }
 
 Caller::~Caller() {
   *alive_ = false;
+  error_code ignored;
+  socket_->close(ignored);
   std::erase(living_, this);
 }
 
@@ -254,32 +257,32 @@ void Caller::print_all() {
 void Caller::send(std::string text) {
   unsent_ += text.size();
   const auto kept = std::make_shared<std::string>(std::move(text));
-  boost::asio::async_write(socket_, boost::asio::buffer(*kept),
-                           [this, kept, alive = alive_](error_code, std::size_t) {
+  boost::asio::async_write(*socket_, boost::asio::buffer(*kept),
+                           [this, kept, alive = alive_, of = socket_](error_code, std::size_t) {
                              if (*alive) unsent_ -= kept->size();
                            });
 }
 
-void Caller::shutdown() { socket_.shutdown(tcp::socket::shutdown_send); }
+void Caller::shutdown() { socket_->shutdown(tcp::socket::shutdown_send); }
 
-void Caller::close() { socket_.close(); }
+void Caller::close() { socket_->close(); }
 
 void Caller::reset() {
-  socket_.set_option(boost::asio::socket_base::linger(true, 0));
-  socket_.close();
+  socket_->set_option(boost::asio::socket_base::linger(true, 0));
+  socket_->close();
 }
 
 void Caller::read() {
-  socket_.async_read_some(boost::asio::buffer(chunk_),
-                          [this, alive = alive_](error_code error, std::size_t count) {
-                            if (!*alive) return;
-                            received_.append(chunk_.data(), count);
-                            if (error) {
-                              ended_ = true;
-                              return;
-                            }
-                            read();
-                          });
+  socket_->async_read_some(boost::asio::buffer(chunk_),
+                           [this, alive = alive_](error_code error, std::size_t count) {
+                             if (!*alive) return;
+                             received_.append(chunk_.data(), count);
+                             if (error) {
+                               ended_ = true;
+                               return;
+                             }
+                             read();
+                           });
 }
 
 GatewayRig::GatewayRig(GatewayRigOptions options) {

@@ -129,7 +129,7 @@ class Caller {
 
   inline static std::vector<const Caller*> living_;
 
-  boost::asio::ip::tcp::socket socket_;
+  std::shared_ptr<boost::asio::ip::tcp::socket> socket_;  ///< what writes keeps it
   std::vector<char> chunk_ = std::vector<char>(65536);
   std::string received_;
   bool ended_ = false;
