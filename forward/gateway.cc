@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <utility>
 
 namespace neliroute::forward {
@@ -57,13 +58,17 @@ Result<void> Gateway::listen() {
   error_code error;
   acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
   if (error) return cannot_listen(endpoint(), error);
-  accept();
+  boost::asio::post(executor_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->proxy_.draining) self->accept();
+  });
   return {};
 }
 
 Gateway::Gateway(boost::asio::any_io_executor executor, GatewayOptions options,
                  Directions& directions)
-    : executor_(std::move(executor)),
+    : keeps_(std::move(options.keeps)),
+      executor_(std::move(executor)),
       acceptor_(executor_),
       later_(executor_),
       last_requests_(executor_),

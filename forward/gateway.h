@@ -1,6 +1,7 @@
 // A reverse proxy that sends each request to the owner of its key. One executor, one thread.
 //
-// Threads: open() and bind() any; everything else the executor's.   Units: std::chrono.
+// Threads: open(), bind(), and listen() before anything else: any; the rest the executor's.
+// Units: std::chrono.
 // Errors: open(), bind() and listen(): the address cannot be listened on.
 #pragma once
 
@@ -28,6 +29,7 @@ struct GatewayOptions {
   std::function<bool(const boost::asio::ip::address&)> trusts;
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
   std::shared_ptr<ProxyCounters> counters = std::make_shared<ProxyCounters>();
+  std::shared_ptr<void> keeps{};  ///< what lives as long: the Directions, say
 };
 
 class Gateway : public std::enable_shared_from_this<Gateway> {
@@ -62,6 +64,7 @@ class Gateway : public std::enable_shared_from_this<Gateway> {
   void close_all();
   [[nodiscard]] std::vector<std::shared_ptr<FrontConnection>> living() const;
 
+  std::shared_ptr<void> keeps_;
   boost::asio::any_io_executor executor_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer later_;

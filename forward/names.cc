@@ -14,7 +14,7 @@ namespace neliroute::forward {
 /// The threads share it, as they may be the last ones.
 struct Names::Shared {
   explicit Shared(boost::asio::any_io_executor given) : executor(std::move(given)) {}
-  const boost::asio::any_io_executor executor;  ///< not to be used once this is closed
+  boost::asio::any_io_executor executor;  ///< none once this is closed: it may be destroyed then
   std::mutex mutex;
   bool closed = false;
 };
@@ -25,6 +25,7 @@ Names::Names(boost::asio::any_io_executor executor, NameLimits limits)
 Names::~Names() {
   const std::lock_guard lock(shared_->mutex);
   shared_->closed = true;
+  shared_->executor = {};
 }
 
 void Names::find(const std::string& host, Found found) {

@@ -85,6 +85,7 @@ class Watcher : public Lookup {
   [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
 
  private:
+  friend class Forwarder;  // which may outlive this
   using Completion = boost::asio::any_completion_handler<void(boost::system::error_code)>;
   struct Parts;
   explicit Watcher(Parts parts);

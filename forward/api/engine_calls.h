@@ -1,0 +1,55 @@
+// What a proxy asks of a Router or Watcher, for as long as their engine lives, which may be longer
+// than they do: then everything is unknown, and closed.
+//
+// Threads: any.   Units: milliseconds.   Errors: passed to handlers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <neliroute/admission.h>
+#include <neliroute/clock.h>
+#include <neliroute/ids.h>
+#include <neliroute/route.h>
+#include <neliroute/settings.h>
+#include <neliroute/time.h>
+#include <string_view>
+#include <utility>
+
+#include "router/engine/completion.h"
+#include "router/engine/engine.h"
+#include "router/view/admissions.h"
+
+namespace neliroute::forward {
+
+class EngineCalls {
+ public:
+  explicit EngineCalls(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+  [[nodiscard]] Route route(Slot slot) const { return engine_->view().route(slot, boot_now()); }
+  void async_route_after(Slot slot, const Epoch& after, milliseconds limit,
+                         RouteCompletion handler) const {
+    wait_until_routed(*engine_, slot, after, limit, std::move(handler));
+  }
+  void suspect(std::string_view endpoint) const { engine_->suspect(endpoint); }
+  [[nodiscard]] const Engine& observable() const noexcept { return *engine_; }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+};
+
+/// A Router's.
+class OwnerCalls : public EngineCalls {
+ public:
+  OwnerCalls(std::shared_ptr<Engine> engine, Mode mode, std::uint32_t hop_limit)
+      : EngineCalls(std::move(engine)),
+        admissions_(observable().view(), *observable().work(), mode, hop_limit) {}
+
+  [[nodiscard]] Admission admit(Slot slot, const Epoch& epoch, std::uint32_t hops) const {
+    return admissions_.admit(slot, {epoch, hops}, boot_now());
+  }
+
+ private:
+  Admissions admissions_;
+};
+
+}  // namespace neliroute::forward

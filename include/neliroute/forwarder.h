@@ -1,0 +1,172 @@
+// Forwarder: the HTTP front of a process that owns slots. A request for a key of its own goes to
+// the HTTP server behind it, and any other to the owner of its key.
+//
+//   neliroute::ForwarderOptions options;
+//   options.key = "header:X-User";
+//   options.application = "127.0.0.1:9000";                // your own HTTP server
+//   auto bound = neliroute::Forwarder::bind(thread.get_executor(), *router, options);
+//   if (!bound) { std::cerr << bound.error() << '\n'; return 2; }
+//   neliroute::Forwarder& forwarder = **bound;
+//   router->async_ready([&](auto error) { if (!error && !forwarder.listen()) fail(); });
+//   ...                                                    // planned leave: first the slots
+//   router->async_drain(bound, [&](auto) { forwarder.async_drain(10s, [&](auto) { end(); }); });
+//
+// docs/routing.md ("Over HTTP") says what clients see and what is sent again: it is the proxy of
+// `neliroute run --upstream`. Bodies are passed on in parts as they come, in both directions. While
+// a request is served here its partition's barrier does not end, and the application gets the epoch
+// in `Neliroute-Epoch`. It gets requests from this process only, so let it listen at a loopback
+// address. With a Watcher it is a gateway: it serves nothing, and sends everything on.
+//
+// Threads: every member function may be called on any thread. Requests are served on one strand of
+//   the given executor; give it a thread of its own, so that no client delays the protocol.
+// Lifetimes: the Router or Watcher may be closed or destroyed before the Forwarder; then requests
+//   get 421, or 503 from a gateway. Its executor may not, and must be destroyed before that of the
+//   Forwarder, as it may hold waits of requests: declare the Forwarder's first, or share one.
+// Units: std::chrono.
+// Errors: bind() and check() name the option or file, what was expected and what to do. Clients
+//   get theirs as docs/routing.md lists them.
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/system/error_code.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <neliroute/error.h>
+#include <neliroute/time.h>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace prometheus {
+class Collectable;
+}  // namespace prometheus
+
+namespace neliroute {
+
+class Observable;
+class Router;
+class Watcher;
+struct ProxiedRequests;
+
+namespace forward {
+class ProxyCounters;
+struct ForwarderMaker;
+}  // namespace forward
+
+struct ForwarderLimits {
+  /// From the end of a request to the first byte of its answer; waiting for an owner included.
+  milliseconds deadline{10'000};
+  /// For which neither side sends or takes anything of a body; of an upgraded connection: `tunnel`.
+  milliseconds progress{30'000};
+  milliseconds tunnel{300'000};
+  /// From a request's first byte to the end of its header.
+  milliseconds header{10'000};
+  /// Between two requests of a connection. Other proxies keep theirs for 15 s: give more.
+  milliseconds idle{60'000};
+  /// For a further one, the connection that has been idle longest is closed; if none is idle, the
+  /// further one gets 503. At most a third of the files that the process may open.
+  std::uint32_t connections = 10'000;
+  /// How many requests may wait for an owner at once; a further one gets 503.
+  std::uint32_t waits = 20'000;
+};
+
+/// Files are PEM.
+struct ForwarderTls {
+  /// Clients speak TLS: the certificate with its chain, and its private key. They are read anew
+  /// when they change.
+  std::string certificate;
+  std::string key;
+  /// The owners' endpoints speak TLS. Their certificates must name the endpoint's host.
+  bool to_owners = false;
+  /// By whom they must be signed; empty: by one that the system trusts.
+  std::string authorities;
+};
+
+/// What a Forwarder did with requests. A handle: copies show the same, also after the Forwarder.
+class ForwarderCounts {
+ public:
+  ForwarderCounts();
+  /// For AdminOptions::proxied.
+  [[nodiscard]] ProxiedRequests requests() const;
+  /// The metrics neliroute_proxy_… of docs/metrics.md, for AdminOptions::collectables or an
+  /// exposer; those keep a weak_ptr only. `observable`: of the Router or Watcher, for the labels.
+  [[nodiscard]] std::shared_ptr<prometheus::Collectable> metrics(
+      const Observable& observable) const;
+
+ private:
+  friend struct forward::ForwarderMaker;
+  std::shared_ptr<forward::ProxyCounters> counters_;
+};
+
+struct ForwarderOptions {
+  /// HOST:PORT, :PORT or PORT; without a host only this machine can reach it. Port 0: any free one.
+  /// Empty: the Router's endpoint; a Watcher has none.
+  std::string listen;
+  /// Where in a request its key is: header:NAME, path:N (segments from 1), query:NAME, cookie:NAME
+  /// or host. Required.
+  std::string key;
+  /// HOST:PORT of the HTTP server that serves what this process owns, without TLS. Required for a
+  /// Router, and empty for a Watcher.
+  std::string application;
+  /// Whose Neliroute- fields count: addresses and networks, separated by commas, of all gateways
+  /// and owners. No value: a Router's Forwarder trusts this machine, a Watcher's nobody.
+  std::optional<std::string> trusted_peers;
+  ForwarderTls tls;
+  ForwarderLimits limits;
+  /// Whether the executor runs one handler at a time: then no strand is made of it.
+  bool one_thread = false;
+  /// Called on the strand, and by bind() on its thread. Default: notices are dropped.
+  std::function<void(const Notice&)> on_notice;
+  /// Where it counts.
+  ForwarderCounts counts;
+
+  /// What can be known to be wrong before there is a Router. Reads the files of `tls`.
+  [[nodiscard]] Result<void> check() const;
+};
+
+class Forwarder {
+ public:
+  /// Takes the address, where connections are refused until listen(). Resolves a host name, which
+  /// blocks. Errors: bad_option.
+  [[nodiscard]] static Result<std::unique_ptr<Forwarder>> bind(
+      boost::asio::any_io_executor executor, const Router& router, ForwarderOptions options);
+  [[nodiscard]] static Result<std::unique_ptr<Forwarder>> bind(
+      boost::asio::any_io_executor executor, const Watcher& watcher, ForwarderOptions options);
+  /// Ends whatever is under way, as soon as the executor runs; does not wait for that. Guards of
+  /// work end then, too.
+  ~Forwarder();
+  Forwarder(const Forwarder&) = delete;
+  Forwarder& operator=(const Forwarder&) = delete;
+
+  /// Accepts connections from now on: call it when the Router or Watcher is ready, as requests
+  /// could only wait before. Calling it again does nothing. Errors: bad_option if another process
+  /// listens there, closed after async_drain().
+  [[nodiscard]] Result<void> listen();
+  /// HOST:PORT where it listens, with the port that was chosen.
+  [[nodiscard]] const std::string& address() const noexcept { return address_; }
+
+  /// Stops accepting, and completes with no error when every request that is under way has ended;
+  /// after `bound` those that have not are cut off. For half a second requests on open connections
+  /// are still taken. Of several calls the earliest bound counts. Not cancellable; completes with
+  /// operation_aborted if the Forwarder is destroyed, and not while its executor hangs.
+  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
+  auto async_drain(milliseconds bound, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        [this, bound](auto handler) { drain(bound, std::move(handler)); }, token);
+  }
+
+ private:
+  friend struct forward::ForwarderMaker;
+  class Impl;
+  Forwarder() = default;
+  void drain(milliseconds bound,
+             boost::asio::any_completion_handler<void(boost::system::error_code)> handler);
+
+  std::string address_;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace neliroute
