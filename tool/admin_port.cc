@@ -10,21 +10,6 @@
 #include "tool/print/log.h"
 
 namespace neliroute::tool {
-namespace {
-
-ProxiedRequests requests_of(const forward::ProxyCounters& counters) {
-  using forward::ProxyCount;
-  return {counters.count(ProxyCount::served),
-          counters.count(ProxyCount::forwarded),
-          counters.count(ProxyCount::misdirected),
-          counters.count(ProxyCount::waited),
-          counters.count(ProxyCount::refused),
-          counters.count(ProxyCount::unowned),
-          counters.count(ProxyCount::failed)};
-}
-
-}  // namespace
-
 void raise_file_limit() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -48,7 +33,7 @@ Result<void> AdminPort::check(const std::optional<std::string>& at, const std::s
 
 Result<std::unique_ptr<AdminPort>> AdminPort::open(
     const Observable& observable, const std::optional<std::string>& http,
-    std::optional<AdminControl> control, std::shared_ptr<const forward::ProxyCounters> proxy,
+    std::optional<AdminControl> control, const std::optional<ForwarderCounts>& proxy,
     std::function<std::string()> lacks) {
   if (!http) return std::unique_ptr<AdminPort>();
   raise_file_limit();
@@ -60,8 +45,8 @@ Result<std::unique_ptr<AdminPort>> AdminPort::open(
   options.lacks = std::move(lacks);
   std::unique_ptr<AdminPort> port(new AdminPort);
   if (proxy) {
-    options.proxied = [proxy] { return requests_of(*proxy); };
-    port->proxy_ = std::make_shared<forward::ProxyMetrics>(observable, std::move(proxy));
+    options.proxied = [counts = *proxy] { return counts.requests(); };
+    port->proxy_ = proxy->metrics(observable);
     options.collectables.push_back(port->proxy_);
   }
   auto server = AdminServer::open(port->io_.get_executor(), observable, std::move(options));

@@ -11,11 +11,11 @@
 #include <memory>
 #include <neliroute/admin.h>
 #include <neliroute/error.h>
+#include <neliroute/forwarder.h>
 #include <optional>
 #include <string>
 #include <thread>
 
-#include "forward/proxy_metrics.h"
 #include "tool/command_line/command_line.h"
 
 namespace neliroute::tool {
@@ -38,7 +38,7 @@ class AdminPort {
   [[nodiscard]] static Result<std::unique_ptr<AdminPort>> open(
       const Observable& observable, const std::optional<std::string>& http,
       std::optional<AdminControl> control = std::nullopt,
-      std::shared_ptr<const forward::ProxyCounters> proxy = {},
+      const std::optional<ForwarderCounts>& proxy = std::nullopt,
       std::function<std::string()> lacks = {});
   /// Closes all connections.
   ~AdminPort();
@@ -52,7 +52,7 @@ class AdminPort {
 
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::shared_ptr<forward::ProxyMetrics> proxy_;
+  std::shared_ptr<prometheus::Collectable> proxy_;
   std::unique_ptr<AdminServer> server_;
   std::thread thread_;
 };

@@ -56,11 +56,11 @@ int serve(const std::string& command, const GatewayCommand& options, WatcherLoop
       return route.verdict == Verdict::unknown;
     });
   });
-  const SlotSpace slots{SlotCount{lookup.watcher().settings().slots},
-                        options.common.router.hash};
   const auto front = HttpFront::bind(
-      options.front, *options.listen, slots,
-      std::make_unique<forward::WatchedDirections<Watcher>>(lookup.watcher()));
+      options.front, *options.listen,
+      [&](boost::asio::any_io_executor executor, ForwarderOptions made) {
+        return Forwarder::bind(std::move(executor), lookup.watcher(), std::move(made));
+      });
   if (!front) return fail(command, front.error());
   if (const auto listens = (*front)->listen(); !listens) return fail(command, listens.error());
   log(Severity::info, fmt::format("gateway: {}://{}/, key {}", options.front.scheme(),
@@ -114,7 +114,7 @@ int gateway_command(const Arguments& arguments) {
   if (!lookup) return fail(line.name(), lookup.error());
   const auto admin =
       AdminPort::open((*lookup)->watcher().observable(), options.http, std::nullopt,
-                      options.front.counters);
+                      options.front.counts);
   if (!admin) return fail(line.name(), admin.error());
   return serve(line.name(), options, **lookup);
 }

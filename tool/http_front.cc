@@ -1,12 +1,11 @@
 #include "tool/http_front.h"
 
-#include <fmt/format.h>
-
-#include <boost/asio/post.hpp>
+#include <boost/system/error_code.hpp>
 #include <utility>
 
 #include "router/text/listen_address.h"
 #include "tool/admin_port.h"
+#include "tool/command_line/flags.h"
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/log.h"
@@ -35,95 +34,62 @@ void add_front_options(CommandLine& line, FrontOptions& options) {
 
 namespace {
 
-void warn_if_few(std::size_t connections) {
-  const std::size_t most = forward::FrontLimits{}.connections;
-  if (connections >= most) return;
-  log(Severity::warning, fmt::format("serves at most {} connections at a time: for {}, let the "
-                                     "process open {} files (LimitNOFILE, or ulimit -Hn)",
-                                     connections, most, 3 * most));
-}
-
-struct FrontTls {
-  std::shared_ptr<forward::TlsIdentity> clients;
-  forward::TlsContextPtr owners;
-};
-
-Result<FrontTls> tls_of(const FrontOptions& options) {
-  FrontTls made;
-  if (options.tls_certificate) {
-    auto identity = forward::TlsIdentity::make(
-        *options.tls_certificate, *options.tls_key,
-        [](const std::string& text) { log(Severity::warning, text); });
-    if (!identity) return identity.error();
-    made.clients = std::move(*identity);
-  }
-  if (options.tls_to_owners) {
-    auto trusted = forward::trusting(options.authorities.value_or(""));
-    if (!trusted) return trusted.error();
-    made.owners = std::move(*trusted);
-  }
+ForwarderOptions forwarder_options(const FrontOptions& options) {
+  ForwarderOptions made;
+  if (options.key) made.key = options.key->to_string();
+  made.tls = {options.tls_certificate.value_or(""), options.tls_key.value_or(""),
+              options.tls_to_owners, options.authorities.value_or("")};
+  made.limits.deadline = options.deadline;
+  made.limits.waits = options.waiting;
+  made.one_thread = true;
+  made.on_notice = notice_log();
+  made.counts = options.counts;
   return made;
 }
 
+Error in_flags(const Error& error) { return {error.code(), with_flags(error.message())}; }
+
 }  // namespace
 
+// Before anybody joins, or waits for a broker.
 Result<void> check_front(const FrontOptions& options) {
-  if (options.tls_certificate.has_value() != options.tls_key.has_value()) {
-    return Error{Errc::bad_option, "--tls-cert and --tls-key belong together: give both"};
-  }
-  if (options.authorities && !options.tls_to_owners) {
-    return Error{Errc::bad_option, "--upstream-ca needs --upstream-tls"};
-  }
-  // Before anybody joins, or waits for a broker.
-  const auto tls = tls_of(options);
-  if (!tls) return tls.error();
+  if (const auto fits = forwarder_options(options).check(); !fits) return in_flags(fits.error());
   return {};
 }
 
-Result<std::unique_ptr<HttpFront>> HttpFront::bind(
-    const FrontOptions& options, const std::string& listen, SlotSpace slots,
-    std::unique_ptr<forward::Directions> directions,
-    std::function<bool(const boost::asio::ip::address&)> trusts) {
+Result<std::unique_ptr<HttpFront>> HttpFront::bind(const FrontOptions& options,
+                                                   const std::string& listen,
+                                                   const Bind& bind_forwarder) {
   const auto endpoint = resolve_listen(listen);
   if (!endpoint) return endpoint.error();
-  auto tls = tls_of(options);
-  if (!tls) return tls.error();
-  forward::GatewayOptions made{*endpoint, *options.key, slots, {}, {}, {}, "neliroute",
-                               std::move(trusts), std::move(tls->clients), options.counters};
-  made.exchange.deadline = options.deadline;
-  made.exchange.waits = options.waiting;
-  made.upstream.tls = std::move(tls->owners);
   raise_file_limit();
   std::unique_ptr<HttpFront> front(new HttpFront(options.io));
   front->stop_ = options.stop;
-  front->directions_ = std::move(directions);
-  auto opened =
-      forward::Gateway::bind(front->io_->get_executor(), std::move(made), *front->directions_);
-  if (!opened) return opened.error();
-  front->gateway_ = std::move(*opened);
-  warn_if_few(front->gateway_->most_connections());
+  ForwarderOptions made = forwarder_options(options);
+  made.listen = address_text(*endpoint);
+  auto bound = bind_forwarder(front->io_->get_executor(), std::move(made));
+  if (!bound) return in_flags(bound.error());
+  front->forwarder_ = std::move(*bound);
   return front;
 }
 
 Result<void> HttpFront::listen() {
-  if (auto listens = gateway_->listen(); !listens) return listens;
+  if (auto listens = forwarder_->listen(); !listens) return listens;
   thread_ = std::thread([this] { io_->run(); });
   return {};
 }
 
 HttpFront::~HttpFront() {
+  forwarder_.reset();
   io_->stop();
   if (thread_.joinable()) thread_.join();
-  if (gateway_) gateway_->close();
+  io_->restart();
+  io_->poll();  // whatever is under way ends
 }
-
-std::string HttpFront::address() const { return address_text(gateway_->endpoint()); }
 
 void HttpFront::drain(std::function<void()> done) {
   if (!thread_.joinable()) return done();  // it never listened
-  boost::asio::post(*io_, [this, done = std::move(done)]() mutable {
-    gateway_->drain(stop_, std::move(done));
-  });
+  forwarder_->async_drain(stop_, [done = std::move(done)](boost::system::error_code) { done(); });
 }
 
 }  // namespace neliroute::tool

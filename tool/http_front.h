@@ -11,13 +11,13 @@
 #include <functional>
 #include <memory>
 #include <neliroute/error.h>
+#include <neliroute/forwarder.h>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "forward/directions.h"
-#include "forward/gateway.h"
+#include "forward/rules/key_source.h"
 #include "tool/command_line/command_line.h"
 
 namespace neliroute::tool {
@@ -33,7 +33,7 @@ struct FrontOptions {
   std::optional<std::string> tls_key;
   bool tls_to_owners = false;
   std::optional<std::string> authorities;  ///< whose certificates owners must have
-  std::shared_ptr<forward::ProxyCounters> counters = std::make_shared<forward::ProxyCounters>();
+  ForwarderCounts counts;
   /// What it runs on. Lives as long as these options do, which must outlive the Router or Watcher:
   /// that one may still have waits whose handlers belong here.
   std::shared_ptr<boost::asio::io_context> io = std::make_shared<boost::asio::io_context>(1);
@@ -44,12 +44,12 @@ void add_front_options(CommandLine& line, FrontOptions& options);
 
 class HttpFront {
  public:
-  /// Has the address; whoever connects is refused until listen(). `listen`: HOST:PORT. `slots`: of
-  /// the group.
+  /// Of a Router or a Watcher. It gets what both commands have the same.
+  using Bind = std::function<Result<std::unique_ptr<Forwarder>>(boost::asio::any_io_executor,
+                                                                ForwarderOptions)>;
+  /// Has the address; whoever connects is refused until listen(). `listen`: HOST:PORT.
   [[nodiscard]] static Result<std::unique_ptr<HttpFront>> bind(
-      const FrontOptions& options, const std::string& listen, SlotSpace slots,
-      std::unique_ptr<forward::Directions> directions,
-      std::function<bool(const boost::asio::ip::address&)> trusts = {});
+      const FrontOptions& options, const std::string& listen, const Bind& bind_forwarder);
   /// Ends it at once.
   ~HttpFront();
   HttpFront(const HttpFront&) = delete;
@@ -58,7 +58,7 @@ class HttpFront {
   /// Accepts connections from now on. Once.
   [[nodiscard]] Result<void> listen();
   /// HOST:PORT
-  [[nodiscard]] std::string address() const;
+  [[nodiscard]] const std::string& address() const noexcept { return forwarder_->address(); }
   /// Stops accepting; `done` is called on its thread when what is under way has ended, at most
   /// after FrontOptions::stop.
   void drain(std::function<void()> done);
@@ -69,8 +69,7 @@ class HttpFront {
 
   std::shared_ptr<boost::asio::io_context> io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::unique_ptr<forward::Directions> directions_;
-  std::shared_ptr<forward::Gateway> gateway_;
+  std::unique_ptr<Forwarder> forwarder_;
   milliseconds stop_{0};
   std::thread thread_;
 };

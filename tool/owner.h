@@ -9,11 +9,11 @@
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <neliroute/forwarder.h>
 #include <neliroute/router.h>
 #include <optional>
 #include <string>
 
-#include "forward/proxy_counters.h"
 #include "tool/command_line/options.h"
 #include "tool/exec/control_options.h"
 
@@ -25,8 +25,8 @@ struct OwnerOptions {
   std::optional<std::string> events;
   /// Where the admin port listens.
   std::optional<std::string> http;
-  /// Of the proxy before the application, for the admin port's metrics; null: there is none.
-  std::shared_ptr<const forward::ProxyCounters> proxy;
+  /// Of the proxy before the application, for the admin port's metrics; none: there is none.
+  std::optional<ForwarderCounts> proxy;
   ControlOptions control;
 };
 

@@ -11,6 +11,8 @@ TEST(FlagsTest, StandInPlaceOfOptionsNames) {
             "lower --interval or raise --lease");
   EXPECT_EQ(with_flags("`kafka.properties` ssl.key.location: cannot read it"),
             "-X ssl.key.location: cannot read it");
+  EXPECT_EQ(with_flags("`tls.authorities` needs `tls.to_owners`"),
+            "--upstream-ca needs --upstream-tls");
   EXPECT_EQ(with_flags(Error{Errc::ledger_unreachable}.message()),
             "no broker answered in time; check --brokers, and that Kafka runs");
 }

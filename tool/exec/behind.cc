@@ -130,14 +130,14 @@ class Served {
   FinishTime& finish_;
 };
 
-Result<std::unique_ptr<HttpFront>> front_of(Router& router, const OwnerOptions& owner,
-                                            const BehindOptions& options) {
-  const SlotSpace slots{SlotCount{router.settings().slots}, owner.common.router.hash};
-  auto peers = forward::TrustedPeers::parse(options.trusted).value();
+Result<std::unique_ptr<HttpFront>> front_of(const Router& router, const BehindOptions& options) {
   return HttpFront::bind(
-      options.front, router.process().endpoint, slots,
-      std::make_unique<forward::AdmittedDirections<Router>>(router, *options.upstream),
-      [peers = std::move(peers)](const auto& address) { return peers.contains(address); });
+      options.front, router.process().endpoint,
+      [&](boost::asio::any_io_executor executor, ForwarderOptions made) {
+        made.application = *options.upstream;
+        made.trusted_peers = options.trusted;
+        return Forwarder::bind(std::move(executor), router, std::move(made));
+      });
 }
 
 Result<void> listen(HttpFront& front, const BehindOptions& options) {
@@ -218,7 +218,7 @@ int run_before(const std::string& command, const OwnerOptions& owner,
       leave("it cannot serve");
     };
     if (options.upstream) {
-      auto opened = front_of(router, owner, options);
+      auto opened = front_of(router, options);
       if (!opened) {
         cannot_serve(opened.error());
         return nullptr;
@@ -238,7 +238,7 @@ int run_before(const std::string& command, const OwnerOptions& owner,
     return served;
   };
   OwnerOptions served = owner;
-  if (options.upstream) served.proxy = options.front.counters;
+  if (options.upstream) served.proxy = options.front.counts;
   const int code = run_owner(command, served, beside, before);
   if (ended_early && *status != kExitYes) return *status;
   return status && code == kExitYes ? *status : code;

@@ -11,10 +11,12 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <memory>
+#include <neliroute/admin.h>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "forward/api/forwarder_maker.h"
 #include "forward/rules/key_source.h"
 #include "router/text/listen_address.h"
 
@@ -29,6 +31,12 @@ class Nowhere : public forward::Directions {
   void suspect(std::string_view) override {}
 };
 
+Result<std::unique_ptr<Forwarder>> nowhere(boost::asio::any_io_executor executor,
+                                           const ForwarderOptions& options) {
+  return forward::ForwarderMaker::bind(std::move(executor), std::make_unique<Nowhere>(),
+                                       SlotSpace{SlotCount{64}}, options);
+}
+
 TEST(HttpFrontTest, HasAsManyFilesAsTheSystemPermits) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -38,8 +46,7 @@ TEST(HttpFrontTest, HasAsManyFilesAsTheSystemPermits) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lowered), 0);
   FrontOptions options;
   options.key = forward::KeySource::parse("host").value();
-  const auto front = HttpFront::bind(options, "127.0.0.1:0", SlotSpace{SlotCount{64}},
-                                     std::make_unique<Nowhere>());
+  const auto front = HttpFront::bind(options, "127.0.0.1:0", nowhere);
   EXPECT_TRUE(front);
   rlimit now{};
   EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &now), 0);
@@ -53,9 +60,7 @@ class Bound {
   explicit Bound(const std::string& listen = "127.0.0.1:0", FrontOptions options = {})
       : options_(std::move(options)) {
     options_.key = forward::KeySource::parse("host").value();
-    front_ = HttpFront::bind(options_, listen, SlotSpace{SlotCount{64}},
-                             std::make_unique<Nowhere>())
-                 .value();
+    front_ = HttpFront::bind(options_, listen, nowhere).value();
   }
   [[nodiscard]] HttpFront* operator->() { return front_.get(); }
 
@@ -99,14 +104,14 @@ boost::asio::ip::tcp::socket asking(boost::asio::io_context& io, const std::stri
 TEST(HttpFrontTest, HasNoMoreRequestsWaitThanItMay) {
   FrontOptions options;
   options.waiting = 2;
-  const auto counters = options.counters;
+  const ForwarderCounts counts = options.counts;
   Bound front("127.0.0.1:0", std::move(options));
   ASSERT_TRUE(front->listen());
   boost::asio::io_context io;
   const auto first = asking(io, front->address());
   const auto second = asking(io, front->address());
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
-  while (counters->count(forward::ProxyCount::waited) < 2) {
+  while (counts.requests().waited < 2) {
     ASSERT_LT(std::chrono::steady_clock::now(), until);
     std::this_thread::yield();
   }
