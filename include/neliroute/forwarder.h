@@ -9,19 +9,21 @@
 //   neliroute::Forwarder& forwarder = **bound;
 //   router->async_ready([&](auto error) { if (!error && !forwarder.listen()) fail(); });
 //   ...                                                    // planned leave: first the slots
-//   router->async_drain(bound, [&](auto) { forwarder.async_drain(10s, [&](auto) { end(); }); });
+//   router->async_drain(router->timing().drain,
+//                       [&](auto) { forwarder.async_drain(10s, [&](auto) { io.stop(); }); });
 //
 // docs/routing.md ("Over HTTP") says what clients see and what is sent again: it is the proxy of
 // `neliroute run --upstream`. Bodies are passed on in parts as they come, in both directions. While
-// a request is served here its partition's barrier does not end, and the application gets the epoch
-// in `Neliroute-Epoch`. It gets requests from this process only, so let it listen at a loopback
-// address. With a Watcher it is a gateway: it serves nothing, and sends everything on.
+// a request is served here it holds a guard of work (neliroute/work.h), and the application gets
+// the epoch in `Neliroute-Epoch`. The application should listen at a loopback address, as others
+// must not reach it. With a Watcher it is a gateway: it serves nothing, and sends everything on.
 //
 // Threads: every member function may be called on any thread. Requests are served on one strand of
 //   the given executor; give it a thread of its own, so that no client delays the protocol.
 // Lifetimes: the Router or Watcher may be closed or destroyed before the Forwarder; then requests
-//   get 421, or 503 from a gateway. Its executor may not, and must be destroyed before that of the
-//   Forwarder, as it may hold waits of requests: declare the Forwarder's first, or share one.
+//   get 421, or 503 from a gateway. The executor of the Router or Watcher must outlive the
+//   Forwarder; and that of the Forwarder must outlive the other executor, which may still hold
+//   waits of requests. So declare the Forwarder's executor first, or share one.
 // Units: std::chrono.
 // Errors: bind() and check() name the option or file, what was expected and what to do. Clients
 //   get theirs as docs/routing.md lists them.
