@@ -7,6 +7,8 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "router/text/listen_address.h"
+
 namespace neliroute::forward {
 namespace {
 
@@ -25,8 +27,10 @@ std::size_t connections_of(const FrontLimits& limits) {
 }
 
 Error cannot_listen(const tcp::endpoint& at, const error_code& error) {
-  return {Errc::bad_option, "cannot listen on " + at.address().to_string() + ":" +
-                                std::to_string(at.port()) + ": " + error.message()};
+  return {Errc::bad_option, "`listen`: cannot listen on " + address_text(at) + ": " +
+                                error.message() +
+                                "; choose an address of this machine and a free "
+                                "port (port 0: any)"};
 }
 
 }  // namespace
@@ -133,7 +137,7 @@ std::vector<std::shared_ptr<FrontConnection>> Gateway::living() const {
 }
 
 void Gateway::drain(milliseconds bound, std::function<void()> done) {
-  proxy_.draining = true;
+  const bool drains = std::exchange(proxy_.draining, true);
   drained_ = std::move(done);
   error_code ignored;
   acceptor_.close(ignored);
@@ -142,6 +146,7 @@ void Gateway::drain(milliseconds bound, std::function<void()> done) {
     const auto self = weak.lock();
     if (self && !error) self->close_all();
   });
+  if (drains) return end_if_drained();  // the last requests are limited already
   last_requests_.expires_after(service_.limits.last_requests);
   last_requests_.async_wait([weak = weak_from_this()](error_code error) {
     const auto self = weak.lock();

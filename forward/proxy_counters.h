@@ -29,6 +29,8 @@ enum class ProxyCount : std::uint8_t {
 
 class ProxyCounters {
  public:
+  /// Whether the caller is the first proxy to count here: there must be no other.
+  [[nodiscard]] bool take() noexcept { return !taken_.exchange(true); }
   void add(ProxyCount what) noexcept {
     auto& count = counts_[static_cast<std::size_t>(what)];
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -50,6 +52,7 @@ class ProxyCounters {
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(ProxyCount::end)> counts_{};
   Histogram answers_;
   std::atomic<std::size_t> connections_{0};
+  std::atomic<bool> taken_{false};
 };
 
 }  // namespace neliroute::forward

@@ -19,6 +19,8 @@ TlsContextPtr context_of(ssl::context::method method) {
   auto made = std::make_shared<ssl::context>(method);
   made->set_options(ssl::context::default_workarounds | ssl::context::no_sslv2 |
                     ssl::context::no_sslv3 | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
+  // Otherwise OpenSSL asks the terminal for a key's password, and everything waits for that.
+  made->set_password_callback([](std::size_t, auto) { return std::string(); });
   return made;
 }
 
@@ -57,7 +59,9 @@ Result<TlsContextPtr> TlsIdentity::read() const {
   made->use_private_key_file(key_, ssl::context::pem, error);
   if (error) {
     return unfit_file("the key", key_,
-                      error.message() + "; expected the PEM file of the certificate's private key");
+                      error.message() +
+                          "; expected the PEM file of the certificate's private key, without "
+                          "a password");
   }
   return made;
 }

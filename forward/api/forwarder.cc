@@ -53,11 +53,13 @@ class Forwarder::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  /// Nothing is asked of the Router once this has returned.
-  void end() {
-    directions_->close();
-    end_listening();
-    boost::asio::post(executor_, [self = shared_from_this()] { self->close(); });
+  /// Nothing is asked of the Router once this has returned. The strand has the last reference: what
+  /// is destroyed with this belongs to the strand.
+  static void end(std::shared_ptr<Impl> self) {
+    self->directions_->close();
+    self->end_listening();
+    const auto executor = self->executor_;
+    boost::asio::post(executor, [self = std::move(self)] { self->close(); });
   }
 
  private:
@@ -158,6 +160,9 @@ Result<std::unique_ptr<Forwarder>> forward::ForwarderMaker::bind(
   made->keeps = kept;
   auto gateway = Gateway::bind(executor, std::move(*made), *kept);
   if (!gateway) return gateway.error();
+  if (!options.counts.counters_->take()) {
+    return Error{Errc::bad_option, "`counts`: another Forwarder counts there; give each its own"};
+  }
   warn_if_few(**gateway, options);
   std::unique_ptr<Forwarder> forwarder(new Forwarder);
   forwarder->address_ = address_text((*gateway)->endpoint());
@@ -203,7 +208,7 @@ Result<std::unique_ptr<Forwarder>> Forwarder::bind(boost::asio::any_io_executor 
 }
 
 Forwarder::~Forwarder() {
-  if (impl_) impl_->end();
+  if (impl_) Impl::end(std::move(impl_));
 }
 
 Result<void> Forwarder::listen() { return impl_->listen(); }

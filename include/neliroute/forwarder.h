@@ -20,10 +20,11 @@
 //
 // Threads: every member function may be called on any thread. Requests are served on one strand of
 //   the given executor; give it a thread of its own, so that no client delays the protocol.
-// Lifetimes: the Router or Watcher may be closed or destroyed before the Forwarder; then requests
-//   get 421, or 503 from a gateway. The executor of the Router or Watcher must outlive the
-//   Forwarder; and that of the Forwarder must outlive the other executor, which may still hold
-//   waits of requests. So declare the Forwarder's executor first, or share one.
+// Lifetimes: the Router or Watcher may be closed or destroyed before the Forwarder; then, once its
+//   executor has run, requests get 421, or 503 from a gateway. The executor of the Router or
+//   Watcher must outlive the Forwarder; and that of the Forwarder must outlive the other executor,
+//   which may still hold waits of requests. So declare the Forwarder's executor first, or share
+//   one.
 // Units: std::chrono.
 // Errors: bind() and check() name the option or file, what was expected and what to do. Clients
 //   get theirs as docs/routing.md lists them.
@@ -87,10 +88,13 @@ struct ForwarderTls {
   std::string authorities;
 };
 
-/// What a Forwarder did with requests. A handle: copies show the same, also after the Forwarder.
+/// What one Forwarder did with requests. A handle: copies show the same, also after the Forwarder.
 class ForwarderCounts {
  public:
   ForwarderCounts();
+  // There is none that shows nothing, so that a move is a copy.
+  ForwarderCounts(const ForwarderCounts&) = default;
+  ForwarderCounts& operator=(const ForwarderCounts&) = default;
   /// For AdminOptions::proxied.
   [[nodiscard]] ProxiedRequests requests() const;
   /// The metrics neliroute_proxy_… of docs/metrics.md, for AdminOptions::collectables or an
@@ -120,9 +124,10 @@ struct ForwarderOptions {
   ForwarderLimits limits;
   /// Whether the executor runs one handler at a time: then no strand is made of it.
   bool one_thread = false;
-  /// Called on the strand, and by bind() on its thread. Default: notices are dropped.
+  /// Called on the strand, and by bind() on its thread; also after ~Forwarder, until the strand has
+  /// ended what was under way. Default: notices are dropped.
   std::function<void(const Notice&)> on_notice;
-  /// Where it counts.
+  /// Where it counts, and no other Forwarder does.
   ForwarderCounts counts;
 
   /// What can be known to be wrong before there is a Router. Reads the files of `tls`.
@@ -138,7 +143,8 @@ class Forwarder {
   [[nodiscard]] static Result<std::unique_ptr<Forwarder>> bind(
       boost::asio::any_io_executor executor, const Watcher& watcher, ForwarderOptions options);
   /// Ends whatever is under way, as soon as the executor runs; does not wait for that. Guards of
-  /// work end then, too.
+  /// work end then, too. So let the executor run once more (restart() and poll()) before you
+  /// destroy it: otherwise connections, guards and the address are kept until the process ends.
   ~Forwarder();
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;

@@ -1,8 +1,9 @@
 // The Forwarder of the library: its options, its counts, how it begins and how it ends.
-#include <neliroute/forwarder.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <neliroute/admin.h>
+#include <neliroute/forwarder.h>
+#include <neliroute/observable.h>
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
@@ -11,8 +12,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <neliroute/admin.h>
-#include <neliroute/observable.h>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,7 +97,9 @@ TEST(ForwarderTest, says_if_another_one_listens_there) {
   const auto refused = second.forwarder->listen();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Errc::bad_option);
-  EXPECT_THAT(refused.error().message(), HasSubstr(first.forwarder->address()));
+  EXPECT_THAT(refused.error().message(),
+              testing::AllOf(HasSubstr("`listen`"), HasSubstr(first.forwarder->address()),
+                             HasSubstr("free port")));
 }
 
 /// An owner that answers when the test says so.
@@ -228,6 +229,18 @@ TEST(ForwarderTest, counts_for_the_admin_port_and_for_prometheus) {
   EXPECT_EQ(first.name, "neliroute_proxy_requests_total");
   EXPECT_EQ(first.metric.at(0).counter.value, 1) << "served";
   EXPECT_EQ(first.metric.at(1).counter.value, 2) << "forwarded";
+}
+
+TEST(ForwarderTest, counts_where_no_other_one_does) {
+  ForwarderOptions options = usual_options();
+  const ForwarderRig rig(options);
+  boost::asio::io_context io;
+  const auto second =
+      forward::ForwarderMaker::bind(io.get_executor(), nullptr, SlotSpace{SlotCount{64}}, options);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message(), HasSubstr("`counts`"));
+  const ForwarderCounts moved = std::move(options.counts);
+  EXPECT_EQ(options.counts.requests().served, moved.requests().served) << "both show the same";
 }
 
 TEST(ForwarderTest, says_how_few_connections_the_limit_of_files_allows) {

@@ -119,6 +119,26 @@ TEST_F(Renewed, what_cannot_be_read_is_tried_again_and_said_once) {
   EXPECT_THAT(notices, ElementsAre(_, HasSubstr("anew")));
 }
 
+TEST_F(Renewed, a_key_with_a_password_is_refused_and_nobody_is_asked_for_it) {
+  EXPECT_NE(SSL_CTX_get_default_passwd_cb(identity->current()->native_handle()), nullptr)
+      << "OpenSSL would ask the terminal";
+  std::FILE* file = std::fopen(key().c_str(), "r");
+  ASSERT_NE(file, nullptr);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> pair(
+      PEM_read_PrivateKey(file, nullptr, nullptr, nullptr), EVP_PKEY_free);
+  ASSERT_EQ(std::fclose(file), 0);
+  file = std::fopen(key().c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  const unsigned char password[] = "secret";
+  EXPECT_EQ(
+      PEM_write_PrivateKey(file, pair.get(), EVP_aes_128_cbc(), password, 6, nullptr, nullptr), 1);
+  ASSERT_EQ(std::fclose(file), 0);
+  const auto again = TlsIdentity::make(certificate().string(), key().string(), nullptr, 0ms);
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message(), HasSubstr(key().string()));
+  EXPECT_THAT(again.error().message(), HasSubstr("without a password"));
+}
+
 /// An owner whose certificate, which the gateway trusts, names `names`.
 struct Named : testing::Test {
   Named() { folder = ::mkdtemp(made.data()); }
