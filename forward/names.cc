@@ -22,13 +22,20 @@ struct Names::Shared {
 Names::Names(boost::asio::any_io_executor executor, NameLimits limits)
     : limits_(limits), shared_(std::make_shared<Shared>(std::move(executor))) {}
 
-Names::~Names() {
-  const std::lock_guard lock(shared_->mutex);
-  shared_->closed = true;
-  shared_->executor = {};
+Names::~Names() { close(); }
+
+void Names::close() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->closed = true;
+    shared_->executor = {};
+  }
+  known_.clear();
+  queued_.clear();
 }
 
 void Names::find(const std::string& host, Found found) {
+  if (shared_->closed) return;
   Known& known = known_[host];
   const auto now = Clock::now();
   known.waiting.push_back(std::move(found));

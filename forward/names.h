@@ -43,10 +43,13 @@ class Names {
   Names(const Names&) = delete;
   Names& operator=(const Names&) = delete;
 
-  /// Never calls it from inside. Those that wait at the end are never called.
+  /// Never calls it from inside. Those that wait at close() or at the end are never called.
   void find(const std::string& host, Found found);
   /// Nobody could be reached at what was found: the next one looks it up again.
   void doubt(const std::string& host);
+  /// Finds nothing any more, and needs no executor from now on: lookups that are under way end
+  /// unheard.
+  void close();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -48,8 +48,19 @@ bool is_unreachable(const error_code& failed) {
 
 /// A connection on its way.
 struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
-  Connecting(const boost::asio::any_io_executor& executor, Handler to)
-      : upstream(std::make_shared<Upstream>(executor)), handler(std::move(to)), limit(executor) {}
+  Connecting(const boost::asio::any_io_executor& executor, Handler to,
+             std::shared_ptr<AllConnecting> listed)
+      : all(std::move(listed)),
+        upstream(std::make_shared<Upstream>(executor)),
+        handler(std::move(to)),
+        limit(executor) {
+    all->insert(this);
+  }
+  ~Connecting() { all->erase(this); }
+  Connecting(const Connecting&) = delete;
+  Connecting& operator=(const Connecting&) = delete;
+
+  std::shared_ptr<AllConnecting> all;
   UpstreamPtr upstream;
   Handler handler;
   TlsContextPtr tls;
@@ -112,6 +123,12 @@ Upstreams::~Upstreams() { close(); }
 void Upstreams::close() {
   closed_ = true;
   *alive_ = false;
+  names_.close();
+  std::vector<std::shared_ptr<Connecting>> ending;
+  for (Connecting* one : *connecting_) {
+    if (auto alive = one->weak_from_this().lock()) ending.push_back(std::move(alive));
+  }
+  for (const auto& one : ending) one->finish(error::operation_aborted);
   for (const auto& [endpoint, kept] : idle_) {
     for (const Idle& one : kept) one.upstream->stream.close();
   }
@@ -141,12 +158,13 @@ UpstreamPtr Upstreams::take_kept(const std::string& endpoint) {
 
 void Upstreams::connect(const std::string& endpoint, bool own, Handler handler,
                         milliseconds within) {
-  const auto one = std::make_shared<Connecting>(executor_, std::move(handler));
+  const auto one = std::make_shared<Connecting>(executor_, std::move(handler), connecting_);
   one->upstream->endpoint = endpoint;
   if (!own) one->tls = limits_.tls;
   auto place = place_of(endpoint);
-  if (!place) {
-    return boost::asio::post(executor_, [one] { one->finish(error::host_not_found); });
+  if (closed_ || !place) {
+    const error_code none = closed_ ? error::operation_aborted : error_code(error::host_not_found);
+    return boost::asio::post(executor_, [one, none] { one->finish(none); });
   }
   one->host = std::move(place->host);
   one->port = place->port;
@@ -156,13 +174,16 @@ void Upstreams::connect(const std::string& endpoint, bool own, Handler handler,
   error_code is_name;
   const auto address = ip::make_address(one->host, is_name);
   if (!is_name) return one->connect({address}, [] {});
-  names_.find(one->host,
-              [this, alive = alive_, one](const error_code& failed, const Names::Addresses& found) {
-                if (failed || one->done) return one->finish(failed);
-                one->connect(found, [this, alive, host = one->host] {
-                  if (*alive) names_.doubt(host);
-                });
-              });
+  // Its limit keeps it, and the executor that: the handler may own this, and so its names.
+  names_.find(one->host, [this, alive = alive_, weak = std::weak_ptr(one)](
+                             const error_code& failed, const Names::Addresses& found) {
+    const auto self = weak.lock();
+    if (!self) return;
+    if (failed || self->done) return self->finish(failed);
+    self->connect(found, [this, alive, host = self->host] {
+      if (*alive) names_.doubt(host);
+    });
+  });
 }
 
 void Upstreams::give_back(UpstreamPtr upstream) {

@@ -14,6 +14,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,8 @@ using UpstreamPtr = std::shared_ptr<Upstream>;
 [[nodiscard]] bool is_unreachable(const boost::system::error_code& error);
 
 class Upstreams {
+  struct Connecting;
+
  public:
   using Handler = std::function<void(boost::system::error_code, UpstreamPtr)>;
 
@@ -63,6 +66,7 @@ class Upstreams {
                milliseconds within = milliseconds::max());
   /// Nothing is on its way on it. It is dropped when something comes all the same, or its end.
   void give_back(UpstreamPtr upstream);
+  /// Closes those that were kept, and ends attempts with operation_aborted, from inside.
   void close();
   [[nodiscard]] std::size_t idle() const noexcept { return count_; }
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
@@ -73,7 +77,7 @@ class Upstreams {
     UpstreamPtr upstream;
     Clock::time_point until;
   };
-  struct Connecting;
+  using AllConnecting = std::set<Connecting*>;
 
   /// Closes those of the endpoint of which `is_over` is true.
   template <class IsOver>
@@ -83,6 +87,7 @@ class Upstreams {
   boost::asio::any_io_executor executor_;
   UpstreamLimits limits_;
   Names names_;
+  std::shared_ptr<AllConnecting> connecting_ = std::make_shared<AllConnecting>();
   std::map<std::string, std::list<Idle>> idle_;  ///< of each endpoint, the newest first
   std::size_t count_ = 0;
   bool closed_ = false;

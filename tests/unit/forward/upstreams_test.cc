@@ -6,12 +6,14 @@
 #include <netdb.h>
 
 #include <boost/asio/error.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -282,8 +284,83 @@ TEST_F(ToOwners, are_let_go_while_a_name_is_looked_up) {
     answer = take(upstreams, at_port(slow));
     ASSERT_TRUE(run_until([&] { return lookups(slow) == 1; }));
   }
+  EXPECT_TRUE(answer->came) << "it does not wait for its own limit";
+  EXPECT_EQ(answer->error, error::operation_aborted);
   Resolver::one().release(slow);
-  EXPECT_TRUE(run_until([&] { return answer->came; })) << "by its own limit";
+}
+
+// A gateway is kept by its requests, and these by the connections that are made for them.
+struct ToOwnersOfRequests : ToOwners {
+  struct Request {
+    std::shared_ptr<Upstreams> upstreams;
+    std::vector<error_code> ends;
+  };
+  /// What keeps it is only what is under way.
+  std::weak_ptr<Request> request(const std::string& endpoint) {
+    const auto made = std::make_shared<Request>();
+    made->upstreams = std::make_shared<Upstreams>(own->get_executor(), patient());
+    made->upstreams->connect(endpoint, /*own=*/true, [made](error_code failed, UpstreamPtr) {
+      made->ends.push_back(failed);
+    });
+    return made;
+  }
+  std::unique_ptr<boost::asio::io_context> own = std::make_unique<boost::asio::io_context>();
+};
+
+TEST_F(ToOwnersOfRequests, let_go_of_them_when_they_are_closed) {
+  const std::string slow = name("slow", "127.0.0.1");
+  hang(slow);
+  const auto looked_up = request(at_port(slow));
+  const auto connected = request(at_port("127.0.0.1"));
+  ASSERT_TRUE(run_until([&] { return lookups(slow) == 1; }));
+  for (const auto& weak : {looked_up, connected}) {
+    const auto request = weak.lock();
+    ASSERT_TRUE(request);
+    request->upstreams->close();
+    EXPECT_EQ(request->ends, std::vector<error_code>{error::operation_aborted});
+    request->upstreams->close();
+    EXPECT_EQ(request->ends.size(), 1u);
+  }
+  EXPECT_TRUE(looked_up.expired());
+  EXPECT_TRUE(connected.expired());
+  own.reset();
+  Resolver::one().release(slow);  // the thread of the lookup posts to no executor that is gone
+}
+
+TEST_F(ToOwnersOfRequests, let_go_of_them_when_the_executor_ends_first) {
+  const std::string slow = name("slow", "127.0.0.1");
+  hang(slow);
+  const auto looked_up = request(at_port(slow));
+  const auto connected = request(at_port("127.0.0.1"));
+  ASSERT_TRUE(run_until([&] { return lookups(slow) == 1; }));
+  own.reset();
+  EXPECT_TRUE(looked_up.expired());
+  EXPECT_TRUE(connected.expired());
+  Resolver::one().release(slow);
+}
+
+TEST_F(ToOwners, that_are_closed_get_nothing_from_a_lookup_that_ends_later) {
+  Upstreams upstreams(io.get_executor(), patient());
+  const std::string slow = name("slow", "127.0.0.1");
+  hang(slow);
+  take(upstreams, at_port(slow));
+  ASSERT_TRUE(run_until([&] { return lookups(slow) == 1; }));
+  upstreams.close();
+  const auto work = boost::asio::make_work_guard(io);
+  io.restart();
+  io.run_for(20ms);  // whatever was cancelled
+  Resolver::one().release(slow);
+  io.restart();
+  EXPECT_EQ(io.run_for(50ms), 0u) << "its thread posts nothing to the executor";
+}
+
+TEST_F(ToOwners, that_are_closed_make_no_connection_any_more) {
+  Upstreams upstreams(io.get_executor(), patient());
+  upstreams.close();
+  EXPECT_EQ(taken(upstreams, at_port("127.0.0.1")), error::operation_aborted);
+  const std::string owner = name("owner", "127.0.0.1");
+  EXPECT_EQ(taken(upstreams, at_port(owner)), error::operation_aborted);
+  EXPECT_EQ(lookups(owner), 0);
 }
 
 TEST_F(ToOwners, wait_for_the_next_request_only_up_to_a_number) {
