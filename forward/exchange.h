@@ -183,6 +183,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Epoch failed_ = kNoEpoch;  ///< whose owner could not be reached last
   std::uint32_t failures_ = 0;
   std::uint32_t resends_ = 0;
+  Upstreams::Attempt connecting_;
   UpstreamPtr upstream_;
   Epoch sent_under_ = kNoEpoch;
   std::shared_ptr<Admission> guard_;                                   ///< of work under way here

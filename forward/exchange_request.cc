@@ -105,6 +105,7 @@ void Exchange::cancel() {
   if (upstream_) upstream_->stream.close();
   guard_.reset();
   done_ = nullptr;
+  connecting_.cancel();  // which has a guard of its own
   give_up_wait();
 }
 
@@ -272,7 +273,7 @@ void Exchange::connect(const Direction& direction) {
     note_failure(direction.epoch);  // others could not reach it, so this one does not try
     return try_again(/*own=*/false);
   }
-  proxy_.upstreams.connect(
+  connecting_ = proxy_.upstreams.connect(
       direction.endpoint, is_own,
       [self = shared_from_this(), direction](Error error, UpstreamPtr upstream) {
         if (!error) self->proxy_.caution.note_reached(direction.endpoint);

@@ -69,11 +69,12 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
   boost::asio::steady_timer limit;
   bool has_address = false;
   bool done = false;
+  bool cancelled = false;
 
   void end_after(milliseconds bound, const error_code& late) {
     limit.expires_after(bound);
-    limit.async_wait([self = shared_from_this(), late](const error_code& cancelled) {
-      if (cancelled) return;
+    limit.async_wait([self = shared_from_this(), late](const error_code& ended) {
+      if (ended) return;
       const bool is_lookup = !self->has_address && late == error::timed_out;
       self->finish(is_lookup ? error_code(error::host_not_found_try_again) : late);
     });
@@ -88,7 +89,7 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
     upstream->stream.expires_never();  // `limit` bounds it
     upstream->stream.tcp().async_connect(
         ends, [self = shared_from_this(), refused](const error_code& failed, const tcp::endpoint&) {
-          if (failed) refused();
+          if (failed && !self->cancelled) refused();
           if (!self->done) self->on_connected(failed);
         });
   }
@@ -102,6 +103,12 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
     upstream->stream.async_connect_tls([self = shared_from_this()](const error_code& refused) {
       if (!self->done) self->finish(refused);
     });
+  }
+
+  void cancel() {
+    if (done) return;
+    cancelled = true;
+    finish(error::operation_aborted);
   }
 
   void finish(error_code failed) {
@@ -128,13 +135,17 @@ void Upstreams::close() {
   for (Connecting* one : *connecting_) {
     if (auto alive = one->weak_from_this().lock()) ending.push_back(std::move(alive));
   }
-  for (const auto& one : ending) one->finish(error::operation_aborted);
+  for (const auto& one : ending) one->cancel();
   for (const auto& [endpoint, kept] : idle_) {
     for (const Idle& one : kept) one.upstream->stream.close();
   }
   idle_.clear();
   count_ = 0;
   sweeper_.cancel();
+}
+
+void Upstreams::Attempt::cancel() {
+  if (const auto one = of_.lock()) one->cancel();
 }
 
 UpstreamPtr Upstreams::take_kept(const std::string& endpoint) {
@@ -156,15 +167,16 @@ UpstreamPtr Upstreams::take_kept(const std::string& endpoint) {
   return found;
 }
 
-void Upstreams::connect(const std::string& endpoint, bool own, Handler handler,
-                        milliseconds within) {
+Upstreams::Attempt Upstreams::connect(const std::string& endpoint, bool own, Handler handler,
+                                      milliseconds within) {
   const auto one = std::make_shared<Connecting>(executor_, std::move(handler), connecting_);
   one->upstream->endpoint = endpoint;
   if (!own) one->tls = limits_.tls;
   auto place = place_of(endpoint);
   if (closed_ || !place) {
     const error_code none = closed_ ? error::operation_aborted : error_code(error::host_not_found);
-    return boost::asio::post(executor_, [one, none] { one->finish(none); });
+    boost::asio::post(executor_, [one, none] { one->finish(none); });
+    return Attempt(one);
   }
   one->host = std::move(place->host);
   one->port = place->port;
@@ -173,7 +185,10 @@ void Upstreams::connect(const std::string& endpoint, bool own, Handler handler,
                  is_short ? error::operation_aborted : error_code(error::timed_out));
   error_code is_name;
   const auto address = ip::make_address(one->host, is_name);
-  if (!is_name) return one->connect({address}, [] {});
+  if (!is_name) {
+    one->connect({address}, [] {});
+    return Attempt(one);
+  }
   // Its limit keeps it, and the executor that: the handler may own this, and so its names.
   names_.find(one->host, [this, alive = alive_, weak = std::weak_ptr(one)](
                              const error_code& failed, const Names::Addresses& found) {
@@ -184,6 +199,7 @@ void Upstreams::connect(const std::string& endpoint, bool own, Handler handler,
       if (*alive) names_.doubt(host);
     });
   });
+  return Attempt(one);
 }
 
 void Upstreams::give_back(UpstreamPtr upstream) {

@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "forward/input.h"
 #include "forward/names.h"
@@ -52,6 +53,17 @@ class Upstreams {
 
  public:
   using Handler = std::function<void(boost::system::error_code, UpstreamPtr)>;
+  /// An attempt that is under way, or was.
+  class Attempt {
+   public:
+    Attempt() = default;
+    explicit Attempt(std::weak_ptr<Connecting> of) : of_(std::move(of)) {}
+    /// Ends it with operation_aborted, from inside; nothing if it has ended.
+    void cancel();
+
+   private:
+    std::weak_ptr<Connecting> of_;
+  };
 
   Upstreams(boost::asio::any_io_executor executor, UpstreamLimits limits);
   ~Upstreams();
@@ -62,8 +74,8 @@ class Upstreams {
   [[nodiscard]] UpstreamPtr take_kept(const std::string& endpoint);
   /// A new one. `own`: of the application of this process, which is spoken to without TLS. `within`
   /// ends the attempt, too: with operation_aborted. Never calls the handler from inside.
-  void connect(const std::string& endpoint, bool own, Handler handler,
-               milliseconds within = milliseconds::max());
+  Attempt connect(const std::string& endpoint, bool own, Handler handler,
+                  milliseconds within = milliseconds::max());
   /// Nothing is on its way on it. It is dropped when something comes all the same, or its end.
   void give_back(UpstreamPtr upstream);
   /// Closes those that were kept, and ends attempts with operation_aborted, from inside.

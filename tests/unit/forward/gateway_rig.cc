@@ -291,7 +291,7 @@ GatewayRig::GatewayRig(GatewayRigOptions options) {
                                SlotSpace{SlotCount{64}},
                                options.front,
                                options.exchange,
-                               {},
+                               options.upstream,
                                "gw",
                                std::move(options.trusts),
                                {}};

@@ -142,6 +142,7 @@ struct GatewayRigOptions {
   forward::FrontLimits front;
   forward::ExchangeLimits exchange;
   std::function<bool(const boost::asio::ip::address&)> trusts;
+  forward::UpstreamLimits upstream;
 };
 
 class GatewayRig {

@@ -2,6 +2,7 @@
 // client may not want any more.
 #include <gtest/gtest.h>
 
+#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -14,6 +15,7 @@ namespace {
 
 using namespace testing_forward;
 using namespace std::chrono_literals;
+using boost::asio::ip::tcp;
 using forward::ProxyCount;
 
 struct Waiting : testing::Test {
@@ -149,6 +151,7 @@ struct ClientThat : Waiting, testing::WithParamInterface<Goes> {
   static GatewayRigOptions patient() {
     GatewayRigOptions options;
     options.exchange.deadline = 100s;  // longer than a test waits
+    options.upstream.connect = 100s;
     return options;
   }
   ClientThat() : Waiting(patient()) {}
@@ -170,6 +173,56 @@ TEST_P(ClientThat, goes_while_its_request_waits_has_it_dropped) {
   EXPECT_EQ(rig.count(ProxyCount::broken), 1u);
   exchange_another();
   ASSERT_EQ(owner.requests.size(), 1u) << "it was not sent";
+}
+
+/// An application of this process that answers no SYN, as its queue is full.
+struct Deaf {
+  explicit Deaf(GatewayRig& rig) : acceptor(rig.io), queued(rig.io) {
+    acceptor.open(tcp::v4());
+    acceptor.bind({boost::asio::ip::address_v4::loopback(), 0});
+    acceptor.listen(0);
+    queued.connect(acceptor.local_endpoint());
+    rig.directions.own = true;
+    rig.directions.leads("127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()));
+  }
+  /// A request is under way to it.
+  [[nodiscard]] static bool is_tried(GatewayRig& rig) {
+    const bool tried = rig.run_until([&] { return !rig.directions.guarded.expired(); });
+    rig.io.restart();
+    rig.io.run_for(20ms);
+    return tried && !rig.directions.guarded.expired() && rig.count(ProxyCount::unreachable) == 0;
+  }
+
+  tcp::acceptor acceptor;
+  tcp::socket queued;
+};
+
+TEST_P(ClientThat, goes_while_its_request_is_connected_for_holds_up_no_hand_over) {
+  const Deaf application(rig);
+  Caller caller = rig.call();
+  caller.send(get());
+  ASSERT_TRUE(Deaf::is_tried(rig));
+  go(caller);
+  EXPECT_TRUE(rig.run_until([&] { return rig.directions.guarded.expired(); }));
+  EXPECT_TRUE(nobody_is_connected());
+  EXPECT_EQ(rig.count(ProxyCount::broken), 1u);
+  EXPECT_EQ(rig.count(ProxyCount::unreachable), 0u);
+}
+
+struct Draining : Waiting {
+  Draining() : Waiting(ClientThat::patient()) {}
+};
+
+TEST_F(Draining, ends_a_connection_that_is_being_made_when_its_time_is_over) {
+  const Deaf application(rig);
+  Caller caller = rig.call();
+  caller.send(get());
+  ASSERT_TRUE(Deaf::is_tried(rig));
+  bool drained = false;
+  rig.gateway->drain(1ms, [&] { drained = true; });
+  EXPECT_TRUE(rig.run_until([&] { return drained; }));
+  EXPECT_TRUE(rig.directions.guarded.expired());
+  EXPECT_TRUE(rig.run_until([&] { return caller.ended(); }));
 }
 
 TEST_P(ClientThat, goes_between_two_attempts_has_its_request_dropped) {

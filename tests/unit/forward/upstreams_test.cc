@@ -363,6 +363,36 @@ TEST_F(ToOwners, that_are_closed_make_no_connection_any_more) {
   EXPECT_EQ(lookups(owner), 0);
 }
 
+TEST_F(ToOwners, nobody_wants_any_more_are_not_made) {
+  Upstreams upstreams(io.get_executor(), patient());
+  const std::string owner = name("owner", "127.0.0.1");
+  EXPECT_EQ(taken(upstreams, at_port(owner)), error_code());
+  tcp::acceptor full(io, tcp::v4());  // it answers no SYN
+  full.bind({boost::asio::ip::address_v4::loopback(), 0});
+  full.listen(0);
+  tcp::socket queued(io);
+  queued.connect(full.local_endpoint());
+  const std::string port = ":" + std::to_string(full.local_endpoint().port());
+  for (const std::string& host : {std::string("127.0.0.1"), owner}) {
+    std::vector<error_code> ends;
+    auto attempt =
+        upstreams.connect(host + port, /*own=*/true,
+                          [&](error_code failed, UpstreamPtr) { ends.push_back(failed); });
+    io.restart();
+    io.run_for(20ms);
+    EXPECT_TRUE(ends.empty());
+    attempt.cancel();
+    EXPECT_EQ(ends, std::vector<error_code>{error::operation_aborted});
+    attempt.cancel();
+    io.restart();
+    io.run_for(20ms);
+    EXPECT_EQ(ends.size(), 1u);
+  }
+  Upstreams::Attempt().cancel();
+  EXPECT_EQ(taken(upstreams, at_port(owner)), error_code());
+  EXPECT_EQ(lookups(owner), 1) << "what it resolved to is no worse for it";
+}
+
 TEST_F(ToOwners, wait_for_the_next_request_only_up_to_a_number) {
   UpstreamLimits limits = patient();
   limits.idle_all = 1;
