@@ -167,7 +167,7 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
 }
 
 // Records still in flight to the old topic were seen to block it in the new one.
-void RecordWriter::on_topic_replaced() {
+void RecordWriter::on_topic_gone() {
   if (handle_ && has_stored_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
 }
 

@@ -55,9 +55,9 @@ class RecordWriter {
   /// records in a row had timed out. Also creates one where that failed before.
   /// What an operator should read, if anything.
   std::optional<Notice> rescue_if_due(LocalTime now, const LastAnswer& last_answer);
-  /// The topic was recreated: the client that knows the old one is replaced, unless it has not
-  /// stored anything yet.
-  void on_topic_replaced();
+  /// The topic is missing, or another one: the client that knows the old one is replaced, unless it
+  /// has not stored anything yet.
+  void on_topic_gone();
   /// Replaces the client, whatever it does. Records in flight count as not stored.
   void renew();
   [[nodiscard]] bool idle() const;

@@ -133,7 +133,10 @@ void KafkaLedgerImpl::emit(const Event& event) {
   const LocalTime now = boot_now();
   note_answer(event, now);
   const auto* gap = std::get_if<GapFound>(&event);
-  if (gap && gap->reason == GapReason::topic_replaced && writer_) renew_writer();
+  // A topic that is missing now may be another one when it is back.
+  const bool topic_gone =
+      gap && (gap->reason == GapReason::topic_replaced || gap->reason == GapReason::topic_missing);
+  if (topic_gone && writer_) renew_writer();
   if (withdrawal_) withdrawal_->note(event, now);
   if (!closing_ && events_) events_(event, now);
 }

@@ -31,7 +31,7 @@ BrokerProbe* KafkaLedgerImpl::writer_probe() {
 // Not from inside the clients' own callbacks.
 void KafkaLedgerImpl::renew_writer() {
   post([this] {
-    if (!closing_) writer_->on_topic_replaced();
+    if (!closing_) writer_->on_topic_gone();
   });
 }
 

@@ -64,8 +64,12 @@ void MockCluster::delete_records(std::int32_t partition, std::int64_t before) {
             RD_KAFKA_RESP_ERR_NO_ERROR);
 }
 
-void MockCluster::recreate_topic() {
+void MockCluster::delete_topic() {
   EXPECT_EQ(rd_kafka_mock_topic_delete(cluster_.get(), kTopic), RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
+void MockCluster::recreate_topic() {
+  delete_topic();
   create_topic();
 }
 

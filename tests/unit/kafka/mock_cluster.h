@@ -32,6 +32,7 @@ class MockCluster {
   void start(std::int32_t broker);
   /// The log begins at `before` from now on.
   void delete_records(std::int32_t partition, std::int64_t before);
+  void delete_topic();
   void recreate_topic();
   /// From a client of its own; returns when it is stored.
   void produce(std::int32_t partition, const std::string& value);

@@ -243,6 +243,29 @@ TEST_F(LedgerReadsTest, NoRecordOfARecreatedTopicPassesForOneOfTheOld) {
   EXPECT_EQ(read_before_gap, 2U) << "a record of the new topic came first";
 }
 
+// Records on their way to it would block the producer in the next topic of this name, for four
+// leases.
+TEST_F(LedgerReadsTest, ATopicThatIsGoneIsWrittenToWithAnotherProducerWhenItIsBack) {
+  std::atomic<int> producers_ended{0};
+  Watching watching;
+  watching.destroy = [&](rd_kafka_t* handle) {
+    if (rd_kafka_type(handle) == RD_KAFKA_PRODUCER) ++producers_ended;
+  };
+  const Watch watch(std::move(watching));
+  const EndsFirst ends(rig_);
+  KafkaLedgerParameters often = parameters();
+  often.kafka.properties["topic.metadata.refresh.interval.ms"] = "10";
+  rig_.open(often);
+  rig_.start_and_read();
+  write_and_receive(1, 2);
+  cluster_.delete_topic();
+  ASSERT_TRUE(rig_.wait(has_gap));
+  EXPECT_EQ(rig_.seen().gaps[0].reason, GapReason::topic_missing);
+  const LocalTime until = later(boot_now(), milliseconds{kPatienceMs});
+  while (producers_ended == 0 && boot_now() < until) std::this_thread::yield();
+  EXPECT_EQ(producers_ended, 1);
+}
+
 // What the group assigns shows who should claim; the records are the tail's to read. A member that
 // fetched them would read everything a second time. Partition 3 is no log: a tail never reads it.
 TEST_F(LedgerReadsTest, AMemberFetchesNothingOfWhatItIsAssigned) {

@@ -137,13 +137,13 @@ TEST_F(StuckLogTest, OfATopicThatWasMadeAgainTheOldClientGoesOnce) {
   cluster_.stop(kItsBroker);
   writer_.write({kStuck, ++seq_, "on its way to the old topic"});
   const std::uint64_t on_its_way = seq_;
-  writer_.on_topic_replaced();
+  writer_.on_topic_gone();
   EXPECT_EQ(replaced_, 1);
   EXPECT_EQ(answers_[on_its_way], RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
-  writer_.on_topic_replaced();  // each log says so
+  writer_.on_topic_gone();  // each log says so
   EXPECT_EQ(replaced_, 1);
   EXPECT_EQ(write(kGood), RD_KAFKA_RESP_ERR_NO_ERROR);
-  writer_.on_topic_replaced();
+  writer_.on_topic_gone();
   EXPECT_EQ(replaced_, 2);
 }
 
