@@ -62,8 +62,8 @@ template <class Watching>
 class WatchedDirections final : public Directions {
  public:
   /// `hop_limit`: as RouterOptions has it.
-  explicit WatchedDirections(Watching& watcher, std::uint32_t hop_limit = 3)
-      : watcher_(watcher), hop_limit_(hop_limit) {}
+  explicit WatchedDirections(Watching watcher, std::uint32_t hop_limit = 3)
+      : watcher_(std::forward<Watching>(watcher)), hop_limit_(hop_limit) {}
 
   [[nodiscard]] Direction direct(const Visit& visit) override {
     const Route route = watcher_.route(visit.slot);
@@ -81,7 +81,7 @@ class WatchedDirections final : public Directions {
   void suspect(std::string_view endpoint) override { watcher_.suspect(endpoint); }
 
  private:
-  Watching& watcher_;
+  Watching watcher_;  // or a reference, by the type
   std::uint32_t hop_limit_;
 };
 
@@ -90,8 +90,8 @@ template <class Owning>
 class AdmittedDirections final : public Directions {
  public:
   /// `application`: HOST:PORT.
-  AdmittedDirections(Owning& router, std::string application)
-      : router_(router), application_(std::move(application)) {}
+  AdmittedDirections(Owning router, std::string application)
+      : router_(std::forward<Owning>(router)), application_(std::move(application)) {}
 
   [[nodiscard]] Direction direct(const Visit& visit) override {
     auto admitted = router_.admit(visit.slot, visit.epoch, visit.hops);
@@ -133,7 +133,7 @@ class AdmittedDirections final : public Directions {
     made.epoch = found->second.epoch;
   }
 
-  Owning& router_;
+  Owning router_;  // or a reference, by the type
   std::string application_;
   std::map<Partition, Successor> successors_;
 };

@@ -113,27 +113,6 @@ class Forwarder::Impl : public std::enable_shared_from_this<Impl> {
 
 namespace {
 
-/// Directions of calls that they keep.
-template <template <class> class Kind, class Calls>
-class KeptDirections final : public forward::Directions {
- public:
-  template <class... More>
-  explicit KeptDirections(Calls calls, More... more)
-      : calls_(std::move(calls)), directions_(calls_, std::move(more)...) {}
-
-  [[nodiscard]] forward::Direction direct(const forward::Visit& visit) override {
-    return directions_.direct(visit);
-  }
-  void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) override {
-    directions_.wait(slot, after, limit, std::move(handler));
-  }
-  void suspect(std::string_view endpoint) override { directions_.suspect(endpoint); }
-
- private:
-  Calls calls_;
-  Kind<Calls> directions_;
-};
-
 void warn_if_few(const Gateway& gateway, const ForwarderOptions& options) {
   const std::size_t wanted = options.limits.connections;
   if (gateway.most_connections() >= wanted || !options.on_notice) return;
@@ -182,8 +161,7 @@ Result<std::unique_ptr<Forwarder>> Forwarder::bind(boost::asio::any_io_executor 
   if (!application) return application.error();
   if (options.listen.empty()) options.listen = router.process().endpoint;
   if (!options.trusted_peers) options.trusted_peers = "127.0.0.0/8,::1";
-  using Owned = KeptDirections<forward::AdmittedDirections, forward::OwnerCalls>;
-  auto directions = std::make_unique<Owned>(
+  auto directions = std::make_unique<forward::AdmittedDirections<forward::OwnerCalls>>(
       forward::OwnerCalls(router.engine_, router.mode_, router.hop_limit_),
       std::move(*application));
   return forward::ForwarderMaker::bind(std::move(executor), std::move(directions),
@@ -201,8 +179,8 @@ Result<std::unique_ptr<Forwarder>> Forwarder::bind(boost::asio::any_io_executor 
     return Error{Errc::bad_option, "`listen`: it is missing; say where clients connect, as in "
                                    "0.0.0.0:8080"};
   }
-  using Watched = KeptDirections<forward::WatchedDirections, forward::EngineCalls>;
-  auto directions = std::make_unique<Watched>(forward::EngineCalls(watcher.engine_));
+  auto directions = std::make_unique<forward::WatchedDirections<forward::EngineCalls>>(
+      forward::EngineCalls(watcher.engine_));
   return forward::ForwarderMaker::bind(std::move(executor), std::move(directions),
                                        watcher.observable().facts().space, options);
 }

@@ -20,7 +20,7 @@ struct BehindOptions {
   std::optional<std::string> exec;      ///< for a shell
   std::optional<NotifyUrl> notify;      ///< in place of the program's stdin
   FrontOptions front;
-  std::string trusted = "127.0.0.0/8,::1";
+  std::optional<std::string> trusted;  ///< none: as a Forwarder does
   std::uint32_t hop_limit = 3;  ///< the router's
 
   [[nodiscard]] bool wanted() const noexcept { return upstream || exec || notify; }

@@ -44,7 +44,7 @@ struct Watched : testing::Test {
     return directions.direct({kSlot, epoch, hops});
   }
   Known known;
-  forward::WatchedDirections<Known> directions{known, 2};
+  forward::WatchedDirections<Known&> directions{known, 2};
 };
 
 TEST_F(Watched, a_request_is_sent_to_the_owner_until_the_hop_limit) {
@@ -68,7 +68,7 @@ TEST_F(Watched, the_limit_refuses_nothing_that_would_wait) {
 }
 
 TEST_F(Watched, a_gateways_limit_is_3) {
-  forward::WatchedDirections<Known> usual(known);
+  forward::WatchedDirections<Known&> usual(known);
   EXPECT_EQ(usual.direct({kSlot, kNoEpoch, 2}).answer, Admit::redirect);
   EXPECT_EQ(usual.direct({kSlot, kNoEpoch, 3}).answer, Admit::refuse);
 }
@@ -101,7 +101,7 @@ struct Admitted : testing::Test {
     return directions.direct({kSlot, kNoEpoch, hops});
   }
   Answering router;
-  forward::AdmittedDirections<Answering> directions{router, "127.0.0.1:9"};
+  forward::AdmittedDirections<Answering&> directions{router, "127.0.0.1:9"};
 };
 
 TEST_F(Admitted, a_request_is_sent_on_until_the_hop_limit) {
