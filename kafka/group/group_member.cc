@@ -190,27 +190,24 @@ rd_kafka_resp_err_t GroupMember::acknowledge(rd_kafka_event_t* event) {
   rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event);
   const bool assign = assigns(event);
   for (int i = 0; assign && i < list->cnt; ++i) list->elems[i].offset = RD_KAFKA_OFFSET_END;
-  rd_kafka_resp_err_t outcome = RD_KAFKA_RESP_ERR_NO_ERROR;
-  if (cooperative_) {
-    const rdkafka::ErrorPtr error{assign ? rd_kafka_incremental_assign(handle_.get(), list)
-                                         : rd_kafka_incremental_unassign(handle_.get(), list)};
-    if (error) outcome = rd_kafka_error_code(error.get());
-  } else {
-    outcome = rd_kafka_assign(handle_.get(), assign ? list : nullptr);
-  }
+  const rd_kafka_resp_err_t outcome = answer(assign, list);
   if (assign && !reads_) rd_kafka_pause_partitions(handle_.get(), list);
   return outcome;
 }
 
+rd_kafka_resp_err_t GroupMember::answer(bool assign, rd_kafka_topic_partition_list_t* list) {
+  if (!cooperative_) return rd_kafka_assign(handle_.get(), assign ? list : nullptr);
+  const rdkafka::ErrorPtr error{assign ? rd_kafka_incremental_assign(handle_.get(), list)
+                                       : rd_kafka_incremental_unassign(handle_.get(), list)};
+  return error ? rd_kafka_error_code(error.get()) : RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
 // The library still waits for the answer that it refused, so that its client never ends, and keeps
-// a core busy once it is to be destroyed. No partitions are an answer, too.
+// a core busy once it is to be destroyed. No partitions are an answer, too: added to what it has,
+// or in place of that.
 void GroupMember::accept_nothing() {
-  if (!cooperative_) {
-    rd_kafka_assign(handle_.get(), nullptr);
-    return;
-  }
   const rdkafka::TopicPartitionsPtr none{rd_kafka_topic_partition_list_new(0)};
-  const rdkafka::ErrorPtr error{rd_kafka_incremental_assign(handle_.get(), none.get())};
+  static_cast<void>(answer(cooperative_, none.get()));
 }
 
 // For a membership that ends: the results do not matter.

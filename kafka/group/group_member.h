@@ -68,6 +68,7 @@ class GroupMember {
   [[nodiscard]] rd_kafka_resp_err_t subscribe();
   void emit_records(rd_kafka_event_t* event);
   [[nodiscard]] rd_kafka_resp_err_t acknowledge(rd_kafka_event_t* event);
+  rd_kafka_resp_err_t answer(bool assign, rd_kafka_topic_partition_list_t* list);
   void accept_nothing();
   void acknowledge_all();
   void end_withdrawn(LocalTime now);
