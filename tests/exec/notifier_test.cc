@@ -11,10 +11,10 @@
 #include <neliroute/clock.h>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/eventually.h"
 #include "tests/exec/little_server.h"
 
 namespace neliroute::tool {
@@ -25,15 +25,6 @@ using Bodies = std::vector<std::string>;
 
 constexpr const char* kGood = "HTTP/1.1 204 No Content\r\n\r\n";
 constexpr const char* kBad = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 2\r\n\r\nno";
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + 20s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
-}
 
 NotifierOptions options_for(const std::string& url, milliseconds each = 10s) {
   return {parse_notify_url(url).value(), each};

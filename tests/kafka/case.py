@@ -105,12 +105,13 @@ class KafkaCase(unittest.TestCase):
         began = boot_now()
         shared = os.environ.get("NELIROUTE_TEST_BROKER")  # given to scripts that do it no harm
         if shared and SharedBroker.serves(speaks.session_ms, speaks.heartbeat_ms):
-            cls.kafka = cls.enterClassContext(SharedBroker(shared, cls.kept / "broker"))
+            broker = SharedBroker(shared, cls.kept / "broker")
         else:
-            cls.kafka = cls.enterClassContext(KafkaBroker(
+            broker = KafkaBroker(
                 speaks.version, session_ms=speaks.session_ms, heartbeat_ms=speaks.heartbeat_ms,
                 brokers=cls.brokers, security=cls.security, properties=cls.broker_properties,
-                keep_logs=cls.kept / "broker"))
+                keep_logs=cls.kept / "broker")
+        cls.kafka = cls.enterClassContext(broker)
         cls.note(f"Kafka {cls.kafka.version} up in {boot_now() - began:.1f} s")
 
     @classmethod

@@ -10,8 +10,6 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <set>
@@ -21,6 +19,7 @@
 
 #include "tests/unit/embedded_broker/clients.h"
 #include "tests/unit/embedded_broker/io_thread.h"
+#include "tests/unit/embedded_broker/threads.h"
 
 namespace neliroute {
 namespace {
@@ -207,27 +206,16 @@ TEST_F(EmbeddedBrokerTest, GarbageHarmsNobody) {
   EXPECT_THAT(consume(broker_->address(), "neliroute", 0, 1), SizeIs(1));
 }
 
-/// The mock's own thread has a name.
-std::vector<pid_t> mock_threads() {
-  std::vector<pid_t> found;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::string name;
-    std::getline(std::ifstream(task.path() / "comm"), name);
-    if (name == "rdk:mock") found.push_back(std::stoi(task.path().filename().string()));
-  }
-  return found;
-}
-
 TEST_F(EmbeddedBrokerTest, ASignalDoesNotEndIt) {
   std::signal(SIGUSR1, [](int) {});
   open({0, {{"neliroute", 1}}});
   const Client client = make_client(RD_KAFKA_PRODUCER, broker_->address());
   EXPECT_THAT(metadata_of(client.get()).topics, SizeIs(1));  // so its thread runs
-  const auto threads = mock_threads();
+  const auto threads = threads_named("rdk:mock");
   ASSERT_THAT(threads, SizeIs(1));
   ASSERT_EQ(::syscall(SYS_tgkill, ::getpid(), threads[0], SIGUSR1), 0);
   EXPECT_THAT(metadata_of(client.get()).topics, SizeIs(1));
-  EXPECT_EQ(mock_threads(), threads);
+  EXPECT_EQ(threads_named("rdk:mock"), threads);
 }
 
 // --- Groups --------------------------------------------------------------------------------------

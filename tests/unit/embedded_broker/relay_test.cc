@@ -6,13 +6,13 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
-#include <functional>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "tests/eventually.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 
 namespace neliroute {
@@ -38,15 +38,6 @@ std::string read_to_end(tcp::socket& socket) {
   error_code error;
   asio::read(socket, asio::dynamic_buffer(text), error);
   return text;
-}
-
-bool wait_for(const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
 }
 
 /// Writes until the other side has not read for a while; what was written.
@@ -138,7 +129,7 @@ TEST_F(RelayTest, TheClientGetsAllThatTheUpstreamSaidBeforeItEnded) {
   EXPECT_TRUE(read_to_end(client) == answer);
   said.get();
   client.close();
-  EXPECT_TRUE(wait_for([&] { return connections() == 0; }));
+  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
 }
 
 TEST_F(RelayTest, TheUpstreamGetsAllThatTheClientSaidBeforeItEnded) {
@@ -150,7 +141,7 @@ TEST_F(RelayTest, TheUpstreamGetsAllThatTheClientSaidBeforeItEnded) {
   });
   EXPECT_TRUE(read_to_end(server) == request);
   said.get();
-  EXPECT_TRUE(wait_for([&] { return connections() == 0; }));
+  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
 }
 
 TEST_F(RelayTest, AnUpstreamThatReadsNothingLearnsOfTheClientsEndByAReset) {
@@ -158,7 +149,7 @@ TEST_F(RelayTest, AnUpstreamThatReadsNothingLearnsOfTheClientsEndByAReset) {
   asio::write(client, asio::buffer(std::string("a request that waits for its answer")));
   client.shutdown(tcp::socket::shutdown_send);  // no more than a polite end
   server.wait(tcp::socket::wait_error);
-  EXPECT_TRUE(wait_for([&] { return connections() == 0; }));
+  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
 }
 
 TEST_F(RelayTest, AnUpstreamThatIsGoneEndsTheClient) {
@@ -167,7 +158,7 @@ TEST_F(RelayTest, AnUpstreamThatIsGoneEndsTheClient) {
   open(Relay::kConnectionsMax, nobody);
   auto client = connect();
   EXPECT_EQ(read_to_end(client), "");
-  EXPECT_TRUE(wait_for([&] { return connections() == 0; }));
+  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
 }
 
 TEST_F(RelayTest, BeyondItsBoundItLetsNobodyInUntilSomebodyLeaves) {
@@ -178,7 +169,7 @@ TEST_F(RelayTest, BeyondItsBoundItLetsNobodyInUntilSomebodyLeaves) {
   EXPECT_EQ(read_to_end(third), "");
   EXPECT_EQ(connections(), 2U);
   first.first.close();
-  ASSERT_TRUE(wait_for([&] { return connections() == 1; }));
+  ASSERT_TRUE(eventually([&] { return connections() == 1; }));
   auto fourth = pair();
   asio::write(fourth.first, asio::buffer("x", 1));
   char got = 0;

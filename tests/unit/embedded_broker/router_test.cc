@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "embedded_broker/embedded_broker.h"
+#include "tests/unit/embedded_broker/broker_on_thread.h"
 #include "tests/unit/embedded_broker/clients.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 #include "tests/unit/router/engine/function_listener.h"
@@ -39,20 +39,9 @@ constexpr auto kPatience = 30s;
 
 class RouterOnBroker : public testing::Test {
  protected:
-  void SetUp() override {
-    auto broker = broker_io_.run([&] {
-      return EmbeddedBroker::open(broker_io_.executor(), {0, {{"neliroute", 4}}});
-    });
-    ASSERT_TRUE(broker.has_value()) << broker.error().message();
-    broker_ = std::move(*broker);
-  }
-  void TearDown() override {
-    broker_io_.run([&] { broker_.reset(); });
-  }
-
   RouterOptions options() {
     RouterOptions made;
-    made.kafka.brokers = broker_->address();
+    made.kafka.brokers = broker_.address();
     made.slots = SlotCount{16};
     made.process.endpoint = "127.0.0.1:7001";
     made.timing.profile = Profile::fast;
@@ -64,7 +53,7 @@ class RouterOnBroker : public testing::Test {
 
   WatcherOptions watcher_options() {
     WatcherOptions made;
-    made.kafka.brokers = broker_->address();
+    made.kafka.brokers = broker_.address();
     made.slots = SlotCount{16};
     made.lease = 1500ms;
     made.on_notice = [this](const Notice& notice) { note(notice); };
@@ -121,8 +110,7 @@ class RouterOnBroker : public testing::Test {
   std::atomic<int> lines_{0};
   std::mutex mutex_;
   std::vector<std::string> said_;
-  IoThread broker_io_;
-  std::unique_ptr<EmbeddedBroker> broker_;
+  BrokerOnThread broker_;
 };
 
 /// Says when it is to prepare, and never does.
@@ -239,7 +227,7 @@ TEST_F(RouterOnBroker, MayBeDestroyedByItsOwnHandlerAndSaysNothingAfter) {
   });
   const Subscription subscription = router->subscribe(listener);
   ASSERT_EQ(gone.get_future().wait_for(kPatience), std::future_status::ready);
-  broker_io_.run([&] { broker_.reset(); });  // which a client that is still there would mention
+  broker_.close();  // which a client that is still there would mention
   io.run([] {});
   EXPECT_EQ(lines_, 0);
 }
@@ -333,7 +321,7 @@ TEST_F(RouterOnBroker, AWatcherWaitsForItsTopicWithinTheTimeoutOrForEver) {
     // Until the timeout is over, in which nothing can be waited for but that.
     if (for_ever) opening.wait_until(std::chrono::steady_clock::now() +
                                      (later(began, wanted.kafka.timeout + 500ms) - boot_now()));
-    produce(broker_->address(), late.topic, 0, {"made"});
+    produce(broker_.address(), late.topic, 0, {"made"});
     auto watcher = opening.get();
     ASSERT_TRUE(watcher.has_value()) << watcher.error().message();
     EXPECT_EQ((*watcher)->settings().partitions, 4u);

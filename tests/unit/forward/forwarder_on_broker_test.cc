@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "embedded_broker/embedded_broker.h"
 #include "router/text/listen_address.h"
+#include "tests/unit/embedded_broker/broker_on_thread.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 #include "tests/unit/forward/gateway_rig.h"
 
@@ -90,22 +90,12 @@ class ForwarderOnBroker : public testing::Test {
     std::unique_ptr<Forwarder> forwarder;
   };
 
-  void SetUp() override {
-    auto broker = broker_io_.run([&] {
-      return EmbeddedBroker::open(broker_io_.executor(), {0, {{"neliroute", 4}}});
-    });
-    ASSERT_TRUE(broker.has_value()) << broker.error().message();
-    broker_ = std::move(*broker);
-  }
   // Their thread ends when everything has ended that a Forwarder began.
-  void TearDown() override {
-    front_io_.join();
-    broker_io_.run([&] { broker_.reset(); });
-  }
+  void TearDown() override { front_io_.join(); }
 
   [[nodiscard]] RouterOptions router_options() const {
     RouterOptions made;
-    made.kafka.brokers = broker_->address();
+    made.kafka.brokers = broker_.address();
     made.slots = SlotCount{16};
     made.partitions = 4;
     made.mode = Mode::exclusive;
@@ -179,8 +169,7 @@ class ForwarderOnBroker : public testing::Test {
 
   milliseconds lease_ = 1500ms;  ///< for so long a first owner waits
   IoThread front_io_;  // outlives those of the routers
-  IoThread broker_io_;
-  std::unique_ptr<EmbeddedBroker> broker_;
+  BrokerOnThread broker_;
   boost::asio::io_context io_;
 };
 
@@ -303,7 +292,7 @@ TEST_F(ForwarderOnBroker, OfAWatcherIsAGateway) {
   ASSERT_TRUE(is_shared({&alpha}));
   IoThread watcher_io;
   WatcherOptions options;
-  options.kafka.brokers = broker_->address();
+  options.kafka.brokers = broker_.address();
   options.slots = SlotCount{16};
   auto watcher = Watcher::open(watcher_io.executor(), options).value();
   ForwarderOptions made;
@@ -326,7 +315,7 @@ TEST_F(ForwarderOnBroker, NamesWhatDoesNotFitARouterOrAWatcher) {
   Process alpha(*this, "alpha");
   IoThread watcher_io;
   WatcherOptions options;
-  options.kafka.brokers = broker_->address();
+  options.kafka.brokers = broker_.address();
   options.slots = SlotCount{16};
   auto watcher = Watcher::open(watcher_io.executor(), options).value();
   const auto refusal = [&](const auto& of, const ForwarderOptions& wrong) {

@@ -289,7 +289,8 @@ TEST_F(ToOwners, are_let_go_while_a_name_is_looked_up) {
   Resolver::one().release(slow);
 }
 
-// A gateway is kept by its requests, and these by the connections that are made for them.
+// A gateway is kept by its requests, and these by the connections that are made for them: one whose
+// owner's name is looked up, and one to an address.
 struct ToOwnersOfRequests : ToOwners {
   struct Request {
     std::shared_ptr<Upstreams> upstreams;
@@ -304,15 +305,20 @@ struct ToOwnersOfRequests : ToOwners {
     });
     return made;
   }
+  void SetUp() override {
+    hang(slow);
+    looked_up = request(at_port(slow));
+    connected = request(at_port("127.0.0.1"));
+    ASSERT_TRUE(run_until([&] { return lookups(slow) == 1; }));
+  }
+
   std::unique_ptr<boost::asio::io_context> own = std::make_unique<boost::asio::io_context>();
+  const std::string slow = name("slow", "127.0.0.1");
+  std::weak_ptr<Request> looked_up;
+  std::weak_ptr<Request> connected;
 };
 
 TEST_F(ToOwnersOfRequests, let_go_of_them_when_they_are_closed) {
-  const std::string slow = name("slow", "127.0.0.1");
-  hang(slow);
-  const auto looked_up = request(at_port(slow));
-  const auto connected = request(at_port("127.0.0.1"));
-  ASSERT_TRUE(run_until([&] { return lookups(slow) == 1; }));
   for (const auto& weak : {looked_up, connected}) {
     const auto request = weak.lock();
     ASSERT_TRUE(request);
@@ -328,11 +334,6 @@ TEST_F(ToOwnersOfRequests, let_go_of_them_when_they_are_closed) {
 }
 
 TEST_F(ToOwnersOfRequests, let_go_of_them_when_the_executor_ends_first) {
-  const std::string slow = name("slow", "127.0.0.1");
-  hang(slow);
-  const auto looked_up = request(at_port(slow));
-  const auto connected = request(at_port("127.0.0.1"));
-  ASSERT_TRUE(run_until([&] { return lookups(slow) == 1; }));
   own.reset();
   EXPECT_TRUE(looked_up.expired());
   EXPECT_TRUE(connected.expired());

@@ -120,4 +120,5 @@ void __wrap_rd_kafka_destroy_flags(rd_kafka_t* handle, int flags) {
   });
   __real_rd_kafka_destroy_flags(handle, flags);
 }
+
 }

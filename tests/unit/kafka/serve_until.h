@@ -4,13 +4,13 @@
 #pragma once
 
 #include <librdkafka/rdkafka.h>
-#include <neliroute/clock.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <neliroute/clock.h>
 #include <string>
 
 namespace neliroute {

@@ -1,27 +1,25 @@
 // A client that librdkafka will not use any more is replaced, and nobody waits for what it owed.
 #include <gmock/gmock.h>
 #include <librdkafka/rdkafka.h>
-#include <neliroute/clock.h>
 
-#include <algorithm>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <map>
+#include <neliroute/clock.h>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "embedded_broker/embedded_broker.h"
 #include "kafka/group/group_member.h"
 #include "kafka/record_writer.h"
+#include "tests/eventually.h"
 #include "tests/unit/embedded_broker/io_thread.h"
+#include "tests/unit/embedded_broker/threads.h"
 #include "tests/unit/kafka/librdkafka_calls.h"
 #include "tests/unit/kafka/serve_until.h"
 
@@ -74,23 +72,7 @@ class FatalErrorTest : public testing::Test {
 };
 
 /// How many clients of librdkafka live in this process, by the thread that each has.
-std::ptrdiff_t clients() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return std::count_if(begin(tasks), end(tasks), [](const auto& task) {
-    std::string name;
-    return std::getline(std::ifstream(task.path() / "comm"), name) && name == "rdk:main";
-  });
-}
-
-/// Whether it becomes true within 10 s, by itself.
-bool becomes(const std::function<bool()>& condition) {
-  const LocalTime deadline = later(boot_now(), milliseconds{10'000});
-  while (!condition()) {
-    if (boot_now() >= deadline) return false;
-    std::this_thread::sleep_for(milliseconds{5});
-  }
-  return true;
-}
+std::size_t clients() { return threads_named("rdk:main").size(); }
 
 /// The broker takes what it is sent, as far as there is room, and answers nothing.
 class Silence {
@@ -382,7 +364,8 @@ TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
   ASSERT_EQ(noted.notices.size(), 1U);
   EXPECT_THAT(noted.notices[0].text, testing::HasSubstr("_STATE"));
   EXPECT_TRUE(member.gone());
-  EXPECT_TRUE(becomes([&] { return clients() == others; })) << "it ends, and keeps no core busy";
+  EXPECT_TRUE(eventually([&] { return clients() == others; }, seconds{10}))
+      << "it ends, and keeps no core busy";
   member.finish();
 
   EXPECT_FALSE(member.rejoin_if_due(boot_now())) << "not in a loop";
@@ -455,7 +438,7 @@ TEST_F(FatalErrorTest, AMemberThatWithdrawsUnansweredJoinsAgainAsAnotherFiveSeco
     ASSERT_NE(member.handle(), nullptr);
     EXPECT_FALSE(member.gone()) << "it has not heard that it left";
     EXPECT_TRUE(member.rejoin_if_due(later(after, seconds{35})));
-    EXPECT_TRUE(becomes([&] { return left > 0; }));
+    EXPECT_TRUE(eventually([&] { return left > 0; }, seconds{10}));
   }
   EXPECT_EQ(left, 2) << "librdkafka might wait for the group's answer for ever, at full speed";
   ASSERT_TRUE(serve_until(member, [&] { return noted.assigned.size() > 1; }));

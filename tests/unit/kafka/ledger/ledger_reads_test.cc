@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/eventually.h"
 #include "tests/unit/kafka/ledger/ledger_rig.h"
 #include "tests/unit/kafka/librdkafka_calls.h"
 #include "tests/unit/kafka/mock_cluster.h"
@@ -261,8 +262,7 @@ TEST_F(LedgerReadsTest, ATopicThatIsGoneIsWrittenToWithAnotherProducerWhenItIsBa
   cluster_.delete_topic();
   ASSERT_TRUE(rig_.wait(has_gap));
   EXPECT_EQ(rig_.seen().gaps[0].reason, GapReason::topic_missing);
-  const LocalTime until = later(boot_now(), milliseconds{kPatienceMs});
-  while (producers_ended == 0 && boot_now() < until) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return producers_ended > 0; }));
   EXPECT_EQ(producers_ended, 1);
 }
 
