@@ -40,6 +40,7 @@ Result<void> RecordWriter::open() {
                  std::string("no producer: ") + rd_kafka_err2str(rd_kafka_last_error())};
   }
   handle_ = std::move(*made);
+  last_one_refused_ = false;
   topic_ = std::move(topic);
   queue_.reset(rd_kafka_queue_get_main(handle_.get()));
   wakeup_.attach(queue_.get());
@@ -138,6 +139,7 @@ bool RecordWriter::serve(const std::function<void(const rd_kafka_event_t*)>& oth
       rd_kafka_fatal_error(handle_.get(), text.data(), text.size());
   if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR) {
     note_refusal(fatal, std::nullopt);
+    last_one_refused_ = is_refusal(fatal);
     replace(RD_KAFKA_RESP_ERR__FATAL);
   }
   return true;
@@ -173,6 +175,10 @@ void RecordWriter::on_topic_gone() {
 
 void RecordWriter::renew() {
   if (handle_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
+}
+
+void RecordWriter::retry() {
+  if (!handle_) open_patience_.reset();
 }
 
 std::optional<Notice> RecordWriter::open_again_if_due(LocalTime now) {

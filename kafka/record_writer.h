@@ -60,6 +60,10 @@ class RecordWriter {
   void on_topic_gone();
   /// Replaces the client, whatever it does. Records in flight count as not stored.
   void renew();
+  /// There is no client for now, as the broker refused the last one for lack of a right.
+  [[nodiscard]] bool is_refused() const noexcept { return !handle_ && last_one_refused_; }
+  /// If there is no client, the next one is tried soon.
+  void retry();
   [[nodiscard]] bool idle() const;
   /// Null while no client can be created.
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
@@ -103,6 +107,7 @@ class RecordWriter {
   LocalTime opening_since_ = kNever;
   Backoff open_patience_{kOpenAgain};
   bool open_failure_reported_ = false;
+  bool last_one_refused_ = false;  ///< why the last client ended
 };
 
 }  // namespace neliroute

@@ -34,6 +34,7 @@ void KafkaLedgerImpl::release() {
   refused_ = nullptr;
   timer_.cancel();
   tail_probe_.reset();
+  spare_probe_.reset();
   writer_probe_.reset();
   if (prompter_) prompter_->stop();
   withdrawal_.reset();

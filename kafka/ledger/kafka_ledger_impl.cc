@@ -80,6 +80,7 @@ bool KafkaLedgerImpl::serve_once() {
   if (group_) any |= group_->serve(other_of(ClientKind::group));
   if (tail_probe_) any |= tail_probe_->probe.serve();
   if (writer_probe_) any |= writer_probe_->serve();
+  if (spare_probe_) any |= spare_probe_->serve();
   return any;
 }
 
@@ -119,10 +120,10 @@ void KafkaLedgerImpl::on_timer() {
     rebootstrap_.rebootstrap_if_due(ClientKind::tail, tail_->handle(), now);
     if (writer_) rebootstrap_.rebootstrap_if_due(ClientKind::producer, writer_->handle(), now);
     if (group_) rebootstrap_.rebootstrap_if_due(ClientKind::group, group_->handle(), now);
-    tail_->rescue_if_due(now);
+    rescue_tail_if_due(now);
     if (writer_) rescue_writer_if_due(now);
     if (group_ && group_->rejoin_if_due(now)) on_rejoined();
-    if (withdrawal_ && !leaving_) withdrawal_->tick(now);
+    withdraw_if_due(now);
   }
   const std::weak_ptr<bool> token = alive_;
   on_wake();

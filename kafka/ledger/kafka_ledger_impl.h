@@ -87,6 +87,7 @@ class KafkaLedgerImpl final : public KafkaLedger {
   [[nodiscard]] TopicNeeds topic_needs() const;
   struct TailProbe;
   [[nodiscard]] TailProbe* tail_probe();
+  void rescue_tail_if_due(LocalTime now);
   void check_topic_if_due(LocalTime now);
   void on_topic_checked(const TopicVerdict& verdict);
   void count_partitions_if_due(LocalTime now);
@@ -103,6 +104,8 @@ class KafkaLedgerImpl final : public KafkaLedger {
   void on_rejoined();
   void on_inconsistent_group(rd_kafka_resp_err_t error);
   void await_membership();
+  [[nodiscard]] BrokerProbe* cluster_probe();
+  void withdraw_if_due(LocalTime now);
   // closing.cc
   void advance_close();
   void release();
@@ -129,6 +132,7 @@ class KafkaLedgerImpl final : public KafkaLedger {
   std::unique_ptr<BrokerProbe> writer_probe_;
   std::unique_ptr<Tail> tail_;
   std::unique_ptr<TailProbe> tail_probe_;
+  std::unique_ptr<BrokerProbe> spare_probe_;  ///< the tail's client, for cluster_probe()
   std::unique_ptr<GroupMember> group_;
   std::shared_ptr<GroupPrompter> prompter_;      ///< consumer protocol
   std::unique_ptr<GroupWithdrawal> withdrawal_;  ///< `claimed`, where the own id is known

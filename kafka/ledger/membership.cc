@@ -48,7 +48,7 @@ void KafkaLedgerImpl::make_withdrawal() {
                    parameters_.timing.heartbeat, parameters_.kafka.prepare_timeout};
   parts.statistics = parameters_.statistics;
   parts.query_leaders = [this](Then<TopicDescription> then) {
-    BrokerProbe* probe = writer_probe();
+    BrokerProbe* probe = cluster_probe();
     if (probe == nullptr) return then({});
     probe->topic(parameters_.kafka.topic, kLeadersAnswerWithin, std::move(then));
   };
@@ -73,8 +73,27 @@ void KafkaLedgerImpl::on_group_event(const Event& event) {
   emit(event);
 }
 
+/// Of members and leaders: the producer's client, or the tail's while there is none, as the broker
+/// refuses each. Null if there is neither.
+BrokerProbe* KafkaLedgerImpl::cluster_probe() {
+  if (BrokerProbe* probe = writer_probe()) return probe;
+  if (!spare_probe_ && tail_->handle() != nullptr) {
+    spare_probe_ = std::make_unique<BrokerProbe>(tail_->handle(), wakeup_.get());
+  }
+  return spare_probe_.get();
+}
+
+// A producer that the broker refuses ends soon, and each further one comes later: between them the
+// refusal lasts, though nothing is written that could be refused.
+void KafkaLedgerImpl::withdraw_if_due(LocalTime now) {
+  if (!withdrawal_ || leaving_) return;
+  if (writer_->is_refused()) withdrawal_->on_write_refused(std::nullopt, now);
+  withdrawal_->tick(now);
+}
+
 void KafkaLedgerImpl::on_rejoined() {
   await_membership();
+  writer_->retry();  // perhaps it is refused no more
   if (withdrawal_) withdrawal_->on_joined();
 }
 
@@ -123,7 +142,7 @@ void KafkaLedgerImpl::leave_group() {
 }
 
 void KafkaLedgerImpl::count_others(std::function<void(std::optional<std::size_t>)> answer) {
-  BrokerProbe* probe = closing_ || !group_ ? nullptr : writer_probe();
+  BrokerProbe* probe = closing_ || !group_ ? nullptr : cluster_probe();
   if (probe == nullptr) return answer(std::nullopt);
   probe->members(parameters_.kafka.group_id(),
                  [self = group_->member_id(), leaving = group_->is_leaving(),

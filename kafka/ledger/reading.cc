@@ -28,7 +28,10 @@ Result<void> KafkaLedgerImpl::open_tail() {
       [this] { return make_client(ClientKind::tail, settings()); }, *wakeup_, options,
       [this](const Event& e, LocalTime) { emit(e); },
       [this](const Notice& n) { notice(n.severity, n.text); });
-  tail_->before_replacement([this] { tail_probe_.reset(); });
+  tail_->before_replacement([this] {
+    tail_probe_.reset();
+    if (const auto probe = std::move(spare_probe_)) probe->give_up();
+  });
   return tail_->open();
 }
 
@@ -69,6 +72,11 @@ KafkaLedgerImpl::TailProbe* KafkaLedgerImpl::tail_probe() {
     tail_probe_ = std::make_unique<TailProbe>(tail_->handle(), wakeup_.get());
   }
   return tail_probe_.get();
+}
+
+void KafkaLedgerImpl::rescue_tail_if_due(LocalTime now) {
+  if (spare_probe_ && spare_probe_->is_overdue(now)) tail_->renew();
+  tail_->rescue_if_due(now);
 }
 
 // A log waits if its topic may be gone: nothing is read until the topic was found to fit.

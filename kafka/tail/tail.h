@@ -72,6 +72,8 @@ class Tail {
   bool reread(const RereadRequest& request);
   /// Replaces the client if a log's answer is overdue.
   void rescue_if_due(LocalTime now);
+  /// The next rescue_if_due() replaces the client, whatever it does.
+  void renew() { replace_soon_ = true; }
   /// Takes events off the queues; false: none was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
   /// A line of the client's log: some contain information that no event carries.

@@ -22,8 +22,8 @@ class Withdraw(case.KafkaCase):
         cls.security = Security(*USERS)
         super().setUpClass()
 
-    def owners(self, mode):
-        """Two owners at rest."""
+    def owners(self, mode, users=USERS):
+        """Two owners at rest, or those of these users."""
         topic = f"{self.topic()}-{mode}".replace("_", "-")
         fleet = self.fleet(PARTITIONS, topic=topic, mode=mode, http="0", json=True)
         for user in USERS:
@@ -32,13 +32,18 @@ class Withdraw(case.KafkaCase):
                     ("GROUP", topic, ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")),
                     ("CLUSTER", "kafka-cluster", ("DESCRIBE_CONFIGS",))):
                 self.kafka.admin.allow(f"User:{user}", kind, name, *rights)
-            fleet.env = {"NELIROUTE_X": "\n".join([
-                "security.protocol=SASL_SSL", f"sasl.mechanism={self.security.mechanism}",
-                f"ssl.ca.location={self.security.ca_file}", f"sasl.username={user}",
-                f"sasl.password={self.security.users[user]}"])}
-            fleet.start(name=user)
+        for user in users:
+            self.start(fleet, user)
         fleet.rest()
         return fleet
+
+    def start(self, fleet, user):
+        """One more owner, which logs in as this user."""
+        fleet.env = {"NELIROUTE_X": "\n".join([
+            "security.protocol=SASL_SSL", f"sasl.mechanism={self.security.mechanism}",
+            f"ssl.ca.location={self.security.ca_file}", f"sasl.username={user}",
+            f"sasl.password={self.security.users[user]}"])}
+        return fleet.start(name=user)
 
     @staticmethod
     def metric(owner, series):
@@ -54,24 +59,31 @@ class Withdraw(case.KafkaCase):
     def take_and_give_back(self, mode, right):
         """The story, with this right."""
         fleet = self.owners(mode)
-        topic, admin = fleet.defaults["topic"], self.kafka.admin
         refused, other = fleet.owners
         before = len(refused.error_tail(10_000_000))
-        admin.deny("User:alpha", "TOPIC", topic, right)
+        self.kafka.admin.deny("User:alpha", "TOPIC", fleet.defaults["topic"], right)
+        self.judge(fleet, refused, other, before, f"{mode}, {right}")
+        self.give_back(fleet, refused, right)
+
+    def judge(self, fleet, refused, other, before, what):
+        """The other one leads, and the one that is refused said why."""
 
         def others_lead_all():
             fleet.refresh()
             return len(other.leading) == PARTITIONS
         began = case.boot_now()
         wait_until(others_lead_all, 60, lambda: f"the other one leads all\n{fleet.describe()}")
-        self.note(f"{mode}, {right}: led elsewhere after {case.boot_now() - began:.2f} s")
+        self.note(f"{what}: led elsewhere after {case.boot_now() - began:.2f} s")
         said = refused.error_tail(10_000_000)[before:]
         self.assertIn("the broker refuses", said)
         self.assertIn("leaves the group", said)
         self.assertGreaterEqual(self.metric(refused, 'withdrawals_total{reason="refused"}'), 1)
         self.assertEqual(self.metric(refused, 'withdrawals_total{reason="out_of_reach"}'), 0)
         self.assertEqual(self.metric(other, 'withdrawals_total{reason="refused"}'), 0)
-        admin.deny_no_more("User:alpha", "TOPIC", topic, right)
+
+    def give_back(self, fleet, refused, right):
+        """Then it leads again, and nothing went wrong."""
+        self.kafka.admin.deny_no_more("User:alpha", "TOPIC", fleet.defaults["topic"], right)
         fleet.rest()
         self.assertTrue(refused.leading, "it comes back by itself")
         self.assertEqual(self.metric(refused, "withdrawn"), 0)
@@ -83,6 +95,24 @@ class Withdraw(case.KafkaCase):
 
     def test_the_right_to_read(self):
         self.take_and_give_back("exclusive", "READ")
+
+    def test_one_that_was_alone_when_it_was_refused_leaves_once_another_comes(self):
+        """By then the broker has refused its producer some times, so it mostly has none.
+
+        The first of these tests by name: with WRITE on another topic a producer gets its id.
+        """
+        fleet = self.owners("exclusive", USERS[:1])
+        refused = fleet.owners[0]
+        before = len(refused.error_tail(10_000_000))
+        self.kafka.admin.deny("User:alpha", "TOPIC", fleet.defaults["topic"], "WRITE")
+        wait_until(lambda: "stays in the group" in refused.error_tail(10_000_000), 30, "it stays")
+        # Nothing shows how often it was refused: it gives up the first producer after 5 s, and once
+        # five were refused, each after a pause twice as long, it has none for seconds.
+        began = case.boot_now()
+        wait_until(lambda: case.boot_now() > began + 13, 20, "its producers come rarely")
+        other = self.start(fleet, "beta")
+        self.judge(fleet, refused, other, before, "alone at first")
+        self.give_back(fleet, refused, "WRITE")
 
 
 if __name__ == "__main__":

@@ -245,8 +245,10 @@ TEST_F(FatalErrorTest, AWriterWhoseClientsStoreNothingMakesThemMoreAndMoreRarely
   };
   std::vector<microseconds> without;
   for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(writer.is_refused()) << "not before the broker has said so";
     ASSERT_TRUE(fail());
     ASSERT_EQ(writer.handle(), nullptr);
+    EXPECT_TRUE(writer.is_refused());
     const LocalTime failed = boot_now();
     LocalTime now = failed;
     while (writer.handle() == nullptr && now < later(failed, seconds{60})) {
@@ -257,11 +259,27 @@ TEST_F(FatalErrorTest, AWriterWhoseClientsStoreNothingMakesThemMoreAndMoreRarely
     without.push_back(now - failed);
   }
   EXPECT_GE(without[3], 4 * without[0]);
+  ASSERT_TRUE(fail());
+  writer.retry();
+  const LocalTime soon = later(boot_now(), 2 * RecordWriter::kOpenAgain);
+  EXPECT_FALSE(writer.rescue_if_due(soon, heard_at(soon)));
+  ASSERT_NE(writer.handle(), nullptr) << "who joins again does not wait for long";
   writer.write({Log{0}, 1, "one"});
   ASSERT_TRUE(serve_until(writer, [&] { return noted.answers.contains(1); }));
   ASSERT_EQ(noted.answers[1], std::vector{RD_KAFKA_RESP_ERR_NO_ERROR});
   ASSERT_TRUE(fail());
   EXPECT_NE(writer.handle(), nullptr) << "what has stored was no lost cause";
+  EXPECT_FALSE(writer.is_refused());
+}
+
+TEST_F(FatalErrorTest, AWriterThatLostItsClientForAnotherReasonIsNotRefused) {
+  NotedWriter noted(settings(), *wakeup_);
+  ASSERT_TRUE(noted.writer.open().has_value());
+  rd_kafka_test_fatal_error(noted.writer.handle(), RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
+                            "a test");
+  ASSERT_TRUE(serve_until(noted.writer, [&] { return noted.replaced > 0; }));
+  ASSERT_EQ(noted.writer.handle(), nullptr) << "it had stored nothing";
+  EXPECT_FALSE(noted.writer.is_refused());
 }
 
 TEST_F(FatalErrorTest, AWriterThatGetsNoNewClientCanBeEnded) {
