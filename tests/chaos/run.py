@@ -115,15 +115,16 @@ def arguments():
 
 
 def commit():
-    """Its short name; empty where there is no repository."""
-    asked = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short=8", "HEAD"],
-                           capture_output=True, text=True, check=False)
+    """Its short name; empty where git tells of none."""
+    # Also of a tree that belongs to another user, as containers have it.
+    asked = subprocess.run(["git", "-c", "safe.directory=*", "-C", str(HERE), "rev-parse",
+                            "--short=8", "HEAD"], capture_output=True, text=True, check=False)
     return asked.stdout.strip() if asked.returncode == 0 else ""
 
 
 def seed_of_commit():
-    """A seed that this commit has and the next one has not; 1 where there is no repository."""
-    return int(commit() or "1", 16)
+    """A seed that this commit has and the next one has not; of the day where git tells of none."""
+    return int(commit(), 16) if commit() else int(time.time() // 86400)
 
 
 class Deck:

@@ -17,7 +17,8 @@ namespace {
 constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --seeds N            how many seeds (default 1000), each in the given mode
   --from S             the first one (default 1); `commit`: one that follows from the commit of
-                       the folder --source (default: this one), other ones for every commit
+                       the folder --source (default: this one), other ones for every commit; or
+                       from the date, where git tells of no commit
   --jobs J             how many at once (default 1)
   --mode MODE          exclusive, non_exclusive (default: both)
   --variation broadcast  the paper's own protocol instead of claimed
@@ -33,6 +34,7 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --processes N  --partitions N  --logs N  --profile fast|balanced|steady  --chaos MSms
   --no-minimise        report a failing seed as it is
   --keep-going         do not stop at the first failing seed; name each
+  --must-show          fail where too little happened, also if these options are why
   --quiet              only the last lines
   --mutation NAME[+NAME]  break these clauses of the protocol on purpose
   --mutation-table     for each mutation the first seed that notices, among --seeds N
@@ -156,6 +158,8 @@ Arguments read_arguments(int argc, char** argv) {
       campaign.minimise = false;
     } else if (name == "--keep-going") {
       campaign.keep_going = true;
+    } else if (name == "--must-show") {
+      campaign.must_show = true;
     } else if (name == "--quiet") {
       campaign.quiet = true;
     } else if (name == "--mutation-table") {
@@ -178,7 +182,8 @@ int main(int argc, char** argv) {
   if (arguments.fresh) {
     const FreshSeeds fresh = fresh_seeds(arguments.source);
     arguments.campaign.from = fresh.first;
-    std::printf("commit %s: --from %llu\n", fresh.commit.empty() ? "none" : fresh.commit.c_str(),
+    std::printf("commit %s: --from %llu\n",
+                fresh.commit.empty() ? "none, so seeds of today" : fresh.commit.c_str(),
                 static_cast<unsigned long long>(fresh.first));
   }
   if (!arguments.pinned_beyond.empty()) return check_beyond(arguments.pinned_beyond) ? 0 : 1;

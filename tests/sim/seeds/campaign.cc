@@ -157,8 +157,9 @@ void Campaign::report() {
 
 // A simulator that strikes or looks no more would find nothing for ever.
 bool Campaign::judged_enough() const {
-  if (done_ < kEnoughSeeds || options_.request.is_narrowed()) return true;
-  if (!options_.with.empty()) return true;
+  if (done_ < kEnoughSeeds) return true;
+  const bool narrowed = options_.request.is_narrowed() || !options_.with.empty();
+  if (narrowed && !options_.must_show) return true;
   bool enough = true;
   const auto need = [&](std::string_view what, std::uint64_t n, std::uint64_t least) {
     if (n >= least) return;
@@ -176,7 +177,8 @@ bool Campaign::judged_enough() const {
   for (std::size_t i = 0; i < kJudgedCount; ++i) {
     const auto what = static_cast<Judged>(i);
     if (!is_judged(what, request_)) continue;
-    need(to_string(what), sum_.judged[i], least_of(what) * done_ / 1000);
+    const std::uint64_t least = std::max<std::uint64_t>(1, least_of(what) * done_ / 1000);
+    need(to_string(what), sum_.judged[i], least);
   }
   for (std::size_t i = 0; i < kMetCount && request_.assigner; ++i) {
     const auto what = static_cast<Met>(i);

@@ -20,6 +20,7 @@ struct CampaignOptions {
   bool minimise = true;
   bool keep_going = false;  ///< past the first failing seed; each is named
   bool quiet = false;       ///< no counters
+  bool must_show = false;   ///< enough of everything, also where the request is narrowed
   FaultSet with;            ///< only seeds that draw all of these
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 namespace neliroute::sim {
 namespace {
@@ -15,23 +16,26 @@ constexpr std::size_t kDigits = 10;
 
 }  // namespace
 
-std::uint64_t first_seed_of(const std::string& commit) {
+std::uint64_t first_seed_of(const std::string& commit, std::uint64_t day) {
   const std::string digits = commit.substr(0, kDigits);
   const bool hash = digits.size() == kDigits &&
                     digits.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return hash ? kFirst + std::strtoull(digits.c_str(), nullptr, 16) * kApart : kFirst;
+  return kFirst + kApart * (hash ? std::strtoull(digits.c_str(), nullptr, 16) : day);
 }
 
 FreshSeeds fresh_seeds(const std::string& folder) {
   FreshSeeds seeds;
-  const std::string command = "git -C '" + folder + "' rev-parse HEAD 2>/dev/null";
+  // Also of a tree that belongs to another user, as containers have it.
+  const std::string command =
+      "git -c 'safe.directory=*' -C '" + folder + "' rev-parse HEAD 2>/dev/null";
   if (std::FILE* git = ::popen(command.c_str(), "r")) {
     std::array<char, 128> line{};
     if (std::fgets(line.data(), line.size(), git) != nullptr) seeds.commit = line.data();
     ::pclose(git);
   }
   seeds.commit = seeds.commit.substr(0, seeds.commit.find('\n'));
-  seeds.first = first_seed_of(seeds.commit);
+  constexpr std::time_t kDay = 86'400;
+  seeds.first = first_seed_of(seeds.commit, static_cast<std::uint64_t>(std::time(nullptr) / kDay));
   return seeds;
 }
 

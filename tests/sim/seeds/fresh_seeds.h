@@ -1,7 +1,8 @@
 // Seeds that nobody has run before: they follow from the commit that is checked out, so that every
 // change is tried on others, and a failure can be repeated from the commit alone.
 //
-// Threads: one.   Units: none.   Errors: outside of git, a fixed first seed.
+// Threads: one.   Units: none.   Errors: where git tells of no commit, they
+// follow from the date.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@ namespace neliroute::sim {
 
 struct FreshSeeds {
   std::uint64_t first = 0;
-  std::string commit;  ///< empty: not in git
+  std::string commit;  ///< empty: git tells of none
 };
 
 /// `folder`: anywhere in the working tree.
 [[nodiscard]] FreshSeeds fresh_seeds(const std::string& folder);
-/// Far apart for any two hashes; a fixed one for what is no hash.
-[[nodiscard]] std::uint64_t first_seed_of(const std::string& commit);
+/// Far apart for any two hashes; for what is no hash, one that follows from the day.
+[[nodiscard]] std::uint64_t first_seed_of(const std::string& commit, std::uint64_t day);
 
 }  // namespace neliroute::sim
