@@ -1,11 +1,14 @@
 // Waits for what comes by itself, on other threads.
 //
-// Threads: any.   Units: std::chrono.   Errors: none.
+// Threads: any.   Units: std::chrono.   Errors: in the result, with what was there instead.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <type_traits>
 
 namespace neliroute {
 
@@ -18,6 +21,16 @@ namespace neliroute {
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
   return true;
+}
+
+/// Whether what `get` returns comes to be `wanted` in time.
+template <typename Get>
+[[nodiscard]] testing::AssertionResult eventually_is(
+    const std::type_identity_t<std::invoke_result_t<Get>>& wanted, const Get& get) {
+  auto seen = get();
+  if (eventually([&] { return (seen = get()) == wanted; })) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "it still is " << testing::PrintToString(seen) << ", not "
+                                     << testing::PrintToString(wanted);
 }
 
 }  // namespace neliroute

@@ -58,7 +58,7 @@ TEST(Notifier, posts_each_event_as_json) {
   Told told(options_for(server.url() + "?a=b"));
   std::stop_source stop;
   told.notifier.prepare(Partition{3}, {[] {}, stop.get_token(), nullptr});
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 1; }));
+  EXPECT_TRUE(eventually_is(1, [&] { return server.bodies().size(); }));
   EXPECT_EQ(server.bodies()[0],
             R"({"seq":1,"process":"000000000000abcd","event":"prepare","partition":3})");
   const std::string header = server.header();
@@ -66,7 +66,7 @@ TEST(Notifier, posts_each_event_as_json) {
   EXPECT_NE(header.find("Content-Type: application/json"), std::string::npos) << header;
   EXPECT_NE(header.find("Host: 127.0.0.1:"), std::string::npos) << header;
   stop.request_stop();
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 2; }));
+  EXPECT_TRUE(eventually_is(2, [&] { return server.bodies().size(); }));
   EXPECT_EQ(server.bodies()[1],
             R"({"seq":2,"process":"000000000000abcd","event":"cancelled","partition":3})");
 }
@@ -77,15 +77,15 @@ TEST(Notifier, waits_for_the_answer_and_keeps_the_order_of_a_partition) {
   told.warm_up(1);
   told.acquired(1);
   told.acquired(1);
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 1; }));
+  EXPECT_TRUE(eventually_is(1, [&] { return server.bodies().size(); }));
   told.warm_up(2);
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 2; })) << "another is not held up";
+  EXPECT_TRUE(eventually_is(2, [&] { return server.bodies().size(); })) << "another is not held up";
   EXPECT_EQ(told.ended, 0);
   server.answer_all(kGood);
-  EXPECT_TRUE(eventually([&] { return told.ended == 2; }));
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 3; }));
+  EXPECT_TRUE(eventually_is(2, [&] { return told.ended.load(); }));
+  EXPECT_TRUE(eventually_is(3, [&] { return server.bodies().size(); }));
   server.answer_all(kGood);
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 4; }));
+  EXPECT_TRUE(eventually_is(4, [&] { return server.bodies().size(); }));
   server.answer_all(kGood);
   told.notifier.finish(10s);
   Bodies expected;
@@ -108,7 +108,7 @@ TEST(Notifier, tries_three_times_and_goes_on) {
     Told told(options_for(server.url()));
     told.warm_up(1);
     told.acquired(1);
-    EXPECT_TRUE(eventually([&] { return server.bodies().size() == 6; })) << answer;
+    EXPECT_TRUE(eventually_is(6, [&] { return server.bodies().size(); })) << answer;
     told.notifier.finish(10s);
     EXPECT_EQ(told.ended, 1);
     const Bodies bodies = server.bodies();
@@ -124,7 +124,7 @@ TEST(Notifier, succeeds_with_a_later_try) {
   LittleServer server([&tries](const std::string&) { return ++tries < 3 ? kBad : kGood; });
   Told told(options_for(server.url()));
   told.warm_up(1);
-  EXPECT_TRUE(eventually([&] { return told.ended == 1; }));
+  EXPECT_TRUE(eventually_is(1, [&] { return told.ended.load(); }));
   told.notifier.finish(10s);
   EXPECT_EQ(server.bodies().size(), 3u);
 }
@@ -137,7 +137,7 @@ TEST(Notifier, gives_up_where_nobody_listens) {
   }
   Told told(options_for(url));
   told.warm_up(1);
-  EXPECT_TRUE(eventually([&] { return told.ended == 1; }));
+  EXPECT_TRUE(eventually_is(1, [&] { return told.ended.load(); }));
 }
 
 TEST(Notifier, waits_no_longer_than_it_may_for_a_server_that_never_answers) {
@@ -145,8 +145,8 @@ TEST(Notifier, waits_no_longer_than_it_may_for_a_server_that_never_answers) {
   Told told(options_for(server.url(), /*each=*/50ms));
   told.warm_up(1);
   told.warm_up(1);
-  EXPECT_TRUE(eventually([&] { return told.ended == 2; }));
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 2; })) << "it learns of both";
+  EXPECT_TRUE(eventually_is(2, [&] { return told.ended.load(); }));
+  EXPECT_TRUE(eventually_is(2, [&] { return server.bodies().size(); })) << "it learns of both";
   const auto begin = std::chrono::steady_clock::now();
   told.warm_up(2);
   told.notifier.finish(10ms);
@@ -160,8 +160,9 @@ TEST(Notifier, waits_no_longer_than_a_barrier_does) {
   t.kind = TransitionKind::stopped;
   t.barrier_deadline = boot_now() - 1ms;
   told.notifier.stopped(t, BarrierToken([&] { ++told.ended; }));
-  EXPECT_TRUE(eventually([&] { return told.ended == 1; }));
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 1; })) << "it is told all the same";
+  EXPECT_TRUE(eventually_is(1, [&] { return told.ended.load(); }));
+  EXPECT_TRUE(eventually_is(1, [&] { return server.bodies().size(); }))
+      << "it is told all the same";
 }
 
 TEST(Notifier, counts_a_program_as_hung_that_leaves_too_much_unanswered) {
@@ -172,11 +173,11 @@ TEST(Notifier, counts_a_program_as_hung_that_leaves_too_much_unanswered) {
   told.warm_up(1);
   told.warm_up(1);
   told.warm_up(2);
-  EXPECT_TRUE(eventually([&] { return server.bodies().size() == 2; }));
+  EXPECT_TRUE(eventually_is(2, [&] { return server.bodies().size(); }));
   EXPECT_EQ(told.hung, 0);
   told.warm_up(1);
   told.warm_up(1);
-  EXPECT_TRUE(eventually([&] { return told.ended == 2; })) << "nothing waits for those";
+  EXPECT_TRUE(eventually_is(2, [&] { return told.ended.load(); })) << "nothing waits for those";
   EXPECT_EQ(told.hung, 1);
 }
 
@@ -188,10 +189,10 @@ TEST(Notifier, posts_so_many_at_once_and_no_more) {
   for (std::uint32_t p = 0; p < 6; ++p) told.warm_up(p);
   for (int answered = 2; answered <= 6; answered += 2) {
     EXPECT_TRUE(
-        eventually([&] { return server.bodies().size() == static_cast<std::size_t>(answered); }));
+        eventually_is(static_cast<std::size_t>(answered), [&] { return server.bodies().size(); }));
     EXPECT_EQ(told.ended, answered - 2);
     server.answer_all(kGood);
-    EXPECT_TRUE(eventually([&] { return told.ended == answered; }));
+    EXPECT_TRUE(eventually_is(answered, [&] { return told.ended.load(); }));
   }
 }
 

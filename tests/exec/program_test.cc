@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -45,10 +46,14 @@ struct ProgramTest : testing::Test {
   [[nodiscard]] bool wait(const std::function<bool()>& condition) {
     const auto end = std::chrono::steady_clock::now() + kLong;
     while (!condition()) {
-      if (std::chrono::steady_clock::now() > end) return false;
+      if (std::chrono::steady_clock::now() > end) return print_seen(), false;
       io.run_one_for(100ms);
     }
     return true;
+  }
+  void print_seen() const {
+    std::fprintf(stderr, "silent: %d, hung: %d, ended with: %d, lines: %s\n", silent, hung,
+                 status.value_or(-1), testing::PrintToString(lines).c_str());
   }
   [[nodiscard]] bool wait_line(const std::string& line) {
     return wait([&] { return !lines.empty() && lines.back() == line; });

@@ -129,7 +129,7 @@ TEST_F(RelayTest, TheClientGetsAllThatTheUpstreamSaidBeforeItEnded) {
   EXPECT_TRUE(read_to_end(client) == answer);
   said.get();
   client.close();
-  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
+  EXPECT_TRUE(eventually_is(0, [&] { return connections(); }));
 }
 
 TEST_F(RelayTest, TheUpstreamGetsAllThatTheClientSaidBeforeItEnded) {
@@ -141,7 +141,7 @@ TEST_F(RelayTest, TheUpstreamGetsAllThatTheClientSaidBeforeItEnded) {
   });
   EXPECT_TRUE(read_to_end(server) == request);
   said.get();
-  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
+  EXPECT_TRUE(eventually_is(0, [&] { return connections(); }));
 }
 
 TEST_F(RelayTest, AnUpstreamThatReadsNothingLearnsOfTheClientsEndByAReset) {
@@ -149,7 +149,7 @@ TEST_F(RelayTest, AnUpstreamThatReadsNothingLearnsOfTheClientsEndByAReset) {
   asio::write(client, asio::buffer(std::string("a request that waits for its answer")));
   client.shutdown(tcp::socket::shutdown_send);  // no more than a polite end
   server.wait(tcp::socket::wait_error);
-  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
+  EXPECT_TRUE(eventually_is(0, [&] { return connections(); }));
 }
 
 TEST_F(RelayTest, AnUpstreamThatIsGoneEndsTheClient) {
@@ -158,7 +158,7 @@ TEST_F(RelayTest, AnUpstreamThatIsGoneEndsTheClient) {
   open(Relay::kConnectionsMax, nobody);
   auto client = connect();
   EXPECT_EQ(read_to_end(client), "");
-  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
+  EXPECT_TRUE(eventually_is(0, [&] { return connections(); }));
 }
 
 TEST_F(RelayTest, BeyondItsBoundItLetsNobodyInUntilSomebodyLeaves) {
@@ -169,7 +169,7 @@ TEST_F(RelayTest, BeyondItsBoundItLetsNobodyInUntilSomebodyLeaves) {
   EXPECT_EQ(read_to_end(third), "");
   EXPECT_EQ(connections(), 2U);
   first.first.close();
-  ASSERT_TRUE(eventually([&] { return connections() == 1; }));
+  ASSERT_TRUE(eventually_is(1, [&] { return connections(); }));
   auto fourth = pair();
   asio::write(fourth.first, asio::buffer("x", 1));
   char got = 0;

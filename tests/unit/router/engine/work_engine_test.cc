@@ -272,6 +272,22 @@ TEST(Handlers, those_that_hold_the_strand_for_longer_than_an_interval_are_named)
   EXPECT_EQ(rig.notices.size(), before) << "at most every 10 s";
 }
 
+// As where an owner loads state so slowly that its leases end meanwhile, again and again.
+TEST(Handlers, one_that_listens_already_is_named_when_it_is_slow_later) {
+  Working rig;
+  bool slow = false;
+  const auto slot = rig.listen([&](const Transition&, BarrierToken) {
+    if (slow) rig.now += 150ms;
+  });
+  rig.poll();
+  EXPECT_FALSE(rig.warned("held the strand"));
+  slow = true;
+  rig.append(0, kExclusiveB.claim("0"));
+  EXPECT_TRUE(rig.warned("held the strand for 150 ms, longer than the interval of 100 ms: 2 calls, "
+                         "the longest 150 ms in Listener::stopped() of partition 0"))
+      << "and Listener::released()";
+}
+
 TEST(Handlers, quick_ones_are_not_warned_of) {
   Working rig;
   const auto slot = rig.listen([&](const Transition&, BarrierToken) { rig.now += 25ms; });
