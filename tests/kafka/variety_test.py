@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 """What else a group may be run with, from the first owner's start to the last one's end: lanes,
 eager assignors, the slower profiles, a session as a stock broker has it."""
+import json
+
 import case
 from case import boot_now
 from harness.children import wait_until
 
 PARTITIONS = 16
-# What a profile asks for; with the consumer protocol the broker's session is in force.
-PROFILE_SESSION_S = {"balanced": 3.0, "steady": 10.0}
 EAGER_SESSION_S = 3.0
 
 
-class Variety(case.KafkaCase):
-    """Joins, a planned leave and a kill, under other settings than the other scripts'."""
+class Life(case.KafkaCase):
+    """What the cases below share."""
 
     def planned_life(self, fleet, session_s):
         """A join and a leave, each from rest; then everything is judged."""
@@ -23,6 +23,10 @@ class Variety(case.KafkaCase):
         self.leave(fleet)
         fleet.rest()
         self.assert_clean(fleet, since, boot_now(), session_s)
+
+
+class Lanes(case.KafkaCase):
+    """More than one on a topic."""
 
     def test_lanes(self):
         """Two lanes on one topic: each slot has an owner in each; neither knows of the other."""
@@ -58,15 +62,35 @@ class Variety(case.KafkaCase):
                 return {row.get("owner") for row in rows if "partition" in row} == names
             wait_until(told, 20, f"hints of lane {lane} name {names}")
 
-    def test_profiles(self):
-        """`balanced` and `steady`, whose sessions the broker must allow; a planned life."""
-        for profile, asked_s in PROFILE_SESSION_S.items():
-            consumer = case.protocol().name == "consumer"
-            session_s = case.protocol().session_ms / 1000 if consumer else asked_s
-            for mode in ("exclusive", "non_exclusive"):
-                fleet = self.fleet(PARTITIONS, topic=f"{profile}-{mode}".replace("_", "-"),
-                                   mode=mode, profile=profile, session=None)
-                self.planned_life(fleet, session_s)
+
+class Balanced(Life):
+    """Profile `balanced` on a broker that has its session."""
+    profile, session_ms = "balanced", 3000
+    broker_properties = {"group.consumer.session.timeout.ms": 3000,
+                         "group.consumer.heartbeat.interval.ms": 300}
+    # Exclusive: 3/4 of the session; otherwise three sessions. Both leave room for its interval.
+    expected = {"exclusive": (500, 2250), "non_exclusive": (500, 9000)}
+
+    def test_a_planned_life(self):
+        """What the profile asks for is in force, and owners live by it."""
+        for mode, (interval_ms, lease_ms) in self.expected.items():
+            fleet = self.fleet(PARTITIONS, topic=f"{self.profile}-{mode}".replace("_", "-"),
+                               mode=mode, profile=self.profile, session=None, json=True)
+            self.planned_life(fleet, self.session_ms / 1000)
+            for owner in fleet.owners:
+                joined = json.loads(owner.output.read_text().partition("\n")[0])
+                self.assertEqual((self.session_ms, interval_ms, lease_ms),
+                                 tuple(joined[name] for name in
+                                       ("session_ms", "interval_ms", "lease_ms")))
+
+
+class Steady(Balanced):
+    """The same of `steady`."""
+    profile, session_ms = "steady", 10_000
+    broker_properties = {"group.consumer.session.timeout.ms": 10_000,
+                         "group.consumer.heartbeat.interval.ms": 1000}
+    # Exclusive: a quarter of the lease is less than the profile's two seconds.
+    expected = {"exclusive": (1875, 7500), "non_exclusive": (2000, 30_000)}
 
 
 class StockSession(case.KafkaCase):
