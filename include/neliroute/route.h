@@ -46,7 +46,7 @@ struct Route {
   const ProcessInfo* next_info = nullptr;
   /// local and remote: the fencing number of the ownership.
   Epoch epoch = kNoEpoch;
-  /// local and remote: how long to believe this answer.
+  /// local and remote: how long to believe it, at most; a local one may end earlier (Lease::until).
   microseconds valid_for{0};
   /// unowned: since when, as far as is known.
   LocalTime unowned_since;

@@ -96,7 +96,7 @@ class Router : public Lookup {
   /// Reports that a store refused this process's epoch, since it knows a greater one: it was
   /// restored, or served another topic. The process claims the partition again with an epoch above
   /// `stored` and leads on meanwhile; write again when lease() or begin() returns a greater epoch.
-  /// Does nothing if this process holds no epoch, or one that is no lower. An epoch whose
+  /// Does nothing if this process holds no lower epoch, and with `broadcast`. An epoch whose
   /// incarnation is a lifetime ahead of the broker's clock is not believed; on_notice reports it.
   void refused(std::string_view key, const Epoch& stored);
   void refused(Slot slot, const Epoch& stored);
