@@ -19,6 +19,7 @@ int run_command(const Arguments& arguments) {
   add_behind_options(line, behind);
   if (const auto code = line.parse(arguments)) return *code;
   options.common.router.hop_limit = behind.hop_limit;
+  if (behind.prepare) options.common.router.prepare_timeout = *behind.prepare;
   if (!behind.wanted()) return run_owner(line.name(), options);
   if (const auto fit = behind.check(options); !fit) {
     return fail(line.name(), fit.error().message(), kExitUsage);

@@ -166,8 +166,18 @@ class Exec(OwnersCase):
     def test_a_program_that_reads_nothing(self):
         """It counts as hung: its owner leaves."""
         alpha = self.follower("alpha", "deaf", stop_timeout="300ms", **MANY)
-        self.assertEqual(alpha.wait_exit(60), 0, alpha.error_tail())
+        self.assertEqual(alpha.wait_exit(60), 3, alpha.error_tail())
         self.assertIn("does not read its stdin: it counts as hung", alpha.errors.read_text())
+
+    def test_a_program_that_knows_nothing_of_its_stdin(self):
+        """As most servers do: it is told nothing any more, and its owner goes on."""
+        alpha = self.follower("alpha", "server", stop_timeout="300ms", **MANY)
+        children.wait_until(lambda: "told nothing any more" in alpha.errors.read_text(), 40,
+                            alpha.error_tail)
+        alpha.refresh()
+        self.assertTrue(alpha.running(), alpha.error_tail())
+        alpha.leave()
+        self.assertEqual(alpha.wait_exit(60), 0, alpha.error_tail())
 
     def test_a_program_that_reads_much_at_once(self):
         """Thousands of partitions at a time; it does not count as hung."""

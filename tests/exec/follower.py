@@ -3,10 +3,11 @@
 
 It serves HTTP at the port, and writes what it reads on stdin to the log, a line each, with the time
 ("boot"). MODE: `answers` is waited for and answers, but not when it is told to stop and there is a
-file LOG.hold; `silent` is waited for and does not answer, `mute` says nothing, `deaf` reads
-nothing, `stubborn` ignores SIGTERM, `saves` makes a file LOG.told at SIGTERM and LOG.saved before
-it ends, once there is a file LOG.go; `quits` ends with 5 a while after it is told to stop, once
-there is a file LOG.quit. GET /exit/N ends it with N, GET /pid says who it is.
+file LOG.hold; `silent` is waited for and does not answer, `mute` says nothing, `deaf` is waited for
+and reads nothing, `server` neither says nor reads anything, `stubborn` ignores SIGTERM, `saves`
+makes a file LOG.told at SIGTERM and LOG.saved before it ends, once there is a file LOG.go; `quits`
+ends with 5 a while after it is told to stop, once there is a file LOG.quit. GET /exit/N ends it
+with N, GET /pid says who it is.
 """
 import http.server
 import json
@@ -66,10 +67,10 @@ def main():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if mode == "saves":
         signal.signal(signal.SIGTERM, save(log))
-    if mode in ("answers", "silent", "quits"):
+    if mode in ("answers", "silent", "quits", "deaf"):
         say({"awaits": ["prepare", "warm_up", "stopped"]})
     serve(port)
-    if mode == "deaf":
+    if mode in ("deaf", "server"):
         threading.Event().wait()
     with open(log, "a", encoding="utf-8", buffering=1) as file:
         for line in sys.stdin:

@@ -38,6 +38,7 @@ struct ProgramTest : testing::Test {
     handlers.on_silent = [this] { silent = true; };
     handlers.on_exit = [this](int ended) { status = ended; };
     handlers.on_hung = [this] { ++hung; };
+    handlers.on_deaf = [this] { ++deaf; };
     auto started = Program::start(io.get_executor(), command, patience, std::move(handlers));
     ASSERT_TRUE(started) << started.error().message();
     program = std::move(*started);
@@ -52,8 +53,8 @@ struct ProgramTest : testing::Test {
     return true;
   }
   void print_seen() const {
-    std::fprintf(stderr, "silent: %d, hung: %d, ended with: %d, lines: %s\n", silent, hung,
-                 status.value_or(-1), testing::PrintToString(lines).c_str());
+    std::fprintf(stderr, "silent: %d, hung: %d, deaf: %d, ended with: %d, lines: %s\n", silent,
+                 hung, deaf, status.value_or(-1), testing::PrintToString(lines).c_str());
   }
   [[nodiscard]] bool wait_line(const std::string& line) {
     return wait([&] { return !lines.empty() && lines.back() == line; });
@@ -69,6 +70,7 @@ struct ProgramTest : testing::Test {
   bool silent = false;
   std::optional<int> status;
   int hung = 0;
+  int deaf = 0;
   std::unique_ptr<Program> program;
 };
 
@@ -201,12 +203,36 @@ TEST_F(ProgramTest, is_guarded_on_if_its_guardian_is_killed) {
 }
 
 TEST_F(ProgramTest, counts_one_as_hung_that_reads_nothing_for_so_long) {
-  start("exec sleep 100", 50ms);
+  start("echo up >&3; exec sleep 100", 50ms);
+  ASSERT_TRUE(wait_line("up"));
   program->write("it may take its time for what its pipe holds");
   const std::string line(1023, 'x');
   for (int i = 0; i < 512; ++i) program->write(line);
   EXPECT_EQ(hung, 0);
   EXPECT_TRUE(wait([&] { return hung == 1; }));
+  EXPECT_EQ(deaf, 0);
+  const auto began = std::chrono::steady_clock::now();
+  program->finish(kLong);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kLong) << "it has had its time";
+}
+
+// A server that knows nothing of this, and does not hang.
+TEST_F(ProgramTest, writes_no_more_to_one_that_says_and_reads_nothing) {
+  start("sleep 0.5; wc -c >&3; exec sleep 100", 50ms);
+  const std::string line(1023, 'x');
+  for (int i = 0; i < 512; ++i) program->write(line);
+  EXPECT_TRUE(wait([&] { return deaf == 1; }));
+  for (int i = 0; i < 2000; ++i) program->write(line);
+  program->finish(kLong);
+  EXPECT_TRUE(wait([&] { return !lines.empty(); })) << "what it then reads has an end";
+  EXPECT_EQ(deaf, 1);
+  EXPECT_EQ(hung, 0);
+}
+
+TEST_F(ProgramTest, drops_the_whole_of_a_line_that_is_too_long) {
+  start("head -c 200000 /dev/zero | tr '\\0' x >&3; echo >&3; echo next >&3");
+  ASSERT_TRUE(wait([&] { return silent; }));
+  EXPECT_EQ(lines, Lines{"next"});
 }
 
 TEST_F(ProgramTest, does_not_count_one_as_hung_that_has_read_all) {
@@ -220,7 +246,8 @@ TEST_F(ProgramTest, does_not_count_one_as_hung_that_has_read_all) {
 }
 
 TEST_F(ProgramTest, counts_one_as_hung_that_leaves_too_much_unread) {
-  start("exec sleep 100");
+  start("echo up >&3; exec sleep 100");
+  ASSERT_TRUE(wait_line("up"));
   program->expect(16);
   const std::string line(1023, 'x');
   for (int i = 0; i < 1200; ++i) program->write(line);

@@ -195,12 +195,12 @@ void allow_all_settings_in_file(CommandLine& line) {
                       "--hash", "--hash-tags", "--hop-limit", "--http", "--interval", "--json",
                       "--key", "--keys", "--lane", "--lease", "--listen", "--local-clock-error",
                       "--log-level", "--logs", "--mode", "--name", "--no-hints", "--notify",
-                      "--once", "--partitions", "--port", "--profile", "--requests", "--roles",
-                      "--session", "--since", "--slots", "--stay", "--stop-timeout", "--timeout",
-                      "--tls-cert", "--tls-key", "--topic", "--trust-peers", "--upstream",
-                      "--upstream-ca", "--upstream-tls", "--variation", "--wait",
-                      "--waiting-limit", "--weight", "--whole", "--xds-cluster", "--xds-dir",
-                      "--xds-sample"});
+                      "--once", "--partitions", "--port", "--prepare-timeout", "--profile",
+                      "--requests", "--roles", "--session", "--since", "--slots", "--stay",
+                      "--stop-timeout", "--timeout", "--tls-cert", "--tls-key", "--topic",
+                      "--trust-peers", "--upstream", "--upstream-ca", "--upstream-tls",
+                      "--variation", "--wait", "--waiting-limit", "--weight", "--whole",
+                      "--xds-cluster", "--xds-dir", "--xds-sample"});
 }
 
 Result<void> CommonOptions::check() const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/post.hpp>
 #include <future>
 #include <memory>
 #include <utility>
@@ -79,7 +80,13 @@ class Run {
     };
     made.on_hung = [this] {
       log(Severity::error, "the program does not read its stdin: it counts as hung");
+      if (!status_) status_ = kExitUnreachable;
       leave_("the program hangs");
+    };
+    made.on_deaf = [] {
+      log(Severity::warning,
+          "the program reads nothing of its stdin, and has written nothing on its descriptor 3: it "
+          "is told nothing any more of what it owns");
     };
     return made;
   }
@@ -148,13 +155,11 @@ Result<void> listen(HttpFront& front, const BehindOptions& options) {
   return {};
 }
 
-std::unique_ptr<Notifier> notifier_of(const OwnerOptions& owner, const BehindOptions& options,
-                                      ProcessId process, const Leave& leave) {
-  NotifierOptions made{*options.notify};
-  const milliseconds bound = owner.common.router.prepare_timeout;
-  if (bound.count() > 0) made.each = bound;
-  auto notifier =
-      std::make_unique<Notifier>(std::move(made), [leave] { leave("the program hangs"); });
+std::unique_ptr<Notifier> notifier_of(const NotifyUrl& url, milliseconds each, ProcessId process,
+                                      std::function<void()> hung) {
+  NotifierOptions made{url};
+  if (each.count() > 0) made.each = each;
+  auto notifier = std::make_unique<Notifier>(std::move(made), std::move(hung));
   notifier->of_process(process);
   return notifier;
 }
@@ -173,6 +178,10 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
   line.value("--notify", "URL", "POST there, to a server on this machine, what --exec says on "
              "stdin: in order for each partition; an answer 2xx ends a step",
              into(options.notify, parse_notify_url));
+  line.value("--prepare-timeout", "TIME", "How long the program may take for each prepare and "
+             "warm_up, and with --notify for any event (default 5s); raise --drain-timeout by as "
+             "much",
+             into(options.prepare, parse_duration));
   add_front_options(line, options.front);
   line.value("--trust-peers", "CIDR,...", "Whose Neliroute- fields count: gateways and other "
              "owners (default 127.0.0.0/8,::1)",
@@ -187,6 +196,15 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
   const auto unfit = [](std::string text) { return Error{Errc::bad_option, std::move(text)}; };
   const std::string& endpoint = owner.common.router.process.endpoint;
   if (endpoint.empty()) return unfit("--endpoint is missing: say where callers should connect");
+  if (prepare && !exec && !notify) {
+    return unfit("--prepare-timeout: no program is told of what it may prepare; give --exec or "
+                 "--notify, too");
+  }
+  constexpr milliseconds kPrepareMost{600'000};
+  if (prepare && *prepare > kPrepareMost) {
+    return unfit("--prepare-timeout: expected at most 10m, since others lead on meanwhile, or "
+                 "nobody does");
+  }
   if (!upstream) return {};
   if (!front.key) return unfit("--upstream needs --key: say where in a request its key is");
   if (auto fits = check_front(front); !fits) return fits;
@@ -208,8 +226,10 @@ int run_before(const std::string& command, const OwnerOptions& owner,
     running = run;
     return std::shared_ptr<void>(std::move(run));
   };
-  const Companion beside = [&](Router& router,
-                               const boost::asio::any_io_executor&) -> std::shared_ptr<void> {
+  OwnerOptions served_owner = owner;
+  if (options.upstream) served_owner.proxy = options.front.counts;
+  const Companion beside =
+      [&](Router& router, const boost::asio::any_io_executor& executor) -> std::shared_ptr<void> {
     const auto run = running.lock();  // it lives longer than the router
     const auto served = std::make_shared<Served>(finish);
     const auto cannot_serve = [&status, leave = run->leave()](const Error& error) {
@@ -230,16 +250,21 @@ int run_before(const std::string& command, const OwnerOptions& owner,
       served->ready = std::make_unique<WhenReady>(router, begin);
     }
     if (options.notify) {
-      served->notifier = notifier_of(owner, options, router.id(), run->leave());
+      const auto hung = [&status, executor, leave = run->leave()] {
+        boost::asio::post(executor, [&status] {
+          if (!status) status = kExitUnreachable;
+        });
+        leave("the program hangs");
+      };
+      served->notifier = notifier_of(
+          *options.notify, owner.common.router.prepare_timeout, router.id(), hung);
       served->subscription = router.subscribe(*served->notifier);
     } else {
       served->subscription = run->notify_of(router);
     }
     return served;
   };
-  OwnerOptions served = owner;
-  if (options.upstream) served.proxy = options.front.counts;
-  const int code = run_owner(command, served, beside, before);
+  const int code = run_owner(command, served_owner, beside, before);
   if (ended_early && *status != kExitYes) return *status;
   return status && code == kExitYes ? *status : code;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <neliroute/time.h>
 #include <optional>
 #include <string>
 
@@ -19,11 +20,14 @@ struct BehindOptions {
   std::optional<std::string> upstream;  ///< HOST:PORT
   std::optional<std::string> exec;      ///< for a shell
   std::optional<NotifyUrl> notify;      ///< in place of the program's stdin
+  std::optional<milliseconds> prepare;  ///< RouterOptions::prepare_timeout
   FrontOptions front;
   std::optional<std::string> trusted;  ///< none: as a Forwarder does
   std::uint32_t hop_limit = 3;  ///< the router's
 
-  [[nodiscard]] bool wanted() const noexcept { return upstream || exec || notify; }
+  [[nodiscard]] bool wanted() const noexcept {
+    return upstream || exec || notify || prepare;
+  }
   /// Together, and with the owner's.
   [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;
 };

@@ -54,7 +54,7 @@ void Program::expect(std::uint32_t partitions) noexcept {
 void Program::write(std::string_view line) {
   if (closed_) return;
   const std::size_t unread = being_written_.size() - written_ + waiting_.size();
-  if (unread + line.size() >= unread_most_) return count_as_hung();
+  if (unread + line.size() >= unread_most_) return takes_nothing();
   waiting_ += line;
   waiting_ += '\n';
   if (!writing_) write_more();
@@ -104,7 +104,7 @@ void Program::write_more() {
 
 void Program::finish(milliseconds bound) {
   const auto deadline = std::chrono::steady_clock::now() + bound;
-  while (!closed_ && !write_now()) {
+  while (!closed_ && !told_hung_ && !write_now()) {
     const auto left = std::chrono::ceil<milliseconds>(deadline -
                                                       std::chrono::steady_clock::now());
     if (left.count() <= 0) return;
@@ -118,7 +118,7 @@ void Program::await_reading() {
     // It has just read; or this thread itself was busy, or stopped, for so long.
     const bool is_early = std::chrono::steady_clock::now() < impatient_.expiry();
     if (is_early || is_writable(milliseconds{0})) return;
-    count_as_hung();
+    takes_nothing();
   });
 }
 
@@ -127,8 +127,15 @@ bool Program::is_writable(milliseconds within) {
   return ::poll(&file, 1, static_cast<int>(within.count())) > 0;
 }
 
-void Program::count_as_hung() {
-  if (!std::exchange(told_hung_, true)) handlers_.on_hung();
+void Program::takes_nothing() {
+  if (has_spoken_) {
+    if (!std::exchange(told_hung_, true)) handlers_.on_hung();
+    return;
+  }
+  close_in();
+  error_code ignored;
+  to_.close(ignored);  // should it read after all, it reads to an end
+  handlers_.on_deaf();
 }
 
 void Program::read() {
@@ -146,11 +153,15 @@ void Program::take_lines() {
   std::size_t begin = 0;
   for (std::size_t end = line_.find('\n'); end != std::string::npos;
        end = line_.find('\n', begin)) {
-    handlers_.on_line(std::string_view(line_).substr(begin, end - begin));
+    has_spoken_ = true;
+    const bool drop = std::exchange(too_long_, false);
+    if (!drop) handlers_.on_line(std::string_view(line_).substr(begin, end - begin));
     begin = end + 1;
   }
   line_.erase(0, begin);
-  if (line_.size() > kLineMost) line_.clear();
+  if (line_.size() <= kLineMost) return;
+  too_long_ = true;
+  line_.clear();
 }
 
 void Program::await_exit() {

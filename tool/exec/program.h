@@ -38,6 +38,7 @@ class Program {
     std::function<void()> on_silent;                     ///< nobody can write there any more
     std::function<void(int status)> on_exit;  ///< the shell's, as shells show it: 128 + a signal
     std::function<void()> on_hung;            ///< once
+    std::function<void()> on_deaf;            ///< once; see write()
   };
 
   /// `sh -c command`, in a process group of its own. `patience`: with lines that wait, it counts as
@@ -53,7 +54,8 @@ class Program {
   /// It will be told of so many partitions.
   void expect(std::uint32_t partitions) noexcept;
   /// A line on its stdin; without its end. What exceeds the memory for such lines is dropped: then
-  /// it counts as hung, too.
+  /// it counts as hung, too. One that has never written on its descriptor 3 may be a server that
+  /// knows of no stdin: instead of counting as hung it is written nothing any more.
   void write(std::string_view line);
   /// Writes what waits, as far as it is read; blocks for at most `bound`. The executor need not run
   /// any more.
@@ -71,7 +73,7 @@ class Program {
   void write_more();
   void await_reading();
   [[nodiscard]] bool is_writable(milliseconds within);
-  void count_as_hung();
+  void takes_nothing();
   void read();
   void take_lines();
   void await_exit();
@@ -90,6 +92,8 @@ class Program {
   bool writing_ = false;
   bool closed_ = false;  ///< its stdin
   bool told_hung_ = false;
+  bool has_spoken_ = false;  ///< on its descriptor 3
+  bool too_long_ = false;    ///< the line that it is writing there
   std::array<char, 4096> chunk_{};
   std::string line_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

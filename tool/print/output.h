@@ -23,7 +23,8 @@ inline constexpr int kExitYes = 0;          ///< yes, done, or a planned stop by
 inline constexpr int kExitNo = 1;           ///< the answer is no
 inline constexpr int kExitUsage = 2;        ///< bad usage, or settings that do not fit
 inline constexpr int kExitUnreachable = 3;  ///< the ledger is unreachable, refuses or is silent;
-                                            ///< or an answer could not be written
+                                            ///< an answer could not be written; or the
+                                            ///< program behind an owner hung
 inline constexpr int kExitKilled = 130;     ///< the second signal
 
 [[nodiscard]] int exit_code_of(Errc code) noexcept;
