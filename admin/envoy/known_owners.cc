@@ -28,6 +28,13 @@ KnownOwners::KnownOwners(const boost::asio::any_io_executor& executor, std::uint
       unknown_(partitions),
       version_(unix_now()) {}
 
+void KnownOwners::remember(OwnerAddresses owners) {
+  addresses_ = std::move(owners);
+  for (std::size_t p = 0; p < partitions_.size(); ++p) {
+    if (addresses_[p] && !std::exchange(partitions_[p].is_known, true)) --unknown_;
+  }
+}
+
 void KnownOwners::begin() {
   if (std::exchange(begun_, true)) return;
   for (auto& [text, endpoint] : endpoints_) {

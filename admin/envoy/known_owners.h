@@ -51,8 +51,8 @@ class KnownOwners {
   KnownOwners(const KnownOwners&) = delete;
   KnownOwners& operator=(const KnownOwners&) = delete;
 
-  /// Of a time before this process; before anything else.
-  void remember(OwnerAddresses owners) { addresses_ = std::move(owners); }
+  /// Of a time before this process; before anything else. Partitions in it are not unknown.
+  void remember(OwnerAddresses owners);
   /// Names are resolved from now on, and reports made: before, nobody is interested.
   void begin();
   void take(std::span<const ChangedRoute> routes);

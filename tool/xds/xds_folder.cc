@@ -118,7 +118,6 @@ void XdsFolder::remember_owners() {
   if (found->origin == origin_) {
     there_id_ = file_at(path);
     there_ = std::move(found->owners);
-    remembered_ = true;
     return owners_.remember(*there_);
   }
   log(Severity::warning,
@@ -128,7 +127,7 @@ void XdsFolder::remember_owners() {
 }
 
 bool XdsFolder::can_tell() const {
-  return owners_.has_owner() && (remembered_ || owners_.settled());
+  return owners_.has_owner() && owners_.settled();
 }
 
 bool XdsFolder::owners_due() const {

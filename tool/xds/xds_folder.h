@@ -123,7 +123,6 @@ class XdsFolder : public Observer {
   std::optional<FileId> there_id_;                ///< that file
   std::optional<admin::OwnerAddresses> written_;  ///< the same, once it was found right
   std::atomic<bool> ready_ = false;
-  bool remembered_ = false;                       ///< the file's owners count
   bool busy_ = false;
   Clock::time_point busy_since_ = Clock::time_point::min();
   Clock::time_point next_ = Clock::time_point::min();

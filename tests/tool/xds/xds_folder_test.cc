@@ -229,6 +229,21 @@ TEST(XdsFolderTest, KeepsWhatIsThereUntilItKnowsBetter) {
   EXPECT_EQ(rig.said.size(), 2u);
 }
 
+TEST(XdsFolderTest, WaitsForWhatItNeitherKnowsNorRemembers) {
+  Rig rig;
+  rig.open();
+  rig.tell({kA, kA, "", kA});
+  rig.close();
+  const auto old = rig.file();
+  rig.open();
+  rig.tell({"?", "?", "?", kB});
+  EXPECT_FALSE(rig.files->ready()) << "of the third there is no word at all";
+  EXPECT_EQ(rig.file(), old);
+  rig.tell({"?", "?", kB, kB});
+  EXPECT_TRUE(rig.files->ready());
+  EXPECT_EQ(rig.owners(), "10.0.0.1 10.0.0.1 10.0.0.2 10.0.0.2");
+}
+
 TEST(XdsFolderTest, DoesNotTakeOwnersOfAnotherLaneForItsOwn) {
   for (const auto& change : std::vector<std::function<void(ObservedFacts&)>>{
            [](ObservedFacts& of) { of.topic = "others"; },
