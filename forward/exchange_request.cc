@@ -30,6 +30,8 @@ constexpr milliseconds kTryAgain{50};
 constexpr milliseconds kTryAgainMax{1000};
 // By which the router may be late to say that the time is over; then its executor hangs.
 constexpr milliseconds kRouterLate{20};
+// For an owner's answer to come back before this process gives up.
+constexpr milliseconds kBack{50};
 // Of what a client sends behind a request that is under way. A client that has sent more is not
 // watched.
 constexpr std::size_t kAheadMax = std::size_t{16} * 1024;
@@ -309,7 +311,7 @@ void Exchange::send(const Direction& direction) {
   PeerFields said;
   said.epoch = direction.epoch;
   said.hops = visit_.hops + 1;
-  said.timeout = left();
+  said.timeout = std::max(left() - kBack, left() / 2);
   said.slot = slot_;
   write_peer_fields(sent_, said);
   if (has_body_ && whole_) sent_.content_length(got_);

@@ -64,6 +64,16 @@ bool is_http(std::string_view protocol) {
                      [&](std::string_view one) { return is_same_name(one, name); });
 }
 
+// One of the fields that say where a body ends, if Connection has it removed.
+std::optional<std::string> framing_option(const http::fields& fields) {
+  for (std::string& option : connection_options(fields)) {
+    if (is_same_name(option, "Content-Length") || is_same_name(option, "Transfer-Encoding")) {
+      return std::move(option);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> connection_options(const http::fields& fields) {
@@ -89,11 +99,12 @@ std::optional<Refusal> refusal_of(const RequestHeader& request) {
   if (hosts == 0 && request.version() == 11) {
     return Refusal{400, "the request has no Host; HTTP/1.1 demands one"};
   }
+  const auto kept = [](const std::string& option) {
+    return Refusal{400, "Connection names " + option + ", which a proxy must not remove"};
+  };
+  if (const auto option = framing_option(request)) return kept(*option);
   for (const std::string& option : connection_options(request)) {
-    if (is_same_name(option, "Host") || is_same_name(option, "Content-Length") ||
-        is_same_name(option, "Transfer-Encoding") || is_peer_field(option)) {
-      return Refusal{400, "Connection names " + option + ", which a proxy must not remove"};
-    }
+    if (is_same_name(option, "Host") || is_peer_field(option)) return kept(option);
   }
   return framing_refusal(request);
 }
@@ -109,6 +120,8 @@ std::optional<std::string> fault_of(const ResponseHeader& answer) {
     return "its Content-Length is no number";
   }
   if (coded && !is_only_chunked(answer)) return "its Transfer-Encoding is not chunked alone";
+  // Without it nobody would know where the body ends.
+  if (const auto option = framing_option(answer)) return "its Connection names " + *option;
   return std::nullopt;
 }
 

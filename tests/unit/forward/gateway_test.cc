@@ -116,6 +116,15 @@ TEST_F(ThroughSoon, a_header_that_came_in_pieces_does_not_end_its_connection_lat
   EXPECT_EQ(body_of(caller.received()), "/2");
 }
 
+// Or both would give up at the same time, and the owner's reason be lost.
+TEST_F(ThroughSoon, the_owner_is_given_less_time_than_is_left) {
+  EXPECT_EQ(status_of(rig.exchange(get())), 200u);
+  ASSERT_EQ(owner.requests.size(), 1u);
+  const int told = std::stoi(std::string(owner.requests[0]["Neliroute-Timeout-Ms"]));
+  EXPECT_LE(told, 250);
+  EXPECT_GT(told, 0);
+}
+
 TEST_F(Through, what_the_own_application_serves_counts_apart) {
   EXPECT_EQ(status_of(rig.exchange(get())), 200u);
   rig.directions.own = true;
@@ -348,6 +357,9 @@ TEST_F(Through, nonsense_is_answered_502) {
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
         "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: Content-Length\r\n\r\nx",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: x, transfer-encoding\r\n\r\n"
+        "0\r\n\r\n",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"}) {
     owner.serve = [&](const OwnerRequest&) { return OwnerAnswer{bytes, true}; };
     EXPECT_EQ(status_of(rig.exchange(post("x"))), 502u) << bytes;
