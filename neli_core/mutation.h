@@ -64,6 +64,7 @@ enum class Mutation : std::uint8_t {
   lists_not_repeated,      ///< A11: the assigner lists a wish once, and never again
   flapping_forgiven,       ///< A1: who was taken for dead and is heard again is given something
   ranks_ignored,           ///< A2: all claim a free seat at once
+  late_reads_count,        ///< A2: who reads its own records a lease late keeps the seat
   never_yields,            ///< A2: a holder that is cut from a log keeps the seat
   believes_early_renewals, ///< A3: a late reader believes who has not read up to its start
   never_revoked,           ///< A4: who is named no more stays assigned

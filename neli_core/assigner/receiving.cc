@@ -37,12 +37,16 @@ void AssignedCore::note_progress(Log log, bool was_caught_up) {
   if (!was_caught_up && claims_.progress(log).caught_up()) assigner_.read_anew(log, now_);
 }
 
-// Before the claims protocol reads it: that one forgets when it was sent.
+// Before the claims protocol reads it: that one forgets when it was sent, also of a record that was
+// under way for longer than a lease. Who reads so late can judge nobody, and must not say that it
+// assigns.
 void AssignedCore::note_own(const Received& event, const Record& record) {
+  const auto sent = claims_.sent_at(record.seq);
+  if (!sent && !mutated(Mutation::late_reads_count)) return;
   assigner_.read_back(event.log, now_);
   if (event.log != Log{0}) return;
   own_read_ = now_;
-  if (const auto sent = claims_.sent_at(record.seq)) known_.members.read_back(*sent);
+  if (sent) known_.members.read_back(*sent);
 }
 
 void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& record) {

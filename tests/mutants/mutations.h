@@ -24,10 +24,10 @@ inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "seat_kept", "stale_assignments", "never_goes_back", "from_memory", "leaves_silently",
     "never_repeats", "cordons_ignored", "weights_ignored", "pins_ignored", "pause_ignored",
     "list_undoes_wishes", "lists_not_repeated", "flapping_forgiven", "ranks_ignored",
-    "never_yields", "believes_early_renewals", "never_revoked", "bans_every_log",
-    "bans_never_double", "judges_unread_logs", "names_the_first", "plans_before_owners",
-    "changes_under_way", "believes_many_deaths", "lease_below_bound", "joins_at_once",
-    "strangers_are_members"};
+    "late_reads_count", "never_yields", "believes_early_renewals", "never_revoked",
+    "bans_every_log", "bans_never_double", "judges_unread_logs", "names_the_first",
+    "plans_before_owners", "changes_under_way", "believes_many_deaths", "lease_below_bound",
+    "joins_at_once", "strangers_are_members"};
 
 [[nodiscard]] constexpr std::optional<Mutation> mutation_named(std::string_view name) noexcept {
   const auto found = std::find(kMutationNames.begin(), kMutationNames.end(), name);

@@ -235,6 +235,23 @@ TEST(AssignedCore, a_holder_that_reads_nothing_loses_the_seat) {
   EXPECT_EQ(rig.led(), 8u);
 }
 
+// A2: a fetch quota, or a far broker. It reads its own records, but each too late to prove that
+// somebody is dead.
+TEST(AssignedCore, a_holder_that_reads_too_late_to_judge_loses_the_seat) {
+  AssignedRig rig;
+  const auto all = rig.start_all(3);
+  Process& first = *all[0];
+  Process& second = *all[1];
+  ASSERT_TRUE(first.core.seat().held_by_own());
+  while (first.late < kLease * 3 / 2) {  // it falls behind, and always reads something
+    first.late += kInterval / 2;
+    rig.run_for(kInterval);
+  }
+  rig.kill(*all[2]);
+  ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
+  EXPECT_TRUE(second.core.seat().held_by_own());
+}
+
 TEST(AssignedCore, an_assignment_that_was_not_stored_is_written_again) {
   AssignedRig rig;
   Process& first = rig.start(1);

@@ -133,15 +133,20 @@ void AssignedRig::carry_out(Process& process) {
   }
 }
 
-void AssignedRig::deliver(Process& process) {
+// False: there was nothing.
+bool AssignedRig::deliver(Process& process) {
+  bool any = false;
   for (std::uint32_t l = 0; l < logs.size(); ++l) {
     std::int64_t& next = process.next[l];
     while (const StoredRecord* found = logs[l].find(next)) {
       const StoredRecord record = *found;
+      if (record.stamped + process.late > broker_now()) break;
       const std::int64_t offset = next++;
       step(process, Received{Log{l}, offset, record.stamped, true, record.value.get()});
+      any = true;
     }
   }
+  return any;
 }
 
 void AssignedRig::settle() {
@@ -150,10 +155,7 @@ void AssignedRig::settle() {
     moved = false;
     for (auto& process : processes_) {
       if (process->dead || process->closed || process->hold) continue;
-      for (std::uint32_t l = 0; l < logs.size(); ++l) {
-        moved |= process->next[l] < logs[l].end();
-      }
-      deliver(*process);
+      moved |= deliver(*process);
     }
   }
 }

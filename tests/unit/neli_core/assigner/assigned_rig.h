@@ -27,6 +27,8 @@ class Process {
   bool dead = false;
   /// It reads nothing; what it writes is stored.
   bool hold = false;
+  /// It reads what was stored so long ago, and nothing newer.
+  milliseconds late{0};
   bool closed = false;
   /// Its assignments are not stored, and it is told so.
   bool fail_assignments = false;
@@ -100,7 +102,7 @@ class AssignedRig {
  private:
   void carry_out(Process& process);
   void write(Process& process, const Write& write);
-  void deliver(Process& process);
+  bool deliver(Process& process);
   void look();
 
   std::deque<std::unique_ptr<Process>> processes_;
