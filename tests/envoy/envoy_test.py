@@ -92,6 +92,9 @@ class EnvoyTest(EnvoyCase):
         children.wait_until(lambda: set(self.owners().values()) == {None}, 20, "nobody has any")
         self.assertEqual((self.files / "eds.json").read_text(), last, "never without owners")
         self.assertNotIn("warning", errors.read_text())
+        self.assertGreater(self.counted("update_success"), 3)
+        for statistic in ("update_rejected", "update_failure", "update_empty"):
+            self.assertEqual(self.counted(statistic), 0, "no file that Envoy could not take")
 
     def test_a_folder_that_cannot_be_written(self):
         """It is reported once, and tried again; what is there stays."""
