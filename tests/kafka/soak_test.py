@@ -21,6 +21,7 @@ MINUTES = float(os.environ.get("NELIROUTE_SOAK_MINUTES") or 60)
 PARTITIONS = 32
 ROUND = 60 * MINUTES / 80  # seconds at least: its neighbours need the cores
 SAY_EVERY = 10  # rounds
+GUESTS = 8  # at a time
 MODES = ("non_exclusive", "exclusive")
 PATHS = ("/metrics", "/healthz", "/v1/slots", "/v1/processes", "/v1/route?key=soak", "/", "/no")
 
@@ -152,18 +153,20 @@ class Soak(case.KafkaCase):
         return max(0, max(computed) - bumped[-1]) if bumped and computed else 0
 
     def catch_up(self, fleet, behind):
-        """More than so many members come, and go as planned once the group is at rest."""
+        """More than so many joins and leaves, by a few members at a time."""
         self.note(f"Kafka's epoch of {fleet.group} fell {behind} behind its assignment's")
-        before = len(fleet.owners)
-        for _ in range(behind + 1):
-            self.join(fleet)
-        fleet.rest()
-        guests = fleet.owners[before:]
-        for guest in guests:
-            guest.leave()
-        for guest in guests:
-            self.assertEqual(guest.wait_exit(), 0, guest.error_tail())
-            self.retire(fleet, guest)
+        stay = len(fleet.owners)
+        for _ in range(behind // (2 * GUESTS) + 1):
+            for _ in range(GUESTS):
+                self.join(fleet)
+            guests = fleet.owners[stay:]
+            wait_until(lambda: len(self.kafka.admin.group(fleet.group)["members"]) ==
+                       stay + GUESTS, 60, lambda: f"the guests join\n{fleet.describe()}", poll=0.1)
+            for guest in guests:
+                guest.leave()
+            for guest in guests:
+                self.assertEqual(guest.wait_exit(), 0, guest.error_tail())
+                self.retire(fleet, guest)
         fleet.rest()
 
     def kill_one(self):
