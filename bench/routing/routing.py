@@ -22,7 +22,8 @@ Moves: rest (a), rolling restart (b), kill (c), broker restart (d), scale 6 -> 1
 Prints a table; writes routing.json, and a picture of each run, into DIR. With --plots docs/plots
 the pictures of docs/benchmarks.md are made again, too.
 Exit code: 1 if a value at the end is wrong (an increment lost or doubled, two processes under one
-epoch), never for a time; with --quick also if a call failed; 2 if a run could not be carried out.
+epoch), or a kill failed a call that the victim does not explain, never for a time; with --quick
+also if any call failed; 2 if a run could not be carried out.
 """
 import argparse
 import contextlib
@@ -188,7 +189,13 @@ def verdict(cells, drawn, quick):
         print(f"routing: error: {row['way']}, {row['move']}: {row['failed']} of {row['calls']} "
               f"calls failed: {row['failed_as']}; refused first of all: {row['refusals'][:3]}",
               file=sys.stderr)
-    if failed or any(row["values"]["wrong"] for row in done):
+    spread = [row for row in done if row["move"] == "kill" and
+              (row.get("failed_elsewhere") or row.get("failed_without_key_later"))]
+    for row in spread:
+        print(f"routing: error: {row['way']}, kill: {row['failed_elsewhere']} calls failed of "
+              f"slots that the victim did not own, and {row['failed_without_key_later']} without "
+              "a key that began after it was gone", file=sys.stderr)
+    if failed or spread or any(row["values"]["wrong"] for row in done):
         return 1
     return 0 if drawn and len(done) == len(cells) else 2
 

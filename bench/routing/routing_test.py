@@ -48,6 +48,16 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdict(row(wrong=["lost"]))[0], 1)
         self.assertEqual(self.verdict(row(wrong=["lost"]), {"problem": "no broker"})[0], 1)
 
+    def test_a_kill_that_fails_what_the_victim_did_not_have_fails_every_run(self):
+        explained = {"failed_elsewhere": 0, "failed_without_key_later": 0}
+        self.assertEqual(self.verdict(row("kill", failed=3, **explained)), (0, ""))
+        for what in explained:
+            code, said = self.verdict(row("kill", failed=3, **{**explained, what: 1}))
+            self.assertEqual(code, 1)
+            self.assertIn("any, kill: ", said)
+        self.assertEqual(self.verdict(row("stop", failed=3, failed_elsewhere=1,
+                                          failed_without_key_later=0)), (0, ""))
+
     def test_what_could_not_be_carried_out(self):
         self.assertEqual(self.verdict(row(), {"problem": "no broker"}, quick=True)[0], 2)
         self.assertEqual(self.verdict(row(), drawn=False)[0], 2)
