@@ -16,7 +16,6 @@ struct CallerRequest {
   std::uint8_t node = 0;   ///< where it is, or goes to
   Epoch asked = kNoEpoch;  ///< that sent it there
   std::uint32_t hops = 0;
-  Time sent = 0;
   Time until = 0;          ///< then its caller gives up
   std::size_t caller = 0;
   bool waits = false;      ///< at the node, in its life then

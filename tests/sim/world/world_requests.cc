@@ -38,8 +38,8 @@ void World::send_requests() {
       request.asked = kNoEpoch;
     }
     if (nodes_[request.node].lane != lane) continue;
-    request.sent = now_;
-    request.until = now_ + plan_.settled() + plan_.takeover() + plan_.grace();
+    request.until =
+        std::max(now_, recovered_by_) + plan_.settled() + plan_.takeover() + plan_.grace();
     const auto index = static_cast<std::uint32_t>(callers_requests_.size());
     callers_requests_.push_back(request);
     open_requests_.push_back(index);
@@ -127,11 +127,11 @@ void World::admit_waiting(const Node& node) {
   }
 }
 
-// Nothing was wrong since, so it had to be served.
+// Nothing was wrong for long enough, so it had to be served, also if it was sent before.
 void World::request_given_up(std::uint32_t index) {
   CallerRequest& request = callers_requests_[index];
   if (std::exchange(request.done, true)) return;
-  if (request.sent < recovered_by_ || is_mixed(request.lane)) return;
+  if (is_mixed(request.lane)) return;
   oracle_.broken_if_assumed("a request for partition " + std::to_string(request.partition) +
                                 " that process " + std::to_string(request.node) +
                                 " has was not served after the recovery",
