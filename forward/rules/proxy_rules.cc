@@ -64,14 +64,9 @@ bool is_http(std::string_view protocol) {
                      [&](std::string_view one) { return is_same_name(one, name); });
 }
 
-// One of the fields that say where a body ends, if Connection has it removed.
-std::optional<std::string> framing_option(const http::fields& fields) {
-  for (std::string& option : connection_options(fields)) {
-    if (is_same_name(option, "Content-Length") || is_same_name(option, "Transfer-Encoding")) {
-      return std::move(option);
-    }
-  }
-  return std::nullopt;
+// Without it nobody would know where the body ends.
+bool is_framing_field(std::string_view name) {
+  return is_same_name(name, "Content-Length") || is_same_name(name, "Transfer-Encoding");
 }
 
 }  // namespace
@@ -99,12 +94,10 @@ std::optional<Refusal> refusal_of(const RequestHeader& request) {
   if (hosts == 0 && request.version() == 11) {
     return Refusal{400, "the request has no Host; HTTP/1.1 demands one"};
   }
-  const auto kept = [](const std::string& option) {
-    return Refusal{400, "Connection names " + option + ", which a proxy must not remove"};
-  };
-  if (const auto option = framing_option(request)) return kept(*option);
   for (const std::string& option : connection_options(request)) {
-    if (is_same_name(option, "Host") || is_peer_field(option)) return kept(option);
+    if (is_same_name(option, "Host") || is_framing_field(option) || is_peer_field(option)) {
+      return Refusal{400, "Connection names " + option + ", which a proxy must not remove"};
+    }
   }
   return framing_refusal(request);
 }
@@ -120,8 +113,9 @@ std::optional<std::string> fault_of(const ResponseHeader& answer) {
     return "its Content-Length is no number";
   }
   if (coded && !is_only_chunked(answer)) return "its Transfer-Encoding is not chunked alone";
-  // Without it nobody would know where the body ends.
-  if (const auto option = framing_option(answer)) return "its Connection names " + *option;
+  for (const std::string& option : connection_options(answer)) {
+    if (is_framing_field(option)) return "its Connection names " + option;
+  }
   return std::nullopt;
 }
 
