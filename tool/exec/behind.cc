@@ -65,6 +65,10 @@ class Run {
     return router.subscribe(listener_);
   }
   [[nodiscard]] const Leave& leave() const noexcept { return leave_; }
+  void leave_as_hung() {
+    if (!status_) status_ = kExitUnreachable;
+    leave_("the program hangs");
+  }
   /// Before the router was opened.
   [[nodiscard]] bool ended_early() const noexcept { return ended_early_; }
 
@@ -80,8 +84,7 @@ class Run {
     };
     made.on_hung = [this] {
       log(Severity::error, "the program does not read its stdin: it counts as hung");
-      if (!status_) status_ = kExitUnreachable;
-      leave_("the program hangs");
+      leave_as_hung();
     };
     made.on_deaf = [] {
       log(Severity::warning,
@@ -200,8 +203,7 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
     return unfit("--prepare-timeout: no program is told of what it may prepare; give --exec or "
                  "--notify, too");
   }
-  constexpr milliseconds kPrepareMost{600'000};
-  if (prepare && *prepare > kPrepareMost) {
+  if (prepare && *prepare > kLeaseMax) {
     return unfit("--prepare-timeout: expected at most 10m, since others lead on meanwhile, or "
                  "nobody does");
   }
@@ -226,8 +228,6 @@ int run_before(const std::string& command, const OwnerOptions& owner,
     running = run;
     return std::shared_ptr<void>(std::move(run));
   };
-  OwnerOptions served_owner = owner;
-  if (options.upstream) served_owner.proxy = options.front.counts;
   const Companion beside =
       [&](Router& router, const boost::asio::any_io_executor& executor) -> std::shared_ptr<void> {
     const auto run = running.lock();  // it lives longer than the router
@@ -250,11 +250,10 @@ int run_before(const std::string& command, const OwnerOptions& owner,
       served->ready = std::make_unique<WhenReady>(router, begin);
     }
     if (options.notify) {
-      const auto hung = [&status, executor, leave = run->leave()] {
-        boost::asio::post(executor, [&status] {
-          if (!status) status = kExitUnreachable;
+      const auto hung = [executor, running] {
+        boost::asio::post(executor, [running] {
+          if (const auto hanging = running.lock()) hanging->leave_as_hung();
         });
-        leave("the program hangs");
       };
       served->notifier = notifier_of(
           *options.notify, owner.common.router.prepare_timeout, router.id(), hung);
@@ -264,7 +263,9 @@ int run_before(const std::string& command, const OwnerOptions& owner,
     }
     return served;
   };
-  const int code = run_owner(command, served_owner, beside, before);
+  OwnerOptions served = owner;
+  if (options.upstream) served.proxy = options.front.counts;
+  const int code = run_owner(command, served, beside, before);
   if (ended_early && *status != kExitYes) return *status;
   return status && code == kExitYes ? *status : code;
 }
