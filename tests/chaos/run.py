@@ -124,7 +124,8 @@ def commit():
 
 def seed_of_commit():
     """A seed that this commit has and the next one has not; of the day where git tells of none."""
-    return int(commit(), 16) if commit() else int(time.time() // 86400)
+    name = commit()
+    return int(name, 16) if name else int(time.time() // 86400)
 
 
 class Deck:

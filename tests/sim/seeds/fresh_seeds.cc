@@ -14,14 +14,15 @@ constexpr std::uint64_t kFirst = 10'000'000;
 constexpr std::uint64_t kApart = 1'000'000;
 constexpr std::size_t kDigits = 10;
 
-}  // namespace
-
+// Far apart for any two hashes; for what is no hash, it follows from the day.
 std::uint64_t first_seed_of(const std::string& commit, std::uint64_t day) {
   const std::string digits = commit.substr(0, kDigits);
   const bool hash = digits.size() == kDigits &&
                     digits.find_first_not_of("0123456789abcdef") == std::string::npos;
   return kFirst + kApart * (hash ? std::strtoull(digits.c_str(), nullptr, 16) : day);
 }
+
+}  // namespace
 
 FreshSeeds fresh_seeds(const std::string& folder) {
   FreshSeeds seeds;

@@ -1,8 +1,7 @@
 // Seeds that nobody has run before: they follow from the commit that is checked out, so that every
 // change is tried on others, and a failure can be repeated from the commit alone.
 //
-// Threads: one.   Units: none.   Errors: where git tells of no commit, they
-// follow from the date.
+// Threads: one.   Units: none.   Errors: where git tells of no commit, they follow from the date.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,5 @@ struct FreshSeeds {
 
 /// `folder`: anywhere in the working tree.
 [[nodiscard]] FreshSeeds fresh_seeds(const std::string& folder);
-/// Far apart for any two hashes; for what is no hash, one that follows from the day.
-[[nodiscard]] std::uint64_t first_seed_of(const std::string& commit, std::uint64_t day);
 
 }  // namespace neliroute::sim
