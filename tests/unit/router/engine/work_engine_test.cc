@@ -156,6 +156,17 @@ TEST(WorkEngine, a_guard_is_abandoned_at_the_end_of_the_lease_and_nobody_gives_u
   EXPECT_FALSE(rig.engine->closed()) << "a token that is kept for so long ends the process";
 }
 
+// Of the rig: less is left until a deadline than the engine's timer takes to look at it.
+TEST(WorkEngine, polling_ends_though_the_clock_stands_still_just_before_a_deadline) {
+  Working rig;
+  const LocalTime lease_end = rig.engine->view().leases().get(Partition{0}).until;
+  const Work work = rig.begin(0);
+  rig.append(0, kExclusiveB.claim("0"));
+  rig.now = lease_end - microseconds{1};
+  rig.poll();
+  EXPECT_FALSE(rig.told("write release"));
+}
+
 // As after an outage: a connection's guard lives on, and the process leads again.
 TEST(WorkEngine, a_lapse_abandons_at_once_and_the_partition_is_led_again_beside_the_old_guard) {
   Working rig({Mode::non_exclusive});
