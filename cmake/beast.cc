@@ -1,0 +1,2 @@
+// The bodies of Boost.Beast's functions; see Asio.cmake.
+#include <boost/beast/src.hpp>
