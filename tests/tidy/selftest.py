@@ -234,6 +234,10 @@ class Commands(unittest.TestCase):
         self.assertIn("slots/b.h:1: header: does not compile alone\n", bad.stdout)
         excused = self.tidy("headers", self.root, *build, "--", "-include", "string")
         self.assertEqual(excused.returncode, 0)
+        skipped = self.tidy("headers", self.root, *build, "--skip", "slots")
+        self.assertEqual((skipped.returncode, skipped.stdout), (0, "tidy: 0 headers, 0 findings\n"))
+        other = self.tidy("headers", self.root, *build, "--skip", "slot")
+        self.assertEqual(other.returncode, 1)
 
     def test_a_header_is_given_only_what_it_includes(self):
         self.write("slots/all.h", "#pragma once\n#include <functional>\n#include <string>\n"

@@ -2,7 +2,7 @@
 """Checks the rules of this project that no compiler checks.
 
   tidy.py rules [ROOT]                        the rules below, over all files git would commit
-  tidy.py headers [ROOT] --build FOLDER [--compiler C] [-- FLAG...]
+  tidy.py headers [ROOT] --build FOLDER [--compiler C] [--skip FOLDER]... [-- FLAG...]
                                               each header compiles alone
 
 A finding is one line, file:line: rule: what is wrong. A line may be excused from a rule by a
@@ -372,9 +372,11 @@ def written(path: pathlib.Path, text: str) -> pathlib.Path:
 
 
 def headers(root: pathlib.Path, build: pathlib.Path, compiler: list[str],
-            flags: list[str]) -> int:
-    """Compiles each header, to an object, as that is what ccache remembers."""
-    files = {file.path: file for file in project_files(root) if file.suffix == ".h"}
+            flags: list[str], chosen: Callable[[str], bool]) -> int:
+    """Compiles each of the chosen headers, to an object, as that is what ccache remembers. None of
+    them includes one that is not chosen."""
+    files = {file.path: file for file in project_files(root)
+             if file.suffix == ".h" and chosen(file.path)}
     included = Included(files)
     chains = included.chains()
     options = ["-std=c++20", "-O0", "-I", str(root), "-I", str(root / "include"), *flags]
@@ -386,14 +388,14 @@ def headers(root: pathlib.Path, build: pathlib.Path, compiler: list[str],
     def precompiles(number: int) -> str:
         text = "".join(f"#include <{include}>\n" for include in DEAR[number])
         source = str(written(build / f"dear_{number}.h", text))
-        return run(*options, "-x", "c++-header", source, "-o", source + ".gch")
+        return run(*options, "-MD", "-x", "c++-header", source, "-o", source + ".gch")
 
     def compiles(chain: list[str]) -> tuple[str, str]:
         source = written(build / (chain[-1] + ".cc"),
                          "".join(f'#include "{path}"\n' for path in chain))
         number = included.dear_part(chain[-1])
         given = [] if number is None else ["-include", str(build / f"dear_{number}.h")]
-        return chain[-1], run(*given, *options, "-c", str(source),
+        return chain[-1], run(*given, *options, "-MD", "-c", str(source),
                               "-o", str(source.with_suffix(".o")))
 
     found = 0
@@ -416,6 +418,7 @@ def main() -> int:
     parser.add_argument("root", type=pathlib.Path, nargs="?",
                         default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("--compiler", default="c++", help="with its launcher, split at ;")
+    parser.add_argument("--skip", action="append", default=[], help="no headers of this folder")
     parser.add_argument("--build", type=pathlib.Path, help="where headers are compiled")
     arguments, flags = sys.argv[1:], []
     if "--" in arguments:
@@ -427,7 +430,9 @@ def main() -> int:
     if options.build is None:
         parser.error("headers: --build FOLDER is needed")
     compiler = [word for word in options.compiler.split(";") if word]
-    return int(headers(options.root, options.build, compiler, flags) > 0)
+    skipped = tuple(folder + "/" for folder in options.skip)
+    return int(headers(options.root, options.build, compiler, flags,
+                       lambda path: not path.startswith(skipped)) > 0)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ void Walk::audit(Auditor& auditor) const {
 
 namespace {
 
-constexpr std::uint64_t kAuditSeeds = kSanitized ? 40 : kOptimized ? 300 : 100;
+constexpr std::uint64_t kAuditSeeds = kSanitized ? 12 : kOptimized ? 300 : 100;
 
 std::string shown(const Finding& finding) {
   std::string text = std::string(to_string(finding.kind)) + " of " +

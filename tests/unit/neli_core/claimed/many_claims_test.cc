@@ -7,6 +7,7 @@
 #include <random>
 
 #include "neli_core/claimed/epoch_history.h"
+#include "tests/sanitized.h"
 #include "tests/unit/neli_core/claimed/rig.h"
 
 namespace neliroute {
@@ -43,7 +44,7 @@ TEST(ManyClaims, a_hundred_thousand_take_no_more_memory_than_a_few) {
 
 // The last of them as much time as the first: CPU time of this thread, whatever runs beside it.
 TEST(ManyClaims, the_last_of_a_hundred_thousand_takes_as_long_as_the_first) {
-  constexpr int kRounds = 10;
+  constexpr int kRounds = kSanitized ? 3 : 10;
   constexpr int kClaims = 10'000;
   rig::RigOptions options = rig::exclusive();
   options.lease = kLeaseMax;
