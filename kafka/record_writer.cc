@@ -41,6 +41,7 @@ Result<void> RecordWriter::open() {
   }
   handle_ = std::move(*made);
   last_one_refused_ = false;
+  has_written_ = false;
   topic_ = std::move(topic);
   queue_.reset(rd_kafka_queue_get_main(handle_.get()));
   wakeup_.attach(queue_.get());
@@ -66,6 +67,7 @@ bool RecordWriter::write(const Write& write) {
       rd_kafka_produce(topic_.get(), static_cast<std::int32_t>(write.log.value()),
                        RD_KAFKA_MSG_F_COPY, const_cast<char*>(write.value.data()),
                        write.value.size(), nullptr, 0, opaque_of(write.seq)) == 0;
+  has_written_ = has_written_ || taken;
   if (!taken) refused_.emplace_back(write.seq, rd_kafka_last_error());
   return taken;
 }
@@ -78,6 +80,7 @@ void RecordWriter::broadcast(std::uint32_t partition_count) {
     if (rd_kafka_produce(topic_.get(), static_cast<std::int32_t>(p), 0, nullptr, 0, nullptr, 0,
                          opaque_of(0)) == 0) {
       ++broadcasts_[p];
+      has_written_ = true;
     }
   }
 }
@@ -168,9 +171,10 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   has_stored_ = false;
 }
 
-// Records still in flight to the old topic were seen to block it in the new one.
+// Records in flight to the old topic were seen to block it in the new one, also those of a client
+// that was made just before the last broker knew that the topic had gone.
 void RecordWriter::on_topic_gone() {
-  if (handle_ && has_stored_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
+  if (handle_ && has_written_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
 }
 
 void RecordWriter::renew() {

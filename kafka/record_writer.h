@@ -55,8 +55,8 @@ class RecordWriter {
   /// records in a row had timed out. Also creates one where that failed before.
   /// What an operator should read, if anything.
   std::optional<Notice> rescue_if_due(LocalTime now, const LastAnswer& last_answer);
-  /// The topic is missing, or another one: the client that knows the old one is replaced, unless it
-  /// has not stored anything yet.
+  /// The topic is missing, or another one: the client that knows the old one is replaced, unless
+  /// nothing was written by it yet.
   void on_topic_gone();
   /// Replaces the client, whatever it does. Records in flight count as not stored.
   void renew();
@@ -101,7 +101,8 @@ class RecordWriter {
   std::function<void()> before_;
   std::function<void(std::optional<Log>)> refused_by_broker_;
   std::map<Log, Failing> failing_;
-  bool has_stored_ = false;  ///< by this client
+  bool has_written_ = false;  ///< by this client, stored or not
+  bool has_stored_ = false;   ///< by this client
   /// While there is no client: when creating one was last tried. The patience grows with each that
   /// cannot be created, or fails before it has stored anything.
   LocalTime opening_since_ = kNever;

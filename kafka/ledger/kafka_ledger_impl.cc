@@ -151,7 +151,8 @@ void KafkaLedgerImpl::on_log_line(rd_kafka_event_t* event) {
   const char* text = nullptr;
   int level = 0;
   if (rd_kafka_event_log(event, &facility, &text, &level) != 0) return;
-  tail_->on_log_line(text);
+  // Logs that wait for a missing topic find no gap when it is back.
+  if (tail_->on_log_line(text) && writer_) renew_writer();
   Notice line;
   if (log_filter_.accept(level, facility, text, line)) notice(line.severity, line.text);
 }

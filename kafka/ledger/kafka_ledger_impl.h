@@ -129,6 +129,7 @@ class KafkaLedgerImpl final : public KafkaLedger {
   LogFilter log_filter_;
   Rebootstrap rebootstrap_;
   std::unique_ptr<RecordWriter> writer_;
+  bool renews_writer_ = false;  ///< posted
   std::unique_ptr<BrokerProbe> writer_probe_;
   std::unique_ptr<Tail> tail_;
   std::unique_ptr<TailProbe> tail_probe_;

@@ -1,5 +1,6 @@
 // The producer.
 #include <neliroute/clock.h>
+#include <utility>
 
 #include "kafka/client/kafka_error.h"
 #include "kafka/ledger/kafka_ledger_impl.h"
@@ -28,9 +29,11 @@ BrokerProbe* KafkaLedgerImpl::writer_probe() {
   return writer_probe_.get();
 }
 
-// Not from inside the clients' own callbacks.
+// Not from inside the clients' own callbacks; and once for all logs that say so.
 void KafkaLedgerImpl::renew_writer() {
+  if (std::exchange(renews_writer_, true)) return;
   post([this] {
+    renews_writer_ = false;
     if (!closing_) writer_->on_topic_gone();
   });
 }

@@ -334,12 +334,13 @@ std::string_view topic_id_in(std::string_view line, std::string_view topic) noex
 
 // Each client logs the id once, and a new client continues at the previous one's offsets: another
 // id is another topic.
-void Tail::on_log_line(std::string_view line) {
+bool Tail::on_log_line(std::string_view line) {
   const std::string_view id = topic_id_in(line, options_.topic);
-  if (id.empty() || id == topic_id_) return;
+  if (id.empty() || id == topic_id_) return false;
   const bool replaced = !topic_id_.empty();
   topic_id_ = id;
   if (replaced) topic_replaced();
+  return replaced;
 }
 
 void Tail::topic_replaced() {

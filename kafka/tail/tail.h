@@ -76,8 +76,9 @@ class Tail {
   void renew() { replace_soon_ = true; }
   /// Takes events off the queues; false: none was left.
   bool serve(const std::function<void(const rd_kafka_event_t*)>& other);
-  /// A line of the client's log: some contain information that no event carries.
-  void on_log_line(std::string_view line);
+  /// A line of the client's log: some contain information that no event carries. True: the topic is
+  /// another one than before, which logs that wait for it report by no gap.
+  bool on_log_line(std::string_view line);
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
   /// Records up to the logs' ends, as of the last answers, that were not taken yet.
   [[nodiscard]] std::uint64_t unread() const;

@@ -32,6 +32,7 @@ class MockCluster {
   void start(std::int32_t broker);
   /// The log begins at `before` from now on.
   void delete_records(std::int32_t partition, std::int64_t before);
+  void create_topic();  ///< there is one at first
   void delete_topic();
   void recreate_topic();
   /// From a client of its own; returns when it is stored.
@@ -43,7 +44,6 @@ class MockCluster {
       rd_kafka_mock_cluster_destroy(cluster);
     }
   };
-  void create_topic();
 
   int partitions_;
   rdkafka::HandlePtr handle_;

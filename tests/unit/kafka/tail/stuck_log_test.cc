@@ -145,6 +145,10 @@ TEST_F(StuckLogTest, OfATopicThatWasMadeAgainTheOldClientGoesOnce) {
   EXPECT_EQ(write(kGood), RD_KAFKA_RESP_ERR_NO_ERROR);
   writer_.on_topic_gone();
   EXPECT_EQ(replaced_, 2);
+  // Made while some brokers did not know yet: what it writes is on its way to the old topic, too.
+  writer_.write({kStuck, ++seq_, "never stored"});
+  writer_.on_topic_gone();
+  EXPECT_EQ(replaced_, 3);
 }
 
 TEST_F(StuckLogTest, IsBroadcastToTwiceWhileTheOthersAreBroadcastTo) {
