@@ -30,6 +30,7 @@ class Settings:
     mode: str = "exclusive"
     round: int = 1
     outage_s: float = 0.0  # between the broker's stop and its start
+    hang_s: float = 0.0  # of an owner, at least
     lease_ms: int = None  # as asked for: T follows from the session otherwise
     without_keys: int = 0  # percent of the calls that have no idempotency key
 

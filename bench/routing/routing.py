@@ -93,6 +93,9 @@ def arguments():
                         help="T, if it is not to follow from the session")
     parser.add_argument("--outage", type=float, default=0, metavar="SECONDS",
                         help="from the broker's stop to its start (default 0)")
+    parser.add_argument("--hang", type=float, default=0, metavar="SECONDS",
+                        help="for which an owner hangs or is stopped (default: until others "
+                             "lead, and a second more)")
     parser.add_argument("--without-keys", type=int, default=0, metavar="PERCENT",
                         help="of the calls have no idempotency key (default 0)")
     parser.add_argument("--logs", type=Path, metavar="DIR",
@@ -138,7 +141,7 @@ def settings_of(options, mode, number):
     return cell.Settings(rate=options.rate, keys=options.keys, partitions=options.partitions,
                          session_ms=options.session_ms, assignment=options.assignment,
                          seconds=options.seconds, restarts=options.restarts, mode=mode,
-                         round=number, outage_s=options.outage,
+                         round=number, outage_s=options.outage, hang_s=options.hang,
                          lease_ms=options.lease_ms, without_keys=options.without_keys)
 
 

@@ -78,6 +78,10 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(found), 16)
         self.assertIn((2, "non_exclusive", "library", "hang"), found)
 
+    def test_how_long_an_owner_hangs_and_a_broker_is_away(self):
+        made = routing.settings_of(options("--hang", "15", "--outage", "4"), "exclusive", 1)
+        self.assertEqual((made.hang_s, made.outage_s), (15, 4))
+
 
 class Notes(unittest.TestCase):
     """What of a run has no column."""
