@@ -171,8 +171,10 @@ void RecordWriter::replace(rd_kafka_resp_err_t error) {
   has_stored_ = false;
 }
 
-// Records in flight to the old topic were seen to block it in the new one, also those of a client
-// that was made just before the last broker knew that the topic had gone.
+// A client that knows the old topic may write nothing to the next one: it keeps the epochs of the
+// old one's leaders, and takes the next one's, which begin at 0 again, for outdated (librdkafka's
+// issue 4898). One that was made meanwhile knows it, too, if it asked a broker that did not know
+// yet that the topic had gone.
 void RecordWriter::on_topic_gone() {
   if (handle_ && has_written_) replace(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT);
 }

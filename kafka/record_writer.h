@@ -55,8 +55,8 @@ class RecordWriter {
   /// records in a row had timed out. Also creates one where that failed before.
   /// What an operator should read, if anything.
   std::optional<Notice> rescue_if_due(LocalTime now, const LastAnswer& last_answer);
-  /// The topic is missing, or another one: the client that knows the old one is replaced, unless
-  /// nothing was written by it yet.
+  /// The topic is missing: the client that knows it is replaced, unless nothing was written by it
+  /// yet, as each log says so.
   void on_topic_gone();
   /// Replaces the client, whatever it does. Records in flight count as not stored.
   void renew();

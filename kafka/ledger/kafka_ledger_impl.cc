@@ -137,7 +137,7 @@ void KafkaLedgerImpl::emit(const Event& event) {
   // A topic that is missing now may be another one when it is back.
   const bool topic_gone =
       gap && (gap->reason == GapReason::topic_replaced || gap->reason == GapReason::topic_missing);
-  if (topic_gone && writer_) renew_writer();
+  if (topic_gone && writer_) renew_writer(false);
   if (withdrawal_) withdrawal_->note(event, now);
   if (!closing_ && events_) events_(event, now);
 }
@@ -146,13 +146,14 @@ void KafkaLedgerImpl::notice(Severity severity, std::string text) {
   if (notices_) notices_({severity, std::move(text)});
 }
 
-void KafkaLedgerImpl::on_log_line(rd_kafka_event_t* event) {
+void KafkaLedgerImpl::on_log_line(ClientKind kind, rd_kafka_event_t* event) {
   const char* facility = nullptr;
   const char* text = nullptr;
   int level = 0;
   if (rd_kafka_event_log(event, &facility, &text, &level) != 0) return;
-  // Logs that wait for a missing topic find no gap when it is back.
-  if (tail_->on_log_line(text) && writer_) renew_writer();
+  // Another client may learn late of what the tail knows: by its lines the topic would change back
+  // and forth. Logs that wait for a missing topic find no gap when it is back.
+  if (kind == ClientKind::tail && tail_->on_log_line(text) && writer_) renew_writer(true);
   Notice line;
   if (log_filter_.accept(level, facility, text, line)) notice(line.severity, line.text);
 }
@@ -161,7 +162,7 @@ void KafkaLedgerImpl::on_other(ClientKind kind, const rd_kafka_event_t* constant
   if (closing_) return;
   auto* event = const_cast<rd_kafka_event_t*>(constant);
   const rd_kafka_event_type_t type = rd_kafka_event_type(event);
-  if (type == RD_KAFKA_EVENT_LOG) return on_log_line(event);
+  if (type == RD_KAFKA_EVENT_LOG) return on_log_line(kind, event);
   if (type == RD_KAFKA_EVENT_STATS && parameters_.statistics) {
     parameters_.statistics->note(
         kind, rd_kafka_event_stats(event), boot_now(),

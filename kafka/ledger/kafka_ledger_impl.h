@@ -75,7 +75,7 @@ class KafkaLedgerImpl final : public KafkaLedger {
   void serve_later();
   void emit(const Event& event);
   void on_other(ClientKind kind, const rd_kafka_event_t* event);
-  void on_log_line(rd_kafka_event_t* event);
+  void on_log_line(ClientKind kind, rd_kafka_event_t* event);
   void on_trouble(Troubles& reported, rd_kafka_resp_err_t error, std::string text);
   void refuse(const std::string& why);
   void notice(Severity severity, std::string text);
@@ -94,7 +94,7 @@ class KafkaLedgerImpl final : public KafkaLedger {
   // writing.cc
   [[nodiscard]] Result<void> open_writer();
   [[nodiscard]] BrokerProbe* writer_probe();
-  void renew_writer();
+  void renew_writer(bool other_topic);
   void rescue_writer_if_due(LocalTime now);
   void on_written(std::uint64_t seq, rd_kafka_resp_err_t error, std::int64_t offset);
   // membership.cc
@@ -129,7 +129,7 @@ class KafkaLedgerImpl final : public KafkaLedger {
   LogFilter log_filter_;
   Rebootstrap rebootstrap_;
   std::unique_ptr<RecordWriter> writer_;
-  bool renews_writer_ = false;  ///< posted
+  std::optional<bool> renews_writer_;  ///< posted; true: there is another topic
   std::unique_ptr<BrokerProbe> writer_probe_;
   std::unique_ptr<Tail> tail_;
   std::unique_ptr<TailProbe> tail_probe_;

@@ -30,11 +30,14 @@ BrokerProbe* KafkaLedgerImpl::writer_probe() {
 }
 
 // Not from inside the clients' own callbacks; and once for all logs that say so.
-void KafkaLedgerImpl::renew_writer() {
-  if (std::exchange(renews_writer_, true)) return;
+void KafkaLedgerImpl::renew_writer(bool other_topic) {
+  const bool posted = renews_writer_.has_value();
+  renews_writer_ = renews_writer_.value_or(false) || other_topic;
+  if (posted) return;
   post([this] {
-    renews_writer_ = false;
-    if (!closing_) writer_->on_topic_gone();
+    const bool other = *std::exchange(renews_writer_, std::nullopt);
+    if (closing_) return;
+    other ? writer_->renew() : writer_->on_topic_gone();
   });
 }
 

@@ -266,9 +266,11 @@ TEST_F(LedgerReadsTest, ATopicThatIsGoneIsWrittenToWithAnotherProducerWhenItIsBa
   EXPECT_EQ(producers_ended, 1);
   // The next one may have been made while a broker did not know yet that the topic had gone. No log
   // that waits for the topic finds a gap when it is back.
-  rig_.write(Log{0}, 3);
   cluster_.create_topic();
   EXPECT_TRUE(eventually([&] { return producers_ended > 1; }));
+  EXPECT_TRUE(rig_.wait([](const Seen& seen) { return seen.started.size() >= 4; }));
+  rig_.write(Log{0}, 3);
+  EXPECT_TRUE(rig_.wait([](const Seen& seen) { return seen.received[0].back().seq == 3; }));
   EXPECT_EQ(producers_ended, 2);
 }
 
