@@ -9,7 +9,7 @@ if(CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Precompiled headers need these; so do files that ninja made in this same second.
   set(sloppiness pch_defines,time_macros,include_file_mtime,include_file_ctime)
   # A file that it does not know is compiled without being preprocessed first, which would take
-  # another fifth of the time: the compiler's own list says what the file includes.
+  # another tenth of the time: the compiler's own list says what the file includes.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     env CCACHE_DEPEND=1 CCACHE_DIR=${folder} CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=${sloppiness} ${CCACHE})

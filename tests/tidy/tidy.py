@@ -372,11 +372,12 @@ def written(path: pathlib.Path, text: str) -> pathlib.Path:
 
 
 def headers(root: pathlib.Path, build: pathlib.Path, compiler: list[str],
-            flags: list[str], chosen: Callable[[str], bool]) -> int:
-    """Compiles each of the chosen headers, to an object, as that is what ccache remembers. None of
-    them includes one that is not chosen."""
+            flags: list[str], skip: list[str]) -> int:
+    """Compiles each header to an object, and with -MD, as that is what ccache remembers. No header
+    of another folder includes one of those that are skipped."""
+    skipped = tuple(folder + "/" for folder in skip)
     files = {file.path: file for file in project_files(root)
-             if file.suffix == ".h" and chosen(file.path)}
+             if file.suffix == ".h" and not file.path.startswith(skipped)}
     included = Included(files)
     chains = included.chains()
     options = ["-std=c++20", "-O0", "-I", str(root), "-I", str(root / "include"), *flags]
@@ -430,9 +431,7 @@ def main() -> int:
     if options.build is None:
         parser.error("headers: --build FOLDER is needed")
     compiler = [word for word in options.compiler.split(";") if word]
-    skipped = tuple(folder + "/" for folder in options.skip)
-    return int(headers(options.root, options.build, compiler, flags,
-                       lambda path: not path.startswith(skipped)) > 0)
+    return int(headers(options.root, options.build, compiler, flags, options.skip) > 0)
 
 
 if __name__ == "__main__":
