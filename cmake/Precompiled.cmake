@@ -18,6 +18,9 @@ function(neliroute_precompile target source)
   if(NELIROUTE_PRECOMPILE)
     target_compile_definitions(${target} PRIVATE ${neliroute_asio_definitions})
     target_precompile_headers(${target} REUSE_FROM neliroute_precompiled_${source})
+    if(source STREQUAL "tests")  # programs: they need what the headers only declare
+      target_link_libraries(${target} PRIVATE neliroute::asio)
+    endif()
   endif()
 endfunction()
 

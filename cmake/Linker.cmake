@@ -1,0 +1,12 @@
+# Links with lld if it is installed: in a quarter of the time, and there are a hundred programs.
+find_program(NELIROUTE_LLD ld.lld)
+mark_as_advanced(NELIROUTE_LLD)
+if(NELIROUTE_LLD AND PROJECT_IS_TOP_LEVEL)
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_LINK_OPTIONS -fuse-ld=lld)
+  check_cxx_source_compiles("int main() {}" NELIROUTE_LLD_LINKS)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  if(NELIROUTE_LLD_LINKS)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
