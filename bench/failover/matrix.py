@@ -135,7 +135,10 @@ def cells(which):
                 found.append(Cell(*cell, *SMALL, kills=50, leaves=10))
             if head or which == "all":
                 found.append(Cell(*cell, *LARGE, kills=50 if head else 10, leaves=10))
-            if which == "all" and cell[:2] in HARD:
+            hard = which == "all" and cell[:2] in HARD
+            if head or hard:
+                found.append(Cell(*cell, *LARGE, hangs=5))
+            if hard:
                 found.append(Cell(*cell, *LARGE, stops=5, cuts=5, rollings=2))
     return found
 

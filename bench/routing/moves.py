@@ -122,8 +122,8 @@ def scale(stage):
 def _until_taken(stage, seat, since):
     """Others have taken over, and some time; then what ends it. In seconds.
 
-    By default the victim goes on before a call that it holds could fail beyond the bound; with
-    --hang 15 such a call shows.
+    By default the victim goes on before a call that it holds could fail beyond the bound. A call
+    gets its answer, or none, after 15 s at most, so with --hang 25 such a call shows.
     """
     stage.found["taken_over_s"] = stage.cast.wait_taken(seat.owner, stage.held, since)
     stage.mark("taken over", since + stage.found["taken_over_s"])

@@ -48,15 +48,17 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdict(row(wrong=["lost"]))[0], 1)
         self.assertEqual(self.verdict(row(wrong=["lost"]), {"problem": "no broker"})[0], 1)
 
-    def test_a_kill_that_fails_what_the_victim_did_not_have_fails_every_run(self):
-        explained = {"failed_elsewhere": 0, "failed_without_key_later": 0}
-        self.assertEqual(self.verdict(row("kill", failed=3, **explained)), (0, ""))
-        for what in explained:
-            code, said = self.verdict(row("kill", failed=3, **{**explained, what: 1}))
-            self.assertEqual(code, 1)
-            self.assertIn("any, kill: ", said)
-        self.assertEqual(self.verdict(row("stop", failed=3, failed_elsewhere=1,
-                                          failed_without_key_later=0)), (0, ""))
+    def test_what_the_victim_does_not_explain_fails_every_run(self):
+        explained = {"failed_elsewhere": 0, "failed_without_key_later": 0, "failed_beyond_bound": 0}
+        judged = {"kill": ("failed_elsewhere", "failed_without_key_later"),
+                  "hang": ("failed_elsewhere", "failed_beyond_bound"),
+                  "stop": ("failed_elsewhere", "failed_beyond_bound")}
+        for move, kinds in judged.items():
+            self.assertEqual(self.verdict(row(move, failed=3, **explained)), (0, ""))
+            for what in explained:
+                code, said = self.verdict(row(move, failed=3, **{**explained, what: 1}))
+                self.assertEqual(code, int(what in kinds), (move, what))
+                self.assertEqual(f"any, {move}: " in said, what in kinds)
 
     def test_what_could_not_be_carried_out(self):
         self.assertEqual(self.verdict(row(), {"problem": "no broker"}, quick=True)[0], 2)
