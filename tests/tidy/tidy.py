@@ -2,7 +2,7 @@
 """Checks the rules of this project that no compiler checks.
 
   tidy.py rules [ROOT]                        the rules below, over all files git would commit
-  tidy.py headers [ROOT] --build FOLDER [--compiler C] [--skip FOLDER]... [-- FLAG...]
+  tidy.py headers [ROOT] --build FOLDER [--compiler C] [--only FOLDER] [-- FLAG...]
                                               each header compiles alone
 
 A finding is one line, file:line: rule: what is wrong. A line may be excused from a rule by a
@@ -372,12 +372,13 @@ def written(path: pathlib.Path, text: str) -> pathlib.Path:
 
 
 def headers(root: pathlib.Path, build: pathlib.Path, compiler: list[str],
-            flags: list[str], skip: list[str]) -> int:
-    """Compiles each header to an object, and with -MD, as that is what ccache remembers. No header
-    of another folder includes one of those that are skipped."""
-    skipped = tuple(folder + "/" for folder in skip)
+            flags: list[str], only: str | None) -> int:
+    """Compiles each header to an object, and with -MD, as that is what ccache remembers. Those in
+    the folder `only` include no others."""
     files = {file.path: file for file in project_files(root)
-             if file.suffix == ".h" and not file.path.startswith(skipped)}
+             if file.suffix == ".h" and (only is None or file.path.startswith(only + "/"))}
+    if not files:
+        raise SystemExit(f"tidy: no headers in {only or root}/")
     included = Included(files)
     chains = included.chains()
     options = ["-std=c++20", "-O0", "-I", str(root), "-I", str(root / "include"), *flags]
@@ -419,7 +420,7 @@ def main() -> int:
     parser.add_argument("root", type=pathlib.Path, nargs="?",
                         default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("--compiler", default="c++", help="with its launcher, split at ;")
-    parser.add_argument("--skip", action="append", default=[], help="no headers of this folder")
+    parser.add_argument("--only", help="the headers of this folder; it needs no others")
     parser.add_argument("--build", type=pathlib.Path, help="where headers are compiled")
     arguments, flags = sys.argv[1:], []
     if "--" in arguments:
@@ -431,7 +432,7 @@ def main() -> int:
     if options.build is None:
         parser.error("headers: --build FOLDER is needed")
     compiler = [word for word in options.compiler.split(";") if word]
-    return int(headers(options.root, options.build, compiler, flags, options.skip) > 0)
+    return int(headers(options.root, options.build, compiler, flags, options.only) > 0)
 
 
 if __name__ == "__main__":
