@@ -5,11 +5,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "neli_core/event.h"
@@ -78,6 +80,33 @@ struct MemoryLog {
     }
     return greatest;
   }
+
+  /// The last few records as text, a line each: for a test that waited in vain.
+  [[nodiscard]] std::string newest(std::int64_t count = 4) const {
+    std::string text;
+    for (std::int64_t offset = std::max(low, end() - count); offset < end(); ++offset) {
+      const StoredRecord* stored = find(offset);
+      text += "  [" + std::to_string(offset) + "] " + (stored ? text_of(*stored->value) : "none");
+      text += '\n';
+    }
+    return text;
+  }
+
+ private:
+  [[nodiscard]] static std::string text_of(const Decoded& value) {
+    if (const auto* record = std::get_if<Record>(&value)) return encode_record(*record);
+    const auto* assignment = std::get_if<AssignmentRecord>(&value);
+    return assignment != nullptr ? encode_record(*assignment) : "not a record";
+  }
 };
+
+/// The newest records of each.
+[[nodiscard]] inline std::string newest_of(const std::vector<MemoryLog>& logs) {
+  std::string text;
+  for (std::size_t l = 0; l < logs.size(); ++l) {
+    text += "log " + std::to_string(l) + ":\n" + logs[l].newest();
+  }
+  return text;
+}
 
 }  // namespace neliroute

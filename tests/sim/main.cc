@@ -99,8 +99,9 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
     campaign.from = number_of(value);
     campaign.seeds = 1;
   } else if (name == "--mode") {
-    if (value != "exclusive" && value != "non_exclusive") refuse("no mode: " + value);
-    arguments.modes = {value == "exclusive" ? Mode::exclusive : Mode::non_exclusive};
+    const auto mode = mode_named(value);
+    if (!mode) refuse("no mode: " + value);
+    arguments.modes = {*mode};
   } else if (name == "--variation") {
     if (value != "claimed" && value != "broadcast") refuse("no variation: " + value);
     request.variation = value == "broadcast" ? Variation::broadcast : Variation::claimed;

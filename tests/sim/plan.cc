@@ -203,6 +203,13 @@ bool is_possible(Fault fault, const Request& request) {
   return fault != Fault::truncation && fault != Fault::unclean_leader;
 }
 
+std::optional<Mode> mode_named(std::string_view name) noexcept {
+  for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {
+    if (neliroute::to_string(mode) == name) return mode;
+  }
+  return std::nullopt;
+}
+
 const char* to_string(Assigning assigning) noexcept {
   switch (assigning) {
     case Assigning::consumer:

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "neli_core/options.h"
 #include "neli_core/timing.h"
@@ -19,6 +20,9 @@ namespace neliroute::sim {
 
 enum class Assigning { consumer, cooperative, eager, assigner };
 [[nodiscard]] const char* to_string(Assigning assigning) noexcept;
+
+/// The mode of that name.
+[[nodiscard]] std::optional<Mode> mode_named(std::string_view name) noexcept;
 
 /// What is asked for; what is not given follows from the seed.
 struct Request {

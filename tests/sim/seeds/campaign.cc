@@ -18,6 +18,7 @@ void add(Outcome& sum, const Outcome& one) {
   for (std::size_t i = 0; i < kMetCount; ++i) sum.met[i] += one.met[i];
   sum.events += one.events;
   sum.records += one.records;
+  sum.splits += one.splits;
   sum.starts += one.starts;
   sum.transitions += one.transitions;
   sum.gaps += one.gaps;
@@ -174,6 +175,7 @@ bool Campaign::judged_enough() const {
     if (rare && done_ < kEnoughForRare) continue;
     if (is_possible(fault, request_)) need(to_string(fault), sum_.faults[i], done_ / 50);
   }
+  if (request_.variation == Variation::claimed) need("records split", sum_.splits, 10 * done_);
   for (std::size_t i = 0; i < kJudgedCount; ++i) {
     const auto what = static_cast<Judged>(i);
     if (!is_judged(what, request_)) continue;
@@ -204,6 +206,7 @@ void Campaign::report_counters() const {
   line("owners changed", sum_.transitions);
   line("events", sum_.events);
   line("records", sum_.records);
+  line("records split", sum_.splits);
   line("starts", sum_.starts);
   line("rebalances", sum_.rebalances);
   line("expedites", sum_.expedites);

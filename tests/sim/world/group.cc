@@ -102,8 +102,12 @@ GroupReply Group::reconcile(Member& member, PartitionBits owned) {
 void Group::on(const GroupRequest& request, std::uint8_t node, std::uint16_t life, Time now,
                std::vector<Addressed>& replies) {
   now_ = now;
-  if (request.kind == GroupRequest::Kind::leave) return remove(request.member, replies);
   Member* member = find(request.member);
+  if (request.kind == GroupRequest::Kind::leave) {
+    if (request.member == 0) member = find(node, life, request.membership);
+    if (member != nullptr) remove(member->id, replies);
+    return;
+  }
   if (member == nullptr && request.member != 0) {
     replies.push_back(
         {node, life, {GroupReply::Kind::unknown, request.member, 0, 0, request.membership}});

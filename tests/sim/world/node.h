@@ -43,6 +43,8 @@ struct Reader {
   std::int64_t version = 0;
   std::uint64_t topic = 0;  ///< which incarnation it reads
   Time last_landing = 0;    ///< of what this process wrote to the log
+  Time wrote_at = -1;       ///< the last record to it, of type `wrote`
+  RecordType wrote{};
   Time answered_at = 0;     ///< when the process last heard something of it
   Time history_from = 0;    ///< when it began to read all that was there
 };

@@ -96,6 +96,7 @@ void World::finish(Outcome& outcome) {
   outcome.faults = faults_;
   outcome.events = events_;
   outcome.records = records_;
+  outcome.splits = splits_;
   outcome.starts = starts_;
   outcome.transitions = oracle_.transitions();
   outcome.gaps = gaps_;

@@ -34,6 +34,7 @@ struct Outcome {
   JudgedCounts judged{};
   std::uint64_t events = 0;
   std::uint64_t records = 0;
+  std::uint64_t splits = 0;     ///< of what did not fit into one record
   std::uint64_t starts = 0;
   std::uint64_t transitions = 0;
   std::uint64_t gaps = 0;       ///< of the tail, noticed by processes
@@ -107,6 +108,7 @@ class World {
 
   // world_log.cc: the ledger.
   void send(Node& node, Write& write);
+  void note_split(Reader& reader, const WriteOnItsWay& write);
   void land(Node& node, std::uint32_t index, bool alive);
   void answer_write(Node& node, const WriteOnItsWay& write, bool stored, Time at);
   void append(std::uint32_t log, std::shared_ptr<const Decoded> value);
@@ -309,6 +311,7 @@ class World {
   std::uint64_t next_id_ = 1;
   std::uint64_t events_ = 0;
   std::uint64_t records_ = 0;
+  std::uint64_t splits_ = 0;
   std::uint64_t starts_ = 0;
   std::uint64_t gaps_ = 0;
   std::uint64_t expedites_ = 0;

@@ -34,7 +34,9 @@ void World::leave_group(Node& node) {
   m.pending.clear();
   m.announced = false;
   m.owned = 0;
-  if (m.id != 0) ask(node, {GroupRequest::Kind::leave, m.id, 0, m.membership});
+  // Whose join is not answered yet has an id all the same: with KIP-848 its own, and classic tells
+  // one (KIP-394) before the member counts.
+  if (m.id != 0 || m.asking) ask(node, {GroupRequest::Kind::leave, m.id, 0, m.membership});
   m.id = 0;
 }
 

@@ -25,6 +25,16 @@ Time World::unreachable_until(const Node& node, std::uint32_t log) const {
 
 // --- Writing ---
 
+// What does not fit into one record goes on in the next one of its type, at once.
+void World::note_split(Reader& reader, const WriteOnItsWay& write) {
+  const auto* record = std::get_if<Record>(write.value.get());
+  if (record == nullptr) return;
+  const bool goes_on = reader.wrote_at == now_ && reader.wrote == record->type;
+  if (goes_on && plan_.record_bytes_max < kRecordBytesMax) ++splits_;
+  reader.wrote_at = now_;
+  reader.wrote = record->type;
+}
+
 void World::send(Node& node, Write& write) {
   const std::uint32_t l = write.log.value();
   Reader& reader = node.readers[l];
@@ -33,6 +43,7 @@ void World::send(Node& node, Write& write) {
   way.log = l;
   way.seq = write.seq;
   way.value = read_value(write.value);
+  note_split(reader, way);
   way.give_up_at = now_ + lease;
   way.topic = topic_;
   if (node.forbidden_until[l] > now_) {
