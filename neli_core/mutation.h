@@ -32,6 +32,7 @@ enum class Mutation : std::uint8_t {
   reread,                  ///< rule 11: after a silence the last record is not read again
   incarnation_plus_one,            ///< an epoch that is not greater than a known one is accepted
   incarnation_impure,              ///< a first claim's incarnation depends on what its reader knows
+  incarnation_as_written,  ///< the broker time of a claim does not count for its incarnation
   not_boottime,            ///< a clock that stands still while the process is stopped
   one_now,                 ///< the read time of a record was taken before it was received
   release_in_barrier,      ///< rule 4: the release does not wait for the barrier
@@ -41,6 +42,7 @@ enum class Mutation : std::uint8_t {
   equal_epoch_redirects,   ///< admission: to an owner that the caller knows
   no_hop_limit,            ///< admission: requests are sent on for ever
   never_withdraws,         ///< a process that cannot lead its partitions stays in the group
+  refusal_ignored,         ///< what a fenced store knows does not raise the next claim
   settings_ignored,        ///< "One configuration": a process stays beside a senior that differs
   stop_at_claim,           ///< non-exclusive: rule 4 of exclusive mode
   silent_drain,            ///< non-exclusive: a draining process does not renew
@@ -62,18 +64,35 @@ enum class Mutation : std::uint8_t {
   pause_ignored,           ///< A11: moves go on while they are paused
   list_undoes_wishes,      ///< A11: a list takes back the wishes behind its `upto`
   lists_not_repeated,      ///< A11: the assigner lists a wish once, and never again
+  old_lists_count,         ///< A11: a list of before the last one counts
+  lists_of_elsewhere,      ///< A11: so does one that speaks for what is not there yet
+  late_starter_moves,      ///< A11: who does not know all wishes yet moves what others lead
+  own_cordons_ignored,     ///< A11: a member's own cordon is taken back
+  wishes_without_bound,    ///< A11: a list gets longer than a record may be
   flapping_forgiven,       ///< A1: who was taken for dead and is heard again is given something
   ranks_ignored,           ///< A2: all claim a free seat at once
   late_reads_count,        ///< A2: who reads its own records a lease late keeps the seat
   never_yields,            ///< A2: a holder that is cut from a log keeps the seat
+  yields_never_double,     ///< A2: who was cut from a log before yields as soon as the first time
+  yielder_goes_first,      ///< A2: who yielded claims the seat again before the others
+  seat_never_lapses,       ///< A2: a holder that does not say that it assigns keeps the seat
+  seat_claims_flood,       ///< A2: a free seat is claimed again at once
   believes_early_renewals, ///< A3: a late reader believes who has not read up to its start
   never_revoked,           ///< A4: who is named no more stays assigned
   bans_every_log,          ///< A5: who does not lead in one log is banned from all
   bans_never_double,       ///< A5: each ban is as short as the first
   judges_unread_logs,      ///< A5: a log is judged whose own records do not come back
+  drainers_lead,           ///< A5: a designee that drains counts as leading
+  preparing_fails,         ///< A5: a designee that prepares has no time for it
+  all_may_be_banned,       ///< A5: bans hold also where every member is banned
+  bans_without_end,        ///< A5: bans get longer than an hour
   names_the_first,         ///< A6: does not wait for newcomers
   plans_before_owners,     ///< A7: does not wait until it has heard who leads
   changes_under_way,       ///< A7: names another before the designee has had its time
+  plans_unread,            ///< A7: does not wait until it reads its last assignment
+  plans_without_pause,     ///< A7: plans with every record
+  assigns_behind,          ///< A7: assigns though log 0 is not read to its end
+  names_no_successors,     ///< A8: an assigner that leaves leaves naming them to the next
   believes_many_deaths,    ///< A9: does not wait where many seem dead at once
   lease_below_bound,       ///< A10: a lease in which nobody can take over is accepted
   joins_at_once,           ///< "One configuration": a member writes before it has read the logs

@@ -27,7 +27,7 @@ std::uint64_t version_of(const AssignerView& view) {
 }
 
 bool leads(const Owner& owner, const Designee& designee) {
-  return owner.id == designee.id && !owner.draining;
+  return owner.id == designee.id && (!owner.draining || mutated(Mutation::drainers_lead));
 }
 
 /// How long a designee may take (A5).
@@ -77,7 +77,9 @@ class Assigner::Round {
   /// Moves are paused, or it is not known whether they are.
   [[nodiscard]] bool stays() const {
     const bool paused = standing().moves_paused && !mutated(Mutation::pause_ignored);
-    return paused || view_.wishes.uncertain();
+    const bool uncertain =
+        view_.wishes.uncertain() && !mutated(Mutation::late_starter_moves);
+    return paused || uncertain;
   }
 
   // What a living member leads stays with it while moves are paused, also if that one should own
@@ -214,7 +216,8 @@ class Assigner::Round {
       some_banned = some_banned || banned;
       if (!banned) others.push_back(i);
     }
-    if (others.empty() || !some_banned) return PlanPartition::kNotPinned;
+    const bool all = others.empty() && !mutated(Mutation::all_may_be_banned);
+    if (all || !some_banned) return PlanPartition::kNotPinned;
     pins_.push_back(std::move(others));
     return static_cast<std::uint32_t>(pins_.size() - 1);
   }
@@ -261,8 +264,9 @@ void Assigner::read_anew(Log log, LocalTime now) {
 
 bool Assigner::is_cut(LocalTime now, std::uint32_t yields) const {
   constexpr std::uint32_t kDoubledMost = 6;
+  const std::uint32_t doublings = mutated(Mutation::yields_never_double) ? 0 : yields;
   const microseconds longest = patience(options_.lease, options_.session) *
-                               (std::int64_t{1} << std::min(yields, kDoubledMost));
+                               (std::int64_t{1} << std::min(doublings, kDoubledMost));
   return std::any_of(logs_.begin(), logs_.end(), [&](const LogTrust& log) {
     return now >= later(std::max(log.read, begun_), longest);
   });
@@ -283,7 +287,8 @@ LocalTime Assigner::fails_at(const AssignerView& view, Partition partition) cons
   const Member* const member = view.members.find(designee.id);
   const LogTrust& trust = logs_[log_of(partition, options_.logs).value()];
   // What its application needs to prepare is not its failure.
-  const LocalTime prepared = member == nullptr ? kLongAgo : member->prepares_until;
+  const bool prepares = member != nullptr && !mutated(Mutation::preparing_fails);
+  const LocalTime prepared = prepares ? member->prepares_until : kLongAgo;
   return later(std::max({designee.since, trust.since, led_[partition.value()], begun_, prepared}),
                patience(std::max(options_.lease, view.longest_lease),
                         member == nullptr ? options_.session : member->fields.session));
@@ -361,7 +366,7 @@ bool Assigner::may_decide(const AssignerView& view, LocalTime now) {
     look_again(later(now, options_.interval));  // what it reads then may change no version
     return false;
   }
-  if (written_ != kLongAgo) {
+  if (written_ != kLongAgo && !mutated(Mutation::plans_unread)) {
     const LocalTime lost = later(written_, 2 * options_.interval);
     if (now < lost) {
       look_again(lost);
@@ -378,7 +383,7 @@ std::vector<Designation> Assigner::decide(const AssignerView& view, LocalTime no
   if (now < next_) {
     if (version == seen_) return {};
     const LocalTime earliest = later(planned_, options_.interval / kPlansInInterval);
-    if (now < earliest) {
+    if (now < earliest && !mutated(Mutation::plans_without_pause)) {
       look_again(earliest);
       return {};
     }

@@ -21,7 +21,8 @@ class Bans {
     Ban& ban = bans_[{log, id}];
     if (now < ban.until) return;
     if (mutated(Mutation::bans_never_double)) ban.length = kFirst / 2;
-    ban.length = std::clamp(2 * ban.length, kFirst, kLongest);
+    const milliseconds most = mutated(Mutation::bans_without_end) ? 100 * kLongest : kLongest;
+    ban.length = std::clamp(2 * ban.length, kFirst, most);
     ban.until = later(now, ban.length);
   }
   [[nodiscard]] bool is_banned(Log log, ProcessId id, LocalTime now) const {

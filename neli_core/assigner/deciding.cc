@@ -81,8 +81,10 @@ void AssignedCore::advance_seat() {
   if (!member_ || left_ || !reads_own() || !claims_.progress(Log{0}).caught_up()) return;
   const auto rank = known_.members.rank_of(core().id);
   if (!rank) return;
-  seat_claim_due_ = known_.seat.claim_at(yielded_ ? *rank + known_.members.living_count() : *rank);
-  if (seat_claimed_ != kLongAgo) {
+  const bool goes_last = yielded_ && !mutated(Mutation::yielder_goes_first);
+  seat_claim_due_ =
+      known_.seat.claim_at(goes_last ? *rank + known_.members.living_count() : *rank);
+  if (seat_claimed_ != kLongAgo && !mutated(Mutation::seat_claims_flood)) {
     seat_claim_due_ = std::max(seat_claim_due_, later(seat_claimed_, 2 * core().interval));
   }
   if (now_ < seat_claim_due_) return;
@@ -93,7 +95,9 @@ void AssignedCore::advance_seat() {
 }
 
 void AssignedCore::assign() {
-  if (!assigner_.active() || left_ || !claims_.progress(Log{0}).caught_up()) return;
+  const bool behind =
+      !claims_.progress(Log{0}).caught_up() && !mutated(Mutation::assigns_behind);
+  if (!assigner_.active() || left_ || behind) return;
   const AssignerView view{known_.members, known_.owners, known_.designations, claims_.lease_bound(),
                           known_.wishes};
   write_assignments(assigner_.decide(view, now_));
@@ -106,8 +110,10 @@ void AssignedCore::leave() {
   if (!mutated(Mutation::leaves_silently)) {
     known_.members.leave(core().id, now_);
     if (assigner_.active()) {
-      assigner_.plan_now();
-      assign();
+      if (!mutated(Mutation::names_no_successors)) {
+        assigner_.plan_now();
+        assign();
+      }
       if (known_.wishes.used() && known_.wishes.known()) list_wishes();
     }
     if (member_) write(own_record(AssignmentType::leave));

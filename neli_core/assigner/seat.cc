@@ -54,6 +54,7 @@ bool Seat::is_vacant(const Members& members, LocalTime now) const {
   // After a lease of reading, whoever knew of a holder would have said so.
   if (!known_) return now >= heard_until();
   if (holder_ == kNobody || !members.lives(holder_)) return true;
+  if (mutated(Mutation::seat_never_lapses)) return false;
   return now >= heard_until();
 }
 

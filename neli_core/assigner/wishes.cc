@@ -52,14 +52,17 @@ WishEffect apply(const Wish& wish, StandingWishes& standing) {
   StandingWishes changed = standing;
   change(wish, changed);
   if (changed == standing) return WishEffect::nothing_new;
-  if (standing_bytes(changed) > kStandingBytesMax) return WishEffect::too_much;
+  const bool fits = standing_bytes(changed) <= kStandingBytesMax ||
+                    mutated(Mutation::wishes_without_bound);
+  if (!fits) return WishEffect::too_much;
   standing = std::move(changed);
   return WishEffect::changes;
 }
 
 bool wished_cordoned(const Member& member, const StandingWishes& standing) {
   if (mutated(Mutation::cordons_ignored)) return member.fields.cordoned;
-  return member.fields.cordoned || standing.cordoned.contains(member.process.name);
+  const bool own = member.fields.cordoned && !mutated(Mutation::own_cordons_ignored);
+  return own || standing.cordoned.contains(member.process.name);
 }
 
 std::uint32_t wished_weight(const Member& member, const StandingWishes& standing) {
@@ -111,7 +114,8 @@ WishEffect Wishes::read(std::int64_t offset, const Wish& wish) {
 // as its writer read another log.
 void Wishes::read_list(std::int64_t offset, const AssignmentRecord& list, bool certain) {
   if (!std::exchange(used_, true)) ++version_;
-  if (list.upto < base_upto_ || list.upto > offset) return;
+  if (list.upto < base_upto_ && !mutated(Mutation::old_lists_count)) return;
+  if (list.upto > offset && !mutated(Mutation::lists_of_elsewhere)) return;
   listed_upto_ = list.upto;
   base_ = list.standing;
   base_upto_ = list.upto;

@@ -125,6 +125,7 @@ void ClaimProtocol::on(const EpochRefused& event) {
   PartitionState& p = state(event.partition);
   LogState& l = log(log_of(event.partition));
   if (!p.own || p.own->epoch >= event.stored) return;  // it refused an older one
+  if (mutated(Mutation::refusal_ignored)) return;
   const std::int64_t incarnation = event.stored.incarnation;
   const std::int64_t wanted = next_incarnation(incarnation);
   // Nobody would believe a claim with it; brokers' clocks may step back by less than this.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "neli_core/mutation.h"
+
 namespace neliroute {
 namespace {
 
@@ -87,6 +89,7 @@ std::int64_t greatest_incarnation_in(const Record& record, BrokerTime stamped) n
 Epoch claim_epoch(const Record& record, BrokerTime stamped, std::int64_t offset) noexcept {
   const std::int64_t said =
       record.incarnation <= incarnation_limit(stamped) ? record.incarnation : 0;
+  if (mutated(Mutation::incarnation_as_written)) return {said, offset};
   const std::int64_t stamp = stamped.time_since_epoch().count();
   // A writer may stamp what it likes. Beyond this, no claim that repeats it would be believed.
   return {std::max(said, std::clamp<std::int64_t>(stamp, 0, kIncarnationAhead)), offset};

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 const LocalTime kStart{milliseconds{1'000'000}};
 constexpr BrokerTime kStamp{milliseconds{900}};
-const Settings kOwn{"g", 64, 4, 1, "xxh3", "non_exclusive"};
+const Settings kOurs{"g", 64, 4, 1, "xxh3", "non_exclusive"};
 
 /// What the process of this number says; the smaller, the earlier it came.
 Record said_by(std::uint64_t number, std::uint32_t slots) {
@@ -20,14 +20,14 @@ Record said_by(std::uint64_t number, std::uint32_t slots) {
   record.type = RecordType::renewal;
   record.id = ProcessId{number};
   record.since = static_cast<std::int64_t>(number);
-  record.settings = kOwn;
+  record.settings = kOurs;
   record.settings->slots = slots;
   record.process.name = "p" + std::to_string(number);
   return record;
 }
 
 TEST(SettingsAgreementTest, the_living_are_remembered_when_the_dead_are_forgotten) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   agreement.note(said_by(500, 32), kStamp, 600s, kStart, true);
   for (std::uint64_t n = 1; n <= 60; ++n) agreement.note(said_by(n, 32), kStamp, 1s, kStart, true);
   ASSERT_TRUE(agreement.conflict(std::nullopt, kStart));
@@ -42,7 +42,7 @@ TEST(SettingsAgreementTest, the_living_are_remembered_when_the_dead_are_forgotte
 }
 
 TEST(SettingsAgreementTest, who_comes_again_after_it_was_forgotten_counts_again) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   for (std::uint64_t n = 1; n <= 64; ++n) agreement.note(said_by(n, 32), kStamp, 1s, kStart, true);
   agreement.note(said_by(65, 64), kStamp, 1s, kStart + 1s, true);  // all others are forgotten
   EXPECT_FALSE(agreement.conflict(std::nullopt, kStart + 1s));
@@ -57,7 +57,7 @@ TEST(SettingsAgreementTest, who_comes_again_after_it_was_forgotten_counts_again)
 }
 
 TEST(SettingsAgreementTest, who_differed_and_is_gone_costs_nothing_any_more) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   EXPECT_TRUE(agreement.at_rest(kStart));
   agreement.note(said_by(500, 32), kStamp, 2s, kStart, true);
   EXPECT_FALSE(agreement.at_rest(kStart + 1s));
@@ -70,7 +70,7 @@ TEST(SettingsAgreementTest, who_differed_and_is_gone_costs_nothing_any_more) {
 
 // Else it might lead beside that one until the senior's lease ends (found by the simulator).
 TEST(SettingsAgreementTest, who_takes_part_leaves_for_the_most_senior_that_was_heard) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   agreement.note(said_by(1, 64), kStamp, 9s, kStart, false);
   agreement.note(said_by(2, 32), kStamp, 9s, kStart, true);
   const SettingsAgreement::Seniority own{3, ProcessId{3}};
@@ -81,7 +81,7 @@ TEST(SettingsAgreementTest, who_takes_part_leaves_for_the_most_senior_that_was_h
 }
 
 TEST(SettingsAgreementTest, who_had_been_silent_for_its_lease_is_gone_whenever_it_is_read) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   const SettingsAgreement::Seniority own{3, ProcessId{3}};
   agreement.note(said_by(1, 64), kStamp, 1s, kStart, true);
   agreement.note(said_by(1, 64), kStamp - 100ms, 1s, kStart, true);  // of a log that lags behind
@@ -99,7 +99,7 @@ TEST(SettingsAgreementTest, who_had_been_silent_for_its_lease_is_gone_whenever_i
 }
 
 TEST(SettingsAgreementTest, who_was_gone_and_returns_is_junior_to_who_began_meanwhile) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   agreement.note(said_by(1, 32), kStamp, 1s, kStart, true);
   Record returned = said_by(1, 32);
   returned.since.reset();
@@ -112,7 +112,7 @@ TEST(SettingsAgreementTest, who_was_gone_and_returns_is_junior_to_who_began_mean
 }
 
 TEST(SettingsAgreementTest, a_record_that_no_broker_stamped_shows_no_time) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   const SettingsAgreement::Seniority own{3, ProcessId{3}};
   agreement.note_time(kStamp + 9s);
   agreement.note_time(std::nullopt);
@@ -122,7 +122,7 @@ TEST(SettingsAgreementTest, a_record_that_no_broker_stamped_shows_no_time) {
 
 // An older process that differs, and is gone, keeps no newcomer waiting.
 TEST(SettingsAgreementTest, who_differs_and_was_gone_leaves_no_doubt) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   agreement.note(said_by(1, 64), kStamp + 5s, 1s, kStart, false);
   agreement.note(said_by(2, 32), kStamp, 1s, kStart, false);
   EXPECT_TRUE(agreement.undecided_until(kStart));
@@ -132,7 +132,7 @@ TEST(SettingsAgreementTest, who_differs_and_was_gone_leaves_no_doubt) {
 
 // It may lead by its claim already, long before it can say since when (found by the simulator).
 TEST(SettingsAgreementTest, who_has_only_claimed_came_with_that_claim) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   Record record = said_by(1, 32);
   record.since.reset();
   agreement.note(record, kStamp, 1s, kStart, true);
@@ -153,7 +153,7 @@ TEST(SettingsAgreementTest, who_has_only_claimed_came_with_that_claim) {
 }
 
 TEST(SettingsAgreementTest, who_writes_records_of_version_1_differs) {
-  SettingsAgreement agreement(kOwn, Lane{0});
+  SettingsAgreement agreement(kOurs, Lane{0});
   Record newer = said_by(2, 64);
   newer.version = kRecordVersion + 1;
   agreement.note(newer, kStamp, 1s, kStart, true);
@@ -177,7 +177,7 @@ TEST(SettingsAgreementTest, a_group_and_an_assigner_do_not_mix_in_a_lane) {
   Record member = said_by(1, 64);
   member.settings->variation = kAssignedVariation;
   member.settings->partitions = 64;
-  SettingsAgreement grouped(kOwn, Lane{0});
+  SettingsAgreement grouped(kOurs, Lane{0});
   grouped.note(member, kStamp, 1s, kStart, true);
   const auto refused = grouped.conflict(std::nullopt, kStart);
   ASSERT_TRUE(refused);
@@ -197,7 +197,7 @@ TEST(SettingsAgreementTest, a_group_and_an_assigner_do_not_mix_in_a_lane) {
 }
 
 TEST(SettingsAgreementTest, a_member_with_another_number_of_partitions_is_refused) {
-  Settings own = kOwn;
+  Settings own = kOurs;
   own.variation = kAssignedVariation;
   SettingsAgreement assigned(own, Lane{0});
   Record other = said_by(1, 64);
