@@ -183,9 +183,11 @@ Result<void> choose_non_exclusive(const TimingRequest& request, const SessionFac
       std::max(3 * timing.session, bound(request.interval.value_or(profile_interval))));
   timing.interval = request.interval.value_or(std::min(profile_interval, timing.lease / 4));
   if (timing.lease < bound(timing.interval)) {
-    return bad("non-exclusive mode needs a lease of at least " + text(bound(timing.interval)) +
+    // A longer lease has a longer interval, unless one was given: what is named here is enough.
+    const milliseconds interval = request.interval.value_or(profile_interval);
+    return bad("non-exclusive mode needs a lease of at least " + text(bound(interval)) +
                " (session " + text(timing.session) + " + heartbeat " + text(timing.heartbeat) +
-               " + interval " + text(timing.interval) + " + rebalance), but `timing.lease` is " +
+               " + interval " + text(interval) + " + rebalance), but `timing.lease` is " +
                text(timing.lease) + "; raise `timing.lease` or lower the session");
   }
   return {};
@@ -324,7 +326,11 @@ Result<Timing> finish(const TimingRequest& request, const SessionFacts& facts, T
     return bad("a lease of " + text(timing.lease) + " is above the limit of " + text(kLeaseMax) +
                "; lower `timing.lease`, or the session it follows from");
   }
-  if (timing.interval.count() <= 0 || 3 * timing.interval > timing.lease) {
+  if (timing.interval.count() <= 0) {
+    return bad("a lease of " + text(timing.lease) +
+               " is too short to be renewed within a quarter of it; raise `timing.lease`");
+  }
+  if (3 * timing.interval > timing.lease) {
     return bad("3 x interval must not exceed the lease, but 3 x " + text(timing.interval) + " = " +
                text(3 * timing.interval) + " > " + text(timing.lease) +
                "; lower `timing.interval` or raise `timing.lease`");

@@ -168,6 +168,8 @@ TEST(Timing, non_exclusive_needs_session_heartbeat_interval_and_a_rebalance) {
   expect_refused(r, classic(), {"7300 ms", "7299 ms"});
   r.lease = 7300ms;
   EXPECT_TRUE(derive_timing(r, classic()));
+  r.lease = 1ms;  // its own interval is none; that of a lease that is long enough counts
+  expect_refused(r, classic(), {"at least 7300 ms", "interval 500 ms", "1 ms"});
 }
 
 TEST(Timing, three_intervals_fit_a_lease) {
@@ -176,6 +178,12 @@ TEST(Timing, three_intervals_fit_a_lease) {
   expect_refused(r, consumer({}, {}), {"3 x 751 ms = 2253 ms > 2250 ms"});
   r.interval = 750ms;
   EXPECT_TRUE(derive_timing(r, consumer({}, {})));
+}
+
+TEST(Timing, a_lease_without_room_for_an_interval_is_refused) {
+  TimingRequest r = request(Mode::exclusive, Profile::balanced);
+  r.lease = 3ms;
+  expect_refused(r, consumer({}, {}), {"a lease of 3 ms", "raise `timing.lease`"});
 }
 
 TEST(Timing, no_lease_is_longer_than_10_minutes) {

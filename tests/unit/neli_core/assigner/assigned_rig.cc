@@ -164,7 +164,13 @@ void AssignedRig::look() {
   if (watch && led() < options.partitions) ++unled;
 }
 
-bool AssignedRig::run_until(const std::function<bool()>& condition, milliseconds at_most) {
+testing::AssertionResult AssignedRig::run_until(const std::function<bool()>& condition,
+                                                milliseconds at_most) {
+  if (run(condition, at_most)) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not within " << at_most.count() << " ms:\n" << describe();
+}
+
+bool AssignedRig::run(const std::function<bool()>& condition, milliseconds at_most) {
   const LocalTime end = now + at_most;
   while (!condition()) {
     if (now >= end) return false;
@@ -186,6 +192,17 @@ bool AssignedRig::run_until(const std::function<bool()>& condition, milliseconds
     look();
   }
   return true;
+}
+
+std::string AssignedRig::describe() const {
+  std::string text;
+  std::size_t started = 0;
+  for (const auto& process : processes_) {
+    text += "process started as number " + std::to_string(++started);
+    text += process->dead ? ", dead," : process->closed ? ", closed," : "";
+    text += " leads " + std::to_string(led_by(*process)) + " partitions\n";
+  }
+  return text + newest_of(logs);
 }
 
 std::size_t AssignedRig::led_by(const Process& process) const {

@@ -4,6 +4,8 @@
 // group here fails the test.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <deque>
 #include <functional>
 #include <memory>
@@ -75,9 +77,10 @@ class AssignedRig {
   void restart_tail(Process& process, std::int64_t from);
 
   void run_for(milliseconds duration) {
-    run_until([] { return false; }, duration);
+    run([] { return false; }, duration);
   }
-  bool run_until(const std::function<bool()>& condition, milliseconds at_most);
+  /// Whether the condition came to hold, and what was there instead.
+  testing::AssertionResult run_until(const std::function<bool()>& condition, milliseconds at_most);
   void settle();
 
   [[nodiscard]] std::size_t led_by(const Process& process) const;
@@ -88,6 +91,8 @@ class AssignedRig {
   /// Records by which somebody claims partitions, in all logs.
   [[nodiscard]] std::size_t claims() const;
   [[nodiscard]] BrokerTime broker_now() const;
+  /// Who lives and how much it leads, and the last records.
+  [[nodiscard]] std::string describe() const;
 
   AssignedRigOptions options;
   LocalTime now = at_ms(10'000);
@@ -100,6 +105,7 @@ class AssignedRig {
   std::size_t ticks = 0;
 
  private:
+  bool run(const std::function<bool()>& condition, milliseconds at_most);
   void carry_out(Process& process);
   void write(Process& process, const Write& write);
   bool deliver(Process& process);

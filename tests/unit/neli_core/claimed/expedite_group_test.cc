@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -181,15 +182,36 @@ TEST(ExpediteGroup, a_group_with_slow_heartbeats_is_at_rest_soon_after_a_leave_a
   }
 }
 
-TEST(ExpediteGroup, thirty_that_start_at_once_are_no_storm) {
-  Rig rig(large());
-  Coordinator group(rig, true);
-  const LocalTime from = rig.now();
-  constexpr std::size_t kCount = 30;
+constexpr std::size_t kCount = 30;
+
+/// All start within 300 ms.
+void start_thirty(Rig& rig, Coordinator& group) {
   for (std::uint64_t id = 1; id <= kCount; ++id) {
     group.join(start(rig, id));
     rig.run_for(10ms);
   }
+}
+
+TEST(ExpediteGroup, thirty_at_once_make_at_most_twice_the_requests_that_they_make_without) {
+  std::array<std::size_t, 2> requests{};
+  for (const bool expedites : {false, true}) {
+    Rig rig(large());
+    Coordinator group(rig, expedites);
+    start_thirty(rig, group);
+    rig.run_for(10 * kSlowHeartbeat);
+    EXPECT_TRUE(group.at_rest());
+    requests[expedites ? 1 : 0] = group.requests();
+    RecordProperty(expedites ? "requests" : "requests_without", std::to_string(group.requests()));
+  }
+  EXPECT_GT(requests[1], requests[0]) << "they do ask";
+  EXPECT_LE(requests[1], 2 * requests[0]);
+}
+
+TEST(ExpediteGroup, thirty_that_start_at_once_are_no_storm) {
+  Rig rig(large());
+  Coordinator group(rig, true);
+  const LocalTime from = rig.now();
+  start_thirty(rig, group);
   rest_after(rig, group);
   rig.run_for(2 * kSlowHeartbeat);
   const auto heartbeats = static_cast<std::size_t>((rig.now() - from) / kSlowHeartbeat) + 1;

@@ -322,11 +322,13 @@ LocalTime Rig::next_deadline() const {
 }
 
 void Rig::run_for(milliseconds duration) {
-  run_until([] { return false; }, duration);
+  run([] { return false; }, duration);
 }
 
-bool Rig::run_until(const std::function<bool()>& condition, milliseconds at_most) {
-  return run(condition, at_most);
+testing::AssertionResult Rig::run_until(const std::function<bool()>& condition,
+                                        milliseconds at_most) {
+  if (run(condition, at_most)) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not within " << at_most.count() << " ms:\n" << describe();
 }
 
 bool Rig::run(const std::function<bool()>& condition, microseconds at_most) {
@@ -352,6 +354,19 @@ std::size_t Rig::leaders(std::uint32_t partition) const {
       std::count_if(processes_.begin(), processes_.end(), [&](const auto& process) {
         return process->leads(partition, now_);
       }));
+}
+
+std::string Rig::describe() const {
+  std::string text;
+  for (const auto& process : processes_) {
+    text += process->name + (process->ended() ? ", ended," : process->stopped ? ", stopped," : "");
+    text += " leads";
+    for (std::uint32_t p = 0; p < options.partitions; ++p) {
+      if (process->leads(p, now_)) text += " " + std::to_string(p);
+    }
+    text += '\n';
+  }
+  return text + newest_of(logs_);
 }
 
 Process& leader_of_0(Rig& rig, std::uint64_t id) {

@@ -4,6 +4,8 @@
 // a clause test reads as a story. The simulator proper (tests/sim) is for everything at random.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <deque>
 #include <functional>
 #include <memory>
@@ -173,7 +175,8 @@ class Rig {
   Epoch append_claim(Log log, const Record& record);
   /// Lets time pass, every deadline served on the way.
   void run_for(milliseconds duration);
-  bool run_until(const std::function<bool()>& condition, milliseconds at_most);
+  /// Whether the condition came to hold, and what was there instead.
+  testing::AssertionResult run_until(const std::function<bool()>& condition, milliseconds at_most);
   /// Up to this time, every deadline served on the way, the last ones too.
   void run_to(LocalTime time) { run_for_us(time - now_); }
   /// Only the clock moves: no process is notified.
@@ -197,6 +200,8 @@ class Rig {
   [[nodiscard]] std::deque<std::unique_ptr<Process>>& processes() { return processes_; }
   /// How many processes answer yes for the partition now.
   [[nodiscard]] std::size_t leaders(std::uint32_t partition) const;
+  /// Who leads what, and the last records.
+  [[nodiscard]] std::string describe() const;
   /// Offset between the broker's clock and the local one.
   milliseconds broker_offset{1'700'000'000'000};
   RigOptions options;
