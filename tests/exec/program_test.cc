@@ -59,6 +59,8 @@ struct ProgramTest : testing::Test {
   [[nodiscard]] bool wait_line(const std::string& line) {
     return wait([&] { return !lines.empty() && lines.back() == line; });
   }
+  /// It did not end by itself, or has said so.
+  void stop(milliseconds bound) { EXPECT_FALSE(program->stop(bound)); }
   /// Neither a process nor what is left of one.
   [[nodiscard]] static bool has_children() {
     siginfo_t found{};
@@ -82,7 +84,7 @@ TEST_F(ProgramTest, reads_and_writes_lines_and_ends_with_the_status) {
   EXPECT_EQ(*status, 7);
   EXPECT_EQ(program->pid(), 0) << "its number may be another's now";
   program->write("nobody reads this");
-  program->stop(kLong);
+  stop(kLong);
   EXPECT_FALSE(has_children());
 }
 
@@ -92,7 +94,7 @@ TEST_F(ProgramTest, waits_for_all_of_the_group_after_sigterm) {
       "sh -c 'trap \"sleep 0.2; echo saved >&3; exit\" TERM; echo up >&3; "
       "while read a; do :; done'; true");
   ASSERT_TRUE(wait_line("up"));
-  program->stop(kLong);
+  stop(kLong);
   EXPECT_TRUE(wait_line("saved"));
   EXPECT_FALSE(has_children());
 }
@@ -100,7 +102,7 @@ TEST_F(ProgramTest, waits_for_all_of_the_group_after_sigterm) {
 TEST_F(ProgramTest, kills_all_of_the_group_when_its_time_is_over) {
   start("sh -c 'trap \"\" TERM; echo up >&3; while :; do sleep 100; done'; true");
   ASSERT_TRUE(wait_line("up"));
-  program->stop(20ms);
+  stop(20ms);
   EXPECT_FALSE(has_children());
 }
 
@@ -116,7 +118,35 @@ TEST_F(ProgramTest, lets_live_what_its_shell_leaves_behind_until_it_is_stopped) 
   program->write("still there");
   EXPECT_TRUE(wait_line("still there"));
   EXPECT_FALSE(silent);
-  program->stop(kLong);
+  stop(kLong);
+  EXPECT_FALSE(has_children());
+}
+
+// A leave waits for no answers of it then, and may be over before SIGCHLD comes.
+TEST_F(ProgramTest, that_has_just_closed_its_descriptors_ends_by_itself) {
+  start("exec 3>&-; sleep 0.2; exit 5");
+  ASSERT_TRUE(wait([&] { return silent; }));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(program->stop(kLong), 5);
+  EXPECT_FALSE(has_children());
+}
+
+TEST_F(ProgramTest, that_ended_while_nothing_ran_ended_by_itself) {
+  start("echo up >&3; read a; exit 5");
+  ASSERT_TRUE(wait_line("up"));
+  program->write("go");
+  siginfo_t ended{};
+  while (ended.si_pid != program->pid()) {
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(program->pid()), &ended, WEXITED | WNOWAIT), 0);
+  }
+  EXPECT_EQ(program->stop(kLong), 5);
+  EXPECT_FALSE(status);
+}
+
+TEST_F(ProgramTest, that_closes_descriptor_3_and_goes_on_is_stopped_all_the_same) {
+  start("exec 3>&-; exec sleep 100");
+  ASSERT_TRUE(wait([&] { return silent; }));
+  stop(kLong);
   EXPECT_FALSE(has_children());
 }
 
@@ -156,7 +186,7 @@ TEST_F(ProgramTest, is_told_what_still_waits_before_it_is_stopped) {
   for (int i = 0; i < 500; ++i) program->write(std::string(1023, 'x'));
   program->finish(kLong);
   EXPECT_TRUE(wait_line("500"));
-  program->stop(0ms);
+  stop(0ms);
 }
 
 TEST_F(ProgramTest, that_reads_nothing_is_told_no_longer_than_it_may_take) {
@@ -166,7 +196,7 @@ TEST_F(ProgramTest, that_reads_nothing_is_told_no_longer_than_it_may_take) {
   program->finish(100ms);
   EXPECT_GE(std::chrono::steady_clock::now() - began, 100ms);
   EXPECT_LT(std::chrono::steady_clock::now() - began, kLong);
-  program->stop(0ms);
+  stop(0ms);
 }
 
 TEST_F(ProgramTest, reports_its_status_also_if_orphans_end_just_before) {
@@ -198,7 +228,7 @@ TEST_F(ProgramTest, is_guarded_on_if_its_guardian_is_killed) {
     const pid_t second = guardian(program->pid());
     return second > 0 && second != first;
   }));
-  program->stop(0ms);
+  stop(0ms);
   EXPECT_FALSE(has_children());
 }
 

@@ -35,7 +35,7 @@ class Run {
   ~Run() {
     if (!program_) return;
     program_->finish(finish_.left());
-    program_->stop(finish_.last());
+    if (const auto status = program_->stop(finish_.last())) ended(*status);
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -78,8 +78,7 @@ class Run {
     made.on_line = [this](std::string_view line) { listener_.on_line(line); };
     made.on_silent = [this] { listener_.on_silent(); };
     made.on_exit = [this](int status) {
-      if (!status_) status_ = status;  // or else why it has to leave came before
-      log(Severity::error, fmt::format("the program ended with status {}", status));
+      ended(status);
       leave_("the program has ended");
     };
     made.on_hung = [this] {
@@ -92,6 +91,10 @@ class Run {
           "is told nothing any more of what it owns");
     };
     return made;
+  }
+  void ended(int status) {
+    if (!status_) status_ = status;  // or else why it has to leave came before
+    log(Severity::error, fmt::format("the program ended with status {}", status));
   }
   [[nodiscard]] Result<void> await(boost::asio::io_context& io, const std::string& flag,
                                    const std::string& address, milliseconds bound) {
@@ -173,7 +176,7 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
   line.heading("HTTP");
   line.value("--upstream", "HOST:PORT", "An HTTP server that knows nothing of slots: serve at "
              "--endpoint, send it the requests for keys that this process owns, and the others to "
-             "their owners. Joins once it accepts connections",
+             "their owners. Joins once it accepts connections: within a minute, or --timeout",
              into_if(options.upstream, parse_listen));
   line.value("--exec", "COMMAND", "Start this program, by a shell; leave when it ends, and end it "
              "on leaving. Lines of JSON on its stdin say what it owns",

@@ -44,13 +44,19 @@ bool is_gone(pid_t group) noexcept {
   return has_ended(group);
 }
 
-bool await_gone(pid_t group, milliseconds bound) noexcept {
+/// Whether it became true within that.
+template <typename Condition>
+bool await(milliseconds bound, const Condition& condition) {
   const auto deadline = Clock::now() + bound;
-  while (!is_gone(group)) {
+  while (!condition()) {
     if (Clock::now() >= deadline) return false;
     ::poll(nullptr, 0, static_cast<int>(kPollEvery.count()));
   }
   return true;
+}
+
+bool await_gone(pid_t group, milliseconds bound) noexcept {
+  return await(bound, [group] { return is_gone(group); });
 }
 
 void end_group(pid_t group, milliseconds bound) noexcept {
@@ -216,6 +222,15 @@ void ProcessGroup::replace_guardian() {
   if (shell_ <= 0 || !start_guardian()) return;
   static_cast<void>(tell_group(guarded_, shell_));
   guarding = guardian_;
+}
+
+std::optional<int> ProcessGroup::await_status(milliseconds bound) {
+  std::optional<int> status;
+  await(bound, [&] {
+    status = reap();
+    return status || shell_ == 0;
+  });
+  return status;
 }
 
 void ProcessGroup::end(milliseconds bound) {

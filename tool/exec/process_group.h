@@ -37,6 +37,8 @@ class ProcessGroup {
   [[nodiscard]] std::optional<Ends> start(const char* command, milliseconds grace);
   /// After SIGCHLD: the shell's status, as another shell shows it (128 + a signal), once.
   [[nodiscard]] std::optional<int> reap();
+  /// The same, and blocks for it for at most `bound`.
+  [[nodiscard]] std::optional<int> await_status(milliseconds bound);
   /// SIGTERM, and SIGKILL after `bound`; blocks until all of it has ended.
   void end(milliseconds bound);
   [[nodiscard]] pid_t id() const noexcept { return shell_; }

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +15,9 @@ namespace neliroute::tool {
 namespace {
 
 using boost::system::error_code;
+
+/// From closing its descriptors to having ended, on a machine that is very busy.
+constexpr milliseconds kDying{500};
 
 }  // namespace
 
@@ -142,7 +146,10 @@ void Program::read() {
   from_.async_read_some(boost::asio::buffer(chunk_),
                         [this, alive = alive_](error_code error, std::size_t count) {
                           if (!*alive) return;
-                          if (error) return handlers_.on_silent();
+                          if (error) {
+                            is_silent_ = true;
+                            return handlers_.on_silent();
+                          }
                           line_.append(chunk_.data(), count);
                           take_lines();
                           if (*alive) read();
@@ -172,6 +179,12 @@ void Program::await_exit() {
   });
 }
 
-void Program::stop(milliseconds bound) { group_.end(bound); }
+std::optional<int> Program::stop(milliseconds bound) {
+  // Whoever ends closes descriptor 3 first. That ends all waiting for answers, so that a leave may
+  // be over before SIGCHLD comes.
+  const auto status = group_.await_status(is_silent_ ? std::min(bound, kDying) : milliseconds{0});
+  group_.end(bound);
+  return status;
+}
 
 }  // namespace neliroute::tool

@@ -19,6 +19,7 @@
 #include <memory>
 #include <neliroute/error.h>
 #include <neliroute/time.h>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -61,8 +62,9 @@ class Program {
   /// any more.
   void finish(milliseconds bound);
   /// SIGTERM, and SIGKILL after `bound`; blocks until its whole group has ended. No handler is
-  /// called.
-  void stop(milliseconds bound);
+  /// called: the shell's status, if it ended by itself and on_exit did not say so yet. Who has
+  /// closed descriptor 3 may be about to, and is given a moment first.
+  [[nodiscard]] std::optional<int> stop(milliseconds bound);
   /// Of its shell; 0: all of it has ended.
   [[nodiscard]] pid_t pid() const noexcept { return group_.id(); }
 
@@ -93,6 +95,7 @@ class Program {
   bool closed_ = false;  ///< its stdin
   bool told_hung_ = false;
   bool has_spoken_ = false;  ///< on its descriptor 3
+  bool is_silent_ = false;   ///< it has closed that
   bool too_long_ = false;    ///< the line that it is writing there
   std::array<char, 4096> chunk_{};
   std::string line_;
