@@ -193,10 +193,8 @@ void AdminServer::Impl::close() {
 void AdminServer::Impl::take(const Transition& transition) {
   const ObservedFacts& facts = site_.view().observable().facts();
   if (!facts.id) return;
-  std::string line = event_line(
-      {facts.process.name, *facts.id, facts.lane, mode_of(facts.settings)}, transition,
-      unix_minus_boot_now());
-  if (!line.empty()) hub_->transition(std::move(line));
+  hub_->transition(event_line({facts.process.name, *facts.id, facts.lane, mode_of(facts.settings)},
+                              transition, unix_minus_boot_now()));
 }
 
 void AdminServer::Impl::accept() {

@@ -419,10 +419,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   Tally tally(io, router);
   Lines lines(io, events);
   Teller teller(owner, [&](const Transition& transition) {
-    if (events) {
-      const std::string line = event_line(source, transition, unix_minus_boot_now());
-      if (!line.empty()) lines.write(line);
-    }
+    if (events) lines.write(event_line(source, transition, unix_minus_boot_now()));
     tally.note(transition);
   });
   const Subscription subscription = router.subscribe(teller);

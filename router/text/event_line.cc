@@ -17,7 +17,6 @@ void add_duration(std::string& line, const char* name, microseconds took) {
 
 std::string event_line(const EventSource& source, const Transition& transition,
                        microseconds unix_minus_boot) {
-  if (transition.kind == TransitionKind::barrier_overdue) return {};
   const microseconds boot = transition.at.time_since_epoch();
   boost::json::object row;
   put_text(row, "process", source.process);

@@ -23,7 +23,7 @@ struct EventSource {
   Mode mode = Mode::non_exclusive;
 };
 
-/// The line of a transition, without its end; empty for one that has none (barrier_overdue).
+/// The line of a transition, without its end.
 /// `unix_minus_boot`: what to add to LocalTime for Unix time.
 [[nodiscard]] std::string event_line(const EventSource& source, const Transition& transition,
                                      microseconds unix_minus_boot);

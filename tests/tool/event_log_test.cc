@@ -82,8 +82,11 @@ TEST(EventLogTest, WhatTheApplicationTookIsInMilliseconds) {
                   .ends_with(R"("mode":"exclusive","barrier_ms":40.000})"));
 }
 
-TEST(EventLogTest, AnOverdueBarrierIsNoEvent) {
-  EXPECT_EQ(event_line(kSource, transition(TransitionKind::barrier_overdue), kUnixMinusBoot), "");
+// Else who follows the runbook of NelirouteBarrierOverdue finds nothing.
+TEST(EventLogTest, AnOverdueBarrierIsAnEvent) {
+  EXPECT_NE(event_line(kSource, transition(TransitionKind::barrier_overdue), kUnixMinusBoot)
+                .find(R"("event":"barrier_overdue","partition":3)"),
+            std::string::npos);
 }
 
 TEST(EventLogTest, ANameThatIsNotUtf8LeavesTheLineJson) {
