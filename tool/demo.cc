@@ -61,7 +61,7 @@ class Demo {
     say("");
     say(options_.stay ? "  What it started is stopped."
                       : "  What it started is stopped. To keep it and try things: "
-                        "scripts/demo --stay");
+                        "neliroute demo --stay");
     say("");
   }
 

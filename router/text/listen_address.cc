@@ -97,8 +97,8 @@ Result<boost::asio::ip::tcp::acceptor> listen_at(const boost::asio::any_io_execu
   if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
   if (!error) return acceptor;
   return Error{Errc::bad_option, "cannot listen at " + std::string(text) + ": " +
-                                     error.message() + "; choose an address of this machine and a "
-                                     "free port (port 0: any)"};
+                                     error.message() +
+                                     "; choose an address of this machine and a free port"};
 }
 
 }  // namespace neliroute

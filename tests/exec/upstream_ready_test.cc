@@ -6,8 +6,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tests/exec/little_server.h"
+#include "tool/print/log.h"
 
 namespace neliroute::tool {
 namespace {
@@ -35,6 +38,17 @@ TEST_F(UpstreamReady, rests_between_two_tries) {
             std::string::npos);
   EXPECT_GE(tries, 1);
   EXPECT_LE(tries, 4) << "once in 100 ms";
+}
+
+TEST_F(UpstreamReady, says_after_a_second_what_it_waits_for_and_for_how_long) {
+  std::vector<std::string> said;
+  divert_log([&](std::string_view line) { said.emplace_back(line); });
+  EXPECT_FALSE(await_upstream(io, "--upstream", address, 1500ms, [] { return false; }));
+  divert_log({});
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("--upstream " + address + " accepts no connection yet"),
+            std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("1500 ms (--timeout)"), std::string::npos) << said[0];
 }
 
 TEST_F(UpstreamReady, ends_when_somebody_accepts) {

@@ -64,7 +64,7 @@ Result<void> Cast::await(Actor& actor) {
       actor.ready = boost::json::parse(*line, error).as_object();
       return {};
     }
-    if (!actor.child.running()) return failed(actor, "ended at once");
+    if (!actor.child.running()) return failed(actor, "ended while it started");
     if (std::chrono::steady_clock::now() >= deadline) return failed(actor, "did not start in time");
     std::this_thread::sleep_for(milliseconds{5});
   }
