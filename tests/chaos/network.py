@@ -65,12 +65,6 @@ def make_hub(addresses=(ADMIN,)):
     run("ip", "link", "set", "hub", "up")
 
 
-def metric(page, name, label=""):
-    """The sum of a metric's series in a page of /metrics, or of those that have the label."""
-    return sum(float(line.split()[-1]) for line in page.splitlines()
-               if line.startswith(name) and label in line)
-
-
 def _drop(table, device, match):
     """A table that drops what matches when it arrives at the device."""
     return (f"table netdev {table} {{\n chain c {{\n"

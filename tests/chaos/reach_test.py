@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kafka"))
 from case import PROTOCOLS  # noqa: E402
 from harness import children, deps, process  # noqa: E402
 from harness.children import boot_now, wait_until  # noqa: E402
+from harness.metrics import metric  # noqa: E402
 from harness.process import LineFile  # noqa: E402
 
 import cluster  # noqa: E402
@@ -68,7 +69,7 @@ class Reach(unittest.TestCase):
         """Of an owner, by its admin port: both reasons."""
         address = LineFile(self.fleet.owners[number].output).read()[0]["http"]
         page = self.seats[number].fetch(f"http://{address}/metrics")
-        return {reason: network.metric(page, "neliroute_withdrawals_total", f'reason="{reason}"')
+        return {reason: metric(page, "neliroute_withdrawals_total", f'reason="{reason}"')
                 for reason in ("refused", "out_of_reach")}
 
     def test_a_leader_that_one_owner_cannot_reach(self):

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from harness.children import boot_now, wait_until
+from harness.metrics import metric
 
 import cluster
 import network
@@ -208,7 +209,7 @@ class World:
                 page = seat.fetch(f"http://{self.fleet.said(owner)['http']}/metrics")
             except RuntimeError:
                 continue  # it has just died; the others' counts are worth having
-            found[owner.key] = {shown: network.metric(page, name) for shown, name in COUNTS}
+            found[owner.key] = {shown: metric(page, name) for shown, name in COUNTS}
         return found
 
     def lives(self):

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -64,6 +65,8 @@ public final class KafkaAdmin {
   private static final ObjectMapper JSON = new ObjectMapper();
   private final Properties client = new Properties();
   private final Admin admin;
+  private final Set<String> seen = new HashSet<>(); // topics that some broker knew
+  private final Set<String> deleted = new HashSet<>(); // here; some broker may know them still
   private KafkaProducer<byte[], byte[]> producer;
   private Thread foreign;
   private volatile boolean foreignStays;
@@ -188,64 +191,80 @@ public final class KafkaAdmin {
     awaitTopic(text(ask, "topic"), ask.get("partitions").asInt());
   }
 
-  /** Whether it holds within ten seconds or so. */
+  /** Whether it holds within ten seconds; who waits for an answer gives up after a minute. */
   private static boolean soon(Callable<Boolean> holds) throws Exception {
-    for (int i = 0; i < 500; i++, Thread.sleep(20)) {
-      if (holds.call()) {
-        return true;
+    long deadline = System.nanoTime() + Duration.ofSeconds(10).toNanos();
+    while (!holds.call()) {
+      if (System.nanoTime() > deadline) {
+        return false;
       }
+      Thread.sleep(20);
     }
-    return false;
+    return true;
   }
 
   /** Creation is answered by the controller, before the brokers know of it. */
   private void awaitTopic(String topic, int partitions) throws Exception {
     boolean there = soon(() -> {
-      try {
-        var seen = describe(topic).partitions();
-        return seen.size() == partitions
-            && seen.stream().allMatch(p -> p.leader() != null && !p.leader().isEmpty());
-      } catch (ExecutionException unknown) {
-        if (!(unknown.getCause() instanceof UnknownTopicOrPartitionException)) {
-          throw unknown;
-        }
-        return false;
-      }
+      TopicDescription found = describeOnce(topic);
+      return found != null && found.partitions().size() == partitions && found.partitions()
+          .stream().allMatch(p -> p.leader() != null && !p.leader().isEmpty());
     });
     if (!there) {
       throw new IllegalStateException("topic " + topic + " did not appear");
     }
+    deleted.remove(topic);
+    seen.add(topic);
   }
 
+  /** Any broker is asked, and one that lags does not know yet what another one said before. */
   private TopicDescription describe(String topic) throws Exception {
-    return admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic);
+    AtomicReference<TopicDescription> found = new AtomicReference<>();
+    boolean settled = soon(() -> {
+      found.set(describeOnce(topic));
+      return found.get() != null || !seen.contains(topic);
+    });
+    if (!settled) {
+      seen.remove(topic); // somebody else has deleted it
+    }
+    if (found.get() == null) {
+      throw new UnknownTopicOrPartitionException("no broker that was asked has " + topic);
+    }
+    if (!deleted.contains(topic)) {
+      seen.add(topic);
+    }
+    return found.get();
+  }
+
+  /** Null if the broker that was asked does not know it. */
+  private TopicDescription describeOnce(String topic) throws Exception {
+    try {
+      return admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic);
+    } catch (ExecutionException failed) {
+      if (failed.getCause() instanceof UnknownTopicOrPartitionException) {
+        return null;
+      }
+      throw failed;
+    }
   }
 
   private void deleteTopic(JsonNode ask) throws Exception {
-    admin.deleteTopics(List.of(text(ask, "topic"))).all().get();
-    boolean away = soon(() -> {
-      try {
-        describe(text(ask, "topic"));
-        return false;
-      } catch (ExecutionException gone) {
-        if (gone.getCause() instanceof UnknownTopicOrPartitionException) {
-          return true;
-        }
-        throw gone;
-      }
-    });
-    if (!away) {
+    String topic = text(ask, "topic");
+    admin.deleteTopics(List.of(topic)).all().get();
+    seen.remove(topic);
+    deleted.add(topic);
+    if (!soon(() -> describeOnce(topic) == null)) {
       throw new IllegalStateException("topic is still there");
     }
   }
 
   private void describeTopic(JsonNode ask, ObjectNode answer) throws Exception {
-    TopicDescription seen = describe(text(ask, "topic"));
-    answer.put("id", seen.topicId().toString());
+    TopicDescription found = describe(text(ask, "topic"));
+    answer.put("id", found.topicId().toString());
     ArrayNode leaders = answer.putArray("leaders");
-    seen.partitions().forEach(p -> leaders.add(p.leader() == null ? -1 : p.leader().id()));
+    found.partitions().forEach(p -> leaders.add(p.leader() == null ? -1 : p.leader().id()));
     ArrayNode inSync = answer.putArray("in_sync");
-    seen.partitions().forEach(p -> inSync.add(p.isr().size()));
+    found.partitions().forEach(p -> inSync.add(p.isr().size()));
   }
 
   private static ConfigResource resource(JsonNode ask) {

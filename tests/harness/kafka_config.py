@@ -84,6 +84,11 @@ def _private(path, text):
         file.write(text)
 
 
+# What docs/operating.md says that an owner needs on its topic and on its group.
+OWNER_RIGHTS = {"TOPIC": ("READ", "WRITE", "CREATE", "DESCRIBE", "DESCRIBE_CONFIGS"),
+                "GROUP": ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")}
+
+
 class Security:
     """SASL_SSL with SCRAM-SHA-512 and ACLs: an admin, and the users that the test names.
 

@@ -53,6 +53,19 @@ class Assignors(case.KafkaCase):
         self.assertIn("INCONSISTENT_GROUP_PROTOCOL", done.err)
         fleet.refresh()
 
+    def test_range_gives_the_role_to_the_smallest_client_id(self):
+        """The member that had it loses it to one with a smaller id, and a greater one gets none."""
+        fleet = self.fleet(partitions=1, slots=16, witness=False, **self.shared())
+        first = fleet.start(X=[EAGER, "client.id=m"])
+        fleet.wait_led()
+        smallest, last = (fleet.start(X=[EAGER, f"client.id={name}"]) for name in "az")
+        wait_until(lambda: len(self.kafka.admin.group(fleet.group)["members"]) == 3, 60.0,
+                   "three members")
+        wait_until(lambda: smallest.refresh() or smallest.leading, 60.0, fleet.describe)
+        for other in (first, last):
+            other.refresh()
+            self.assertFalse(other.leading, fleet.describe())
+
     def test_an_eager_assignor_with_a_short_lease_is_warned_of(self):
         fleet = self.fleet(partitions=1, slots=16, witness=False,
                            **self.shared(X=[EAGER], session="3s"))

@@ -1,19 +1,30 @@
 #!/usr/bin/python3
 """A group whose heartbeats are slow: who leaves or joins need not wait for them, and many who start
 at once do not ask in a storm."""
-import re
 import statistics
 import time
-import urllib.request
 
 import case
 from harness import checker
 from harness.children import boot_now, wait_until
 from harness.kafka_broker import free_ports
+from harness.metrics import metric
+from harness.stream import fetch
 
 HEARTBEAT_MS = 4500
 # Heartbeats that one process may want early within one interval.
 MOST = 8
+CONNECTING = 30  # requests by which a client finds brokers and its group; half of it is usual
+
+
+def page_of(port):
+    """A process's metrics."""
+    return fetch(f"http://127.0.0.1:{port}/metrics")
+
+
+def intervals_in(seconds):
+    """How many heartbeat intervals began in this time."""
+    return int(seconds * 1000 / HEARTBEAT_MS) + 1
 
 
 class SlowHeartbeats(case.KafkaCase):
@@ -51,12 +62,16 @@ class SlowHeartbeats(case.KafkaCase):
         self.assertLess(statistics.median(joins), 2.0)
         self.assert_clean(fleet, began, boot_now())
 
-    def metric(self, port, name):
-        """The sum of a metric's series."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-            text = answer.read().decode()
-        values = re.findall(rf"^neliroute_{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
-        return sum(float(value) for value in values)
+    @staticmethod
+    def asked(ports):
+        """How many heartbeats each process wanted early."""
+        return [metric(page_of(port), "neliroute_heartbeats_expedited_total") for port in ports]
+
+    @staticmethod
+    def sent(ports):
+        """How many requests each group's client sent; librdkafka counts, and reports every 10 s."""
+        return [metric(page_of(port), "neliroute_kafka_requests_total", 'client="group"')
+                for port in ports]
 
     def test_thirty_that_start_at_once(self):
         """Each asks at most 8 times an interval, and nobody once all is at rest."""
@@ -68,18 +83,25 @@ class SlowHeartbeats(case.KafkaCase):
             fleet.start(http=f"127.0.0.1:{port}")
         fleet.rest(timeout=120.0)
         took = boot_now() - began
-        intervals = int(took * 1000 / HEARTBEAT_MS) + 1
-        asked = [self.metric(port, "heartbeats_expedited_total") for port in ports]
+        intervals = intervals_in(took)
+        asked = self.asked(ports)
         self.note(f"{count} at rest after {took:.1f} s; heartbeats wanted early: {sum(asked):.0f}, "
                   f"at most {max(asked):.0f} a process, in {intervals} intervals")
         self.assertGreater(sum(asked), 0)
         self.assertLessEqual(max(asked), MOST * intervals)
         # Nothing changes any more: what is under way ends, and the counters stand still.
         def stands_still():
-            first = sum(self.metric(port, "heartbeats_expedited_total") for port in ports)
+            first = self.asked(ports)
             time.sleep(1.0)
-            return first == sum(self.metric(port, "heartbeats_expedited_total") for port in ports)
+            return first == self.asked(ports)
         wait_until(stands_still, 30.0, "nobody asks at rest")
+        wait_until(lambda: min(self.sent(ports)) > 0, 60.0, "each client's requests counted",
+                   poll=0.5)
+        requests = self.sent(ports)
+        took = boot_now() - began
+        self.note(f"the group's clients sent {sum(requests):.0f} requests in {took:.1f} s, at most "
+                  f"{max(requests):.0f} a process")
+        self.assertLessEqual(sum(requests), count * (CONNECTING + MOST * intervals_in(took)))
         counts = [len(owner.leading) for owner in fleet.live()]
         self.assertTrue(checker.balanced(counts), counts)
 

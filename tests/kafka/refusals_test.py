@@ -55,6 +55,12 @@ class Refusals(case.KafkaCase):
                      partitions=16, mode="exclusive",
                      topic=self.make("created", message_timestamp_type="CreateTime"))
 
+    def test_a_topic_with_create_time_is_warned_of(self):
+        topic = self.make("unstamped", 16, message_timestamp_type="CreateTime")
+        owner = self.fleet(partitions=16, witness=False, topic=topic).start()
+        wait_until(lambda: "stamps CreateTime" in owner.error_tail(), 30.0,
+                   lambda: f"CreateTime named\n{owner.error_tail()}")
+
     def test_a_topic_that_would_not_fit_is_not_made(self):
         for what, words, options in (("slots", ["10", "64"], {"slots": 10}),
                                      ("logs", ["100", "64"], {"logs": 100}),

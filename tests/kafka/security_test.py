@@ -8,7 +8,7 @@ from pathlib import Path
 
 import case
 from harness.children import wait_until
-from harness.kafka_config import Security
+from harness.kafka_config import OWNER_RIGHTS, Security
 from harness.process import run_tool
 
 TOPIC = "secured"
@@ -55,9 +55,8 @@ class Secured(case.KafkaCase):
         super().setUpClass()
         admin = cls.kafka.admin
         # The ACLs that docs/operating.md names for an owner …
-        admin.allow("User:owner", "TOPIC", TOPIC, "READ", "WRITE", "CREATE", "DESCRIBE",
-                    "DESCRIBE_CONFIGS")
-        admin.allow("User:owner", "GROUP", TOPIC, "READ", "DESCRIBE", "DESCRIBE_CONFIGS")
+        for kind, granted in OWNER_RIGHTS.items():
+            admin.allow("User:owner", kind, TOPIC, *granted)
         admin.allow("User:owner", "CLUSTER", "kafka-cluster", "DESCRIBE_CONFIGS")
         # … and for a watcher.
         admin.allow("User:watcher", "TOPIC", TOPIC, "READ", "DESCRIBE")
@@ -161,6 +160,17 @@ class Secured(case.KafkaCase):
         for password in (*self.security.users.values(), "not-the-password"):
             self.assertNotIn(password, route.err + wrong.err + owner.err)
 
+    def test_without_one_of_the_rights(self):
+        """Exit 3, too: an owner that may only use the topic, and one that may only the group."""
+        for kind, granted in OWNER_RIGHTS.items():
+            name = f"only-{kind.lower()}"
+            self.kafka.admin.create_topic(name, 16)
+            self.kafka.admin.allow("User:nobody", kind, name, *granted)
+            owner = self.look("nobody", "run", topic=name, group=name, timeout="5s",
+                              endpoint="127.0.0.1:7999")
+            self.assertEqual(owner.code, 3, owner)
+            self.assertIn("authori", owner.err.lower())
+
     def test_rights_taken_from_who_runs(self):
         """A refusal while running is told, and is no reason to die."""
         fleet = self.secured_fleet(filed=False)
@@ -173,7 +183,21 @@ class Secured(case.KafkaCase):
             self.assertIn("authori", owner.error_tail(10_000_000)[before:].lower())
         self.kafka.admin.deny_no_more("User:owner", "TOPIC", TOPIC, "WRITE")
         fleet.rest()
+        self.take_the_group(fleet)
         self.assert_clean(fleet)
+
+    def take_the_group(self, fleet):
+        """Nor is one of the group's, once somebody was a member."""
+        size = [len(owner.error_tail(10_000_000)) for owner in fleet.owners]
+        self.kafka.admin.deny("User:owner", "GROUP", TOPIC, "READ")
+        for owner, before in zip(fleet.owners, size):
+            wait_until(lambda owner=owner, before=before: "group authorization failed"
+                       in owner.error_tail(10_000_000)[before:].lower(), 30,
+                       lambda: f"it says that it may not use the group\n{fleet.describe()}")
+        self.kafka.admin.deny_no_more("User:owner", "GROUP", TOPIC, "READ")
+        fleet.rest()
+        for owner in fleet.owners:
+            self.assertTrue(owner.running())
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""A right is taken from one of two owners while they run: it leaves the group, the other one leads
-everything, and it comes back by itself once it has the right again.
+"""A right is taken from one of two owners while they run: the other one leads everything, and the
+first one comes back by itself once it has the right again. With a group it leaves that meanwhile.
 """
 import re
 
 import case
 from harness.children import wait_until
-from harness.kafka_config import Security
+from harness.kafka_config import OWNER_RIGHTS, Security
 from harness.process import LineFile
 from harness.stream import fetch
 
@@ -14,7 +14,7 @@ PARTITIONS = 16
 USERS = ("alpha", "beta")
 
 
-class Withdraw(case.KafkaCase):
+class Users(case.KafkaCase):
     """One broker with ACLs; each owner is a user of its own."""
 
     @classmethod
@@ -27,11 +27,9 @@ class Withdraw(case.KafkaCase):
         topic = f"{self.topic()}-{mode}".replace("_", "-")
         fleet = self.fleet(PARTITIONS, topic=topic, mode=mode, http="0", json=True)
         for user in USERS:
-            for kind, name, rights in (
-                    ("TOPIC", topic, ("READ", "WRITE", "CREATE", "DESCRIBE", "DESCRIBE_CONFIGS")),
-                    ("GROUP", topic, ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")),
-                    ("CLUSTER", "kafka-cluster", ("DESCRIBE_CONFIGS",))):
-                self.kafka.admin.allow(f"User:{user}", kind, name, *rights)
+            for kind, rights in OWNER_RIGHTS.items():
+                self.kafka.admin.allow(f"User:{user}", kind, topic, *rights)
+            self.kafka.admin.allow(f"User:{user}", "CLUSTER", "kafka-cluster", "DESCRIBE_CONFIGS")
         for user in users:
             self.start(fleet, user)
         fleet.rest()
@@ -56,6 +54,26 @@ class Withdraw(case.KafkaCase):
                            .replace("{}", ""))
         return float(found[0])
 
+    def others_lead_all(self, fleet, other, what):
+        """Waits for it; it goes on as long as the right is missing."""
+        def leads_all():
+            fleet.refresh()
+            return len(other.leading) == PARTITIONS
+        began = case.boot_now()
+        wait_until(leads_all, 60, lambda: f"the other one leads all\n{fleet.describe()}")
+        self.note(f"{what}: led elsewhere after {case.boot_now() - began:.2f} s")
+
+    def returned(self, fleet, refused, right, within=60):
+        """It has the right again: then it leads again, and nothing went wrong."""
+        self.kafka.admin.deny_no_more(f"User:{refused.name}", "TOPIC", fleet.defaults["topic"],
+                                      right)
+        fleet.rest(within)
+        self.assertTrue(refused.leading, "it comes back by itself")
+
+
+class Withdraw(Users):
+    """Kafka's group assigns: it knows nothing of rights on the topic, so who lacks one leaves."""
+
     def take_and_give_back(self, mode, right):
         """The story, with this right."""
         fleet = self.owners(mode)
@@ -67,13 +85,7 @@ class Withdraw(case.KafkaCase):
 
     def judge(self, fleet, refused, other, before, what):
         """The other one leads, and the one that is refused said why."""
-
-        def others_lead_all():
-            fleet.refresh()
-            return len(other.leading) == PARTITIONS
-        began = case.boot_now()
-        wait_until(others_lead_all, 60, lambda: f"the other one leads all\n{fleet.describe()}")
-        self.note(f"{what}: led elsewhere after {case.boot_now() - began:.2f} s")
+        self.others_lead_all(fleet, other, what)
         said = refused.error_tail(10_000_000)[before:]
         self.assertIn("the broker refuses", said)
         self.assertIn("leaves the group", said)
@@ -83,9 +95,7 @@ class Withdraw(case.KafkaCase):
 
     def give_back(self, fleet, refused, right):
         """Then it leads again, and nothing went wrong."""
-        self.kafka.admin.deny_no_more("User:alpha", "TOPIC", fleet.defaults["topic"], right)
-        fleet.rest()
-        self.assertTrue(refused.leading, "it comes back by itself")
+        self.returned(fleet, refused, right)
         self.assertEqual(self.metric(refused, "withdrawn"), 0)
         self.assert_clean(fleet)
 
@@ -113,6 +123,39 @@ class Withdraw(case.KafkaCase):
         other = self.start(fleet, "beta")
         self.judge(fleet, refused, other, before, "alone at first")
         self.give_back(fleet, refused, "WRITE")
+
+
+class Assigned(Users):
+    """A member assigns: who cannot write is silent, so dead; who cannot read lives and leads
+    nothing, so others are named instead of it."""
+
+    def take_and_give_back(self, mode, right, assigns):
+        """The story of the member that assigns, or of the other one."""
+        fleet = self.owners(mode)
+        refused, other = sorted(fleet.owners, reverse=assigns,
+                                key=lambda owner: self.metric(owner, "assigner"))
+        self.assertEqual(self.metric(refused, "assigner"), assigns)
+        self.kafka.admin.deny(f"User:{refused.name}", "TOPIC", fleet.defaults["topic"], right)
+        self.others_lead_all(fleet, other, f"{mode}, {right}, {'' if assigns else 'not '}assigning")
+        self.assertEqual(self.metric(other, "assigner"), 1)
+        self.assertEqual(self.metric(other, "member_deaths_total") > 0, right == "WRITE")
+        # Whoever lived and did not lead what it was named for gets nothing of a log for a minute.
+        self.returned(fleet, refused, right, within=180)
+        self.assertEqual(self.metric(other, "assigner"), 1, "the seat does not go back")
+        self.assert_clean(fleet)
+
+    def test_the_right_to_write(self):
+        self.take_and_give_back("non_exclusive", "WRITE", False)
+        self.take_and_give_back("exclusive", "WRITE", True)
+
+    def test_the_right_to_read(self):
+        self.take_and_give_back("non_exclusive", "READ", True)
+        self.take_and_give_back("exclusive", "READ", False)
+
+
+def load_tests(loader, _tests, _pattern):
+    """Those of the source of assignments that this run is about."""
+    return loader.loadTestsFromTestCase(Withdraw if case.protocol().grouped else Assigned)
 
 
 if __name__ == "__main__":
