@@ -6,6 +6,9 @@
 //   } service;
 //   const auto subscription = router->subscribe(service);
 //
+// acquired() may come again without stopped() in between, under the same or a greater epoch; what
+// that means for state in memory: docs/operating.md, "Fencing".
+//
 // Threads: called on the router's strand, which renews nothing meanwhile. All calls in a row must
 //   take less than an interval; a warning reports it if they do not. Load and store what a
 //   partition needs on another thread.
