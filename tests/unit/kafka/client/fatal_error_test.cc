@@ -4,11 +4,9 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <future>
 #include <map>
 #include <neliroute/clock.h>
 #include <string>
@@ -19,6 +17,7 @@
 #include "kafka/record_writer.h"
 #include "tests/eventually.h"
 #include "tests/unit/embedded_broker/io_thread.h"
+#include "tests/unit/embedded_broker/silence.h"
 #include "tests/unit/embedded_broker/threads.h"
 #include "tests/unit/kafka/librdkafka_calls.h"
 #include "tests/unit/kafka/serve_until.h"
@@ -73,18 +72,6 @@ class FatalErrorTest : public testing::Test {
 
 /// How many clients of librdkafka live in this process, by the thread that each has.
 std::size_t clients() { return threads_named("rdk:main").size(); }
-
-/// The broker takes what it is sent, as far as there is room, and answers nothing.
-class Silence {
- public:
-  explicit Silence(IoThread& broker) {
-    boost::asio::post(broker.executor(), [over = over_.get_future().share()] { over.wait(); });
-  }
-  ~Silence() { over_.set_value(); }
-
- private:
-  std::promise<void> over_;
-};
 
 /// Every log answered then.
 RecordWriter::LastAnswer heard_at(LocalTime at) {
@@ -270,6 +257,8 @@ TEST_F(FatalErrorTest, AWriterWhoseClientsStoreNothingMakesThemMoreAndMoreRarely
   ASSERT_TRUE(fail());
   EXPECT_NE(writer.handle(), nullptr) << "what has stored was no lost cause";
   EXPECT_FALSE(writer.is_refused());
+  ASSERT_TRUE(fail());
+  EXPECT_EQ(writer.handle(), nullptr) << "the next one has stored nothing";
 }
 
 TEST_F(FatalErrorTest, AWriterThatLostItsClientForAnotherReasonIsNotRefused) {
@@ -417,6 +406,13 @@ TEST_F(FatalErrorTest, AMemberThatWithdrawsLeavesAndJoinsAgainAfterThePause) {
   EXPECT_TRUE(member.rejoin_if_due(later(boot_now(), seconds{30})));
   ASSERT_TRUE(serve_until(member, [&] { return assigned.size() > 1; }));
   EXPECT_EQ(assigned[1], "0-3");
+  member.finish();
+
+  member.withdraw(seconds{30});
+  ASSERT_TRUE(serve_until(member, [&] { return member.gone(); }));
+  member.join_soon();  // the group is empty
+  EXPECT_TRUE(member.rejoin_if_due(boot_now()));
+  ASSERT_TRUE(serve_until(member, [&] { return assigned.size() > 2; }));
   member.finish();
 
   member.withdraw(seconds{30});

@@ -100,6 +100,14 @@ TEST_F(GroupWithdrawalTest, ARefusalOfWhateverItWritesIsOneOfEveryLogAndNoOtherI
   EXPECT_THAT(told_when_refused(std::nullopt), HasSubstr("logs 0, 1: "));
 }
 
+// It may be about a group of long ago, in which the others were.
+TEST_F(GroupWithdrawalTest, ACountThatTookMinutesToComeDoesNotCount) {
+  note(GroupRevoked{*PartitionRanges::parse("0-3"), false});
+  now = boot_now() - 10min;
+  note(GroupAssigned{*PartitionRanges::parse("0-3")});
+  EXPECT_FALSE(leaves([&] { withdrawal.on_write_refused(kBad, now); }));
+}
+
 // Its coordinator is moving, for one.
 TEST_F(GroupWithdrawalTest, WhetherThereAreOthersIsAskedAgainIfNobodyCouldTell) {
   const auto refuse = [&] { withdrawal.on_write_refused(kBad, now); };

@@ -262,12 +262,12 @@ TEST_F(LedgerReadsTest, ATopicThatIsGoneIsWrittenToWithAnotherProducerWhenItIsBa
   cluster_.delete_topic();
   ASSERT_TRUE(rig_.wait(has_gap));
   EXPECT_EQ(rig_.seen().gaps[0].reason, GapReason::topic_missing);
-  EXPECT_TRUE(eventually([&] { return producers_ended > 0; }));
+  EXPECT_TRUE(eventually([&] { return producers_ended > 0; })) << producers_ended;
   EXPECT_EQ(producers_ended, 1);
   // The next one may have been made while a broker did not know yet that the topic had gone. No log
   // that waits for the topic finds a gap when it is back.
   cluster_.create_topic();
-  EXPECT_TRUE(eventually([&] { return producers_ended > 1; }));
+  EXPECT_TRUE(eventually([&] { return producers_ended > 1; })) << producers_ended;
   EXPECT_TRUE(rig_.wait([](const Seen& seen) { return seen.started.size() >= 4; }));
   rig_.write(Log{0}, 3);
   EXPECT_TRUE(rig_.wait([](const Seen& seen) { return seen.received[0].back().seq == 3; }));

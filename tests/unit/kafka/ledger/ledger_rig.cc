@@ -64,6 +64,7 @@ void LedgerRig::open_broker() {
 }
 
 void LedgerRig::close_broker() {
+  silence_.reset();
   if (broker_) broker_io_.run([this] { broker_.reset(); });
 }
 

@@ -20,6 +20,7 @@
 #include "embedded_broker/embedded_broker.h"
 #include "kafka/kafka_ledger.h"
 #include "tests/unit/embedded_broker/io_thread.h"
+#include "tests/unit/embedded_broker/silence.h"
 
 namespace neliroute {
 
@@ -56,6 +57,8 @@ class LedgerRig {
 
   void open_broker();
   void close_broker();
+  /// It keeps its connections, and answers nobody until it is closed.
+  void silence_broker() { silence_.emplace(broker_io_); }
   /// The broker's, or a port where nobody listens.
   [[nodiscard]] std::string address() const;
   [[nodiscard]] KafkaLedgerParameters parameters(bool watcher = false) const;
@@ -110,6 +113,7 @@ class LedgerRig {
   IoThread broker_io_;
   IoThread io_;
   std::unique_ptr<EmbeddedBroker> broker_;
+  std::optional<Silence> silence_;
   std::unique_ptr<KafkaLedger> ledger_;
 };
 

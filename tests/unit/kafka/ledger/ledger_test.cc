@@ -40,6 +40,33 @@ class LedgerTest : public testing::Test {
              seen.acknowledged.size() == seen.received[0].size();
     }));
   }
+  /// Writes until its first records are of many leases ago. Returns all.
+  std::vector<SeenRecord> write_for_many_leases() {
+    const auto long_enough = [&] {
+      const auto records = rig_.seen().received[0];
+      return records.size() > 200 &&
+             records.back().stamped - records[150].stamped > 4 * kShortLease;
+    };
+    for (std::uint64_t seq = 1; !long_enough(); ++seq) {
+      rig_.write(Log{0}, seq, kShortLease);
+      const auto has_come = [&](const Seen& seen) { return seen.received[0].size() == seq; };
+      if (!rig_.wait(has_come)) break;
+    }
+    return rig_.seen().received[0];
+  }
+  [[nodiscard]] KafkaLedgerParameters with_short_lease() const {
+    auto parameters = rig_.parameters();
+    parameters.facts.believe_broker_time = true;
+    parameters.timing.lease = kShortLease;
+    parameters.timing.clock_error = milliseconds{1};
+    return parameters;
+  }
+  /// Of log 0.
+  static TailStarted started(const Seen& seen) {
+    const auto of_log_0 = [](const TailStarted& one) { return one.log == Log{0}; };
+    EXPECT_EQ(std::count_if(seen.started.begin(), seen.started.end(), of_log_0), 1);
+    return *std::find_if(seen.started.begin(), seen.started.end(), of_log_0);
+  }
   void ask_again(std::uint64_t question, std::int64_t offset) {
     rig_.on_ledger([&](KafkaLedger& ledger) { ledger.reread({Log{0}, question, offset}); });
   }
@@ -48,6 +75,7 @@ class LedgerTest : public testing::Test {
     ASSERT_TRUE(rig_.wait([&](const Seen& seen) { return !seen.rereads.empty(); }));
   }
 
+  static constexpr milliseconds kShortLease{20};
   LedgerRig rig_;
 };
 
@@ -196,39 +224,24 @@ TEST_F(LedgerTest, AWatcherStartsAtTheEndAndReadsOn) {
 // last record, and the way back is longer.
 TEST_F(LedgerTest, ATailStartsNoFurtherBackThanAnybodyMayStillLead) {
   open();
-  constexpr milliseconds kLease{20};
-  const auto long_enough = [&] {
-    const auto records = rig_.seen().received[0];
-    return records.size() > 200 && records.back().stamped - records[150].stamped > 4 * kLease;
-  };
-  for (std::uint64_t seq = 1; !long_enough(); ++seq) {
-    rig_.write(Log{0}, seq, kLease);
-    ASSERT_TRUE(rig_.wait([&](const Seen& seen) { return seen.received[0].size() == seq; }));
-  }
-  const std::vector<SeenRecord> all = rig_.seen().received[0];
+  const std::vector<SeenRecord> all = write_for_many_leases();
+  const auto parameters = with_short_lease();
   LedgerRig newcomer;
-  auto parameters = rig_.parameters();
-  parameters.facts.believe_broker_time = true;
-  parameters.timing.lease = kLease;
-  parameters.timing.clock_error = milliseconds{1};
   newcomer.open(parameters);
   newcomer.start_and_read();
   ASSERT_TRUE(newcomer.wait([&](const Seen& seen) {
     return !seen.received[0].empty() && seen.received[0].back() == all.back();
   }));
   const Seen seen = newcomer.seen();
-  const auto of_log_0 = [](const TailStarted& started) { return started.log == Log{0}; };
-  ASSERT_EQ(std::count_if(seen.started.begin(), seen.started.end(), of_log_0), 1);
-  const auto started = std::find_if(seen.started.begin(), seen.started.end(), of_log_0);
-  EXPECT_GT(started->start, 0);
-  EXPECT_FALSE(started->from_beginning);
+  const TailStarted start = started(seen);
+  EXPECT_GT(start.start, 0);
+  EXPECT_FALSE(start.from_beginning);
   // From there on every record once, in order, and none from below.
-  EXPECT_EQ(seen.received[0],
-            std::vector<SeenRecord>(all.begin() + started->start, all.end()));
+  EXPECT_EQ(seen.received[0], std::vector<SeenRecord>(all.begin() + start.start, all.end()));
   newcomer.close(seconds{5});
   EXPECT_TRUE(newcomer.wait([](const Seen& closed) { return closed.closed; }));
   // The last one now stands at the log's end, but had read no more than the first record.
-  rig_.write(Log{0}, all.size() + 1, kLease, all.front().stamped);
+  rig_.write(Log{0}, all.size() + 1, kShortLease, all.front().stamped);
   ASSERT_TRUE(
       rig_.wait([&](const Seen& read) { return read.received[0].size() == all.size() + 1; }));
   LedgerRig next;
@@ -239,6 +252,28 @@ TEST_F(LedgerTest, ATailStartsNoFurtherBackThanAnybodyMayStillLead) {
   })) << "it reads all of the log";
   next.close(seconds{5});
   EXPECT_TRUE(next.wait([](const Seen& closed) { return closed.closed; }));
+}
+
+// Who wrote long ago by the broker's clock may still lead, where that clock may be wrong by an hour
+// or is not believed at all.
+TEST_F(LedgerTest, ATailStartsAtTheBeginningWhereTheBrokersClockSaysTooLittle) {
+  open();
+  const std::vector<SeenRecord> all = write_for_many_leases();
+  for (const bool believed : {false, true}) {
+    LedgerRig newcomer;
+    auto parameters = with_short_lease();
+    parameters.facts.believe_broker_time = believed;
+    if (believed) parameters.timing.clock_error = std::chrono::hours{1};
+    newcomer.open(parameters);
+    newcomer.start_and_read();
+    EXPECT_TRUE(newcomer.wait([&](const Seen& seen) { return seen.received[0] == all; }))
+        << believed;
+    const TailStarted start = started(newcomer.seen());
+    EXPECT_EQ(start.start, 0) << believed;
+    EXPECT_TRUE(start.from_beginning) << believed;
+    newcomer.close(seconds{5});
+    EXPECT_TRUE(newcomer.wait([](const Seen& seen) { return seen.closed; }));
+  }
 }
 
 TEST_F(LedgerTest, TheGroupAssignsAllToALoneMemberAndIsLeftWithoutAWord) {

@@ -165,6 +165,17 @@ TEST_F(StuckLogTest, IsBroadcastToTwiceWhileTheOthersAreBroadcastTo) {
   ASSERT_TRUE(serve_until([&] { return counts_[RD_KAFKA_RESP_ERR__MSG_TIMED_OUT] == 3; }));
 }
 
+TEST_F(StuckLogTest, IsBroadcastToByANewClientWhateverTheOldOneHadOnItsWay) {
+  cluster_.stop(kItsBroker);
+  writer_.broadcast(2);
+  writer_.broadcast(2);
+  writer_.renew();
+  cluster_.start(kItsBroker);
+  const int before = counts_[RD_KAFKA_RESP_ERR_NO_ERROR];
+  writer_.broadcast(2);
+  EXPECT_TRUE(serve_until([&] { return counts_[RD_KAFKA_RESP_ERR_NO_ERROR] == before + 2; }));
+}
+
 }  // namespace
 }  // namespace neliroute
 

@@ -88,6 +88,37 @@ TEST(TopicCheckTest, WhoGetsNoAnswerDoesNotSayThatTheTopicIsNotThere) {
   }
 }
 
+const TopicNeeds kExclusive{"neliroute", Mode::exclusive, kPartitions, false};
+
+TEST(TopicCheckTest, ATopicThatIsBackWithFewerPartitionsIsUnfitAndOneWithMoreFits) {
+  TopicDescription topic;
+  topic.partitions = kPartitions - 1;
+  const TopicVerdict fewer = judge(Answer<TopicDescription>{topic, {}, {}}, kExclusive);
+  EXPECT_EQ(fewer.kind, Outcome::unfit);
+  EXPECT_THAT(fewer.why, HasSubstr("back with 3 partitions, this process runs with 4"));
+  topic.partitions = kPartitions + 1;
+  EXPECT_EQ(judge(Answer<TopicDescription>{topic, {}, {}}, kExclusive).kind, Outcome::fits);
+  topic.error = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+  EXPECT_EQ(judge(Answer<TopicDescription>{topic, {}, {}}, kExclusive).kind, Outcome::missing);
+}
+
+TEST(TopicCheckTest, ATopicThatIsBackWithOtherSettingsIsUnfitAsItWouldBeAtTheStart) {
+  const auto verdict = [](const Configs& configs, Mode mode) {
+    TopicNeeds needs = kExclusive;
+    needs.mode = mode;
+    return judge(Answer<ResourceConfigs>{ResourceConfigs{configs, {}}, {}, {}}, needs).kind;
+  };
+  const Configs fit{{"cleanup.policy", "delete"}, {"message.timestamp.type", "LogAppendTime"}};
+  EXPECT_EQ(verdict(fit, Mode::exclusive), Outcome::fits);
+  Configs changed = fit;
+  changed["cleanup.policy"] = "compact,delete";
+  EXPECT_EQ(verdict(changed, Mode::non_exclusive), Outcome::unfit);
+  changed = fit;
+  changed["message.timestamp.type"] = "CreateTime";
+  EXPECT_EQ(verdict(changed, Mode::exclusive), Outcome::unfit);
+  EXPECT_EQ(verdict(changed, Mode::non_exclusive), Outcome::fits);
+}
+
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
 
 TEST(TopicCheckTest, TheEmbeddedBrokerSaysThatItIsThere) {
