@@ -71,9 +71,11 @@ class ForwarderOnBroker : public testing::Test {
       forwarder.reset();
       end_router();
     }
+    /// Returns when it has closed: what its strand was about to do comes first.
     void end_router() {
       router_io.run([this] { router.reset(); });
-      router_io.run([] {});  // it has closed
+      while (!router_io.run([&seen] { return seen.closed(); })) {
+      }
     }
     [[nodiscard]] std::size_t owned() const {
       std::size_t count = 0;
