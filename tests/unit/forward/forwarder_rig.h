@@ -73,8 +73,7 @@ struct ForwarderRig {
   }
   [[nodiscard]] Caller call() { return Caller(io, *resolve_listen(forwarder->address())); }
   [[nodiscard]] bool answered(const Caller& caller) {
-    return run_until(
-        [&] { return caller.ended() || answers_in(caller.received(), false) > 0; });
+    return run_until(has_answers(caller));
   }
   /// How it ended; none: not yet.
   [[nodiscard]] std::shared_ptr<std::optional<boost::system::error_code>> drain(

@@ -88,7 +88,7 @@ struct Chunks : Bodies {
 TEST_F(Chunks, whose_end_comes_by_itself_are_ended_once) {
   Caller caller = rig.call();
   caller.send(kChunked + long_chunk());
-  ASSERT_TRUE(rig.run_until([&] { return owner.bodies_so_far().size() == 70'000; }));
+  ASSERT_TRUE(rig.run_until([&] { return owner.bodies_size_so_far() == 70'000; }));
   caller.send("\r\n0\r\n\r\n");
   ASSERT_TRUE(rig.answered(caller));
   EXPECT_EQ(status_of(caller.received()), 200u);

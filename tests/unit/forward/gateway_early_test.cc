@@ -54,7 +54,7 @@ TEST_F(Early, answers_while_a_body_is_read_end_the_connection_soon) {
 TEST_F(Early, breaks_while_a_body_is_read_end_it_soon_too) {
   Caller caller = rig.call();
   caller.send(long_head("POST") + std::string(70'000, 'x'));
-  ASSERT_TRUE(rig.run_until([&] { return owner.bodies_so_far().size() == 70'000; }));
+  ASSERT_TRUE(rig.run_until([&] { return owner.bodies_size_so_far() == 70'000; }));
   owner.cut();
   ASSERT_TRUE(rig.answered(caller));
   EXPECT_EQ(status_of(caller.received()), 502u);

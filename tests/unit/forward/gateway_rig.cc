@@ -141,6 +141,15 @@ std::string Owner::bodies_so_far() const {
   return all;
 }
 
+std::size_t Owner::bodies_size_so_far() const {
+  std::size_t all = 0;
+  for (const auto& one : open_) {
+    const auto connection = one.lock();
+    if (connection && connection->parser) all += connection->parser->get().body().size();
+  }
+  return all;
+}
+
 void Owner::accept() {
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
     if (error) return;
@@ -330,13 +339,7 @@ void GatewayRig::print_seen() const {
 }
 
 bool GatewayRig::answered(const Caller& caller, std::size_t count) {
-  std::optional<std::size_t> parsed;  // the whole of it each time: so only when there is more
-  return run_until([&] {
-    if (caller.ended()) return true;
-    if (parsed == caller.received().size()) return false;
-    parsed = caller.received().size();
-    return answers_in(caller.received(), false) >= count;
-  });
+  return run_until(has_answers(caller, count));
 }
 
 std::string GatewayRig::exchange(const std::string& request) {
@@ -352,6 +355,22 @@ std::string get(const std::string& target, const std::string& more) {
 std::string post(const std::string& body, const std::string& more) {
   return "POST / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nContent-Length: " +
          std::to_string(body.size()) + "\r\n" + more + "\r\n" + body;
+}
+
+// The whole of it is parsed each time: so only when there is more, of much by an eighth, or when
+// nothing more comes.
+std::function<bool()> has_answers(const Caller& caller, std::size_t count) {
+  constexpr std::size_t kMuch = 0x10000;
+  constexpr int kQuietTurns = 8;
+  return [&caller, count, seen = std::size_t{0}, parsed = std::size_t{0}, quiet = 0]() mutable {
+    if (caller.ended()) return true;
+    const std::size_t size = caller.received().size();
+    quiet = size == std::exchange(seen, size) ? quiet + 1 : 0;
+    const bool soon = size > kMuch && size - parsed < parsed / 8 && quiet < kQuietTurns;
+    if (size == parsed || soon) return false;
+    parsed = size;
+    return answers_in(caller.received(), false) >= count;
+  };
 }
 
 std::size_t answers_in(const std::string& bytes, bool ended) {

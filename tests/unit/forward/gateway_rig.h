@@ -44,6 +44,7 @@ class Owner {
   void say(const std::string& bytes);
   /// What has come of the bodies of requests that were not served yet.
   [[nodiscard]] std::string bodies_so_far() const;
+  [[nodiscard]] std::size_t bodies_size_so_far() const;
 
   Serve serve;
   bool says_continue = true;  ///< as a server does that knows Expect
@@ -185,6 +186,8 @@ class GatewayRig {
 /// A request with a key.
 [[nodiscard]] std::string get(const std::string& target = "/", const std::string& more = "");
 [[nodiscard]] std::string post(const std::string& body, const std::string& more = "");
+/// Whether the caller, which must live on, has so many whole answers, or was cut off.
+[[nodiscard]] std::function<bool()> has_answers(const Caller& caller, std::size_t count = 1);
 /// How many whole answers the bytes are; counts a cut one as none.
 [[nodiscard]] std::size_t answers_in(const std::string& bytes, bool ended);
 [[nodiscard]] unsigned status_of(const std::string& answer);
