@@ -368,6 +368,16 @@ TEST(AdminServer, outlives_what_it_tells_of) {
   EXPECT_EQ(client.get("/readyz").status, 503u);
 }
 
+TEST(AdminServer, says_that_the_strand_does_not_run) {
+  AdminRig rig(true, {}, 2 * testing_admin::kLongLease);  // it was to look again after half a lease
+  Client client(rig);
+  const HttpAnswer answer = client.get("/healthz");
+  EXPECT_EQ(answer.status, 503u);
+  EXPECT_NE(answer.body.find("the router's strand has not run for"), std::string::npos)
+      << answer.body;
+  EXPECT_EQ(client.get("/readyz").status, 503u);
+}
+
 TEST(AdminServer, says_why_it_cannot_listen) {
   AdminRig rig;
   AdminOptions options;

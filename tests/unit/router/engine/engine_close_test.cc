@@ -100,6 +100,15 @@ TEST(EngineClose, a_silent_ledger_is_closed_within_the_bound) {
   EXPECT_TRUE(rig.closes());
 }
 
+TEST(EngineClose, a_router_that_is_destroyed_gives_its_ledger_three_seconds) {
+  ClosingRig rig;
+  rig.ledger->answers_close = false;
+  rig.let_go();
+  rig.poll();
+  ASSERT_TRUE(rig.ledger->closed);
+  EXPECT_EQ(rig.ledger->close_deadline, rig.now + 3s);
+}
+
 struct InVain : ClosingRig {
   [[nodiscard]] auto asked() const {
     return std::count(story.begin(), story.end(), "count_others");

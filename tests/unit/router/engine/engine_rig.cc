@@ -134,7 +134,7 @@ EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
                     [this](const Notice& notice) { notices.push_back(notice); },
                     [this] { return now; }};
   parts.interval = core.interval;
-  parts.waiters_max = options.waiters_max;
+  if (options.waiters_max) parts.waiters_max = *options.waiters_max;
   if (options.variation == Variation::broadcast) {
     BroadcastOptions broadcast;
     broadcast.core = std::move(core);

@@ -45,7 +45,7 @@ struct EngineRigOptions {
   Variation variation = Variation::claimed;
   Assignment assignment = Assignment::group;
   milliseconds prepare_timeout{0};
-  std::size_t waiters_max = 100'000;
+  std::optional<std::size_t> waiters_max = std::nullopt;  ///< no value: the engine's own
 };
 
 class EngineRig {

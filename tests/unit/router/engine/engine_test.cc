@@ -205,6 +205,24 @@ TEST(Engine, a_dropped_token_is_a_completed_one_and_nobody_listening_is_one_too)
   }
 }
 
+// Then a successor may lead, whatever the application still does.
+TEST(Engine, a_barrier_that_outlasts_the_lease_is_told_of_once_and_counted) {
+  Leading rig({Mode::exclusive});
+  rig.keep_tokens = true;
+  rig.listen();
+  const LocalTime end = rig.engine->view().leases().get(Partition{0}).until;
+  rig.append(0, kExclusiveB.claim("0"));
+  const auto told = [&] {
+    return std::count(rig.story.begin(), rig.story.end(), "barrier_overdue 0 unowned");
+  };
+  rig.pass(std::chrono::duration_cast<milliseconds>(end - rig.now) - 1ms, 0);
+  EXPECT_EQ(told(), 0);
+  rig.pass(2ms, 0);
+  EXPECT_EQ(told(), 1);
+  EXPECT_EQ(rig.engine->meter().count(Count::barriers_overdue), 1u);
+  EXPECT_FALSE(rig.told("write release"));
+}
+
 // Each record wakes every reader of the log.
 TEST(Engine, barriers_that_end_together_share_a_release) {
   Leading rig({Mode::exclusive});

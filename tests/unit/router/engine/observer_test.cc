@@ -176,10 +176,13 @@ TEST(Observable, tells_when_the_strand_does_not_run) {
   rig.append(0, kB.leads(9, "0"));
   EXPECT_EQ(observable.overdue(rig.now), 0ms);
   EXPECT_EQ(observable.overdue(rig.now + kLease + 7s), 7s + kLease / 2) << "it was to ask at T/2";
+  EXPECT_TRUE(observable.at_work(rig.now + kLease / 2 + 5s - 1us));
+  EXPECT_FALSE(observable.at_work(rig.now + kLease / 2 + 5s));
   rig.let_go();
   rig.poll();
   EXPECT_TRUE(observable.closed());
   EXPECT_EQ(observable.overdue(rig.now + 1h), 0ms);
+  EXPECT_FALSE(observable.at_work(rig.now));
 }
 
 TEST(Observable, looks_without_letting_go_of_what_a_caller_holds) {

@@ -11,6 +11,7 @@
 
 #include "router/engine/completion.h"
 #include "tests/unit/router/engine/engine_rig.h"
+#include "tests/unit/router/view/allocations.h"
 
 namespace neliroute {
 namespace {
@@ -61,6 +62,22 @@ TEST_F(Waiting, has_the_timer_set_for_its_limit) {
   const auto told = wait(2, kNoEpoch, 1ms);
   EXPECT_FALSE(*told);
   EXPECT_LE(rig.engine->due(), rig.now + 1ms);
+}
+
+// docs/routing.md says so.
+TEST_F(Waiting, a_hundred_thousand_may_wait_at_once_and_no_more) {
+  int refused = 0;
+  for (int i = 0; i < 100'001; ++i) {
+    rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{2}, kNoEpoch, 10s,
+                               [&](boost::system::error_code error, const Route&) {
+                                 refused += error == Errc::too_many_waiters ? 1 : 0;
+                               });
+  }
+  while (rig.engine->waiters() + rig.engine->meter().count(Count::waits_refused) < 100'001) {
+    rig.poll();
+  }
+  EXPECT_EQ(rig.engine->waiters(), 100'000u);
+  EXPECT_EQ(refused, 1);
 }
 
 struct FewMayWait : Waiting {
@@ -123,6 +140,16 @@ TEST_F(Waiting, is_woken_when_this_process_begins_to_lead) {
   rig.lead_all();
   ASSERT_TRUE(*told);
   EXPECT_EQ((*told)->route.verdict, Verdict::local);
+}
+
+// The application may have to load what callers ask for.
+TEST_F(Waiting, is_woken_after_the_application_has_heard_that_it_leads) {
+  rig.listen();
+  rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{3}, kNoEpoch, 10s,
+                             [&](auto, const Route&) { rig.story.push_back("woken"); });
+  rig.lead_all();
+  ASSERT_TRUE(rig.told("woken"));
+  EXPECT_LT(rig.place("acquired 3 local"), rig.place("woken"));
 }
 
 TEST_F(Waiting, ends_with_what_is_known_when_its_time_is_over) {
@@ -257,6 +284,17 @@ TEST(RouteWaiters, a_hundred_thousand_come_and_go_and_nothing_stays) {
   };
   EXPECT_TRUE(waiters.take_content(Partition{7}, look).empty());
   EXPECT_EQ(looked, 0);
+}
+
+// Their partition never changes, and their deadlines are far away.
+TEST(RouteWaiters, those_that_come_and_go_one_by_one_leave_nothing_behind) {
+  RouteWaiters waiters(10);
+  const std::uint64_t before = testing_allocations::live_bytes();
+  for (RouteWaiters::Id id = 0; id < 100'000; ++id) {
+    waiters.add(id, Partition{7}, {Slot{7}, kNoEpoch, LocalTime{1h}, {}});
+    static_cast<void>(waiters.take(id));
+  }
+  EXPECT_LT(testing_allocations::live_bytes(), before + 16'384) << "24 bytes each";
 }
 
 }  // namespace

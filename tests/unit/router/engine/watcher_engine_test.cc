@@ -217,7 +217,12 @@ TEST(WatcherEngine, with_settings_that_differ_it_says_so_and_names_nobody) {
   ASSERT_EQ(rig.route(1).next_owner(), "p2");
   ASSERT_EQ(rig.witness->next[1], "p2");
   rig.changed.clear();
+  std::optional<boost::system::error_code> waited;
+  rig.engine->when_ready(1, [&](boost::system::error_code error) { waited = error; });
+  rig.poll();
+  EXPECT_FALSE(waited) << "of 2 and 3 nobody spoke yet";
   rig.first_comes();
+  EXPECT_EQ(waited, make_error_code(Errc::settings_conflict));
   for (std::uint32_t p = 0; p < 4; ++p) {
     EXPECT_EQ(rig.verdict(p), Verdict::unknown);
     EXPECT_EQ(rig.route(p).next_owner(), "");
@@ -233,7 +238,7 @@ TEST(WatcherEngine, with_settings_that_differ_it_says_so_and_names_nobody) {
     EXPECT_NE(rig.notices[0].text.find(words), std::string::npos) << rig.notices[0].text;
   }
   std::optional<boost::system::error_code> ready;
-  rig.engine->when_ready(1, [&](boost::system::error_code error) { ready = error; });
+  rig.engine->when_ready(2, [&](boost::system::error_code error) { ready = error; });
   rig.poll();
   EXPECT_EQ(ready, make_error_code(Errc::settings_conflict));
   rig.pass(500ms, 0);

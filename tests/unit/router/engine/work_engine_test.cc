@@ -254,6 +254,25 @@ TEST(Ready, an_owner_is_ready_when_it_leads_what_it_was_given) {
   EXPECT_FALSE(*told);
 }
 
+TEST(Ready, what_is_revoked_before_it_was_led_is_not_waited_for) {
+  EngineRig rig;
+  Told told;
+  rig.engine->when_ready(1, [&](auto error) { told = error; });
+  rig.start();
+  rig.ledger->hold_writes = true;
+  rig.assign("0,1");
+  rig.revoke("1");
+  EXPECT_FALSE(told);
+  rig.ledger->hold_writes = false;
+  for (std::size_t at = 10; at < rig.ledger->written[0].size(); ++at) {
+    rig.read_back(0, static_cast<std::int64_t>(at));
+  }
+  rig.poll();
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  ASSERT_TRUE(told);
+  EXPECT_FALSE(*told);
+}
+
 TEST(Ready, who_waits_hears_of_the_end_and_of_being_cancelled) {
   EngineRig rig;
   rig.start();

@@ -384,6 +384,17 @@ TEST(RouteView, of_several_that_a_thread_asked_any_may_go_first) {
   EXPECT_EQ(held.owner(), "an owner whose name does not fit into a short string");
 }
 
+TEST(RouteView, keeps_nothing_of_a_hundred_thousand_changes) {
+  Viewed v;
+  const auto change = [&](int times) {
+    for (int i = 1; i <= times; ++i) v.lead(0, i, kNow + 160ms, static_cast<std::uint16_t>(i));
+  };
+  change(100);
+  const std::uint64_t before = testing_allocations::live_bytes();
+  change(100'000);
+  EXPECT_LT(testing_allocations::live_bytes(), before + 4096) << "4 bytes a change";
+}
+
 TEST(RouteView, routes_without_allocating) {
   Viewed v;
   v.lead(0, 7, kNow + 160ms, 1);

@@ -197,6 +197,56 @@ TEST(WorkGate, guards_end_on_threads_that_never_began_any_and_outlive_the_thread
   EXPECT_EQ(g.gate->under_way(kP), 0u);
 }
 
+// As in a pool of threads, where one begins and any other one ends.
+TEST(WorkGate, guards_that_end_on_two_such_threads_at_once_are_all_counted) {
+  Gate g;
+  g.gate->open(kP, epoch(1));
+  for (int round = 0; round < 10; ++round) {  // on a busy machine the two do not always meet
+    std::array<std::vector<Work>, 2> works;
+    for (std::vector<Work>& some : works) {
+      for (int i = 0; i < 20'000; ++i) some.push_back(g.gate->begin(kP, kNow));
+    }
+    std::atomic<int> ready = 0;
+    std::vector<std::thread> threads;
+    for (std::vector<Work>& some : works) {
+      threads.emplace_back([&] {
+        for (++ready; ready < 2;) std::this_thread::yield();
+        some.clear();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  g.stop();
+  EXPECT_EQ(g.gate->under_way(kP), 0u);
+}
+
+TEST(WorkGate, counters_of_a_thread_that_ended_are_taken_over) {
+  Gate g(WorkGate::best_fences(), 4096);
+  g.gate->open(kP, epoch(1));
+  const auto begin_on_a_thread = [&] {
+    std::thread([&] { (void)g.gate->begin(kP, kNow); }).join();
+  };
+  begin_on_a_thread();
+  const std::uint64_t before = testing_allocations::live_bytes();
+  for (int i = 0; i < 50; ++i) begin_on_a_thread();
+  EXPECT_LT(testing_allocations::live_bytes(), before + 100'000) << "16 KiB a thread";
+}
+
+TEST(WorkGate, a_thread_lets_go_of_a_router_that_is_gone_when_it_begins_at_another_one) {
+  std::weak_ptr<WorkGate> gone;
+  {
+    Gate first;
+    first.gate->open(kP, epoch(1));
+    (void)first.gate->begin(kP, kNow);
+    gone = first.gate;
+  }
+  ASSERT_FALSE(gone.expired()) << "the thread keeps its counters";
+  Gate second;
+  second.gate->open(kP, epoch(2));
+  (void)second.gate->begin(kP, kNow);
+  EXPECT_TRUE(gone.expired());
+}
+
 TEST(WorkGate, guards_outlive_the_router_and_its_gate_goes_with_the_last_one) {
   std::weak_ptr<WorkGate> watched;
   std::optional<Work> first;
@@ -235,6 +285,28 @@ TEST(WorkGate, beginning_and_ending_does_not_allocate) {
   const std::uint64_t before = testing_allocations::count();
   for (int i = 0; i < 100; ++i) (void)g.gate->begin(kP, kNow);
   EXPECT_EQ(testing_allocations::count(), before);
+}
+
+// Else the strand would look again all the time, or never.
+TEST(StoppedWork, is_looked_at_again_at_the_next_deadline_and_no_more_after_the_last_one) {
+  Gate g;
+  StoppedWork strand{g.gate};
+  std::vector<Work> kept;
+  std::vector<Transition> stops;
+  for (std::uint32_t p = 1; p <= 2; ++p) {
+    strand.publish({{TransitionKind::acquired, Partition{p}, epoch(p), kNow}});
+    kept.push_back(g.gate->begin(Partition{p}, kNow));
+    stops.push_back({TransitionKind::stopped, Partition{p}, epoch(p), kNow,
+                     StopReason::superseded, kNow + p * 1s});
+  }
+  strand.publish(stops);
+  EXPECT_EQ(strand.next_deadline(), kNever);
+  for (const Transition& stop : stops) strand.stopped(stop);
+  EXPECT_EQ(strand.next_deadline(), kNow + 1s);
+  EXPECT_EQ(strand.abandon_overdue(kNow + 1s), 1u);
+  EXPECT_EQ(strand.next_deadline(), kNow + 2s);
+  EXPECT_EQ(strand.abandon_overdue(kNow + 2s), 1u);
+  EXPECT_EQ(strand.next_deadline(), kNever);
 }
 
 // One partition, led and stopped again and again by the strand, as the engine does it. Workers look
