@@ -25,7 +25,7 @@ MEASURED = {"first_seconds", "slowest_step_seconds", "memory_bytes"}
 class Simulate(unittest.TestCase):
     def said(self, *arguments):
         """What it prints when all is well."""
-        done = run_raw("simulate", *arguments, limit=60)
+        done = run_raw("simulate", *arguments, limit=240)  # without optimisation it takes a minute
         self.assertEqual((done.code, done.err), (0, ""), done)
         return done.out
 
