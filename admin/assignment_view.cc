@@ -32,6 +32,7 @@ json::object json_of(const ObservedMember& member) {
   row["weight"] = member.weight;
   row["cordoned"] = member.cordoned;
   if (member.on_probation) row["on_probation"] = true;
+  if (member.preparing) row["preparing"] = true;
   if (!member.host.empty()) put_text(row, "host", member.host);
   if (!member.zone.empty()) put_text(row, "zone", member.zone);
   return row;

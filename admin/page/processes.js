@@ -33,6 +33,7 @@ function notesOf(owner, view) {
     member?.state === "silent" && "silent",
     member?.cordoned && "cordoned",
     member?.on_probation && "on probation",
+    member?.preparing && "preparing",
     member && member.weight !== 1 && `weight ${count(member.weight)}`,
     coming > 0 && `${counted(coming, "partition")} to come`,
     coming < 0 && `${counted(-coming, "partition")} to hand over`,
@@ -146,6 +147,7 @@ export class Processes {
       having("leaving", ({ state }) => state === "leaving"),
       having("silent", ({ state }) => state === "silent"),
       having("on probation", (member) => member.on_probation),
+      having("preparing", (member) => member.preparing),
       moving > 0 && `${counted(moving, "partition")} on the way`,
       this.view.pinnedTo.size > 0 && `${counted(this.view.pinnedTo.size, "partition")} pinned`,
     ].filter(Boolean).join(" · "));

@@ -75,6 +75,8 @@ struct ObservedMember {
   bool cordoned = false;     ///< the same: it is to own nothing
   /// It was silent and is heard again: for a while it is given nothing.
   bool on_probation = false;
+  /// Its application prepares for what it was named for (Listener::prepare(), warm_up()).
+  bool preparing = false;
   std::string host;
   std::string zone;
 };

@@ -73,6 +73,7 @@ void Members::read(const Record& record, bool history, LocalTime now) {
       (fields.leaving && !member.leaving) || (!history && !member.seen_alive)) {
     ++version_;
   }
+  if ((fields.preparing.count() > 0) != (member.fields.preparing.count() > 0)) ++prepare_version_;
   if (!history && fields.preparing.count() > 0) {
     member.prepares_until = later(now, fields.preparing);
   } else {

@@ -118,6 +118,8 @@ class Members {
   [[nodiscard]] bool blind(LocalTime now) const noexcept;
   /// Bumped by whatever may change a plan.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+  /// Changes when a member begins or ends to prepare, which changes nothing that is planned.
+  [[nodiscard]] std::uint64_t prepare_version() const noexcept { return prepare_version_; }
 
  private:
   void revive(Member& member, LocalTime now);
@@ -140,6 +142,7 @@ class Members {
   LocalTime last_newcomer_ = kLongAgo;
   std::uint64_t false_deaths_ = 0;
   std::uint64_t version_ = 1;
+  std::uint64_t prepare_version_ = 0;
   /// Counted once for each version: it is asked for with every step.
   mutable std::uint64_t counted_ = 0;
   mutable std::size_t living_ = 0;

@@ -16,12 +16,18 @@ MemberState state_of(const Member& member) {
   return member.leaving ? MemberState::leaving : MemberState::living;
 }
 
+// One that is dead does not, whatever its last record says.
+bool is_preparing(const Member& member) {
+  return !member.dead && member.fields.preparing.count() > 0;
+}
+
 bool is_same(const ObservedMember& known, const Member& member, const StandingWishes& wishes) {
   const MemberFields& fields = member.fields;
   return known.state == state_of(member) && known.session == fields.session &&
          known.weight == uncordoned_weight(member, wishes) &&
          known.cordoned == wished_cordoned(member, wishes) &&
-         known.on_probation == (member.cordoned_until != kLongAgo) && known.host == fields.host &&
+         known.on_probation == (member.cordoned_until != kLongAgo) &&
+         known.preparing == is_preparing(member) && known.host == fields.host &&
          known.zone == fields.zone && known.peer->info == member.process;
 }
 
@@ -37,6 +43,7 @@ ObservedMember observed(const Member& member, const StandingWishes& wishes) {
           uncordoned_weight(member, wishes),
           wished_cordoned(member, wishes),
           member.cordoned_until != kLongAgo,
+          is_preparing(member),
           fields.host,
           fields.zone};
 }
@@ -58,7 +65,8 @@ MemberDirectory::Holder MemberDirectory::holder_of(const KnownLane& lane) {
 bool MemberDirectory::look(const KnownLane& lane) {
   changed_.clear();
   gone_.clear();
-  const std::uint64_t versions = lane.members.version() + lane.wishes.version();
+  const std::uint64_t versions =
+      lane.members.version() + lane.members.prepare_version() + lane.wishes.version();
   bool other = false;
   if (std::exchange(seen_, versions) != versions) {
     compare(lane);

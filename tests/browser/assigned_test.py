@@ -127,6 +127,9 @@ class Assigned(PageCase):
         world.say_members({3: {"cordoned": False, "on_probation": True}}, gone=[1])
         self.until_text("#assigned-members", "3 members · 1 on probation")
         self.until_note("pricing-3", "on probation · owns nothing")
+        world.say_members({3: {"on_probation": False, "preparing": True}})
+        self.until_text("#assigned-members", "3 members · 1 preparing")
+        self.until_note("pricing-3", "preparing · owns nothing")
 
     def test_a_stream_that_begins_again_knows_who_is_gone(self):
         world = scenarios.assigned()

@@ -23,6 +23,7 @@ std::string words_of(const ObservedMember& member) {
   if (member.state == MemberState::silent) add("silent");
   if (member.cordoned) add("cordoned");
   if (member.on_probation) add("on probation");
+  if (member.preparing) add("preparing");
   if (member.weight != 1) add(fmt::format("weight {}", member.weight));
   return text;
 }

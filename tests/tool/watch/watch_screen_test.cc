@@ -170,6 +170,10 @@ TEST(WatchScreenTest, ShowsWhatIsOnTheWay) {
       << "as its next owner: " << screen.lines()[5];
   screen.tell({0, 1}, WatchRig::led(kBeta));
   EXPECT_EQ(screen.model.moving(), 0U);
+  ObservedMember prepares = WatchRig::member(kBeta);
+  prepares.preparing = true;
+  screen.assign(kAlpha, {prepares});
+  EXPECT_NE(screen.all().find("preparing"), std::string::npos);
   ObservedMember silent = WatchRig::member(kAlpha, 2);
   silent.state = MemberState::silent;
   screen.assign(nullptr, {silent}, {ProcessId{3}});

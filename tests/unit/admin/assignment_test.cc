@@ -64,6 +64,7 @@ TEST(AssignmentView, tells_who_assigns_since_when_and_each_members_share) {
   ObservedMember heavy = member(2);
   heavy.weight = 4;
   heavy.cordoned = true;
+  heavy.preparing = true;
   heavy.host = "rack-7";
   heavy.zone = "\xff";
   ObservedMember silent = member(3);
@@ -88,6 +89,7 @@ TEST(AssignmentView, tells_who_assigns_since_when_and_each_members_share) {
             R"("session_ms":3000,"weight":1,"cordoned":false,"partitions":3,"designated":1})");
   EXPECT_EQ(members[1].at("weight"), 4);
   EXPECT_EQ(members[1].at("cordoned"), true);
+  EXPECT_EQ(members[1].at("preparing"), true);
   EXPECT_EQ(members[1].at("host"), "rack-7");
   EXPECT_EQ(members[1].at("zone_base64"), "/w==");
   EXPECT_EQ(members[1].at("partitions"), 0);

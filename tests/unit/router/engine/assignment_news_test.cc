@@ -179,6 +179,26 @@ TEST(AssignmentNews, who_falls_silent_is_told_and_an_assigner_that_does_assigns_
   EXPECT_TRUE(witness->members.at("p3").on_probation);
 }
 
+TEST(AssignmentNews, who_prepares_is_told_and_also_that_it_does_not_any_more) {
+  WatchedLane rig(kWatcher);
+  rig.append(0, WatchedLane::member(2));
+  const auto witness = rig.join();
+  EXPECT_FALSE(witness->members.at("p2").preparing);
+  Record prepares = WatchedLane::member(2);
+  prepares.member->preparing = 5s;
+  rig.append(0, prepares);
+  EXPECT_TRUE(witness->members.at("p2").preparing);
+  rig.append(0, WatchedLane::member(2));
+  EXPECT_FALSE(witness->members.at("p2").preparing);
+  rig.append(0, prepares);
+  for (int step = 0; step < 20; ++step) {
+    rig.now += 50ms;
+    rig.append(0, WatchedLane::member(4));
+  }
+  EXPECT_EQ(witness->members.at("p2").state, MemberState::silent);
+  EXPECT_FALSE(witness->members.at("p2").preparing) << "it is dead";
+}
+
 TEST(AssignmentNews, an_assigner_that_is_cut_off_does_not_say_that_it_assigns) {
   WatchedLane rig(kWatcher);
   rig.claim_seat(3);
