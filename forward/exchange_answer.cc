@@ -351,7 +351,9 @@ void Exchange::end_direction(Stream& to) {
 
 void Exchange::unowned() {
   proxy_.counters.add(ProxyCount::unowned);
-  answer(503, "nobody serves this key at present; try again");
+  answer(503, failures_ == 0 ? "nobody serves this key at present; try again"
+                             : "whoever owns this key cannot be reached, or refuses it, at "
+                               "present; try again");
 }
 
 // This proxy's own.

@@ -56,6 +56,7 @@ TEST_F(HungRouter, does_not_keep_a_request_beyond_its_deadline) {
   EXPECT_GE(std::chrono::steady_clock::now() - began, 300ms);
   EXPECT_EQ(status_of(caller.received()), 503u);
   EXPECT_NE(caller.received().find("Retry-After: 1"), std::string::npos);
+  EXPECT_NE(caller.received().find("nobody serves this key"), std::string::npos);
   EXPECT_EQ(rig.directions.waits, 1u);
   EXPECT_EQ(rig.directions.cancelled, 1u) << "the router has nothing to do for it any more";
   // What the router says of it late, nobody hears; and the connection serves on.
@@ -74,7 +75,9 @@ TEST_F(HungRouter, does_not_keep_a_request_beyond_its_deadline) {
 TEST_F(HungRouter, does_not_stop_a_request_from_trying_an_owner_again) {
   rig.directions.leads(owner.endpoint());
   owner.stop();
-  EXPECT_EQ(status_of(rig.exchange(get())), 503u) << "nobody else leads";
+  const std::string answer = rig.exchange(get());
+  EXPECT_EQ(status_of(answer), 503u) << "nobody else leads";
+  EXPECT_NE(answer.find("whoever owns this key cannot be reached"), std::string::npos) << answer;
   EXPECT_GE(rig.directions.suspects.size(), 2u) << "it may have come back";
 }
 
