@@ -1,10 +1,15 @@
 #!/usr/bin/python3
-"""Fails if a test program has fewer cases than `least` says, or is not there at all.
+"""Fails if a test program has fewer cases than `least` says, or is not there at all, or if fewer of
+ctest's tests have a label.
 
-    tests/registered/count.py LEAST NAME=PROGRAM...
+    tests/registered/count.py LEAST CTEST BUILD NAME=PROGRAM...
 """
+import collections
+import json
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 
 def least_of(path):
@@ -21,11 +26,28 @@ def cases(program):
     return sum(line.startswith("  ") for line in listed.stdout.splitlines())
 
 
+def labels(ctest, build):
+    """{"label:" + name: how many tests have it} of a build folder."""
+    # Listing empties the log of the run in the folder: this test is part of one.
+    with tempfile.TemporaryDirectory(prefix="neliroute-registered-") as folder:
+        (Path(folder) / "CTestTestfile.cmake").write_text(f"subdirs({json.dumps(build)})\n")
+        listed = subprocess.run([ctest, "--test-dir", folder, "--show-only=json-v1"],
+                                stdout=subprocess.PIPE, text=True, check=True)
+    return collections.Counter(
+        f"label:{label}" for test in json.loads(listed.stdout)["tests"]
+        for one in test["properties"] if one["name"] == "LABELS" for label in one["value"])
+
+
 def main():
     """Exit code 0: as many as there must be."""
     least = least_of(sys.argv[1])
-    programs = dict(one.split("=", 1) for one in sys.argv[2:])
-    bad = [f"{name}: no such program, and it must have {number} cases"
+    wanted = {name: least.pop(name) for name in list(least) if name.startswith("label:")}
+    there = labels(*sys.argv[2:4])
+    bad = [f"{name}: {there[name]} tests, and there must be {number}: was something not found that "
+           "they need? Run `scripts/setup --tests` and configure again"
+           for name, number in wanted.items() if there[name] < number]
+    programs = dict(one.split("=", 1) for one in sys.argv[4:])
+    bad += [f"{name}: no such program, and it must have {number} cases"
            for name, number in least.items() if name not in programs]
     bad += [f"{name} has no number in tests/registered/least" for name in programs
             if name not in least]
