@@ -165,15 +165,15 @@ TEST(WatchScreenTest, ShowsWhatIsOnTheWay) {
   EXPECT_NE(screen.lines()[2].find("assigned by alpha, 2 on the way"), std::string::npos);
   EXPECT_TRUE(screen.lines()[5].ends_with("assigns, weight 2, 2 to hand over"));
   EXPECT_TRUE(screen.lines()[6].ends_with("2 to come")) << screen.lines()[6];
+  ObservedMember prepares = WatchRig::member(kBeta);
+  prepares.preparing = true;
+  screen.assign(kAlpha, {prepares});
+  EXPECT_TRUE(screen.lines()[6].ends_with("preparing, 2 to come")) << screen.lines()[6];
   screen.press({'2'});
   EXPECT_NE(screen.lines()[5].find("host-alpha:7001  beta"), std::string::npos)
       << "as its next owner: " << screen.lines()[5];
   screen.tell({0, 1}, WatchRig::led(kBeta));
   EXPECT_EQ(screen.model.moving(), 0U);
-  ObservedMember prepares = WatchRig::member(kBeta);
-  prepares.preparing = true;
-  screen.assign(kAlpha, {prepares});
-  EXPECT_NE(screen.all().find("preparing"), std::string::npos);
   ObservedMember silent = WatchRig::member(kAlpha, 2);
   silent.state = MemberState::silent;
   screen.assign(nullptr, {silent}, {ProcessId{3}});
