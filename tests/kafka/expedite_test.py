@@ -58,7 +58,7 @@ class SlowHeartbeats(case.KafkaCase):
             joins.append(self.last_acquired(fleet, since) - since)
         self.note(f"leaves {leaves}, joins with their start {joins}")
         # A third of the mean without; the bench says what it is on a machine at rest.
-        self.assertLess(statistics.median(leaves), 1.0)
+        self.assertLess(statistics.median(leaves), 2.0)
         self.assertLess(statistics.median(joins), 2.0)
         self.assert_clean(fleet, began, boot_now())
 

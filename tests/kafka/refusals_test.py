@@ -68,7 +68,7 @@ class Refusals(case.KafkaCase):
             topic = f"never-{what}"
             self.refused(what, 2, words, topic=topic, **options)
             self.refused("and is not there", 2, ["does not exist"], "watch", topic=topic, once=True,
-                         timeout="300ms")
+                         timeout="3s")
 
     def test_a_topic_too_small_for_a_record_is_told(self):
         topic = self.make("tiny", 16, max_message_bytes=100)

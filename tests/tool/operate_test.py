@@ -176,7 +176,7 @@ class Operate(LaneCase):
         self.wait_shares(alpha=8, beta=8)
         alpha.send_signal(signal.SIGSTOP)
         self.addCleanup(alpha.send_signal, signal.SIGCONT)
-        done = self.wish("cordon", "beta", timeout="8s", json=True, code=1)
+        done = self.wish("cordon", "beta", timeout="7s", json=True, code=1)
         row, = done.rows()
         self.assertEqual((row["taken_in"], row["carried_out"]), (False, False), done)
         self.assertIn("cordon beta was written, and stands, but is not carried out", done.err)

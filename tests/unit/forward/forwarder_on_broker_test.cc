@@ -301,7 +301,7 @@ TEST_F(ForwarderOnBroker, OfAWatcherIsAGateway) {
   auto watcher = Watcher::open(watcher_io.executor(), options).value();
   ForwarderOptions made;
   made.key = "header:X-Key";
-  made.limits.deadline = 300ms;
+  made.limits.deadline = 5s;
   made.listen = "127.0.0.1:0";
   const auto gateway = Forwarder::bind(front_io_.executor(), *watcher, made).value();
   ASSERT_TRUE(gateway->listen());

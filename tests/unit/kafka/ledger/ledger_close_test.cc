@@ -108,19 +108,21 @@ class LedgerCloseTest : public testing::TestWithParam<State> {};
 
 TEST_P(LedgerCloseTest, IsClosedWithinItsDeadline) {
   constexpr milliseconds kWithin{1500};
+  constexpr seconds kBusy{5};  // so long a machine may stand still
+  constexpr seconds kLate{20};
   LedgerRig rig;
   bring_to(rig, GetParam());
-  const LocalTime from = boot_now();
-  rig.close(kWithin);
-  EXPECT_TRUE(rig.wait([](const Seen& seen) { return seen.closed; }));
-  // What has nothing to wait for is not kept; the rest is loose, for busy machines.
+  // What has nothing to wait for is not kept, however late its deadline is.
   const bool nothing_to_wait_for = GetParam() == State::not_started ||
                                    GetParam() == State::just_started ||
                                    GetParam() == State::broker_never_there;
-  EXPECT_LT(boot_now() - from, (nothing_to_wait_for ? kWithin : kWithin + seconds{1}));
+  const LocalTime from = boot_now();
+  rig.close(nothing_to_wait_for ? kLate : kWithin);
+  EXPECT_TRUE(rig.wait([](const Seen& seen) { return seen.closed; }));
+  EXPECT_LT(boot_now() - from, kWithin + kBusy);
   rig.destroy();
   rig.join_thread();
-  EXPECT_LT(boot_now() - from, kWithin + seconds{3}) << "nor does its end take long";
+  EXPECT_LT(boot_now() - from, kWithin + 2 * kBusy) << "nor does its end take long";
 }
 
 TEST_P(LedgerCloseTest, MayBeDroppedWithoutClosing) {
