@@ -24,6 +24,8 @@ EXAMPLE = Path(sys.argv.pop(1)).resolve()
 class PricingStream(unittest.TestCase):
     """examples/03_pricing_stream.cc, three owners and subscribers on the embedded broker."""
 
+    assignment = "group"
+
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.brokers = process.embedded_broker(
@@ -34,7 +36,9 @@ class PricingStream(unittest.TestCase):
         """A process of the example; what it says is in the file `name`."""
         out = self.folder / name
         with open(out, "wb") as file, open(self.folder / f"{name}.log", "wb") as log:
-            child = children.spawn([EXAMPLE, *arguments], stdout=file, stderr=log)
+            child = children.spawn([EXAMPLE, *arguments], stdout=file, stderr=log,
+                                   env=process.environment({"NELIROUTE_ASSIGNMENT":
+                                                            self.assignment}))
         self.addCleanup(children.end, child, 0)
         log = self.folder / f"{name}.log"
         self.addCleanup(lambda: print(f"{name}, exit code {child.poll()}: "
@@ -52,11 +56,17 @@ class PricingStream(unittest.TestCase):
         """A subscriber that hears what is published from now on."""
         return Subscriber(*self.start(name, "subscriber", self.brokers))
 
+    def test_with_an_assigner(self):
+        """The same where one of the owners assigns."""
+        self.assignment = "assigner"
+        self.test_one_leaves_and_one_is_killed()
+
     def test_one_leaves_and_one_is_killed(self):
         """No quote is missing either way. Silences are printed, not compared: a machine that stands
         still for seconds while an owner leaves is silent as well."""
         (alpha, page), (bravo, _), (charlie, _) = map(self.owner, ("alpha", "bravo", "charlie"))
         rest(page, 3)
+        self.assertEqual(json.loads(fetch(f"{page}v1/assignment"))["source"], self.assignment)
         first = self.subscriber("first")
         first.wait("alpha", "bravo", "charlie")
         charlie.terminate()
