@@ -352,8 +352,8 @@ void Exchange::end_direction(Stream& to) {
 void Exchange::unowned() {
   proxy_.counters.add(ProxyCount::unowned);
   answer(503, failures_ == 0 ? "nobody serves this key at present; try again"
-                             : "whoever owns this key cannot be reached, or refuses it, at "
-                               "present; try again");
+                             : "the owner of this key, or its application, cannot be reached or "
+                               "refuses the request at present; try again");
 }
 
 // This proxy's own.

@@ -64,17 +64,17 @@ enum class Mutation : std::uint8_t {
   pause_ignored,           ///< A11: moves go on while they are paused
   list_undoes_wishes,      ///< A11: a list takes back the wishes behind its `upto`
   lists_not_repeated,      ///< A11: the assigner lists a wish once, and never again
-  old_lists_count,         ///< A11: a list of before the last one counts
-  lists_of_elsewhere,      ///< A11: so does one that speaks for what is not there yet
-  late_starter_moves,      ///< A11: who does not know all wishes yet moves what others lead
+  old_lists_count,         ///< A11: a list that is older than the last one counts
+  lists_of_elsewhere,      ///< A11: a list counts though its `upto` lies beyond it
+  late_starter_moves,      ///< A11: who does not know all wishes yet moves what is led
   own_cordons_ignored,     ///< A11: a member's own cordon is taken back
   wishes_without_bound,    ///< A11: a list gets longer than a record may be
   flapping_forgiven,       ///< A1: who was taken for dead and is heard again is given something
   ranks_ignored,           ///< A2: all claim a free seat at once
   late_reads_count,        ///< A2: who reads its own records a lease late keeps the seat
   never_yields,            ///< A2: a holder that is cut from a log keeps the seat
-  yields_never_double,     ///< A2: who was cut from a log before yields as soon as the first time
-  yielder_goes_first,      ///< A2: who yielded claims the seat again before the others
+  yields_never_double,     ///< A2: who yielded before yields again after the same time
+  yielder_goes_first,      ///< A2: who yielded claims the seat before the others
   seat_never_lapses,       ///< A2: a holder that does not say that it assigns keeps the seat
   seat_claims_flood,       ///< A2: a free seat is claimed again at once
   believes_early_renewals, ///< A3: a late reader believes who has not read up to its start

@@ -118,7 +118,7 @@ class Members {
   [[nodiscard]] bool blind(LocalTime now) const noexcept;
   /// Bumped by whatever may change a plan.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
-  /// Changes when a member begins or ends to prepare, which changes nothing that is planned.
+  /// Bumped when a member starts or stops preparing, which changes no plan.
   [[nodiscard]] std::uint64_t prepare_version() const noexcept { return prepare_version_; }
 
  private:

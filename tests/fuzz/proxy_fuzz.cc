@@ -1,6 +1,7 @@
 // A gateway between clients and an owner that send any bytes at any time, and go when they like:
 // bodies, chunks, answers, tunnels, what is sent again. Whatever a client sends, what the owner
-// gets is HTTP; and when both are gone, nothing of them is left.
+// gets is HTTP, up to a request for a tunnel; and when both are gone, the gateway keeps no client's
+// connection.
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -175,11 +176,16 @@ struct World {
     }
     return input.flag() ? clients.back() : clients.front();
   }
+  void drop(const Caller& gone) {
+    check(gone);
+    clients.remove_if([&](const Caller& one) { return &one == &gone; });
+  }
+  static void check(const Caller& one) {
+    FUZZ_CHECK(one.received().empty() || one.received().starts_with("HTTP/1.1 "),
+               "what a client gets begins as an answer");
+  }
   void end() {
-    for (const Caller& one : clients) {
-      FUZZ_CHECK(one.received().empty() || one.received().starts_with("HTTP/1.1 "),
-                 "what a client gets begins as an answer");
-    }
+    for (const Caller& one : clients) check(one);
     clients.clear();
     turn();
     owner.close_all();
@@ -208,10 +214,7 @@ std::string raw(Bytes& input) {
 
 void client_step(World& world, Bytes& input) {
   Caller& client = world.client(input);
-  if (client.ended()) {
-    world.clients.remove_if([&](const Caller& one) { return &one == &client; });
-    return;
-  }
+  if (client.ended()) return world.drop(client);
   switch (input.below(7)) {
     case 0:
       return client.send(raw(input));
@@ -221,8 +224,7 @@ void client_step(World& world, Bytes& input) {
     case 3:
       return client.send(std::string(200 * (1 + input.byte()), 'x'));
     case 4:
-      world.clients.remove_if([&](const Caller& one) { return &one == &client; });
-      return;
+      return world.drop(client);
     default:
       return client.send(std::string(piece(input, kRequests)));
   }

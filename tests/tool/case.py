@@ -11,6 +11,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children, process  # noqa: E402
 
 run_tool = process.run_tool
+# For members of an assigner: longer than a busy machine stands still, so nobody who lives counts as
+# dead.
+LONG_SESSION = {"session": "2s", "lease": "4500ms"}
 
 
 def run_raw(*arguments, limit=30.0, env=None, stdin=b""):

@@ -12,7 +12,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from case import run_raw
+from case import LONG_SESSION, run_raw
 from harness import children, process
 from harness.owners import free_port
 
@@ -153,8 +153,7 @@ class Embedded(unittest.TestCase):
     def test_assigner(self):
         """No group: three owners of more partitions than the topic has; kill, leave, strangers."""
         many = range(128)
-        # Longer than a busy machine stands still.
-        assigner = {"assignment": "assigner", "session": "2s", "lease": "4500ms"}
+        assigner = {"assignment": "assigner", **LONG_SESSION}
         alpha = self.start("assigned", "alpha", 7001, partitions=len(many), **assigner)
         self.wait_led(alpha, partitions=many)
         row = json.loads(alpha.output.read_text().splitlines()[0])

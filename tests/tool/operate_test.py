@@ -6,7 +6,7 @@ import subprocess
 import unittest
 import urllib.request
 
-from case import LaneCase, run_raw
+from case import LONG_SESSION, LaneCase, run_raw
 from harness import children, process
 
 PARTITIONS = 16
@@ -17,11 +17,10 @@ class Operate(LaneCase):
     """What becomes of wishes, and of those that are refused."""
 
     def member(self, name, **options):
-        """A process of the lane; its address is `self.url` from then on. Its session is longer than
-        a busy machine stands still: what moves here moves by a wish alone."""
+        """A process of the lane; its address is `self.url` from then on."""
         options = {**self.lane, "name": name, "endpoint": f"{name or 'x'}:7001", "http": "0",
                    "slots": SLOTS, "assignment": "assigner", "partitions": PARTITIONS,
-                   "session": "2s", "lease": "4500ms", **options}
+                   **LONG_SESSION, **options}
         child, self.url = self.spawn("run", name, options)
         return child
 

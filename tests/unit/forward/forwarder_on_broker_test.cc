@@ -52,8 +52,9 @@ class ForwarderOnBroker : public testing::Test {
  protected:
   /// A process of a service. Its application says its name.
   struct Process {
-    explicit Process(ForwarderOnBroker& of, std::string named)
-        : name(std::move(named)),
+    explicit Process(ForwarderOnBroker& fixture, std::string named)
+        : of(fixture),
+          name(std::move(named)),
           reserved(of.io_),
           application(of.io_, [this](const OwnerRequest&) { return ok(name); }) {
       RouterOptions options = of.router_options();
@@ -76,8 +77,7 @@ class ForwarderOnBroker : public testing::Test {
       if (!router) return;
       const Observable seen = router->observable();
       router_io.run([this] { router.reset(); });
-      while (!router_io.run([&seen] { return seen.closed(); })) {
-      }
+      EXPECT_TRUE(of.run_until([&] { return router_io.run([&] { return seen.closed(); }); }));
     }
     [[nodiscard]] std::size_t owned() const {
       std::size_t count = 0;
@@ -85,6 +85,7 @@ class ForwarderOnBroker : public testing::Test {
       return count;
     }
 
+    ForwarderOnBroker& of;
     std::string name;
     Reserved reserved;
     Owner application;
