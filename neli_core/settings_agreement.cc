@@ -44,7 +44,8 @@ void SettingsAgreement::note(const Record& record, BrokerTime stamped, milliseco
     seen.stamped_until = std::max(seen.stamped_until, *told + lease);
   }
   if (seen.differs) differing_until_ = std::max(differing_until_, seen.live_until);
-  seen.fresh = seen.fresh || fresh;
+  // Who died since it was heard may be read of once more, where the tail started anew.
+  seen.fresh = fresh || (known && seen.fresh);
   if (seen_.size() > forget_at_) forget(read);
 }
 

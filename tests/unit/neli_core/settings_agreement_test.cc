@@ -130,6 +130,19 @@ TEST(SettingsAgreementTest, who_differs_and_was_gone_leaves_no_doubt) {
   EXPECT_FALSE(agreement.undecided_until(kStart));
 }
 
+// A tail that starts anew may start far back (found by the simulator).
+TEST(SettingsAgreementTest, who_died_since_it_was_heard_and_is_read_once_more_does_not_count) {
+  SettingsAgreement agreement(kOurs, Lane{0});
+  const SettingsAgreement::Seniority own{900, ProcessId{2}};
+  agreement.note(said_by(1, 32), kStamp, 1s, kStart, true);
+  ASSERT_TRUE(agreement.conflict(own, kStart));
+  const LocalTime anew = kStart + 10s;
+  agreement.note(said_by(1, 32), kStamp, 1s, anew, false);
+  EXPECT_FALSE(agreement.conflict(own, anew));
+  agreement.note(said_by(1, 32), kStamp + 10s, 1s, anew, true);
+  EXPECT_TRUE(agreement.conflict(own, anew)) << "it lives after all";
+}
+
 // It may lead by its claim already, long before it can say since when (found by the simulator).
 TEST(SettingsAgreementTest, who_has_only_claimed_came_with_that_claim) {
   SettingsAgreement agreement(kOurs, Lane{0});
