@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """Clients and applications that take their time cost a gateway and an owner no memory."""
-import http.server
 import socket
 import sys
 import threading
@@ -10,7 +9,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children  # noqa: E402
-from harness.http_server import Server  # noqa: E402
+from harness.http_server import Handler, Server  # noqa: E402
 from harness.owners import LaneOwners  # noqa: E402
 
 CLIENTS = 12
@@ -29,9 +28,8 @@ class Application(Server):
         self.takes = threading.Event()
         application = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Answers(Handler):
             """One request."""
-            protocol_version = "HTTP/1.1"
 
             def setup(self):
                 """The kernel is to take little for it."""
@@ -60,17 +58,7 @@ class Application(Server):
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
-            def handle(self):
-                """A client that goes is no error."""
-                try:
-                    super().handle()
-                except OSError:
-                    pass
-
-            def log_message(self, *_):
-                """Nothing."""
-
-        super().__init__(Handler)
+        super().__init__(Answers)
 
     def close(self):
         """Who is held up goes on."""

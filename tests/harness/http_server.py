@@ -3,6 +3,20 @@ import http.server
 import threading
 
 
+class Handler(http.server.BaseHTTPRequestHandler):
+    """HTTP/1.1, without a log. A client that goes is no error."""
+    protocol_version = "HTTP/1.1"
+
+    def handle(self):
+        try:
+            super().handle()
+        except OSError:
+            pass
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
 class Server:
     """Listens on this machine, on any port, until it is closed."""
 
