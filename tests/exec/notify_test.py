@@ -7,6 +7,7 @@ import unittest
 
 from owners_case import PARTITIONS, OwnersCase, by_partition, free_port
 from harness import children, process
+from harness.http_server import Handler
 
 UPON_A_START = ["prepare", "warm_up", "acquired"]
 
@@ -22,9 +23,8 @@ class Listening:
         self.open.set()
         listening = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Answers(Handler):
             """One POST."""
-            protocol_version = "HTTP/1.1"
 
             def do_POST(self):
                 """Answers when it may."""
@@ -37,9 +37,6 @@ class Listening:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
-            def log_message(self, *_):
-                """Nothing."""
-
         class Server(http.server.ThreadingHTTPServer):
             """One that nobody waits to be accepted by, and that says nothing of closed clients."""
             request_queue_size = 128
@@ -48,7 +45,7 @@ class Listening:
             def handle_error(self, *_):
                 """Nothing."""
 
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", 0), Answers)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     @property

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """A gateway, owners with an application behind each, and callers that know nothing of slots."""
 import http.client
-import http.server
 import json
 import os
 import re
@@ -20,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tool"))
 from case import run_raw  # noqa: E402
 from harness import children, process  # noqa: E402
-from harness.http_server import Server  # noqa: E402
+from harness.http_server import Handler, Server  # noqa: E402
 from harness.owners import LaneOwners, free_port  # noqa: E402
 from prometheus import documented  # noqa: E402
 
@@ -35,9 +34,8 @@ class Application(Server):
         self.delay.set()
         application = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Answers(Handler):
             """One request."""
-            protocol_version = "HTTP/1.1"
 
             def do_GET(self):
                 """Answers at once, unless the test holds it up."""
@@ -55,10 +53,7 @@ class Application(Server):
 
             do_POST = do_GET
 
-            def log_message(self, *_):
-                """Nothing."""
-
-        super().__init__(Handler)
+        super().__init__(Answers)
 
     def close(self):
         """Who is held up goes on."""

@@ -132,21 +132,22 @@ void Owner::say(const std::string& bytes) {
   }
 }
 
-std::string Owner::bodies_so_far() const {
-  std::string all;
+void Owner::for_each_body(const std::function<void(const std::string&)>& visit) const {
   for (const auto& one : open_) {
     const auto connection = one.lock();
-    if (connection && connection->parser) all += connection->parser->get().body();
+    if (connection && connection->parser) visit(connection->parser->get().body());
   }
+}
+
+std::string Owner::bodies_so_far() const {
+  std::string all;
+  for_each_body([&](const std::string& body) { all += body; });
   return all;
 }
 
 std::size_t Owner::bodies_size_so_far() const {
   std::size_t all = 0;
-  for (const auto& one : open_) {
-    const auto connection = one.lock();
-    if (connection && connection->parser) all += connection->parser->get().body().size();
-  }
+  for_each_body([&](const std::string& body) { all += body.size(); });
   return all;
 }
 

@@ -56,6 +56,7 @@ class Owner {
  private:
   struct Connection;
   void accept();
+  void for_each_body(const std::function<void(const std::string&)>& visit) const;
 
   boost::asio::io_context& io_;
   boost::asio::ip::tcp::acceptor acceptor_;
