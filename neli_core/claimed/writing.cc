@@ -187,6 +187,7 @@ void ClaimProtocol::write_renewals(Log which) {
 void ClaimProtocol::write_releases(Log which) {
   LogState& l = log(which);
   if (mutated(Mutation::no_release)) l.releases.clear();
+  if (l.releases.empty()) return;
   const std::vector<PendingRelease> releases = std::exchange(l.releases, {});
   std::vector<NamedEpoch> named;
   for (const PendingRelease& r : releases) named.push_back({r.partition, r.epoch});
