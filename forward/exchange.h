@@ -152,6 +152,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// `owner`: 421: of the slot, as far as is known.
   void answer(unsigned status, const std::string& text, const Direction& owner = {});
   void unowned();
+  void disowned();
   void finish(bool keep_alive);
   void end(bool keep_alive);
 

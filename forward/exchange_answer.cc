@@ -96,7 +96,7 @@ void Exchange::on_broken(Error error) {
 // It has not served the request, whatever the method is.
 void Exchange::on_misdirected() {
   proxy_.counters.add(ProxyCount::misdirected);
-  if (!may_send_again()) return unowned();
+  if (!may_send_again()) return guard_ ? disowned() : unowned();
   ++resends_;
   note_failure(sent_under_);
   drop_upstream();
@@ -354,6 +354,13 @@ void Exchange::unowned() {
   answer(503, failures_ == 0 ? "nobody serves this key at present; try again"
                              : "the owner of this key, or its application, cannot be reached or "
                                "refuses the request at present; try again");
+}
+
+// A store may have told the application of a new owner that this process does not know, as one
+// whose executor hangs does not. Others know it.
+void Exchange::disowned() {
+  proxy_.counters.add(ProxyCount::refused);
+  answer(421, "this process's application says that it does not serve this key: ask another one");
 }
 
 // This proxy's own.

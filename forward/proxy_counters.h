@@ -20,7 +20,7 @@ enum class ProxyCount : std::uint8_t {
   resent,        ///< after a connection broke before an answer
   unreachable,   ///< owners that could not be connected to
   waited,        ///< requests that had to wait for an owner
-  refused,       ///< answered by this proxy: malformed, without a key, or too often sent on
+  refused,       ///< answered by this proxy: malformed, without a key, too often sent on, disowned
   unowned,       ///< answered by this proxy: nobody owned the slot in time
   failed,        ///< answered by this proxy: 502 or 504
   broken,        ///< an answer or a request that ended in the middle; that answer was passed on

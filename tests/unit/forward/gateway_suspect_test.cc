@@ -1,5 +1,5 @@
-// A gateway and owners that cannot be connected to: how often it tries, and how soon it uses one
-// again that has come back.
+// A gateway and owners that cannot be connected to, or say that they are none: how often it tries,
+// and how soon it uses one again that has come back.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -104,6 +104,58 @@ TEST_F(Suspected, the_own_application_is_under_no_suspicion) {
   ASSERT_TRUE(rig.answered(first));
   EXPECT_EQ(body_of(first.received()), "own");
   EXPECT_EQ(rig.directions.suspects.size(), tried());
+}
+
+struct Misdirected : testing::Test {
+  Misdirected() { rig.directions.leads(owner.endpoint()); }
+  GatewayRig rig;
+  Owner owner{rig.io, [](const OwnerRequest&) { return misdirected(); }};
+};
+
+TEST_F(Misdirected, who_says_that_it_is_not_the_owner_is_followed_by_the_next) {
+  Owner next{rig.io, [](const OwnerRequest& request) { return ok("next " + request.body()); }};
+  owner.serve = [&](const OwnerRequest&) {
+    rig.directions.leads(next.endpoint());
+    return misdirected();
+  };
+  const std::string answer = rig.exchange(post("once"));
+  EXPECT_EQ(body_of(answer), "next once") << answer;
+  EXPECT_EQ(rig.count(ProxyCount::misdirected), 1u);
+  EXPECT_EQ(next.requests.at(0)["Neliroute-Epoch"], "1:2");
+}
+
+TEST_F(Misdirected, who_leads_again_under_the_same_epoch_is_tried_again) {
+  int asked = 0;
+  owner.serve = [&](const OwnerRequest&) { return ++asked < 3 ? misdirected() : ok("now"); };
+  EXPECT_EQ(body_of(rig.exchange(get())), "now");
+}
+
+TEST_F(Misdirected, an_owner_that_never_serves_is_asked_a_few_times_only) {
+  const std::string answer = rig.exchange(get());
+  EXPECT_EQ(status_of(answer), 503u) << answer;
+  EXPECT_EQ(owner.requests.size(), 4u);
+  EXPECT_EQ(rig.count(ProxyCount::unowned), 1u);
+}
+
+TEST_F(Misdirected, who_asks_where_the_own_application_never_serves_is_sent_to_another_process) {
+  rig.directions.own = true;
+  Caller caller = rig.call();
+  caller.send(get());
+  ASSERT_TRUE(rig.answered(caller));
+  EXPECT_EQ(status_of(caller.received()), 421u) << caller.received();
+  EXPECT_NE(caller.received().find("Neliroute-Slot: "), std::string::npos);
+  EXPECT_TRUE(rig.run_until([&] { return caller.ended(); })) << "it asks on another connection";
+  EXPECT_EQ(owner.requests.size(), 4u);
+  EXPECT_EQ(rig.count(ProxyCount::refused), 1u);
+  EXPECT_EQ(rig.count(ProxyCount::unowned), 0u);
+}
+
+TEST_F(Misdirected, a_421_of_somebody_else_is_passed_on) {
+  owner.serve = [](const OwnerRequest&) -> OwnerAnswer {
+    return {"HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n\r\n"};
+  };
+  EXPECT_EQ(status_of(rig.exchange(get())), 421u);
+  EXPECT_EQ(owner.requests.size(), 1u);
 }
 
 }  // namespace

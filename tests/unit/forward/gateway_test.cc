@@ -277,32 +277,6 @@ TEST_F(Through, early_hints_reach_the_client) {
   EXPECT_NE(answer.find("200 OK"), std::string::npos);
 }
 
-TEST_F(Through, who_says_that_it_is_not_the_owner_is_followed_by_the_next) {
-  Owner next{rig.io, [](const OwnerRequest& request) { return ok("next " + request.body()); }};
-  owner.serve = [&](const OwnerRequest&) {
-    rig.directions.leads(next.endpoint());
-    return misdirected();
-  };
-  const std::string answer = rig.exchange(post("once"));
-  EXPECT_EQ(body_of(answer), "next once") << answer;
-  EXPECT_EQ(rig.count(ProxyCount::misdirected), 1u);
-  EXPECT_EQ(next.requests.at(0)["Neliroute-Epoch"], "1:2");
-}
-
-TEST_F(Through, who_leads_again_under_the_same_epoch_is_tried_again) {
-  int asked = 0;
-  owner.serve = [&](const OwnerRequest&) { return ++asked < 3 ? misdirected() : ok("now"); };
-  EXPECT_EQ(body_of(rig.exchange(get())), "now");
-}
-
-TEST_F(Through, a_421_of_somebody_else_is_passed_on) {
-  owner.serve = [](const OwnerRequest&) -> OwnerAnswer {
-    return {"HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n\r\n"};
-  };
-  EXPECT_EQ(status_of(rig.exchange(get())), 421u);
-  EXPECT_EQ(owner.requests.size(), 1u);
-}
-
 TEST_F(Through, an_owner_that_cannot_be_reached_is_suspected_and_its_successor_waited_for) {
   owner.stop();
   Owner next{rig.io, [](const OwnerRequest&) { return ok("next"); }};
