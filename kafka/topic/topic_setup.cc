@@ -71,10 +71,12 @@ Result<TopicDescription> await_topic(BlockingProbe& broker, const KafkaOptions& 
       return *seen.value;
     }
   }
-  return Error{Errc::topic_unfit, "topic " + options.topic +
-                                      " does not exist, and a watcher creates none; start an owner "
-                                      "(neliroute run), name another `kafka.topic`, or wait longer "
-                                      "(`kafka.timeout`, `missing_topic`)"};
+  std::string text = "topic " + options.topic +
+                     " does not exist, and a watcher creates none; start an owner (neliroute run)";
+  text += options.missing_topic == MissingTopic::fail
+              ? " or name another `kafka.topic`"
+              : ", name another `kafka.topic`, or wait longer (`kafka.timeout`, `missing_topic`)";
+  return Error{Errc::topic_unfit, std::move(text)};
 }
 
 // Another process may create it at the same time, which is as good.

@@ -130,6 +130,7 @@ class Audit(unittest.TestCase):
         done = run_raw("audit", "--brokers", self.brokers, "--topic", "none")
         self.assertEqual(done.code, 2, done)
         self.assertIn("does not exist", done.err)
+        self.assertNotIn("--wait", done.err, "it has none")
         done = run_raw("audit", "--brokers", "127.0.0.1:1", "--timeout", "1s")
         self.assertEqual(done.code, 3, done)
         self.assertIn("--brokers", done.err)

@@ -105,6 +105,7 @@ int wish(const Arguments& arguments, const Family& family) {
   request.wish.verb = family.verb;
   request.common.log_level = LogLevel::warning;
   add_common_options(line, request.common, Part::wish);
+  add_wait_flag(line, request.common);
   line.heading("General");
   line.flag("--dry-run", "Print what would move, and why, and wish nothing", request.dry_run);
   if (has_name(family.verb)) {
@@ -189,6 +190,7 @@ int wishes_command(const Arguments& arguments) {
   CommonOptions options;
   options.log_level = LogLevel::warning;
   add_common_options(line, options, Part::list);
+  add_wait_flag(line, options);
   if (const auto code = line.parse(arguments)) return *code;
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);

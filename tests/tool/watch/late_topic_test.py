@@ -57,14 +57,17 @@ class LateTopic(unittest.TestCase):
         options = {"wait": True, "timeout": f"{TIMEOUT}s", "json": True}
         route, out, err = self.waiting("route", "key", **options)
         watch, seen, _ = self.waiting("watch", **options)
+        wishes, _, no = self.waiting("wishes", **options)
         self.assertIn("waiting until an owner creates it", err.read_text())
         began = children.boot_now()
         children.wait_until(lambda: children.boot_now() > began + TIMEOUT + 0.5, TIMEOUT + 5,
                             "the time passes that would end them without --wait")
-        self.assertEqual((route.poll(), watch.poll()), (None, None))
+        self.assertEqual((route.poll(), watch.poll(), wishes.poll()), (None, None, None))
         make_topic(self.brokers, "late")
         self.assertEqual(route.wait(20), 1, err.read_text())
         self.assertEqual(json.loads(out.read_text())["verdict"], "unowned")
+        self.assertEqual(wishes.wait(20), 2, no.read_text())
+        self.assertIn("no member lives", no.read_text())
         owner = children.spawn([process.tool_path(), "run", "--name", "alpha", "--endpoint", "h:1",
                                 *process.option_list(self.lane)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, env=process.environment())
@@ -77,7 +80,8 @@ class LateTopic(unittest.TestCase):
 
     def test_timeout_is_the_limit(self):
         """Without --wait: exit 2, and what to do."""
-        for command, arguments, options in (("route", ("key",), {}), ("watch", (), {"once": True})):
+        for command, arguments, options in (("route", ("key",), {}), ("watch", (), {"once": True}),
+                                            ("cordon", ("alpha",), {})):
             done = run_tool(command, *arguments, **self.lane, **options, timeout="3s")
             self.assertEqual(done.code, 2, done)
             self.assertRegex(done.err, re.compile("topic late does not exist.*start an owner.*"
