@@ -5,6 +5,7 @@
     bench/failover/matrix.py --cells assigner     the same where a member assigns, on stock brokers
     bench/failover/matrix.py --cells all          every event, session, protocol and mode
     bench/failover/matrix.py --cells seat         of these, what happens to the assigner itself
+    bench/failover/matrix.py --cells large        60 processes; 65,536 partitions
     bench/failover/matrix.py --cells planned      leaves, joins and rolling restarts of a group and
                                                   where a member assigns, beside what claims take
     bench/failover/matrix.py --cells quick        one of each event in both modes, for a look
@@ -69,6 +70,11 @@ class Cell:
     metered: bool = False  # the processes say how long their claims took
 
     @property
+    def slots(self):
+        """At least one for each partition."""
+        return max(SLOTS, self.partitions)
+
+    @property
     def needs_links(self):
         """Whether each process has a link that can be cut."""
         return bool(self.cuts or self.idles)
@@ -80,6 +86,8 @@ class Cell:
             found["assignment"] = "assigner"
         if self.protocol != "consumer":
             found["session"] = f"{self.session_ms}ms"
+        if self.processes > LARGE[0]:
+            found["timeout"] = "60s"  # all start at once
         return found
 
 
@@ -101,6 +109,13 @@ def planned_cells():
             for protocol in ("consumer", "assigner", "assigner-3.9") for mode in MODES]
 
 
+def large_cells():
+    """Many processes, and as many partitions as there may be, at the default session."""
+    many = [Cell(protocol, 3000, mode, 60, 256, kills=5, leaves=5)
+            for protocol in ("consumer", "assigner") for mode in MODES]
+    return many + [Cell("assigner", 3000, mode, 6, 65536, kills=5, leaves=5) for mode in MODES]
+
+
 def assigner_cells():
     """On both versions, in both modes: what a group does in the headline cells, planned moves, and
     what hangs.
@@ -116,6 +131,8 @@ def cells(which):
     """The cells of a run; those of one broker follow each other."""
     if which == "assigner":
         return assigner_cells()
+    if which == "large":
+        return large_cells()
     if which == "seat":
         return seat_cells()
     if which == "planned":
@@ -163,7 +180,7 @@ def broker(protocol, session_ms, hosts=()):
 def grouped(kind, cell, kafka, folder, seats):
     """A group for a cell."""
     return kind(kafka, folder, mode=cell.mode, processes=cell.processes,
-                partitions=cell.partitions, slots=SLOTS, settings=cell.settings(), seats=seats,
+                partitions=cell.partitions, slots=cell.slots, settings=cell.settings(), seats=seats,
                 can_hang=cell.hangs > 0, metered=cell.metered)
 
 
@@ -240,7 +257,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", default="headline",
-                        choices=("headline", "assigner", "seat", "planned", "all", "quick"))
+                        choices=("headline", "assigner", "seat", "large", "planned", "all",
+                                 "quick"))
     for event in EVENTS:
         parser.add_argument(f"--{event}", type=int, metavar="N",
                             help="that many, in the cells that have any; 0 leaves them out")
