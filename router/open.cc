@@ -141,6 +141,8 @@ Result<void> check_owner(const RouterOptions& options) {
       return Error{Errc::bad_option, "`group_protocol` is of `assignment` group only: with an "
                                      "assigner there is no group; leave it out"};
     }
+    // They follow from no broker's session, so none need be asked to refuse them.
+    if (auto timing = derive_timing(timing_request(options), {}); !timing) return timing.error();
   }
   if (options.weight != 1 && options.assignment == Assignment::group) {
     return Error{Errc::bad_option, "`weight` is of `assignment` assigner only: a group knows no "

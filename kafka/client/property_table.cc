@@ -12,7 +12,7 @@ struct Refusal {
   std::string_view why;
 };
 
-constexpr std::string_view kFixed = "the protocol fixes it";
+constexpr std::string_view kFixed = "the protocol fixes it; leave it out";
 constexpr std::string_view kCallback = "it is not a text";
 
 constexpr std::array kRefusals = {

@@ -117,6 +117,14 @@ class WrongUse(unittest.TestCase):
             for name in ("bad topic/!", "..", "x" * 250):
                 self.refused([*command, "--topic", name], "--topic", f'"{name}"', "1 to 249")
 
+    def test_timing_with_an_assigner(self):
+        """No broker has a say in it, so none is asked."""
+        for options, words in ((("--hang-limit", "5s"), ("--hang-limit", "leave it out")),
+                               (("--session", "200ms"), ("--session", "300 ms")),
+                               (("--interval", "2s"), ("3 x", "--interval", "--session")),
+                               (("--lease", "1s"), ("2 x session", "--lease"))):
+            self.refused([*RUN, "--assignment", "assigner", *options], *words)
+
     def test_properties(self):
         """A refused property's value is not shown: it may be a secret."""
         done = run_raw(*RUN, "-X", "hunter2")
@@ -128,6 +136,7 @@ class WrongUse(unittest.TestCase):
             self.assertEqual(done.code, 2, done)
             self.assertIn(name, done.err)
             self.assertNotIn("hunter2", done.err)
+        self.refused([*RUN, "-X", "acks=1"], "-X acks", "leave it out")
         self.refused([*RUN, "-X", "log_level=99"], "-X log_level", "0..7")  # one line, no empty one
         self.refused([*RUN, "-X", "security.protocol=SASL_SSL", "-X", "sasl.mechanisms=GSSAPIX"],
                      "-X sasl.mechanisms")
