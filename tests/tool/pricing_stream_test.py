@@ -165,13 +165,17 @@ class Show(unittest.TestCase):
 
     def test_it_is_killed_itself(self):
         """SIGKILL for the script: what it started does not outlive it. Its first port looked free,
-        as nobody listens there, and is taken all the same."""
+        as nobody listens there, and is taken all the same. And one of the owners assigns."""
         with socket.socket() as taken:
             with contextlib.suppress(OSError):  # somebody else has it
                 taken.bind(("127.0.0.1", 7481))
-            child = self.show()
+            child = self.show("--assignment", "assigner")
             owners = children.wait_until(self.started, 60, self.out.read_text)
         self.assertFalse(owners["alpha"][1].endswith(":7481/"), owners)
+        rest(owners["alpha"][1], 3)
+        told = json.loads(fetch(f"{owners['alpha'][1]}v1/assignment"))
+        self.assertEqual(told["source"], "assigner", told)
+        self.assertIn("NELIROUTE_ASSIGNMENT=assigner", self.out.read_text())
         child.kill()
         child.wait()
         children.wait_until(lambda: all(str(one).startswith("/") for one in self.left()), 30,
