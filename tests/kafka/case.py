@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import checker  # noqa: E402
 from harness.children import boot_now  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
-from harness.process import Fleet, run_tool  # noqa: E402
+from harness.process import Fleet, LineFile, run_tool  # noqa: E402
 from harness.shared_broker import SharedBroker  # noqa: E402
 
 # By how much Kafka's assignors exceed the least number of moves when one process joins or goes: not
@@ -70,6 +70,11 @@ PROTOCOLS = {
 def protocol():
     """The protocol of this run."""
     return PROTOCOLS[os.environ.get("NELIROUTE_TEST_PROTOCOL", "consumer")]
+
+
+def address_of(owner):
+    """Where the admin port is of an owner with http="0" and json=True."""
+    return next(row["http"] for row in LineFile(owner.output).read() if "http" in row)
 
 
 def full():

@@ -7,7 +7,6 @@ import re
 import case
 from harness.children import wait_until
 from harness.kafka_config import OWNER_RIGHTS, Security
-from harness.process import LineFile
 from harness.stream import fetch
 
 PARTITIONS = 16
@@ -46,12 +45,10 @@ class Users(case.KafkaCase):
     @staticmethod
     def metric(owner, series):
         """What its admin port says now."""
-        said = LineFile(owner.output)
-        address = next(row["http"] for row in said.read() if "http" in row)
+        page = fetch(f"http://{case.address_of(owner)}/metrics")
         found = re.findall(rf"(?m)^neliroute_{series} (\S+)$",
-                           re.sub(r'(?:process|group|topic|lane)="[^"]*",?', "",
-                                  fetch(f"http://{address}/metrics")).replace(",}", "}")
-                           .replace("{}", ""))
+                           re.sub(r'(?:process|group|topic|lane)="[^"]*",?', "", page)
+                           .replace(",}", "}").replace("{}", ""))
         return float(found[0])
 
     def others_lead_all(self, fleet, other, what):
