@@ -1,39 +1,29 @@
 #!/usr/bin/python3
 """What others write on the topic, and whom one shares a name with: none of it makes two leaders."""
-import os
 import threading
 
 import case
 from case import boot_now
 from harness.checker import Epoch
 from harness.children import wait_until
+from harness.forgery import LOGS, PARTITIONS, STRANGER, Impostor, garbage, lparts_of, newer_claim, \
+    ranges_of_all
+from harness.lane_log import LaneLog
+from harness.metrics import metric
+from harness.stream import fetch
 
-LOGS = 4
+MODES = ("exclusive", "non_exclusive")
 KEYS = [f"key-{i}" for i in range(40)]
 
 
-def lparts_of(partitions):
-    """Partitions of one log, as its records name them."""
-    return ",".join(str(p // LOGS) for p in partitions)
+def id_of(owner):
+    """The 64 bits that tell it from all others."""
+    return owner.events.rows[0]["id"]
 
 
-def newer_claim(lparts):
-    """A claim of a version that nobody here knows: 2 KB, with a mode and fields of its own."""
-    return {"v": 3, "t": "claim", "lane": 0, "id": "feedfacefeedface", "seq": 1, "inc": 0,
-            "lparts": lparts, "lease_ms": 1000, "max_ms": 1000, "mode": "quorum", "by": "tomorrow",
-            "at": "127.0.0.1:1", "quorum": {"of": [1, 2, 3], "proof": "x" * 1800}}
-
-
-def garbage():
-    """Records that are no claim, by their bytes, their size, their types or their shape."""
-    return [b"\xff\xfe\x00garbage", b"", None, "not json", "null", "[]", "7", '"claim"',
-            '{"t":"claim"', "{}", {"t": "renewal"}, {"t": "renewal", "lparts": 7, "lane": "x"},
-            {"t": ["claim"]}, {"t": "release", "id": 5, "lane": 0, "lparts": {"x": "y"}},
-            {"t": "renewal", "lane": 0, "id": "0" * 16, "inc": -1, "seq": 1e99,
-             "lparts": {"99999999999999999999": "5-1"}, "lease_ms": "soon"},
-            {"t": "renewal", "lane": 0, "id": "0" * 16, "lparts": {"0": "0-4294967295,-1"}},
-            "[" * 20_000, '{"a":' * 10_000, os.urandom(900_000),
-            '{"t":"renewal","by":"' + "y" * 900_000 + '"}']
+def seat_of(lane):
+    """The seat by which its last assignment was written."""
+    return next(row["seat"] for row in reversed(lane.kept) if row["t"] == "assign")
 
 
 class Strangers(case.KafkaCase):
@@ -42,6 +32,49 @@ class Strangers(case.KafkaCase):
     def log_partitions(self, fleet, log):
         """The partitions whose records go to this log."""
         return [p for p in fleet.partitions if p % LOGS == log]
+
+    @staticmethod
+    def refreshed(fleet):
+        """The owners, their logs read."""
+        fleet.refresh()
+        return fleet.owners
+
+    def events_since(self, fleet, instant, kind):
+        """partition -> rows of this kind since then, of all owners."""
+        found = {}
+        fleet.refresh()
+        for owner in fleet.owners:
+            for row in owner.events.rows:
+                if row["event"] == kind and row["boot"] >= instant:
+                    found.setdefault(row["partition"], []).append(row)
+        return found
+
+    def wait_read_on(self, fleet):
+        """Twenty more records in each log: its owners have read beyond what is in it now."""
+        admin, topic = self.kafka.admin, fleet.defaults["topic"]
+        ends = admin.end_offsets(topic)[:LOGS]
+        wait_until(lambda: all(now >= then + 20 for now, then in
+                               zip(admin.end_offsets(topic)[:LOGS], ends)),
+                   30, "renewals behind what was written", poll=0.2)
+
+    def assert_nothing_moved(self, fleet, since):
+        """No event, but of leases that the machine let end."""
+        for kind in ("stopped", "draining"):
+            found = [row for rows in self.events_since(fleet, since, kind).values()
+                     for row in rows if row.get("reason") != "lapsed"]
+            self.assertEqual([], found, kind)
+
+    def assert_named(self, fleet):
+        """Who leads was named for it by a living assigner: no assignment of before counts."""
+        ids = {id_of(owner): owner.key for owner in fleet.live()}
+        lane = LaneLog(self.kafka.admin, fleet.defaults["topic"])
+
+        def agree():
+            lane.read()
+            named = {p: ids.get(who) for p, who in lane.designees.items()}
+            return lane.assigner in ids and named == fleet.assignment()
+        wait_until(agree, 20, lambda: f"{lane.designees} led by {ids}\n{fleet.describe()}",
+                   poll=0.2)
 
     def write_newer_claim(self, fleet):
         """Writes it for all of log 0; returns (partitions, instant before, its epoch)."""
@@ -59,16 +92,6 @@ class Strangers(case.KafkaCase):
             leaders = fleet.leaders()
             return all(any(foreign < owner.leading[p] for owner in leaders[p]) for p in wanted)
         wait_until(reclaimed, 30, lambda: f"claimed again above {foreign}\n{fleet.describe()}")
-
-    def events_since(self, fleet, instant, kind):
-        """partition -> rows of this kind since then, of all owners."""
-        found = {}
-        fleet.refresh()
-        for owner in fleet.owners:
-            for row in owner.events.rows:
-                if row["event"] == kind and row["boot"] >= instant:
-                    found.setdefault(row["partition"], []).append(row)
-        return found
 
     def test_newer_claim_exclusive(self):
         """The owners stop at once; after the stranger's lease they claim again."""
@@ -97,24 +120,18 @@ class Strangers(case.KafkaCase):
         """No event at all follows from it, in either mode, but where the machine lets a process
         wait, as tests run beside, for longer than a lease."""
         fleets = [self.fleet(mode=mode, topic=f"garbage-{mode}".replace("_", "-"))
-                  for mode in ("non_exclusive", "exclusive")]
+                  for mode in MODES]
         for fleet in fleets:
+            if not case.protocol().grouped:  # an owner would make a topic of four partitions
+                self.kafka.admin.create_topic(fleet.defaults["topic"], len(PARTITIONS))
             self.start_rested(fleet, 2)
         since = boot_now()
-        admin = self.kafka.admin
         for fleet in fleets:
             topic = fleet.defaults["topic"]
             for partition in (*range(LOGS), LOGS + 1):
-                admin.produce(topic, partition, *garbage(), key=b"\x00key")
-            # Twenty more records in each log: its owners have read beyond the garbage by then.
-            ends = admin.end_offsets(topic)[:LOGS]
-            wait_until(lambda: all(now >= then + 20 for now, then in
-                                   zip(admin.end_offsets(topic)[:LOGS], ends)),
-                       30, "renewals behind the garbage", poll=0.2)
-            for kind in ("stopped", "draining"):
-                found = [row for rows in self.events_since(fleet, since, kind).values()
-                         for row in rows if row.get("reason") != "lapsed"]
-                self.assertEqual([], found, kind)
+                self.kafka.admin.produce(topic, partition, *garbage(), key=b"\x00key")
+            self.wait_read_on(fleet)
+            self.assert_nothing_moved(fleet, since)
             self.assert_clean(fleet, since, boot_now())
 
     def test_claims_that_cannot_be_read(self):
@@ -140,7 +157,7 @@ class Strangers(case.KafkaCase):
         admin, topic = self.kafka.admin, fleet.defaults["topic"]
         wanted = self.log_partitions(fleet, 0)
         ranges = lparts_of(wanted)
-        forged = {"v": 2, "lane": 0, "id": "feedfacefeedface", "lease_ms": 3000, "max_ms": 3000,
+        forged = {"v": 2, "lane": 0, "id": STRANGER, "lease_ms": 3000, "max_ms": 3000,
                   "by": "mallory", "at": "127.0.0.1:666"}
         offset, = admin.produce(topic, 0, {**forged, "t": "claim", "seq": 1, "inc": 0,
                                            "lparts": ranges})
@@ -166,10 +183,11 @@ class Strangers(case.KafkaCase):
     def test_forged_owner(self):
         """He is believed: owners stop, callers are sent to him. No two members lead meanwhile, the
         other logs go on, and when he is silent for his lease all is as before."""
-        # Non-exclusive owners claim again when he misses 3 of their intervals.
-        lease = "8s" if case.protocol().name == "classic" else "4s"  # above their least
-        for mode, pace in (("exclusive", {}),
-                           ("non_exclusive", {"interval": "1s", "lease": lease})):
+        # Non-exclusive owners claim again when he misses 3 of their intervals. Leases above their
+        # least; of a member, three intervals fall into its session.
+        slow = {"consumer": {"lease": "4s"}, "classic": {"lease": "8s"},
+                "assigner": {"lease": "7s", "session": "3s"}}[case.protocol().name]
+        for mode, pace in (("exclusive", {}), ("non_exclusive", {"interval": "1s", **slow})):
             fleet = self.fleet(mode=mode, topic=f"forged-{mode}".replace("_", "-"), **pace)
             self.start_rested(fleet, 2)
             began = boot_now()
@@ -193,7 +211,7 @@ class Strangers(case.KafkaCase):
     def test_replayed_records(self):
         """Everything that was ever written, a second time, and from a process that is dead: claims
         cost a hand-over or a lease, and nothing else comes of it."""
-        for mode in ("exclusive", "non_exclusive"):
+        for mode in MODES:
             fleet = self.fleet(mode=mode, topic=f"replay-{mode}".replace("_", "-"))
             admin, topic = self.kafka.admin, fleet.defaults["topic"]
             self.start_rested(fleet, 3)
@@ -213,6 +231,8 @@ class Strangers(case.KafkaCase):
                 self.assertEqual(1, len(leaders), f"partition {partition}: {fleet.describe()}")
                 self.assertGreaterEqual(leaders[0].leading[partition].offset,
                                         ends[partition % LOGS], f"partition {partition}")
+            if not case.protocol().grouped:
+                self.assert_named(fleet)
             self.assert_clean(fleet)
 
     def test_forged_settings(self):
@@ -221,8 +241,10 @@ class Strangers(case.KafkaCase):
         fleet = self.fleet(mode="exclusive")
         self.start_rested(fleet, 2)
         topic = fleet.defaults["topic"]
+        # Who assigns is compared first, and is not what is tested here.
+        variation = {} if case.protocol().grouped else {"variation": "claimed+assigner"}
         self.kafka.admin.produce(topic, 0, {
-            "v": 2, "t": "renewal", "lane": 0, "id": "feedfacefeedface", "seq": 1, "inc": 1,
+            **variation, "v": 2, "t": "renewal", "lane": 0, "id": STRANGER, "seq": 1, "inc": 1,
             "lparts": {}, "leading": "", "draining": "", "lease_ms": 2000, "max_ms": 2000,
             "since": 1, "by": "mallory", "at": "127.0.0.1:666", "group": fleet.group,
             "slots": 9999, "partitions": 32, "logs": LOGS, "hash": "xxh3", "mode": "exclusive"})
@@ -233,6 +255,24 @@ class Strangers(case.KafkaCase):
         later = self.fleet(mode="exclusive")
         self.start_rested(later, 2)
         self.assert_clean(later)
+
+    def test_two_of_one_name(self):
+        """They share out the partitions like any two, and one inherits from the other."""
+        for mode in MODES:
+            fleet = self.fleet(mode=mode, topic=f"twins-{mode}".replace("_", "-"))
+            state = self.start_rested(fleet, 2, name="twin")
+            self.assertEqual(len(set(state.values())), 2)
+            killed = fleet.owners[0].kill()
+            state = fleet.rest()
+            fleet.disturb(killed, boot_now())
+            self.assertEqual(set(state.values()), {fleet.owners[1].key})
+            fleet.start(name="twin")
+            fleet.rest()
+            self.assert_clean(fleet)
+
+
+class Grouped(Strangers):
+    """Kafka's group assigns."""
 
     def test_foreign_consumer_in_the_group(self):
         """It is assigned partitions and claims none: their owners lead on until it is gone."""
@@ -258,25 +298,150 @@ class Strangers(case.KafkaCase):
         fleet.rest()
         self.assert_clean(fleet, since, boot_now())
 
-    @staticmethod
-    def refreshed(fleet):
-        """The owners, their logs read."""
-        fleet.refresh()
-        return fleet.owners
 
-    def test_two_of_one_name(self):
-        """They share out the partitions like any two, and one inherits from the other."""
-        for mode in ("exclusive", "non_exclusive"):
-            fleet = self.fleet(mode=mode, topic=f"twins-{mode}".replace("_", "-"))
-            state = self.start_rested(fleet, 2, name="twin")
-            self.assertEqual(len(set(state.values())), 2)
-            killed = fleet.owners[0].kill()
-            state = fleet.rest()
-            fleet.disturb(killed, boot_now())
-            self.assertEqual(set(state.values()), {fleet.owners[1].key})
-            fleet.start(name="twin")
+class Assigned(Strangers):
+    """A member assigns, and others write in log 0 of members, of the seat, of assignments.
+
+    A session of 2 s: what the machine lets wait passes for no death.
+    """
+
+    def assigned(self, mode, count=2, **options):
+        """Owners at rest, the log that says who assigns, and an instant after that."""
+        fleet = self.fleet(mode=mode, topic=f"{self.topic()}-{mode}".replace("_", "-"),
+                           session="2s", **options)
+        self.start_rested(fleet, count)
+        lane = LaneLog(self.kafka.admin, fleet.defaults["topic"])
+        lane.read()
+        self.assertIn(lane.assigner, [id_of(owner) for owner in fleet.live()])
+        return fleet, lane, boot_now()
+
+    def impostor(self, fleet):
+        """Somebody else who may write."""
+        return Impostor(self.kafka.admin, fleet.defaults["topic"], 2000)
+
+    def refused(self, owner):
+        """How many assignments were void, to this owner."""
+        return metric(fetch(f"http://{case.address_of(owner)}/metrics"),
+                      "neliroute_assignments_refused_total")
+
+    def wait_seated(self, fleet, lane, after):
+        """Until one of those that live holds the seat by a claim behind this offset."""
+        def seated():
+            lane.read()
+            claims = [row["offset"] for row in lane.kept if row["t"] == "seat_claim"]
+            return claims[-1] > after and lane.assigner in [id_of(one) for one in fleet.live()]
+        wait_until(seated, 20, lambda: f"a member's seat claim behind {after}: {lane.kept[-5:]}",
+                   poll=0.05)
+
+    def test_assignments_without_the_seat(self):
+        """By a stranger, by a member that does not assign, by a former assigner, and by the
+        assigner under another's seat: all are read, and none is obeyed. Nor are lists of wishes."""
+        fleet, lane, _ = self.assigned("exclusive", 3, http="0", json=True)
+        former, old_seat = lane.assigner, seat_of(lane)
+        next(owner for owner in fleet.owners if id_of(owner) == former).kill()
+        fleet.rest()
+        lane.read()
+        seat = seat_of(lane)
+        self.assertNotEqual((former, old_seat), (lane.assigner, seat))
+        other = next(id_of(one) for one in fleet.live() if id_of(one) != lane.assigner)
+        forged = ((STRANGER, seat), (other, seat), (former, old_seat), (lane.assigner, old_seat))
+        mallory, since = self.impostor(fleet), boot_now()
+        before = {owner.key: self.refused(owner) for owner in fleet.live()}
+        for who, named in forged:
+            mallory.write("wishes", id=who, seat=named, upto=lane.end(),
+                          cordoned=[fleet.live()[0].name])
+            mallory.write("assign", id=who, seat=named, to={other: ranges_of_all()})
+        for owner in fleet.live():
+            wait_until(lambda owner=owner: self.refused(owner) >= before[owner.key] + len(forged),
+                       20, lambda owner=owner: f"{owner.key} refused {self.refused(owner)}")
+        self.wait_read_on(fleet)
+        self.assert_nothing_moved(fleet, since)
+        self.assert_named(fleet)
+        self.assert_clean(fleet)
+
+    def test_seat_claims_of_others(self):
+        """The seat of somebody who does not live is free; one who lives and finds itself with the
+        seat assigns. Nobody stops for either."""
+        for mode in MODES:
+            fleet, lane, since = self.assigned(mode)
+            mallory = self.impostor(fleet)
+            self.wait_seated(fleet, lane, mallory.write("seat_claim"))
+            other = next(id_of(one) for one in fleet.live() if id_of(one) != lane.assigner)
+            mallory.write("seat_claim", id=other)
+            wait_until(lambda lane=lane, other=other: (lane.read(), lane.assigner == other)[1],
+                       20, "the other one has the seat")
+            self.wait_read_on(fleet)
+            self.assertEqual(lane.assigner, other)
+            self.assert_nothing_moved(fleet, since)
+            fleet.start()
             fleet.rest()
-            self.assert_clean(fleet)
+            self.assert_named(fleet)
+            self.assert_clean(fleet, since, boot_now())
+
+    def test_a_member_that_claims_nothing(self):
+        """It is named for its share: owners lead that on. It is named for nothing once it has not
+        led for so long that it cannot."""
+        for mode in MODES:
+            fleet, lane, since = self.assigned(mode)
+            mallory = self.impostor(fleet)
+            mallory.renew_until(lambda fleet=fleet: any(
+                owner.draining for owner in self.refreshed(fleet)), "it is named for something")
+            self.assertEqual(fleet.unled(), [])
+            mallory.renew_until(lambda lane=lane: (
+                lane.read(), STRANGER not in lane.designees.values())[1], "it is named no more")
+            mallory.renew_until(fleet.assignment, lambda fleet=fleet: fleet.describe())
+            fleet.rest()
+            self.assert_named(fleet)
+            self.assert_clean(fleet, since, boot_now())
+
+    def test_a_stranger_who_assigns(self):
+        """A member by its records that holds the seat is obeyed: it moves leadership, and makes
+        neither two leaders nor none. When it is silent, a member assigns."""
+        for mode in MODES:
+            fleet, lane, since = self.assigned(mode)
+            mallory, owner = self.impostor(fleet), fleet.owners[0]
+            mallory.renew()
+            mallory.take_seat()
+            mallory.assign(STRANGER)
+            mallory.renew_until(lambda fleet=fleet: sum(
+                len(one.draining) for one in self.refreshed(fleet)) == len(PARTITIONS),
+                lambda fleet=fleet: f"owners drain all\n{fleet.describe()}")
+            self.assertEqual(fleet.unled(), [])
+            mallory.assign(id_of(owner))
+            mallory.renew_until(
+                lambda fleet=fleet, owner=owner: fleet.assignment() ==
+                dict.fromkeys(PARTITIONS, owner.key),
+                lambda fleet=fleet: f"one leads all\n{fleet.describe()}")
+            lane.read()
+            self.assertEqual(lane.assigner, STRANGER)
+            fleet.rest()
+            self.assert_named(fleet)
+            self.assert_clean(fleet, since, boot_now())
+
+    def test_forged_leave(self):
+        """Whoever is said to leave hands over, and gets nothing until it starts again. If all are,
+        they lead on, and nobody assigns until somebody starts."""
+        for mode in MODES:
+            fleet, _, since = self.assigned(mode)
+            mallory, (first, second) = self.impostor(fleet), fleet.owners
+            mallory.write("leave", id=id_of(first))
+            wait_until(lambda fleet=fleet, second=second: fleet.assignment() ==
+                       dict.fromkeys(PARTITIONS, second.key), 30,
+                       lambda fleet=fleet: f"the other one leads all\n{fleet.describe()}")
+            mallory.write("leave", id=id_of(second))
+            self.wait_read_on(fleet)
+            self.assertEqual(fleet.unled(), [])
+            third = fleet.start()
+            wait_until(lambda fleet=fleet, third=third: fleet.assignment() ==
+                       dict.fromkeys(PARTITIONS, third.key), 30,
+                       lambda fleet=fleet: f"who starts leads all\n{fleet.describe()}")
+            self.assert_named(fleet)
+            self.assert_clean(fleet, since, boot_now())
+
+
+def load_tests(loader, _tests, _pattern):
+    """Those of the source of assignments that this run is about."""
+    return loader.loadTestsFromTestCase(Grouped if case.protocol().grouped else Assigned)
 
 
 if __name__ == "__main__":
