@@ -34,15 +34,27 @@ class Refusals(case.KafkaCase):
         return topic
 
     def test_topic_with_another_partition_count(self):
+        """With an assigner the number is the members' own: an owner's records tell it."""
         topic = self.make("count", 16)
-        self.refused("64 wanted, 16 there", 2, ["partitions", "16", "64"], topic=topic,
-                     partitions=64)
+        if case.protocol().grouped:
+            self.refused("64 wanted, 16 there", 2, ["partitions", "16", "64"], topic=topic,
+                         partitions=64)
+        else:
+            self.refused("more than there are slots", 2, ["partitions", "512", "slots", "256"],
+                         topic=topic, partitions=512)
+            self.refused("fewer than there are logs", 2, ["logs", "4", "2"],
+                         topic=self.make("two", 2), partitions=16, logs=4)
         fleet = self.fleet(16, 256, topic=topic)
-        self.start_rested(fleet, 1)  # with an assigner it could be 64: an owner's records tell
+        self.start_rested(fleet, 1)
+        if not case.protocol().grouped:
+            self.refused("64 wanted, 16 in force", 2, ["partitions", "16", "64"], topic=topic,
+                         partitions=64)
         self.refused("watch too", 2, ["partitions", "16", "64"], "watch", topic=topic,
                      partitions=64, once=True)
         self.refused("route too", 2, ["partitions", "16", "64"], "route", topic=topic,
                      partitions=64, positional=["key"])
+        fleet.rest()
+        self.assert_clean(fleet)
 
     def test_topic_configuration(self):
         self.refused("compacted", 2, ["cleanup.policy", "compact"], partitions=16,
@@ -94,9 +106,21 @@ class Refusals(case.KafkaCase):
                      **mine)
         self.refused("other logs", 2, ["logs", "4", "2"], logs=2, **mine)
         self.refused("other group", 2, ["group"], **{**mine, "group": "another"})
+        self.refused("other source", 2, ["assignment", "group", "assigner"],
+                     **{**mine, **self.other_source()})
+        if not case.protocol().grouped:
+            self.refused("other partitions", 2, ["partitions", "16", "64"],
+                         **{**mine, "partitions": 64})
         fleet.rest()
         self.assertEqual(changes()[before:], [], "a refused process moved something")
         self.assert_clean(fleet)
+
+    @staticmethod
+    def other_source():
+        """The options by which the other one of group and assigner would assign."""
+        if case.protocol().grouped:
+            return {"assignment": "assigner", "session": None}
+        return {"assignment": "group", "session": None, "partitions": None}  # the topic's
 
     def test_leases(self):
         """A lease that breaks its bound, against the session in force."""
@@ -105,18 +129,47 @@ class Refusals(case.KafkaCase):
                      partitions=16, mode="exclusive", lease=f"{session + 100}ms")
         self.refused("non-exclusive T below its bound", 2, ["lease", "session"], topic="lease",
                      partitions=16, lease=f"{session + 100}ms")
-        self.refused("3 x interval > T", 2, ["interval", "lease"], topic="lease",
-                     partitions=16, lease="9s", interval="4s")
+        if case.protocol().grouped:
+            self.refused("3 x interval > T", 2, ["interval", "lease"], topic="lease",
+                         partitions=16, lease="9s", interval="4s")
+            return
+        # Of a member three renewals fall into its session, and its lease outlasts two sessions.
+        self.refused("3 x interval > session", 2, ["interval", "session", "600", str(session)],
+                     topic="lease", partitions=16, lease="9s", interval="200ms")
+        self.refused("3 x interval > T", 2, ["interval", "lease", "450", "300"], topic="lease",
+                     partitions=16, mode="exclusive", lease="300ms", interval="150ms")
+        self.refused("T below two sessions", 2, ["lease", str(2 * session + 149), "session"],
+                     topic="lease", partitions=16, lease=f"{2 * session + 149}ms")
 
     def test_session(self):
-        """The broker's in the consumer protocol, the member's in classic, but not below 2 s."""
+        """The broker's in the consumer protocol, the member's in classic, but not below 2 s; the
+        member's with an assigner, but not below 300 ms."""
         if case.protocol().name == "consumer":
             self.refused("--session against the broker's", 2,
                          ["consumer.session.timeout.ms", "500", "700"], topic="session",
                          partitions=16, session="700ms")
-        else:
+        elif case.protocol().name == "classic":
             self.refused("--session below 2 s", 2, ["session"], topic="session", partitions=16,
                          session="1s")
+        else:
+            self.member_session()
+
+    def member_session(self):
+        """An assigner's: its bounds, and what is of groups only."""
+        wanted = {"topic": "session", "partitions": 16}
+        self.refused("--session below 300 ms", 2, ["session", "300 ms", "299 ms"], session="299ms",
+                     **wanted)
+        self.refused("--session above 10 min", 2, ["session", "600000 ms"], session="601s",
+                     **wanted)
+        self.refused("--hang-limit", 2, ["hang-limit", "session"], hang_limit="5s", **wanted)
+        self.refused("--group-protocol", 2, ["group-protocol", "assigner"],
+                     group_protocol="classic", **wanted)
+        self.refused("--weight above 1000", 2, ["weight", "1000"], weight=1001, **wanted)
+        self.refused("a property of groups", 2, ["partition.assignment.strategy"],
+                     X="partition.assignment.strategy=range", **wanted)
+        fleet = self.fleet(16, 256, topic="session", session="300ms")
+        self.start_rested(fleet, 1)  # alone, so that no delay of the machine passes for a death
+        self.assert_clean(fleet)
 
     def test_nobody_owns_anything(self):
         """An idle but answering ledger is `unowned`: the answer is no, not unknown."""
