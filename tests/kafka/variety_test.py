@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """What else a group may be run with, from the first owner's start to the last one's end: lanes,
-eager assignors, the slower profiles, a session as a stock broker has it."""
+eager assignors, the slower profiles, a session as a stock broker has it; and, where a member
+assigns, members that differ."""
 import json
+import unittest
 
 import case
 from case import boot_now
@@ -9,6 +11,9 @@ from harness.children import wait_until
 
 PARTITIONS = 16
 EAGER_SESSION_S = 3.0
+STOCK_SESSION_S = 45
+# Whoever is killed was heard an interval ago, or longer where the machine let it wait.
+LAST_HEARD_S = 1.0
 
 
 class Life(case.KafkaCase):
@@ -94,7 +99,8 @@ class Steady(Balanced):
 
 
 class StockSession(case.KafkaCase):
-    """What nobody configured: 45 s with the consumer protocol, as a stock broker has it."""
+    """What nobody configured: 45 s with the consumer protocol, as a stock broker has it. With an
+    assigner the members say so."""
     broker_properties = {"group.consumer.session.timeout.ms": 45_000,
                          "group.consumer.min.session.timeout.ms": 45_000,
                          "group.consumer.heartbeat.interval.ms": 5_000,
@@ -102,7 +108,8 @@ class StockSession(case.KafkaCase):
 
     def test_a_planned_life_and_a_kill(self):
         """Nothing is unled but after the kill, and then for about a session."""
-        fleet = self.fleet(PARTITIONS, profile=None, session=None)
+        session = None if case.protocol().grouped else f"{STOCK_SESSION_S}s"
+        fleet = self.fleet(PARTITIONS, profile=None, session=session)
         for _ in range(2):
             fleet.start()
         fleet.rest(120)
@@ -116,7 +123,7 @@ class StockSession(case.KafkaCase):
         fleet.rest(120)
         took = boot_now() - killed
         self.note(f"led again {took:.1f} s after the kill")
-        self.assertLess(took, 45 + 2 * 5 + 10)
+        self.assertLess(took, STOCK_SESSION_S + 2 * 5 + 10)
         fleet.disturb(killed, boot_now())
         self.assert_clean(fleet, since, boot_now())
 
@@ -141,6 +148,72 @@ class Eager(case.KafkaCase):
                 fleet.rest()
                 fleet.disturb(instant, boot_now())
                 self.assert_clean(fleet, since, boot_now(), EAGER_SESSION_S)
+
+
+class Unlike(case.KafkaCase):
+    """With an assigner each member has a session and a weight of its own; slots need not be as many
+    as the topic has partitions."""
+    sessions_s = (0.5, 2.0, 5.0)
+
+    def test_sessions(self):
+        """Each is replaced after its own session: not sooner, and not for others' later."""
+        for mode in ("exclusive", "non_exclusive"):
+            fleet = self.fleet(PARTITIONS, topic=f"sessions-{mode}".replace("_", "-"), mode=mode)
+            for session_s in self.sessions_s:
+                fleet.start(session=f"{session_s * 1000:g}ms")
+            fleet.rest()
+            since = boot_now()
+            # The most patient one first, and the others know of its session only by its records.
+            for owner, session_s in reversed(list(zip(fleet.owners, self.sessions_s))[1:]):
+                killed = owner.kill()
+                fleet.wait_led()
+                took = boot_now() - killed
+                self.note(f"{mode}: led again {took:.2f} s after a kill, session {session_s:g} s")
+                self.assertGreater(took, session_s - LAST_HEARD_S)
+                self.assertLess(took, case.longest_takeover_s(session_s))
+                fleet.rest()
+                fleet.disturb(killed, boot_now())
+            self.assert_clean(fleet, since, boot_now(), max(self.sessions_s))
+
+    def test_weights(self):
+        """A share by weight each, and nothing for 0, also of whoever it is that assigns."""
+        for mode in ("exclusive", "non_exclusive"):
+            fleet = self.fleet(12 * PARTITIONS, 24 * PARTITIONS, mode=mode,
+                               topic=f"weights-{mode}".replace("_", "-"))
+            self.weigh(fleet, 0, 1)
+            since = boot_now()
+            self.weigh(fleet, 2, 3)
+            self.leave(fleet)
+            self.wait_shares(fleet)
+            self.weigh(fleet, 0)
+            leaver = fleet.owners[2]
+            leaver.leave()
+            self.assertEqual(leaver.wait_exit(), 0, leaver.error_tail())
+            self.wait_shares(fleet)
+            self.assert_clean(fleet, since, boot_now(), case.protocol().session_ms / 1000)
+
+    def weigh(self, fleet, *weights):
+        """One more of each of these weights; returns when all have their shares."""
+        for weight in weights:
+            fleet.start(weight=weight).weight = weight
+        self.wait_shares(fleet)
+
+    @staticmethod
+    def wait_shares(fleet):
+        """Until each leads by its weight."""
+        def shared():
+            live, count = fleet.live(), len(fleet.partitions)
+            total = sum(owner.weight for owner in live)
+            return fleet.assignment() is not None and all(
+                len(owner.leading) == count * owner.weight // total for owner in live)
+        wait_until(shared, 60, lambda: f"shares by weight\n{fleet.describe()}", poll=0.05)
+
+
+def load_tests(loader, _tests, _pattern):
+    """Those of the source of assignments that this run is about."""
+    own = Eager if case.protocol().grouped else Unlike
+    return unittest.TestSuite(loader.loadTestsFromTestCase(one) for one in
+                              (Balanced, own, Lanes, Steady, StockSession))
 
 
 if __name__ == "__main__":
