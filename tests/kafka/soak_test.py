@@ -4,6 +4,8 @@
 An owner of each mode and a watcher live all the time, and are sampled at rest after each round.
 In a round another owner of each mode is killed, one leaves as planned, new ones join, and the
 broker is restarted, in order and crashed in turn; meanwhile clients come to each admin port and go.
+Where a member assigns, the owner that lives on is the one that assigns at first: after a restart of
+the broker, whoever reads first may assign.
 NELIROUTE_SOAK_MINUTES=20 is a shorter one, which can tell less of slow leaks.
 """
 import json
@@ -16,6 +18,7 @@ import case
 from case import boot_now
 from harness import children, growth, process
 from harness.children import wait_until
+from harness.metrics import metric
 
 MINUTES = float(os.environ.get("NELIROUTE_SOAK_MINUTES") or 60)
 PARTITIONS = 32
@@ -28,6 +31,8 @@ MODES = ("non_exclusive", "exclusive")
 # went on while it was loaded ("out of sync with the underlying log"), or it keeps the first load,
 # and with it a leader's epoch that is over.
 COORDINATOR_LOST = ("context is in FAILED state", "Ignored load completion from __consumer_offsets")
+# What an owner says of the others where a member assigns: a broker's restart should kill nobody.
+TOLD = ("assigner", "members", "member_deaths_total", "member_false_deaths_total")
 PATHS = ("/metrics", "/healthz", "/v1/slots", "/v1/processes", "/v1/route?key=soak", "/", "/no")
 
 
@@ -81,6 +86,10 @@ class Measured:
         self.client = Client(int(found.group(1)))
         self.samples = []
 
+    def told(self, name):
+        """What it says of this now, as a metric."""
+        return metric(self.client.ask("/metrics").decode(), f"neliroute_{name}")
+
     def sample(self):
         """One more."""
         self.samples.append(growth.take_settled(self.pid))
@@ -99,9 +108,17 @@ class Soak(case.KafkaCase):
                 self.join(fleet)
         for fleet in self.fleets:
             fleet.rest()
-        self.measured = [Measured(fleet.defaults["mode"], fleet.owners[0].pid,
-                                  fleet.owners[0].errors) for fleet in self.fleets]
+        self.measured = [self.who_stays(fleet) for fleet in self.fleets]
         self.measured.append(self.watcher(self.fleets[0]))
+
+    @staticmethod
+    def who_stays(fleet):
+        """The first owner; where a member assigns, that one is made the first."""
+        def measured(owner):
+            return Measured(fleet.defaults["mode"], owner.pid, owner.errors)
+        if not case.protocol().grouped:
+            fleet.owners.sort(key=lambda owner: measured(owner).told("assigner"), reverse=True)
+        return measured(fleet.owners[0])
 
     def watcher(self, fleet):
         """`neliroute watch`, without a screen."""
@@ -203,7 +220,7 @@ class Soak(case.KafkaCase):
         except TimeoutError:
             log = self.kafka.log_tail(400)
             lost = next((text for text in COORDINATOR_LOST if text in log), None)
-            if lost is None:
+            if lost is None or not case.protocol().grouped:
                 raise
             self.note(f"Kafka has lost its group coordinator ({lost}); its broker starts again")
             self.kafka.stop(10.0)
@@ -235,6 +252,8 @@ class Soak(case.KafkaCase):
         """Where they stand."""
         for one in self.measured:
             self.note(growth.describe(one.name, one.samples))
+        for one in [] if case.protocol().grouped else self.measured[:len(MODES)]:
+            self.note(f"{one.name}: {({name: one.told(name) for name in TOLD})}")
 
     def keep(self):
         """All samples, beside the logs that are kept if this fails."""
