@@ -18,7 +18,6 @@
 #include "tool/exec/stop_signals.h"
 #include "tool/http_front.h"
 #include "tool/print/output.h"
-#include "tool/print/progress.h"
 #include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
@@ -72,6 +71,7 @@ int serve(const std::string& command, const GatewayCommand& options, WatcherLoop
     if (error) return;
     static_cast<void>(note_stop_signal());
     finish_until_stop_signal();
+    lookup.end();
     log(Severity::info, "finishing what is under way; another signal ends it at once");
     (*front)->drain([&] {
       ended = true;
@@ -107,16 +107,14 @@ int gateway_command(const Arguments& arguments) {
   start_log(options.common.log_level);
   std::signal(SIGPIPE, SIG_IGN);
   end_at_once_on_signals();  // until it serves
-  const LocalTime began = boot_now();
-  std::optional<Progress> progress(options.common.connecting());
-  const auto lookup = WatcherLoop::open(options.common, began);
-  progress.reset();
-  if (!lookup) return fail(line.name(), lookup.error());
-  const auto admin =
-      AdminPort::open((*lookup)->watcher().observable(), options.http, std::nullopt,
-                      options.front.counts);
-  if (!admin) return fail(line.name(), admin.error());
-  return serve(line.name(), options, **lookup);
+  return run_with_watcher(line.name(), options.common, [&](WatcherLoop& lookup) {
+    const auto admin = AdminPort::open(lookup.watcher().observable(), options.http, std::nullopt,
+                                       options.front.counts);
+    if (!admin) return fail(line.name(), admin.error());
+    const int code = serve(line.name(), options, lookup);
+    if (!lookup.ends()) end_at_once_on_signals();
+    return code;
+  });
 }
 
 }  // namespace neliroute::tool

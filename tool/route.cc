@@ -123,13 +123,9 @@ std::vector<Verdict> say_routes(const Watcher& watcher, const RouteOptions& opti
 }
 
 int answer(const std::string& command, const RouteOptions& options,
-           const std::vector<std::string>& keys) {
-  const LocalTime began = boot_now();
-  std::optional<Progress> progress(options.common.connecting());
-  const auto lookup = WatcherLoop::open(options.common, began);
-  if (!lookup) return fail(command, lookup.error());
-  progress->now("waiting for every owner");
-  const Watcher& watcher = (*lookup)->watcher();
+           const std::vector<std::string>& keys, WatcherLoop& lookup) {
+  std::optional<Progress> progress("waiting for every owner");
+  const Watcher& watcher = lookup.watcher();
   std::set<Partition> partitions;
   for (const std::string& key : keys) {
     partitions.insert(watcher.partition_of(watcher.slot_of(key)));
@@ -137,18 +133,18 @@ int answer(const std::string& command, const RouteOptions& options,
   const auto explainer =
       options.explain ? std::make_shared<Explainer>(watcher.observable()) : nullptr;
   if (explainer) watcher.observable().observe(explainer);
-  (*lookup)->run_until_known([&] {
+  lookup.run_until_known([&] {
     const LocalTime now = boot_now();
     return std::none_of(partitions.begin(), partitions.end(), [&](Partition p) {
       return watcher.route(p, now).verdict == Verdict::unknown;
     });
   });
   progress.reset();
-  if ((*lookup)->failure()) return (*lookup)->fail(command);
-  const auto verdicts = explainer ? say_why(**lookup, *explainer, keys, options.common.json)
+  if (lookup.failure()) return lookup.fail(command);
+  const auto verdicts = explainer ? say_why(lookup, *explainer, keys, options.common.json)
                                   : say_routes(watcher, options, keys);
   const int code = exit_code_of(verdicts);
-  if (code == kExitUnreachable) fail(command, (*lookup)->silence(), code);
+  if (code == kExitUnreachable) fail(command, lookup.silence(), code);
   return code;
 }
 
@@ -178,7 +174,9 @@ int route_command(const Arguments& arguments) {
   if (!keys) return fail(line.name(), keys.error());
   start_log(options.common.log_level);
   std::signal(SIGPIPE, SIG_IGN);
-  return answer(line.name(), options, *keys);
+  return run_with_watcher(line.name(), options.common, [&](WatcherLoop& lookup) {
+    return answer(line.name(), options, *keys, lookup);
+  });
 }
 
 }  // namespace neliroute::tool

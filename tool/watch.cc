@@ -314,6 +314,41 @@ void add_watch_options(CommandLine& line, WatchCommand& options) {
   add_xds_options(line, options.xds);
 }
 
+/// Until Ctrl-C.
+int stay(const std::string& command, const WatchCommand& asked, const std::string& token,
+         WatcherLoop& lookup) {
+  const CommonOptions& options = asked.common;
+  const Watcher& watcher = lookup.watcher();
+  // Before the admin port, which says whether this is ready.
+  const auto folder = XdsFolder::open(lookup.executor(), watcher.observable(), asked.xds);
+  if (!folder) return fail(command, folder.error());
+  std::optional<AdminControl> calls;
+  if (asked.control.wanted) {
+    calls = AdminControl::of(lookup.watcher());
+    calls->token = token;
+  }
+  const auto admin = AdminPort::open(watcher.observable(), asked.http, std::move(calls), {},
+                                     missing_files(folder->get()));
+  if (!admin) return fail(command, admin.error());
+  if (asked.on_screen()) {
+    auto screen = FullScreen::open();
+    WatchExtras extras{*admin ? (*admin)->address() : "", asked.requests};
+    if (screen) {
+      return watch_live(command, lookup, options, std::move(extras), std::move(*screen));
+    }
+    warn(command, screen.error().message() + "; here is a line for every change");
+  }
+  log(Severity::info, fmt::format("watching {} partitions of topic {} at {}; Ctrl-C ends it",
+                                  watcher.settings().partitions, options.router.kafka.topic,
+                                  options.router.kafka.brokers));
+  if (!asked.serves()) {
+    return follow(command, lookup, options.json, [](const auto& text) { return say(text); });
+  }
+  auto print = print_without_waiting();
+  if (!print) return fail(command, print.error());
+  return follow(command, lookup, options.json, std::move(*print));
+}
+
 }  // namespace
 
 int watch_command(const Arguments& arguments) {
@@ -337,44 +372,11 @@ int watch_command(const Arguments& arguments) {
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
   if (!asked.once) end_at_once_on_signals();  // it holds nothing, and being ended is how it stops
-  const LocalTime began = boot_now();
-  std::optional<Progress> progress(options.connecting());
-  const auto lookup = WatcherLoop::open(options, began);
-  if (!lookup) return fail(line.name(), lookup.error());
-  if (asked.once) {
-    progress->now("hearing of every owner");
-    return once(line.name(), **lookup, options.json);
-  }
-  progress.reset();
-  // Before the admin port, which says whether this is ready.
-  const auto folder =
-      XdsFolder::open((*lookup)->executor(), (*lookup)->watcher().observable(), asked.xds);
-  if (!folder) return fail(line.name(), folder.error());
-  std::optional<AdminControl> calls;
-  if (asked.control.wanted) {
-    calls = AdminControl::of((*lookup)->watcher());
-    calls->token = std::move(*token);
-  }
-  const auto admin = AdminPort::open((*lookup)->watcher().observable(), asked.http,
-                                     std::move(calls), {}, missing_files(folder->get()));
-  if (!admin) return fail(line.name(), admin.error());
-  if (asked.on_screen()) {
-    auto screen = FullScreen::open();
-    WatchExtras extras{*admin ? (*admin)->address() : "", std::move(asked.requests)};
-    if (screen) {
-      return watch_live(line.name(), **lookup, options, std::move(extras), std::move(*screen));
-    }
-    warn(line.name(), screen.error().message() + "; here is a line for every change");
-  }
-  log(Severity::info, fmt::format("watching {} partitions of topic {} at {}; Ctrl-C ends it",
-                                  (*lookup)->watcher().settings().partitions,
-                                  options.router.kafka.topic, options.router.kafka.brokers));
-  if (!asked.serves()) {
-    return follow(line.name(), **lookup, options.json, [](const auto& text) { return say(text); });
-  }
-  auto print = print_without_waiting();
-  if (!print) return fail(line.name(), print.error());
-  return follow(line.name(), **lookup, options.json, std::move(*print));
+  return run_with_watcher(line.name(), options, [&](WatcherLoop& lookup) {
+    if (!asked.once) return stay(line.name(), asked, *token, lookup);
+    const Progress progress("hearing of every owner");
+    return once(line.name(), lookup, options.json);
+  });
 }
 
 }  // namespace neliroute::tool

@@ -10,6 +10,7 @@
 #include "neli_core/options.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
+#include "tool/print/progress.h"
 
 namespace neliroute::tool {
 namespace {
@@ -20,6 +21,15 @@ constexpr milliseconds kCloseBound{1000};
 constexpr milliseconds kSoon{1000};
 // An unbounded wait for an event is a sequence of waits of this length.
 constexpr std::chrono::hours kLong{1};
+// The first record that differs may be in another log than the one that tells the number.
+constexpr int kSameNumberMost = 3;
+
+// Slots or the hash may be what differs, and then the number that is learned stays the same.
+bool may_learn_partitions(const WatcherLoop& lookup, const CommonOptions& options) {
+  const auto& failure = lookup.failure();
+  return failure && failure->code() == Errc::settings_conflict && !options.router.partitions &&
+         !lookup.ends();
+}
 
 }  // namespace
 
@@ -104,6 +114,25 @@ int WatcherLoop::fail(const std::string& command) const {
   const bool logged =
       failure_->code() == Errc::settings_conflict && options_.log_level != LogLevel::off;
   return logged ? exit_code_of(failure_->code()) : tool::fail(command, *failure_);
+}
+
+int run_with_watcher(const std::string& command, const CommonOptions& options,
+                     const std::function<int(WatcherLoop&)>& use) {
+  std::uint32_t partitions = 0;
+  for (int same = 0;;) {
+    const LocalTime began = boot_now();
+    std::optional<Progress> progress(options.connecting());
+    const auto lookup = WatcherLoop::open(options, began);
+    progress.reset();
+    if (!lookup) return fail(command, lookup.error());
+    const std::uint32_t taken = (*lookup)->watcher().settings().partitions;
+    same = taken == partitions ? same + 1 : 1;
+    partitions = taken;
+    const int code = use(**lookup);
+    if (same == kSameNumberMost || !may_learn_partitions(**lookup, options)) return code;
+    log(Severity::info, fmt::format("{} partitions were the topic's, as no owner had written; "
+                                    "looking again what the owners have", partitions));
+  }
 }
 
 std::string WatcherLoop::silence() const {

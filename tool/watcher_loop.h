@@ -1,4 +1,4 @@
-// A Watcher and the loop that runs it: route, watch and demo look things up with it.
+// A Watcher and the loop that runs it: route, watch, gateway and demo look things up with it.
 //
 // Threads: one.   Units: LocalTime is CLOCK_BOOTTIME.
 // Errors: open() returns what is wrong; failure() is what went wrong later.
@@ -43,6 +43,9 @@ class WatcherLoop {
 
   /// Has a condition looked at again. Any thread.
   void wake();
+  /// run_with_watcher() opens no other one after it: the command ends.
+  void end() noexcept { ends_ = true; }
+  [[nodiscard]] bool ends() const noexcept { return ends_; }
   [[nodiscard]] boost::asio::io_context::executor_type executor() noexcept {
     return io_.get_executor();
   }
@@ -67,6 +70,13 @@ class WatcherLoop {
   LocalTime timed_from_ = kLongAgo;
   std::unique_ptr<Watcher> watcher_;
   std::optional<Error> failure_;
+  bool ends_ = false;
 };
+
+/// Runs `use` with a watcher, and returns its exit code. Before an owner has written, a watcher that
+/// was not given --partitions takes the topic's number; an assigner's members may have another one.
+/// Then `use` runs again, with a watcher that has theirs.
+[[nodiscard]] int run_with_watcher(const std::string& command, const CommonOptions& options,
+                                   const std::function<int(WatcherLoop&)>& use);
 
 }  // namespace neliroute::tool

@@ -159,8 +159,7 @@ int watch_live(const std::string& command, WatcherLoop& lookup, const CommonOpti
     Live live(lookup, options, std::move(extras), std::move(screen));
     lookup.run_until([&] { return live.step(); }, kNever);
   }
-  if (const auto& failure = lookup.failure()) return fail(command, *failure);
-  return kExitYes;
+  return lookup.failure() ? lookup.fail(command) : kExitYes;
 }
 
 }  // namespace neliroute::tool

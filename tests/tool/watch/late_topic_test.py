@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -40,17 +41,37 @@ class LateTopic(unittest.TestCase):
                                                "other")["brokers"]
         self.lane = {"brokers": self.brokers, "topic": "late", "group": "late", "profile": "fast"}
 
-    def waiting(self, command, *arguments, **options):
-        """A lookup that says that it waits; its output and errors are files."""
+    def started(self, command, *arguments, **options):
+        """A lookup; its output and errors are files."""
         out, err = self.folder / f"{command}.out", self.folder / f"{command}.err"
         with open(out, "wb") as output, open(err, "wb") as errors:
             child = children.spawn(
                 [process.tool_path(), command, *process.option_list({**self.lane, **options}),
                  *arguments], stdout=output, stderr=errors, env=process.environment())
         self.addCleanup(children.end, child)
+        return child, out, err
+
+    def waiting(self, command, *arguments, **options):
+        """One that says that it waits."""
+        child, out, err = self.started(command, *arguments, **options)
         children.wait_until(lambda: "topic late is not there yet" in err.read_text(), 20,
                             lambda: f"{command} waits\n{err.read_text()}")
         return child, out, err
+
+    def owner(self, *arguments):
+        """It owns everything."""
+        child = children.spawn([process.tool_path(), "run", "--name", "alpha", "--endpoint", "h:1",
+                                *process.option_list(self.lane), *arguments],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env=process.environment())
+        self.addCleanup(children.end, child)
+
+    @staticmethod
+    def partitions(log):
+        """How many there are, says the admin port that the log names last."""
+        address = re.findall(r"http://127\.0\.0\.1:\d+/", log.read_text())[-1]
+        with urllib.request.urlopen(f"{address}v1/slots", timeout=10) as answer:
+            return json.load(answer)["partitions"]
 
     def test_wait_has_no_limit(self):
         """It outlives --timeout, which begins only when the topic is there; and then answers."""
@@ -68,15 +89,42 @@ class LateTopic(unittest.TestCase):
         self.assertEqual(json.loads(out.read_text())["verdict"], "unowned")
         self.assertEqual(wishes.wait(20), 2, no.read_text())
         self.assertIn("no member lives", no.read_text())
-        owner = children.spawn([process.tool_path(), "run", "--name", "alpha", "--endpoint", "h:1",
-                                *process.option_list(self.lane)], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, env=process.environment())
-        self.addCleanup(children.end, owner)
+        self.owner()
         rows = process.LineFile(seen)
         children.wait_until(lambda: any(row.get("owner") == "alpha" for row in rows.read()), 30,
                             lambda: f"watch sees the owner: {rows.rows}")
         watch.send_signal(signal.SIGTERM)
         self.assertEqual(watch.wait(10), 0)
+
+    def test_the_owners_have_another_number_of_partitions(self):
+        """Before an owner has written, they take the topic's number; with an assigner its members
+        have one of their own. They take it as soon as it is read, and go on."""
+        make_topic(self.brokers, "late")
+        watch, seen, said = self.started("watch", json=True, http=0)
+        gateway, _, told = self.started("gateway", listen="127.0.0.1:0", key="host", http=0)
+        for file in (said, told):  # each began with the topic's
+            children.wait_until(lambda file=file: "http://" in file.read_text(), 20, file.read_text)
+        children.wait_until(lambda: "gateway: http" in told.read_text(), 20, told.read_text)
+        self.owner("--assignment", "assigner", "--partitions", "16")
+        rows = process.LineFile(seen)
+        children.wait_until(
+            lambda: {row["partition"] for row in rows.read() if row.get("owner") == "alpha"} ==
+            set(range(16)), 30, lambda: f"{rows.rows}\n{said.read_text()}")
+        children.wait_until(lambda: self.partitions(told) == 16, 30, told.read_text)
+        self.assertEqual((watch.poll(), gateway.poll()), (None, None))
+        for text in (said.read_text(), told.read_text()):
+            self.assertIn("looking again what the owners have", text)
+        for child in (watch, gateway):
+            child.send_signal(signal.SIGTERM)
+            self.assertEqual(child.wait(20), 0)
+
+    def test_who_was_told_a_number_keeps_it(self):
+        """Exit code 2, and what to do: a number that was given is meant."""
+        make_topic(self.brokers, "late")
+        watch, _, said = self.started("watch", json=True, partitions=8)
+        self.owner("--assignment", "assigner", "--partitions", "16")
+        self.assertEqual(watch.wait(30), 2, said.read_text())
+        self.assertIn("partitions is 8 here, but 16 in the running group", said.read_text())
 
     def test_timeout_is_the_limit(self):
         """Without --wait: exit 2, and what to do."""
