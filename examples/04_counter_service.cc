@@ -3,7 +3,8 @@
 //   curl -X POST http://HOST:PORT/visits             adds 1; GET reads
 //
 // Any process may be asked: one that does not own the counter answers 421, and says who does. With
-// `neliroute gateway --key path:1` before them, callers need not know that.
+// `neliroute gateway --key path:1` before them, callers need not know that. And with
+// NELIROUTE_ASSIGNMENT=assigner before each process, one of them assigns (01).
 //
 // A process loads a partition's counters before it serves them, in two steps. In prepare() it reads
 // what is stored, while the old owner counts on. In warm_up() the old one has finished: what it
@@ -21,8 +22,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <cctype>
 #include <csignal>
@@ -161,18 +161,19 @@ asio::awaitable<void> accept(tcp::acceptor& acceptor, Service& service) {
 
 int main(int count, char** words) try {
   if (count != 4) return std::cerr << "use: HOST:PORT BROKERS FOLDER\n", 2;
-  neliroute::RouterOptions options;
-  const std::string endpoint = options.process.endpoint = words[1];
-  options.kafka.brokers = words[2];
-  options.mode = neliroute::Mode::exclusive;
-  options.timing.profile = neliroute::Profile::fast;
-  options.on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
+  auto options = neliroute::RouterOptions::from_environment();  // NELIROUTE_ASSIGNMENT, say
+  if (!options) return std::cerr << options.error().message() << '\n', 2;
+  const std::string endpoint = options->process.endpoint = words[1];
+  options->kafka.brokers = words[2];
+  options->mode = neliroute::Mode::exclusive;
+  options->timing.profile = neliroute::Profile::fast;
+  options->on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
   asio::io_context io;
   asio::thread_pool thread(1);
   const auto colon = endpoint.rfind(':');
   const auto host = endpoint.substr(0, colon), port = endpoint.substr(colon + 1);
   tcp::acceptor acceptor(thread, tcp::resolver(io).resolve(host, port).begin()->endpoint());
-  const auto opened = neliroute::Router::open(io.get_executor(), options);
+  const auto opened = neliroute::Router::open(io.get_executor(), *options);
   if (!opened) return std::cerr << opened.error().message() << '\n', 2;
   neliroute::Router& router = **opened;
   Service service(router, thread.get_executor(), words[3]);
@@ -183,7 +184,7 @@ int main(int count, char** words) try {
   asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](auto, int) {
     // Longer than successors may prepare. Some callers do not know yet that they lead.
-    router.async_drain(2 * options.prepare_timeout, [&](auto) {
+    router.async_drain(router.timing().drain + 2 * options->prepare_timeout, [&](auto) {
       later.expires_after(milliseconds{500});
       later.async_wait([&](auto) { io.stop(); });
     });

@@ -133,6 +133,25 @@ class CounterService(ExampleCase):
             if one in shared["beta"]:
                 self.assertEqual(unknown, 0, failed)
 
+    def test_the_one_that_assigns_is_killed(self):
+        """The other one assigns, and serves every counter with what was counted."""
+        self.variables = {"NELIROUTE_ASSIGNMENT": "assigner"}
+        alpha, beta = self.start("alpha"), self.start("beta")
+        self.wait_shared("alpha", "beta")
+        for one in NAMES:
+            self.assertEqual(self.add(one, "alpha", "beta"), "1")
+        left = self.kill_the_assigner(alpha=alpha, beta=beta)
+        self.wait_shared(left)
+        for one in NAMES:
+            self.assertEqual(self.add(one, left), "2")
+
+    def add(self, one, *names):
+        """Adds 1 at whichever of them owns the counter: its value."""
+        def added():
+            answers = (ask(self.ports[name], one, "POST") for name in names)
+            return next((text for status, text, _ in answers if status == 200), None)
+        return children.wait_until(added, 20, lambda: "".join(map(self.said, names)))
+
     def test_a_late_write_is_refused(self):
         """An owner that was stopped between its check and its write, woken when another has
         counted."""
@@ -186,6 +205,10 @@ class CounterService(ExampleCase):
         code, said = self.run_to_its_end([EXAMPLE, "127.0.0.1:nowhere", self.brokers, self.store])
         self.assertEqual(code, 2)
         self.assertIn("127.0.0.1:nowhere", said)
+        code, said = self.run_to_its_end([EXAMPLE, "127.0.0.1:1", self.brokers, self.store],
+                                         NELIROUTE_ASSIGNMENT="nobody")
+        self.assertEqual(code, 2)
+        self.assertIn("NELIROUTE_ASSIGNMENT", said)
 
     def locked_store(self):
         """Nobody else reads or writes any of its files meanwhile."""

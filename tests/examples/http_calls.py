@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from harness import children, process  # noqa: E402
+from harness import children, owners, process  # noqa: E402
 
 PARTITIONS = 16
 
@@ -76,6 +76,7 @@ class Callers:
 class ExampleCase(unittest.TestCase):
     """Each test has a broker and a folder of its own, as examples use one topic."""
     topic = "neliroute"
+    variables = None  # that the processes find in their environment
 
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -87,13 +88,28 @@ class ExampleCase(unittest.TestCase):
         """A process; what it says is in files of that name."""
         with open(self.folder / f"{name}.out", "wb") as out, \
                 open(self.folder / f"{name}.err", "wb") as err:
-            child = children.spawn(command, stdout=out, stderr=err, env=process.environment())
+            child = children.spawn(command, stdout=out, stderr=err,
+                                   env=process.environment(self.variables))
         self.addCleanup(children.end, child, 0)
         return child
 
     def said(self, name, kind="err"):
         """The end of what it wrote."""
         return (self.folder / f"{name}.{kind}").read_text(errors="replace")[-3000:]
+
+    def assigner(self):
+        """Which of the processes assigns, by their records; waits until one does."""
+        return children.wait_until(
+            lambda: owners.assigner(brokers=self.brokers, topic=self.topic), 20, "one assigns")
+
+    def kill_the_assigner(self, **running):
+        """Of these two processes, which have their names by default; who is left."""
+        assigner = self.assigner()
+        killed, = (name for name, child in running.items() if f"_{child.pid}_" in assigner)
+        running[killed].kill()
+        running[killed].wait()
+        left, = set(running) - {killed}
+        return left
 
     def gateway(self, **options):
         """A gateway's port."""
@@ -104,8 +120,8 @@ class ExampleCase(unittest.TestCase):
             lambda: re.search(r"gateway: http://127\.0\.0\.1:(\d+)/", self.said("gateway")), 30,
             lambda: self.said("gateway"))[1])
 
-    def run_to_its_end(self, command):
+    def run_to_its_end(self, command, **variables):
         """A command that is wrong: (exit code, what it wrote to stderr)."""
         done = subprocess.run([str(word) for word in command], capture_output=True, timeout=30,
-                              check=False, env=process.environment())
+                              check=False, env=process.environment(variables))
         return done.returncode, done.stderr.decode(errors="replace")

@@ -34,6 +34,12 @@ def wait_shares(case, owners, partitions, limit):
     children.wait_until(settled, limit, lambda: "\n".join(o.error_tail() for o in owners))
 
 
+def assigner(**lane):
+    """Which member of the lane assigns; None: none does, as with Kafka's group."""
+    done = process.run_tool("route", "any key", explain=True, json=True, **lane)
+    return next((row["assigner"] for row in done.rows() if row.get("assigner")), None)
+
+
 class LaneOwners(unittest.TestCase):
     """One embedded broker for the class; each test has a topic, and so a lane, of its own."""
     partitions = 16
