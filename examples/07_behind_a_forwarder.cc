@@ -7,7 +7,8 @@
 // for what this process owns, with the epoch in a field, and sends the others to their owners.
 //
 // Counts are in memory only, and begin anew when another process owns them. 04 shows how they are
-// stored and handed over.
+// stored and handed over. NELIROUTE_ASSIGNMENT=assigner before all processes lets one of them
+// assign, as in 01.
 //
 // Two threads: the router's, which renews leases, so nothing there may take long; and that of HTTP,
 // for both the server and the Forwarder.
@@ -109,13 +110,14 @@ int main(int count, char** words) try {
   tcp::acceptor acceptor(thread, {asio::ip::address_v4::loopback(), 0});
   Counters counters(words[1]);
 
-  neliroute::RouterOptions options;
-  options.process.endpoint = words[1];
-  options.kafka.brokers = words[2];
-  options.mode = neliroute::Mode::exclusive;
-  options.timing.profile = neliroute::Profile::fast;
-  options.on_notice = say;
-  const auto opened = neliroute::Router::open(io.get_executor(), options);
+  auto options = neliroute::RouterOptions::from_environment();  // NELIROUTE_ASSIGNMENT, say
+  if (!options) return std::cerr << options.error().message() << '\n', 2;
+  options->process.endpoint = words[1];
+  options->kafka.brokers = words[2];
+  options->mode = neliroute::Mode::exclusive;
+  options->timing.profile = neliroute::Profile::fast;
+  options->on_notice = say;
+  const auto opened = neliroute::Router::open(io.get_executor(), *options);
   if (!opened) return std::cerr << opened.error().message() << '\n', 2;
   neliroute::Router& router = **opened;
 

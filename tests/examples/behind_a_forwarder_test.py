@@ -73,6 +73,13 @@ class BehindAForwarder(ExampleCase):
         alpha.terminate()
         self.assertEqual(alpha.wait(30), 0, self.said("alpha"))
 
+    def test_the_one_that_assigns_is_killed(self):
+        """The other one assigns, and answers for every counter."""
+        self.variables = {"NELIROUTE_ASSIGNMENT": "assigner"}
+        alpha, beta = self.start("alpha"), self.start("beta")
+        self.wait_shared("alpha", "beta")
+        self.wait_shared(self.kill_the_assigner(alpha=alpha, beta=beta))
+
     def test_wrong(self):
         """What to give, or what is wrong with it; exit code 2."""
         self.assertEqual(self.run_to_its_end([EXAMPLE, "127.0.0.1:1"]),
@@ -80,6 +87,10 @@ class BehindAForwarder(ExampleCase):
         code, said = self.run_to_its_end([EXAMPLE, "127.0.0.1:nowhere", self.brokers])
         self.assertEqual(code, 2)
         self.assertIn("127.0.0.1:nowhere", said)
+        code, said = self.run_to_its_end([EXAMPLE, "127.0.0.1:1", self.brokers],
+                                         NELIROUTE_ASSIGNMENT="nobody")
+        self.assertEqual(code, 2)
+        self.assertIn("NELIROUTE_ASSIGNMENT", said)
 
 
 if __name__ == "__main__":
