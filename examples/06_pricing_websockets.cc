@@ -5,7 +5,8 @@
 // A subscriber connects to the owner of each instrument. When it owns that no more, the owner
 // closes the connection; the subscriber looks up the next one, and says which quote it received
 // last. A quote has the same number everywhere, so the next owner goes on there, and none is
-// missing. (In 03_pricing_stream Kafka carries the quotes, and keeps them.)
+// missing. (In 03 Kafka carries the quotes, and keeps them.) NELIROUTE_ASSIGNMENT works as in 01;
+// subscribers that may start before the first owner then need NELIROUTE_PARTITIONS=64 as well.
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -15,8 +16,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
 #include <iostream>
@@ -88,18 +88,18 @@ asio::awaitable<void> accept(tcp::acceptor& acceptor, const neliroute::Router& r
 }
 
 int own(const std::string& name, const std::string& endpoint, const std::string& brokers) {
-  neliroute::RouterOptions options;
-  options.kafka.brokers = brokers;
-  options.kafka.topic = options.group = kTopic;
-  options.process.name = name;
-  options.process.endpoint = endpoint;
-  options.timing.profile = neliroute::Profile::fast;
-  options.on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
+  auto options = neliroute::RouterOptions::from_environment();  // NELIROUTE_ASSIGNMENT, say
+  if (!options) throw std::runtime_error(options.error().message());
+  options->kafka.brokers = brokers;
+  options->kafka.topic = options->group = kTopic;
+  options->process.name = name, options->process.endpoint = endpoint;
+  options->timing.profile = neliroute::Profile::fast;
+  options->on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
   asio::io_context io;
   const auto colon = endpoint.rfind(':');
   const auto host = endpoint.substr(0, colon), port = endpoint.substr(colon + 1);
   tcp::acceptor acceptor(io, tcp::resolver(io).resolve(host, port).begin()->endpoint());
-  const auto opened = neliroute::Router::open(io.get_executor(), options);
+  const auto opened = neliroute::Router::open(io.get_executor(), *options);
   if (!opened) throw std::runtime_error(opened.error().message());
   neliroute::Router& router = **opened;
   struct : neliroute::Listener {
@@ -170,12 +170,12 @@ asio::awaitable<void> follow(neliroute::Watcher& watcher, std::string instrument
 }
 
 int subscribe(const std::string& brokers) {
-  neliroute::WatcherOptions options;
-  options.kafka.brokers = brokers;
-  options.kafka.topic = kTopic;
-  options.on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
+  auto options = neliroute::WatcherOptions::from_environment();
+  if (!options) throw std::runtime_error(options.error().message());
+  options->kafka.brokers = brokers, options->kafka.topic = kTopic;
+  options->on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
   asio::io_context io;
-  const auto watcher = neliroute::Watcher::open(io.get_executor(), options);
+  const auto watcher = neliroute::Watcher::open(io.get_executor(), *options);
   if (!watcher) throw std::runtime_error(watcher.error().message());
   std::map<std::string, Heard> tape;
   for (const auto& one : kInstruments) {

@@ -74,6 +74,13 @@ class PricingWebSockets(ExampleCase):
         print(f"longest gap: {max(gap for _, _, _, gap in planned):.2f} s when owners come and "
               f"leave, {max(gap for _, _, _, gap in killed):.2f} s when one is killed")
 
+    def test_with_an_assigner(self):
+        """The same where one of the owners assigns."""
+        # The subscriber may start before there is a record that says the number of partitions.
+        self.variables = {"NELIROUTE_ASSIGNMENT": "assigner", "NELIROUTE_PARTITIONS": "64"}
+        self.test_a_subscriber_follows()
+        self.assertEqual(self.assigner(), "charlie")
+
     def test_wrong(self):
         """What to give, or what is wrong with it; exit code 2."""
         for words in ((), ("owner", "alpha"), ("listener", self.brokers)):
@@ -83,6 +90,10 @@ class PricingWebSockets(ExampleCase):
         code, said = self.run_to_its_end([EXAMPLE, "owner", "a", "127.0.0.1:nowhere", self.brokers])
         self.assertEqual(code, 2)
         self.assertIn("127.0.0.1:nowhere", said)
+        for words in (("owner", "a", "127.0.0.1:1", self.brokers), ("subscriber", self.brokers)):
+            code, said = self.run_to_its_end([EXAMPLE, *words], NELIROUTE_SLOTS="many")
+            self.assertEqual(code, 2)
+            self.assertIn("NELIROUTE_SLOTS", said)
 
 
 if __name__ == "__main__":
