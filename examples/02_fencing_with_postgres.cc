@@ -11,6 +11,7 @@
 // yet, and would refuse its rightful owner for ever. That owner reports it, and gets a greater one.
 //
 // `unfenced` leaves the comparison out; tests/fencing shows the update that is lost then.
+// NELIROUTE_ASSIGNMENT=assigner before it, for all processes, lets one of them assign (01).
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
@@ -120,16 +121,20 @@ int main(int count, char** arguments) try {
     std::cerr << "usage: " << arguments[0] << " HOST:PORT BROKERS DATABASE [unfenced]\n";
     return 2;
   }
-  neliroute::RouterOptions options;
-  options.process.endpoint = arguments[1];
-  options.kafka.brokers = arguments[2];
-  options.mode = neliroute::Mode::exclusive;
-  options.timing.profile = neliroute::Profile::fast;
-  options.on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
+  auto options = neliroute::RouterOptions::from_environment();  // NELIROUTE_ASSIGNMENT, say
+  if (!options) {
+    std::cerr << options.error().message() << '\n';
+    return 1;
+  }
+  options->process.endpoint = arguments[1];
+  options->kafka.brokers = arguments[2];
+  options->mode = neliroute::Mode::exclusive;
+  options->timing.profile = neliroute::Profile::fast;
+  options->on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
   Store store(arguments[3], count == 4);
 
   asio::io_context io;
-  const auto opened = neliroute::Router::open(io.get_executor(), options);
+  const auto opened = neliroute::Router::open(io.get_executor(), *options);
   if (!opened) {
     std::cerr << opened.error().message() << '\n';
     return 1;
@@ -144,7 +149,7 @@ int main(int count, char** arguments) try {
   } listener;
   listener.io = &io;
   const auto subscription = router.subscribe(listener);
-  const auto leave = [&] { router.async_drain(std::chrono::seconds{5}, [&](auto) { io.stop(); }); };
+  const auto leave = [&] { router.async_drain(router.timing().drain, [&](auto) { io.stop(); }); };
   asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](auto, int) { leave(); });
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from harness import children, process  # noqa: E402
+from harness import children, owners, process  # noqa: E402
 from harness.postgres import Postgres  # noqa: E402
 
 STOPPER = Path(sys.argv.pop(2)).resolve()
@@ -22,10 +22,12 @@ KEY = "account-7"
 class Teller:
     """One process of the example, asked by its stdin."""
 
-    def __init__(self, folder, port, brokers, database, *more):
+    def __init__(self, folder, port, brokers, database, assignment, *more):
         self.trigger = folder / f"{port}.stop"
         self.log = folder / f"{port}.log"
-        env = {**os.environ, "LD_PRELOAD": str(STOPPER), "STOP_BEFORE_WRITE": str(self.trigger)}
+        env = process.environment({"LD_PRELOAD": str(STOPPER),
+                                   "STOP_BEFORE_WRITE": str(self.trigger),
+                                   "NELIROUTE_ASSIGNMENT": assignment})
         with open(self.log, "wb") as log:
             self.child = children.spawn(
                 [EXAMPLE, f"127.0.0.1:{port}", brokers, database, *more], text=True, bufsize=1,
@@ -84,6 +86,8 @@ class Teller:
 class Fencing(unittest.TestCase):
     """examples/02_fencing_with_postgres.cc."""
 
+    assignment = "group"
+
     @classmethod
     def setUpClass(cls):
         if not EXAMPLE.is_file():
@@ -97,7 +101,8 @@ class Fencing(unittest.TestCase):
 
     def start(self, port, *more):
         """One more process."""
-        teller = Teller(self.folder, port, self.brokers, self.database.conninfo, *more)
+        teller = Teller(self.folder, port, self.brokers, self.database.conninfo, self.assignment,
+                        *more)
         self.addCleanup(children.end, teller.child)
         return teller
 
@@ -132,6 +137,12 @@ class Fencing(unittest.TestCase):
         children.end(first.child)
         self.assertEqual(second.add(1), 16)
         self.assertEqual(self.row()[0], sum(first.booked + second.booked))
+
+    def test_late_write_is_refused_with_an_assigner(self):
+        """The same where one of them assigns."""
+        self.assignment = "assigner"
+        self.test_late_write_is_refused_and_nothing_is_lost()
+        self.assertIsNotNone(owners.assigner(brokers=self.brokers))
 
     def test_late_write_is_refused_as_soon_as_the_new_owner_has_read(self):
         """Else it would be overwritten by the new owner, who has read the balance before it."""
