@@ -25,6 +25,7 @@ class PythonOwner(ExampleCase):
         super().setUp()
         self.shelf = self.folder / "shelf"
         self.shelf.mkdir()
+        self.more = {}
 
     def owner(self, name):
         """An owner with the program behind it."""
@@ -33,7 +34,7 @@ class PythonOwner(ExampleCase):
         options = {"name": name, "brokers": self.brokers, "profile": "fast", "mode": "exclusive",
                    "partitions": PARTITIONS, "endpoint": f"127.0.0.1:{free_port()}",
                    "upstream": upstream, "key": "path:1", "exec": f"exec {program}",
-                   "events": self.folder / f"{name}.events"}
+                   "events": self.folder / f"{name}.events", **self.more}
         return start_owner(self, name, name, self.folder, options)
 
     def wait_led(self, *owners):
@@ -95,6 +96,13 @@ class PythonOwner(ExampleCase):
         self.assertEqual(self.keepers(port), {program})
         for book in BOOKS:
             self.assertEqual(self.read(port, book)[0], ["first"], book)
+
+    def test_the_program_ends_with_an_assigner(self):
+        """The same where one of the owners assigns."""
+        # The session is a group's here: who only stands still for long must not count as dead.
+        self.more = {"assignment": "assigner", "session": "2s"}
+        self.test_the_program_ends()
+        self.assertEqual(self.assigner(), "alpha")
 
     def test_wrong(self):
         """What to give; exit code 2. And what a request lacks that did not come by neliroute."""
