@@ -108,6 +108,7 @@ int gateway_command(const Arguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   end_at_once_on_signals();  // until it serves
   return run_with_watcher(line.name(), options.common, [&](WatcherLoop& lookup) {
+    options.front.counts = {};
     const auto admin = AdminPort::open(lookup.watcher().observable(), options.http, std::nullopt,
                                        options.front.counts);
     if (!admin) return fail(line.name(), admin.error());

@@ -75,6 +75,7 @@ Result<std::unique_ptr<HttpFront>> HttpFront::bind(const FrontOptions& options,
 
 Result<void> HttpFront::listen() {
   if (auto listens = forwarder_->listen(); !listens) return listens;
+  io_->restart();  // another one may have ended on it
   thread_ = std::thread([this] { io_->run(); });
   return {};
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Lookups that are started before the topic is there: --wait has no limit, --timeout is one."""
+import http.client
 import json
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -68,10 +70,13 @@ class LateTopic(unittest.TestCase):
 
     @staticmethod
     def partitions(log):
-        """How many there are, says the admin port that the log names last."""
-        address = re.findall(r"http://127\.0\.0\.1:\d+/", log.read_text())[-1]
-        with urllib.request.urlopen(f"{address}v1/slots", timeout=10) as answer:
-            return json.load(answer)["partitions"]
+        """How many there are, says the admin port that the log names last, once it listens."""
+        address = re.findall(r"admin port: (http://127\.0\.0\.1:\d+/)", log.read_text())[-1]
+        try:
+            with urllib.request.urlopen(f"{address}v1/slots", timeout=10) as answer:
+                return json.load(answer)["partitions"]
+        except urllib.error.URLError:
+            return None
 
     def test_wait_has_no_limit(self):
         """It outlives --timeout, which begins only when the topic is there; and then answers."""
@@ -111,6 +116,13 @@ class LateTopic(unittest.TestCase):
             lambda: {row["partition"] for row in rows.read() if row.get("owner") == "alpha"} ==
             set(range(16)), 30, lambda: f"{rows.rows}\n{said.read_text()}")
         children.wait_until(lambda: self.partitions(told) == 16, 30, told.read_text)
+        listens = "gateway: http://127.0.0.1:"
+        children.wait_until(lambda: told.read_text().count(listens) == 2, 30, told.read_text)
+        port = told.read_text().rpartition(listens)[2].partition("/")[0]
+        client = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+        self.addCleanup(client.close)
+        client.request("TRACE", "/")
+        self.assertEqual(client.getresponse().status, 405, "it serves")
         self.assertEqual((watch.poll(), gateway.poll()), (None, None))
         for text in (said.read_text(), told.read_text()):
             self.assertIn("looking again what the owners have", text)
