@@ -73,9 +73,9 @@ class WatcherLoop {
   bool ends_ = false;
 };
 
-/// Runs `use` with a watcher, and returns its exit code. Before an owner has written, a watcher that
-/// was not given --partitions takes the topic's number; an assigner's members may have another one.
-/// Then `use` runs again, with a watcher that has theirs.
+/// Runs `use` with a watcher, and returns its exit code. Before an owner has written, a watcher
+/// that was not given --partitions takes the topic's number; an assigner's members may have another
+/// one. Then `use` runs again, with a watcher that has theirs.
 [[nodiscard]] int run_with_watcher(const std::string& command, const CommonOptions& options,
                                    const std::function<int(WatcherLoop&)>& use);
 
