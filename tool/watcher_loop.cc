@@ -21,10 +21,7 @@ constexpr milliseconds kCloseBound{1000};
 constexpr milliseconds kSoon{1000};
 // An unbounded wait for an event is a sequence of waits of this length.
 constexpr std::chrono::hours kLong{1};
-// The first record that differs may be in another log than the one that tells the number.
-constexpr int kSameNumberMost = 3;
-
-// Slots or the hash may be what differs, and then the number that is learned stays the same.
+// Whether or not it is their number that differs.
 bool may_learn_partitions(const WatcherLoop& lookup, const CommonOptions& options) {
   const auto& failure = lookup.failure();
   return failure && failure->code() == Errc::settings_conflict && !options.router.partitions &&
@@ -118,20 +115,19 @@ int WatcherLoop::fail(const std::string& command) const {
 
 int run_with_watcher(const std::string& command, const CommonOptions& options,
                      const std::function<int(WatcherLoop&)>& use) {
-  std::uint32_t partitions = 0;
-  for (int same = 0;;) {
+  std::optional<int> code;
+  for (std::uint32_t before = 0;;) {
     const LocalTime began = boot_now();
     std::optional<Progress> progress(options.connecting());
     const auto lookup = WatcherLoop::open(options, began);
     progress.reset();
     if (!lookup) return fail(command, lookup.error());
-    const std::uint32_t taken = (*lookup)->watcher().settings().partitions;
-    same = taken == partitions ? same + 1 : 1;
-    partitions = taken;
-    const int code = use(**lookup);
-    if (same == kSameNumberMost || !may_learn_partitions(**lookup, options)) return code;
-    log(Severity::info, fmt::format("{} partitions were the topic's, as no owner had written; "
-                                    "looking again what the owners have", partitions));
+    const std::uint32_t partitions = (*lookup)->watcher().settings().partitions;
+    if (code && partitions == before) return *code;  // something else differs
+    if (code) log(Severity::info, fmt::format("going on with {} partitions", partitions));
+    code = use(**lookup);
+    if (!may_learn_partitions(**lookup, options)) return *code;
+    before = partitions;
   }
 }
 

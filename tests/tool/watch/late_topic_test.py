@@ -125,7 +125,7 @@ class LateTopic(unittest.TestCase):
         self.assertEqual(client.getresponse().status, 405, "it serves")
         self.assertEqual((watch.poll(), gateway.poll()), (None, None))
         for text in (said.read_text(), told.read_text()):
-            self.assertIn("looking again what the owners have", text)
+            self.assertIn("going on with 16 partitions", text)
         for child in (watch, gateway):
             child.send_signal(signal.SIGTERM)
             self.assertEqual(child.wait(20), 0)
