@@ -91,12 +91,12 @@ def matrix(result):
     where = result["machine"]
     lines = ["", f"{where['cores']} x {where['processor']}, load {where['load_at_start']:.1f} at "
              f"the start; {result['versions']['neliroute']}",
-             f"{'protocol':<12}{'session':>8} {'mode':<14}{'P':>3}{'M':>5}  {'event':<31}"
+             f"{'protocol':<12}{'session':>8} {'mode':<14}{'P':>3}{'M':>6}  {'event':<31}"
              f"{'median':>8}{'worst':>8}{'ratio':>9}{'<=1.3':>8}{'n':>6}"]
     notes = []
     for cell in result["cells"]:
         head = (f"{cell['protocol']:<12}{cell['session_ms']:>8} {cell['mode']:<14}"
-                f"{cell['processes']:>3}{cell['partitions']:>5}  ")
+                f"{cell['processes']:>3}{cell['partitions']:>6}  ")
         for event, values, beside in _cell_rows(cell):
             median = statistics.median(values)
             ratio = f"{median / beside:.2f}" if beside else ""
