@@ -102,14 +102,12 @@ std::vector<Verdict> say_counts(const Watcher& watcher, const std::vector<std::s
 }
 
 /// Each key from its hash to the rule that gave its verdict; as JSON, what /v1/route answers.
-std::vector<Verdict> say_why(WatcherLoop& lookup, const Explainer& explainer,
+std::vector<Verdict> say_why(const Watcher& watcher, const Explainer& explainer,
                              const std::vector<std::string>& keys, bool as_json) {
-  lookup.run_until_observed([&] { return explainer.told(); },
-                            [&] { return explainer.knows_assigner(); });
   const LocalTime now = boot_now();
   std::vector<Verdict> verdicts;
   for (const std::string& key : keys) {
-    verdicts.push_back(lookup.watcher().route(key, now).verdict);
+    verdicts.push_back(watcher.route(key, now).verdict);
     const std::string gap = verdicts.size() > 1 ? "\n" : "";
     if (!say(as_json ? explainer.json(key, now) : gap + explainer.text(key, now))) break;
   }
@@ -139,9 +137,13 @@ int answer(const std::string& command, const RouteOptions& options,
       return watcher.route(p, now).verdict == Verdict::unknown;
     });
   });
+  if (explainer) {
+    lookup.run_until_observed([&] { return explainer->told(); },
+                              [&] { return explainer->knows_assigner(); });
+  }
   progress.reset();
   if (lookup.failure()) return lookup.fail(command);
-  const auto verdicts = explainer ? say_why(lookup, *explainer, keys, options.common.json)
+  const auto verdicts = explainer ? say_why(watcher, *explainer, keys, options.common.json)
                                   : say_routes(watcher, options, keys);
   const int code = exit_code_of(verdicts);
   if (code == kExitUnreachable) fail(command, lookup.silence(), code);

@@ -240,6 +240,7 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   if (lookup.failure()) return lookup.fail(command);
   lookup.run_until_observed([&] { return members->told(); },
                             [&] { return members->model().assigner() != nullptr; });
+  if (lookup.failure()) return lookup.fail(command);
   const SlotCount slots{settings.slots};
   std::vector<Verdict> verdicts;
   for (const Route& route : view) {

@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <neliroute/observable.h>
+#include <thread>
 
 #include "neli_core/options.h"
 #include "tool/command_line/values.h"
@@ -21,6 +22,10 @@ constexpr milliseconds kCloseBound{1000};
 constexpr milliseconds kSoon{1000};
 // An unbounded wait for an event is a sequence of waits of this length.
 constexpr std::chrono::hours kLong{1};
+// Log 0 may still end with a record of the owners before.
+constexpr int kLooksMost = 6;
+constexpr milliseconds kBetweenLooks{200};
+
 // Whether or not it is their number that differs.
 bool may_learn_partitions(const WatcherLoop& lookup, const CommonOptions& options) {
   const auto& failure = lookup.failure();
@@ -116,14 +121,20 @@ int WatcherLoop::fail(const std::string& command) const {
 int run_with_watcher(const std::string& command, const CommonOptions& options,
                      const std::function<int(WatcherLoop&)>& use) {
   std::optional<int> code;
-  for (std::uint32_t before = 0;;) {
+  std::uint32_t before = 0;
+  for (int looks = 0;;) {
     const LocalTime began = boot_now();
     std::optional<Progress> progress(options.connecting());
     const auto lookup = WatcherLoop::open(options, began);
     progress.reset();
     if (!lookup) return fail(command, lookup.error());
     const std::uint32_t partitions = (*lookup)->watcher().settings().partitions;
-    if (code && partitions == before) return *code;  // something else differs
+    if (code && partitions == before) {
+      if (++looks == kLooksMost) return *code;  // something else differs
+      std::this_thread::sleep_for(kBetweenLooks);
+      continue;
+    }
+    looks = 0;
     if (code) log(Severity::info, fmt::format("going on with {} partitions", partitions));
     code = use(**lookup);
     if (!may_learn_partitions(**lookup, options)) return *code;

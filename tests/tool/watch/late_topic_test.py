@@ -67,6 +67,7 @@ class LateTopic(unittest.TestCase):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                env=process.environment())
         self.addCleanup(children.end, child)
+        return child
 
     @staticmethod
     def partitions(log):
@@ -110,7 +111,7 @@ class LateTopic(unittest.TestCase):
         for file in (said, told):  # each began with the topic's
             children.wait_until(lambda file=file: "http://" in file.read_text(), 20, file.read_text)
         children.wait_until(lambda: "gateway: http" in told.read_text(), 20, told.read_text)
-        self.owner("--assignment", "assigner", "--partitions", "16")
+        owner = self.owner("--assignment", "assigner", "--partitions", "16")
         rows = process.LineFile(seen)
         children.wait_until(
             lambda: {row["partition"] for row in rows.read() if row.get("owner") == "alpha"} ==
@@ -126,6 +127,13 @@ class LateTopic(unittest.TestCase):
         self.assertEqual((watch.poll(), gateway.poll()), (None, None))
         for text in (said.read_text(), told.read_text()):
             self.assertIn("going on with 16 partitions", text)
+        owner.terminate()  # and the next ones may have yet another
+        self.assertEqual(owner.wait(20), 0)
+        self.owner("--assignment", "assigner", "--partitions", "8")
+        for file in (said, told):
+            children.wait_until(lambda file=file: "going on with 8 partitions" in file.read_text(),
+                                30, file.read_text)
+        children.wait_until(lambda: self.partitions(told) == 8, 30, told.read_text)
         for child in (watch, gateway):
             child.send_signal(signal.SIGTERM)
             self.assertEqual(child.wait(20), 0)
