@@ -35,15 +35,13 @@ bool may_learn_partitions(const WatcherLoop& lookup, const CommonOptions& option
 
 }  // namespace
 
-Result<std::unique_ptr<WatcherLoop>> WatcherLoop::open(const CommonOptions& options,
-                                                       LocalTime began) {
+Result<std::unique_ptr<WatcherLoop>> WatcherLoop::open(const CommonOptions& options) {
+  const LocalTime began = boot_now();
   if (const auto checked = options.check(); !checked) return checked.error();
   std::unique_ptr<WatcherLoop> lookup(new WatcherLoop(options));
   auto watcher = Watcher::open(lookup->io_.get_executor(), options.for_watcher());
   if (!watcher) return watcher.error();
-  // Waiting for the topic, which --wait allows to take long, is no part of it.
-  const bool waits = options.missing_topic == MissingTopic::wait_for_ever;
-  lookup->timed_from_ = options.timeout && !waits ? began : boot_now();
+  lookup->timed_from_ = options.timed_from(began);
   lookup->watcher_ = std::move(*watcher);
   lookup->watcher_->on_failure([raw = lookup.get()](const Error& error) {
     raw->failure_ = error;
@@ -123,9 +121,8 @@ int run_with_watcher(const std::string& command, const CommonOptions& options,
   std::optional<int> code;
   std::uint32_t before = 0;
   for (int looks = 0;;) {
-    const LocalTime began = boot_now();
     std::optional<Progress> progress(options.connecting());
-    const auto lookup = WatcherLoop::open(options, began);
+    const auto lookup = WatcherLoop::open(options);
     progress.reset();
     if (!lookup) return fail(command, lookup.error());
     const std::uint32_t partitions = (*lookup)->watcher().settings().partitions;

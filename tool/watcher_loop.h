@@ -18,10 +18,8 @@ namespace neliroute::tool {
 
 class WatcherLoop {
  public:
-  /// The user's --timeout counts from `began`, and includes connecting; a default, and --timeout
-  /// beside --wait, count from when it is open.
-  [[nodiscard]] static Result<std::unique_ptr<WatcherLoop>> open(const CommonOptions& options,
-                                                            LocalTime began = boot_now());
+  /// The time to answer begins here, or once it is open: CommonOptions::timed_from().
+  [[nodiscard]] static Result<std::unique_ptr<WatcherLoop>> open(const CommonOptions& options);
   /// Closes the watcher if the ledger answers, and leaves it to the system if not.
   ~WatcherLoop();
   WatcherLoop(const WatcherLoop&) = delete;

@@ -166,9 +166,9 @@ class KafkaCase(unittest.TestCase):
         return fleet.rest()
 
     @staticmethod
-    def leave(fleet):
-        """The oldest leaves as planned."""
-        leaver = fleet.live()[0]
+    def leave(fleet, leaver=None):
+        """The oldest, or this one, leaves as planned."""
+        leaver = leaver or fleet.live()[0]
         leaver.leave()
         assert leaver.wait_exit() == 0, leaver.error_tail()
 

@@ -186,9 +186,7 @@ class Unlike(case.KafkaCase):
             self.leave(fleet)
             self.wait_shares(fleet)
             self.weigh(fleet, 0)
-            leaver = fleet.owners[2]
-            leaver.leave()
-            self.assertEqual(leaver.wait_exit(), 0, leaver.error_tail())
+            self.leave(fleet, fleet.owners[2])
             self.wait_shares(fleet)
             self.assert_clean(fleet, since, boot_now(), case.protocol().session_ms / 1000)
 

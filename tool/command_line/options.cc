@@ -214,6 +214,11 @@ milliseconds CommonOptions::timeout_or_default(milliseconds lease) const {
   return timeout.value_or(std::max(kLeast, lease + milliseconds{1000}));
 }
 
+LocalTime CommonOptions::timed_from(LocalTime began) const {
+  const bool waits = missing_topic == MissingTopic::wait_for_ever;
+  return timeout && !waits ? began : boot_now();
+}
+
 std::string CommonOptions::connecting() const {
   return "connecting to " + router.kafka.brokers;
 }

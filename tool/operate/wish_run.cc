@@ -125,9 +125,7 @@ std::optional<int> LaneRun::begin(Purpose purpose) {
   link_ = std::move(*link);
   progress_.now("reading who lives");
   // How long it may take to know follows from the members' sessions, and so from their leases.
-  // Waiting for the topic, which --wait allows to take long, is no part of it.
-  const bool waits = options_.missing_topic == MissingTopic::wait_for_ever;
-  const LocalTime from = options_.timeout && !waits ? began_ : boot_now();
+  const LocalTime from = options_.timed_from(began_);
   milliseconds limit{0};
   bool known = false;
   LocalTime look_at = kLongAgo;

@@ -11,13 +11,13 @@ import sys
 import tempfile
 import unittest
 import urllib.error
-import urllib.request
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from case import run_tool  # noqa: E402
 from harness import children, process  # noqa: E402
+from harness.stream import fetch  # noqa: E402
 
 TIMEOUT = 3
 
@@ -74,8 +74,7 @@ class LateTopic(unittest.TestCase):
         """How many there are, says the admin port that the log names last, once it listens."""
         address = re.findall(r"admin port: (http://127\.0\.0\.1:\d+/)", log.read_text())[-1]
         try:
-            with urllib.request.urlopen(f"{address}v1/slots", timeout=10) as answer:
-                return json.load(answer)["partitions"]
+            return json.loads(fetch(f"{address}v1/slots"))["partitions"]
         except urllib.error.URLError:
             return None
 
