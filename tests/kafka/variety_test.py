@@ -198,12 +198,13 @@ class Unlike(case.KafkaCase):
 
     @staticmethod
     def wait_shares(fleet):
-        """Until each leads by its weight."""
+        """Until each leads by its weight, and runs, which a weight of 0 does not show."""
         def shared():
             live, count = fleet.live(), len(fleet.partitions)
             total = sum(owner.weight for owner in live)
             return fleet.assignment() is not None and all(
-                len(owner.leading) == count * owner.weight // total for owner in live)
+                owner.samples.rows and len(owner.leading) == count * owner.weight // total
+                for owner in live)
         wait_until(shared, 60, lambda: f"shares by weight\n{fleet.describe()}", poll=0.05)
 
 
