@@ -41,7 +41,7 @@ Result<std::unique_ptr<WatcherLoop>> WatcherLoop::open(const CommonOptions& opti
   std::unique_ptr<WatcherLoop> lookup(new WatcherLoop(options));
   auto watcher = Watcher::open(lookup->io_.get_executor(), options.for_watcher());
   if (!watcher) return watcher.error();
-  lookup->timed_from_ = options.timed_from(began);
+  lookup->timed_from_ = options.timed_from(began, boot_now());
   lookup->watcher_ = std::move(*watcher);
   lookup->watcher_->on_failure([raw = lookup.get()](const Error& error) {
     raw->failure_ = error;

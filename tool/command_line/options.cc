@@ -214,9 +214,9 @@ milliseconds CommonOptions::timeout_or_default(milliseconds lease) const {
   return timeout.value_or(std::max(kLeast, lease + milliseconds{1000}));
 }
 
-LocalTime CommonOptions::timed_from(LocalTime began) const {
+LocalTime CommonOptions::timed_from(LocalTime began, LocalTime connected) const {
   const bool waits = missing_topic == MissingTopic::wait_for_ever;
-  return timeout && !waits ? began : boot_now();
+  return timeout && !waits ? began : connected;
 }
 
 std::string CommonOptions::connecting() const {

@@ -29,9 +29,9 @@ struct CommonOptions {
   [[nodiscard]] Result<void> check() const;
   /// --timeout, or the larger of 10 s and the lease + 1 s.
   [[nodiscard]] milliseconds timeout_or_default(milliseconds lease) const;
-  /// When that time begins, of a command that began then and has connected: --timeout includes
-  /// connecting; a default does not, and beside --wait neither does --timeout.
-  [[nodiscard]] LocalTime timed_from(LocalTime began) const;
+  /// When that time begins: --timeout includes connecting; a default does not, and beside --wait
+  /// neither does --timeout.
+  [[nodiscard]] LocalTime timed_from(LocalTime began, LocalTime connected) const;
   /// The text of a Progress meanwhile.
   [[nodiscard]] std::string connecting() const;
   /// For open(): with the timeout and the log filled in.

@@ -125,7 +125,7 @@ std::optional<int> LaneRun::begin(Purpose purpose) {
   link_ = std::move(*link);
   progress_.now("reading who lives");
   // How long it may take to know follows from the members' sessions, and so from their leases.
-  const LocalTime from = options_.timed_from(began_);
+  const LocalTime from = options_.timed_from(began_, boot_now());
   milliseconds limit{0};
   bool known = false;
   LocalTime look_at = kLongAgo;
