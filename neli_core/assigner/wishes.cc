@@ -82,12 +82,11 @@ void Wishes::tail_started(std::int64_t start, LocalTime now) {
   started_ = true;
   since_ = now;
   known_ = start == 0;
-  base_ = start == 0 ? StandingWishes{} : standing_;
-  base_upto_ = start;
+  later_from_ = start;
   later_.clear();
   listed_upto_ = -1;
   last_wish_ = -1;
-  set(base_);
+  if (start == 0) set({});
   ++version_;
 }
 
@@ -100,8 +99,7 @@ WishEffect Wishes::read(std::int64_t offset, const Wish& wish) {
   last_wish_ = offset;
   later_.emplace_back(offset, wish);
   if (later_.size() > kLaterMax) {
-    apply(later_.front().second, base_);
-    base_upto_ = later_.front().first + 1;
+    later_from_ = later_.front().first + 1;
     later_.pop_front();
   }
   const WishEffect effect = apply(wish, standing_);
@@ -114,14 +112,13 @@ WishEffect Wishes::read(std::int64_t offset, const Wish& wish) {
 // as its writer read another log.
 void Wishes::read_list(std::int64_t offset, const AssignmentRecord& list, bool certain) {
   if (!std::exchange(used_, true)) ++version_;
-  if (list.upto < base_upto_ && !mutated(Mutation::old_lists_count)) return;
+  if (list.upto < later_from_ && !mutated(Mutation::old_lists_count)) return;
   if (list.upto > offset && !mutated(Mutation::lists_of_elsewhere)) return;
   listed_upto_ = list.upto;
-  base_ = list.standing;
-  base_upto_ = list.upto;
+  later_from_ = list.upto;
   while (!later_.empty() && later_.front().first < list.upto) later_.pop_front();
   if (certain && !std::exchange(known_, true)) ++version_;
-  StandingWishes standing = base_;
+  StandingWishes standing = list.standing;
   for (const auto& [at, wish] : later_) {
     if (!mutated(Mutation::list_undoes_wishes)) apply(wish, standing);
   }

@@ -79,9 +79,8 @@ class Wishes {
 
   milliseconds lease_;
   StandingWishes standing_;
-  /// What stood at base_upto_, and what was wished from there on.
-  StandingWishes base_;
-  std::int64_t base_upto_ = 0;
+  /// What was wished from there on: older lists say nothing new, and each newer one adds it again.
+  std::int64_t later_from_ = 0;
   std::deque<std::pair<std::int64_t, Wish>> later_;
   std::int64_t start_ = 0;  ///< of the tail of log 0
   bool started_ = false;

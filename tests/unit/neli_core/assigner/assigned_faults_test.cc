@@ -209,6 +209,24 @@ TEST(AssignedFaults, a_designee_whose_application_prepares_is_not_given_up) {
   EXPECT_EQ(all[0]->core.assignment_status()->given_up, 0u);
 }
 
+// A5 waits for the longest lease of all: in a rolling change of settings they differ.
+TEST(AssignedFaults, a_designee_that_waits_out_a_longer_lease_is_not_given_up) {
+  AssignedRig rig({Mode::exclusive, 8, 1});
+  Process& first = rig.start(1);
+  rig.run_for(10ms);
+  AssignedOptions options = rig.core_options(2);
+  options.core.lease = 5 * kLease;
+  Process& second = rig.start(std::move(options));
+  rig.run_for(10ms);
+  rig.start(3);
+  ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 30'000ms));
+  rig.run_for(10'000ms);
+  ASSERT_GT(rig.led_by(second), 0u);
+  rig.kill(second);
+  ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 30'000ms));
+  EXPECT_EQ(first.core.assignment_status()->given_up, 0u);
+}
+
 TEST(AssignedFaults, a_place_that_is_too_long_is_refused) {
   AssignedRig rig;
   AssignedOptions options = rig.core_options(1);

@@ -15,17 +15,6 @@ using told::kInterval;
 using told::kSession;
 using told::Process;
 
-/// One that is held reads so many records of a log all the same.
-void read(AssignedRig& rig, Process& process, std::uint32_t log, std::size_t count) {
-  for (; count > 0; --count) {
-    const StoredRecord* const found = rig.logs[log].find(process.next[log]);
-    if (found == nullptr) return;
-    const StoredRecord record = *found;
-    const std::int64_t offset = process.next[log]++;
-    rig.step(process, Received{Log{log}, offset, record.stamped, true, record.value.get()});
-  }
-}
-
 /// Reads that record again.
 void read_again(AssignedRig& rig, Process& process, std::int64_t offset) {
   const StoredRecord record = *rig.logs[0].find(offset);
@@ -163,7 +152,7 @@ TEST(AssignedReading, while_log_0_is_read_anew_nobody_assigns_or_claims_the_seat
     ASSERT_TRUE(process.core.seat().held_by_own());
     rig.step(process, TailStarted{Log{0}, 0, end, true});
     while (process.next[0] < end - 1) {
-      read(rig, process, 0, 1);
+      rig.read(process, 0, 1);
       rig.run_for(20ms);
       ASSERT_EQ(assignments_by(rig, i + 1), written) << process.next[0] << " of " << end;
     }
@@ -191,10 +180,10 @@ TEST(AssignedReading, waits_for_the_owners_in_a_log_that_is_read_anew) {
     const std::size_t written = assignments_by(rig, 1);
     rig.close(*all[2], 10'000ms);
     while (assignments_by(rig, 1) == written && rig.now < restarted + 2000ms) {
-      read(rig, first, 0, 100);
+      rig.read(first, 0, 100);
       if (rig.now == restarted + 150ms && end != End::never) {
         from = rig.now;
-        if (end == End::by_record) read(rig, first, 1, 1000);
+        if (end == End::by_record) rig.read(first, 1, 1000);
         if (end == End::by_position) {
           first.next[1] = rig.logs[1].end();
           rig.step(first, LogPosition{Log{1}, first.next[1]});
@@ -219,10 +208,34 @@ TEST(AssignedReading, a_tail_that_starts_anew_revives_no_former_assigner) {
   second.next[0] = 0;
   rig.step(second, TailStarted{Log{0}, 0, rig.logs[0].end(), true});
   while (second.next[0] < rig.logs[0].end()) {
-    read(rig, second, 0, 1);
+    rig.read(second, 0, 1);
     ASSERT_FALSE(second.core.members().lives(ProcessId{1})) << second.next[0];
   }
   EXPECT_EQ(second.core.members().false_deaths(), 0u);
+}
+
+// A4: of a history only the outcome counts, and that it was taken is part of it: it gives up what it
+// leads, and the other gets it.
+TEST(AssignedReading, what_a_history_says_was_taken_is_given_up) {
+  for (const Mode mode : {Mode::non_exclusive, Mode::exclusive}) {
+    AssignedRig rig({mode, 8, 1});
+    const auto all = rig.start_all(2);
+    Process& second = *all[1];
+    second.hold = true;
+    const std::size_t written = assignments_by(rig, 1);
+    Process& third = rig.start(3);
+    rig.run_for(kInterval + kInterval / 2);
+    ASSERT_GT(assignments_by(rig, 1), written);
+    second.hold = false;
+    rig.restart_tail(second, second.next[0] - 1);
+    rig.run_for(5000ms);
+    EXPECT_GE(rig.led_by(third), 2u) << rig.describe();
+    EXPECT_LE(rig.led_by(second), 3u);
+    const std::size_t claims = rig.claims();
+    rig.run_for(10'000ms);
+    EXPECT_EQ(rig.claims(), claims);
+    EXPECT_EQ(all[0]->core.assignment_status()->given_up, 0u);
+  }
 }
 
 // A8: also while an assignment of its own is on its way.
@@ -234,7 +247,7 @@ TEST(AssignedReading, a_leaver_names_its_successors_in_the_batch_in_which_it_lea
   rig.start(3);
   const std::uint64_t written = first.core.counters().assignments_written;
   for (int i = 0; i < 200 && first.core.counters().assignments_written == written; ++i) {
-    read(rig, first, 0, 1);
+    rig.read(first, 0, 1);
     rig.run_for(5ms);
   }
   ASSERT_GT(first.core.counters().assignments_written, written);
@@ -261,7 +274,7 @@ TEST(AssignedReading, plans_nothing_while_part_of_its_assignment_is_not_read_bac
   rig.run_for(2ms);
   const std::uint64_t written = first.core.counters().assignments_written;
   ASSERT_GE(written, 3u);
-  while (first.core.counters().assignments_obeyed == 0) read(rig, first, 0, 1);
+  while (first.core.counters().assignments_obeyed == 0) rig.read(first, 0, 1);
   rig.run_for(kInterval);
   EXPECT_EQ(first.core.counters().assignments_written, written);
   first.hold = false;

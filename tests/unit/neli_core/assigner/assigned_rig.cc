@@ -77,6 +77,17 @@ void AssignedRig::append(const std::string& value) {
   settle();
 }
 
+std::int64_t AssignedRig::wish(Wish wished) {
+  AssignmentRecord record;
+  record.type = AssignmentType::wish;
+  record.id = ProcessId{++operators_};
+  record.seq = 1;
+  record.wish = std::move(wished);
+  const std::int64_t offset = logs[0].end();
+  append(encode_record(record));
+  return offset;
+}
+
 void AssignedRig::restart_tail(Process& process, std::int64_t from) {
   process.next[0] = from;
   step(process, TailStarted{Log{0}, from, logs[0].end(), from == 0});
@@ -134,17 +145,23 @@ void AssignedRig::carry_out(Process& process) {
 }
 
 // False: there was nothing.
+bool AssignedRig::deliver_one(Process& process, std::uint32_t log, milliseconds late) {
+  const StoredRecord* const found = logs[log].find(process.next[log]);
+  if (found == nullptr || found->stamped + late > broker_now()) return false;
+  const StoredRecord record = *found;  // what it writes may move the log's records
+  const std::int64_t offset = process.next[log]++;
+  step(process, Received{Log{log}, offset, record.stamped, true, record.value.get()});
+  return true;
+}
+
+void AssignedRig::read(Process& process, std::uint32_t log, std::size_t count) {
+  while (count > 0 && deliver_one(process, log, milliseconds{0})) --count;
+}
+
 bool AssignedRig::deliver(Process& process) {
   bool any = false;
   for (std::uint32_t l = 0; l < logs.size(); ++l) {
-    std::int64_t& next = process.next[l];
-    while (const StoredRecord* found = logs[l].find(next)) {
-      const StoredRecord record = *found;
-      if (record.stamped + process.late > broker_now()) break;
-      const std::int64_t offset = next++;
-      step(process, Received{Log{l}, offset, record.stamped, true, record.value.get()});
-      any = true;
-    }
+    while (deliver_one(process, l, process.late)) any = true;
   }
   return any;
 }

@@ -73,8 +73,12 @@ class AssignedRig {
   }
   void kill(Process& process) { process.dead = true; }
   void append(const std::string& value);
+  /// Written by an operator. Returns its offset.
+  std::int64_t wish(Wish wished);
   /// Its tail of log 0 starts again there.
   void restart_tail(Process& process, std::int64_t from);
+  /// One that is held reads so many records of a log all the same.
+  void read(Process& process, std::uint32_t log, std::size_t count);
 
   void run_for(milliseconds duration) {
     run([] { return false; }, duration);
@@ -109,8 +113,10 @@ class AssignedRig {
   void carry_out(Process& process);
   void write(Process& process, const Write& write);
   bool deliver(Process& process);
+  bool deliver_one(Process& process, std::uint32_t log, milliseconds late);
   void look();
 
+  std::uint64_t operators_ = 1000;
   std::deque<std::unique_ptr<Process>> processes_;
 };
 

@@ -16,19 +16,6 @@ using told::Process;
 using told::ranges;
 using enum WishVerb;
 
-/// Written by an operator. Returns its offset.
-std::int64_t wish(AssignedRig& rig, Wish wished) {
-  static std::uint64_t operators = 1000;
-  AssignmentRecord record;
-  record.type = AssignmentType::wish;
-  record.id = ProcessId{++operators};
-  record.seq = 1;
-  record.wish = std::move(wished);
-  const std::int64_t offset = rig.logs[0].end();
-  rig.append(encode_record(record));
-  return offset;
-}
-
 std::vector<AssignmentRecord> lists(const AssignedRig& rig) {
   return rig.assignments(AssignmentType::wishes);
 }
@@ -52,7 +39,7 @@ struct Pair : AssignedRig {
 TEST(AssignedWishes, one_is_carried_out_and_listed_at_once) {
   Pair rig;
   const LocalTime wished = rig.now;
-  const std::int64_t offset = wish(rig, {cordon, "p1", {}, 0});
+  const std::int64_t offset = rig.wish({cordon, "p1", {}, 0});
   EXPECT_TRUE(rig.run_until([&] { return is_listed(rig, offset); }, 1000ms));
   EXPECT_LE(rig.now, wished + kInterval);
   EXPECT_EQ(lists(rig).back().standing.cordoned, std::set<std::string>{"p1"});
@@ -72,12 +59,12 @@ TEST(AssignedWishes, no_list_is_written_before_anybody_wishes) {
 
 TEST(AssignedWishes, are_listed_every_half_a_lease) {
   Pair rig;
-  wish(rig, {pin, "p1", ranges("0"), 0});
+  rig.wish({pin, "p1", ranges("0"), 0});
   rig.run_for(20 * kLease);
   EXPECT_GE(lists(rig).size(), 39u);
   EXPECT_LE(lists(rig).size(), 42u);
   // Also those that say that nothing is wished any more.
-  wish(rig, {unpin, "", ranges("0"), 0});
+  rig.wish({unpin, "", ranges("0"), 0});
   const std::size_t before = lists(rig).size();
   rig.run_for(2 * kLease);
   EXPECT_GE(lists(rig).size(), before + 4);
@@ -87,7 +74,7 @@ TEST(AssignedWishes, are_listed_every_half_a_lease) {
 TEST(AssignedWishes, a_burst_of_them_makes_no_storm_of_lists) {
   Pair rig;
   std::int64_t last = 0;
-  for (int i = 0; i < 200; ++i) last = wish(rig, {weight, "p" + std::to_string(i), {}, 7});
+  for (int i = 0; i < 200; ++i) last = rig.wish({weight, "p" + std::to_string(i), {}, 7});
   rig.run_for(kInterval + 1ms);
   EXPECT_TRUE(is_listed(rig, last));
   EXPECT_EQ(lists(rig).back().standing.weights.size(), 200u);
@@ -96,7 +83,7 @@ TEST(AssignedWishes, a_burst_of_them_makes_no_storm_of_lists) {
 
 TEST(AssignedWishes, the_next_assigner_knows_them) {
   Pair rig;
-  wish(rig, {pin, "p2", ranges("0-3"), 0});
+  rig.wish({pin, "p2", ranges("0-3"), 0});
   EXPECT_TRUE(rig.run_until([&] { return rig.second.core.leads(Partition{0}, rig.now); }, 2000ms));
   Process& third = rig.start(3);
   rig.run_for(2000ms);
@@ -112,7 +99,7 @@ TEST(AssignedWishes, the_next_assigner_knows_them) {
 // ended.
 TEST(AssignedWishes, outlive_every_member) {
   Pair rig;
-  wish(rig, {cordon, "p3", {}, 0});
+  rig.wish({cordon, "p3", {}, 0});
   rig.run_for(5000ms);
   const std::int64_t from = rig.logs[0].end() - 30;
   rig.kill(rig.first);
@@ -131,7 +118,7 @@ TEST(AssignedWishes, outlive_every_member) {
 
 TEST(AssignedWishes, an_assigner_that_leaves_lists_them_first) {
   Pair rig;
-  wish(rig, {cordon, "p3", {}, 0});
+  rig.wish({cordon, "p3", {}, 0});
   rig.run_for(kInterval + 1ms);
   const std::size_t before = lists(rig).size();
   rig.close(rig.first, 5000ms);
@@ -141,7 +128,7 @@ TEST(AssignedWishes, an_assigner_that_leaves_lists_them_first) {
 
 TEST(AssignedWishes, a_list_of_who_does_not_hold_the_seat_says_nothing) {
   Pair rig;
-  wish(rig, {cordon, "p1", {}, 0});
+  rig.wish({cordon, "p1", {}, 0});
   rig.run_for(1000ms);
   AssignmentRecord list = lists(rig).back();
   list.upto = rig.logs[0].end();
@@ -175,8 +162,8 @@ TEST(AssignedWishes, one_that_does_not_fit_is_ignored_and_said_so) {
   Pair rig;
   PartitionRanges odd;
   for (std::uint32_t p = 1; p < kPartitionCountMax; p += 2) odd.insert(Partition{p});
-  wish(rig, {pin, "p1", ranges("0-65535"), 0});
-  const std::int64_t offset = wish(rig, {unpin, "", odd, 0});
+  rig.wish({pin, "p1", ranges("0-65535"), 0});
+  const std::int64_t offset = rig.wish({unpin, "", odd, 0});
   EXPECT_TRUE(rig.run_until([&] { return is_listed(rig, offset); }, 1000ms));
   EXPECT_EQ(rig.second.core.wishes().ignored(), 1u);
   bool said = false;
@@ -186,11 +173,44 @@ TEST(AssignedWishes, one_that_does_not_fit_is_ignored_and_said_so) {
   EXPECT_TRUE(said);
 }
 
+// Its list would end wishes that it has not read.
+TEST(AssignedWishes, who_has_missed_some_lists_nothing) {
+  for (const bool leaves : {false, true}) {
+    Pair rig;
+    rig.wish({cordon, "p3", {}, 0});
+    rig.run_for(kInterval + 1ms);
+    const std::size_t before = lists(rig).size();
+    ASSERT_GE(before, 1u);
+    rig.first.hold = true;
+    rig.wish({pause_moves, "", {}, 0});
+    rig.first.hold = false;
+    rig.restart_tail(rig.first, rig.logs[0].end());
+    rig.run_for(3 * kInterval);
+    ASSERT_TRUE(rig.first.core.assignment_status()->assigns);
+    ASSERT_TRUE(rig.first.core.wishes().uncertain());
+    if (leaves) rig.close(rig.first, 5000ms);
+    const auto all = lists(rig);
+    for (std::size_t i = before; i < all.size(); ++i) EXPECT_NE(all[i].id, ProcessId{1});
+    EXPECT_TRUE(rig.second.core.wishes().standing().moves_paused);
+  }
+}
+
+// Nobody else is there who could list more.
+TEST(AssignedWishes, after_a_lease_without_lists_what_was_read_is_all) {
+  AssignedRig rig;
+  const auto all = rig.start_all(1);
+  rig.wish({cordon, "p3", {}, 0});
+  rig.restart_tail(*all[0], rig.logs[0].end() - 1);
+  ASSERT_TRUE(all[0]->core.wishes().uncertain());
+  rig.run_for(2 * kLease);
+  EXPECT_TRUE(all[0]->core.wishes().known());
+}
+
 // Who leaves waits for nobody that may own nothing.
 TEST(AssignedWishes, who_is_cordoned_is_no_successor) {
   Pair rig;
   EXPECT_EQ(rig.first.core.other_members(), 1u);
-  wish(rig, {cordon, "p2", {}, 0});
+  rig.wish({cordon, "p2", {}, 0});
   EXPECT_EQ(rig.first.core.other_members(), 0u);
 }
 

@@ -222,6 +222,35 @@ TEST(AssignerEdges, waits_for_a_designee_that_prepares) {
   EXPECT_EQ(rig.named(), "1:0-7");
 }
 
+// Else it would plan at every record that is read.
+TEST(AssignerEdges, is_not_due_in_the_past_while_it_cannot_judge_who_is_late) {
+  AssignerRig rig = settled(2, 8, 2);
+  rig.unread = {1};
+  rig.idle = {{1, 1}, {2, 1}};
+  rig.run_for(20'000ms);
+  EXPECT_GT(rig.assigner.next_deadline(), rig.now);
+}
+
+// A9: many deaths are waited out by each assigner anew, also by the same process. Else who was cut
+// off would rename everything when it comes back.
+TEST(AssignerEdges, is_patient_anew_when_it_gets_the_seat_again) {
+  AssignerRig rig = settled(9, 18);
+  for (const std::uint64_t id : {6u, 7u, 8u, 9u}) rig.kill(id);
+  rig.run_for(700ms);
+  ASSERT_EQ(rig.assigner.waits(), 1u);
+  rig.assigner.end();
+  rig.run_for(3000ms);
+  for (const std::uint64_t id : {3u, 4u, 5u}) rig.kill(id);
+  rig.run_for(kSession + 51ms);
+  rig.decisions.clear();
+  rig.begin();
+  const LocalTime begun = rig.now;
+  rig.run_for(2000ms);
+  EXPECT_EQ(rig.assigner.waits(), 2u);
+  ASSERT_FALSE(rig.decisions.empty());
+  EXPECT_GE(rig.decisions[0].at, begun + kSession);
+}
+
 // A5: where every member that takes partitions is banned, bans are ignored: names do not go round.
 TEST(AssignerEdges, where_all_are_banned_nobody_is) {
   AssignerRig rig = settled(3, 9);

@@ -110,6 +110,19 @@ TEST(Assigner, is_not_held_up_by_a_tail_that_starts_again_and_again) {
   EXPECT_LE(rig.decisions[0].at, left + 9 * kInterval);
 }
 
+// A7: a later one is waited out like the first one.
+TEST(Assigner, waits_for_the_owners_again_when_a_tail_starts_anew_some_time_later) {
+  AssignerRig rig = settled(3, 9);
+  rig.assigner.read_anew(Log{0}, rig.now);
+  rig.run_for(10 * kInterval);
+  rig.assigner.read_anew(Log{0}, rig.now);
+  const LocalTime started = rig.now;
+  rig.members.leave(ProcessId{3}, rig.now);
+  rig.run_for(1000ms);
+  ASSERT_FALSE(rig.decisions.empty());
+  EXPECT_GE(rig.decisions[0].at, started + 2 * kInterval);
+}
+
 TEST(Assigner, knows_when_it_is_cut_from_a_log) {
   AssignerRig rig = settled(2, 8, 2);
   EXPECT_TRUE(rig.assigner.reads_every_log(rig.now));

@@ -194,6 +194,25 @@ TEST(AssignerWishes, while_moves_are_paused_who_leads_no_more_keeps_it_until_it_
   EXPECT_LT(rig.named_count(2), 4u) << "what it does not lead is named for another";
 }
 
+// A ban is of one log, and so are the pins that it makes void.
+TEST(AssignerWishes, who_is_banned_in_one_log_gets_what_is_pinned_to_it_in_another) {
+  AssignerRig rig = settled(3, 6, 2);
+  rig.idle = {{2, 0}};
+  rig.wish(pin, "p2", "0");
+  rig.wish(pin, "p1", "1,3,5");
+  rig.run_for(2 * kLease + kSession + 1700ms);
+  ASSERT_NE(rig.designations.at(Partition{0}).id, ProcessId{2});
+  for (const std::uint32_t p : {1u, 3u, 5u}) {
+    ASSERT_EQ(rig.designations.at(Partition{p}).id, ProcessId{1});
+  }
+  rig.wish(pin, "p2", "1,3,5");
+  rig.run_for(500ms);
+  EXPECT_NE(rig.designations.at(Partition{0}).id, ProcessId{2});
+  for (const std::uint32_t p : {1u, 3u, 5u}) {
+    EXPECT_EQ(rig.designations.at(Partition{p}).id, ProcessId{2}) << p;
+  }
+}
+
 TEST(AssignerWishes, who_does_not_know_yet_what_is_wished_moves_nothing_that_is_led) {
   AssignerRig rig = settled(3, 9);
   rig.wishes.tail_started(100, rig.now);

@@ -15,11 +15,11 @@ using told::assign;
 using told::at_ms;
 using told::holding;
 using told::kLease;
+using told::kPlace;
 
 constexpr ProcessId kA{1};
 constexpr ProcessId kB{2};
 constexpr Epoch kSeat{1'000, 5};
-constexpr LogPlace kPlace{Log{0}, 1, 8};
 
 TEST(Designations, name_whom_the_newest_assignment_names) {
   Designations designations(8);
@@ -50,6 +50,15 @@ TEST(Designations, say_what_a_process_was_given_and_what_was_taken) {
 }
 
 // A repeated assignment is no new one: A5 counts from when the designee was first named.
+TEST(Designations, name_a_process_until_its_last_partition_is_another_ones) {
+  Designations designations(8);
+  designations.read(assign(9, kSeat, {{1, "0-1"}}), kA, at_ms(1));
+  designations.read(assign(9, kSeat, {{2, "0"}}), kA, at_ms(2));
+  EXPECT_TRUE(designations.names(kA));
+  designations.read(assign(9, kSeat, {{2, "1"}}), kA, at_ms(3));
+  EXPECT_FALSE(designations.names(kA));
+}
+
 TEST(Designations, that_are_repeated_change_nothing) {
   Designations designations(8);
   designations.read(assign(9, kSeat, {{1, "0-3"}}), kA, at_ms(1));

@@ -21,37 +21,40 @@ using enum WishVerb;
 struct Watched : AssignedRig {
   told::Process& first = start(1);
   told::Process& second = start(2);
-  LaneReader reader{{Lane{0}, kNobody, kInterval, kLease, 1, 8}};
-  std::int64_t next = 0;
+  LaneReader reader;
+  std::vector<std::int64_t> next;
 
-  Watched() {
+  explicit Watched(std::uint32_t log_count = 1)
+      : AssignedRig({Mode::non_exclusive, 8, log_count}),
+        reader({Lane{0}, kNobody, kInterval, kLease, log_count, 8}),
+        next(log_count) {
     EXPECT_TRUE(run_until([&] { return led_by(first) == 4 && led_by(second) == 4; }, 5000ms));
     run_for(1000ms);
   }
-  void begin(std::int64_t from) {
-    next = from;
-    reader.on(TailStarted{Log{0}, from, logs[0].end(), from == 0}, now);
-    read();
+  void begin(std::uint32_t log, std::int64_t from) {
+    next[log] = from;
+    reader.on(TailStarted{Log{log}, from, logs[log].end(), from == 0}, now);
+    read(log);
   }
-  void read() {
-    while (const StoredRecord* found = logs[0].find(next)) {
-      reader.on(Received{Log{0}, next++, found->stamped, true, found->value.get()}, now);
+  void begin(std::int64_t from) {
+    for (std::uint32_t l = 0; l < logs.size(); ++l) begin(l, from);
+  }
+  /// At most so many records.
+  void read(std::uint32_t log, std::size_t count = 100'000) {
+    for (; count > 0; --count) {
+      const StoredRecord* const found = logs[log].find(next[log]);
+      if (found == nullptr) break;
+      reader.on(Received{Log{log}, next[log]++, found->stamped, true, found->value.get()}, now);
     }
-    reader.on(LogPosition{Log{0}, next}, now);
+    reader.on(LogPosition{Log{log}, next[log]}, now);
   }
   void watch_for(milliseconds duration) {
     for (milliseconds passed{0}; passed < duration; passed += 50ms) {
       run_for(50ms);
-      read();
+      for (std::uint32_t l = 0; l < logs.size(); ++l) read(l);
     }
   }
-  void wish(Wish wished) {
-    AssignmentRecord record;
-    record.type = AssignmentType::wish;
-    record.id = ProcessId{1000};
-    record.wish = std::move(wished);
-    append(encode_record(record));
-  }
+  [[nodiscard]] std::size_t shown_members() const { return reader.lane(now).members.size(); }
 };
 
 TEST(LaneReader, shows_members_designees_and_wishes) {
@@ -112,7 +115,52 @@ TEST(LaneReader, no_longer_shows_who_is_dead) {
   lane.watch_for(500ms);
   lane.kill(lane.second);
   lane.watch_for(kSession + 4 * kInterval);
-  EXPECT_EQ(lane.reader.lane(lane.now).members.size(), 1u);
+  EXPECT_EQ(lane.shown_members(), 1u);
+}
+
+TEST(LaneReader, log_1_says_nothing_of_who_is_dead_while_log_0_comes_slowly) {
+  Watched lane(2);
+  lane.begin(0);
+  lane.watch_for(500ms);
+  for (int i = 0; i < 40; ++i) {
+    lane.run_for(50ms);
+    lane.read(1);
+    if (i % 4 == 3) lane.read(0, 1);
+    ASSERT_EQ(lane.shown_members(), 2u) << i;
+  }
+}
+
+TEST(LaneReader, takes_nobody_for_dead_after_an_outage_of_log_0) {
+  Watched lane(2);
+  lane.begin(0);
+  lane.watch_for(500ms);
+  lane.first.forbidden = {0};
+  lane.second.forbidden = {0};
+  lane.watch_for(kLease);
+  lane.first.forbidden.clear();
+  lane.watch_for(2 * kInterval);
+  EXPECT_EQ(lane.shown_members(), 2u);
+}
+
+TEST(LaneReader, a_tail_that_goes_on_where_it_was_forgets_nothing) {
+  Watched lane;
+  lane.wish({cordon, "p2", {}, 0});
+  lane.begin(lane.logs[0].end() - 1);
+  lane.watch_for(kLease);
+  ASSERT_TRUE(lane.reader.lane(lane.now).wishes_known);
+  lane.begin(lane.next[0]);
+  EXPECT_TRUE(lane.reader.lane(lane.now).wishes_known);
+  EXPECT_EQ(lane.reader.lane(lane.now).assigner, ProcessId{1});
+}
+
+TEST(LaneReader, a_gap_in_log_0_leaves_open_who_assigns_and_one_in_log_1_does_not) {
+  Watched lane(2);
+  lane.begin(0);
+  lane.watch_for(500ms);
+  lane.reader.on(GapFound{Log{1}, GapReason::out_of_range}, lane.now);
+  EXPECT_EQ(lane.reader.lane(lane.now).assigner, ProcessId{1});
+  lane.reader.on(GapFound{Log{0}, GapReason::out_of_range}, lane.now);
+  EXPECT_NE(lane.reader.lane(lane.now).assigner, ProcessId{1});
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ using told::kInterval;
 using told::kLease;
 using told::kOther;
 using told::kOwn;
+using told::kPlace;
 using told::kSecond;
 using told::kSession;
 using told::renewal;
@@ -169,8 +170,6 @@ TEST_F(SeatEdges, a_tail_that_starts_later_knows_nothing_any_more) {
   EXPECT_FALSE(seat.known());
   EXPECT_FALSE(seat.is_valid(told::assign(2, kFirst, {})));
 }
-
-constexpr LogPlace kPlace{Log{0}, 1, 8};
 
 class OwnersEdges : public testing::Test {
  protected:

@@ -17,6 +17,9 @@ inline constexpr milliseconds kLease{1000};
 inline constexpr ProcessId kOwn{1};
 inline constexpr ProcessId kOther{2};
 
+/// The only log of a topic, with all partitions.
+inline constexpr LogPlace kPlace{Log{0}, 1, 8};
+
 /// Two epochs of the seat.
 inline constexpr Epoch kFirst{1'000, 5};
 inline constexpr Epoch kSecond{1'001, 9};
