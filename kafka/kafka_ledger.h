@@ -19,7 +19,8 @@ namespace neliroute {
 class KafkaStatistics;
 
 struct KafkaLedgerParameters {
-  /// With kafka.watcher: the tail alone; write() and subscribe() must not be called.
+  /// With kafka.watcher: the tail alone, and a producer if kafka.writes; subscribe() must not be
+  /// called, nor write() without one.
   KafkaOptions kafka;
   LedgerFacts facts;
   Timing timing;

@@ -39,8 +39,10 @@ struct KafkaOptions : KafkaConnection {
   std::optional<milliseconds> session;
   /// How long an application may prepare: who cannot lead stays away for as long (Withdrawal).
   milliseconds prepare_timeout{0};
-  /// A reader that owns nothing: no group, no producer, creates nothing.
+  /// A reader that owns nothing: reads from the end, no group, no producer, creates nothing.
   bool watcher = false;
+  /// Of a watcher: it has a producer all the same, as an operator's command.
+  bool writes = false;
 
   [[nodiscard]] std::string group_id() const {
     return neliroute::group_id(group, lane);

@@ -375,7 +375,11 @@ Timing watcher_timing(const TimingRequest& request) {
   defaults.clock_error.reset();
   defaults.local_clock_error.reset();
   defaults.groups = 1;
-  return *derive_timing(defaults, facts);
+  Timing timing = *derive_timing(defaults, facts);
+  // What it assumes of others need not fit a group that it is no member of.
+  const milliseconds assumed = request.lease.value_or(milliseconds{0});
+  if (assumed > milliseconds{0} && assumed <= kLeaseMax) timing.lease = assumed;
+  return timing;
 }
 
 }  // namespace neliroute

@@ -49,9 +49,10 @@ ClientSettings KafkaLedgerImpl::settings() const {
 
 Result<void> KafkaLedgerImpl::open_clients() {
   if (auto opened = wakeup_->open(); !opened) return opened.error();
-  if (auto opened = open_tail(); !opened || is_watcher()) return opened;
+  if (auto opened = open_tail(); !opened) return opened;
+  if (is_watcher() && !parameters_.kafka.writes) return {};
   if (auto opened = open_writer(); !opened) return opened;
-  if (parameters_.kafka.assignment == Assignment::assigner) return {};
+  if (is_watcher() || parameters_.kafka.assignment == Assignment::assigner) return {};
   return open_group();
 }
 

@@ -68,6 +68,18 @@ class Operate(LaneCase):
         self.member("beta")
         self.wait_shares(alpha=8, beta=8)
 
+    def start_one_that_prepares(self):
+        """alpha has all, and half of it is beta's to be once its program has prepared: never."""
+        self.member("alpha")
+        self.wait_shares(alpha=16)
+        self.member("beta", exec="echo '{\"awaits\":[\"prepare\"]}' >&3; exec sleep 600",
+                    prepare_timeout="60s")
+        children.wait_until(lambda: self.assignment().get("moves"), 30, self.assignment)
+
+    def wait_cordoned(self, name):
+        children.wait_until(lambda: name in self.assignment()["wishes"]["cordoned"], 20,
+                            self.assignment)
+
     def test_cordon_and_uncordon(self):
         """Dry run, moves, the list, taking it back; nobody is without a leader meanwhile."""
         self.start()
@@ -168,20 +180,15 @@ class Operate(LaneCase):
         self.assertIn("after its restart the wish is for nobody", done.err)
 
     def test_not_within_its_time(self):
-        """The assigner is stopped, and counts as living: exit code 1, and the wish stands."""
-        alpha = self.member("alpha", session="9s", lease="30s")
-        self.wait_shares(alpha=16)
-        self.member("beta", session="9s", lease="30s")
-        self.wait_shares(alpha=8, beta=8)
-        alpha.send_signal(signal.SIGSTOP)
-        self.addCleanup(alpha.send_signal, signal.SIGCONT)
-        done = self.wish("cordon", "beta", timeout="7s", json=True, code=1)
+        """Its successor prepares for long: exit code 1, and the wish stands."""
+        self.start_one_that_prepares()
+        done = self.wish("cordon", "alpha", timeout="7s", json=True, code=1)
         row, = done.rows()
-        self.assertEqual((row["taken_in"], row["carried_out"]), (False, False), done)
-        self.assertIn("cordon beta was written, and stands, but is not carried out", done.err)
-        self.assertIn("no assigner has taken it in", done.err)
-        alpha.send_signal(signal.SIGCONT)
-        self.wait_shares(alpha=16, beta=0)
+        self.assertEqual((row["taken_in"], row["stands"], row["carried_out"]),
+                         (True, True, False), done)
+        self.assertIn("cordon alpha was written, and stands, but is not carried out", done.err)
+        self.assertIn("16 partitions are not where they should be", done.err)
+        self.assertEqual(self.standing(), [{"wish": "cordon", "name": "alpha", "processes": 1}])
 
     def test_everybody_is_cordoned(self):
         """The last keeps what it leads, and the command says so, also before."""
@@ -213,38 +220,24 @@ class Operate(LaneCase):
         self.assertTrue(0 < done["unowned_ms"] <= done["took_ms"] + 1, done)
 
     def test_another_wish_says_otherwise(self):
-        """Two that contradict are written while nobody assigns: the later one stands, and the
-        other command ends with exit code 1."""
-        alpha = self.member("alpha", session="12s", lease="25s", weight=0)
-        children.wait_until(lambda: self.assignment()["assigner"], 20, "alpha assigns")
-        self.member("beta", session="12s", lease="25s")
-        self.wait_shares(alpha=0, beta=16)
-        alpha.send_signal(signal.SIGSTOP)
-        both = [self.spawn_wish("weight", "gamma", weight, json=True, absent=True)
-                for weight in ("2", "3")]
-        ended = []
-        for one in both:
-            out, err = one.communicate(timeout=60)
-            ended.append((json.loads(out), one.returncode, err.decode()))
-        (row, code, err), (later, later_code, _) = sorted(ended, key=lambda one: one[0]["offset"])
-        self.assertEqual((row["taken_in"], row["stands"], row["carried_out"], code),
-                         (True, False, False, 1), ended)
-        self.assertIn("does not stand: another wish was written meanwhile", err)
-        self.assertEqual((later["stands"], later["carried_out"], later_code), (True, True, 0),
-                         ended)
-        self.assertEqual([one["weight"] for one in self.standing()], [later["weight"]])
+        """Before the first is carried out: it stands no more, and its command ends with 1."""
+        self.start_one_that_prepares()
+        first = self.spawn_wish("cordon", "alpha", json=True, timeout="12s")
+        self.wait_cordoned("alpha")
+        later = self.wish("uncordon", "alpha", json=True, timeout="5s", code=1)
+        self.assertTrue(later.rows()[0]["stands"])
+        out, err = first.communicate(timeout=60)
+        row = json.loads(out)
+        self.assertEqual((row["taken_in"], row["stands"], row["carried_out"], first.returncode),
+                         (True, False, False, 1), err)
+        self.assertIn(b"does not stand: another wish was written meanwhile", err)
+        self.assertEqual(self.standing(), [])
 
     def test_interrupted(self):
         """Ctrl-C ends the waiting, not the wish, and says so."""
-        alpha = self.member("alpha", session="9s", lease="19s")
-        self.wait_shares(alpha=16)
-        self.member("beta", session="9s", lease="19s")
-        self.wait_shares(alpha=8, beta=8)
-        alpha.send_signal(signal.SIGSTOP)
-        self.addCleanup(alpha.send_signal, signal.SIGCONT)
+        self.start_one_that_prepares()
         child = self.spawn_wish("cordon", "alpha")
-        children.wait_until(lambda: "alpha" in self.assignment()["wishes"]["cordoned"], 20,
-                            "it is written")
+        self.wait_cordoned("alpha")
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=10)
         self.assertEqual((child.returncode, out), (-signal.SIGINT, b""), err)
@@ -257,6 +250,24 @@ class Operate(LaneCase):
             done = self.wish(*words, code=2, lease="500ms")
             self.assertIn("no member lives, so nobody would carry it out", done.err)
             self.assertIn(f"topic {self.topic}, lane 0", done.err)
+
+    def test_all_were_killed(self):
+        """What they wrote is still there: it must not be taken for a sign that they live."""
+        owners = [self.member("alpha"), self.member("beta")]
+        self.wait_shares(alpha=8, beta=8)
+        for owner in owners:
+            owner.kill()
+            owner.wait()
+        for words in (("cordon", "alpha"), ("weight", "beta", "2"), ("wishes",)):
+            done = self.wish(*words, code=2, lease="500ms")
+            self.assertIn("no member lives, so nobody would carry it out", done.err)
+
+    def test_owners_lease_counts(self):
+        """A list comes in their lease, not in the longer one that is assumed of them."""
+        self.member("alpha", session="1s", lease="2500ms")
+        self.wait_shares(alpha=16)
+        done = self.wish("wishes", profile="balanced", timeout="8s")  # which has 9 s
+        self.assertEqual(done.out, "no wishes stand\n")
 
     def test_nobody_assigns(self):
         """The assigner leaves, and the only other member is stopped: it counts as living, and would

@@ -81,6 +81,21 @@ TEST(WishTextTest, EachWishInWords) {
   EXPECT_EQ(text_of(Wish{WishVerb::cordon, "\x1b[2J", {}, 0}).find('\x1b'), std::string::npos);
 }
 
+TEST(WishTextTest, WhyItIsNotCarriedOut) {
+  WishOutcome outcome = cordoned();
+  outcome.carried_out = false;
+  EXPECT_EQ(undone_text(outcome, 3),
+            "cordon p2 was written, and stands, but is not carried out after 350 ms: the assigner "
+            "has taken it in, but 3 partitions are not where they should be. It goes on by itself; "
+            "`neliroute watch` shows how far it is");
+  outcome.taken_in = false;
+  EXPECT_NE(undone_text(outcome, 0).find("after 350 ms: no assigner has taken it in."),
+            std::string::npos);
+  outcome.stands = false;
+  EXPECT_NE(undone_text(outcome, 0).find("does not stand: another wish was written meanwhile"),
+            std::string::npos);
+}
+
 TEST(WishTextTest, TheListOfThoseThatStand) {
   ShownLane lane;
   lane.members.resize(3);

@@ -44,7 +44,7 @@ Timing timing_of(milliseconds lease) {
 Result<std::unique_ptr<LaneLink>> LaneLink::open(const CommonOptions& options, bool writes) {
   const RouterOptions router = options.for_router();
   KafkaOptions kafka = kafka_options(router);
-  kafka.watcher = true;  // it creates no topic
+  kafka.watcher = true;  // it creates no topic, and reads no history: only who writes now lives
   kafka.missing_topic = options.missing_topic;
   auto facts = prepare_topic(kafka, router.on_notice);
   if (!facts) return facts.error();
@@ -52,10 +52,7 @@ Result<std::unique_ptr<LaneLink>> LaneLink::open(const CommonOptions& options, b
   for (const Notice& notice : facts->notices) router.on_notice(notice);
   const milliseconds lease = *watcher_options(router).lease;
   std::unique_ptr<LaneLink> link(new LaneLink(options, facts->partitions, facts->logs, lease));
-  if (writes) {
-    kafka.watcher = false;
-    kafka.assignment = Assignment::assigner;  // no group
-  }
+  kafka.writes = writes;
   const auto strand = boost::asio::make_strand(link->io_);
   auto ledger = KafkaLedger::open(strand, {kafka, *facts, timing_of(lease), nullptr, link->id_});
   if (!ledger) return ledger.error();
@@ -128,7 +125,8 @@ void LaneLink::note(const Received& event) {
     const Settings* theirs = settings_in_force(*record);
     if (theirs == nullptr && record->member) theirs = readable_settings(*record);
     if (theirs != nullptr) settings_ = *theirs;
-    if (record->lease) lease_ = std::max(lease_, *record->lease);
+    if (!record->lease) return;
+    lease_ = std::exchange(lease_heard_, true) ? std::max(lease_, *record->lease) : *record->lease;
   } else if (const auto* own = std::get_if<AssignmentRecord>(event.value);
              own != nullptr && own->type == AssignmentType::wish && own->id == id_) {
     if (!offset_) offset_ = event.offset;

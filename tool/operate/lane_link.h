@@ -37,7 +37,7 @@ class LaneLink {
   [[nodiscard]] Directory& directory() noexcept { return directory_; }
   /// What the newest process that says so runs with; no value: none was heard.
   [[nodiscard]] const std::optional<Settings>& settings() const noexcept { return settings_; }
-  /// The longest lease that was heard.
+  /// The longest lease that was heard, and as long as none was, what is assumed.
   [[nodiscard]] milliseconds lease() const noexcept { return lease_; }
   /// When the logs were read to their ends; kNever: they are not.
   [[nodiscard]] LocalTime caught_up_at() const noexcept { return caught_up_; }
@@ -68,6 +68,7 @@ class LaneLink {
   Directory directory_;
   std::optional<Settings> settings_;
   milliseconds lease_;
+  bool lease_heard_ = false;
   LocalTime caught_up_ = kNever;
   LocalTime now_ = kLongAgo;
   std::optional<Error> failure_;

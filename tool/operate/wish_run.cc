@@ -56,9 +56,10 @@ class LaneRun {
   LaneRun(std::string command, const CommonOptions& options)
       : command_(std::move(command)), options_(options), progress_(options.connecting()) {}
 
-  /// Until members, assigner and wishes are known, and owners unless it is for the list. A value:
-  /// exit with it.
-  std::optional<int> begin(Purpose purpose);
+  /// Until members, assigner and wishes are known, and owners unless it is for the list. For a wish
+  /// that is for nobody, or for `name` if that lives, other wishes need not be known: the list that
+  /// takes it in has all. A value: exit with it.
+  std::optional<int> begin(Purpose purpose, const std::string& name = "");
   [[nodiscard]] LaneLink& link() { return *link_; }
   [[nodiscard]] const KnownLane& known() const { return link_->reader().known(); }
   [[nodiscard]] ShownLane lane() const { return link_->reader().lane(boot_now()); }
@@ -70,7 +71,7 @@ class LaneRun {
   [[nodiscard]] int fail_with(const std::string& silent) const;
 
  private:
-  [[nodiscard]] bool is_known(Purpose purpose) const;
+  [[nodiscard]] bool is_known(Purpose purpose, const std::string& name) const;
   [[nodiscard]] bool are_owners_known(LocalTime now) const;
   [[nodiscard]] bool is_waited_for() const;
   [[nodiscard]] std::optional<int> refuse() const;
@@ -88,9 +89,8 @@ std::set<std::string> LaneRun::names() const {
   return names;
 }
 
-// Of a history it is not known who still lives, but who does writes every interval; and a list of
-// wishes comes every half a lease.
-bool LaneRun::is_known(Purpose purpose) const {
+// Who lives writes every interval, and a list of wishes comes every half a lease.
+bool LaneRun::is_known(Purpose purpose, const std::string& name) const {
   if (link_->caught_up_at() == kNever) return false;
   if (link_->settings() && link_->settings()->variation != kAssignedVariation) return true;
   const ShownLane shown = lane();
@@ -102,7 +102,8 @@ bool LaneRun::is_known(Purpose purpose) const {
       later(link_->caught_up_at(), std::max(2 * known().options.interval, kSilentLeast));
   const LocalTime listed = later(link_->caught_up_at(), link_->lease());
   const bool heard = all_heard && (purpose == Purpose::list || are_owners_known(now));
-  return (heard || now >= silent) && (shown.wishes_known || now >= listed);
+  const bool wishes_matter = purpose != Purpose::wish || (!name.empty() && !names().contains(name));
+  return (heard || now >= silent) && (!wishes_matter || shown.wishes_known || now >= listed);
 }
 
 // Each log tells of its own partitions, some later than others.
@@ -119,7 +120,7 @@ bool LaneRun::is_waited_for() const {
          boot_now() < later(link_->caught_up_at(), link_->lease()) || !lane().members.empty();
 }
 
-std::optional<int> LaneRun::begin(Purpose purpose) {
+std::optional<int> LaneRun::begin(Purpose purpose, const std::string& name) {
   auto link = LaneLink::open(options_, purpose == Purpose::wish);
   if (!link) return fail(command_, link.error());
   link_ = std::move(*link);
@@ -132,7 +133,7 @@ std::optional<int> LaneRun::begin(Purpose purpose) {
   const auto ends = [&] {
     if (boot_now() < look_at) return false;
     look_at = later(boot_now(), kLookAgain);
-    known = is_known(purpose) || !is_waited_for();
+    known = is_known(purpose, name) || !is_waited_for();
     limit = options_.timeout_or_default(link_->lease());
     return known || boot_now() >= later(from, limit);
   };
@@ -245,7 +246,8 @@ class WishRun {
 
 int WishRun::run() {
   const Purpose purpose = request_.dry_run ? Purpose::foresee : Purpose::wish;
-  if (const auto code = lane_.begin(purpose)) return *code;
+  const std::string name = request_.absent ? "" : request_.wish.name;
+  if (const auto code = lane_.begin(purpose, name)) return *code;
   if (const auto code = check()) return *code;
   note_names();
   return request_.dry_run ? say_what_would_move() : carry_out();
@@ -406,32 +408,11 @@ int WishRun::tell_undone(const WishOutcome& outcome) {
         "have been stored all the same; `neliroute wishes` says so");
   }
   if (request_.common.json) say(json_of(outcome));
-  const std::string wish = text_of(request_.wish);
-  if (!outcome.stands) {
-    return fail(
-        command_,
-        fmt::format("{} was written, but does not stand: another wish was written meanwhile "
-                    "that says otherwise, or leaves no room for it in the 64 KiB of all. "
-                    "`neliroute wishes` lists those that stand",
-                    wish),
-        kExitNo);
-  }
   PartitionRanges astray = pending();
   for (const WouldMove& move : lane_.link().reader().would_move({}, boot_now())) {
     astray.insert(move.partition);
   }
-  const std::string where = outcome.taken_in
-                                ? fmt::format(
-                                      "the assigner has taken it in, but {} partitions "
-                                      "are not where they should be",
-                                      astray.size())
-                                : "no assigner has taken it in";
-  return fail(command_,
-              fmt::format("{} was written, and stands, but is not carried out after {}: "
-                          "{}. It goes on by itself; `neliroute watch` shows how far it "
-                          "is",
-                          wish, text_of(outcome.took), where),
-              kExitNo);
+  return fail(command_, undone_text(outcome, astray.size()), kExitNo);
 }
 
 }  // namespace

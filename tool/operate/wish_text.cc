@@ -130,6 +130,23 @@ boost::json::object json_of(const WishOutcome& outcome) {
   return row;
 }
 
+std::string undone_text(const WishOutcome& outcome, std::size_t astray) {
+  const std::string wish = text_of(outcome.wish);
+  if (!outcome.stands) {
+    return wish + " was written, but does not stand: another wish was written meanwhile that says "
+                  "otherwise, or leaves no room for it in the 64 KiB of all. `neliroute wishes` "
+                  "lists those that stand";
+  }
+  const std::string where =
+      outcome.taken_in
+          ? fmt::format("the assigner has taken it in, but {} partitions are not where they should "
+                        "be", astray)
+          : "no assigner has taken it in";
+  return fmt::format("{} was written, and stands, but is not carried out after {}: {}. It goes on "
+                     "by itself; `neliroute watch` shows how far it is",
+                     wish, text_of(outcome.took), where);
+}
+
 std::vector<StandingWish> list_of(const ShownLane& lane) {
   const auto processes = [&](const std::string& name) {
     return static_cast<std::size_t>(

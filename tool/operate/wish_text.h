@@ -54,6 +54,8 @@ struct WishOutcome {
 [[nodiscard]] std::string text_of(const Wish& wish);
 [[nodiscard]] std::string text_of(const WishOutcome& outcome);
 [[nodiscard]] boost::json::object json_of(const WishOutcome& outcome);
+/// Of one that was written and is not carried out. `astray`: partitions that are elsewhere.
+[[nodiscard]] std::string undone_text(const WishOutcome& outcome, std::size_t astray);
 
 /// A wish that stands, as `neliroute wishes` lists it.
 struct StandingWish {

@@ -241,6 +241,8 @@ TEST(Timing, a_watcher_takes_the_profile_s_lease) {
   TimingRequest r = request(Mode::exclusive, Profile::balanced);
   r.session = 45'000ms;
   r.lease = 60'000ms;  // breaks a bound that is not the watcher's
+  EXPECT_EQ(watcher_timing(r).lease, 60'000ms);
+  r.lease = kLeaseMax + 1ms;
   EXPECT_EQ(watcher_timing(r).lease, 2250ms);
 }
 
