@@ -1,6 +1,7 @@
 #include "neli_core/settings_agreement.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "neli_core/mutation.h"
 #include "neli_core/options.h"
@@ -12,6 +13,8 @@ namespace {
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(std::uint32_t value) { return std::to_string(value); }
 
+constexpr std::string_view kPartitionsField = "partitions";
+
 /// Only one lane has to agree on it.
 constexpr const char* kLaneOfItsOwn = ", or take a lane of its own (`lane` N)";
 
@@ -22,6 +25,11 @@ std::string assignment_of(const Settings& settings) {
 }
 
 }  // namespace
+
+bool is_about_partitions(const Error& conflict) {
+  return conflict.code() == Errc::settings_conflict &&
+         conflict.detail().starts_with(kPartitionsField);
+}
 
 void SettingsAgreement::note(const Record& record, BrokerTime stamped, milliseconds lease,
                              LocalTime read, bool fresh) {
@@ -75,7 +83,7 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
                      seen.name + "); stop all of its processes first, or start the program that "
                      "they run"};
   }
-  const auto differ = [&](const char* field, const auto& theirs, const auto& mine,
+  const auto differ = [&](std::string_view field, const auto& theirs, const auto& mine,
                           const char* option,
                           const char* way_out = "") -> std::optional<Error> {
     if (theirs == mine) return std::nullopt;
@@ -94,7 +102,9 @@ std::optional<Error> SettingsAgreement::difference(const Seen& seen) const {
     }
   }
   if (auto e = differ("slots", theirs.slots, own_.slots, "`slots`")) return e;
-  if (auto e = differ("partitions", theirs.partitions, own_.partitions, "`partitions`")) return e;
+  if (auto e = differ(kPartitionsField, theirs.partitions, own_.partitions, "`partitions`")) {
+    return e;
+  }
   if (auto e = differ("logs", theirs.logs, own_.logs, "`logs`")) return e;
   if (auto e = differ("hash", theirs.hash, own_.hash, "`hash`")) return e;
   if (seen.lane != lane_ || !member_) return std::nullopt;

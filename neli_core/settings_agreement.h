@@ -15,6 +15,9 @@
 
 namespace neliroute {
 
+/// Of a settings_conflict: it is their number of partitions that differs.
+[[nodiscard]] bool is_about_partitions(const Error& conflict);
+
 class SettingsAgreement {
  public:
   /// When a process started: broker time of its first record, ties by id.

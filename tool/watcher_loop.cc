@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "neli_core/options.h"
+#include "neli_core/settings_agreement.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
@@ -26,11 +27,9 @@ constexpr std::chrono::hours kLong{1};
 constexpr int kLooksMost = 6;
 constexpr milliseconds kBetweenLooks{200};
 
-// Whether or not it is their number that differs.
 bool may_learn_partitions(const WatcherLoop& lookup, const CommonOptions& options) {
   const auto& failure = lookup.failure();
-  return failure && failure->code() == Errc::settings_conflict && !options.router.partitions &&
-         !lookup.ends();
+  return failure && is_about_partitions(*failure) && !options.router.partitions && !lookup.ends();
 }
 
 }  // namespace
@@ -127,7 +126,7 @@ int run_with_watcher(const std::string& command, const CommonOptions& options,
     if (!lookup) return fail(command, lookup.error());
     const std::uint32_t partitions = (*lookup)->watcher().settings().partitions;
     if (code && partitions == before) {
-      if (++looks == kLooksMost) return *code;  // something else differs
+      if (++looks == kLooksMost) return *code;
       std::this_thread::sleep_for(kBetweenLooks);
       continue;
     }

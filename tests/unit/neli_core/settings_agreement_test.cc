@@ -223,6 +223,13 @@ TEST(SettingsAgreementTest, a_member_with_another_number_of_partitions_is_refuse
             std::string::npos)
       << refused->message();
   EXPECT_EQ(refused->message().find("lane of its own"), std::string::npos) << "it would not help";
+  EXPECT_TRUE(is_about_partitions(*refused));
+  other.settings->slots *= 2;  // no other number of partitions would do
+  SettingsAgreement differing(own, Lane{0});
+  differing.note(other, kStamp, 1s, kStart, true);
+  const auto of_slots = differing.conflict(std::nullopt, kStart);
+  ASSERT_TRUE(of_slots);
+  EXPECT_FALSE(is_about_partitions(*of_slots));
 }
 
 }  // namespace
