@@ -4,15 +4,20 @@
 // Must follow rdkafka.h, which it needs.
 #include <librdkafka/rdkafka_mock.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <boost/system/system_error.hpp>
+#include <cerrno>
 #include <charconv>
 #include <optional>
 #include <set>
 
 #include "kafka/kafka_options.h"
 #include "kafka/relay.h"
+#include "neli_core/system_refusal.h"
 
 namespace neliroute {
 namespace {
@@ -108,6 +113,20 @@ Result<Handle> make_handle() {
   return handle;
 }
 
+/// librdkafka aborts where its mock cluster cannot open a file: with fewer than this, none is made.
+constexpr std::size_t kSpareFiles = 16;
+
+std::optional<Error> lack_of_files() {
+  std::array<int, kSpareFiles> spare{};
+  std::size_t count = 0;
+  while (count < spare.size() && (spare[count] = ::eventfd(0, EFD_CLOEXEC)) >= 0) ++count;
+  const boost::system::error_code why(errno, boost::system::system_category());
+  for (std::size_t i = 0; i < count; ++i) ::close(spare[i]);
+  if (count == spare.size()) return std::nullopt;
+  return system_refusal("the embedded broker needs " + std::to_string(kSpareFiles) + " files more",
+                        why);
+}
+
 /// The random port on which the cluster listens: its "bootstraps" is one host:port.
 std::uint16_t port_of(const rd_kafka_mock_cluster_t* cluster) {
   const std::string_view bootstraps = rd_kafka_mock_cluster_bootstraps(cluster);
@@ -136,6 +155,7 @@ Result<std::unique_ptr<EmbeddedBroker>> EmbeddedBroker::open(
   auto relay = Relay::listen(executor, options.port);
   if (!relay) return relay.error();
   parts->relay = std::move(*relay);
+  if (auto lack = lack_of_files()) return std::move(*lack);
   auto handle = make_handle();
   if (!handle) return handle.error();
   parts->handle = std::move(*handle);

@@ -9,7 +9,7 @@
 // the destructor on it, or while nothing runs it. It outlives the broker. limits(): any.
 // Units: counts.
 // Errors: open() names the setting and what to do: bad_option (a port in use, a topic),
-// ledger_refused (librdkafka is too old, or refused).
+// ledger_refused (librdkafka is too old, or refused), system_refused (too few files).
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "neli_core/system_refusal.h"
 #include "router/text/listen_address.h"
 
 namespace neliroute::forward {
@@ -27,10 +28,11 @@ std::size_t connections_of(const FrontLimits& limits) {
 }
 
 Error cannot_listen(const tcp::endpoint& at, const error_code& error) {
-  return {Errc::bad_option, "`listen`: cannot listen on " + address_text(at) + ": " +
-                                error.message() +
-                                "; choose an address of this machine and a free "
-                                "port (port 0: any)"};
+  const std::string what = "`listen`: cannot listen on " + address_text(at);
+  if (auto refused = system_refusal(what, error)) return *refused;
+  return {Errc::bad_option,
+          what + ": " + error.message() +
+              "; choose an address of this machine and a free port (port 0: any)"};
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "neli_core/system_refusal.h"
+
 namespace neliroute {
 namespace {
 
@@ -47,7 +49,9 @@ Error listen_error(std::uint16_t port, const error_code& error) {
     return {Errc::bad_option, "not allowed to listen on " + where +
                                   ": choose a port above 1023 (0 takes any that is free)"};
   }
-  return {Errc::bad_option, "cannot listen on " + where + ": " + error.message()};
+  const std::string what = "cannot listen on " + where;
+  if (auto refused = system_refusal(what, error)) return *refused;
+  return {Errc::bad_option, what + ": " + error.message()};
 }
 
 }  // namespace

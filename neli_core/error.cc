@@ -33,6 +33,8 @@ class Category final : public boost::system::error_category {
         return "no answer within the time limit; try again or raise it";
       case Errc::too_many_waiters:
         return "as many callers wait for owners as may; refuse the request, or raise the limit";
+      case Errc::system_refused:
+        return "the system has no more files or memory for this process; raise its limits";
     }
     return "unknown neliroute error " + std::to_string(code);
   }

@@ -270,10 +270,7 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
 /// For the admin port, which closes before the folder.
 std::function<std::string()> missing_files(const XdsFolder* folder) {
   if (!folder) return {};
-  return [folder] {
-    return folder->ready() ? "" : "the files of --xds-dir are not written yet: they wait for an "
-                                  "owner, and until all partitions are known";
-  };
+  return [folder] { return folder->lacks(); };
 }
 
 struct WatchCommand {

@@ -26,6 +26,7 @@ enum class Errc {
   closed,              ///< the object was closed, or is closing
   timed_out,           ///< the call's time limit passed
   too_many_waiters,    ///< as many callers wait for owners as may
+  system_refused,      ///< the system has no more files or memory for this process
 };
 
 /// Our category. Its messages say what happened and what to do.

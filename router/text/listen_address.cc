@@ -5,6 +5,8 @@
 #include <boost/asio/ip/address.hpp>
 #include <charconv>
 
+#include "neli_core/system_refusal.h"
+
 namespace neliroute {
 namespace {
 
@@ -96,8 +98,9 @@ Result<boost::asio::ip::tcp::acceptor> listen_at(const boost::asio::any_io_execu
   if (!error) acceptor.bind(*where, error);
   if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
   if (!error) return acceptor;
-  return Error{Errc::bad_option, "cannot listen at " + std::string(text) + ": " +
-                                     error.message() +
+  const std::string what = "cannot listen at " + std::string(text);
+  if (auto refused = system_refusal(what, error)) return *refused;
+  return Error{Errc::bad_option, what + ": " + error.message() +
                                      "; choose an address of this machine and a free port"};
 }
 

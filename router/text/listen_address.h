@@ -1,7 +1,8 @@
 // Where a server of this process listens: from text to an address. Private.
 //
 // Threads: any.   Units: none.
-// Errors: bad_option, naming the text, what was expected and what to do.
+// Errors: bad_option, naming the text, what was expected and what to do; listen_at() also
+// system_refused.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>

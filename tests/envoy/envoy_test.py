@@ -114,7 +114,7 @@ class EnvoyTest(EnvoyCase):
         children.wait_until(lambda: readiness()[1]["unknown"] == 0, 20, readiness)
         status, told = readiness()
         self.assertEqual((status, told["ready"]), (503, False))
-        self.assertIn("the files of --xds-dir are not written yet", told["error"])
+        self.assertIn("the files of --xds-dir cannot be written; the log says why", told["error"])
         self.assertEqual((self.files / "eds.json").read_text(), old)
         self.assertTrue((self.files / "neliroute.lua").exists())
         (self.files / "eds.json.tmp").rmdir()

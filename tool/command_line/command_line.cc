@@ -145,7 +145,7 @@ struct CommandLine::Parts {
       return fmt::format("unknown option {}; did you mean {}?", name, *meant);
     }
     return fmt::format("unknown option {}; `neliroute {} --help` lists them all{}", name, text.name,
-                       text.positionals.empty() ? "" : ", and keys that begin with - go after --");
+                       text.positionals.empty() ? "" : ", and words that begin with - go after --");
   }
 
   /// Where a wrong value of this option came from, which CLI11 does not say; empty: from the

@@ -105,6 +105,7 @@ int exit_code_of(Errc code) noexcept {
     case Errc::closed:
     case Errc::timed_out:
     case Errc::too_many_waiters:
+    case Errc::system_refused:
       break;
   }
   return kExitUnreachable;

@@ -241,7 +241,7 @@ void XdsFolder::note(const Done& done) {
 
 void XdsFolder::wrote() {
   if (written_) next_ = Clock::now() + system_.apart;  // the first owners are awaited
-  if (std::exchange(failing_, false)) {
+  if (failing_.exchange(false)) {
     log(Severity::info, "xds: the files in " + shown(folder_) + " are written again");
   }
   consider();
@@ -249,12 +249,19 @@ void XdsFolder::wrote() {
 
 void XdsFolder::failed(const Error& error) {
   next_ = Clock::now() + kRetry;
-  if (!std::exchange(failing_, true)) {
+  if (!failing_.exchange(true)) {
     log(Severity::warning, fmt::format("xds: {}; Envoy goes on with what it has, and this tries "
                                        "again each second",
                                        error.message()));
   }
   consider();  // sets the timer
+}
+
+std::string XdsFolder::lacks() const {
+  if (ready()) return "";
+  return failing_ ? "the files of --xds-dir cannot be written; the log says why"
+                  : "the files of --xds-dir are not written yet: they wait for an owner, and until "
+                    "all partitions are known";
 }
 
 void XdsFolder::look_later() {
@@ -269,7 +276,7 @@ void XdsFolder::look_later() {
 // Envoy may be started at any time, and needs them all then.
 void XdsFolder::look() {
   if (busy_) {
-    if (Clock::now() - busy_since_ < system_.look || std::exchange(failing_, true)) return;
+    if (Clock::now() - busy_since_ < system_.look || failing_.exchange(true)) return;
     return log(Severity::warning,
                fmt::format("xds: a write to the files in {} does not end; Envoy goes on with what "
                            "it has",

@@ -9,8 +9,8 @@
 // second; one that others removed, replaced or changed is written again when that is noticed.
 // Meanwhile Envoy goes on with what it has.
 //
-// Threads: one (the executor's, and the watcher's), except for ready(). Disks may hang: a thread of
-// its own writes, one text after the other, each the newest.   Units: std::chrono.
+// Threads: one (the executor's, and the watcher's), except for ready() and lacks(). Disks may hang:
+// a thread of its own writes, one text after the other, each the newest.   Units: std::chrono.
 // Errors: open() returns what is wrong with the folder; later ones are logged.
 #pragma once
 
@@ -62,6 +62,8 @@ class XdsFolder : public Observer {
   /// Whether eds.json, with what was known then, and the filter have been written, or were found
   /// right. Any thread.
   [[nodiscard]] bool ready() const noexcept { return ready_.load(std::memory_order_acquire); }
+  /// Why it is not; empty: it is. Any thread.
+  [[nodiscard]] std::string lacks() const;
   /// Whether the thread is at work; what it did is known when it is not.
   [[nodiscard]] bool busy() const noexcept { return busy_; }
 
@@ -126,7 +128,7 @@ class XdsFolder : public Observer {
   bool busy_ = false;
   Clock::time_point busy_since_ = Clock::time_point::min();
   Clock::time_point next_ = Clock::time_point::min();
-  bool failing_ = false;
+  std::atomic<bool> failing_ = false;
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

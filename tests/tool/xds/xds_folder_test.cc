@@ -238,6 +238,7 @@ TEST(XdsFolderTest, WaitsForWhatItNeitherKnowsNorRemembers) {
   rig.open();
   rig.tell({"?", "?", "?", kB});
   EXPECT_FALSE(rig.files->ready()) << "of the third there is no word at all";
+  EXPECT_THAT(rig.files->lacks(), HasSubstr("until all partitions are known"));
   EXPECT_EQ(rig.file(), old);
   rig.tell({"?", "?", kB, kB});
   EXPECT_TRUE(rig.files->ready());
@@ -325,8 +326,10 @@ TEST(XdsFolderTest, TriesAgainAndReportsOnce) {
   rig.run_for(1100ms);
   EXPECT_THAT(rig.said, ElementsAre(HasSubstr("cannot write")));
   EXPECT_THAT(rig.said[0], HasSubstr(rig.folder.of("eds.json.tmp")));
+  EXPECT_THAT(rig.files->lacks(), HasSubstr("cannot be written; the log says why"));
   std::filesystem::remove(rig.folder.of("eds.json.tmp"));
   rig.run_until([&] { return rig.files->ready(); });
+  EXPECT_EQ(rig.files->lacks(), "");
   EXPECT_EQ(rig.owners(), "10.0.0.2 10.0.0.1 10.0.0.1 10.0.0.1");
   EXPECT_THAT(rig.said.back(), HasSubstr("written again"));
   EXPECT_EQ(rig.said.size(), 3u);

@@ -214,8 +214,8 @@ TEST(AssignedReading, a_tail_that_starts_anew_revives_no_former_assigner) {
   EXPECT_EQ(second.core.members().false_deaths(), 0u);
 }
 
-// A4: of a history only the outcome counts, and that it was taken is part of it: it gives up what it
-// leads, and the other gets it.
+// A4: of a history only the outcome counts, and that something was taken is part of it: it gives up
+// what it leads, and the other gets it.
 TEST(AssignedReading, what_a_history_says_was_taken_is_given_up) {
   for (const Mode mode : {Mode::non_exclusive, Mode::exclusive}) {
     AssignedRig rig({mode, 8, 1});
