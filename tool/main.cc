@@ -11,6 +11,7 @@
 
 #include "tool/command_line/commands.h"
 #include "tool/print/output.h"
+#include "tool/print/stderr_lines.h"
 
 namespace neliroute::tool {
 namespace {
@@ -94,12 +95,15 @@ int main(int count, char** arguments) {
   using namespace neliroute::tool;
   share_arenas();
   occupy_standard_files();
+  int code = kExitYes;
   try {
-    return after_output(main_command({arguments + 1, arguments + count}));
+    code = after_output(main_command({arguments + 1, arguments + count}));
   } catch (const std::exception& error) {
     // Errors are values here; only Asio and the library throw, when the system refuses something.
-    return fail("", fmt::format("the system refuses what it needs: {}; look at the limits of this "
+    code = fail("", fmt::format("the system refuses what it needs: {}; look at the limits of this "
                                 "process, as `ulimit -n` (files) and `ulimit -v` (memory)",
                                 error.what()), kExitUnreachable);
   }
+  finish_stderr();
+  return code;
 }

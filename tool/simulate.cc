@@ -13,6 +13,7 @@
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
+#include "tool/print/stderr_lines.h"
 #include "tool/simulate/simulate_run.h"
 #include "tool/simulate/simulate_text.h"
 
@@ -128,13 +129,13 @@ class ProgressLine {
   void operator()(const std::string& what) {
     const auto now = std::chrono::steady_clock::now();
     if (!seen_ || now < next_) return;
-    fmt::print(stderr, "\r{}\033[K", what);
+    draw_stderr(fmt::format("\r{}\033[K", what));
     next_ = now + std::chrono::milliseconds(100);
     shown_ = true;
   }
   /// Before anything else is written.
   void clear() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    if (shown_) draw_stderr("\r\033[K");
     shown_ = false;
   }
 

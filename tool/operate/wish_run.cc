@@ -20,6 +20,7 @@
 #include "tool/operate/wish_text.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
+#include "tool/print/stderr_lines.h"
 
 namespace neliroute::tool {
 namespace {
@@ -39,7 +40,7 @@ void end_waiting(int signal) {
       "\nneliroute: no longer waiting; what was wished stands if it was stored, and `neliroute "
       "wishes` says so\n";
   erase_progress_from_handler();
-  static_cast<void>(!::write(STDERR_FILENO, kText.data(), kText.size()));
+  draw_stderr(kText);
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstring>
 #include <neliroute/clock.h>
 #include <utility>
@@ -42,17 +41,11 @@ bool ends_within_a_line(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<LineWriter>> LineWriter::open(const std::string& path) {
-  const auto made = [](std::string name, int file, bool waits, bool owned) {
-    return std::unique_ptr<LineWriter>(new LineWriter(std::move(name), file, waits, owned));
-  };
   constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  if (path == "-") {
-    if (is_regular(STDOUT_FILENO)) return made("stdout", STDOUT_FILENO, false, false);
-    // Opened again, as O_NONBLOCK on the inherited file would affect every process that shares it.
-    const int anew = ::open("/proc/self/fd/1", O_WRONLY | kNeverWait);
-    if (anew >= 0) return made("stdout", anew, false, true);
-    return made("stdout", STDOUT_FILENO, true, false);  // a socket, or another user's
-  }
+  const auto made = [](std::string name, const PromptFile& file) {
+    return std::unique_ptr<LineWriter>(new LineWriter(std::move(name), file));
+  };
+  if (path == "-") return made("stdout", PromptFile::of_standard(STDOUT_FILENO));
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | kNeverWait, 0644);
   // A FIFO that nobody reads yet. As this process could read it itself, it opens, and keeps the
   // first lines for a later reader.
@@ -61,7 +54,7 @@ Result<std::unique_ptr<LineWriter>> LineWriter::open(const std::string& path) {
     return Error{Errc::bad_option, path + " cannot be written: " + std::strerror(errno) +
                                        "; give a path in an existing folder, or - for stdout"};
   }
-  auto writer = made(path, file, false, true);
+  auto writer = made(path, {file, false, true});
   if (ends_within_a_line(path)) writer->write("");
   return writer;
 }
@@ -73,66 +66,44 @@ LineWriter::~LineWriter() {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());
     if (left.count() <= 0) break;
-    pollfd wait{file_, POLLOUT, 0};
+    pollfd wait{file_.file, POLLOUT, 0};
     ::poll(&wait, 1, static_cast<int>(left.count()));
   }
   lost_ += lines_.size();
   tell_lost();
-  if (owned_) ::close(file_);
+  file_.close();
 }
 
 void LineWriter::write(std::string line) {
   line += '\n';
-  if (kept_ + line.size() > kKeptMost) flush();
-  if (kept_ + line.size() > kKeptMost) {
+  if (!lines_.fits(line.size())) flush();
+  if (!lines_.push(std::move(line))) {
     ++lost_;
     return;
   }
-  kept_ += line.size();
-  lines_.push_back(std::move(line));
   flush();
 }
 
 bool LineWriter::flush() {
-  while (!lines_.empty()) {
-    const std::string_view rest = std::string_view(lines_.front()).substr(begun_);
-    const ssize_t written = write_some(rest);
-    if (written >= 0) {
-      begun_ += static_cast<std::size_t>(written);
-      if (begun_ == lines_.front().size()) drop_front();
-    } else if (errno != EINTR) {
-      const int why = errno;
-      tell(why == EAGAIN ? "its reader has stalled" : std::strerror(why));
-      errno = why;
-      return false;
-    }
+  bool done = false;
+  {
+    const ProgressAside aside;  // it may be the same terminal
+    done = lines_.flush(file_);
   }
-  tell_lost();
-  return true;
-}
-
-ssize_t LineWriter::write_some(std::string_view bytes) const {
-  const ProgressAside aside;  // it may be the same terminal
-  if (!waits_) return ::write(file_, bytes.data(), bytes.size());
-  pollfd ready{file_, POLLOUT, 0};
-  if (::poll(&ready, 1, 0) == 0) {
-    errno = EAGAIN;
-    return -1;
+  if (done) {
+    tell_lost();
+    return true;
   }
-  // A pipe that is ready has this much free.
-  return ::write(file_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
-}
-
-void LineWriter::drop_front() {
-  kept_ -= lines_.front().size();
-  lines_.pop_front();
-  begun_ = 0;
+  const int why = errno;
+  tell(why == EAGAIN ? "its reader has stalled" : std::strerror(why));
+  errno = why;
+  return false;
 }
 
 void LineWriter::tell(const std::string& why) {
   if (std::exchange(told_, true)) return;
   log(Severity::warning, path_ + " takes no lines now: " + why + "; up to " +
-                             std::to_string(kKeptMost / 1024) +
+                             std::to_string(LineQueue::kKeptMost / 1024) +
                              " KiB are kept for it, and further lines are lost");
 }
 

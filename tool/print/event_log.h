@@ -11,21 +11,19 @@
 // sake of a log.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <neliroute/error.h>
 #include <string>
 #include <string_view>
 
 #include "router/text/event_line.h"
+#include "tool/print/line_queue.h"
 
 namespace neliroute::tool {
 
 /// A file, pipe or terminal that is written one whole line at a time, without ever blocking.
 class LineWriter {
  public:
-  static constexpr std::size_t kKeptMost = 1U << 20U;  ///< bytes: some thousands of events
-
   /// "-" is stdout. A file is appended to. A FIFO may get its reader later.
   [[nodiscard]] static Result<std::unique_ptr<LineWriter>> open(const std::string& path);
   /// Gives a slow reader a second to take the rest.
@@ -38,21 +36,14 @@ class LineWriter {
   bool flush();
 
  private:
-  LineWriter(std::string path, int file, bool waits, bool owned)
-      : path_(std::move(path)), file_(file), waits_(waits), owned_(owned) {}
-  ssize_t write_some(std::string_view bytes) const;
-  void drop_front();
+  LineWriter(std::string path, const PromptFile& file) : path_(std::move(path)), file_(file) {}
   void tell(const std::string& why);
   void tell_lost();
 
   std::string path_;
-  int file_;
-  bool waits_;                     ///< a write would block, so poll(2) is called before
-  bool owned_;                     ///< to be closed
-  std::deque<std::string> lines_;  ///< not written yet
-  std::size_t begun_ = 0;          ///< bytes of the first line that are written
-  std::size_t kept_ = 0;           ///< bytes of all lines
-  std::size_t lost_ = 0;           ///< lines, since the last report
+  PromptFile file_;
+  LineQueue lines_;
+  std::size_t lost_ = 0;  ///< lines, since the last report
   bool told_ = false;
 };
 

@@ -1,10 +1,12 @@
 #include "tool/print/log.h"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/details/os.h>
+#include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -13,7 +15,7 @@
 
 #include "tool/command_line/flags.h"
 #include "tool/print/output.h"
-#include "tool/print/progress.h"
+#include "tool/print/stderr_lines.h"
 
 namespace neliroute::tool {
 namespace {
@@ -45,6 +47,21 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::off;
 }
 
+using StderrSink = spdlog::sinks::ansicolor_sink<spdlog::details::console_mutex>;
+
+/// spdlog's own sinks for stderr wait for its reader. They write to any stream, which is this one.
+std::FILE* lines_to_stderr() {
+  static std::FILE* const stream = [] {
+    cookie_io_functions_t functions{};
+    functions.write = [](void*, const char* bytes, std::size_t count) {
+      write_stderr({bytes, count});
+      return static_cast<ssize_t>(count);
+    };
+    return ::fopencookie(nullptr, "w", functions);
+  }();
+  return stream;
+}
+
 std::mutex diverting;
 std::function<void(std::string_view)> take_instead;  // under `diverting`
 
@@ -59,10 +76,13 @@ Result<LogLevel> parse_log_level(std::string_view text) {
 }
 
 void start_log(LogLevel level) {
-  const bool plain = std::getenv("NO_COLOR") != nullptr;
+  namespace os = spdlog::details::os;
+  const bool coloured = std::getenv("NO_COLOR") == nullptr && os::in_terminal(stderr) &&
+                        os::is_color_terminal();
   auto logger = std::make_shared<spdlog::logger>(
-      "neliroute", std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
-                       plain ? spdlog::color_mode::never : spdlog::color_mode::automatic));
+      "neliroute", std::make_shared<StderrSink>(
+                       lines_to_stderr(),
+                       coloured ? spdlog::color_mode::always : spdlog::color_mode::never));
   logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
   logger->set_level(spdlog_level(level));
   spdlog::set_default_logger(std::move(logger));
@@ -78,8 +98,6 @@ void log(Severity severity, std::string_view text) {
     if (spdlog::should_log(level)) take_instead(clean);
     return;
   }
-  if (!spdlog::should_log(level)) return;  // nor waits for a terminal that has stalled
-  const ProgressAside aside;
   spdlog::log(level, "{}", clean);
 }
 

@@ -1,4 +1,5 @@
-// The log of the tool: spdlog on stderr, one line per notice.
+// The log of the tool: spdlog on stderr, one line per notice. Nobody waits for its reader
+// (stderr_lines.h).
 //
 // Threads: start_log() first and once, the rest any.   Units: none.
 // Errors: an unknown level is bad_option.

@@ -15,7 +15,9 @@
 #include <ctime>
 
 #include "tool/command_line/flags.h"
+#include "tool/print/line_queue.h"
 #include "tool/print/progress.h"
+#include "tool/print/stderr_lines.h"
 
 namespace neliroute::tool {
 namespace {
@@ -24,14 +26,18 @@ namespace {
 bool output_ended = false;
 bool output_lost = false;
 
-/// Writes all of it to stdout, however long the reader takes. False, with errno: it cannot be
-/// written.
-bool write_all(std::string_view text) {
+/// Writes all of it to stdout, however long the reader takes; others may write on the terminal
+/// meanwhile. False, with errno: it cannot be written.
+bool write_all(const PromptFile& file, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    ssize_t written = 0;
+    {
+      const ProgressAside aside;
+      written = file.write_now(text);
+    }
     if (written >= 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {  // a process that shares this pipe made it non-blocking
+    } else if (errno == EAGAIN) {
       pollfd wait{STDOUT_FILENO, POLLOUT, 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {
@@ -42,9 +48,13 @@ bool write_all(std::string_view text) {
 }
 
 bool write_line(std::string_view line) {
-  const ProgressAside aside;
   std::fflush(stdout);  // what the demo's screen has drawn
-  return write_all(line);
+  const PromptFile file = PromptFile::of_standard(STDOUT_FILENO);
+  const bool written = write_all(file, line);
+  const int why = errno;
+  file.close();
+  errno = why;
+  return written;
 }
 
 /// Length of the first character if a terminal obeys it, or it is invisible; otherwise 0.
@@ -120,11 +130,11 @@ int exit_code_of(std::span<const Verdict> verdicts) noexcept {
 }
 
 int fail(std::string_view command, std::string_view text, int code) {
-  const ProgressAside aside;
   // librdkafka ends some of its texts with a newline.
   const std::size_t end = text.find_last_not_of(" \n");
-  fmt::print(stderr, "neliroute{}{}: {}\n", command.empty() ? "" : " ", command,
-             printable(with_flags(text.substr(0, end == std::string_view::npos ? 0 : end + 1))));
+  text = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
+  write_stderr(fmt::format("neliroute{}{}: {}\n", command.empty() ? "" : " ", command,
+                           printable(with_flags(text))));
   return code;
 }
 
@@ -133,8 +143,7 @@ int fail(std::string_view command, const Error& error) {
 }
 
 void warn(std::string_view command, std::string_view text) {
-  const ProgressAside aside;
-  fmt::print(stderr, "neliroute {}: warning: {}\n", command, printable(with_flags(text)));
+  write_stderr(fmt::format("neliroute {}: warning: {}\n", command, printable(with_flags(text))));
 }
 
 bool say(std::string_view line) {

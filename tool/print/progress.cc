@@ -14,6 +14,7 @@
 
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
+#include "tool/print/stderr_lines.h"
 
 namespace neliroute::tool {
 namespace {
@@ -29,13 +30,8 @@ std::mutex terminal;
 std::atomic<bool> on_terminal{false};
 std::atomic<bool> ending{false};  ///< a signal handler ends the process: nothing is drawn
 
-void write_now(std::string_view text) {
-  // A terminal that does not accept it shows no progress.
-  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
-}
-
 void erase() {
-  if (on_terminal.exchange(false)) write_now(kErase);
+  if (on_terminal.exchange(false)) draw_stderr(kErase);
 }
 
 bool someone_sees_it() {
@@ -78,7 +74,7 @@ struct Progress::Drawing {
     }
     if (ending.load()) return;
     on_terminal = true;
-    write_now(std::string(kErase) + printable(text).substr(0, columns()));
+    draw_stderr(std::string(kErase) + printable(text).substr(0, columns()));
   }
 };
 
@@ -117,7 +113,7 @@ ProgressAside::ProgressAside() : lock_(terminal) { erase(); }
 
 void erase_progress_from_handler() noexcept {
   ending.store(true);
-  if (on_terminal.load()) write_now(kErase);
+  if (on_terminal.load()) draw_stderr(kErase);
 }
 
 }  // namespace neliroute::tool

@@ -15,6 +15,7 @@
 
 #include "tool/print/log.h"
 #include "tool/print/output.h"
+#include "tool/print/stderr_lines.h"
 #include "tool/watch/watch_model.h"
 #include "tool/watch/watch_screen.h"
 
@@ -69,7 +70,7 @@ class Live {
   ~Live() {
     screen_.reset();  // from here on lines are written again
     divert_log({});
-    for (const std::string& line : kept_) fmt::print(stderr, "{}\n", line);
+    for (const std::string& line : kept_) write_stderr(line + "\n");
   }
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
