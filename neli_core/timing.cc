@@ -11,6 +11,8 @@ namespace {
 
 // A group that does not hear a leave assigns a session later. Whom it assigned leads soon or never.
 constexpr milliseconds kDrainMost{10'000};
+// Of others: below that, how long something may take would follow from nothing.
+constexpr milliseconds kAssumedLeaseMin{100};
 
 std::string text(milliseconds value) { return std::to_string(value.count()) + " ms"; }
 Error bad(std::string what) { return {Errc::bad_option, std::move(what)}; }
@@ -369,6 +371,8 @@ Timing watcher_timing(const TimingRequest& request) {
   TimingRequest defaults = request;
   defaults.session.reset();
   defaults.hang_limit.reset();
+  const milliseconds assumed = request.lease.value_or(milliseconds{0});
+  if (assumed < kAssumedLeaseMin) defaults.lease.reset();
   if (auto timing = derive_timing(defaults, facts)) return *timing;
   defaults.lease.reset();
   defaults.interval.reset();
@@ -377,8 +381,7 @@ Timing watcher_timing(const TimingRequest& request) {
   defaults.groups = 1;
   Timing timing = *derive_timing(defaults, facts);
   // What it assumes of others need not fit a group that it is no member of.
-  const milliseconds assumed = request.lease.value_or(milliseconds{0});
-  if (assumed > milliseconds{0} && assumed <= kLeaseMax) timing.lease = assumed;
+  if (assumed >= kAssumedLeaseMin && assumed <= kLeaseMax) timing.lease = assumed;
   return timing;
 }
 

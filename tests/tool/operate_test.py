@@ -122,6 +122,15 @@ class Operate(LaneCase):
                                 (("weight", "beta", "-1"), "to 1000")):
             self.assertIn(expected, self.wish(*words, code=2).err)
 
+    def test_an_idle_member_counts(self):
+        """It owns nothing and renews rarely: only its renewals tell that it is there."""
+        self.start()
+        self.wish("resume-moves")  # so that lists come, and nothing else is waited for
+        self.member("gamma", weight=0, session="4s", lease="9s", interval="1300ms")
+        self.wait_shares(alpha=8, beta=8, gamma=0)
+        self.assertTrue(self.row("weight", "gamma", "2")["carried_out"])
+        self.assertEqual(self.shares(), {"alpha": 4, "beta": 4, "gamma": 8})
+
     def test_pin_and_unpin(self):
         """Whole partitions, by slots; a pin holds against an even share."""
         self.start()

@@ -34,7 +34,7 @@ DirectoryOptions directory_options(Lane lane, std::uint32_t partitions, std::uin
 /// It renews nothing: only how long a request may take follows from it.
 Timing timing_of(milliseconds lease) {
   Timing timing = watcher_timing({});
-  timing.lease = lease;
+  timing.lease = std::max(timing.lease, lease);
   timing.interval = std::min(timing.interval, lease / 4);
   return timing;
 }
@@ -115,6 +115,9 @@ void LaneLink::on_event(const Event& event, LocalTime now) {
   }
   const auto* failed = std::get_if<WriteFailed>(&event);
   if (failed != nullptr && failed->seq == seq_ && !offset_) write();
+  // A tail that had to start anew may begin after it.
+  const auto* stored = std::get_if<WriteAcknowledged>(&event);
+  if (stored != nullptr && stored->offset >= 0 && !offset_) offset_ = stored->offset;
   if (caught_up_ == kNever && reader_.caught_up()) caught_up_ = now;
 }
 

@@ -45,7 +45,7 @@ class LaneLink {
   [[nodiscard]] std::uint32_t logs() const noexcept { return logs_; }
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
 
-  /// Appends it. offset() is where it stands, once it was read back.
+  /// Appends it. offset() is where it stands, once that is known.
   void wish(const Wish& wish);
   [[nodiscard]] std::optional<std::int64_t> offset() const noexcept { return offset_; }
   [[nodiscard]] ProcessId id() const noexcept { return id_; }

@@ -67,6 +67,8 @@ class LaneRun {
   [[nodiscard]] SlotPlan plan() const { return {link_->settings()->slots, link_->partitions()}; }
   [[nodiscard]] std::set<std::string> names() const;
   [[nodiscard]] LocalTime began() const noexcept { return began_; }
+  /// Every member that lives is among those that were heard.
+  [[nodiscard]] bool has_heard_all() const;
   Progress& progress() { return progress_; }
   /// What stopped it; `silent`: nothing did but time.
   [[nodiscard]] int fail_with(const std::string& silent) const;
@@ -95,16 +97,19 @@ bool LaneRun::is_known(Purpose purpose, const std::string& name) const {
   if (link_->caught_up_at() == kNever) return false;
   if (link_->settings() && link_->settings()->variation != kAssignedVariation) return true;
   const ShownLane shown = lane();
-  const bool all_heard = std::all_of(shown.members.begin(), shown.members.end(),
-                                     [](const ShownMember& member) { return member.heard; });
   if (shown.members.empty() || !known().members.lives(shown.assigner)) return false;
   const LocalTime now = boot_now();
-  const LocalTime silent =
-      later(link_->caught_up_at(), std::max(2 * known().options.interval, kSilentLeast));
+  const bool named = name.empty() || names().contains(name);
+  if (purpose == Purpose::wish && named && are_owners_known(now)) return true;
   const LocalTime listed = later(link_->caught_up_at(), link_->lease());
-  const bool heard = all_heard && (purpose == Purpose::list || are_owners_known(now));
-  const bool wishes_matter = purpose != Purpose::wish || (!name.empty() && !names().contains(name));
-  return (heard || now >= silent) && (!wishes_matter || shown.wishes_known || now >= listed);
+  const bool wishes_matter = purpose != Purpose::wish || !named;
+  return has_heard_all() && (!wishes_matter || shown.wishes_known || now >= listed);
+}
+
+// Who lives and owns nothing says so once an interval, and nothing else tells of it.
+bool LaneRun::has_heard_all() const {
+  return boot_now() >=
+         later(link_->caught_up_at(), std::max(2 * known().options.interval, kSilentLeast));
 }
 
 // Each log tells of its own partitions, some later than others.
@@ -360,6 +365,7 @@ bool WishRun::has_settled() {
   const auto offset = lane_.link().offset();
   const LocalTime now = boot_now();
   if (!offset || known_upto() <= *offset || now < later(planned_, kPlanAgain)) return false;
+  if (!lane_.has_heard_all()) return false;
   planned_ = now;
   note_names();
   return pending().empty() && lane_.link().reader().would_move({}, now).empty();

@@ -242,8 +242,10 @@ TEST(Timing, a_watcher_takes_the_profile_s_lease) {
   r.session = 45'000ms;
   r.lease = 60'000ms;  // breaks a bound that is not the watcher's
   EXPECT_EQ(watcher_timing(r).lease, 60'000ms);
-  r.lease = kLeaseMax + 1ms;
-  EXPECT_EQ(watcher_timing(r).lease, 2250ms);
+  for (const milliseconds unfit : {kLeaseMax + 1ms, 99ms}) {
+    r.lease = unfit;
+    EXPECT_EQ(watcher_timing(r).lease, 2250ms);
+  }
 }
 
 TimingRequest assigned(Mode mode, Profile profile, std::optional<milliseconds> session = {}) {
