@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/json/array.hpp>
 #include <csignal>
 #include <utility>
@@ -82,11 +83,13 @@ int broker_command(const Arguments& arguments) {
     wanted.topics.emplace_back(topic, options.partitions);
   }
   std::signal(SIGPIPE, SIG_IGN);
-  end_at_once_on_signals();  // also while nobody reads what it says
+  end_at_once_on_signals();  // until it has said where it listens, for which nobody may wait
   boost::asio::io_context io(1);
   const auto broker = EmbeddedBroker::open(io.get_executor(), wanted);
   if (!broker) return fail(line.name(), broker.error());
   announce(**broker, wanted, options.json);
+  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
   io.run();
   return kExitYes;
 }

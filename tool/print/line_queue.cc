@@ -12,6 +12,12 @@
 #include <utility>
 
 namespace neliroute::tool {
+namespace {
+
+// Linux calls one ready that has room for 256, and each newline takes two.
+constexpr std::size_t kTerminalLeast = 100;
+
+}  // namespace
 
 PromptFile PromptFile::of_standard(int file) noexcept {
   // One that was closed stands for nothing (main.cc), and must not become another.
@@ -23,7 +29,8 @@ PromptFile PromptFile::of_standard(int file) noexcept {
   path[sizeof path - 2] = static_cast<char>('0' + file);
   const int anew = ::open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (anew >= 0) return {anew, false, true};
-  return {file, true, false};  // a socket, or another user's
+  // A socket, or another user's: a pipe that is ready has that much free, a terminal little.
+  return {file, true, false, S_ISFIFO(about.st_mode) ? std::size_t{PIPE_BUF} : kTerminalLeast};
 }
 
 ssize_t PromptFile::write_now(std::string_view bytes) const noexcept {
@@ -35,8 +42,7 @@ ssize_t PromptFile::write_now(std::string_view bytes) const noexcept {
     errno = EAGAIN;
     return -1;
   }
-  // A pipe that is ready has this much free.
-  return ::write(file, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
+  return ::write(file, bytes.data(), std::min(bytes.size(), least));
 }
 
 void PromptFile::close() const noexcept {

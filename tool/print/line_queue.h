@@ -18,6 +18,7 @@ struct PromptFile {
   int file = -1;
   bool blocks = false;  ///< a write could block: write_now() does what else can be done
   bool owned = false;   ///< to be closed
+  std::size_t least = 0;  ///< bytes that fit once it is ready
 
   /// stdout or stderr: opened again as non-blocking where a write could block, since that flag on
   /// the inherited file would affect every process that shares it.

@@ -54,7 +54,10 @@ std::FILE* lines_to_stderr() {
   static std::FILE* const stream = [] {
     cookie_io_functions_t functions{};
     functions.write = [](void*, const char* bytes, std::size_t count) {
-      write_stderr({bytes, count});
+      // The stream passes on what it has whenever its buffer is full.
+      static std::string& line = *new std::string;
+      line.append(bytes, count);
+      if (line.ends_with('\n')) write_stderr(std::exchange(line, {}));
       return static_cast<ssize_t>(count);
     };
     return ::fopencookie(nullptr, "w", functions);

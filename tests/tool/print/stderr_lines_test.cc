@@ -96,6 +96,9 @@ TEST(StderrLinesTest, TheLogWaitsForNobody) {
   for (int i = 0; i < 2'000; ++i) log(Severity::info, std::to_string(i) + kFiller);
   const std::string text = standard.read_until(" 1999" + kFiller + "\n");
   EXPECT_NE(text.find(" info 0" + kFiller + "\n"), std::string::npos);
+  const std::string longer(20'000, 'x');  // than what a stream gathers
+  log(Severity::info, longer);
+  EXPECT_TRUE(standard.read_until("x\n").ends_with(" info " + longer + "\n"));
 }
 
 TEST(StderrLinesTest, AFullDiskLeavesTheExitCode) {
