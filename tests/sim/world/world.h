@@ -189,7 +189,7 @@ class World {
   // world_requests.cc: what callers send to owners, and processes make of it.
   void send_requests();
   [[nodiscard]] CallerHint& hint_of(const CallerRequest& request);
-  void send_on(std::uint32_t index);
+  void send_on(std::uint32_t index, Time pause = 0);
   void request_arrives(std::uint32_t index);
   void admit(const Node& node, std::uint32_t index);
   void serve(const Node& node, CallerRequest& request, const Epoch& epoch);

@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t kCallers = 3;           ///< of each lane
 constexpr std::int64_t kForgetfulPercent = 30;  ///< a caller asks any process, without an epoch
 constexpr std::uint32_t kHopLimit = 3;
+/// How soon one whom nobody answers tries again: at once, a hundred callers of a process that is
+/// away for a minute would be all that happens.
+constexpr Time kTryAgain = 20 * kMs;
 
 }  // namespace
 
@@ -53,10 +56,10 @@ CallerHint& World::hint_of(const CallerRequest& request) {
   return hints_[request.caller * kPartsMax + part];
 }
 
-void World::send_on(std::uint32_t index) {
+void World::send_on(std::uint32_t index, Time pause) {
   callers_requests_[index].waits = false;
-  plan_at(now_ + chance_of_requests_.between(1, plan_.latency_max), Happening::request_arrives,
-          index);
+  plan_at(now_ + pause + chance_of_requests_.between(1, plan_.latency_max),
+          Happening::request_arrives, index);
 }
 
 // Whoever has the endpoint now answers: a process that was restarted does, and one that was stopped
@@ -65,7 +68,9 @@ void World::request_arrives(std::uint32_t index) {
   CallerRequest& request = callers_requests_[index];
   if (request.done) return;
   const Node& node = nodes_[request.node];
-  if (!node.alive || node.other_settings || node.paused_until > now_) return send_on(index);
+  if (!node.alive || node.other_settings || node.paused_until > now_) {
+    return send_on(index, kTryAgain);
+  }
   admit(node, index);
 }
 
