@@ -188,11 +188,12 @@ Time Oracle::allowed_gap(std::uint32_t part, Time start, Time since) const {
   const bool planned = is_planned(start) && !reads_of_longer_leases(part, start);
   if (!planned) return plan_.takeover() + plan_.grace() + further;
   // Who was given it by a further rebalance than the one that began this prepares while nobody
-  // leads; so does who had it, and lost it to a second one.
+  // leads; so does who had it, and lost it to a second one, and who was named once nobody led.
   const std::vector<Time>& all = rebalances_[part / plan_.partitions];
   const Time begun = start - plan_.handover();
   const auto count = all.end() - std::upper_bound(all.begin(), all.end(), begun);
-  const bool again = since > start || count > 1 || given_twice_[part] > begun;
+  const bool again =
+      since > start || count > 1 || given_twice_[part] > begun || renamed_[part] > start;
   return plan_.handover() + (again ? plan_.prepare() : 0) + further;
 }
 
@@ -209,7 +210,7 @@ bool Oracle::only_crashes(std::uint32_t part, Time start) const {
   const Time knew = plan_.session() + plan_.known_by();
   for (std::uint8_t n = 0; n < plan_.processes; ++n) {
     const bool of_lane = n % plan_.lanes == part / plan_.partitions;
-    if (of_lane && present_since_[n] + knew <= start) return true;
+    if (of_lane && present_since_[n] <= start - knew) return true;  // never, of one that left
   }
   return false;
 }

@@ -92,6 +92,8 @@ class Oracle {
 
   /// The group has chosen assignees again.
   void rebalanced(std::size_t lane, Time now) { rebalances_[lane].push_back(now); }
+  /// A member named another process for it.
+  void renamed(std::uint32_t part, Time now) { renamed_[part] = now; }
   /// A second process was given it, beside the one that has it.
   void given_twice(std::uint32_t part, Time now) { given_twice_[part] = now; }
 
@@ -167,6 +169,7 @@ class Oracle {
   std::array<Time, kPartsMax> covered_until_{};  ///< 0: not led
   std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
   std::array<Time, kPartsMax> given_twice_{};
+  std::array<Time, kPartsMax> renamed_{};
   std::array<Acquisition, kPartsMax> last_{};
   struct Assigned {
     std::uint8_t node = 0;

@@ -41,6 +41,7 @@ bool World::names_others(const AssignmentRecord& record) {
       const ProcessId before = std::exchange(named_[part], designation.to);
       if (before == designation.to) return;
       others = true;
+      oracle_.renamed(part, now_);
       judge_pause(lane, partition, before);
     });
   }
