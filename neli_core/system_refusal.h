@@ -14,6 +14,9 @@
 
 namespace neliroute {
 
+inline constexpr const char* kLookAtLimits =
+    "look at the limits of this process, as `ulimit -n` (files) and `ulimit -v` (memory)";
+
 /// `what` failed with it; no value: for another reason.
 [[nodiscard]] inline std::optional<Error> system_refusal(const std::string& what,
                                                          const boost::system::error_code& error) {
@@ -21,10 +24,7 @@ namespace neliroute {
   constexpr std::array kScarce{errc::too_many_files_open, errc::too_many_files_open_in_system,
                                errc::not_enough_memory, errc::no_buffer_space};
   if (std::find(kScarce.begin(), kScarce.end(), error) == kScarce.end()) return std::nullopt;
-  return Error{Errc::system_refused,
-               what + ": " + error.message() +
-                   "; look at the limits of this process, as `ulimit -n` (files) and `ulimit -v` "
-                   "(memory)"};
+  return Error{Errc::system_refused, what + ": " + error.message() + "; " + kLookAtLimits};
 }
 
 }  // namespace neliroute

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "neli_core/system_refusal.h"
 #include "tool/command_line/commands.h"
 #include "tool/print/output.h"
 #include "tool/print/stderr_lines.h"
@@ -100,9 +101,8 @@ int main(int count, char** arguments) {
     code = after_output(main_command({arguments + 1, arguments + count}));
   } catch (const std::exception& error) {
     // Errors are values here; only Asio and the library throw, when the system refuses something.
-    code = fail("", fmt::format("the system refuses what it needs: {}; look at the limits of this "
-                                "process, as `ulimit -n` (files) and `ulimit -v` (memory)",
-                                error.what()), kExitUnreachable);
+    code = fail("", fmt::format("the system refuses what it needs: {}; {}", error.what(),
+                                neliroute::kLookAtLimits), kExitUnreachable);
   }
   finish_stderr();
   return code;

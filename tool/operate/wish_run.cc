@@ -1,7 +1,6 @@
 #include "tool/operate/wish_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -99,7 +98,10 @@ bool LaneRun::is_known(Purpose purpose, const std::string& name) const {
   const ShownLane shown = lane();
   if (shown.members.empty() || !known().members.lives(shown.assigner)) return false;
   const LocalTime now = boot_now();
-  const bool named = name.empty() || names().contains(name);
+  const bool named = name.empty() || std::any_of(shown.members.begin(), shown.members.end(),
+                                                 [&name](const ShownMember& member) {
+                                                   return member.process.name == name;
+                                                 });
   if (purpose == Purpose::wish && named && are_owners_known(now)) return true;
   const LocalTime listed = later(link_->caught_up_at(), link_->lease());
   const bool wishes_matter = purpose != Purpose::wish || !named;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,14 +59,8 @@ Result<std::unique_ptr<LineWriter>> LineWriter::open(const std::string& path) {
 }
 
 LineWriter::~LineWriter() {
-  constexpr std::chrono::milliseconds kPatience{1000};
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!flush() && errno == EAGAIN) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) break;
-    pollfd wait{file_.file, POLLOUT, 0};
-    ::poll(&wait, 1, static_cast<int>(left.count()));
+  const auto end = std::chrono::steady_clock::now() + kReaderPatience;
+  while (!flush() && errno == EAGAIN && await_reader(file_.file, end)) {
   }
   lost_ += lines_.size();
   tell_lost();

@@ -46,7 +46,18 @@ ssize_t PromptFile::write_now(std::string_view bytes) const noexcept {
 }
 
 void PromptFile::close() const noexcept {
+  const int why = errno;
   if (owned) ::close(file);
+  errno = why;
+}
+
+bool await_reader(int file, std::chrono::steady_clock::time_point end) {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
+  if (left.count() <= 0) return false;
+  pollfd ready{file, POLLOUT, 0};
+  ::poll(&ready, 1, static_cast<int>(left.count()));
+  return true;
 }
 
 bool LineQueue::push(std::string line) {

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <string>
@@ -25,8 +26,13 @@ struct PromptFile {
   [[nodiscard]] static PromptFile of_standard(int file) noexcept;
   /// At most what fits now. -1 with errno; EAGAIN: nothing does. For signal handlers, too.
   ssize_t write_now(std::string_view bytes) const noexcept;
-  void close() const noexcept;
+  void close() const noexcept;  ///< errno stays
 };
+
+/// How long who ends gives a slow reader to take the rest.
+inline constexpr std::chrono::milliseconds kReaderPatience{1000};
+/// Waits until more fits. False: the time was up before.
+bool await_reader(int file, std::chrono::steady_clock::time_point end);
 
 class LineQueue {
  public:

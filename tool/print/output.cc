@@ -51,9 +51,7 @@ bool write_line(std::string_view line) {
   std::fflush(stdout);  // what the demo's screen has drawn
   const PromptFile file = PromptFile::of_standard(STDOUT_FILENO);
   const bool written = write_all(file, line);
-  const int why = errno;
   file.close();
-  errno = why;
   return written;
 }
 

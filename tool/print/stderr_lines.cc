@@ -1,7 +1,6 @@
 #include "tool/print/stderr_lines.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,10 +16,6 @@
 namespace neliroute::tool {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kReaderPatience{1000};
-
 /// Never destroyed: a thread may wait for its reader until the process has ended.
 struct Kept {
   std::mutex mutex;
@@ -34,41 +29,34 @@ Kept& kept() {
   return only;
 }
 
-enum class Flushed { all, reader_stalled, refused };
-
-Flushed flush(Kept& all, const PromptFile& file) {
+/// False: its reader has stalled, and more is to be written.
+bool flush(Kept& all, const PromptFile& file) {
   while (true) {
     if (!all.lines.flush(file)) {
-      if (errno == EAGAIN) return Flushed::reader_stalled;
+      if (errno == EAGAIN) return false;
       if (errno != ENOSPC) all.lines.clear();  // nobody will ever read it
-      return Flushed::refused;
+      return true;
     }
-    if (all.lost == 0) return Flushed::all;
+    if (all.lost == 0) return true;
     all.lines.push(fmt::format("neliroute: {} lines were lost here, as nobody read them\n",
                                std::exchange(all.lost, 0)));
   }
 }
 
-/// False: its reader has stalled, and more is to be written.
 bool flush(Kept& all) {
   const ProgressAside aside;
   // Opened for each write: whatever stderr is then.
   const PromptFile file = PromptFile::of_standard(STDERR_FILENO);
-  const Flushed flushed = flush(all, file);
+  const bool flushed = flush(all, file);
   file.close();
-  return flushed != Flushed::reader_stalled;
-}
-
-void await_reader(int at_most_ms) {
-  pollfd ready{STDERR_FILENO, POLLOUT, 0};
-  ::poll(&ready, 1, at_most_ms);
+  return flushed;
 }
 
 /// A thread, as nobody may write another line for hours.
 void flush_later() {
   Kept& all = kept();
   while (true) {
-    await_reader(static_cast<int>(kReaderPatience.count()));
+    await_reader(STDERR_FILENO, std::chrono::steady_clock::now() + kReaderPatience);
     const std::scoped_lock lock(all.mutex);
     if (!flush(all)) continue;
     all.awaited = false;
@@ -100,15 +88,10 @@ void draw_stderr(std::string_view text) noexcept {
 void finish_stderr() {
   Kept& all = kept();
   const auto end = std::chrono::steady_clock::now() + kReaderPatience;
-  while (true) {
-    {
-      const std::scoped_lock lock(all.mutex);
-      if (all.lines.empty() || flush(all)) return;
-    }
-    const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return;
-    await_reader(static_cast<int>(left.count()));
-  }
+  do {
+    const std::scoped_lock lock(all.mutex);
+    if (all.lines.empty() || flush(all)) return;
+  } while (await_reader(STDERR_FILENO, end));
 }
 
 }  // namespace neliroute::tool

@@ -49,7 +49,6 @@ TEST(Designations, say_what_a_process_was_given_and_what_was_taken) {
   EXPECT_TRUE(change.taken.empty());
 }
 
-// A repeated assignment is no new one: A5 counts from when the designee was first named.
 TEST(Designations, name_a_process_until_its_last_partition_is_another_ones) {
   Designations designations(8);
   designations.read(assign(9, kSeat, {{1, "0-1"}}), kA, at_ms(1));
@@ -59,6 +58,7 @@ TEST(Designations, name_a_process_until_its_last_partition_is_another_ones) {
   EXPECT_FALSE(designations.names(kA));
 }
 
+// A repeated assignment is no new one: A5 counts from when the designee was first named.
 TEST(Designations, that_are_repeated_change_nothing) {
   Designations designations(8);
   designations.read(assign(9, kSeat, {{1, "0-3"}}), kA, at_ms(1));
