@@ -1,4 +1,6 @@
 """What the tool's tests share: the harness of the Kafka tests, and an embedded broker."""
+import fcntl
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +16,19 @@ run_tool = process.run_tool
 # For members of an assigner: longer than a busy machine stands still, so nobody who lives counts as
 # dead.
 LONG_SESSION = {"session": "2s", "lease": "4500ms"}
+
+
+PIPE_BYTES = 4096  # of the smallest pipe: a page
+
+
+def full_pipe():
+    """Its two ends. It was filled by a description of our own: that of the writer is as it was."""
+    reader, writer = os.pipe()
+    filler = os.open(f"/proc/self/fd/{writer}", os.O_WRONLY | os.O_NONBLOCK)
+    fcntl.fcntl(filler, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    os.write(filler, b"\n" * PIPE_BYTES)
+    os.close(filler)
+    return reader, writer
 
 
 def run_raw(*arguments, limit=30.0, env=None, stdin=b""):

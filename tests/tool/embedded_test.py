@@ -12,7 +12,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from case import LONG_SESSION, run_raw
+from case import LONG_SESSION, PIPE_BYTES, full_pipe, run_raw
 from harness import children, process
 from harness.owners import free_port
 
@@ -356,19 +356,14 @@ class Embedded(unittest.TestCase):
 
     def test_reader_that_stalls(self):
         """It stops neither an owner nor its leave; what it missed is counted, the rest whole."""
-        reader, output = os.pipe()
-        # Full, but by a description of our own: the tool's shall be left as it is.
-        filler = os.open(f"/proc/self/fd/{output}", os.O_WRONLY | os.O_NONBLOCK)
-        fcntl.fcntl(filler, fcntl.F_SETPIPE_SZ, 4096)
-        os.write(filler, b"\n" * 4096)
+        reader, output = full_pipe()
         child, errors = self.run_into("stalled", output)
         children.wait_until(lambda: "leads 16 of 16" in errors.read_text(), 30, errors.read_text)
         self.assertIn("its reader has stalled", errors.read_text())
         self.assertFalse(fcntl.fcntl(output, fcntl.F_GETFL) & os.O_NONBLOCK)
-        self.assertEqual(os.read(reader, 4096), b"\n" * 4096)  # it reads on, for a moment
+        self.assertEqual(os.read(reader, PIPE_BYTES), b"\n" * PIPE_BYTES)  # on, for a moment
         children.wait_until(lambda: fcntl.ioctl(reader, 0x541B, b"\0" * 4) != b"\0" * 4, 10,
                             "what was kept comes")  # FIONREAD
-        os.close(filler)
         os.close(output)
         child.send_signal(signal.SIGINT)
         self.assertEqual(child.wait(20), 0, errors.read_text())

@@ -1,17 +1,14 @@
 #!/usr/bin/python3
 """Nobody reads what a process says: it does its work, and a signal ends it."""
-import fcntl
 import os
 import signal
 import socket
 import subprocess
 import unittest
 
-from case import LaneCase, run_tool
+from case import LaneCase, full_pipe, run_tool
 from harness import children, process
 from harness.owners import free_port
-
-SMALLEST = 4096  # bytes: a page
 
 
 def listens(port):
@@ -22,23 +19,11 @@ def listens(port):
 class Stalled(LaneCase):
     """On the embedded broker."""
 
-    def full_pipe(self):
-        """Its write end. Nobody reads it."""
-        reader, writer = os.pipe()
-        self.addCleanup(os.close, reader)
-        self.addCleanup(os.close, writer)
-        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, SMALLEST)
-        os.set_blocking(writer, False)
-        try:
-            while os.write(writer, b"." * SMALLEST):
-                pass
-        except BlockingIOError:
-            os.set_blocking(writer, True)
-        return writer
-
     def unread(self, command, *arguments, **options):
         """A process whose output and errors nobody reads."""
-        full = self.full_pipe()
+        reader, full = full_pipe()
+        self.addCleanup(os.close, reader)
+        self.addCleanup(os.close, full)
         child = children.spawn([process.tool_path(), command, *arguments,
                                 *process.option_list(options)],
                                stdout=full, stderr=full, env=process.environment())
