@@ -16,7 +16,7 @@
 
 #include "neli_core/assigner/assigner.h"
 #include "neli_core/assigner/known_lane.h"
-#include "neli_core/log_progress.h"
+#include "neli_core/log/log_progress.h"
 
 namespace neliroute {
 

@@ -18,7 +18,7 @@
 
 #include "neli_core/event.h"
 #include "neli_core/lease_bound.h"
-#include "neli_core/log_progress.h"
+#include "neli_core/log/log_progress.h"
 #include "neli_core/options.h"
 #include "neli_core/ready.h"
 #include "neli_core/settings_agreement.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "neli_core/event.h"
-#include "neli_core/log_progress.h"
+#include "neli_core/log/log_progress.h"
 
 namespace neliroute {
 

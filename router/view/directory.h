@@ -29,7 +29,7 @@
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
 #include "neli_core/lease_bound.h"
-#include "neli_core/log_progress.h"
+#include "neli_core/log/log_progress.h"
 #include "neli_core/options.h"
 #include "neli_core/record/judgement.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "neli_core/assigner/assigned_core.h"
-#include "neli_core/log_progress.h"
+#include "neli_core/log/log_progress.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
 
 namespace neliroute {
