@@ -97,6 +97,11 @@ bool is_refusal(rd_kafka_resp_err_t error) noexcept {
   }
 }
 
+bool is_inconsistent_group(rd_kafka_resp_err_t error) noexcept {
+  return error == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL ||
+         error == RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND;
+}
+
 bool is_own_doing(rd_kafka_resp_err_t error) noexcept {
   return error == RD_KAFKA_RESP_ERR__PURGE_QUEUE || error == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT ||
          error == RD_KAFKA_RESP_ERR__DESTROY;

@@ -26,6 +26,10 @@ enum class TailFault {
 /// The broker answered, and will answer the same until a right or a secret is changed.
 [[nodiscard]] bool is_refusal(rd_kafka_resp_err_t error) noexcept;
 
+/// The group refuses this process because a member speaks another protocol, or shares no assignor
+/// with it: INCONSISTENT_GROUP_PROTOCOL; with the consumer protocol GROUP_ID_NOT_FOUND.
+[[nodiscard]] bool is_inconsistent_group(rd_kafka_resp_err_t error) noexcept;
+
 /// The error of a record whose client is being destroyed.
 [[nodiscard]] bool is_own_doing(rd_kafka_resp_err_t error) noexcept;
 

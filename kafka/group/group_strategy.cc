@@ -16,14 +16,9 @@ std::string strategies(const KafkaOptions& options) {
 
 }  // namespace
 
-bool is_inconsistent_group(rd_kafka_resp_err_t error) noexcept {
-  return error == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL ||
-         error == RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND;
-}
-
 std::string inconsistent_group(const KafkaOptions& options, GroupProtocol protocol,
-                               rd_kafka_resp_err_t error) {
-  const std::string code = rd_kafka_err2name(error);
+                               std::string_view error) {
+  const std::string code{error};
   std::string text = "group " + options.group_id() + " has a member that ";
   if (protocol == GroupProtocol::consumer) {
     return text +

@@ -4,22 +4,18 @@
 // Threads: pure functions, any.   Units: std::chrono.   Errors: none; texts say what to do.
 #pragma once
 
-#include <librdkafka/rdkafka.h>
-
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "kafka/kafka_options.h"
 #include "neli_core/timing.h"
 
 namespace neliroute {
 
-/// Whether the group refuses this process because a member speaks another protocol, or shares no
-/// assignor with it: INCONSISTENT_GROUP_PROTOCOL; with the consumer protocol GROUP_ID_NOT_FOUND.
-[[nodiscard]] bool is_inconsistent_group(rd_kafka_resp_err_t error) noexcept;
-/// The text that is reported then.
+/// The text for an error that is_inconsistent_group(), by its name.
 [[nodiscard]] std::string inconsistent_group(const KafkaOptions& options, GroupProtocol protocol,
-                                             rd_kafka_resp_err_t error);
+                                             std::string_view error);
 
 /// How long a process that never was in the group waits for such a member to go: a killed one is in
 /// it until its session ends.

@@ -7,7 +7,6 @@
 
 #include "kafka/client/kafka_error.h"
 #include "kafka/client/kafka_statistics.h"
-#include "kafka/group/group_strategy.h"
 
 namespace neliroute {
 namespace {

@@ -101,8 +101,8 @@ void KafkaLedgerImpl::on_rejoined() {
 // lets it, as others may be changing their assignor one by one; one that never was gives up.
 void KafkaLedgerImpl::on_inconsistent_group(rd_kafka_resp_err_t error) {
   const LocalTime now = boot_now();
-  const std::string text =
-      inconsistent_group(parameters_.kafka, parameters_.facts.session.protocol, error);
+  const std::string text = inconsistent_group(
+      parameters_.kafka, parameters_.facts.session.protocol, rd_kafka_err2name(error));
   const milliseconds bound = inconsistent_group_bound(parameters_.timing);
   if (!inconsistent_since_) {
     inconsistent_since_ = now;

@@ -213,6 +213,25 @@ class Commands(unittest.TestCase):
         self.assertEqual(bad.returncode, 1)
         self.assertIn("slots:1: folder: has 26 files of code, more than 25\n", bad.stdout)
 
+    def test_a_chain_of_headers_to_librdkafka(self):
+        self.write("kafka/a.h", "#include <librdkafka/rdkafka.h>\n")
+        self.write("kafka/b.h", '#include "kafka/a.h"\n#include "kafka/c.h"\n')
+        self.write("kafka/c.h", '#include "kafka/b.h"\n')
+        self.write("examples/a.cc", '#include "kafka/b.h"\n')
+        self.write("router/a.cc", '#include "kafka/d.h"\n// #include "kafka/b.h"\n')
+        self.write("kafka/d.cc", '#include "kafka/c.h"\n')
+        self.write("kafka/d.h", "struct Client;\n")
+        self.assertEqual(self.tidy("rules", self.root).returncode, 0)
+        for room in ("router", "metrics", "admin", "forward", "tool"):
+            self.write(f"{room}/b.h", '#include <string>\n#include "kafka/c.h"\n')
+            self.write(f"{room}/b.cc", f'#include "{room}/b.h"\n')
+            bad = self.tidy("rules", self.root)
+            self.assertEqual(bad.returncode, 1)
+            self.assertIn(f"{room}/b.h:2: layering: reaches <librdkafka/rdkafka.h> by kafka/c.h, "
+                          "kafka/b.h, kafka/a.h\n", bad.stdout)
+            self.assertIn(" 1 findings\n", bad.stdout)  # b.h's, once
+            (self.root / room / "b.h").unlink()
+
     def test_a_page_that_names_a_test(self):
         self.write("tests/a_test.cc", "TEST_F(Epoch,\n       never_falls) {}\nTEST(B, c) {}\n")
         self.write("docs/a.md", "(`Epoch.never_falls`, `B.c`; `README.md`, `timing.lease`)\n")

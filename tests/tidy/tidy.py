@@ -271,6 +271,35 @@ def unknown_tests(files: list[File]) -> Iterator[tuple[str, int, str]]:
                 yield file.path, line, f"no test in tests/ is named {name}"
 
 
+def project_path(include: cpp_text.Include) -> str:
+    """What an include names, from the top of the project if it is the project's own."""
+    return "include/" + include.path if include.path.startswith("neliroute/") else include.path
+
+
+def reached_rdkafka(files: list[File]) -> Iterator[tuple[str, int, str]]:
+    """Whoever may not include librdkafka reaches it by no chain of headers either, where each
+    machine that has the system's hides it: path, line, what is wrong."""
+    includes = {file.path: list(cpp_text.includes_of(file.text)) for file in files if file.is_cpp}
+    towards: dict[str, str] = {}  # file -> what it includes on the way to librdkafka
+    known = -1
+    while known < len(towards):
+        known = len(towards)
+        for path, included in includes.items():
+            names = map(project_path, included)
+            step = next((n for n in names if n in towards or n.startswith("librdkafka/")), None)
+            if step is not None:
+                towards.setdefault(path, step)
+    inner = {file.path for file in files if file.room in MAY_INCLUDE
+             and not re.fullmatch(MAY_INCLUDE[file.room][1], "librdkafka/rdkafka.h")}
+    for path in sorted(inner & includes.keys()):
+        for include in includes[path]:
+            chain = [project_path(include)]
+            if chain[0] in towards and chain[0] not in inner:  # those have a finding of their own
+                while chain[-1] in towards:
+                    chain.append(towards[chain[-1]])
+                yield path, include.line, f"reaches <{chain[-1]}> by " + ", ".join(chain[:-1])
+
+
 # --- The two commands -----------------------------------------------------------------------------
 
 
@@ -302,6 +331,9 @@ def rules(root: pathlib.Path) -> int:
     for path, line, what in unknown_tests(files):
         found += 1
         print(f"{path}:{line}: unknown-test: {what}")
+    for path, line, what in reached_rdkafka(files):
+        found += 1
+        print(f"{path}:{line}: layering: {what}")
     for folder, count in full_folders([file.path for file in files if file.is_code]).items():
         found += 1
         print(f"{folder}:1: folder: has {count} files of code, more than {FOLDER_FILES}")
@@ -331,8 +363,7 @@ class Included:
 
     def _add(self, path: str, header: str) -> None:
         for include in cpp_text.includes_of(self.files[header].text):
-            public = include.path.startswith("neliroute/")
-            named = "include/" + include.path if public else include.path
+            named = project_path(include)
             if named in self.files:
                 if named != path and named not in self.ours[path]:
                     self.ours[path].add(named)

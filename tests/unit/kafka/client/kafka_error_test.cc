@@ -50,6 +50,14 @@ TEST(KafkaErrorTest, KnowsTheErrorsThatAreNotInEveryHeader) {
 #endif
 }
 
+TEST(KafkaErrorTest, OnlyTwoErrorsSayThatTheGroupIsInconsistent) {
+  EXPECT_TRUE(is_inconsistent_group(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL));
+  EXPECT_TRUE(is_inconsistent_group(RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND));
+  EXPECT_FALSE(is_inconsistent_group(RD_KAFKA_RESP_ERR_NO_ERROR));
+  EXPECT_FALSE(is_inconsistent_group(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID));
+  EXPECT_FALSE(is_inconsistent_group(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
+}
+
 TEST(KafkaErrorTest, ARefusalIsNotABrokerThatIsAway) {
   for (const auto error : {RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__SSL,
                            RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
