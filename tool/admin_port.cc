@@ -18,9 +18,11 @@ void raise_file_limit() {
 }
 
 void add_http_option(CommandLine& line, std::optional<std::string>& http) {
-  line.value("--http", "HOST:PORT", "Serve the slot page, the view and its events, metrics and "
-             "health there; a port alone: for this machine only, 0: any free one",
-             into_if(http, parse_listen));
+  line.add({.flag = "--http", .type = "HOST:PORT",
+            .help = "Serve the slot page, the view and its events, metrics and health there; a "
+                    "port alone: for this machine only, 0: any free one",
+            .first_day = true},
+           into_if(http, parse_listen));
 }
 
 Result<void> AdminPort::check(const std::optional<std::string>& at, const std::string& flag) {

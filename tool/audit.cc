@@ -71,9 +71,10 @@ int audit_command(const Arguments& arguments) {
   options.log_level = LogLevel::warning;
   std::optional<milliseconds> since;
   add_common_options(line, options, Part::reader);
-  line.value("--since", "TIME", "From then on: how long ago (10m), or when "
-             "(2026-01-31T12:00:00Z); default: all that the topic keeps",
-             into(since, [](const std::string& text) { return parse_since(text, unix_now()); }));
+  line.add({.flag = "--since", .type = "TIME",
+            .help = "From then on: how long ago (10m), or when (2026-01-31T12:00:00Z); default: "
+                    "all that the topic keeps"},
+           into(since, [](const std::string& text) { return parse_since(text, unix_now()); }));
   if (const auto code = line.parse(arguments)) return *code;
   if (!line.positionals().empty()) {
     return fail(line.name(), fmt::format("\"{}\" is not an option", line.positionals().front()),

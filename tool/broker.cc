@@ -27,26 +27,27 @@ struct BrokerOptions {
 };
 
 void add_options(CommandLine& line, BrokerOptions& options) {
-  line.value("--port", "N", "Port of 127.0.0.1; 0 is any free one (default 9092)",
-             [&options](const std::string& text) -> Result<void> {
-               const auto port = parse_number(text, 0, 65535);
-               if (!port) return port.error();
-               options.port = static_cast<std::uint16_t>(*port);
-               return {};
-             });
-  line.values("--topic", "NAME", "A topic to create; may be repeated (default neliroute)",
-              [&options](const std::string& text) -> Result<void> {
-                auto topic = parse_topic(text);
-                if (!topic) return topic.error();
-                options.topics.push_back(std::move(*topic));
-                return {};
-              });
-  line.value("--partitions", "N", "Partitions of each topic (default 64)",
-             into(options.partitions, [](const std::string& text) {
-               return parse_number(text, 1, EmbeddedBroker::kPartitionsMax);
-             }));
+  line.add({.flag = "--port", .type = "N",
+            .help = "Port of 127.0.0.1; 0 is any free one (default 9092)"},
+           [&options](const std::string& text) -> Result<void> {
+             const auto port = parse_number(text, 0, 65535);
+             if (!port) return port.error();
+             options.port = static_cast<std::uint16_t>(*port);
+             return {};
+           });
+  line.add({.flag = "--topic", .takes = OptionText::Takes::each, .type = "NAME",
+            .help = "A topic to create; may be repeated (default neliroute)"},
+           [&options](const std::string& text) -> Result<void> {
+             auto topic = parse_topic(text);
+             if (!topic) return topic.error();
+             options.topics.push_back(std::move(*topic));
+             return {};
+           });
+  line.add({.flag = "--partitions", .type = "N", .help = "Partitions of each topic (default 64)"},
+           into(options.partitions, [](const std::string& text) {
+             return parse_number(text, 1, EmbeddedBroker::kPartitionsMax);
+           }));
   add_json_flag(line, options.json);
-  allow_all_settings_in_file(line);
 }
 
 void announce(const EmbeddedBroker& broker, const EmbeddedBrokerOptions& made, bool as_json) {

@@ -297,54 +297,64 @@ void add_protocol_options(CommandLine& line, DemoOptions& options) {
       return {};
     };
   };
-  line.value("--assignment", "NAME", "Who decides which process should own what: assigner, one of "
-             "the three; or group, Kafka's consumer group (default assigner)",
-             into(options.assignment, parse_assignment_option));
-  line.choices({"assigner", "group"});
-  line.value("--variation", "NAME", "claimed; or broadcast, the NELI paper's own, which needs the "
-             "group (default claimed)",
-             [&](const std::string& text) -> Result<void> {
-               const auto variation = parse_variation_option(text);
-               if (!variation) return variation.error();
-               options.broadcast = *variation == Variation::broadcast;
-               options.variation.insert(options.variation.end(), {"--variation", text});
-               return {};
-             });
-  line.choices({"claimed", "broadcast"});
-  line.value("--local-clock-error", "TIME", "broadcast: bound on the error between the clocks",
-             handed_on("--local-clock-error", parse_duration));
-  line.value("--roles", "N", "How many roles there are (default: one per slot)",
-             handed_on("--roles", [](const std::string& text) {
-               return parse_number(text, 1, kSlotCountMax);
-             }));
+  line.add({.flag = "--assignment", .type = "NAME", .choices = "assigner group",
+            .help = "Who decides which process should own what: assigner, one of the three; or "
+                    "group, Kafka's consumer group (default assigner)"},
+           into(options.assignment, parse_assignment_option));
+  line.add({.flag = "--variation", .type = "NAME", .choices = "claimed broadcast",
+            .help = "claimed; or broadcast, the NELI paper's own, which needs the group (default "
+                    "claimed)"},
+           [&](const std::string& text) -> Result<void> {
+             const auto variation = parse_variation_option(text);
+             if (!variation) return variation.error();
+             options.broadcast = *variation == Variation::broadcast;
+             options.variation.insert(options.variation.end(), {"--variation", text});
+             return {};
+           });
+  line.add({.flag = "--local-clock-error", .type = "TIME",
+            .help = "broadcast: bound on the error between the clocks"},
+           handed_on("--local-clock-error", parse_duration));
+  line.add({.flag = "--roles", .type = "N",
+            .help = "How many roles there are (default: one per slot)"},
+           handed_on("--roles", [](const std::string& text) {
+             return parse_number(text, 1, kSlotCountMax);
+           }));
 }
 
 void add_demo_options(CommandLine& line, DemoOptions& options) {
-  line.list("--brokers", "HOST:PORT,...", "Your Kafka (default: the embedded broker)",
-            into(options.brokers));
-  line.value("--topic", "NAME", "Topic and group (default neliroute; on your Kafka "
-             "neliroute-demo, which is created and kept)", into(options.topic));
-  line.value("--slots", "N", "How many slots there are (default 1024)",
-             into(options.slots, parse_slots));
-  line.value("--partitions", "N", "How many partitions the slots are grouped into (default 64)",
-             into(options.partitions,
-                  [](const std::string& text) { return parse_number(text, 1, 10'000); }));
-  line.flag("--allow-uneven", "Slots need not be a multiple of partitions", options.allow_uneven);
-  line.value("--profile", "NAME", "fast, balanced or steady (default fast)",
-             into_if(options.profile, parse_profile_option));
-  line.choices({"fast", "balanced", "steady"});
+  line.add({.field = "kafka.brokers", .flag = "--brokers", .takes = OptionText::Takes::list,
+            .type = "HOST:PORT,...", .help = "Your Kafka (default: the embedded broker)"},
+           into(options.brokers));
+  line.add({.field = "kafka.topic", .flag = "--topic", .type = "NAME",
+            .help = "Topic and group (default neliroute; on your Kafka neliroute-demo, which is "
+                    "created and kept)"},
+           into(options.topic));
+  line.add({.field = "slots", .flag = "--slots", .type = "N",
+            .help = "How many slots there are (default 1024)"},
+           into(options.slots, parse_slots));
+  line.add({.field = "partitions", .flag = "--partitions", .type = "N",
+            .help = "How many partitions the slots are grouped into (default 64)"},
+           into(options.partitions,
+                [](const std::string& text) { return parse_number(text, 1, 10'000); }));
+  add_flag(line, "--allow-uneven",
+           "Slots need not be a multiple of partitions", options.allow_uneven);
+  line.add({.flag = "--profile", .type = "NAME", .choices = "fast balanced steady",
+            .help = "fast, balanced or steady (default fast)"},
+           into_if(options.profile, parse_profile_option));
   add_protocol_options(line, options);
-  line.values("-X", "KEY=VALUE", "Any librdkafka property, for TLS and SASL; may be repeated",
-              [&](const std::string& text) -> Result<void> {
-                options.properties.push_back(text);
-                return {};
-              });
-  line.value("--keys", "FILE", "The keys, one per line (default /usr/share/dict/words)",
-             into(options.keys));
-  line.flag("--stay", "Keep it running until Ctrl-C, to try things in another terminal",
-            options.stay);
+  line.add({.field = "kafka.properties", .flag = "-X", .takes = OptionText::Takes::each,
+            .type = "KEY=VALUE",
+            .help = "Any librdkafka property, for TLS and SASL; may be repeated"},
+           [&](const std::string& text) -> Result<void> {
+             options.properties.push_back(text);
+             return {};
+           });
+  line.add({.flag = "--keys", .type = "FILE",
+            .help = "The keys, one per line (default /usr/share/dict/words)"},
+           into(options.keys));
+  add_flag(line, "--stay",
+           "Keep it running until Ctrl-C, to try things in another terminal", options.stay);
   add_json_flag(line, options.json);
-  allow_all_settings_in_file(line);
 }
 
 }  // namespace

@@ -34,8 +34,9 @@ void add_gateway_options(CommandLine& line, GatewayCommand& options) {
   add_common_options(line, options.common, Part::reader);
   add_wait_flag(line, options.common);
   line.heading("Gateway");
-  line.value("--listen", "HOST:PORT", "Where clients connect; a port alone: from this machine only",
-             into_if(options.listen, parse_listen));
+  line.add({.flag = "--listen", .type = "HOST:PORT",
+            .help = "Where clients connect; a port alone: from this machine only"},
+           into_if(options.listen, parse_listen));
   add_front_options(line, options.front);
   add_http_option(line, options.http);
 }

@@ -13,23 +13,37 @@
 namespace neliroute::tool {
 
 void add_front_options(CommandLine& line, FrontOptions& options) {
-  line.value("--key", "FROM", "Where in a request its key is: header:NAME, path:N (segments from "
-             "1), query:NAME, cookie:NAME or host",
-             into(options.key, forward::KeySource::parse));
-  line.value("--deadline", "TIME", "From the end of a request to the first byte of its answer, "
-             "at most (default 10s)", into(options.deadline, parse_duration));
-  line.value("--waiting-limit", "N", "How many requests may wait for an owner at a time; others "
-             "get 503 (default 20000)",
-             into(options.waiting,
-                  [](const std::string& text) { return parse_number(text, 1, 100'000); }));
-  line.value("--stop-timeout", "TIME", "How long requests under way may take after SIGTERM "
-             "(default 10s)", into(options.stop, parse_duration));
-  line.value("--tls-cert", "FILE", "Clients speak TLS: the certificate and its chain, PEM. It is "
-             "read anew when it changes", into(options.tls_certificate));
-  line.value("--tls-key", "FILE", "Its private key, PEM", into(options.tls_key));
-  line.flag("--upstream-tls", "Owners' endpoints speak TLS", options.tls_to_owners);
-  line.value("--upstream-ca", "FILE", "Whose certificates owners must have, PEM (default: those "
-             "that the system trusts)", into(options.authorities));
+  line.add({.field = "key", .flag = "--key", .type = "FROM",
+            .help = "Where in a request its key is: header:NAME, path:N (segments from 1), "
+                    "query:NAME, cookie:NAME or host",
+            .first_day = true},
+           into(options.key, forward::KeySource::parse));
+  line.add({.field = "limits.deadline", .flag = "--deadline", .type = "TIME",
+            .help = "From the end of a request to the first byte of its answer, at most (default "
+                    "10s)"},
+           into(options.deadline, parse_duration));
+  line.add({.field = "limits.waits", .flag = "--waiting-limit", .type = "N",
+            .help = "How many requests may wait for an owner at a time; others get 503 (default "
+                    "20000)"},
+           into(options.waiting,
+                [](const std::string& text) { return parse_number(text, 1, 100'000); }));
+  line.add({.flag = "--stop-timeout", .type = "TIME",
+            .help = "How long requests under way may take after SIGTERM (default 10s)"},
+           into(options.stop, parse_duration));
+  line.add({.field = "tls.certificate", .flag = "--tls-cert", .type = "FILE",
+            .help = "Clients speak TLS: the certificate and its chain, PEM. It is read anew when "
+                    "it changes"},
+           into(options.tls_certificate));
+  line.add({.field = "tls.key", .flag = "--tls-key", .type = "FILE",
+            .help = "Its private key, PEM"},
+           into(options.tls_key));
+  line.add({.field = "tls.to_owners", .flag = "--upstream-tls", .takes = OptionText::Takes::flag,
+            .help = "Owners' endpoints speak TLS"},
+           into(options.tls_to_owners, parse_flag));
+  line.add({.field = "tls.authorities", .flag = "--upstream-ca", .type = "FILE",
+            .help = "Whose certificates owners must have, PEM (default: those that the system "
+                    "trusts)"},
+           into(options.authorities));
 }
 
 namespace {

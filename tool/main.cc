@@ -60,7 +60,7 @@ int main_command(const std::vector<std::string>& arguments) {
   for (const Command& command : commands()) {
     if (command.name == first) {
       if (arguments.front() == "help") rest = {"--help"};
-      return command.run({rest});
+      return command.run({rest, nullptr, all_flags});
     }
     names.emplace_back(command.name);
   }

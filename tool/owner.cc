@@ -366,8 +366,9 @@ int exit_code(const std::string& command, LogLevel level, const Owner& owner) {
 void add_owner_options(CommandLine& line, OwnerOptions& options) {
   add_common_options(line, options.common, Part::owner);
   line.heading("Process");
-  line.value("--events", "FILE", "Append a JSON line for every change of ownership; - is stdout",
-             into(options.events));
+  line.add({.flag = "--events", .type = "FILE",
+            .help = "Append a JSON line for every change of ownership; - is stdout"},
+           into(options.events));
   add_http_option(line, options.http);
   add_control_options(line, options.control);
 }

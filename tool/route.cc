@@ -13,6 +13,7 @@
 
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/keys.h"
 #include "tool/print/explain.h"
@@ -164,9 +165,10 @@ int route_command(const Arguments& arguments) {
   add_wait_flag(line, options.common);
   line.heading("General");
   add_keys_option(line, options.file, "More keys, one per line; - is stdin");
-  line.flag("--count", "Print how many keys each owner has, not every key", options.count);
-  line.flag("--explain", "Explain each answer: hash, slot, partition, and which rule "
-            "gave the verdict", options.explain);
+  add_flag(line, "--count", "Print how many keys each owner has, not every key", options.count);
+  add_flag(line, "--explain",
+           "Explain each answer: hash, slot, partition, and which rule gave the verdict",
+           options.explain);
   if (const auto code = line.parse(arguments)) return *code;
   if (options.count && options.explain) {
     return fail(line.name(), "--count tells of no single key, and --explain of nothing else: leave "

@@ -12,7 +12,8 @@ int run_command(const Arguments& arguments) {
                     "over and leaves. A second signal, 1 s later or more, stops at once (exit "
                     "130).",
                     "",
-                    "Example: neliroute run --endpoint 127.0.0.1:7001 --name alpha --events -"});
+                    "Example: neliroute run --endpoint 127.0.0.1:7001 --name alpha --events -",
+                    true});
   OwnerOptions options;
   BehindOptions behind;
   add_owner_options(line, options);

@@ -169,51 +169,61 @@ Result<placement::Names> parse_names(const std::string& text) {
 }
 
 void add_options(CommandLine& line, SimulateOptions& options) {
+  using Takes = OptionText::Takes;
   SimulateRequest& request = options.request;
   line.heading("What is placed");
-  line.list("--placement", "NAME,...", "Which placements, or all (default all)",
-            into(request.specs, parse_specs));
-  line.value("--slots", "N", "How many slots there are (default 1024)",
-             into(request.slots, parse_slots));
-  line.value("--partitions", "N", "How many partitions carry them: what Kafka's assignors and "
-             "assigner place (default 64)", into(request.partitions, count_to(65'536)));
-  line.value("--on", "UNIT", "slots, or partitions: hash schemes place those, too (default slots)",
-             into(request.all_on_partitions, parse_unit));
-  line.choices({"slots", "partitions"});
+  line.add({.flag = "--placement", .takes = Takes::list, .type = "NAME,...",
+            .help = "Which placements, or all (default all)"},
+           into(request.specs, parse_specs));
+  line.add({.flag = "--slots", .type = "N", .help = "How many slots there are (default 1024)"},
+           into(request.slots, parse_slots));
+  line.add({.flag = "--partitions", .type = "N",
+            .help = "How many partitions carry them: what Kafka's assignors and assigner place "
+                    "(default 64)"},
+           into(request.partitions, count_to(65'536)));
+  line.add({.flag = "--on", .type = "UNIT", .choices = "slots partitions",
+            .help = "slots, or partitions: hash schemes place those, too (default slots)"},
+           into(request.all_on_partitions, parse_unit));
   line.heading("What happens");
-  line.value("--trace", "NAME[:N]", "A trace from the list below (default join)",
-             [&options](const std::string& text) -> Result<void> {
-               options.trace_given = true;
-               options.request.trace = text;
-               return {};
-             });
-  line.value("--trace-file", "FILE", "Or a trace of your own",
-             into(options.trace_file));
-  line.value("--members", "N", "How many there are at first (default 10)",
-             into(request.members, count_to(placement::kMembersMax)));
-  line.value("--names", "HOW", "shuffled: a newcomer's name sorts anywhere, as Kafka's ids do; "
-             "ordered: after all others (default shuffled)", into(request.names, parse_names));
-  line.choices({"shuffled", "ordered"});
-  line.value("--seeds", "N", "Means over so many runs with other names and hashes (default 10)",
-             into(request.seeds, count_to(10'000)));
-  line.value("--seed", "N", "The first of them (default 1)",
-             into(request.first_seed, count_to(1'000'000)));
+  line.add({.flag = "--trace", .type = "NAME[:N]",
+            .help = "A trace from the list below (default join)"},
+           [&options](const std::string& text) -> Result<void> {
+             options.trace_given = true;
+             options.request.trace = text;
+             return {};
+           });
+  line.add({.flag = "--trace-file", .type = "FILE", .help = "Or a trace of your own"},
+           into(options.trace_file));
+  line.add({.flag = "--members", .type = "N", .help = "How many there are at first (default 10)"},
+           into(request.members, count_to(placement::kMembersMax)));
+  line.add({.flag = "--names", .type = "HOW", .choices = "shuffled ordered",
+            .help = "shuffled: a newcomer's name sorts anywhere, as Kafka's ids do; ordered: after "
+                    "all others (default shuffled)"},
+           into(request.names, parse_names));
+  line.add({.flag = "--seeds", .type = "N",
+            .help = "Means over so many runs with other names and hashes (default 10)"},
+           into(request.seeds, count_to(10'000)));
+  line.add({.flag = "--seed", .type = "N", .help = "The first of them (default 1)"},
+           into(request.first_seed, count_to(1'000'000)));
   line.heading("Time");
-  line.value("--session", "TIME", "How long a crash goes unnoticed (default 500ms)",
-             into(request.timing.session_s, seconds));
-  line.value("--rebalance", "TIME", "How long revoked slots have no owner (default 50ms)",
-             into(request.timing.rebalance_s, seconds));
-  line.flag("--eager", "Every change revokes everything, not only what moves",
-            request.timing.eager);
+  line.add({.flag = "--session", .type = "TIME",
+            .help = "How long a crash goes unnoticed (default 500ms)"},
+           into(request.timing.session_s, seconds));
+  line.add({.flag = "--rebalance", .type = "TIME",
+            .help = "How long revoked slots have no owner (default 50ms)"},
+           into(request.timing.rebalance_s, seconds));
+  add_flag(line, "--eager",
+           "Every change revokes everything, not only what moves", request.timing.eager);
   line.heading("General");
-  line.flag("--steps", "A row for each step of each seed, not their sums", request.each_step);
-  line.flag("--measure", "Memory, and processor seconds of the first placement and the slowest "
-            "step, too", options.measure);
+  add_flag(line, "--steps", "A row for each step of each seed, not their sums", request.each_step);
+  add_flag(line, "--measure",
+           "Memory, and processor seconds of the first placement and the slowest step, too",
+           options.measure);
   add_json_flag(line, options.json);
-  line.flag("--csv", "Comma-separated values with a header line", options.csv);
-  line.heading("");
-  line.list("--algorithm", "NAME,...", "The same as --placement",
-            into(request.specs, parse_specs));
+  add_flag(line, "--csv", "Comma-separated values with a header line", options.csv);
+  line.add({.flag = "--algorithm", .takes = Takes::list, .type = "NAME,...",
+            .help = "The same as --placement", .shown = 0},
+           into(request.specs, parse_specs));
 }
 
 Result<void> complete(SimulateOptions& options) {
@@ -279,7 +289,6 @@ int simulate_command(const Arguments& arguments) {
                     "compared with the least possible. Works offline.", "", footer()});
   SimulateOptions options;
   add_options(line, options);
-  allow_all_settings_in_file(line);
   if (const auto code = line.parse(arguments)) return *code;
   if (const auto fits = complete(options); !fits) return fail(line.name(), fits.error());
   print(options);

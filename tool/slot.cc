@@ -3,9 +3,11 @@
 
 #include <neliroute/slot_space.h>
 
+#include "kafka/kafka_options.h"
 #include "slots/partition.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/keys.h"
 #include "tool/print/output.h"
@@ -38,13 +40,14 @@ int slot_command(const Arguments& arguments) {
   std::optional<std::string> file;
   line.heading("Slots");
   add_slot_options(line, options.router);
-  add_partitions_option(line, options.router, "Print the partition that carries the slot, too");
-  line.flag("--allow-uneven", "Slots need not be a multiple of partitions",
-            options.router.allow_uneven);
+  line.add({.field = "partitions", .flag = "--partitions", .type = "N",
+            .help = "Print the partition that carries the slot, too"},
+           into(options.router.partitions, [](const std::string& text) {
+             return parse_number(text, 1, kPartitionCountMax);
+           }));
   line.heading("General");
   add_keys_option(line, file, "More keys, one per line; - is stdin");
   add_json_flag(line, options.json);
-  allow_all_settings_in_file(line);
   if (const auto code = line.parse(arguments)) return *code;
   if (const auto checked = options.check(); !checked) return fail(line.name(), checked.error());
   const auto keys = gather_keys(line.positionals(), file);

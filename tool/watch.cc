@@ -303,10 +303,11 @@ void add_watch_options(CommandLine& line, WatchCommand& options) {
   add_common_options(line, options.common, Part::reader);
   add_wait_flag(line, options.common);
   line.heading("General");
-  line.flag("--once", "Print a table of owners and exit", options.once);
-  line.list("--requests", "HOST:PORT,...", "Ask the admin ports (--http) of gateways and owners "
-            "there what becomes of requests, and show that on the screen, too: key 4",
-            into(options.requests, parse_asked_ports));
+  add_flag(line, "--once", "Print a table of owners and exit", options.once);
+  line.add({.flag = "--requests", .takes = OptionText::Takes::list, .type = "HOST:PORT,...",
+            .help = "Ask the admin ports (--http) of gateways and owners there what becomes of "
+                    "requests, and show that on the screen, too: key 4"},
+           into(options.requests, parse_asked_ports));
   add_http_option(line, options.http);
   add_control_options(line, options.control);
   add_xds_options(line, options.xds);

@@ -22,6 +22,8 @@ namespace neliroute {
 [[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view text);
 /// "250ms", "3s", "1m": a whole number and its unit. A bare number is refused: its unit is unknown.
 [[nodiscard]] Result<milliseconds> parse_duration(std::string_view text);
+/// The same, above 0.
+[[nodiscard]] Result<milliseconds> parse_positive_duration(std::string_view text);
 /// A whole number, least..most.
 [[nodiscard]] Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
                                                  std::uint32_t most);
@@ -32,17 +34,12 @@ namespace neliroute {
 [[nodiscard]] Result<Mode> parse_mode_option(std::string_view text);
 [[nodiscard]] Result<Variation> parse_variation_option(std::string_view text);
 [[nodiscard]] Result<Assignment> parse_assignment_option(std::string_view text);
+/// "auto": nullopt.
+[[nodiscard]] Result<std::optional<GroupProtocol>> parse_group_protocol(std::string_view text);
 [[nodiscard]] Result<Profile> parse_profile_option(std::string_view text);
 /// key=value. Its message does not repeat the text, which may be a secret.
 [[nodiscard]] Result<std::pair<std::string, std::string>> parse_property(std::string_view text);
 /// A flag's value in a variable or a settings file: "true", "1", "yes", "on", or the contrary.
 [[nodiscard]] Result<bool> parse_flag(std::string_view text);
-
-/// Sets the option that the command calls --NAME (and -X: "X", one property). The name is one of
-/// the options of RouterOptions.
-[[nodiscard]] Result<void> set_option(RouterOptions& options, std::string_view name,
-                                      std::string_view text);
-/// Whether set_option() knows it.
-[[nodiscard]] bool is_option(std::string_view name) noexcept;
 
 }  // namespace neliroute

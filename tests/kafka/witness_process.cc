@@ -149,14 +149,14 @@ struct WarmOptions {
 };
 
 void add_warm_options(CommandLine& line, OwnerOptions& owner, WarmOptions& options) {
-  line.value("--prepare", "TIME", "How long it prepares before a claim",
-             into(options.prepare, parse_duration));
-  line.value("--warm-up", "TIME", "How long it warms up before it leads",
-             into(options.warm_up, parse_duration));
-  line.value("--prepare-timeout", "TIME", "How long either may take",
-             into(owner.common.router.prepare_timeout, parse_duration));
-  line.value("--warm", "FILE", "Append a JSON line for each step of these",
-             into(options.path));
+  line.add({.flag = "--prepare", .type = "TIME", .help = "How long it prepares before a claim"},
+           into(options.prepare, parse_duration));
+  line.add({.flag = "--warm-up", .type = "TIME", .help = "How long it warms up before it leads"},
+           into(options.warm_up, parse_duration));
+  line.add({.flag = "--prepare-timeout", .type = "TIME", .help = "How long either may take"},
+           into(owner.common.router.prepare_timeout, parse_duration));
+  line.add({.flag = "--warm", .type = "FILE", .help = "Append a JSON line for each step of these"},
+           into(options.path));
 }
 
 int witness_main(const std::vector<std::string>& arguments) {
@@ -165,8 +165,9 @@ int witness_main(const std::vector<std::string>& arguments) {
   OwnerOptions options;
   std::string path;
   add_owner_options(line, options);
-  line.value("--witness", "FILE", "Append a JSON line whenever an answer of owns() changed",
-             into(path));
+  line.add({.flag = "--witness", .type = "FILE",
+            .help = "Append a JSON line whenever an answer of owns() changed"},
+           into(path));
   WarmOptions warm;
   add_warm_options(line, options, warm);
   if (const auto code = line.parse({arguments})) return *code;

@@ -147,8 +147,10 @@ LIBRARY = ("include", "slots", "neli_core", *INNER_ROOMS, "kafka",
 
 
 def flag(file: File) -> Findings:
-    """The library does not know the command's flags: its texts name options, as `timing.lease`."""
-    if not file.is_cpp or file.room not in LIBRARY:
+    """Only its table of options knows the command's flags: its texts name options, as
+    `timing.lease`."""
+    if (not file.is_cpp or file.room not in LIBRARY
+            or file.path.startswith("router/options/option_table.")):
         return
     for line, text in file.matches(r'"(?:[^"\\\n]|\\.)*"'):
         for found in re.findall(FLAG, text):

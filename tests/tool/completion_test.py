@@ -26,9 +26,9 @@ def commands():
 
 
 def options(command):
-    """{"--hash": "NAME", "-h": "", ...}: what its --help lists, and the types."""
+    """{"--hash": "NAME", "-h": "", ...}: what its help lists, all of it, and the types."""
     found = {}
-    for line in said(command, "--help").splitlines():
+    for line in said(command, "--help-all" if command == "run" else "--help").splitlines():
         names = re.match(r"  (?:(-\w), )?(--?[\w-]+)(?: ([A-Z][^ ]*))?(?:  |$)", line)
         if names:
             found.update({name: names[3] or "" for name in names.groups()[:2] if name})
@@ -56,11 +56,11 @@ class Texts(unittest.TestCase):
         self.assertIn("--explain", options("route"))
 
     def test_a_settings_file_may_name_any_option_of_any_command(self):
-        """One file serves a group's processes and tools. `simulate` is about no group."""
-        named = set().union(*(options(command) for command in commands() if command != "simulate"))
+        """One file serves a group's processes and tools."""
+        named = set().union(*(options(command) for command in commands()))
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "settings"
-            for name in sorted(named - {"--help", "-h", "--config"}):
+            for name in sorted(named - {"--help", "--help-all", "-h", "--config"}):
                 file.write_text(f"{name.lstrip('-')}=1\n", encoding="ascii")
                 self.assertNotIn("unknown setting",
                                  run_raw("slot", "k", "--config", file).err, name)

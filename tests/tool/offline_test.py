@@ -41,8 +41,15 @@ class Help(unittest.TestCase):
         self.assertEqual(run_raw("help", "route").out, run_raw("route", "--help").out)
         self.assertRegex(run_raw("--version").out, r"^neliroute \d+\.\d+\.\d+ \(librdkafka .*\)\n$")
 
-    def test_every_option_is_in_the_help_of_run(self):
+    def test_help_of_run_is_for_the_first_day(self):
         text = run_raw("run", "--help").out
+        self.assertEqual(re.findall(r"(?m)^  (?:-h, )?--([\w-]+)", text),
+                         "brokers topic slots endpoint name mode http profile session config help "
+                         "help-all upstream exec key".split())
+        self.assertIn("run --help-all", text.splitlines()[-1])
+
+    def test_every_option_is_in_the_whole_help_of_run(self):
+        text = run_raw("run", "--help-all").out
         for name in ("brokers topic group slots partitions hash hash-tags allow-uneven lane logs "
                      "mode profile interval lease clock-error session group-protocol timeout "
                      "hang-limit "

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <sstream>
 #include <utility>
 
+#include "tool/command_line/flags.h"
 #include "tool/print/output.h"
 
 extern char** environ;
@@ -24,14 +26,6 @@ constexpr std::string_view kVariablePrefix = "NELIROUTE_";
 constexpr std::array kOtherVariables = {"NELIROUTE_BIN", "NELIROUTE_BUILD", "NELIROUTE_DEPS",
                                         "NELIROUTE_WITNESS"};
 
-std::string variable_of(const std::string& option) {
-  std::string name(kVariablePrefix);
-  for (const char c : option.substr(option.find_first_not_of('-'))) {
-    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  return name;
-}
-
 std::string option_of(const std::string& setting) {
   return (setting.size() == 1 ? "-" : "--") + setting;
 }
@@ -43,7 +37,13 @@ class SettingsFile : public CLI::ConfigTOML {
  public:
   SettingsFile() { comment('\0'); }
   std::vector<std::string> known;  ///< "--slots", "-X"
-  std::vector<std::string> passed_over;
+  std::vector<std::string> (*all_flags)() = nullptr;
+
+  /// The flags of all commands, this one's included.
+  [[nodiscard]] const std::vector<std::string>& all() const {
+    if (!all_) all_ = all_flags == nullptr ? known : all_flags();
+    return *all_;
+  }
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
     std::stringstream copy;
@@ -60,7 +60,7 @@ class SettingsFile : public CLI::ConfigTOML {
       }
       const std::string option = option_of(item.name);
       if (is_in(known, option)) return false;
-      if (is_in(passed_over, option)) return true;
+      if (is_in(all(), option)) return true;
       const auto meant = nearest(option, known);
       throw CLI::ConfigError(line_of(option) + "unknown setting " + item.name +
                              (meant ? "; did you mean " + meant->substr(2) + "?" : ""));
@@ -98,6 +98,7 @@ class SettingsFile : public CLI::ConfigTOML {
   }
 
   mutable std::map<std::string, std::size_t> lines_;
+  mutable std::optional<std::vector<std::string>> all_;
 
   static bool is_in(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -110,16 +111,10 @@ struct CommandLine::Parts {
   CommandText text;
   CLI::App app;
   std::shared_ptr<SettingsFile> file = std::make_shared<SettingsFile>();
-  std::string heading = "Options";
-  std::vector<OptionText> shown;
+  std::string_view heading = "Options";
+  std::vector<OptionText> options;
   std::vector<std::string> names;
   std::vector<std::string> positionals;
-
-  void show(const std::string& name, const std::string& type, std::string help) {
-    names.push_back(name);
-    if (heading.empty()) return;
-    shown.push_back({heading, name, "", type, std::move(help), {}});
-  }
 
   /// Splits what CLI11 did not know into positionals and mistakes; returns the mistake, if any.
   std::optional<std::string> sort_rest() {
@@ -169,12 +164,13 @@ struct CommandLine::Parts {
   /// A variable with a misspelt name would otherwise be silently ignored.
   void warn_of_unknown_variables() const {
     std::vector<std::string> variables(kOtherVariables.begin(), kOtherVariables.end());
-    for (const std::string& option : names) variables.push_back(variable_of(option));
-    for (const std::string& option : file->passed_over) variables.push_back(variable_of(option));
     for (char** one = environ; *one != nullptr; ++one) {
       const std::string_view entry = *one;
       const std::string name(entry.substr(0, entry.find('=')));
       if (!name.starts_with(kVariablePrefix)) continue;
+      if (variables.size() == kOtherVariables.size()) {
+        for (const std::string& flag : file->all()) variables.push_back(variable_of(flag));
+      }
       if (std::find(variables.begin(), variables.end(), name) != variables.end()) continue;
       const auto meant = nearest(name, variables);
       warn(text.name,
@@ -193,6 +189,7 @@ CommandLine::CommandLine(CommandText text) : parts_(std::make_unique<Parts>()) {
   app.name("neliroute " + parts_->text.name);
   app.allow_extras();
   app.set_help_flag("-h,--help");
+  if (parts_->text.brief) app.set_help_all_flag("--help-all");
   app.set_config("--config");
   app.config_formatter(parts_->file);
   app.allow_config_extras(CLI::config_extras_mode::error);
@@ -200,71 +197,42 @@ CommandLine::CommandLine(CommandText text) : parts_(std::make_unique<Parts>()) {
 
 CommandLine::~CommandLine() = default;
 
-void CommandLine::heading(std::string title) { parts_->heading = std::move(title); }
+void CommandLine::heading(std::string_view title) { parts_->heading = title; }
 
-namespace {
-
-enum class Many { refuse, each, join };
-
-void add(CLI::App& app, const std::string& name, Many many, CommandLine::Take take) {
-  CLI::Option* option = app.add_option(
-      name, CLI::callback_t([name, many, take = std::move(take)](const CLI::results_t& given) {
-        std::vector<std::string> all = given;
-        if (many == Many::join) {
-          all = {std::accumulate(std::next(given.begin()), given.end(), given.front(),
-                                 [](auto a, const auto& b) { return std::move(a) + "," + b; })};
-        } else if (many == Many::refuse && given.size() > 1) {
+void CommandLine::add(const OptionText& option, Take take) {
+  using Takes = OptionText::Takes;
+  const std::string name(option.flag);
+  const Takes takes = option.takes;
+  parts_->names.push_back(name);
+  parts_->options.push_back(option);
+  if (option.heading.empty()) parts_->options.back().heading = parts_->heading;
+  const auto give = [name, take = std::move(take)](const std::string& value) {
+    if (const auto taken = take(value); !taken) {
+      throw CLI::ValidationError(name, taken.error().message());
+    }
+  };
+  if (takes == Takes::flag) {
+    parts_->app.add_flag_callback(name, [give] { give("true"); })->envname(variable_of(name));
+    return;
+  }
+  CLI::Option* made = parts_->app.add_option(
+      name, CLI::callback_t([name, takes, give](const CLI::results_t& given) {
+        if (takes == Takes::list) {
+          give(fmt::format("{}", fmt::join(given, ",")));
+          return true;
+        }
+        if (takes == Takes::value && given.size() > 1) {
           throw CLI::ValidationError(name, fmt::format("takes one value, not {}; leave all but one "
                                                        "out, or quote it in the settings file",
                                                        given.size()));
         }
-        for (const std::string& one : all) {
-          if (const auto taken = take(one); !taken) {
-            throw CLI::ValidationError(name, taken.error().message());
-          }
-        }
+        for (const std::string& one : given) give(one);
         return true;
       }));
-  option->type_size(1)->expected(1)->allow_extra_args(false);
-  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  option->envname(variable_of(name));
-  if (many == Many::each) option->delimiter('\n');
-}
-
-}  // namespace
-
-void CommandLine::value(const std::string& name, std::string type, std::string help, Take take) {
-  parts_->show(name, type, std::move(help));
-  add(parts_->app, name, Many::refuse, std::move(take));
-}
-
-void CommandLine::values(const std::string& name, std::string type, std::string help, Take take) {
-  parts_->show(name, type, std::move(help));
-  add(parts_->app, name, Many::each, std::move(take));
-}
-
-void CommandLine::list(const std::string& name, std::string type, std::string help, Take take) {
-  parts_->show(name, type, std::move(help));
-  add(parts_->app, name, Many::join, std::move(take));
-}
-
-void CommandLine::flag(const std::string& name, std::string help, std::function<void()> set) {
-  parts_->show(name, "", std::move(help));
-  parts_->app.add_flag_callback(name, std::move(set))->envname(variable_of(name));
-}
-
-void CommandLine::flag(const std::string& name, std::string help, bool& target) {
-  flag(name, std::move(help), [&target] { target = true; });
-}
-
-void CommandLine::choices(std::vector<std::string> values) {
-  // The option added last may be hidden.
-  if (parts_->shown.empty() || parts_->shown.back().name != parts_->names.back()) return;
-  parts_->shown.back().choices = std::move(values);
-}
-
-void CommandLine::allow_in_file(std::vector<std::string> options) {
-  parts_->file->passed_over = std::move(options);
+  made->type_size(1)->expected(1)->allow_extra_args(false);
+  made->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  made->envname(variable_of(name));
+  if (takes == Takes::each) made->delimiter('\n');
 }
 
 std::optional<int> CommandLine::parse(const Arguments& asked) {
@@ -274,11 +242,16 @@ std::optional<int> CommandLine::parse(const Arguments& asked) {
   }
   const std::vector<std::string>& arguments = asked.given;
   parts_->file->known = parts_->names;
+  parts_->file->all_flags = asked.all_flags;
+  use_flags_of(parts_->options);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     parts_->app.parse(reversed);  // CLI11 reads them from the back
   } catch (const CLI::CallForHelp&) {
-    say(help());
+    say(help(!parts_->text.brief));
+    return kExitYes;
+  } catch (const CLI::CallForAllHelp&) {
+    say(help(true));
     return kExitYes;
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
@@ -313,12 +286,20 @@ const std::vector<std::string>& CommandLine::positionals() const { return parts_
 const std::string& CommandLine::name() const { return parts_->text.name; }
 
 Description CommandLine::description() const {
-  std::vector<OptionText> all = parts_->shown;
-  all.push_back({"General", "--config", "", "FILE",
-                 "More settings: one option per line, as in slots=1024", {}});
-  all.push_back({"General", "--help", "-h", "", "This text", {}});
+  std::vector<OptionText> all = parts_->options;
+  std::erase_if(all, [](const OptionText& one) { return one.shown == 0; });
+  const std::string_view general = "General";
+  all.push_back({.flag = "--config", .type = "FILE", .heading = general,
+                 .help = "More settings: one option per line, as in slots=1024",
+                 .first_day = true});
+  all.push_back({.flag = "--help", .alias = "-h", .heading = general, .help = "This text",
+                 .first_day = true});
+  if (parts_->text.brief) {
+    all.push_back({.flag = "--help-all", .heading = general, .help = "All options",
+                   .first_day = true});
+  }
   // An option that was added later joins the others under its heading.
-  std::vector<std::string> headings;
+  std::vector<std::string_view> headings;
   for (const OptionText& one : all) {
     if (std::find(headings.begin(), headings.end(), one.heading) == headings.end()) {
       headings.push_back(one.heading);
@@ -328,20 +309,23 @@ Description CommandLine::description() const {
     return std::find(headings.begin(), headings.end(), a.heading) <
            std::find(headings.begin(), headings.end(), b.heading);
   });
-  return {parts_->text, std::move(all)};
+  return {parts_->text, std::move(all), parts_->names};
 }
 
-std::string CommandLine::help() const {
+std::string CommandLine::help(bool all) const {
   const CommandText& text = parts_->text;
   std::string out = fmt::format("Usage: neliroute {} [OPTIONS]{}{}\n\n", text.name,
                                 text.positionals.empty() ? "" : " ", text.positionals);
   wrap(out, text.summary, 0);
-  std::string heading;
+  std::string_view heading;
   const Description described = description();
   for (const OptionText& one : described.options) {
-    if (std::exchange(heading, one.heading) != one.heading) out += "\n" + one.heading + ":\n";
-    std::string line = "  " + (one.alias.empty() ? "" : one.alias + ", ") + one.name +
-                       (one.type.empty() ? "" : " " + one.type);
+    if (!all && !one.first_day) continue;
+    if (std::exchange(heading, one.heading) != one.heading) {
+      out += fmt::format("\n{}:\n", one.heading);
+    }
+    std::string line = fmt::format("  {}{}{}{}{}", one.alias, one.alias.empty() ? "" : ", ",
+                                   one.flag, one.type.empty() ? "" : " ", one.type);
     if (line.size() + 2 > kHelpColumn) {
       out += line + "\n";
       line.clear();
@@ -357,6 +341,7 @@ std::string CommandLine::help() const {
   } else if (!text.footer.empty()) {
     wrap(out += '\n', text.footer, 0);
   }
+  if (!all) out += fmt::format("\n`neliroute {} --help-all` shows all options.\n", text.name);
   out.pop_back();
   return out;
 }

@@ -21,28 +21,22 @@
 #include <string_view>
 #include <vector>
 
-namespace neliroute::tool {
+#include "router/options/option_table.h"
 
-/// An option as the help shows it.
-struct OptionText {
-  std::string heading;
-  std::string name;   ///< "--slots", "-X"
-  std::string alias;  ///< "-h"; empty: none
-  std::string type;   ///< "N", "FILE"; empty: it takes no value
-  std::string help;
-  std::vector<std::string> choices;  ///< all possible values; empty: too many to list
-};
+namespace neliroute::tool {
 
 struct CommandText {
   std::string name;         ///< "route": what follows `neliroute`
   std::string summary;      ///< the help's first lines
   std::string positionals;  ///< "[KEY...]" in the usage line; empty: there are none
   std::string footer;       ///< the help's end; several lines are printed unchanged
+  bool brief = false;       ///< --help shows the options of the first day, --help-all all
 };
 
 struct Description {
   CommandText text;
-  std::vector<OptionText> options;  ///< those of a heading together
+  std::vector<OptionText> options;  ///< those that are shown, those of a heading together
+  std::vector<std::string> flags;   ///< of all that it takes
 };
 
 /// What a subcommand is called with.
@@ -50,6 +44,9 @@ struct Arguments {
   std::vector<std::string> given;  ///< without program and subcommand
   /// If not null, the command fills it in and does nothing else.
   Description* describe = nullptr;
+  /// The flags of all commands, as one settings file and one environment serve them all; null: of
+  /// this one only.
+  std::vector<std::string> (*all_flags)() = nullptr;
 };
 
 class CommandLine {
@@ -61,27 +58,17 @@ class CommandLine {
 
   using Take = std::function<Result<void>(const std::string& value)>;
 
-  /// The options that follow are listed under this heading in the help; empty: they are hidden.
-  void heading(std::string title);
-  /// An option with one value. `name` is "--slots" or "-X"; `type` and `help` are for people.
-  void value(const std::string& name, std::string type, std::string help, Take take);
-  /// One that may be given many times; its variable and settings file hold a list.
-  void values(const std::string& name, std::string type, std::string help, Take take);
-  /// One whose value is a comma-separated list: several are joined.
-  void list(const std::string& name, std::string type, std::string help, Take take);
-  void flag(const std::string& name, std::string help, std::function<void()> set);
-  void flag(const std::string& name, std::string help, bool& target);
-  /// All possible values of the option added last.
-  void choices(std::vector<std::string> values);
-  /// Options that a settings file may contain although this subcommand has none of them.
-  void allow_in_file(std::vector<std::string> options);
+  /// Of the options that follow, unless they have their own.
+  void heading(std::string_view title);
+  /// `take` gets each value; of a flag "true". Views into `option` must outlive this.
+  void add(const OptionText& option, Take take);
 
   /// A value: exit with it now.
   [[nodiscard]] std::optional<int> parse(const Arguments& arguments);
   /// The arguments that are not options, in order; all of them after `--`.
   [[nodiscard]] const std::vector<std::string>& positionals() const;
   [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] std::string help() const;
+  [[nodiscard]] std::string help(bool all) const;
   [[nodiscard]] Description description() const;
 
  private:

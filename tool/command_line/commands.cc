@@ -43,4 +43,13 @@ Description description_of(const Command& command) {
   return description;
 }
 
+std::vector<std::string> all_flags() {
+  std::vector<std::string> all;
+  for (const Command& command : kCommands) {
+    const std::vector<std::string> flags = description_of(command).flags;
+    all.insert(all.end(), flags.begin(), flags.end());
+  }
+  return all;
+}
+
 }  // namespace neliroute::tool

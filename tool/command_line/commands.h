@@ -5,7 +5,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tool/command_line/command_line.h"
 
@@ -21,6 +23,8 @@ struct Command {
 [[nodiscard]] std::span<const Command> commands();
 /// The contents of a command's --help.
 [[nodiscard]] Description description_of(const Command& command);
+/// Of all commands: Arguments::all_flags.
+[[nodiscard]] std::vector<std::string> all_flags();
 
 [[nodiscard]] int audit_command(const Arguments& arguments);
 [[nodiscard]] int broker_command(const Arguments& arguments);

@@ -8,17 +8,10 @@
 #include <vector>
 
 #include "tool/command_line/commands.h"
-#include "tool/command_line/options.h"
 #include "tool/print/output.h"
 
 namespace neliroute::tool {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
-  return text;
-}
 
 /// `text` with a backslash before each of these.
 std::string escaped(std::string_view text, std::string_view which) {
@@ -65,21 +58,23 @@ std::string bash_case(const Description& command) {
   std::vector<std::string> others;
   std::string choices;
   for (const OptionText& option : command.options) {
-    if (!option.alias.empty()) names.push_back(option.alias);
-    names.push_back(option.name);
+    if (!option.alias.empty()) names.emplace_back(option.alias);
+    names.emplace_back(option.flag);
     if (!option.choices.empty()) {
-      choices += fmt::format("          {}) choices='{}' ;;\n", option.name,
-                             joined(option.choices, " "));
+      choices +=
+          fmt::format("          {}) choices='{}' ;;\n", option.flag, option.choices);
     } else if (takes_file(option)) {
-      files.push_back(option.name);
+      files.emplace_back(option.flag);
     } else if (!option.type.empty()) {
-      others.push_back(option.name);
+      others.emplace_back(option.flag);
     }
   }
   std::string text = fmt::format("      {})\n        options='{}'\n        case $previous in\n{}",
-                                 command.text.name, joined(names, " "), choices);
-  text += fmt::format("          {}) value=file ;;\n", joined(files, " | "));
-  if (!others.empty()) text += fmt::format("          {}) value=any ;;\n", joined(others, " | "));
+                                 command.text.name, fmt::join(names, " "), choices);
+  text += fmt::format("          {}) value=file ;;\n", fmt::join(files, " | "));
+  if (!others.empty()) {
+    text += fmt::format("          {}) value=any ;;\n", fmt::join(others, " | "));
+  }
   return text + "        esac\n        ;;\n";
 }
 
@@ -113,7 +108,7 @@ complete -F _neliroute neliroute)";
 
 std::string for_bash() {
   std::string text(kBashHead);
-  const std::string all = joined(first_words(), " ");
+  const std::string all = fmt::format("{}", fmt::join(first_words(), " "));
   text += fmt::format("    choices='{}'\n  else\n    case ${{COMP_WORDS[1]}} in\n", all);
   text += fmt::format("      help) choices='{}' ;;\n", all);
   for (const Command& command : commands()) text += bash_case(description_of(command));
@@ -124,7 +119,7 @@ std::string for_bash() {
 
 std::string zsh_value(const OptionText& option) {
   if (option.type.empty()) return {};
-  const std::string action = !option.choices.empty() ? "(" + joined(option.choices, " ") + ")"
+  const std::string action = !option.choices.empty() ? fmt::format("({})", option.choices)
                              : takes_file(option)    ? "_files"
                                                      : " ";
   return ":" + escaped(option.type, ":\\") + ":" + action;
@@ -137,14 +132,15 @@ std::string zsh_case(const Description& command) {
   };
   for (const OptionText& option : command.options) {
     const std::string help = "[" + escaped(option.help, "[]:\\") + "]";
-    const bool is_short = option.name.size() == 2;
+    const bool is_short = option.flag.size() == 2;
     const std::string sign = option.type.empty() ? "" : is_short ? "+" : "=";
-    add((is_short ? "*" : "") + option.name + sign + help + zsh_value(option));
-    if (!option.alias.empty()) add(option.alias + help);
+    add(fmt::format("{}{}{}{}{}", is_short ? "*" : "", option.flag, sign, help,
+                    zsh_value(option)));
+    if (!option.alias.empty()) add(std::string(option.alias) + help);
   }
   const std::vector<std::string> words = words_of(command.text);
   if (!words.empty()) {
-    add("1:word:(" + joined(words, " ") + ")");
+    add(fmt::format("1:word:({})", fmt::join(words, " ")));
   } else if (!command.text.positionals.empty()) {
     add("*:" + escaped(command.text.positionals, ":\\") + ": ");
   }
@@ -202,13 +198,13 @@ std::string fish_option(std::string_view command, const OptionText& option) {
   };
   std::string text = fmt::format("complete -c neliroute -n '__neliroute_is {}'{}{}", command,
                                  option.alias.empty() ? "" : flag(option.alias),
-                                 flag(option.name));
+                                 flag(option.flag));
   if (takes_file(option)) {
     text += " -r -F";
   } else if (!option.type.empty()) {
     text += " -x";
   }
-  if (!option.choices.empty()) text += " -a " + fish_quoted(joined(option.choices, " "));
+  if (!option.choices.empty()) text += " -a " + fish_quoted(option.choices);
   return text + " -d " + fish_quoted(option.help) + '\n';
 }
 
@@ -264,7 +260,6 @@ int completion_command(const Arguments& arguments) {
                     "  source <(neliroute completion bash)        # or zsh\n"
                     "  neliroute completion fish | source\n"
                     "`cmake --install` puts it where the shells look for it."});
-  allow_all_settings_in_file(line);
   if (const auto code = line.parse(arguments)) return *code;
   const auto& given = line.positionals();
   if (given.size() != 1) {

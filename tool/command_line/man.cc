@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tool/command_line/commands.h"
-#include "tool/command_line/options.h"
 #include "tool/print/output.h"
 
 namespace neliroute::tool {
@@ -44,14 +43,14 @@ std::string section_of(const Description& command) {
   std::string page = fmt::format(".SS neliroute {} [OPTIONS]{}\n", text.name,
                                  text.positionals.empty() ? "" : " " + roff(text.positionals));
   page += roff(text.summary) + '\n';
-  std::string heading;
+  std::string_view heading;
   for (const OptionText& option : command.options) {
     if (std::exchange(heading, option.heading) != option.heading) {
       page += ".PP\n" + roff(heading) + ":\n";
     }
     page += ".TP\n";
     if (!option.alias.empty()) page += bold(option.alias) + ", ";
-    page += bold(option.name);
+    page += bold(option.flag);
     if (!option.type.empty()) page += ' ' + italic(option.type);
     page += '\n' + roff(option.help) + '\n';
   }
@@ -110,7 +109,6 @@ std::string page() {
 int man_command(const Arguments& arguments) {
   CommandLine line({"man", "Prints the manual page, for man(1) to show.", "",
                     "Example: neliroute man | man -l -"});
-  allow_all_settings_in_file(line);
   if (const auto code = line.parse(arguments)) return *code;
   say(page());
   return kExitYes;

@@ -13,10 +13,6 @@
 
 namespace neliroute::tool {
 
-/// How a process uses the ledger: an owner takes part, a reader only reads, a wish is written
-/// after reading, and a list is of what members say.
-enum class Part { owner, reader, wish, list };
-
 struct CommonOptions {
   RouterOptions router;
   std::optional<milliseconds> timeout;
@@ -46,16 +42,12 @@ struct CommonOptions {
 /// variables and flags serve every subcommand.
 void add_common_options(CommandLine& line, CommonOptions& options, Part part);
 
-/// --slots, --hash and --hash-tags: what a key's slot depends on.
+/// --slots, --hash, --hash-tags and --allow-uneven.
 void add_slot_options(CommandLine& line, RouterOptions& router);
-void add_partitions_option(CommandLine& line, RouterOptions& router, std::string help);
-/// One settings file serves every subcommand; a name that none of them knows is a mistake.
-void allow_all_settings_in_file(CommandLine& line);
 /// --wait
 void add_wait_flag(CommandLine& line, CommonOptions& options);
 void add_json_flag(CommandLine& line, bool& json);
-void add_log_level(CommandLine& line, LogLevel& level);
 /// --keys FILE
-void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::string help);
+void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::string_view help);
 
 }  // namespace neliroute::tool

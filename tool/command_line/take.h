@@ -6,8 +6,10 @@
 
 #include <neliroute/error.h>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "router/options/option_text.h"
 #include "tool/command_line/command_line.h"
 
 namespace neliroute::tool {
@@ -40,6 +42,13 @@ template <class Text, class Parse>
     target = text;
     return {};
   };
+}
+
+/// A flag that has no field in the library.
+inline void add_flag(CommandLine& line, std::string_view flag, std::string_view help,
+                     bool& target) {
+  line.add({.flag = flag, .takes = OptionText::Takes::flag, .help = help},
+           into(target, parse_flag));
 }
 
 }  // namespace neliroute::tool

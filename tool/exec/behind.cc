@@ -174,28 +174,35 @@ std::unique_ptr<Notifier> notifier_of(const NotifyUrl& url, milliseconds each, P
 
 void add_behind_options(CommandLine& line, BehindOptions& options) {
   line.heading("HTTP");
-  line.value("--upstream", "HOST:PORT", "An HTTP server that knows nothing of slots: serve at "
-             "--endpoint, send it the requests for keys that this process owns, and the others to "
-             "their owners. Joins once it accepts connections: within a minute, or --timeout",
-             into_if(options.upstream, parse_listen));
-  line.value("--exec", "COMMAND", "Start this program, by a shell; leave when it ends, and end it "
-             "on leaving. Lines of JSON on its stdin say what it owns",
-             into(options.exec));
-  line.value("--notify", "URL", "POST there, to a server on this machine, what --exec says on "
-             "stdin: in order for each partition; an answer 2xx ends a step",
-             into(options.notify, parse_notify_url));
-  line.value("--prepare-timeout", "TIME", "How long the program may take for each prepare and "
-             "warm_up, and with --notify for any event (default 5s); raise --drain-timeout by as "
-             "much",
-             into(options.prepare, parse_duration));
+  line.add({.field = "application", .flag = "--upstream", .type = "HOST:PORT",
+            .help = "An HTTP server that knows nothing of slots: serve at --endpoint, send it the "
+                    "requests for keys that this process owns, and the others to their owners. "
+                    "Joins once it accepts connections: within a minute, or --timeout",
+            .first_day = true},
+           into_if(options.upstream, parse_listen));
+  line.add({.flag = "--exec", .type = "COMMAND",
+            .help = "Start this program, by a shell; leave when it ends, and end it on leaving. "
+                    "Lines of JSON on its stdin say what it owns",
+            .first_day = true},
+           into(options.exec));
+  line.add({.flag = "--notify", .type = "URL",
+            .help = "POST there, to a server on this machine, what --exec says on stdin: in order "
+                    "for each partition; an answer 2xx ends a step"},
+           into(options.notify, parse_notify_url));
+  line.add({.field = "prepare_timeout", .flag = "--prepare-timeout", .type = "TIME",
+            .help = "How long the program may take for each prepare and warm_up, and with --notify "
+                    "for any event (default 5s); raise --drain-timeout by as much"},
+           into(options.prepare, parse_duration));
   add_front_options(line, options.front);
-  line.value("--trust-peers", "CIDR,...", "Whose Neliroute- fields count: gateways and other "
-             "owners (default 127.0.0.0/8,::1)",
-             into_if(options.trusted, forward::TrustedPeers::parse));
-  line.value("--hop-limit", "N", "How often a request may have been sent on before this process "
-             "refuses to send it on (default 3)",
-             into(options.hop_limit,
-                  [](const std::string& text) { return parse_number(text, 1, 1000); }));
+  line.add({.field = "trusted_peers", .flag = "--trust-peers", .type = "CIDR,...",
+            .help = "Whose Neliroute- fields count: gateways and other owners (default "
+                    "127.0.0.0/8,::1)"},
+           into_if(options.trusted, forward::TrustedPeers::parse));
+  line.add({.field = "hop_limit", .flag = "--hop-limit", .type = "N",
+            .help = "How often a request may have been sent on before this process refuses to send "
+                    "it on (default 3)"},
+           into(options.hop_limit,
+                [](const std::string& text) { return parse_number(text, 1, 1000); }));
 }
 
 Result<void> BehindOptions::check(const OwnerOptions& owner) const {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "router/options/option_text.h"
 #include "router/text/listen_address.h"
 #include "tool/command_line/take.h"
 
@@ -100,11 +101,13 @@ Result<std::string> ControlOptions::token(const std::optional<std::string>& http
 }
 
 void add_control_options(CommandLine& line, ControlOptions& options) {
-  line.flag("--control", "Let programs that can reach --http use this process as a sidecar: wait "
-            "for owners, and of an owner also admit requests and begin to leave", options.wanted);
-  line.value("--control-token", "FILE", "What they must show, as `Authorization: Bearer …`. "
-             "Required unless --http is a loopback address; nobody else may read the file",
-             into(options.token_file));
+  add_flag(line, "--control",
+           "Let programs that can reach --http use this process as a sidecar: wait for owners, and"
+           " of an owner also admit requests and begin to leave", options.wanted);
+  line.add({.flag = "--control-token", .type = "FILE",
+            .help = "What they must show, as `Authorization: Bearer …`. Required unless --http is "
+                    "a loopback address; nobody else may read the file"},
+           into(options.token_file));
 }
 
 }  // namespace neliroute::tool

@@ -8,6 +8,7 @@
 #include "neli_core/record/record.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
+#include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/operate/wish_input.h"
 #include "tool/operate/wish_run.h"
@@ -107,12 +108,12 @@ int wish(const Arguments& arguments, const Family& family) {
   add_common_options(line, request.common, Part::wish);
   add_wait_flag(line, request.common);
   line.heading("General");
-  line.flag("--dry-run", "Print what would move, and why, and wish nothing", request.dry_run);
+  add_flag(line, "--dry-run", "Print what would move, and why, and wish nothing", request.dry_run);
   if (has_name(family.verb)) {
-    line.flag("--absent", "NAME need not be that of a process that lives now", request.absent);
+    add_flag(line, "--absent", "NAME need not be that of a process that lives now", request.absent);
   }
   if (family.verb == WishVerb::pin || family.verb == WishVerb::unpin) {
-    line.flag("--whole", "Take every slot of the partitions that SLOTS are on", request.whole);
+    add_flag(line, "--whole", "Take every slot of the partitions that SLOTS are on", request.whole);
   }
   if (const auto code = line.parse(arguments)) return *code;
   if (auto taken = family.take(line.positionals(), request); !taken) {

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "router/options/option_text.h"
 #include "router/text/json_text.h"
 #include "tool/command_line/take.h"
 #include "tool/print/output.h"
@@ -33,14 +34,16 @@ Result<std::string> read_cluster(const std::string& text) {
 }  // namespace
 
 void add_xds_options(CommandLine& line, XdsOptions& options) {
-  line.value("--xds-dir", "DIR",
-             "Keep files there by which an Envoy sends requests to owners: eds.json and "
-             "neliroute.lua (docs/routing.md)",
-             into(options.folder));
-  line.flag("--xds-sample", "Also write DIR/envoy.yaml, a whole configuration", options.sample);
-  line.value("--xds-cluster", "NAME",
-             fmt::format("What Envoy calls the cluster (default: {})", admin::kEdsCluster),
-             into(options.cluster, read_cluster));
+  line.add({.flag = "--xds-dir", .type = "DIR",
+            .help = "Keep files there by which an Envoy sends requests to owners: eds.json and "
+                    "neliroute.lua (docs/routing.md)"},
+           into(options.folder));
+  add_flag(line, "--xds-sample",
+           "Also write DIR/envoy.yaml, a whole configuration", options.sample);
+  static const std::string cluster =
+      fmt::format("What Envoy calls the cluster (default: {})", admin::kEdsCluster);
+  line.add({.flag = "--xds-cluster", .type = "NAME", .help = cluster},
+           into(options.cluster, read_cluster));
 }
 
 Result<void> XdsOptions::settle() {

@@ -25,6 +25,7 @@
 #include "bench/routing/programs/program.h"
 #include "forward/rules/peer_fields.h"
 #include "tool/command_line/command_line.h"
+#include "tool/command_line/take.h"
 
 namespace neliroute::bench {
 namespace {
@@ -154,11 +155,8 @@ int run_counting_owner(const std::vector<std::string>& arguments) {
   tool::OwnerOptions options;
   tool::add_owner_options(line, options);
   std::string store;
-  line.value("--store", "ADDRESS:PORT", "Where the counters are",
-             [&store](const std::string& text) -> Result<void> {
-               store = text;
-               return {};
-             });
+  line.add({.flag = "--store", .type = "ADDRESS:PORT", .help = "Where the counters are"},
+           tool::into(store));
   if (const auto code = line.parse({arguments})) return *code;
   if (store.empty()) fail("--store is missing");
   return tool::run_owner(
