@@ -121,7 +121,7 @@ void check_command_line(std::string_view text, const SessionFacts& facts) {
   arguments.insert(arguments.begin(), {"--config", settings.path()});
   tool::CommonOptions options;
   tool::CommandLine line({"run", "", "", ""});
-  tool::add_common_options(line, options, tool::Part::owner);
+  tool::add_common_options(line, options, Part::owner);
   if (const auto exit = line.parse({arguments})) {
     FUZZ_CHECK(*exit == 0 || *exit == 2, "bad usage, or the help");
     return;
