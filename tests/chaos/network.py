@@ -1,20 +1,19 @@
 """A network of the run's own: a hub, and a namespace with a link for each broker and each owner.
 
-The whole run lives in a network and a mount namespace that nobody else sees, so what it makes
-(bridge, links, rules, small disks) is gone with its last process, whatever ended it, and nothing
-of the machine's is touched. Who is not root gets a user namespace as well.
+The whole run lives in a network and a mount namespace of its own (namespaces.py), so
+bridge, links, rules and small disks are gone with its last process.
 
 A cut drops packets where they arrive, like a bad cable: dropped where they are sent, TCP would
 know at once, and retransmit as it never does on a link that is really cut.
 """
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 from harness.deps import need
 
-_INSIDE = "NELIROUTE_CHAOS_INSIDE"
+import namespaces
+
 NETWORK = "10.77"
 BROKERS = (f"{NETWORK}.0.1", f"{NETWORK}.0.2", f"{NETWORK}.0.3")
 ADMIN = f"{NETWORK}.0.254"
@@ -24,27 +23,9 @@ WAYS = ("both", "in", "out")
 FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=10).read().decode())"
 
 
-class NoNamespace(RuntimeError):
-    """This machine gives us none: then nothing here is tested, which is a failure, not a skip."""
-
-
 def enter():
-    """Starts the calling script again in namespaces of its own, with the same pid. Once.
-
-    Everything that needs the machine's network (Kafka's jars) has to be fetched before.
-    """
-    if os.environ.get(_INSIDE):
-        return
-    command = [need("unshare"), "--net", "--mount"]
-    if os.geteuid() != 0:
-        command.append("--map-root-user")
-    tried = subprocess.run([*command, "true"], capture_output=True, text=True, check=False)
-    if tried.returncode:
-        raise NoNamespace(f"no network namespace: {' '.join(command)}: {tried.stderr.strip()}; run "
-                          "it as root, or allow user namespaces, in a container with CAP_SYS_ADMIN")
-    os.environ[_INSIDE] = "1"
-    sys.stdout.flush()
-    os.execv(command[0], [*command, sys.executable, *sys.argv])
+    """Everything that needs the machine's network (Kafka's jars) has to be fetched before."""
+    namespaces.enter("--net", "--mount")
 
 
 def run(*command, text=None):
