@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "metrics/fair_shares.h"
 #include "metrics/kafka_metrics.h"
 #include "metrics/metric_families.h"
 #include "metrics/slot_moves.h"
@@ -193,6 +194,7 @@ struct Metrics::View {
   std::uint64_t digest = 0;
   bool gave_up = false;
   std::uint32_t slots = 0;
+  double fair_slots = 0;  ///< what this process should lead
 
   [[nodiscard]] double slots_on(std::size_t partition) const {
     return slots_on_partition(static_cast<std::uint32_t>(partition), SlotCount{slots},
@@ -209,6 +211,7 @@ class Metrics::Seen : public Observer {
  public:
   Seen(const ObservedFacts& facts, LocalTime now)
       : facts_(facts),
+        fair_(facts.settings.partitions),
         moves_(SlotCount{facts.settings.slots}, facts.settings.partitions,
                std::max(kRestLeast, facts.lease / 2)),
         unowned_(facts.settings.partitions, false),
@@ -233,6 +236,10 @@ class Metrics::Seen : public Observer {
                   change.at);
     }
   }
+  void on_assignment(const AssignmentNews& news) override {
+    const std::lock_guard lock(mutex_);
+    fair_.take(news);
+  }
   void on_failure(const Error&) override {
     const std::lock_guard lock(mutex_);
     view_.gave_up = true;
@@ -249,6 +256,10 @@ class Metrics::Seen : public Observer {
       pass(now);
       copy = view_;
       copy.moves = moves_.counts();
+      if (facts_.id) {
+        copy.fair_slots =
+            fair_.of(*facts_.id) * facts_.settings.slots / facts_.settings.partitions;
+      }
     }
     copy.verdicts.reserve(copy.routes.size());
     for (std::uint32_t p = 0; p < copy.routes.size(); ++p) {
@@ -269,6 +280,7 @@ class Metrics::Seen : public Observer {
   const ObservedFacts facts_;
   std::mutex mutex_;
   View view_;  ///< without verdicts and moves
+  FairShares fair_;
   SlotMoves moves_;
   std::vector<bool> unowned_;
   double unowned_slots_ = 0;
@@ -414,7 +426,10 @@ std::vector<MetricFamily> Metrics::Collect() const {
     made.gauge("interval_seconds", "Time between two renewals");
     made.add(seconds_of(*facts.interval));
     add_membership(made, observable_.meter());
-    add_assignment(made, observable_.meter(), facts.settings.variation == kAssignedVariation);
+    const bool assigned = facts.settings.variation == kAssignedVariation;
+    made.gauge("fair_slots", "Slots that this process should lead, by weights, cordons and pins");
+    if (assigned) made.add(view.fair_slots);
+    add_assignment(made, observable_.meter(), assigned);
     if (observable_.statistics()) add_withdrawals(made, *observable_.statistics());
   }
   if (observable_.statistics() != nullptr) add_kafka_metrics(made, *observable_.statistics(), now);

@@ -70,10 +70,10 @@ def substitute(expression, values):
 
 def variable_values(query, values, ask):
     """What label_values(SERIES, LABEL) gives; `ask` asks Prometheus' API."""
-    found = re.fullmatch(r"label_values\((.+), (\w+)\)", query)
+    found = re.fullmatch(r"label_values\((.+), (\$?\w+)\)", query)
     if not found:
         raise ValueError(f"{query}: expected label_values(SERIES, LABEL)")
-    return ask(f"label/{found.group(2)}/values",
+    return ask(f"label/{substitute(found.group(2), values)}/values",
                **{"match[]": substitute(found.group(1), values)})
 
 

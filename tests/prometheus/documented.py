@@ -6,8 +6,10 @@ from harness.process import REPOSITORY
 
 PATH = REPOSITORY / "docs" / "metrics.md"
 COMMON_LABELS = {"process", "group", "topic", "lane"}
-# What a scrape or a histogram adds.
-ADDED_LABELS = {"instance", "job", "le"}
+# What a scrape or a histogram adds; the last two do in rules_test.yml.
+ADDED_LABELS = {"instance", "job", "le", "env", "pod"}
+# The dashboard's: which label tells environments apart is for its users to say.
+CHOSEN_LABEL = "$environment_label"
 
 
 class Metric(NamedTuple):
@@ -43,7 +45,7 @@ def _list(text):
 
 
 USE = re.compile(r"(?<![:\w])(neliroute_\w+)(?:\{([^}]*)\})?")
-MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+MATCHER = re.compile(r'(\$?\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
 
 
 def uses(text):
@@ -68,7 +70,7 @@ def mistakes(text, known):
         if metric.type == "histogram" and name in known:
             found.append(f"{name} is a histogram: use its _bucket, _count or _sum")
         for label, _, value in matchers:
-            if label not in COMMON_LABELS | ADDED_LABELS | set(metric.labels):
+            if label not in COMMON_LABELS | ADDED_LABELS | {CHOSEN_LABEL, *metric.labels}:
                 found.append(f"{name} has no label {label}")
             bounded = metric.labels.get(label)
             if bounded and not set(value.split("|")) <= bounded:

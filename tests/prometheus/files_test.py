@@ -131,6 +131,13 @@ class Dashboard(unittest.TestCase):
             for one in (panel.data, *panel.queries):
                 self.assertEqual(one["datasource"]["uid"], "${datasource}", panel)
 
+    def test_every_series_is_of_the_chosen_environment(self):
+        """Two environments that have the same group, topic and lane are not added up."""
+        chosen = (documented.CHOSEN_LABEL, "=~", "$environment")
+        for text in self.board.expressions():
+            for name, matchers in documented.uses(text):
+                self.assertIn(chosen, matchers, f"{name} in {text}")
+
     def test_no_query_is_padded(self):
         for text in self.board.expressions():
             self.assertNotRegex(text, r"\bor\b|\bvector\b|\babsent", text)

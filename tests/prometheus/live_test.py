@@ -339,6 +339,8 @@ class Live(unittest.TestCase):
                 self.assertEqual(self.one("sum(neliroute_assigner)", stage, "rates"), 1)
                 self.assertEqual(self.by("process", "neliroute_members", stage, "rates"),
                                  dict.fromkeys(members, len(members)))
+                self.assertEqual(self.by("process", "neliroute_fair_slots", stage, "rates"),
+                                 dict.fromkeys(members, SLOTS / len(members)))
         dead, false, claimed, written = (
             self.one(f'neliroute_{name}_total{{process="m"}}', "killed", "rates")
             for name in ("member_deaths", "member_false_deaths", "seats_claimed",
@@ -386,13 +388,15 @@ class Live(unittest.TestCase):
         chosen = {"__interval": f"{server.SCRAPE_SECONDS}s",
                   "__rate_interval": f"{4 * server.SCRAPE_SECONDS}s"}
         for name, variable in dashboard.variables.items():
+            if variable["type"] == "textbox":
+                chosen[name] = variable["query"]
             if variable["type"] != "query":
                 continue
             found = board.variable_values(variable["definition"], chosen, self.prometheus.ask)
             self.assertTrue(found, f"variable {name} has no values")
             chosen[name] = variable["allValue"] if variable["includeAll"] else found[0]
-        self.assertEqual((chosen["group"], chosen["topic"], chosen["lane"]),
-                         ("pricing", "ledger", "0"))
+        self.assertEqual([chosen[name] for name in ("environment", "group", "topic", "lane")],
+                         ["neliroute", "pricing", "ledger", "0"])
         return chosen
 
     def test_every_panel_shows_something(self):
