@@ -29,6 +29,8 @@ const char* to_string(GapReason reason) noexcept {
       return "the tail did not restart at its next offset";
     case GapReason::changed:
       return "the last record read is gone";
+    case GapReason::unread:
+      return "it did not answer for a lease before anything of it was read";
     case GapReason::unread_claim:
       return "a record names a claim that was never read";
   }

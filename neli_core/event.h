@@ -64,7 +64,7 @@ struct Reread {
 };
 
 enum class GapReason { out_of_range, truncated, topic_replaced, topic_missing, restarted, changed,
-                       unread_claim };
+                       unread, unread_claim };
 
 /// The tail cannot guarantee any more that it reads the same log as before.
 struct GapFound {

@@ -1,21 +1,20 @@
 #include "kafka/client/kafka_error.h"
 
 namespace neliroute {
-namespace {
 
-std::string_view advice(rd_kafka_resp_err_t error) noexcept {
+std::string_view advice_on(rd_kafka_resp_err_t error) noexcept {
   switch (error) {
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
       return "grant READ, WRITE and DESCRIBE on the topic (READ and DESCRIBE for a watcher)";
     case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
       return "grant READ and DESCRIBE on the group";
-    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-      return "grant IDEMPOTENT_WRITE on the cluster";
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:  // of an idempotent producer
+      return "grant WRITE on the topic (before Kafka 2.8 also IDEMPOTENT_WRITE on the cluster)";
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
-      return "check security.protocol and the sasl.* properties";
+      return "check `kafka.properties` security.protocol and sasl.*";
     case RD_KAFKA_RESP_ERR__SSL:
-      return "check security.protocol and the ssl.* properties";
+      return "check `kafka.properties` security.protocol and ssl.*";
     case RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL:
       return "a member with another protocol or assignor is in the group: give each application "
              "its own `group`, and all processes the same `group_protocol`";
@@ -50,8 +49,6 @@ std::string_view advice(rd_kafka_resp_err_t error) noexcept {
       return {};
   }
 }
-
-}  // namespace
 
 // By number: older headers lack some of the names.
 TailFault tail_fault_of(rd_kafka_resp_err_t error) noexcept {
@@ -132,7 +129,7 @@ bool is_unknown_answer(rd_kafka_resp_err_t error) noexcept {
 std::string describe(rd_kafka_resp_err_t error, std::string_view text) {
   std::string result{text.empty() ? std::string_view{rd_kafka_err2str(error)} : text};
   result.append(" (").append(rd_kafka_err2name(error)).append(")");
-  if (const std::string_view what = advice(error); !what.empty()) {
+  if (const std::string_view what = advice_on(error); !what.empty()) {
     result.append("; ").append(what);
   }
   return result;

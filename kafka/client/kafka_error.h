@@ -40,6 +40,9 @@ enum class TailFault {
 /// refused it.
 [[nodiscard]] bool is_unknown_answer(rd_kafka_resp_err_t error) noexcept;
 
+/// What to do about it; empty: not known.
+[[nodiscard]] std::string_view advice_on(rd_kafka_resp_err_t error) noexcept;
+
 /// "text (NAME)", with what to do where that is known.
 [[nodiscard]] std::string describe(rd_kafka_resp_err_t error, std::string_view text = {});
 

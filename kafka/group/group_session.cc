@@ -103,7 +103,8 @@ std::optional<std::string> long_session_warning(const GroupSession& found) {
     line += floors(found, session) + ", then " +
             command(found, session, heartbeat_for(session, milliseconds{0}));
   }
-  return line + "; or use " + classic(found, milliseconds{0});
+  return line + "; or use " + classic(found, milliseconds{0}) +
+         "; or `assignment` assigner, whose session is each process's own";
 }
 
 }  // namespace neliroute

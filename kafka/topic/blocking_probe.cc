@@ -2,8 +2,6 @@
 
 #include <neliroute/clock.h>
 
-#include "kafka/client/kafka_error.h"
-
 namespace neliroute {
 namespace {
 
@@ -21,11 +19,12 @@ TopicDescription described(const struct rd_kafka_metadata& metadata) {
 
 }  // namespace
 
-BlockingProbe::BlockingProbe(rdkafka::HandlePtr handle, LocalTime deadline)
+BlockingProbe::BlockingProbe(rdkafka::HandlePtr handle, std::size_t brokers, LocalTime deadline)
     : handle_(std::move(handle)),
       probe_(handle_.get(), nullptr),
       main_(rd_kafka_queue_get_main(handle_.get())),
-      deadline_(deadline) {}
+      deadline_(deadline),
+      brokers_(brokers) {}
 
 bool BlockingProbe::over() const { return boot_now() >= deadline_; }
 
@@ -34,13 +33,9 @@ int BlockingProbe::left_ms() const {
   return static_cast<int>(std::clamp<std::int64_t>(left, 1, 600'000));
 }
 
-// While a broker seems unreachable, the client's own queue may say why: a password, a certificate.
-void BlockingProbe::note_refusals() {
-  while (const auto event = rdkafka::poll(main_.get())) {
-    if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR) continue;
-    const rd_kafka_resp_err_t error = rd_kafka_event_error(event.get());
-    if (is_refusal(error)) refusal_ = describe(error, rd_kafka_event_error_string(event.get()));
-  }
+// While a broker seems unreachable, the client's own queue says why.
+void BlockingProbe::note_failures() {
+  while (const auto event = rdkafka::poll(main_.get())) failures_.note(event.get());
 }
 
 Answer<TopicDescription> BlockingProbe::topic(const std::string& name) {
@@ -51,11 +46,13 @@ Answer<TopicDescription> BlockingProbe::topic(const std::string& name) {
         rd_kafka_metadata(handle_.get(), 0, topic_.get(), &raw, std::min(left_ms(), kTryMs));
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
       const rdkafka::MetadataPtr metadata{raw};
+      answered_ = true;
       broker_id_ = raw->broker_cnt > 0 ? raw->brokers[0].id : -1;
       return {described(*raw), error, {}};
     }
-    note_refusals();
-    if (over()) return {std::nullopt, error, {}};
+    note_failures();
+    const bool refused = !answered_ && failures_.refusals() >= brokers_;
+    if (refused || over()) return {std::nullopt, error, {}};
     if (const auto silence = std::exchange(silence_, nullptr)) silence(error);
   }
 }

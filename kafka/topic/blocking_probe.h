@@ -5,21 +5,24 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <neliroute/time.h>
 #include <string>
 #include <utility>
 
+#include "kafka/client/broker_failures.h"
 #include "kafka/topic/broker_probe.h"
 
 namespace neliroute {
 
 class BlockingProbe {
  public:
-  BlockingProbe(rdkafka::HandlePtr handle, LocalTime deadline);
+  /// `brokers`: that the client was given.
+  BlockingProbe(rdkafka::HandlePtr handle, std::size_t brokers, LocalTime deadline);
 
   /// The topic as any broker sees it, by a request that every library and broker knows; it is
-  /// repeated until one answers.
+  /// repeated until one answers, or, at first, all refuse what no time will mend.
   [[nodiscard]] Answer<TopicDescription> topic(const std::string& name);
   /// A broker that the last answer of topic() named.
   [[nodiscard]] int broker_id() const noexcept { return broker_id_; }
@@ -41,14 +44,14 @@ class BlockingProbe {
   }
   [[nodiscard]] bool over() const;
   void set_deadline(LocalTime deadline) noexcept { deadline_ = deadline; }
-  /// An error that says more than "no answer": refused credentials, a broken certificate.
-  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+  /// What is known of the brokers that did not answer.
+  [[nodiscard]] const BrokerFailures& failures() const noexcept { return failures_; }
 
  private:
   static constexpr int kAdminTryMs = 5000;  ///< an answer that takes longer counts as unknown
 
   [[nodiscard]] int left_ms() const;
-  void note_refusals();
+  void note_failures();
 
   rdkafka::HandlePtr handle_;
   BrokerProbe probe_;
@@ -56,7 +59,9 @@ class BlockingProbe {
   rdkafka::TopicPtr topic_;
   LocalTime deadline_;
   int broker_id_ = -1;
-  std::string refusal_;
+  std::size_t brokers_;
+  BrokerFailures failures_;
+  bool answered_ = false;  ///< some broker did, once
   std::function<void(rd_kafka_resp_err_t)> silence_;
 };
 

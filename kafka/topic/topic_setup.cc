@@ -30,15 +30,28 @@ Configs configs_for_new_topic() {
           {"segment.bytes", "16777216"}};
 }
 
+/// What is known of each broker, or else the client's own word for all of it.
+std::string why_silent(const KafkaOptions& options, const BlockingProbe& broker,
+                       rd_kafka_resp_err_t error) {
+  const std::string known = broker.failures().text();
+  return known.empty() ? rd_kafka_err2str(error) : Secrets{options}.without(known);
+}
+
 Error unreachable(const KafkaOptions& options, const BlockingProbe& broker,
                   rd_kafka_resp_err_t error) {
-  if (!broker.refusal().empty()) {
-    return {Errc::ledger_refused, options.brokers + " refuses: " + broker.refusal()};
+  const std::string why = why_silent(options, broker, error);
+  if (broker.failures().refusals() > 0) {
+    return {Errc::ledger_refused, options.brokers + " refuses: " + why};
   }
   return {Errc::ledger_unreachable,
           "no broker answered at " + options.brokers + " within " +
-              std::to_string(options.timeout.count()) + " ms (" + rd_kafka_err2str(error) +
+              std::to_string(options.timeout.count()) + " ms (" + why +
               "); check `kafka.brokers`, and that Kafka runs there"};
+}
+
+std::size_t brokers_in(const KafkaOptions& options) {
+  const auto commas = std::count(options.brokers.begin(), options.brokers.end(), ',');
+  return static_cast<std::size_t>(commas) + 1;
 }
 
 Error topic_error(const KafkaOptions& options, const char* what, rd_kafka_resp_err_t error) {
@@ -79,6 +92,14 @@ Result<TopicDescription> await_topic(BlockingProbe& broker, const KafkaOptions& 
   return Error{Errc::topic_unfit, std::move(text)};
 }
 
+// It has no request for it, and would leave the one for a topic's creation unanswered.
+Error made_by_nobody(const KafkaOptions& options) {
+  return {Errc::topic_unfit, "topic " + options.topic +
+                                 " does not exist, and an embedded broker creates none while it "
+                                 "runs; start it with this one (neliroute broker `kafka.topic` " +
+                                 options.topic + "), or name another `kafka.topic`"};
+}
+
 // Another process may create it at the same time, which is as good.
 Result<TopicDescription> create(BlockingProbe& broker, const KafkaOptions& options,
                                 std::uint32_t partitions, LedgerFacts& facts) {
@@ -90,6 +111,11 @@ Result<TopicDescription> create(BlockingProbe& broker, const KafkaOptions& optio
     if (created.error != RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR) break;
   }
   facts.created = created.value.has_value();
+  if (is_refusal(created.error)) {
+    return Error{Errc::ledger_refused, "cannot create topic " + options.topic + ": " +
+                                           rd_kafka_err2str(created.error) +
+                                           "; grant CREATE on the topic, or create it yourself"};
+  }
   if (!facts.created && created.error != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
     return topic_error(options, "cannot create", created.error);
   }
@@ -350,23 +376,31 @@ Result<LedgerFacts> prepare_topic(
   if (auto allowed = check_properties(options); !allowed) return allowed.error();
   auto handle = make_client(ClientKind::admin, {options, Timing{}, GroupProtocol::classic, false});
   if (!handle) return handle.error();
-  BlockingProbe broker(std::move(*handle), later(boot_now(), options.timeout));
+  BlockingProbe broker(std::move(*handle), brokers_in(options),
+                       later(boot_now(), options.timeout));
   broker.on_first_silence([&](rd_kafka_resp_err_t error) {
     if (!waiting) return;
     waiting({Severity::warning, "no broker answers at " + options.brokers + " yet (" +
-                                    rd_kafka_err2str(error) + "); waiting, at most " +
+                                    why_silent(options, broker, error) +
+                                    "); waiting, at most " +
                                     std::to_string(options.timeout.count()) + " ms"});
   });
   auto seen = broker.topic(options.topic);
   if (!seen.value) return unreachable(options, broker, seen.error);
   TopicDescription topic = *seen.value;
   LedgerFacts facts;
+  // The broker itself is queried first: the embedded one answers at once that it does not know the
+  // request. A topic's configuration is the controller's to tell, for which librdkafka would wait.
+  const auto described = broker.await<ResourceConfigs>(
+      &BrokerProbe::configs, RD_KAFKA_RESOURCE_BROKER, std::to_string(broker.broker_id()));
+  facts.embedded_broker = described.error == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
   if (topic.is_missing()) {
     auto wanted = facts_of_new_topic(options);
     if (!wanted) return wanted.error();
     if (!options.watcher && before_creation) {
       if (auto fits = before_creation(*wanted); !fits) return fits.error();
     }
+    if (!options.watcher && facts.embedded_broker) return made_by_nobody(options);
     auto created = options.watcher
                        ? await_topic(broker, options, waiting)
                        : create(broker, options, wanted->topic_partitions, facts);
@@ -377,11 +411,6 @@ Result<LedgerFacts> prepare_topic(
     return topic_error(options, "cannot use", topic.error);
   }
   if (auto fits = choose_partitions(options, topic.partitions, facts); !fits) return fits.error();
-  // The broker itself is queried first: the embedded one answers at once that it does not know the
-  // request. A topic's configuration is the controller's to tell, for which librdkafka would wait.
-  const auto described = broker.await<ResourceConfigs>(
-      &BrokerProbe::configs, RD_KAFKA_RESOURCE_BROKER, std::to_string(broker.broker_id()));
-  facts.embedded_broker = described.error == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
   if (options.watcher) return facts;
   if (auto fits = check_configuration(broker, options, topic, facts); !fits) return fits.error();
   if (auto chosen = choose_protocol(broker, options, described, facts); !chosen) {

@@ -78,7 +78,7 @@ void ClaimProtocol::on(const Reread& event) {
   const bool unknown = l.reread_offset < 0 && l.check_pending;
   const bool changed = l.reread_offset >= 0 && event.found != l.reread_expected;
   if ((unknown || changed) && !mutated(Mutation::reread)) {
-    return gap(event.log, GapReason::changed);
+    return gap(event.log, unknown ? GapReason::unread : GapReason::changed);
   }
   const bool was_pending = std::exchange(l.check_pending, false);
   note_answer(event.log);

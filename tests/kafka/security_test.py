@@ -149,16 +149,46 @@ class Secured(case.KafkaCase):
         route = self.look("nobody", "route", "a")
         self.assertEqual(route.code, 3, route)
         self.assertIn(TOPIC, route.err)
-        wrong = self.look("watcher", "route", "a", password="not-the-password", timeout="5s")
-        self.assertEqual(wrong.code, 3, wrong)
-        self.assertIn("authentication", wrong.err.lower())
+        wrong = self.look("watcher", "route", "a", password="not-the-password", timeout="60s")
+        self.assert_refused(wrong, "authentication failed", "security.protocol and sasl.*")
         self.kafka.admin.create_topic("unwritable", 16)
         self.kafka.admin.allow("User:watcher", "TOPIC", "unwritable", "READ", "DESCRIBE")
         owner = self.look("watcher", "run", topic="unwritable", group=TOPIC, timeout="5s",
                           endpoint="127.0.0.1:7999")
         self.assertEqual(owner.code, 3, owner)
+        member = self.look("watcher", "run", topic="unwritable", group=TOPIC, timeout="5s",
+                           endpoint="127.0.0.1:7999", assignment="assigner")
+        self.assertEqual(member.code, 3, member)
+        self.assertIn("grant WRITE on the topic", member.err)
         for password in (*self.security.users.values(), "not-the-password"):
             self.assertNotIn(password, route.err + wrong.err + owner.err)
+
+    def assert_refused(self, done, *words):
+        """At once, as waiting would not help."""
+        self.assertEqual(done.code, 3, done)
+        self.assertLess(done.seconds, 30, done)
+        for word in (f"{self.kafka.bootstrap} refuses: ", *words):
+            self.assertIn(word.lower(), done.err.lower(), done)
+
+    def test_another_protocol_than_the_listeners(self):
+        """A mechanism that it does not have, an authority that did not sign, no SASL, no TLS."""
+        rest = properties(self.security, "watcher")[1:]
+
+        def ask(*wanted, timeout="60s"):
+            return run_tool("route", "a", brokers=self.kafka.bootstrap, topic=TOPIC, limit=90,
+                            timeout=timeout, env=by_environment(wanted))
+        self.assert_refused(ask("security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", *rest[1:]),
+                            "mechanism", "security.protocol and sasl.*")
+        done = ask(*(one for one in properties(self.security, "watcher")
+                     if not one.startswith("ssl.ca")))
+        self.assert_refused(done, "certificate verify failed", "ssl.ca.location")
+        for protocol in ("PLAINTEXT", "SASL_PLAINTEXT"):
+            done = ask(f"security.protocol={protocol}", *rest, timeout="3s")
+            self.assertEqual(done.code, 3, done)
+            self.assertIn("may speak TLS (-X security.protocol=SSL or SASL_SSL)", done.err)
+        done = ask("security.protocol=SSL", *rest, timeout="3s")
+        self.assertEqual(done.code, 3, done)
+        self.assertIn("security.protocol", done.err)
 
     def test_without_one_of_the_rights(self):
         """Exit 3, too: an owner that may only use the topic, and one that may only the group."""

@@ -196,8 +196,8 @@ TEST(SettingsAgreementTest, a_group_and_an_assigner_do_not_mix_in_a_lane) {
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->message(),
             "assignment is group here, but assigner in the running group (process p1); start with "
-            "`assignment` assigner, or stop all of its processes first, or take a lane of its own "
-            "(`lane` N)");
+            "`assignment` assigner, or stop all of its processes first, or, for another service, "
+            "name another `kafka.topic` or a lane of its own (`lane` N)");
   Settings own = *member.settings;
   SettingsAgreement assigned(own, Lane{0});
   assigned.note(member, kStamp, 1s, kStart, true);
@@ -223,6 +223,7 @@ TEST(SettingsAgreementTest, a_member_with_another_number_of_partitions_is_refuse
             std::string::npos)
       << refused->message();
   EXPECT_EQ(refused->message().find("lane of its own"), std::string::npos) << "it would not help";
+  EXPECT_NE(refused->message().find("another `kafka.topic`"), std::string::npos);
   EXPECT_TRUE(is_about_partitions(*refused));
   other.settings->slots *= 2;  // no other number of partitions would do
   SettingsAgreement differing(own, Lane{0});

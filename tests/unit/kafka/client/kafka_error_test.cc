@@ -95,7 +95,7 @@ TEST(KafkaErrorTest, NamesTheSettingThatMendsIt) {
   for (const auto& [error, setting] :
        {std::pair{RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, "READ, WRITE and DESCRIBE"},
         std::pair{RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, "READ and DESCRIBE on the group"},
-        std::pair{RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, "IDEMPOTENT_WRITE"},
+        std::pair{RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, "grant WRITE on the topic"},
         std::pair{RD_KAFKA_RESP_ERR__AUTHENTICATION, "sasl.*"},
         std::pair{RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, "sasl.*"},
         std::pair{RD_KAFKA_RESP_ERR__SSL, "ssl.*"},

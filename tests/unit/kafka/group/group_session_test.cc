@@ -111,7 +111,8 @@ TEST(GroupSession, a_long_session_that_nobody_asked_for_is_told_with_both_ways_o
   const auto line = long_session_warning(found);
   ASSERT_TRUE(line);
   expect_says(*line, {"45000 ms", "server.properties", "kafka-configs.sh",
-                      "`group_protocol` classic `timing.session` 6000ms"});
+                      "`group_protocol` classic `timing.session` 6000ms",
+                      "or `assignment` assigner"});
   EXPECT_EQ(line->find('\n'), std::string::npos);
   found.session_floor = 1000ms;
   found.heartbeat_floor = 100ms;

@@ -323,6 +323,10 @@ TEST(Rule11, a_tail_that_read_nothing_starts_anew_after_a_silence) {
     EXPECT_EQ(ready.rereads[0].offset, -1);
     core.step(Reread{kLog, ready.rereads[0].question, -1, std::nullopt}, rig.now());
     EXPECT_EQ(core.counters().gaps, 1u);
+    const Ready told = core.take_ready();
+    ASSERT_EQ(told.notices.size(), 1u);
+    EXPECT_NE(told.notices[0].text.find("before anything of it was read"), std::string::npos)
+        << told.notices[0].text;
   }
 }
 
