@@ -6,15 +6,25 @@
 #include <neliroute/error.h>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace neliroute::tool {
 
-/// The lines of a file, without their ends, at least one; "-" is stdin.
+struct KeyOptions {
+  std::optional<std::string> file;
+  bool base64 = false;  ///< all keys are in base64
+};
+
+/// The bytes that a text in base64 stands for; no value: it is none.
+[[nodiscard]] std::optional<std::string> bytes_of_base64(std::string_view text);
+
+/// The lines of a file, at least one, without their ends (LF or CRLF) and a byte order mark; "-" is
+/// stdin. Empty lines are no keys.
 [[nodiscard]] Result<std::vector<std::string>> read_keys(const std::string& path);
 
 /// Those given, then those of the file, if there is one. No key at all is an error.
 [[nodiscard]] Result<std::vector<std::string>> gather_keys(std::vector<std::string> given,
-                                                           const std::optional<std::string>& file);
+                                                           const KeyOptions& options);
 
 }  // namespace neliroute::tool

@@ -26,7 +26,7 @@ namespace {
 
 struct RouteOptions {
   CommonOptions common;
-  std::optional<std::string> file;
+  KeyOptions keys;
   bool count = false;
   bool explain = false;
 };
@@ -164,7 +164,7 @@ int route_command(const Arguments& arguments) {
   add_common_options(line, options.common, Part::reader);
   add_wait_flag(line, options.common);
   line.heading("General");
-  add_keys_option(line, options.file, "More keys, one per line; - is stdin");
+  add_key_options(line, options.keys);
   add_flag(line, "--count", "Print how many keys each owner has, not every key", options.count);
   add_flag(line, "--explain",
            "Explain each answer: hash, slot, partition, and which rule gave the verdict",
@@ -174,7 +174,7 @@ int route_command(const Arguments& arguments) {
     return fail(line.name(), "--count tells of no single key, and --explain of nothing else: leave "
                              "one of them out", kExitUsage);
   }
-  const auto keys = gather_keys(line.positionals(), options.file);
+  const auto keys = gather_keys(line.positionals(), options.keys);
   if (!keys) return fail(line.name(), keys.error());
   start_log(options.common.log_level);
   std::signal(SIGPIPE, SIG_IGN);

@@ -37,7 +37,7 @@ int slot_command(const Arguments& arguments) {
                     "modulo the number of slots.", "KEY...",
                     "Redis Cluster's slots: --hash crc16 --slots 16384 --hash-tags"});
   CommonOptions options;
-  std::optional<std::string> file;
+  KeyOptions wanted;
   line.heading("Slots");
   add_slot_options(line, options.router);
   line.add({.field = "partitions", .flag = "--partitions", .type = "N",
@@ -46,11 +46,11 @@ int slot_command(const Arguments& arguments) {
              return parse_number(text, 1, kPartitionCountMax);
            }));
   line.heading("General");
-  add_keys_option(line, file, "More keys, one per line; - is stdin");
+  add_key_options(line, wanted);
   add_json_flag(line, options.json);
   if (const auto code = line.parse(arguments)) return *code;
   if (const auto checked = options.check(); !checked) return fail(line.name(), checked.error());
-  const auto keys = gather_keys(line.positionals(), file);
+  const auto keys = gather_keys(line.positionals(), wanted);
   if (!keys) return fail(line.name(), keys.error());
   const SlotSpace space(options.router.slots, options.router.hash);
   for (const std::string& key : *keys) {

@@ -299,9 +299,33 @@ class Slot(unittest.TestCase):
         self.assertEqual([line.split("  ")[0] for line in text.splitlines()],
                          ["\\xff", "a\\x0ab", '""'])
 
+    def test_keys_from_a_file_of_another_system(self):
+        """What an editor adds is no part of a key; what a key may end in otherwise is."""
+        plain = self.rows("a", "b", "c\r")
+        self.assertEqual(self.rows("--keys", "-", stdin=b"\xef\xbb\xbfa\r\nb\n\r\nc\r\r\n"), plain)
+        for text in (b"\xff\xfea\0\n\0", b"\xfe\xff\0a\0\n"):
+            done = run_raw("slot", "--keys", "-", stdin=text)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn("UTF-16; save it as UTF-8", done.err)
+        done = run_raw("slot", "--keys", "-", stdin=b"\xef\xbb\xbf\r\n\n")
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("it contains no key", done.err)
+
+    def test_keys_that_are_no_text(self):
+        """Any bytes, by base64, on the command line and in a file."""
+        rows = self.rows("--base64", "//4=", "YQ==", "--keys", "-", stdin=b"YQo=\r\n\nYWJj\nAAAA\n")
+        self.assertEqual(rows[0], {"key_base64": "//4=", "slot": 902, "hash": "xxh3"})
+        self.assertEqual([row["key"] for row in rows[1:]], ["a", "a\n", "abc", "\0\0\0"])
+        self.assertEqual(rows[1:], self.rows("--base64", "YQ==", "YQo=", "YWJj", "AAAA"))
+        self.assertEqual(rows[1]["slot"], self.rows("a")[0]["slot"])
+        for text in ("YQ", "YQ=a", "=YQ=", "YR==", "Y===", "YQ==YQ==", "a-_a"):
+            done = run_raw("slot", "--base64", text)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(f"key {text} is not in base64", done.err)
+
     def test_keys_from_a_file(self):
         self.assertEqual([row["key"] for row in self.rows("--keys", "-", "z", stdin=b"a\n\nb")],
-                         ["z", "a", "", "b"])
+                         ["z", "a", "b"])
         self.assertTrue(Path("/usr/share/dict/words").is_file(), "wamerican is not installed")
         rows = self.rows("--keys", "/usr/share/dict/words")
         self.assertGreater(len(rows), 100_000)

@@ -39,8 +39,12 @@ void add_json_flag(CommandLine& line, bool& json) {
   add_flag(line, "--json", "Print JSON, one object per line", json);
 }
 
-void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::string_view help) {
-  line.add({.flag = "--keys", .type = "FILE", .help = help}, into(file));
+void add_key_options(CommandLine& line, KeyOptions& keys) {
+  line.add({.flag = "--keys", .type = "FILE",
+            .help = "More keys, one per line (LF or CRLF); empty lines are skipped; - is stdin"},
+           into(keys.file));
+  add_flag(line, "--base64", "All keys are given in base64, as they may be any bytes",
+           keys.base64);
 }
 
 void add_common_options(CommandLine& line, CommonOptions& options, Part part) {

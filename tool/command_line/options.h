@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tool/command_line/command_line.h"
+#include "tool/keys.h"
 #include "tool/print/log.h"
 
 namespace neliroute::tool {
@@ -47,7 +48,7 @@ void add_slot_options(CommandLine& line, RouterOptions& router);
 /// --wait
 void add_wait_flag(CommandLine& line, CommonOptions& options);
 void add_json_flag(CommandLine& line, bool& json);
-/// --keys FILE
-void add_keys_option(CommandLine& line, std::optional<std::string>& file, std::string_view help);
+/// --keys FILE, --base64
+void add_key_options(CommandLine& line, KeyOptions& keys);
 
 }  // namespace neliroute::tool
