@@ -22,6 +22,7 @@
 #include "tool/command_line/values.h"
 #include "tool/exec/stop_signals.h"
 #include "tool/print/event_log.h"
+#include "tool/print/idle_owner.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
 
@@ -424,6 +425,9 @@ int run_owner(const std::string& command, const OwnerOptions& options,
     tally.note(transition);
   });
   const Subscription subscription = router.subscribe(teller);
+  const auto idle = std::make_shared<IdleOwner>(
+      io, router, common.router.assignment == Assignment::assigner);
+  router.observable().observe(idle);
   const auto beside = companion ? companion(router, io.get_executor()) : nullptr;
   io.run();
   owner.finish();

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
@@ -121,9 +122,16 @@ std::vector<Verdict> say_routes(const Watcher& watcher, const RouteOptions& opti
   return options.count ? say_counts(watcher, keys, as_json) : say_each(watcher, keys, as_json);
 }
 
+bool nobody_leads(const Watcher& watcher) {
+  const std::vector<Route> view = watcher.view(boot_now());
+  return std::all_of(view.begin(), view.end(), [](const Route& route) {
+    return route.verdict == Verdict::unowned || route.verdict == Verdict::unknown;
+  });
+}
+
 int answer(const std::string& command, const RouteOptions& options,
            const std::vector<std::string>& keys, WatcherLoop& lookup) {
-  std::optional<Progress> progress("waiting for every owner");
+  std::optional<Progress> progress(std::in_place, "waiting for every owner", OffTerminal::lines);
   const Watcher& watcher = lookup.watcher();
   std::set<Partition> partitions;
   for (const std::string& key : keys) {
@@ -148,6 +156,12 @@ int answer(const std::string& command, const RouteOptions& options,
                                   : say_routes(watcher, options, keys);
   const int code = exit_code_of(verdicts);
   if (code == kExitUnreachable) fail(command, lookup.silence(), code);
+  if (code == kExitNo && nobody_leads(watcher)) {
+    warn(command, fmt::format("no process leads anything in lane {} of topic {}: is one running "
+                              "there (neliroute run)?",
+                              options.common.router.lane.value(),
+                              options.common.router.kafka.topic));
+  }
   return code;
 }
 

@@ -222,6 +222,22 @@ class Members : public Observer {
   bool told_ = false;
 };
 
+// A member that owns nothing is known by its renewals only, of which it writes three a session at
+// the least: of two, one may be late. Long sessions are for long pauses, not for rare renewals.
+void hear_all_members(WatcherLoop& lookup, const WatchModel& model,
+                      const std::function<void()>& look) {
+  constexpr milliseconds kMost{5000};
+  milliseconds session{0};
+  for (const auto& [id, member] : model.members()) session = std::max(session, member.session);
+  const LocalTime heard = later(boot_now(), std::min(2 * session / 3, kMost));
+  lookup.run_until_told(
+      [&] {
+        look();
+        return false;
+      },
+      heard);
+}
+
 int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   const Settings& settings = lookup.watcher().settings();
   const auto members = std::make_shared<Members>(settings);
@@ -229,10 +245,13 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   std::vector<Route> view;
   Ages ages;
   LocalTime now;
-  lookup.run_until_known([&] {
+  const auto look = [&] {
     now = boot_now();
     view = lookup.watcher().view(now);
     ages.look(view, now);
+  };
+  lookup.run_until_known([&] {
+    look();
     return std::none_of(view.begin(), view.end(), [](const Route& route) {
       return route.verdict == Verdict::unknown;
     });
@@ -240,6 +259,9 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   if (lookup.failure()) return lookup.fail(command);
   lookup.run_until_observed([&] { return members->told(); },
                             [&] { return members->model().assigner() != nullptr; });
+  if (!as_json) {
+    hear_all_members(lookup, members->model(), look);
+  }
   if (lookup.failure()) return lookup.fail(command);
   const SlotCount slots{settings.slots};
   std::vector<Verdict> verdicts;

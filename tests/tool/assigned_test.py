@@ -47,6 +47,17 @@ class Assigned(case.LaneCase):
         """{name: state} of the members."""
         return {one["name"]: one["state"] for one in self.ask(url, "v1/assignment")["members"]}
 
+    def test_once_counts_members_that_own_nothing(self):
+        """They say that they live once an interval, and nothing else tells of them."""
+        slow = {"session": "6s", "interval": "1500ms", "lease": "13s"}
+        _, url = self.member("alpha", **slow)
+        self.member("beta", weight=0, **slow)
+        self.member("gamma", weight=0, **slow)
+        children.wait_until(lambda: len(self.states(url)) == 3, 40, "all are heard")
+        for _ in range(3):
+            done = self.tool("watch", once=True)
+            self.assertIn("; 3 members: ", done.out, done)
+
     def test_members_weights_and_the_assigner(self):
         """By a member's port, a watcher's port, watch --once, route --explain and the screen."""
         alpha, url = self.member("alpha")

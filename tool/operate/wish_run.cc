@@ -54,7 +54,9 @@ enum class Purpose { list, foresee, wish };
 class LaneRun {
  public:
   LaneRun(std::string command, const CommonOptions& options)
-      : command_(std::move(command)), options_(options), progress_(options.connecting()) {}
+      : command_(std::move(command)),
+        options_(options),
+        progress_(options.connecting(), OffTerminal::lines) {}
 
   /// Until members, assigner and wishes are known, and owners unless it is for the list. For a wish
   /// that is for nobody, or for `name` if that lives, other wishes need not be known: the list that

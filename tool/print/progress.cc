@@ -49,15 +49,47 @@ std::size_t columns() {
 }  // namespace
 
 struct Progress::Drawing {
+  explicit Drawing(bool on_screen) : drawn(on_screen) {}
+
+  const bool drawn;  ///< or else told in lines
   std::string what;  // as all but the counts, under `terminal`
   SteadyTime began = std::chrono::steady_clock::now();
+  bool told = false;
   bool over = false;
   std::atomic<std::uint64_t> done{0};
   std::atomic<const char*> of_what{nullptr};
   std::condition_variable ended;
   std::thread thread;
 
-  void run() {
+  void run() { drawn ? redraw() : tell(); }
+
+  // Who writes a line holds `terminal`, too.
+  void tell() {
+    std::unique_lock lock(terminal);
+    while (!over) {
+      const SteadyTime since = began;
+      const auto changed = [&] { return over || began != since; };
+      if (told) {
+        ended.wait(lock, changed);
+      } else if (!ended.wait_until(lock, since + kPatience, changed)) {
+        const std::string line = fmt::format("neliroute: {} ...\n", printable_line(what));
+        lock.unlock();
+        write_stderr(line);
+        lock.lock();
+        told = began == since;
+      }
+    }
+  }
+
+  /// The line when it is over, if its beginning was told; under `terminal`.
+  [[nodiscard]] std::string took() const {
+    if (!told) return {};
+    const auto elapsed = std::chrono::steady_clock::now() - began;
+    return fmt::format("neliroute: {} took {:.1f} s\n", printable_line(what),
+                       std::chrono::duration<double>(elapsed).count());
+  }
+
+  void redraw() {
     std::unique_lock lock(terminal);
     const SteadyTime start = began;
     for (SteadyTime next = start + kPatience; !over; next += kRedraw) {
@@ -78,29 +110,42 @@ struct Progress::Drawing {
   }
 };
 
-Progress::Progress(std::string what) {
-  if (!someone_sees_it()) return;
-  drawing_ = std::make_unique<Drawing>();
+Progress::Progress(std::string what, OffTerminal elsewhere) {
+  const bool drawn = someone_sees_it();
+  if (!drawn && elsewhere == OffTerminal::silent) return;
+  drawing_ = std::make_unique<Drawing>(drawn);
   drawing_->what = std::move(what);
   drawing_->thread = std::thread([drawing = drawing_.get()] { drawing->run(); });
 }
 
 Progress::~Progress() {
   if (!drawing_) return;
+  std::string last;
   {
     const std::scoped_lock lock(terminal);
     drawing_->over = true;
+    last = drawing_->took();
     erase();
   }
   drawing_->ended.notify_one();
   drawing_->thread.join();
+  if (!last.empty()) write_stderr(std::move(last));
 }
+
+bool Progress::shown() const noexcept { return drawing_ != nullptr && drawing_->drawn; }
 
 void Progress::now(std::string what) {
   if (!drawing_) return;
-  const std::scoped_lock lock(terminal);
-  drawing_->what = std::move(what);
-  drawing_->began = std::chrono::steady_clock::now();
+  std::string last;
+  {
+    const std::scoped_lock lock(terminal);
+    last = drawing_->took();
+    drawing_->what = std::move(what);
+    drawing_->began = std::chrono::steady_clock::now();
+    drawing_->told = false;
+  }
+  drawing_->ended.notify_one();
+  if (!last.empty()) write_stderr(std::move(last));
 }
 
 void Progress::count(std::uint64_t done, const char* of_what) noexcept {

@@ -1,5 +1,6 @@
-// A line on stderr that tells a person what takes so long: after the first second, on a terminal
-// only, and erased when it is over.
+// A line on stderr that tells a person what takes so long: after the first second, and erased when
+// it is over. Where stderr is no terminal, nothing; or, if that is wished, one line after the first
+// second, and one when it is over.
 //
 // Threads: any; one Progress at a time. A thread of its own draws it, since the slow work blocks.
 // Units: none.   Errors: none; what cannot be drawn is left out.
@@ -12,16 +13,18 @@
 
 namespace neliroute::tool {
 
+enum class OffTerminal { silent, lines };
+
 class Progress {
  public:
   /// "connecting to 127.0.0.1:9092"
-  explicit Progress(std::string what);
+  explicit Progress(std::string what, OffTerminal elsewhere = OffTerminal::silent);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Whether it is visible.
-  [[nodiscard]] bool shown() const noexcept { return drawing_ != nullptr; }
+  /// Whether it is drawn, on a terminal.
+  [[nodiscard]] bool shown() const noexcept;
   /// Something else from now on; its time starts again.
   void now(std::string what);
   /// So many of these are done: "1,024 records". Cheap enough for each.
