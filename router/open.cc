@@ -1,10 +1,6 @@
 #include "router/open.h"
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <neliroute/clock.h>
 #include <utility>
 
@@ -58,6 +54,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   core.believe_broker_time = facts.believe_broker_time;
   core.prepare_timeout = options.prepare_timeout;
   core.process = options.process;
+  if (core.process.name.empty()) core.process.name = default_process_name(core.id);
   core.settings.group = options.group;
   core.settings.slots = options.slots.value();
   core.settings.partitions = facts.partitions;
@@ -242,18 +239,8 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOp
 
 }  // namespace
 
-std::string default_process_name() {
-  char host[256] = "localhost";
-  ::gethostname(host, sizeof host - 1);
-  const auto start = std::chrono::duration_cast<milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-  return std::string(host) + "_" + std::to_string(::getpid()) + "_" +
-         std::to_string(start.count());
-}
-
 Result<Opened> open_owner(boost::asio::any_io_executor executor, RouterOptions options) {
   if (auto fits = check_owner(options); !fits) return fits.error();
-  if (options.process.name.empty()) options.process.name = default_process_name();
   return open_engine(std::move(executor), options, kafka_options(options));
 }
 
@@ -268,7 +255,6 @@ Result<Opened> open_watcher(boost::asio::any_io_executor executor, WatcherOption
   same.hash = options.hash;
   same.allow_uneven = options.allow_uneven;
   same.timing.lease = options.lease;
-  same.process.name = default_process_name();
   same.on_notice = std::move(options.on_notice);
   KafkaOptions kafka = kafka_options(same);
   kafka.watcher = true;

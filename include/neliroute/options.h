@@ -116,7 +116,7 @@ struct RouterOptions {
 
   Mode mode = Mode::non_exclusive;
   TimingOptions timing;
-  /// Name (default host_pid_startms), endpoint, tags.
+  /// Name (default host_pid_id), endpoint, tags.
   ProcessInfo process;
 
   /// `broadcast` is the paper's own protocol, with its assumptions.

@@ -7,7 +7,6 @@
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
 #include <neliroute/settings.h>
-#include <string>
 #include <string_view>
 
 namespace neliroute {
@@ -18,8 +17,5 @@ namespace neliroute {
 /// Whether callers can connect to it: HOST:PORT, where HOST is a name, an IPv4 address, or an IPv6
 /// address in brackets.
 [[nodiscard]] Result<void> check_endpoint(std::string_view endpoint);
-
-/// host_pid_startms of this process.
-[[nodiscard]] std::string default_process_name();
 
 }  // namespace neliroute

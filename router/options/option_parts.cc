@@ -1,5 +1,7 @@
 #include "router/options/option_parts.h"
 
+#include <unistd.h>
+
 #include <random>
 
 namespace neliroute {
@@ -48,6 +50,13 @@ ProcessId draw_process_id() {
   std::uint64_t id = 0;
   while (id == 0) id = std::uint64_t{device()} << 32 | device();
   return ProcessId{id};
+}
+
+// Containers may have one host name, process number and time of start: the id tells them apart.
+std::string default_process_name(ProcessId id) {
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  return std::string(host) + "_" + std::to_string(::getpid()) + "_" + to_string(id);
 }
 
 }  // namespace neliroute

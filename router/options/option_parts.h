@@ -1,10 +1,11 @@
-// RouterOptions taken apart: the part of each room below; and the id that a process gives itself.
-// Private; the command uses it, too.
+// RouterOptions taken apart: the part of each room below; and the id and the name that a process
+// gives itself. Private; the command uses it, too.
 //
-// Threads: any; all but draw_process_id() are pure.   Units: std::chrono.   Errors: none.
+// Threads: any; all but the last two are pure.   Units: std::chrono.   Errors: none.
 #pragma once
 
 #include <neliroute/options.h>
+#include <string>
 
 #include "kafka/kafka_options.h"
 #include "neli_core/timing.h"
@@ -18,5 +19,7 @@ namespace neliroute {
 
 /// At random, and never kNobody.
 [[nodiscard]] ProcessId draw_process_id();
+/// host_pid_id of this process.
+[[nodiscard]] std::string default_process_name(ProcessId id);
 
 }  // namespace neliroute

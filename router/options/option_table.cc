@@ -108,7 +108,7 @@ constexpr OptionRow kRows[] = {
       .first_day = true, .shown = kOwner},
      set_endpoint},
     {{.field = "process.name", .flag = "--name", .type = "NAME", .heading = "Process",
-      .help = "For people; names may collide (default host_pid_startms)",
+      .help = "For people; names may collide (default host_pid_id)",
       .first_day = true, .shown = kOwner},
      [](Options& o, Text t) { return put(o.process.name, parse_text(t)); }},
     {{.field = "mode", .flag = "--mode", .type = "MODE", .choices = "non_exclusive exclusive",

@@ -122,10 +122,12 @@ TEST(WishInputTest, NobodyTakesWhereEachIsCordonedOrOfNoWeight) {
 }
 
 TEST(WishInputTest, ADefaultNameEndsWithItsProcess) {
-  EXPECT_TRUE(is_default_name("host-7_4711_1763690000123"));
-  EXPECT_TRUE(is_default_name("a_b_1_1763690000123"));
-  for (const char* name : {"orders-0", "host_4711", "_1_1763690000123", "host_x_1763690000123",
-                           "host_1_176369000012", "1763690000123", "", "host__1763690000123"}) {
+  EXPECT_TRUE(is_default_name("host-7_4711_00c0ffee12345678"));
+  EXPECT_TRUE(is_default_name("a_b_1_fedcba9876543210"));
+  for (const char* name : {"orders-0", "host_4711", "_1_fedcba9876543210",
+                           "host_x_fedcba9876543210", "host_1_fedcba987654321",
+                           "fedcba9876543210", "", "host__fedcba9876543210",
+                           "host_1_fedcba987654321g"}) {
     EXPECT_FALSE(is_default_name(name)) << name;
   }
 }

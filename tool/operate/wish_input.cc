@@ -183,20 +183,19 @@ bool nobody_takes(const ShownLane& lane, const StandingWishes& standing) {
          });
 }
 
-// host_pid_startms, as default_process_name() makes it.
+// host_pid_id, as default_process_name() makes it.
 bool is_default_name(std::string_view name) {
-  constexpr std::size_t kStartDigits = 13;  // milliseconds since 1970, until the year 2286
-  const auto digits = [](std::string_view text) {
-    return !text.empty() &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  constexpr std::size_t kIdDigits = 16;
+  const auto all_of = [](std::string_view text, std::string_view digits) {
+    return !text.empty() && text.find_first_not_of(digits) == std::string_view::npos;
   };
   const std::size_t last = name.rfind('_');
   if (last == std::string_view::npos || last == 0) return false;
   const std::size_t before = name.rfind('_', last - 1);
   if (before == std::string_view::npos || before == 0) return false;
-  const std::string_view start = name.substr(last + 1);
-  return start.size() == kStartDigits && digits(start) &&
-         digits(name.substr(before + 1, last - before - 1));
+  const std::string_view id = name.substr(last + 1);
+  return id.size() == kIdDigits && all_of(id, "0123456789abcdef") &&
+         all_of(name.substr(before + 1, last - before - 1), "0123456789");
 }
 
 }  // namespace neliroute::tool

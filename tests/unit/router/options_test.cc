@@ -8,6 +8,7 @@
 #include <neliroute/router.h>
 
 #include "router/options/option_checks.h"
+#include "router/options/option_parts.h"
 
 namespace neliroute {
 namespace {
@@ -100,6 +101,12 @@ TEST(HashTest, SlotsThatNoKeyReachesAreRefused) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code(), Errc::bad_option);
   EXPECT_THAT(refused.error().message(), HasSubstr("65536 values"));
+}
+
+TEST(DefaultNameTest, TellsProcessesOfOneHostNumberAndTimeApart) {
+  const std::string one = default_process_name(ProcessId{0x17});
+  EXPECT_THAT(one, testing::EndsWith("_0000000000000017"));
+  EXPECT_NE(one, default_process_name(ProcessId{0x18}));
 }
 
 }  // namespace
