@@ -176,7 +176,9 @@ Answer Site::after_wait(const RouteQuestion& question, boost::system::error_code
 }
 
 Answer Site::readiness(LocalTime now) const {
-  const std::string lacks = lacks_ ? lacks_() : "";
+  std::string lacks = lacks_ ? lacks_() : "";
+  const auto unhealthy = view_.observable().unhealthy();
+  if (lacks.empty() && unhealthy) lacks = "the application is unhealthy: " + *unhealthy;
   const bool ready = view_.ready(now) && lacks.empty();
   return json_answer(view_.readiness(now, lacks), ready ? 200 : 503);
 }

@@ -156,6 +156,8 @@ void add_membership(MetricFamilies& made, const Meter& meter) {
   made.histogram("rebalance_duration_seconds",
                  "From an assignment by the group to leading all of it",
                  meter.rebalance_durations());
+  made.gauge("unhealthy", "1 while the application says that it cannot serve");
+  made.add(static_cast<double>(meter.count(Count::unhealthy)));
   made.gauge("assigned_partitions", "Partitions that the group assigned to this process");
   made.add(meter.assigned_partitions());
   made.counter("acquisitions_total", "Partitions that this process began to lead");
@@ -305,7 +307,8 @@ void Metrics::View::add_answers(MetricFamilies& made, const Observable& observab
   made.add(static_cast<double>(version));
   made.gauge("ready", "1 if no slot is unknown and the process is at work");
   const bool all_known = answers[index_of(Verdict::unknown)] == 0;
-  made.add(all_known && !gave_up && observable.at_work(now) ? 1 : 0);
+  const bool at_work = observable.at_work(now) && !observable.unhealthy();
+  made.add(all_known && !gave_up && at_work ? 1 : 0);
   made.gauge("ledger_answering", "1 if every log's leader answered within the lease");
   made.add(observable.ledger_answers(now) ? 1 : 0);
   made.gauge("gave_up", "1 if this process refused, or its barrier was stuck");

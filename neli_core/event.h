@@ -128,6 +128,12 @@ struct CloseRequested {
   LocalTime released_by = kNever;
 };
 
+/// Whether the application wants to own something. Only a member that assigns heeds it: of a group
+/// the ledger stays away.
+struct Cordoned {
+  bool cordoned = false;
+};
+
 /// Variation `broadcast`: the group's consumer read a record, any record, of a partition that the
 /// group assigned.
 struct Heard {
@@ -149,7 +155,7 @@ struct PartitionsCounted {
 using Event = std::variant<TailStarted, Received, LogPosition, Reread, GapFound,
                            WriteAcknowledged, WriteFailed, GroupJoined, GroupAssigned,
                            GroupRevoked, Prepared, WarmedUp, BarrierDone, CloseRequested,
-                           EpochRefused, Heard, PartitionsCounted>;
+                           EpochRefused, Cordoned, Heard, PartitionsCounted>;
 
 [[nodiscard]] const char* to_string(GapReason reason) noexcept;
 

@@ -53,6 +53,9 @@ class Ledger {
   virtual void finish_rebalances(std::uint32_t count) = 0;
   /// Leaves the group; what it had assigned is not revoked again.
   virtual void leave_group() = 0;
+  /// Leaves the group, or does not join it, until it is told otherwise: then joins if it would
+  /// have. What it had assigned is revoked.
+  virtual void stay_away(bool away) { static_cast<void>(away); }
   /// How many members the group has now besides this process; no value if that cannot be found out.
   /// May answer at once.
   virtual void count_others(std::function<void(std::optional<std::size_t>)> answer) {

@@ -43,6 +43,8 @@ bool Observable::closed() const { return engine_->closed(); }
 
 bool Observable::at_work(LocalTime now) const { return !closed() && overdue(now) < kOverdueMax; }
 
+std::optional<std::string> Observable::unhealthy() const { return engine_->unhealthy(); }
+
 LookupCounts Observable::lookups() const { return engine_->view().lookups(); }
 
 AdmissionCounts Observable::admissions() const { return engine_->view().admissions(); }

@@ -118,6 +118,10 @@ void Router::refused(Partition partition, const Epoch& stored) {
   refused(view_.first_slot_of(partition), stored);
 }
 
+void Router::set_unhealthy(std::string why) { engine_->set_health(std::move(why)); }
+
+void Router::set_healthy() { engine_->set_health(std::nullopt); }
+
 bool Router::leads(Role role, LocalTime now) const noexcept { return roles_->leads(role, now); }
 
 std::uint32_t Router::role_count() const noexcept { return roles_->count(); }

@@ -63,6 +63,8 @@ class Observable {
   [[nodiscard]] bool closed() const;
   /// Neither closed nor overdue by more than any timer ever is while its executor runs.
   [[nodiscard]] bool at_work(LocalTime now) const;
+  /// Why the application cannot serve, as it told the Router; no value: it can.
+  [[nodiscard]] std::optional<std::string> unhealthy() const;
   [[nodiscard]] LookupCounts lookups() const;
   [[nodiscard]] AdmissionCounts admissions() const;
   /// Callers that wait for an owner now.

@@ -31,6 +31,7 @@
 #include <neliroute/lookup.h>
 #include <neliroute/options.h>
 #include <neliroute/work.h>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -101,6 +102,14 @@ class Router : public Lookup {
   void refused(std::string_view key, const Epoch& stored);
   void refused(Slot slot, const Epoch& stored);
   void refused(Partition partition, const Epoch& stored);
+
+  /// The application cannot serve: hands over what this process owns, and takes nothing more until
+  /// set_healthy(). `why` is for operators: one notice, /readyz and metrics. Called right after
+  /// open(), the process takes nothing before. With Assignment::assigner it stays a member, as a
+  /// cordoned one: if no member is healthy, each keeps what it leads. Of a group it leaves, and
+  /// joins again. Repeated calls cost next to nothing.
+  void set_unhealthy(std::string why);
+  void set_healthy();
 
   // --- Roles: slots with names of their own. ----------------------------------------------------
 

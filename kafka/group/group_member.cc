@@ -51,6 +51,7 @@ Result<void> GroupMember::open() {
 
 Result<void> GroupMember::join() {
   rejoin_at_ = later(boot_now(), kRejoinAfter);  // if it fails
+  if (stays_away_) return {};
   if (!opened_) {
     if (auto made = open(); !made) return made;
   }
@@ -240,6 +241,12 @@ void GroupMember::withdraw(milliseconds pause) {
   events_(GroupRevoked{std::exchange(assigned_, {}), false});
 }
 
+void GroupMember::stay_away(bool away) {
+  stays_away_ = away;
+  if (away && handle_) withdraw(milliseconds{0});
+  if (!away && rejoin_at_ != kNever) rejoin_at_ = std::min(rejoin_at_, boot_now());
+}
+
 void GroupMember::join_soon() {
   if (withdrawing_) rejoin_at_ = std::min(rejoin_at_, boot_now());
 }
@@ -287,7 +294,7 @@ void GroupMember::end_withdrawn(LocalTime now) {
 
 bool GroupMember::rejoin_if_due(LocalTime now) {
   if (withdrawing_) end_withdrawn(now);
-  if (now < rejoin_at_ || handle_) return false;
+  if (now < rejoin_at_ || handle_ || stays_away_) return false;
   withdrawing_ = leaving_ = false;
   return join().has_value();  // the first failure was reported
 }

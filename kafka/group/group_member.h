@@ -34,7 +34,7 @@ class GroupMember {
 
   /// Creates the client that join() will use: librdkafka checks the settings only then.
   [[nodiscard]] Result<void> open();
-  /// If it fails, rejoin_if_due() retries it.
+  /// If it fails, or it is to stay away, rejoin_if_due() retries it.
   [[nodiscard]] Result<void> join();
   /// Subscribes to the same topic again: with the consumer protocol that sends the next heartbeat
   /// now. Does nothing with the classic protocol, which would join again.
@@ -49,6 +49,8 @@ class GroupMember {
   void leave();
   /// The same, and joins again after the pause; what it had is reported as revoked.
   void withdraw(milliseconds pause);
+  /// Withdraws, if it is a member, and joins only when it is told otherwise.
+  void stay_away(bool away);
   /// The pause is over.
   void join_soon();
   [[nodiscard]] bool is_leaving() const noexcept { return leaving_; }
@@ -94,6 +96,7 @@ class GroupMember {
   bool leaving_ = false;
   std::string left_as_;       ///< the member's id: a client that is leaving must not be queried
   bool withdrawing_ = false;  ///< leaving_, and it will join again
+  bool stays_away_ = false;
   std::optional<rd_kafka_resp_err_t> refused_;  ///< the library's answer to an assignment
   LocalTime rejoin_at_ = kNever;
 };

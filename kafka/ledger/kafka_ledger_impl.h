@@ -51,6 +51,7 @@ class KafkaLedgerImpl final : public KafkaLedger {
   void expedite(milliseconds within) override;
   void finish_rebalances(std::uint32_t count) override;
   void leave_group() override;
+  void stay_away(bool away) override;
   void count_others(std::function<void(std::optional<std::size_t>)> answer) override;
   // closing.cc
   void close(LocalTime deadline, std::function<void()> done) override;

@@ -141,6 +141,10 @@ void KafkaLedgerImpl::leave_group() {
   if (group_) group_->leave();
 }
 
+void KafkaLedgerImpl::stay_away(bool away) {
+  if (group_ && !closing_) group_->stay_away(away);
+}
+
 void KafkaLedgerImpl::count_others(std::function<void(std::optional<std::size_t>)> answer) {
   BrokerProbe* probe = closing_ || !group_ ? nullptr : cluster_probe();
   if (probe == nullptr) return answer(std::nullopt);

@@ -66,6 +66,10 @@ void AssignedCore::step(const Event& event, LocalTime now) {
   } else if (const auto* stored = std::get_if<WriteAcknowledged>(&event);
              stored != nullptr && stored->seq >= kFirstSeq) {
     return advance();  // that it was read says more
+  } else if (const auto* own = std::get_if<Cordoned>(&event)) {
+    options_.cordoned = own->cordoned;
+    if (member_) claims_.renew_now(Log{0});  // its partitions wait for that word
+    return advance();
   }
   const auto* position = std::get_if<LogPosition>(&event);
   const bool was_caught_up = position != nullptr && claims_.progress(position->log).caught_up();

@@ -185,7 +185,8 @@ class ClaimProtocol final : public Core {
 
   void on(const EpochRefused& event);
 
-  // Events that only variation `broadcast` uses.
+  // Events that only variation `broadcast`, or a member that assigns, uses.
+  void on(const Cordoned&) {}
   void on(const Heard&) {}
   void on(const PartitionsCounted&) {}
 

@@ -106,6 +106,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const Meter& meter() const noexcept { return meter_; }
   /// A store refused the epoch that is held, as it knows `stored`.
   void refused(Partition partition, const Epoch& stored);
+  /// Why the application cannot serve; no value: it can.
+  void set_health(std::optional<std::string> unhealthy);
+  [[nodiscard]] std::optional<std::string> unhealthy() const;
   /// A caller could not reach the process that has this endpoint.
   void suspect(std::string_view endpoint);
   /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
@@ -212,6 +215,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   };
   std::mutex refusals_mutex_;
   std::map<Partition, Refusal> refusals_;
+  mutable std::mutex health_mutex_;
+  std::optional<std::string> unhealthy_;
   Suspects suspects_;
   NoticeHandler on_notice_;
   std::function<LocalTime()> clock_;

@@ -157,6 +157,32 @@ void Engine::refused(Partition partition, const Epoch& stored) {
   });
 }
 
+std::optional<std::string> Engine::unhealthy() const {
+  const std::lock_guard lock(health_mutex_);
+  return unhealthy_;
+}
+
+// A member that assigns says so in its records; of a group only its members are given anything.
+void Engine::set_health(std::optional<std::string> unhealthy) {
+  boost::asio::post(strand_, [self = shared_from_this(), why = std::move(unhealthy)] {
+    if (self->closed_ || !self->core_) return;
+    const bool away = why.has_value();
+    const bool changed = self->unhealthy().has_value() != away;
+    {
+      const std::lock_guard lock(self->health_mutex_);
+      self->unhealthy_ = why;
+    }
+    if (!changed) return;
+    self->meter_.note_health(!away);
+    self->log(away ? Notice{Severity::error, "the application is unhealthy (" + *why +
+                                                 "): hands over what this process owns, and takes "
+                                                 "nothing until it is healthy again"}
+                   : Notice{Severity::info, "the application is healthy again: takes its share"});
+    if (!self->core_->known_lane()) return self->ledger_->stay_away(away);
+    self->on_event(Cordoned{away}, self->clock_());
+  });
+}
+
 void Engine::when_ready(std::uint64_t id, ReadyHandler handler) {
   boost::asio::post(strand_, [self = shared_from_this(), id, handler = std::move(handler)] {
     if (const auto& failure = self->failure()) return handler(failure->code());

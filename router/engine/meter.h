@@ -59,6 +59,7 @@ enum class Count : std::uint8_t {
   waits_cancelled,
   waits_closed,  ///< this process closed, or failed
   waits_refused,
+  unhealthy,       ///< 1: the application says so
   members_living,  ///< this and those below: where a member assigns
   assigns,         ///< 1: it is this process
   seats_claimed,
@@ -88,6 +89,7 @@ class Meter {
   void note(const AssignmentStatus& status);
   /// A watcher's tail is restarted.
   void note_log_gap() { add(Count::log_gaps); }
+  void note_health(bool healthy) { set(Count::unhealthy, healthy ? 0 : 1); }
   /// Guards of work outlived their barrier's deadline.
   void note_abandoned(std::uint32_t guards) { add(Count::work_abandoned, guards); }
   /// A caller waited for an owner, and that ended so.

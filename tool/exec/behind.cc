@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <future>
 #include <memory>
@@ -19,13 +20,23 @@
 #include "tool/exec/when_ready.h"
 #include "tool/print/log.h"
 #include "tool/print/output.h"
-#include "tool/upstream_ready.h"
+#include "tool/upstream/health_watch.h"
+#include "tool/upstream/ready.h"
 
 namespace neliroute::tool {
 namespace {
 
 // For the program to begin to accept connections, unless --timeout says something else.
 constexpr milliseconds kReady{60'000};
+// Shorter would take a busy machine for a dead application.
+constexpr milliseconds kUnhealthyLeast{100};
+
+Result<std::string> parse_path(const std::string& text) {
+  const bool printable = std::all_of(text.begin(), text.end(),
+                                     [](unsigned char c) { return c > ' ' && c < 0x7f; });
+  if (text.starts_with('/') && printable) return text;
+  return Error{Errc::bad_option, "\"" + text + "\": expected a path, as in /health"};
+}
 
 /// The program, and what it is told. Its end, or its hanging, has the owner leave.
 class Run {
@@ -50,11 +61,13 @@ class Run {
     }
     notified_elsewhere_ = options.notify.has_value();
     if (options.upstream) {
-      if (auto ready = await(io, "--upstream", *options.upstream, bound); !ready) return ready;
+      HealthProbe probe(io.get_executor(), *options.upstream, options.health);
+      if (auto ready = await(io, "--upstream", probe, bound); !ready) return ready;
     }
     // Or it would miss what happens first.
-    return options.notify ? await(io, "--notify", options.notify->address(), bound)
-                          : Result<void>();
+    if (!options.notify) return {};
+    HealthProbe probe(io.get_executor(), options.notify->address(), std::nullopt);
+    return await(io, "--notify", probe, bound);
   }
 
   /// Whether the program is notified by its stdin: of what this router owns, from now on.
@@ -97,8 +110,8 @@ class Run {
     log(Severity::error, fmt::format("the program ended with status {}", status));
   }
   [[nodiscard]] Result<void> await(boost::asio::io_context& io, const std::string& flag,
-                                   const std::string& address, milliseconds bound) {
-    auto ready = await_upstream(io, flag, address, bound, [this] { return status_.has_value(); });
+                                   HealthProbe& probe, milliseconds bound) {
+    auto ready = await_upstream(io, flag, probe, bound, [this] { return status_.has_value(); });
     if (!ready && status_) {
       ended_early_ = true;
       return Error{Errc::closed, fmt::format("--exec: the program ended with status {} before it "
@@ -122,6 +135,7 @@ class Served {
   explicit Served(FinishTime& finish) : finish_(finish) {}
   ~Served() {
     ready.reset();
+    health.reset();
     static_cast<void>(finish_.left());  // it begins here; the front itself has all of it
     if (front) {
       std::promise<void> ended;
@@ -136,6 +150,7 @@ class Served {
 
   std::unique_ptr<HttpFront> front;
   std::unique_ptr<WhenReady> ready;  ///< the front listens then
+  std::unique_ptr<HealthWatch> health;
   std::unique_ptr<Notifier> notifier;
   Subscription subscription;
 
@@ -177,9 +192,17 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
   line.add({.field = "application", .flag = "--upstream", .type = "HOST:PORT",
             .help = "An HTTP server that knows nothing of slots: serve at --endpoint, send it the "
                     "requests for keys that this process owns, and the others to their owners. "
-                    "Joins once it accepts connections: within a minute, or --timeout",
+                    "Joins once it is healthy: within a minute, or --timeout",
             .first_day = true},
            into_if(options.upstream, parse_listen));
+  line.add({.flag = "--health", .type = "PATH",
+            .help = "It is healthy if it answers GET PATH with 2xx (default: if it accepts "
+                    "connections)"},
+           into(options.health, parse_path));
+  line.add({.flag = "--unhealthy-after", .type = "TIME",
+            .help = "Hand over and own nothing once it was not healthy for this time, until it is "
+                    "again (default: the session)"},
+           into(options.unhealthy_after, parse_duration));
   line.add({.flag = "--exec", .type = "COMMAND",
             .help = "Start this program, by a shell; leave when it ends, and end it on leaving. "
                     "Lines of JSON on its stdin say what it owns",
@@ -216,6 +239,13 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
   if (prepare && *prepare > kLeaseMax) {
     return unfit("--prepare-timeout: expected at most 10m, since others lead on meanwhile, or "
                  "nobody does");
+  }
+  if (!upstream && (health || unhealthy_after)) {
+    return unfit((health ? std::string("--health") : "--unhealthy-after") +
+                 " is of the application behind --upstream; give that, too, or leave it out");
+  }
+  if (unhealthy_after && *unhealthy_after < kUnhealthyLeast) {
+    return unfit("--unhealthy-after: expected at least 100ms");
   }
   if (!upstream) return {};
   if (!front.key) return unfit("--upstream needs --key: say where in a request its key is");
@@ -258,6 +288,9 @@ int run_before(const std::string& command, const OwnerOptions& owner,
         if (const auto listens = listen(*front, options); !listens) cannot_serve(listens.error());
       };
       served->ready = std::make_unique<WhenReady>(router, begin);
+      served->health = std::make_unique<HealthWatch>(
+          executor, router, *options.upstream, options.health,
+          options.unhealthy_after.value_or(router.timing().session));
     }
     if (options.notify) {
       const auto hung = [executor, running] {

@@ -18,6 +18,8 @@ namespace neliroute::tool {
 
 struct BehindOptions {
   std::optional<std::string> upstream;  ///< HOST:PORT
+  std::optional<std::string> health;    ///< a path there; none: that it accepts connections
+  std::optional<milliseconds> unhealthy_after;  ///< none: the session
   std::optional<std::string> exec;      ///< for a shell
   std::optional<NotifyUrl> notify;      ///< in place of the program's stdin
   std::optional<milliseconds> prepare;  ///< RouterOptions::prepare_timeout
@@ -26,7 +28,7 @@ struct BehindOptions {
   std::uint32_t hop_limit = 3;  ///< the router's
 
   [[nodiscard]] bool wanted() const noexcept {
-    return upstream || exec || notify || prepare;
+    return upstream || health || unhealthy_after || exec || notify || prepare;
   }
   /// Together, and with the owner's.
   [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;

@@ -9,7 +9,7 @@
 #include <neliroute/clock.h>
 #include <utility>
 
-#include "tool/exec/posting.h"
+#include "tool/exec/one_request.h"
 #include "tool/print/log.h"
 
 namespace neliroute::tool {

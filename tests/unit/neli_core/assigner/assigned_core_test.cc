@@ -172,6 +172,40 @@ TEST(AssignedCore, a_member_that_leaves_hands_over_what_it_has) {
   EXPECT_EQ(rig.led_by(first), 8u);
 }
 
+TEST(AssignedCore, a_member_that_cordons_itself_hands_over_and_takes_its_share_later) {
+  AssignedRig rig;
+  const std::vector<Process*> all = rig.start_all(2);
+  Process& first = *all[0];
+  Process& second = *all[1];
+  rig.watch = true;
+  const LocalTime told = rig.now;
+  rig.step(second, Cordoned{true});
+  EXPECT_TRUE(rig.run_until([&] { return rig.led_by(first) == 8; }, 2000ms));
+  EXPECT_LE(rig.now, told + 2 * kInterval);
+  EXPECT_EQ(rig.unled, 0u);
+  // The last one that takes anything keeps what it leads, though it assigns.
+  rig.step(first, Cordoned{true});
+  rig.run_for(10'000ms);
+  EXPECT_EQ(rig.led_by(first), 8u);
+  EXPECT_TRUE(first.core.seat().held_by_own());
+  rig.step(second, Cordoned{false});
+  EXPECT_TRUE(rig.run_until([&] { return rig.led_by(second) == 8; }, 2000ms));
+  rig.step(first, Cordoned{false});
+  EXPECT_TRUE(rig.run_until([&] { return rig.led_by(first) == 4; }, 2000ms));
+  EXPECT_EQ(rig.unled, 0u);
+}
+
+TEST(AssignedCore, who_is_cordoned_from_the_start_takes_nothing) {
+  AssignedRig rig;
+  Process& first = rig.start(1);
+  rig.step(first, Cordoned{true});
+  rig.run_for(10'000ms);
+  EXPECT_EQ(rig.led(), 0u);
+  Process& second = rig.start(2);
+  EXPECT_TRUE(rig.run_until([&] { return rig.led_by(second) == 8; }, 5000ms));
+  EXPECT_EQ(rig.led_by(first), 0u);
+}
+
 TEST(AssignedCore, the_last_one_leaves_without_waiting_for_a_successor) {
   AssignedRig rig;
   Process& first = start_first(rig);

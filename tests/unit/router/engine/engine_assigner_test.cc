@@ -138,6 +138,47 @@ TEST(EngineAssigner, with_another_member_it_leads_until_that_one_does) {
   EXPECT_FALSE(rig.asks_a_group());
 }
 
+TEST(EngineAssigner, of_an_unhealthy_application_it_is_cordoned) {
+  AssignedEngine rig;
+  rig.engine->set_health("it is ill");
+  rig.beat();
+  EXPECT_EQ(rig.engine->unhealthy(), "it is ill");
+  EXPECT_EQ(rig.engine->meter().count(Count::unhealthy), 1u);
+  for (int step = 0; step < 100; ++step) rig.beat();
+  EXPECT_EQ(rig.verdict(0), Verdict::unowned);
+  rig.engine->set_health("it is worse");
+  rig.beat();
+  EXPECT_EQ(rig.engine->unhealthy(), "it is worse");
+  rig.engine->set_health(std::nullopt);
+  rig.lead();
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+  EXPECT_EQ(rig.engine->unhealthy(), std::nullopt);
+  EXPECT_EQ(rig.engine->meter().count(Count::unhealthy), 0u);
+  EXPECT_FALSE(rig.told("stay_away")) << "it is still a member";
+  const auto said = [&](const std::string& text) {
+    return std::count_if(rig.notices.begin(), rig.notices.end(), [&](const Notice& notice) {
+      return notice.text.find(text) != std::string::npos;
+    });
+  };
+  EXPECT_EQ(said("the application is unhealthy (it is ill)"), 1);
+  EXPECT_EQ(said("the application is healthy again"), 1);
+  EXPECT_EQ(said("unhealthy"), 1);
+}
+
+TEST(EngineAssigner, of_an_unhealthy_application_a_group_is_left) {
+  EngineRig rig;
+  rig.start();
+  rig.engine->set_health("it is ill");
+  rig.engine->set_health("it is worse");
+  rig.poll();
+  EXPECT_TRUE(rig.told("stay_away"));
+  EXPECT_FALSE(rig.told("stay_away no more"));
+  rig.engine->set_health(std::nullopt);
+  rig.poll();
+  EXPECT_EQ(std::count(rig.story.begin(), rig.story.end(), "stay_away"), 1);
+  EXPECT_EQ(std::count(rig.story.begin(), rig.story.end(), "stay_away no more"), 1);
+}
+
 // A group's member and a watcher read what an assigner writes, and count it.
 TEST(EngineAssigner, its_records_harm_no_other_process) {
   for (const bool watcher : {false, true}) {

@@ -99,6 +99,7 @@ class FakeLedger : public Ledger {
     note("finish_rebalances " + std::to_string(count));
   }
   void leave_group() override { note("leave_group"); }
+  void stay_away(bool away) override { note(away ? "stay_away" : "stay_away no more"); }
   void count_others(std::function<void(std::optional<std::size_t>)> answer) override {
     note("count_others");
     if (state_->answers_count) return answer(state_->others);

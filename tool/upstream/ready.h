@@ -1,7 +1,7 @@
 // Waits for an application that is about to start: an owner without it would hold slots in vain.
 //
 // Threads: one, which runs the io_context.   Units: std::chrono.
-// Errors: it accepts no connection in time, or `given_up` says that it never will.
+// Errors: it is not healthy in time, or `given_up` says that it never will.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -10,11 +10,13 @@
 #include <neliroute/time.h>
 #include <string>
 
+#include "tool/upstream/health_probe.h"
+
 namespace neliroute::tool {
 
-/// `address`: HOST:PORT. `flag`: for the message.
+/// `flag`: for the message.
 [[nodiscard]] Result<void> await_upstream(boost::asio::io_context& io, const std::string& flag,
-                                          const std::string& address, milliseconds bound,
+                                          HealthProbe& probe, milliseconds bound,
                                           const std::function<bool()>& given_up);
 
 }  // namespace neliroute::tool

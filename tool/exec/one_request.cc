@@ -1,4 +1,4 @@
-#include "tool/exec/posting.h"
+#include "tool/exec/one_request.h"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -19,29 +19,36 @@ using boost::system::error_code;
 // Nobody reads what the server says besides its status; but it must be able to say it.
 constexpr std::size_t kAnswerMost = 64 * 1024;
 
-class Posting : public std::enable_shared_from_this<Posting> {
+class OneRequest : public std::enable_shared_from_this<OneRequest> {
  public:
-  Posting(const boost::asio::any_io_executor& executor, const NotifyUrl& url,
-          const std::string& body, Posted done)
-      : stream_(executor), done_(std::move(done)) {
-    request_.method(http::verb::post);
-    request_.target(url.target);
+  OneRequest(boost::beast::tcp_stream stream, http::verb method, const std::string& host,
+             const std::string& target, Asked done)
+      : stream_(std::move(stream)), done_(std::move(done)) {
+    request_.method(method);
+    request_.target(target);
     request_.version(11);
-    request_.set(http::field::host, url.host);
-    request_.set(http::field::content_type, "application/json");
+    request_.set(http::field::host, host);
     request_.set(http::field::user_agent, "neliroute");
     request_.keep_alive(false);
-    request_.body() = body;
-    request_.prepare_payload();
     parser_.body_limit(kAnswerMost);
   }
 
+  void put(const std::string& json) {
+    request_.set(http::field::content_type, "application/json");
+    request_.body() = json;
+    request_.prepare_payload();
+  }
+  /// `bound`: of all of it.
   void start(const boost::asio::ip::tcp::endpoint& at, milliseconds bound) {
-    stream_.expires_after(bound);  // of all of it
+    stream_.expires_after(bound);
     stream_.async_connect(at, [self = shared_from_this()](const error_code& error) {
       if (error) return self->finish(error);
       self->send();
     });
+  }
+  void start(milliseconds bound) {
+    stream_.expires_after(bound);
+    send();
   }
 
  private:
@@ -70,14 +77,24 @@ class Posting : public std::enable_shared_from_this<Posting> {
   http::request<http::string_body> request_;
   http::response_parser<http::string_body> parser_;
   boost::beast::flat_buffer received_{2 * kAnswerMost};
-  Posted done_;
+  Asked done_;
 };
 
 }  // namespace
 
 void post_json(const boost::asio::any_io_executor& executor, const NotifyUrl& url,
-               const std::string& body, milliseconds bound, Posted done) {
-  std::make_shared<Posting>(executor, url, body, std::move(done))->start(url.at, bound);
+               const std::string& body, milliseconds bound, Asked done) {
+  const auto request = std::make_shared<OneRequest>(
+      boost::beast::tcp_stream(executor), http::verb::post, url.host, url.target, std::move(done));
+  request->put(body);
+  request->start(url.at, bound);
+}
+
+void get_status(boost::asio::ip::tcp::socket connected, const std::string& host,
+                const std::string& target, milliseconds bound, Asked done) {
+  std::make_shared<OneRequest>(boost::beast::tcp_stream(std::move(connected)), http::verb::get,
+                               host, target, std::move(done))
+      ->start(bound);
 }
 
 }  // namespace neliroute::tool
