@@ -122,6 +122,12 @@ class Listener {
   virtual void stopped(const Transition& transition, BarrierToken barrier) {
     static_cast<void>(transition), static_cast<void>(barrier);
   }
+  /// After stopped(): the last Work under that epoch has ended, or was abandoned at the barrier's
+  /// deadline. Nothing that was admitted changes the partition's state any more, so that state can
+  /// be saved or sent to the successor, which waits while the barrier of stopped() is kept.
+  virtual void work_ended(Partition partition, const Epoch& epoch) {
+    static_cast<void>(partition), static_cast<void>(epoch);
+  }
   /// The barrier outlasted the lease: a successor may lead from now on. After another lease this
   /// process gives up.
   virtual void barrier_overdue(const Transition& transition) { static_cast<void>(transition); }

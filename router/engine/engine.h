@@ -149,6 +149,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void end_barriers();
   // engine_preparing.cc
   [[nodiscard]] bool let_prepare(const Ready& ready, LocalTime now);
+  void tell_work_ended();
   void pass_runs(const Ready& ready, LocalTime now);
   [[nodiscard]] RunTimes end_runs(Partition partition, LocalTime now);
   [[nodiscard]] SharedCompletion completion_of_run(const Run& run);

@@ -55,6 +55,17 @@ void Engine::tell(const std::vector<Transition>& transitions, LocalTime now) {
     }
     if (!abandoned_) observers_.tell_transition(t);
     tell_listeners(t);
+    if (t.kind == TransitionKind::stopped) tell_work_ended();
+  }
+}
+
+void Engine::tell_work_ended() {
+  for (const BarrierDone& one : stopped_.take_without_work()) {
+    listeners_.each([&](Listener& listener) {
+      if (abandoned_) return;
+      handlers_.run("Listener::work_ended()", one.partition,
+                    [&] { listener.work_ended(one.partition, one.epoch); });
+    });
   }
 }
 
@@ -120,6 +131,8 @@ void Engine::end_barriers() {
 void Engine::on_work_ended() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     self->stopped_.look_again();
+    self->tell_work_ended();
+    self->end_turn();
     self->end_barriers();
   });
 }
@@ -134,6 +147,7 @@ void Engine::abandon_work(LocalTime now) {
                                 " pieces of work that outlived their lease; another process may "
                                 "lead now, and their writes must be refused by epoch"});
   }
+  tell_work_ended();
   end_barriers();
 }
 

@@ -19,10 +19,19 @@ void StoppedWork::publish(const std::vector<Transition>& transitions) {
 }
 
 void StoppedWork::stopped(const Transition& t) {
-  Barrier& barrier = barriers_[t.partition] = {t.epoch, t.barrier_deadline, t.at};
-  barrier.work_done = gate_->under_way(t.partition) == 0;
-  if (!barrier.work_done) next_deadline_ = std::min(next_deadline_, barrier.deadline);
+  const auto at =
+      barriers_.insert_or_assign(t.partition, Barrier{t.epoch, t.barrier_deadline, t.at}).first;
+  if (gate_->under_way(t.partition) == 0) {
+    end_work(at);
+  } else {
+    next_deadline_ = std::min(next_deadline_, at->second.deadline);
+  }
   gate_->request_stop(t.partition);
+}
+
+void StoppedWork::end_work(Barriers::iterator at) {
+  at->second.work_done = true;
+  without_work_.push_back({at->first, at->second.epoch});
 }
 
 StoppedWork::Barriers::iterator StoppedWork::end_if_done(Barriers::iterator at) {
@@ -42,7 +51,7 @@ void StoppedWork::look_again() {
   for (const Partition partition : gate_->take_ended()) {
     const auto at = barriers_.find(partition);
     if (at == barriers_.end() || at->second.work_done) continue;
-    at->second.work_done = gate_->under_way(partition) == 0;
+    if (gate_->under_way(partition) == 0) end_work(at);
     end_if_done(at);
   }
 }
@@ -67,7 +76,7 @@ std::uint32_t StoppedWork::abandon_overdue(LocalTime now) {
       const std::uint32_t left = gate_->under_way(at->first);
       if (left > 0) gate_->abandon(at->first);
       abandoned += left;
-      barrier.work_done = true;
+      end_work(at);
     } else if (!barrier.work_done) {
       next_deadline_ = std::min(next_deadline_, barrier.deadline);
     }

@@ -37,6 +37,10 @@ class StoppedWork {
   void look_again();
   /// Stops waiting for guards that outlived their barrier's deadline. Returns how many there were.
   [[nodiscard]] std::uint32_t abandon_overdue(LocalTime now);
+  /// Under which no work goes on since the last call, whatever the application's token does.
+  [[nodiscard]] std::vector<BarrierDone> take_without_work() {
+    return std::exchange(without_work_, {});
+  }
   /// Barriers that ended since the last call.
   [[nodiscard]] std::vector<EndedBarrier> take_done() { return std::exchange(done_, {}); }
   /// Keeps how long a barrier took, until the epoch's release was acknowledged.
@@ -59,11 +63,13 @@ class StoppedWork {
     microseconds took;
   };
   using Barriers = std::map<Partition, Barrier>;
+  void end_work(Barriers::iterator at);
   Barriers::iterator end_if_done(Barriers::iterator at);
 
   std::shared_ptr<WorkGate> gate_;
   Barriers barriers_;
   std::vector<EndedBarrier> done_;
+  std::vector<BarrierDone> without_work_;
   std::map<Partition, Time> times_;
   LocalTime next_deadline_ = kNever;
 };

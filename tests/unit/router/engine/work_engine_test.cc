@@ -53,6 +53,65 @@ TEST(WorkEngine, work_begins_with_the_epoch_that_the_application_hears) {
   EXPECT_TRUE(rig.begin(2));
 }
 
+/// Keeps its tokens, and writes down what it is told.
+struct Keeper : Listener {
+  void stopped(const Transition& t, BarrierToken token) override {
+    told.push_back("stopped " + std::to_string(t.partition.value()));
+    tokens.push_back(std::move(token));
+  }
+  void work_ended(Partition partition, const Epoch& epoch) override {
+    told.push_back("work_ended " + std::to_string(partition.value()));
+    last = epoch;
+  }
+  void released(const Transition& t) override {
+    told.push_back("released " + std::to_string(t.partition.value()));
+  }
+  std::vector<std::string> told;
+  std::vector<BarrierToken> tokens;
+  Epoch last = kNoEpoch;
+};
+
+TEST(WorkEngine, an_application_hears_when_no_work_goes_on_while_it_keeps_its_token) {
+  Working rig;
+  Keeper keeper;
+  const auto slot = rig.engine->subscribe(keeper);
+  rig.poll();
+  std::optional<Work> first = rig.begin(0);
+  std::optional<Work> second = rig.begin(0);
+  const Epoch epoch = first->epoch();
+  rig.append(0, kExclusiveB.claim("0,2"));
+  EXPECT_EQ(keeper.told, (std::vector<std::string>{"stopped 0", "stopped 2", "work_ended 2"}))
+      << "where there was none, at once";
+  first.reset();
+  rig.poll();
+  EXPECT_EQ(keeper.told.size(), 3u);
+  second.reset();
+  rig.poll();
+  ASSERT_EQ(keeper.told.size(), 4u);
+  EXPECT_EQ(keeper.told.back(), "work_ended 0");
+  EXPECT_EQ(keeper.last, epoch);
+  EXPECT_FALSE(rig.told("write release")) << "it may save what it has now";
+  keeper.tokens.clear();
+  rig.poll();
+  EXPECT_TRUE(rig.told("write release"));
+  slot->cancel();
+}
+
+TEST(WorkEngine, abandoned_work_has_ended_too) {
+  Working rig;
+  Keeper keeper;
+  const auto slot = rig.engine->subscribe(keeper);
+  rig.poll();
+  const Work work = rig.begin(0);
+  rig.append(0, kExclusiveB.claim("0"));
+  EXPECT_EQ(keeper.told, std::vector<std::string>{"stopped 0"});
+  rig.pass(2 * kLease, 0);
+  ASSERT_GE(keeper.told.size(), 2u);
+  EXPECT_EQ(keeper.told[1], "work_ended 0");
+  EXPECT_EQ(rig.abandoned(), 1u);
+  slot->cancel();
+}
+
 TEST(WorkEngine, the_barrier_ends_by_itself_when_the_last_guard_is_gone) {
   for (const bool listens : {false, true}) {
     Working rig;
