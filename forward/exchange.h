@@ -43,6 +43,8 @@ struct ExchangeLimits {
   milliseconds tunnel{300'000};   ///< the same, of an upgraded connection
   std::size_t kept_body = std::size_t{64} * 1024;
   std::uint32_t resends = 3;
+  /// For which a request may hold up its partition's hand-over. No value: nobody waits for it.
+  std::optional<milliseconds> handover_grace;
   /// At a time, of those who wait for an owner. Includes waits that were given up and that the
   /// router has not ended: while its executor hangs, they would pile up there.
   std::size_t waits = 20'000;
@@ -132,6 +134,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void begin_informing();
   void on_informed(Error error, void (Exchange::*then)());
   void on_broken(Error error);
+  [[nodiscard]] bool begins_again();
   void on_misdirected();
   void note_forwarded();
   void pass_head();
@@ -145,6 +148,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void tunnel();
   void begin_tunnel();
   void follow_ownership();
+  void when_stopped(void (Exchange::*then)());
+  void on_stopped();
+  void on_handed_over();
   void watch_tunnel();
   void end_tunnel();
   void pass_bytes(Stream& from, Stream& to, std::vector<char>& buffer);
@@ -188,7 +194,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   UpstreamPtr upstream_;
   Epoch sent_under_ = kNoEpoch;
   std::shared_ptr<Admission> guard_;                                   ///< of work under way here
-  std::optional<std::stop_callback<std::function<void()>>> stopping_;  ///< ends a tunnel
+  std::optional<std::stop_callback<std::function<void()>>> stopping_;  ///< bounds the guard
   std::optional<boost::beast::http::request_serializer<BodyBuffer>> sending_;
   bool body_begun_ = false;
   bool body_sent_ = false;

@@ -78,15 +78,18 @@ bool Exchange::may_send_again() const {
 }
 
 // A request of which no byte was answered may have been carried out all the same.
+bool Exchange::begins_again() {
+  if (!may_send_again() || answer_->got_some() || !is_idempotent(sent_)) return false;
+  proxy_.counters.add(ProxyCount::resent);
+  ++resends_;
+  drop_upstream();
+  guard_.reset();
+  choose();
+  return true;
+}
+
 void Exchange::on_broken(Error error) {
-  if (may_send_again() && !answer_->got_some() && is_idempotent(sent_) &&
-      error != boost::beast::error::timeout) {
-    proxy_.counters.add(ProxyCount::resent);
-    ++resends_;
-    drop_upstream();
-    guard_.reset();
-    return choose();
-  }
+  if (error != boost::beast::error::timeout && begins_again()) return;
   proxy_.counters.add(ProxyCount::failed);
   if (error == boost::beast::error::timeout) return answer(504, "the owner did not answer in time");
   answer(502, answer_->got_some() ? "the owner's answer is malformed or incomplete"
@@ -290,19 +293,49 @@ void Exchange::begin_tunnel() {
   pass_bytes(upstream_->stream, client_.stream, part_);
 }
 
-// A tunnel may last for hours, and would hold up every hand-over: it ends when its partition stops.
-void Exchange::follow_ownership() {
-  if (!guard_) return;
-  stopping_.emplace(guard_->work().stop_token(), [weak = weak_from_this()] {
+// On the executor, once the partition that the guard is of has stopped.
+void Exchange::when_stopped(void (Exchange::*then)()) {
+  stopping_.emplace(guard_->work().stop_token(), [weak = weak_from_this(), then] {
     auto self = weak.lock();
     if (!self) return;
     // The last owner of it must not be this thread.
     const boost::asio::any_io_executor executor = self->proxy_.upstreams.executor();
-    boost::asio::post(executor, [self = std::move(self)] {
-      if (self->done_) self->end_tunnel();
+    boost::asio::post(executor, [self = std::move(self), then] {
+      if (self->done_) ((*self).*then)();
     });
   });
+}
+
+// The next owner waits for the guard, which ends a while later.
+void Exchange::on_stopped() {
+  if (!guard_ || !guard_->work().stop_requested()) return;
+  const auto grace = std::make_shared<boost::asio::steady_timer>(
+      proxy_.upstreams.executor(), *proxy_.limits.handover_grace);
+  grace->async_wait([weak = weak_from_this(), grace, attempt = attempt_](Error) {
+    const auto self = weak.lock();
+    if (self && self->done_ && attempt == self->attempt_) self->on_handed_over();
+  });
+}
+
+// A tunnel may last for hours, and would hold up every hand-over: it ends when its partition stops.
+void Exchange::follow_ownership() {
+  if (!guard_) return;
+  when_stopped(&Exchange::end_tunnel);
   guard_.reset();
+}
+
+// A client that reads nothing, or an application that answers late.
+void Exchange::on_handed_over() {
+  ++attempt_;
+  if (!answer_) answer_.emplace();
+  if (!answered_ && !informs_) {
+    if (begins_again()) return;
+    proxy_.counters.add(ProxyCount::failed);
+    return answer(504, "another process serves this key now, and this one did not answer in time");
+  }
+  proxy_.counters.add(ProxyCount::broken);
+  client_.stream.close();
+  finish(false);
 }
 
 // A peer whose machine is gone sends nothing, for ever.

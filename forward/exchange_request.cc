@@ -307,7 +307,9 @@ void Exchange::send(const Direction& direction) {
   ++attempt_;
   body_begun_ = body_sent_ = false;
   sent_under_ = direction.epoch;
+  stopping_.reset();
   guard_ = direction.guard;
+  if (guard_ && proxy_.limits.handover_grace) when_stopped(&Exchange::on_stopped);
   PeerFields said;
   said.epoch = direction.epoch;
   said.hops = visit_.hops + 1;

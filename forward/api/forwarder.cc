@@ -127,7 +127,8 @@ void warn_if_few(const Gateway& gateway, const ForwarderOptions& options) {
 
 Result<std::unique_ptr<Forwarder>> forward::ForwarderMaker::bind(
     boost::asio::any_io_executor executor, std::unique_ptr<Directions> directions,
-    const SlotSpace& slots, const ForwarderOptions& options) {
+    const SlotSpace& slots, const ForwarderOptions& options,
+    std::optional<milliseconds> handover_grace) {
   auto made = gateway_options(options);
   if (!made) return made.error();
   const auto listen = resolve_listen(options.listen);
@@ -136,6 +137,7 @@ Result<std::unique_ptr<Forwarder>> forward::ForwarderMaker::bind(
   const auto kept = std::make_shared<ClosableDirections>(std::move(directions));
   made->listen = *listen;
   made->slots = slots;
+  made->exchange.handover_grace = handover_grace;
   made->keeps = kept;
   auto gateway = Gateway::bind(executor, std::move(*made), *kept);
   if (!gateway) return gateway.error();
@@ -164,8 +166,11 @@ Result<std::unique_ptr<Forwarder>> Forwarder::bind(boost::asio::any_io_executor 
   auto directions = std::make_unique<forward::AdmittedDirections<forward::OwnerCalls>>(
       forward::OwnerCalls(router.engine_, router.mode_, router.hop_limit_),
       std::move(*application));
+  // In the other mode a successor leads already, and waits for nobody.
+  const auto grace = router.mode_ == Mode::exclusive
+                         ? std::optional(options.limits.handover_grace) : std::nullopt;
   return forward::ForwarderMaker::bind(std::move(executor), std::move(directions),
-                                       router.observable().facts().space, options);
+                                       router.observable().facts().space, options, grace);
 }
 
 Result<std::unique_ptr<Forwarder>> Forwarder::bind(boost::asio::any_io_executor executor,
@@ -182,7 +187,7 @@ Result<std::unique_ptr<Forwarder>> Forwarder::bind(boost::asio::any_io_executor 
   auto directions = std::make_unique<forward::WatchedDirections<forward::EngineCalls>>(
       forward::EngineCalls(watcher.engine_));
   return forward::ForwarderMaker::bind(std::move(executor), std::move(directions),
-                                       watcher.observable().facts().space, options);
+                                       watcher.observable().facts().space, options, std::nullopt);
 }
 
 Forwarder::~Forwarder() {

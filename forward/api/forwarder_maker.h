@@ -16,10 +16,12 @@
 namespace neliroute::forward {
 
 struct ForwarderMaker {
-  /// `options`: with `listen`, and with `trusted_peers`, if anybody is to be trusted.
+  /// `options`: with `listen`, and with `trusted_peers`, if anybody is to be trusted. No
+  /// `handover_grace`: no hand-over waits for requests.
   [[nodiscard]] static Result<std::unique_ptr<Forwarder>> bind(
       boost::asio::any_io_executor executor, std::unique_ptr<Directions> directions,
-      const SlotSpace& slots, const ForwarderOptions& options);
+      const SlotSpace& slots, const ForwarderOptions& options,
+      std::optional<milliseconds> handover_grace = std::nullopt);
   /// Of checked options: what a gateway has of them. It does not know the slots, nor where to
   /// listen.
   [[nodiscard]] static Result<GatewayOptions> gateway_options(const ForwarderOptions& options);

@@ -25,7 +25,7 @@ Result<void> check_limits(const ForwarderLimits& limits) {
   const std::array bounds = {
       Bound{"limits.deadline", limits.deadline}, Bound{"limits.progress", limits.progress},
       Bound{"limits.tunnel", limits.tunnel}, Bound{"limits.header", limits.header},
-      Bound{"limits.idle", limits.idle}};
+      Bound{"limits.idle", limits.idle}, Bound{"limits.handover_grace", limits.handover_grace}};
   constexpr milliseconds kMost{std::chrono::hours{24}};
   for (const Bound& one : bounds) {
     if (one.value.count() > 0 && one.value <= kMost) continue;

@@ -65,6 +65,9 @@ struct ForwarderLimits {
   /// For which neither side sends or takes anything of a body; of an upgraded connection: `tunnel`.
   milliseconds progress{30'000};
   milliseconds tunnel{300'000};
+  /// Exclusive mode, of a Router: how long a request may hold up the hand-over of its partition. It
+  /// is sent to the next owner then, if it can be, or else its connection is cut.
+  milliseconds handover_grace{1000};
   /// From a request's first byte to the end of its header.
   milliseconds header{10'000};
   /// Between two requests of a connection. Other proxies keep theirs for 15 s: give more.

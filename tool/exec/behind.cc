@@ -164,6 +164,7 @@ Result<std::unique_ptr<HttpFront>> front_of(const Router& router, const BehindOp
       [&](boost::asio::any_io_executor executor, ForwarderOptions made) {
         made.application = *options.upstream;
         made.trusted_peers = options.trusted;
+        if (options.handover_grace) made.limits.handover_grace = *options.handover_grace;
         return Forwarder::bind(std::move(executor), router, std::move(made));
       });
 }
@@ -217,6 +218,10 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
                     "for any event (default 5s); raise --drain-timeout by as much"},
            into(options.prepare, parse_duration));
   add_front_options(line, options.front);
+  line.add({.field = "limits.handover_grace", .flag = "--handover-grace", .type = "TIME",
+            .help = "Exclusive mode: how long a request may hold up the hand-over of its partition "
+                    "before it is sent to the next owner, or cut (default 1s)"},
+           into(options.handover_grace, parse_duration));
   line.add({.field = "trusted_peers", .flag = "--trust-peers", .type = "CIDR,...",
             .help = "Whose Neliroute- fields count: gateways and other owners (default "
                     "127.0.0.0/8,::1)"},
@@ -240,12 +245,19 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
     return unfit("--prepare-timeout: expected at most 10m, since others lead on meanwhile, or "
                  "nobody does");
   }
-  if (!upstream && (health || unhealthy_after)) {
-    return unfit((health ? std::string("--health") : "--unhealthy-after") +
-                 " is of the application behind --upstream; give that, too, or leave it out");
+  for (const auto& [flag, given] :
+       {std::pair{"--health", health.has_value()},
+        {"--unhealthy-after", unhealthy_after.has_value()},
+        {"--handover-grace", handover_grace.has_value()}}) {
+    if (upstream || !given) continue;
+    return unfit(std::string(flag) + " is of the application behind --upstream; give that, too, or "
+                 "leave it out");
   }
   if (unhealthy_after && *unhealthy_after < kUnhealthyLeast) {
     return unfit("--unhealthy-after: expected at least 100ms");
+  }
+  if (handover_grace && handover_grace->count() == 0) {
+    return unfit("--handover-grace: expected more than 0");
   }
   if (!upstream) return {};
   if (!front.key) return unfit("--upstream needs --key: say where in a request its key is");

@@ -26,9 +26,10 @@ struct BehindOptions {
   FrontOptions front;
   std::optional<std::string> trusted;  ///< none: as a Forwarder does
   std::uint32_t hop_limit = 3;  ///< the router's
+  std::optional<milliseconds> handover_grace;  ///< none: as a Forwarder has it
 
   [[nodiscard]] bool wanted() const noexcept {
-    return upstream || health || unhealthy_after || exec || notify || prepare;
+    return upstream || health || unhealthy_after || handover_grace || exec || notify || prepare;
   }
   /// Together, and with the owner's.
   [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;

@@ -62,6 +62,7 @@ class ForwarderOnBroker : public testing::Test {
       options.process.endpoint = reserved.address();
       router = Router::open(router_io.executor(), options).value();
       ForwarderOptions made;
+      made.limits.handover_grace = 20s;  // each test ends what is under way
       made.key = "header:X-Key";
       made.application = application.endpoint();
       counts = made.counts;
