@@ -285,6 +285,11 @@ std::string AdminView::processes(LocalTime now) const {
   const double fair = static_cast<double>(observable_.facts().settings.slots) /
                       static_cast<double>(std::max<std::ptrdiff_t>(1, sharing));
   const std::string fair_text = "\"fair_slots\":" + number_text(fair);
+  const auto stays = [](const Holding& one) { return one.slots > one.draining || one.coming > 0; };
+  StatedEndpoints stated;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (stays(all[i])) stated.add(listed_[i]->info.endpoint);
+  }
   std::string text = "{\"at\":" + at_text(now) + ',' + fair_text;
   put_list(text, "processes", [&] {
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -296,6 +301,7 @@ std::string AdminView::processes(LocalTime now) const {
       row["slots"] = one.slots;
       row["draining"] = one.draining;
       row["oldest_ms"] = whole_ms(one.oldest);
+      if (stays(one) && stated.shared(listed_[i]->info.endpoint)) row["endpoint_shared"] = true;
       text += json::serialize(row);
       text.pop_back();
       text += ',' + fair_text + "},";

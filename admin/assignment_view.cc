@@ -158,11 +158,17 @@ std::string AssignmentView::text(std::span<const ObservedRoute> routes, LocalTim
   if (!known_) return text + '}';
   put_wishes(text);
   auto shares = shares_of(routes);
+  StatedEndpoints stated;
+  for (const auto& [id, member] : members_) {
+    if (member.state == MemberState::living) stated.add(member.peer->info.endpoint);
+  }
   put_list(text, "members", [&] {
     for (const auto& [id, member] : members_) {
       json::object row = json_of(member);
       row["partitions"] = shares[id].owned;
       row["designated"] = shares[id].designated;
+      const bool living = member.state == MemberState::living;
+      if (living && stated.shared(member.peer->info.endpoint)) row["endpoint_shared"] = true;
       text += json::serialize(row) + ',';
     }
   });

@@ -113,6 +113,9 @@ std::vector<std::string> warnings_of(const RouterOptions& options, const KafkaOp
   if (auto line = eager_lease_warning(kafka, facts.session.protocol, timing.lease)) {
     lines.push_back(std::move(*line));
   }
+  if (auto line = loopback_warning(options.process.endpoint, kafka.brokers)) {
+    lines.push_back(std::move(*line));
+  }
   if (options.variation == Variation::broadcast && !facts.believe_broker_time) {
     lines.emplace_back("variation broadcast: the topic is not known to stamp LogAppendTime, so the "
                        "clocks of all writers must be right, too");

@@ -34,6 +34,7 @@ function notesOf(owner, view) {
     member?.cordoned && "cordoned",
     member?.on_probation && "on probation",
     member?.preparing && "preparing",
+    owner.endpointShared && "shares its endpoint",
     member && member.weight !== 1 && `weight ${count(member.weight)}`,
     coming > 0 && `${counted(coming, "partition")} to come`,
     coming < 0 && `${counted(-coming, "partition")} to hand over`,
@@ -106,6 +107,7 @@ export class Processes {
     const now = performance.now();
     const all = this.view.owners.filter((owner) => this.#isListed(owner, now));
     this.#findHeld();
+    this.#findShared();
     const matching = all.filter((owner) => this.#matches(owner)).sort((a, b) => {
       const order = this.sort.direction * SORTED_BY[this.sort.by](a, b);
       return order || byName(a.name, b.name) || a.number - b.number;
@@ -178,6 +180,21 @@ export class Processes {
       if (owner && since[partition] === since[partition]) { // not NaN
         owner.held = Math.max(owner.held ?? 0, now - since[partition]);
       }
+    }
+  }
+
+  // Which of those that live state the endpoint of another one, so that callers reach one of them.
+  #findShared() {
+    const stated = new Map();
+    for (const owner of this.view.owners) {
+      owner.endpointShared = owner.slots > owner.draining || owner.coming > 0
+        || owner.member?.state === "living";
+      if (owner.endpoint && owner.endpointShared) {
+        stated.set(owner.endpoint, 1 + (stated.get(owner.endpoint) ?? 0));
+      }
+    }
+    for (const owner of this.view.owners) {
+      owner.endpointShared &&= stated.get(owner.endpoint) > 1;
     }
   }
 

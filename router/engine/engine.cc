@@ -62,6 +62,7 @@ Engine::Engine(EngineParts parts)
       waiters_(parts.waiters_max),
       agreement_(parts.settings, parts.directory.lane, /*member=*/false),
       settings_(std::move(parts.settings)),
+      same_endpoint_(parts.self.id, parts.self.info.endpoint, parts.directory.lease),
       on_notice_(std::move(parts.on_notice)),
       clock_(std::move(parts.clock)),
       handlers_(clock_, parts.interval),
@@ -146,6 +147,7 @@ void Engine::note_assignments(const Ready& ready, LocalTime now) {
 void Engine::feed_directory(const Event& event, LocalTime now) {
   directory_.tick(now);
   std::visit([&](const auto& e) { directory_.on(e, now); }, event);
+  note_same_endpoint(event, now);
 }
 
 Observers::Seen Engine::look(Partition partition, LocalTime now) const {

@@ -36,6 +36,7 @@
 #include "router/view/directory.h"
 #include "router/view/member_directory.h"
 #include "router/view/route_view.h"
+#include "router/view/same_endpoint.h"
 #include "router/view/work_gate.h"
 
 namespace neliroute {
@@ -121,6 +122,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void on_event(const Event& event, LocalTime now);
   void feed_directory(const Event& event, LocalTime now);
   void watch_event(const Event& event, LocalTime now);
+  void note_same_endpoint(const Event& event, LocalTime now);
   void learn(const Record& record);
   void compare_settings(LocalTime now);
   void tell_difference();
@@ -147,9 +149,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void tell_listeners(const Transition& transition);
   [[nodiscard]] SharedCompletion barrier_of(const Transition& transition);
   void end_barriers();
+  void tell_work_ended();
   // engine_preparing.cc
   [[nodiscard]] bool let_prepare(const Ready& ready, LocalTime now);
-  void tell_work_ended();
   void pass_runs(const Ready& ready, LocalTime now);
   [[nodiscard]] RunTimes end_runs(Partition partition, LocalTime now);
   [[nodiscard]] SharedCompletion completion_of_run(const Run& run);
@@ -219,6 +221,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   mutable std::mutex health_mutex_;
   std::optional<std::string> unhealthy_;
   Suspects suspects_;
+  SameEndpoint same_endpoint_;
   NoticeHandler on_notice_;
   std::function<LocalTime()> clock_;
   mutable HandlerWatch handlers_;

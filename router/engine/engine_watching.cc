@@ -28,8 +28,6 @@ void Engine::watch_event(const Event& event, LocalTime now) {
                               "; its owners are unknown until it is read again"});
     meter_.note_log_gap();
     ledger_->restart_tail(gap->log);
-  } else if (const auto* started = std::get_if<TailStarted>(&event)) {
-    ends_at_start_[started->log.value()] = started->end;
   } else if (const auto* received = std::get_if<Received>(&event)) {
     const auto* record = std::get_if<Record>(received->value);
     if (record == nullptr) return;
@@ -37,6 +35,22 @@ void Engine::watch_event(const Event& event, LocalTime now) {
                     received->offset >= ends_at_start_[received->log.value()]);
     learn(*record);
   }
+}
+
+// What existed before this process reads may be of one that it replaces.
+void Engine::note_same_endpoint(const Event& event, LocalTime now) {
+  if (const auto* started = std::get_if<TailStarted>(&event)) {
+    ends_at_start_[started->log.value()] = started->end;
+  }
+  const auto* received = std::get_if<Received>(&event);
+  const auto* record = received ? std::get_if<Record>(received->value) : nullptr;
+  if (record == nullptr || record->lane != directory_.lane()) return;
+  if (received->offset < ends_at_start_[received->log.value()]) return;
+  if (!same_endpoint_.note(*record, now)) return;
+  log({Severity::error, "process " + record->process.name + " (" + to_string(record->id) +
+                            ") lives and states this process's endpoint " +
+                            record->process.endpoint + ": callers reach only one of the two; give "
+                            "each process an endpoint of its own"});
 }
 
 const KnownLane* Engine::known_lane() const {

@@ -36,6 +36,14 @@ class Assigned(PageCase):
         self.until_text("#processes-count", "1 of 4 processes")
         self.assertEqual(self.texts("#processes-body .name"), ["pricing-0"])
 
+    def test_members_that_share_an_endpoint_are_marked(self):
+        world = scenarios.assigned()
+        world.processes[2]["endpoint"] = world.processes[1]["endpoint"]
+        self.open(world)
+        self.until_note("pricing-1", "assigns · shares its endpoint")
+        self.until_note("pricing-2", "shares its endpoint · weight 2")
+        self.until_note("pricing-0", "serves this page")
+
     def test_a_share_is_fair_by_weight(self):
         world = scenarios.assigned()
         self.open(world)

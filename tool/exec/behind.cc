@@ -160,7 +160,7 @@ class Served {
 
 Result<std::unique_ptr<HttpFront>> front_of(const Router& router, const BehindOptions& options) {
   return HttpFront::bind(
-      options.front, router.process().endpoint,
+      options.front, options.listen.value_or(router.process().endpoint),
       [&](boost::asio::any_io_executor executor, ForwarderOptions made) {
         made.application = *options.upstream;
         made.trusted_peers = options.trusted;
@@ -196,6 +196,10 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
                     "Joins once it is healthy: within a minute, or --timeout",
             .first_day = true},
            into_if(options.upstream, parse_listen));
+  line.add({.flag = "--listen", .type = "HOST:PORT",
+            .help = "Where it serves, if not at --endpoint: behind a port mapping, NAT or a proxy "
+                    "that ends TLS, callers connect elsewhere than it can listen"},
+           into_if(options.listen, parse_listen));
   line.add({.flag = "--health", .type = "PATH",
             .help = "It is healthy if it answers GET PATH with 2xx (default: if it accepts "
                     "connections)"},
@@ -246,7 +250,7 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
                  "nobody does");
   }
   for (const auto& [flag, given] :
-       {std::pair{"--health", health.has_value()},
+       {std::pair{"--listen", listen.has_value()}, {"--health", health.has_value()},
         {"--unhealthy-after", unhealthy_after.has_value()},
         {"--handover-grace", handover_grace.has_value()}}) {
     if (upstream || !given) continue;
@@ -262,7 +266,7 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
   if (!upstream) return {};
   if (!front.key) return unfit("--upstream needs --key: say where in a request its key is");
   if (auto fits = check_front(front); !fits) return fits;
-  return AdminPort::check(endpoint, "--endpoint");
+  return AdminPort::check(listen.value_or(endpoint), listen ? "--listen" : "--endpoint");
 }
 
 int run_before(const std::string& command, const OwnerOptions& owner,
@@ -284,8 +288,9 @@ int run_before(const std::string& command, const OwnerOptions& owner,
       [&](Router& router, const boost::asio::any_io_executor& executor) -> std::shared_ptr<void> {
     const auto run = running.lock();  // it lives longer than the router
     const auto served = std::make_shared<Served>(finish);
-    const auto cannot_serve = [&status, leave = run->leave()](const Error& error) {
-      log(Severity::error, "--endpoint: " + error.message());
+    const char* const flag = options.listen ? "--listen: " : "--endpoint: ";
+    const auto cannot_serve = [&status, flag, leave = run->leave()](const Error& error) {
+      log(Severity::error, flag + error.message());
       status = exit_code_of(error.code());
       leave("it cannot serve");
     };

@@ -18,6 +18,7 @@ namespace neliroute::tool {
 
 struct BehindOptions {
   std::optional<std::string> upstream;  ///< HOST:PORT
+  std::optional<std::string> listen;    ///< HOST:PORT; none: the endpoint
   std::optional<std::string> health;    ///< a path there; none: that it accepts connections
   std::optional<milliseconds> unhealthy_after;  ///< none: the session
   std::optional<std::string> exec;      ///< for a shell
@@ -29,7 +30,8 @@ struct BehindOptions {
   std::optional<milliseconds> handover_grace;  ///< none: as a Forwarder has it
 
   [[nodiscard]] bool wanted() const noexcept {
-    return upstream || health || unhealthy_after || handover_grace || exec || notify || prepare;
+    return upstream || listen || health || unhealthy_after || handover_grace || exec || notify ||
+           prepare;
   }
   /// Together, and with the owner's.
   [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;

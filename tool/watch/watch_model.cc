@@ -20,6 +20,12 @@ std::uint64_t weight_of(const ObservedMember& member) {
   return takes ? member.weight : 0;
 }
 
+/// Whether it lives and goes on, as far as is known.
+bool stays(const OwnerRow& owner) {
+  return owner.partitions > owner.draining || owner.coming > 0 ||
+         (owner.member && owner.member->state == MemberState::living);
+}
+
 bool same(const PeerPtr& a, const PeerPtr& b) { return a == b || (a && b && a->id == b->id); }
 
 }  // namespace
@@ -129,7 +135,13 @@ void WatchModel::sum_up() const {
     weights_ += weight_of(member);
   }
   owners_.clear();
+  std::map<std::string, int> stated;
+  for (const auto& [id, owner] : all) {
+    if (stays(owner)) ++stated[owner.peer->info.endpoint];
+  }
   for (auto& [id, owner] : all) {
+    const std::string& endpoint = owner.peer->info.endpoint;
+    owner.endpoint_shared = stays(owner) && !endpoint.empty() && stated[endpoint] > 1;
     if (owner.partitions > 0 || owner.coming > 0) ++sharing_;
     owners_.push_back(std::move(owner));
   }

@@ -39,6 +39,8 @@ struct OwnerRow {
   Epoch newest_epoch = kNoEpoch;
   microseconds heard{0};  ///< of its partition that was read longest ago
   std::uint32_t designated = 0;  ///< partitions that it is to have
+  /// Another one that lives states the same, so callers reach only one of the two.
+  bool endpoint_shared = false;
   /// What it says of itself, where a member assigns.
   std::optional<ObservedMember> member = std::nullopt;
 };

@@ -244,7 +244,8 @@ std::vector<Span> owner_cells(const WatchModel& model, const OwnerRow& row, Loca
   const bool owns = row.partitions > 0;
   std::vector<Span> cells = {
           owner_cell(row.peer),
-          {shown(row.peer->info.endpoint)},
+          {shown(row.peer->info.endpoint) + (row.endpoint_shared ? " (shared)" : ""),
+           row.endpoint_shared ? Ink::warning : Ink::plain},
           count_cell(row.slots),
           share_cell(row, model.fair_slots(row)),
           count_cell(row.partitions),

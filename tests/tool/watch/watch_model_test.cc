@@ -43,6 +43,25 @@ TEST(WatchModelTest, TwoProcessesOfOneNameAreTwoOwners) {
   EXPECT_EQ(rig.model.owners().size(), 2U);
 }
 
+TEST(WatchModelTest, TellsWhoSharesAnEndpointWithAnotherOneThatGoesOn) {
+  const auto at_one = [](std::uint64_t id) {
+    return std::make_shared<const Peer>(Peer{ProcessId{id}, {std::to_string(id), "one:1", {}}});
+  };
+  WatchRig rig(4, 4);
+  ObservedRoute leaving = WatchRig::led(at_one(3));
+  leaving.draining = true;
+  rig.tell({0}, WatchRig::led(at_one(1)));
+  rig.tell({1}, WatchRig::led(process("9", 9)));
+  rig.tell({2}, leaving);
+  for (const OwnerRow& row : rig.model.owners()) EXPECT_FALSE(row.endpoint_shared);
+  rig.tell({3}, WatchRig::led(at_one(2)));
+  ASSERT_EQ(rig.model.owners().size(), 4U);
+  EXPECT_TRUE(rig.model.owners()[0].endpoint_shared);
+  EXPECT_TRUE(rig.model.owners()[1].endpoint_shared);
+  EXPECT_FALSE(rig.model.owners()[2].endpoint_shared) << "it hands over";
+  EXPECT_FALSE(rig.model.owners()[3].endpoint_shared);
+}
+
 TEST(WatchModelTest, WhoIsHeardOfFirstOrAgainHasNotMoved) {
   WatchRig rig(4, 4);
   rig.tell({0, 1, 2}, WatchRig::led(kAlpha));

@@ -64,6 +64,26 @@ TEST(AdminServer, tells_a_watchers_view) {
       << "remote, of p3, nobody next, not draining, its epoch, since nobody knows when";
 }
 
+TEST(AdminServer, tells_which_owners_share_an_endpoint) {
+  AdminRig rig;
+  rig.let_others_own();
+  Client client(rig);
+  EXPECT_EQ(client.get("/v1/processes").body.find("endpoint_shared"), std::string::npos);
+  Record twin = writer(4).leads(rig.append(1, writer(4).claim("1,3")), "1,3");
+  twin.process.endpoint = "p2:7000";
+  rig.append(1, twin);
+  const auto shared = [&] {
+    const std::string text = client.get("/v1/processes").body;
+    std::size_t count = 0;
+    for (auto at = text.find("\"endpoint_shared\":true"); at != std::string::npos;
+         at = text.find("\"endpoint_shared\":true", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_TRUE(rig.run_until([&] { return shared() == 2; })) << "one text serves for a moment";
+}
+
 TEST(AdminServer, tells_an_owners_view) {
   AdminRig rig(/*watcher=*/false);
   rig.assign("0");

@@ -101,6 +101,27 @@ TEST(AssignmentView, tells_who_assigns_since_when_and_each_members_share) {
             R"({"from":"0000000000000001","to":"0000000000000002","partitions":"1-2"}])");
 }
 
+TEST(AssignmentView, tells_which_members_share_an_endpoint) {
+  AssignmentView view(false);
+  const auto at = [](std::uint64_t id, MemberState state) {
+    ObservedMember one = member(id);
+    one.peer = std::make_shared<const Peer>(Peer{ProcessId{id}, {"x", "10.0.0.7:1", {}}});
+    one.state = state;
+    return one;
+  };
+  view.take(news_of({member(1), at(2, MemberState::living), at(3, MemberState::silent)}));
+  EXPECT_EQ(view.text({}, boot_now()).find("endpoint_shared"), std::string::npos)
+      << "the silent one may have been replaced";
+  view.take(news_of({at(4, MemberState::living)}));
+  const auto json = parsed(view.text({}, boot_now()));
+  const auto& members = json.at("members").as_array();
+  ASSERT_EQ(members.size(), 4u);
+  EXPECT_FALSE(members[0].as_object().contains("endpoint_shared"));
+  EXPECT_EQ(members[1].at("endpoint_shared"), true);
+  EXPECT_FALSE(members[2].as_object().contains("endpoint_shared"));
+  EXPECT_EQ(members[3].at("endpoint_shared"), true);
+}
+
 TEST(AssignmentView, tells_a_stream_only_what_changed) {
   AssignmentView view(true);
   EXPECT_TRUE(view.known()) << "by its settings, before anything is read";

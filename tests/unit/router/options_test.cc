@@ -46,6 +46,41 @@ TEST(EndpointTest, AnythingElseIsRefusedWithWhatWasExpected) {
   }
 }
 
+TEST(EndpointTest, AnAddressThatNobodyCanConnectToIsRefusedWithWhatToWrite) {
+  for (const char* bad :
+       {"0.0.0.0:8080", "[::]:8080", "[0:0::0]:1", "[::ffff:0.0.0.0]:1", "224.0.0.1:1",
+        "239.255.255.250:1900", "[ff02::1]:1", "[::ffff:224.0.0.1]:1", "255.255.255.255:1"}) {
+    const auto refused = check_endpoint(bad);
+    ASSERT_FALSE(refused.has_value()) << bad;
+    EXPECT_EQ(refused.error().code(), Errc::bad_option);
+    EXPECT_THAT(refused.error().message(), StartsWith("\"" + std::string(bad) + "\""));
+    EXPECT_THAT(refused.error().message(), HasSubstr("write what callers connect to, as in"));
+  }
+  for (const char* good : {"127.0.0.1:1", "[::1]:1", "223.255.255.255:1", "240.0.0.1:1",
+                           "0.0.0.1:1", "[fe80::1]:1"}) {
+    EXPECT_TRUE(check_endpoint(good).has_value()) << good;
+  }
+}
+
+TEST(EndpointTest, OneOfThisMachineIsWarnedOfWhereABrokerIsElsewhere) {
+  for (const char* endpoint : {"127.0.0.1:1", "127.9.9.9:1", "localhost:1", "a.localhost:1",
+                               "[::1]:1", "[::ffff:127.0.0.1]:1"}) {
+    for (const char* brokers :
+         {"kafka:9092", "10.0.0.1", "localhost:9092,SSL://b:9093", "[fd::1]"}) {
+      EXPECT_THAT(loopback_warning(endpoint, brokers).value_or(""),
+                  StartsWith("`process.endpoint` " + std::string(endpoint)))
+          << brokers;
+    }
+    for (const char* brokers : {"127.0.0.1:9092", "localhost", "[::1]:9092,localhost:1", "[::1]",
+                                "PLAINTEXT://127.0.0.1:1", ""}) {
+      EXPECT_EQ(loopback_warning(endpoint, brokers), std::nullopt) << brokers;
+    }
+  }
+  for (const char* endpoint : {"", "10.0.0.7:1", "localhost.example:1", "[2001:db8::7]:1"}) {
+    EXPECT_EQ(loopback_warning(endpoint, "kafka:9092"), std::nullopt) << endpoint;
+  }
+}
+
 TEST(EndpointTest, ARouterRefusesABadOneBeforeItAsksAnybody) {
   boost::asio::io_context io;
   RouterOptions options;

@@ -165,6 +165,23 @@ TEST(EngineAssigner, of_an_unhealthy_application_it_is_cordoned) {
   EXPECT_EQ(said("unhealthy"), 1);
 }
 
+TEST(EngineAssigner, one_that_lives_at_the_same_endpoint_is_told_of_once) {
+  EngineRig rig;
+  rig.start();
+  Record twin = kB.header(RecordType::renewal);
+  twin.process.endpoint = "self:7000";
+  for (int round = 0; round < 6; ++round) {
+    rig.append(0, twin);
+    rig.pass(kLease / 2, 0);
+  }
+  EXPECT_EQ(std::count_if(rig.notices.begin(), rig.notices.end(),
+                          [](const Notice& notice) {
+                            return notice.text.find("states this process's endpoint self:7000") !=
+                                   std::string::npos;
+                          }),
+            1);
+}
+
 TEST(EngineAssigner, of_an_unhealthy_application_a_group_is_left) {
   EngineRig rig;
   rig.start();
