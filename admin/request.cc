@@ -1,7 +1,6 @@
 #include "admin/request.h"
 
 #include <algorithm>
-#include <boost/algorithm/string/predicate.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "router/options/option_text.h"
+#include "router/text/ascii.h"
 
 namespace neliroute::admin {
 namespace {
@@ -54,8 +54,7 @@ std::variant<NeedMore, Request, Refusal> judge_beginning(std::string_view bytes,
 /// "http://HOST/PATH", as a proxy asks, taken apart; the host counts more than the field Host.
 std::string_view without_authority(std::string_view target, std::string_view& host) {
   constexpr std::string_view kScheme = "http://";
-  // Not beast::iequals(): in Boost 1.81 it reads a byte beyond both where a case differs.
-  if (!boost::algorithm::iequals(target.substr(0, kScheme.size()), kScheme)) return target;
+  if (!is_same_name(target.substr(0, kScheme.size()), kScheme)) return target;
   const auto path = std::min(target.find('/', kScheme.size()), target.size());
   if (path > kScheme.size()) host = target.substr(kScheme.size(), path - kScheme.size());
   return path == target.size() ? "/" : target.substr(path);

@@ -15,8 +15,6 @@
 
 #include <atomic>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/http/buffer_body.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/serializer.hpp>
 #include <chrono>
 #include <cstdint>
@@ -30,6 +28,7 @@
 #include "forward/caution.h"
 #include "forward/directions.h"
 #include "forward/input.h"
+#include "forward/message_parser.h"
 #include "forward/proxy_counters.h"
 #include "forward/rules/peer_fields.h"
 #include "forward/rules/proxy_rules.h"
@@ -63,17 +62,7 @@ struct Proxy {
   Caution caution{};
 };
 
-/// What is read and passed on at a time.
-inline constexpr std::size_t kPart = std::size_t{16} * 1024;
-
-using BodyBuffer = boost::beast::http::buffer_body;
-/// What is parsed next of a body goes there, as far as there is room.
-template <class Bytes>
-void give_room(BodyBuffer::value_type& body, Bytes& room) {
-  body.data = room.data();
-  body.size = room.size();
-}
-using RequestParser = boost::beast::http::request_parser<BodyBuffer>;
+using RequestParser = MessageParser<true>;
 
 /// The client's side of a request whose header was read.
 struct ClientSide {
@@ -185,6 +174,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   bool has_body_ = false;
   bool expects_ = false;  ///< the client waits for 100 before it sends its body
   bool whole_ = false;    ///< the body is all in kept_
+  bool no_host_ = false;  ///< the request, of HTTP/1.0, names none
   std::string kept_;
   std::size_t got_ = 0;      ///< of kept_
   Epoch failed_ = kNoEpoch;  ///< whose owner could not be reached last
@@ -205,7 +195,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   bool body_due_ = false;      ///< the same
   bool answered_ = false;  ///< the final head is being passed on
   bool ending_ = false;    ///< the last that the client gets is being written
-  std::optional<boost::beast::http::response_parser<BodyBuffer>> answer_;
+  std::optional<MessageParser<false>> answer_;
   using PassedOn = boost::beast::http::response<BodyBuffer>;
   std::optional<PassedOn> passed_;  ///< the final answer's head
   std::optional<boost::beast::http::response_serializer<BodyBuffer>> passing_;

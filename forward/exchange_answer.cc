@@ -6,7 +6,6 @@
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <limits>
 #include <utility>
@@ -30,6 +29,13 @@ bool has_no_body(unsigned status, const RequestHeader& request) {
   return request.method() == http::verb::head || status == 204 || status == 304;
 }
 
+// Whoever frames a body that such an answer cannot have may send it, too: that would be taken for
+// the next answer. A HEAD is answered with the framing of a GET.
+bool may_have_more(unsigned status, const MessageParser<false>& answer) {
+  return (status == 204 || status == 304) &&
+         (answer.chunked() || answer.content_length().value_or(0) > 0);
+}
+
 }  // namespace
 
 void Exchange::read_head() {
@@ -44,7 +50,7 @@ void Exchange::read_head() {
 void Exchange::await_head() {
   Input& input = upstream_->input;
   if (!input.is_reading()) {
-    const Error error = parse_header(*answer_, input.received);
+    const Error error = answer_->take(input.received);
     if (error != http::error::need_more) return on_head(error);
   }
   input.more(upstream_, answer_limit(), [weak = weak_from_this(), attempt = attempt_](Error error) {
@@ -120,6 +126,7 @@ void Exchange::on_informational(unsigned status) {
   if (client_.request.get().version() < 11) return read_head();
   const auto note = std::make_shared<http::response<http::empty_body>>(answer_->get().base());
   strip_hop_by_hop(*note);
+  note->erase(field::content_length);
   begin_informing();
   http::async_write(client_.stream, *note,
                     Stream::Moved([self = shared_from_this(), note](Error error, std::size_t) {
@@ -154,6 +161,7 @@ void Exchange::make_passed_head() {
   strip_hop_by_hop(*passed_);
   strip_peer_fields(*passed_);
   note_passed(*passed_, proxy_.name);
+  if (status == 204) passed_->erase(field::content_length);
   const bool sized = answer_->content_length().has_value() || has_no_body(status, sent_);
   const bool old = client_.request.get().version() < 11;
   const bool keep_alive = client_keeps_alive() && (sized || !old);
@@ -196,10 +204,7 @@ Exchange::Error Exchange::take_part_at_hand() {
   if (answer_->is_done()) return {};
   part_.resize(std::min<std::uint64_t>(answer_->content_length().value_or(kPart), kPart));
   give_room(answer_->get().body(), part_);
-  Error error;
-  while (!error && received.size() > 0 && !answer_->is_done()) {
-    received.consume(answer_->put(received.data(), error));
-  }
+  const Error error = answer_->take_body(received);
   const bool is_wrong =
       error && error != http::error::need_more && error != http::error::need_buffer;
   return is_wrong ? error : Error{};
@@ -216,11 +221,10 @@ void Exchange::pass_part() {
   give_room(answer_->get().body(), part_);
   upstream_->input.received.reserve(kPart);
   upstream_->stream.expires_after(proxy_.limits.progress);
-  http::async_read_some(
-      upstream_->stream, upstream_->input.received, *answer_,
-      Stream::Moved([self = shared_from_this(), upstream = upstream_](Error error, std::size_t) {
-        if (self->done_) self->on_answer_part(error);
-      }));
+  read_body(upstream_->stream, upstream_->input.received, *answer_,
+            [self = shared_from_this(), upstream = upstream_](Error error, std::size_t) {
+              if (self->done_) self->on_answer_part(error);
+            });
 }
 
 void Exchange::on_answer_part(Error error) {
@@ -258,6 +262,7 @@ void Exchange::tunnel() {
   const std::string protocol(view_of((*head)[field::upgrade]));
   strip_hop_by_hop(*head);
   strip_peer_fields(*head);
+  head->erase(field::content_length);
   note_passed(*head, proxy_.name);
   head->set(field::connection, "upgrade");
   head->set(field::upgrade, protocol);
@@ -433,7 +438,7 @@ void Exchange::finish(bool keep_alive) {
   limit_.cancel();
   // Only after its final answer: behind another one there is more to come of this request.
   const bool reusable = upstream_ && passed_ && answer_->is_done() && answer_->keep_alive() &&
-                        body_sent_;
+                        body_sent_ && !may_have_more(passed_->result_int(), *answer_);
   if (reusable) proxy_.upstreams.give_back(std::exchange(upstream_, nullptr));
   drop_upstream();
   guard_.reset();

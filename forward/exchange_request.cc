@@ -6,7 +6,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <utility>
 
@@ -66,6 +65,7 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
       expects_(client_.request.get().version() >= 11 &&
                is_same_name(view_of(sent_[field::expect]), "100-continue")),
       whole_(!has_body_),
+      no_host_(target.authority.empty() && sent_.find(field::host) == sent_.end()),
       limit_(proxy.upstreams.executor()) {
   strip_hop_by_hop(sent_);
   sent_.erase(field::expect);
@@ -75,7 +75,6 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
   sent_.target(origin);
   // This process speaks HTTP/1.1 to owners, whatever the client spoke.
   sent_.version(11);
-  if (sent_.find(field::host) == sent_.end()) sent_.set(field::host, "");
   const char* const scheme = client_.stream.has_tls() ? "https" : "http";
   note_passed(sent_, {proxy_.name, client_.address, scheme}, client_.trusted);
   if (!upgrade_.empty()) {
@@ -151,22 +150,20 @@ std::size_t Exchange::kept_most() const {
 }
 
 void Exchange::keep_more() {
-  kept_.resize(std::min(std::max(kKeptFirst, 2 * got_), kept_most()));
+  if (got_ == kept_.size()) kept_.resize(std::min(std::max(kKeptFirst, 2 * got_), kept_most()));
   client_.request.get().body().data = kept_.data() + got_;
   client_.request.get().body().size = kept_.size() - got_;
-  http::async_read(client_.stream, client_.input.received, client_.request,
-                   Stream::Moved([self = shared_from_this()](Error error, std::size_t) {
-                     self->on_kept(error);
-                   }));
+  read_body(client_.stream, client_.input.received, client_.request,
+            [self = shared_from_this()](Error error, std::size_t) { self->on_kept(error); });
 }
 
 void Exchange::on_kept(Error error) {
   if (!done_) return;
   if (error && error != http::error::need_buffer) return on_broken_body(error);
   got_ = kept_.size() - client_.request.get().body().size;
-  if (error && kept_.size() < kept_most()) return keep_more();
-  deadline_ = Clock::now() + allowed_;  // a client that sends slowly does not use it up
   whole_ = client_.request.is_done();
+  if (!whole_ && (!error || kept_.size() < kept_most())) return keep_more();
+  deadline_ = Clock::now() + allowed_;  // a client that sends slowly does not use it up
   choose();
 }
 
@@ -175,7 +172,8 @@ void Exchange::on_broken_body(Error error) {
   proxy_.counters.add(ProxyCount::broken);
   if (informs_) return finish(false);
   if (error == http::error::buffer_overflow) {
-    return answer(400, "the request's chunk extensions or trailers are too long");
+    return answer(400, "the request's chunk extensions and trailers are longer than " +
+                           std::to_string(kNotesMost) + " bytes");
   }
   const bool is_malformed =
       error.category() == make_error_code(http::error::bad_chunk).category() &&
@@ -316,6 +314,7 @@ void Exchange::send(const Direction& direction) {
   said.timeout = std::max(left() - kBack, left() / 2);
   said.slot = slot_;
   write_peer_fields(sent_, said);
+  if (no_host_) sent_.set(field::host, direction.endpoint);
   if (has_body_ && whole_) sent_.content_length(got_);
   if (has_body_ && !whole_) {
     if (!client_.request.content_length()) sent_.chunked(true);
@@ -384,17 +383,15 @@ void Exchange::read_body_part() {
 void Exchange::read_paused_body() {
   body_part_.resize(kPart);
   client_.input.received.reserve(kPart);
-  client_.request.eager(false);  // a chunk goes on as soon as it is there, without the next one
   give_room(client_.request.get().body(), body_part_);
   client_.stream.expires_after(proxy_.limits.progress);
   reads_body_ = true;
-  http::async_read_some(
-      client_.stream, client_.input.received, client_.request,
-      Stream::Moved([self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
-        self->reads_body_ = false;
-        if (self->finished_) return self->end(/*keep_alive=*/false);
-        if (attempt == self->attempt_) self->on_body_part(error);
-      }));
+  read_body(client_.stream, client_.input.received, client_.request,
+            [self = shared_from_this(), attempt = attempt_](Error error, std::size_t) {
+              self->reads_body_ = false;
+              if (self->finished_) return self->end(/*keep_alive=*/false);
+              if (attempt == self->attempt_) self->on_body_part(error);
+            });
 }
 
 void Exchange::on_body_part(Error error) {

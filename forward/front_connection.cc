@@ -81,11 +81,36 @@ void FrontConnection::close_when_idle() {
 void FrontConnection::await_request() {
   if (closed_) return;
   if (service_.takes_no_more) return linger();
-  if (input_.received.size() > 0) return input_.pause([this] { read_header(); });
+  if (input_.received.size() > 0) return input_.pause([this] { begin_request(); });
+  await_beginning();
+}
+
+void FrontConnection::await_beginning() {
   idle_ = true;
-  place_ = service_.idle.insert(service_.idle.end(), this);
+  if (!place_) place_ = service_.idle.insert(service_.idle.end(), this);
   input_.more(shared_from_this(), service_.limits.idle,
-              [this](Error error) { error ? close() : read_header(); });
+              [this](Error error) { error ? close() : begin_request(); });
+}
+
+void FrontConnection::begin_request() {
+  if (closed_) return;
+  if (!has_begun()) return service_.takes_no_more ? linger() : await_beginning();
+  skipped_ = false;
+  read_header();
+}
+
+// RFC 9112, section 2.2: one empty line before a request is ignored, as some clients send one
+// behind a body.
+bool FrontConnection::has_begun() {
+  boost::beast::flat_buffer& received = input_.received;
+  const auto text = [&] {
+    return std::string_view(static_cast<const char*>(received.data().data()), received.size());
+  };
+  if (!skipped_ && text().starts_with("\r\n")) {
+    received.consume(2);
+    skipped_ = true;
+  }
+  return !text().empty() && (skipped_ || text() != "\r");
 }
 
 void FrontConnection::end_idle() {
@@ -94,13 +119,12 @@ void FrontConnection::end_idle() {
 
 // Mostly all of it has come. Beast's own deadline would close the connection without an answer.
 void FrontConnection::read_header() {
-  if (closed_) return;
   idle_ = false;
   end_idle();
   request_.emplace();
   request_->header_limit(service_.limits.header_bytes);
   request_->body_limit(std::numeric_limits<std::uint64_t>::max());
-  const Error error = parse_header(*request_, input_.received);
+  const Error error = request_->take(input_.received);
   if (error != http::error::need_more) return on_header(error);
   stream_.expires_never();
   header_end_.expires_after(service_.limits.header);

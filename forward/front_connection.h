@@ -65,6 +65,9 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   using Clock = std::chrono::steady_clock;
 
   void await_request();
+  void await_beginning();
+  void begin_request();
+  [[nodiscard]] bool has_begun();
   void end_idle();
   void read_header();
   void on_header(Error error);
@@ -87,6 +90,7 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   std::shared_ptr<Exchange> exchange_;
   bool late_ = false;   ///< the header has not ended in time
   bool idle_ = true;    ///< no byte of a request has come
+  bool skipped_ = false;  ///< an empty line before it has
   std::optional<std::list<FrontConnection*>::iterator> place_;  ///< in FrontService::idle
   bool closed_ = false;
   std::size_t discarded_ = 0;

@@ -12,7 +12,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/error.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
 #include <cstddef>
@@ -31,8 +30,8 @@ class Input {
 
   /// What is read at a time.
   static constexpr std::size_t kSize = 4096;
-  /// Of what was not parsed: a header is shorter, but Beast would gather chunk extensions and
-  /// trailers for ever. Then reads fail with http::error::buffer_overflow.
+  /// Of what was not parsed: a header is shorter. Then reads fail with
+  /// http::error::buffer_overflow.
   static constexpr std::size_t kMost = std::size_t{128} * 1024;
 
   /// `stream` outlives it.
@@ -67,14 +66,5 @@ class Input {
   bool armed_ = false;  ///< the timer
   bool late_ = false;
 };
-
-/// Parses a header if all of it has come; else http::error::need_more.
-template <class Parser>
-[[nodiscard]] boost::system::error_code parse_header(Parser& parser,
-                                                     boost::beast::flat_buffer& received) {
-  boost::system::error_code error = boost::beast::http::error::need_more;
-  if (received.size() > 0) received.consume(parser.put(received.data(), error));
-  return error;
-}
 
 }  // namespace neliroute::forward

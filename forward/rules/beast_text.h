@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "router/text/ascii.h"
+
 namespace neliroute::forward {
 
 [[nodiscard]] inline std::string_view view_of(boost::beast::string_view text) noexcept {
@@ -18,14 +20,10 @@ namespace neliroute::forward {
 [[nodiscard]] inline boost::beast::string_view to_beast(std::string_view text) noexcept {
   return {text.data(), text.size()};
 }
-/// As names of fields are compared.
-[[nodiscard]] inline bool is_same_name(std::string_view left, std::string_view right) noexcept {
-  return boost::beast::iequals(to_beast(left), to_beast(right));
-}
 /// The same to an application, too: many get X_User and X-User under one name (CGI, WSGI).
 [[nodiscard]] inline bool is_alike(std::string_view left, std::string_view right) noexcept {
   const auto seen = [](char c) {
-    return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return c == '_' ? '-' : ascii_lower(c);
   };
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
                     [&](char a, char b) { return seen(a) == seen(b); });

@@ -236,7 +236,7 @@ KeySource::Found KeySource::in_host(const RequestHeader& request, const Target& 
   }
   std::string key(host);
   for (char& c : key) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    c = ascii_lower(c);
   }
   return key;
 }

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <boost/beast/http/rfc7230.hpp>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <vector>
 
+#include "forward/rules/authority.h"
 #include "forward/rules/beast_text.h"
 #include "forward/rules/peer_fields.h"
 
@@ -25,10 +29,14 @@ std::size_t count_of(const http::fields& fields, field name) {
   return static_cast<std::size_t>(std::distance(first, last));
 }
 
-// Servers differ in what they make of "5, 5", of a sign and of no digit at all.
-bool is_number(std::string_view length) {
-  return !length.empty() &&
-         std::all_of(length.begin(), length.end(), [](char c) { return c >= '0' && c <= '9'; });
+// Servers differ in what they make of "5, 5", of a sign, of no digit at all, and of what exceeds
+// their signed numbers.
+std::optional<std::uint64_t> length_of(std::string_view text) {
+  std::uint64_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && length <= std::numeric_limits<std::int64_t>::max() ? std::optional(length)
+                                                                     : std::nullopt;
 }
 
 bool is_only_chunked(const http::fields& fields) {
@@ -43,8 +51,8 @@ std::optional<Refusal> framing_refusal(const RequestHeader& request) {
     return Refusal{400, "the request has both Content-Length and Transfer-Encoding; send one"};
   }
   if (lengths > 1) return Refusal{400, "the request has two Content-Lengths; send one"};
-  if (lengths == 1 && !is_number(view_of(request[field::content_length]))) {
-    return Refusal{400, "Content-Length: expected one number"};
+  if (lengths == 1 && !length_of(view_of(request[field::content_length]))) {
+    return Refusal{400, "Content-Length: expected one number below 2^63"};
   }
   if (!coded) return std::nullopt;
   if (request.version() < 11) {
@@ -94,6 +102,9 @@ std::optional<Refusal> refusal_of(const RequestHeader& request) {
   if (hosts == 0 && request.version() == 11) {
     return Refusal{400, "the request has no Host; HTTP/1.1 demands one"};
   }
+  if (hosts == 1 && !host_of(view_of(request[field::host]))) {
+    return Refusal{400, "Host: expected HOST or HOST:PORT"};
+  }
   for (const std::string& option : connection_options(request)) {
     if (is_same_name(option, "Host") || is_framing_field(option) || is_peer_field(option)) {
       return Refusal{400, "Connection names " + option + ", which a proxy must not remove"};
@@ -109,10 +120,11 @@ std::optional<std::string> fault_of(const ResponseHeader& answer) {
   const std::size_t lengths = count_of(answer, field::content_length);
   if (coded && lengths > 0) return "it has both Content-Length and Transfer-Encoding";
   if (lengths > 1) return "it has two Content-Lengths";
-  if (lengths == 1 && !is_number(view_of(answer[field::content_length]))) {
-    return "its Content-Length is no number";
-  }
+  const auto length = length_of(lengths == 1 ? view_of(answer[field::content_length]) : "0");
+  if (!length) return "its Content-Length is no number below 2^63";
   if (coded && !is_only_chunked(answer)) return "its Transfer-Encoding is not chunked alone";
+  if (coded && answer.version() < 11) return "HTTP/1.0 knows no Transfer-Encoding";
+  if (answer.result_int() < 200 && (coded || *length > 0)) return "its status is that of no body";
   for (const std::string& option : connection_options(answer)) {
     if (is_framing_field(option)) return "its Connection names " + option;
   }

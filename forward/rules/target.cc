@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "forward/rules/authority.h"
+#include "router/text/ascii.h"
+
 namespace neliroute::forward {
 namespace {
 
 constexpr std::string_view kRoot = "/";
-
-bool starts_like(std::string_view text, std::string_view lower) {
-  if (text.size() < lower.size()) return false;
-  return std::equal(lower.begin(), lower.end(), text.begin(), [](char a, char b) {
-    return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
-  });
-}
 
 }  // namespace
 
@@ -30,11 +26,11 @@ std::optional<Target> split_target(std::string_view text) {
   }
   constexpr std::array<std::string_view, 2> kSchemes{"http://", "https://"};
   for (const std::string_view scheme : kSchemes) {
-    if (!starts_like(text, scheme)) continue;
+    if (!is_same_name(text.substr(0, scheme.size()), scheme)) continue;
     text.remove_prefix(scheme.size());
     const std::size_t end = std::min(text.find_first_of("/?"), text.size());
     target.authority = text.substr(0, end);
-    if (target.authority.empty() || target.authority.find('@') != text.npos) return std::nullopt;
+    if (!host_of(target.authority)) return std::nullopt;
     text.remove_prefix(end);
     if (text.empty()) text = kRoot;
   }

@@ -73,12 +73,28 @@ def envoy():
     return found[0]
 
 
+def package_python():
+    """The Python that has the packages of scripts/python-packages.txt."""
+    python = cache_folder() / "python" / "bin" / "python"
+    if not python.exists():
+        raise MissingTool("the Python packages are not there: run `scripts/setup --tests`")
+    return python
+
+
 def schemathesis():
     """The command, by its Python: the first line of pip's script is where its folder was made."""
-    python = cache_folder() / "python" / "bin" / "python"
+    python = package_python()
     if not python.with_name("schemathesis").exists():
         raise MissingTool("Schemathesis not found: run `scripts/setup --tests`")
     return [python, python.with_name("schemathesis")]
+
+
+def cookie_package():
+    """The folder of the package `cookie`, for Node."""
+    folder = cache_folder() / "cookie"
+    if not folder.is_dir():
+        raise MissingTool("Node's package cookie not found: run `scripts/setup --tests`")
+    return folder
 
 
 def _run(command, **options):

@@ -66,11 +66,29 @@ TEST(ProxyRules, refuse_what_two_servers_may_read_differently) {
 }
 
 TEST(ProxyRules, refuse_lengths_that_are_not_one_number) {
-  for (const char* length : {"70000, 70000", "5,5", "+5", "-5", "0x5", "", "5 5", "5.0"}) {
+  for (const char* length : {"70000, 70000", "5,5", "+5", "-5", "0x5", "", "5 5", "5.0",
+                             "9223372036854775808", "18446744073709551616"}) {
     EXPECT_EQ(refused({{"Host", "a"}, {"Content-Length", length}}), 400u) << length;
     EXPECT_TRUE(fault_of(answer(200, {{"Content-Length", length}}))) << length;
   }
-  EXPECT_EQ(refused({{"Host", "a"}, {"Content-Length", "00070000"}}), 0u);
+  for (const char* length : {"00070000", "9223372036854775807"}) {
+    EXPECT_EQ(refused({{"Host", "a"}, {"Content-Length", length}}), 0u) << length;
+    EXPECT_FALSE(fault_of(answer(200, {{"Content-Length", length}}))) << length;
+  }
+}
+
+// RFC 9112, section 3.2.
+TEST(ProxyRules, refuse_a_host_that_is_none) {
+  for (const char* host : {"", ":80", "u@a", "u:p@a", "a:b", "a:65536", "a:-1", "a:80:90", "a b",
+                           "a/b", "a?b", "a#b", "[::1", "::1", "[::g]", "a%zz", "a\"b", "a\\b"}) {
+    EXPECT_EQ(refused({{"Host", host}}), 400u) << host;
+    EXPECT_FALSE(split_target("http://" + std::string(host) + "/")) << host;
+  }
+  for (const char* host : {"a", "a:", "a:0", "a:65535", "A.b-c_d:80", "127.0.0.1:1", "[::1]",
+                           "[::1]:80", "a%41", "a."}) {
+    EXPECT_EQ(refused({{"Host", host}}), 0u) << host;
+    EXPECT_TRUE(split_target("http://" + std::string(host) + "/")) << host;
+  }
 }
 
 TEST(ProxyRules, refuse_connection_options_that_would_remove_what_matters) {
@@ -101,6 +119,18 @@ TEST(ProxyRules, take_answers_that_are_framed_once) {
   EXPECT_TRUE(fault_of(answer(200, {{"Content-Length", "5"}, {"Content-Length", "6"}})));
   EXPECT_TRUE(fault_of(answer(200, {{"Content-Length", "5"}, {"Transfer-Encoding", "chunked"}})));
   EXPECT_TRUE(fault_of(answer(200, {{"Transfer-Encoding", "gzip, chunked"}})));
+  ResponseHeader old = answer(200, {{"Transfer-Encoding", "chunked"}});
+  old.version(10);
+  EXPECT_TRUE(fault_of(old));
+}
+
+TEST(ProxyRules, refuse_informational_answers_with_a_body) {
+  for (const unsigned status : {100u, 101u, 103u, 199u}) {
+    EXPECT_TRUE(fault_of(answer(status, {{"Content-Length", "5"}}))) << status;
+    EXPECT_TRUE(fault_of(answer(status, {{"Transfer-Encoding", "chunked"}}))) << status;
+    EXPECT_FALSE(fault_of(answer(status, {{"Content-Length", "0"}}))) << status;
+    EXPECT_FALSE(fault_of(answer(status, {}))) << status;
+  }
 }
 
 TEST(ProxyRules, strip_what_concerns_one_connection_and_what_it_names) {

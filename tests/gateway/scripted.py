@@ -1,0 +1,60 @@
+"""An application that answers with the bytes that a test gives it, cut where it says."""
+import socket
+import threading
+
+from harness import children
+from messages import Ended, Malformed, Reader, Server
+
+
+def _of_proc(address):
+    """As /proc/net/tcp writes it."""
+    host, port = address
+    return "%08X:%04X" % (int.from_bytes(socket.inet_aton(host), "little"), port)
+
+
+def is_taken(connection):
+    """Whether the peer, on this machine, has read all that was sent to it, or has gone."""
+    here, there = map(_of_proc, (connection.getsockname(), connection.getpeername()))
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        for line in table:
+            fields = line.split()
+            if fields[1] == there and fields[2] == here:
+                return fields[4].endswith(":00000000")
+    return True
+
+
+class Scripted(Server):
+    """`script(request)` yields what is written for it, part by part: each is sent when the one
+    before was taken. An empty part closes the connection.
+    """
+
+    def __init__(self, script):
+        self.script = script
+        self.requests = []
+        self.connections = 0
+        self._lock = threading.Lock()
+        super().__init__()  # now that all is there
+
+    def _serve(self, connection):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with self._lock:
+            self.connections += 1
+        reader = Reader(connection)
+        with connection:
+            try:
+                while self._answer(connection, reader.request()):
+                    pass
+            except (Ended, Malformed, OSError):
+                pass  # what a proxy may do with a connection
+
+    def _answer(self, connection, request):
+        """Whether the connection goes on."""
+        with self._lock:
+            self.requests.append(request)
+        for part in self.script(request):
+            if not part:
+                return False
+            connection.sendall(part)
+            children.wait_until(lambda: is_taken(connection), 20, lambda: f"{part!r} is not read",
+                                poll=0.0002)
+        return True
