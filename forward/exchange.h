@@ -28,8 +28,8 @@
 #include "forward/caution.h"
 #include "forward/directions.h"
 #include "forward/input.h"
-#include "forward/message_parser.h"
 #include "forward/proxy_counters.h"
+#include "forward/rules/message_parser.h"
 #include "forward/rules/peer_fields.h"
 #include "forward/rules/proxy_rules.h"
 #include "forward/upstreams.h"
@@ -70,7 +70,6 @@ struct ClientSide {
   Input& input;
   RequestParser& request;
   std::string address;
-  bool trusted = false;               ///< another proxy of ours: what it says of its client is kept
   std::shared_ptr<void> keeps_alive;  ///< all of these
 };
 

@@ -76,7 +76,7 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
   // This process speaks HTTP/1.1 to owners, whatever the client spoke.
   sent_.version(11);
   const char* const scheme = client_.stream.has_tls() ? "https" : "http";
-  note_passed(sent_, {proxy_.name, client_.address, scheme}, client_.trusted);
+  note_passed(sent_, {proxy_.name, client_.address, scheme});
   if (!upgrade_.empty()) {
     sent_.set(field::connection, "upgrade");
     sent_.set(field::upgrade, upgrade_);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "forward/rules/beast_text.h"
+#include "forward/rules/forwarded.h"
 #include "forward/text_answer.h"
 
 namespace neliroute::forward {
@@ -43,6 +44,7 @@ FrontConnection::FrontConnection(tcp::socket socket, FrontService& service,
   boost::asio::ip::address address;
   address_ = address_of(stream_.socket(), address);
   trusted_ = service_.trusts && service_.trusts(address);
+  is_proxy_ = trusted_ || (service_.trusts_forwarded && service_.trusts_forwarded(address));
   Error ignored;
   stream_.socket().set_option(tcp::no_delay(true), ignored);
 }
@@ -156,7 +158,7 @@ void FrontConnection::on_header(Error error) {
 }
 
 void FrontConnection::handle() {
-  const RequestHeader& header = request_->get().base();
+  RequestHeader& header = request_->get().base();
   if (const auto refusal = refusal_of(header)) return answer(refusal->status, refusal->text);
   const auto target = split_target(view_of(header.target()));
   if (!target) return answer(400, "the request's target is malformed: expected a path");
@@ -166,13 +168,14 @@ void FrontConnection::handle() {
     if (const auto* malformed = std::get_if<std::string>(&read)) return answer(400, *malformed);
     said = std::get<PeerFields>(read);
   }
+  strip_forwarded(header, is_proxy_);
   const auto key = service_.key.key_of(header, *target);
   if (const auto* none = std::get_if<NoKey>(&key)) return answer(400, none->text);
   exchange(*target, service_.slots.slot_of(std::get<std::string>(key)), said);
 }
 
 void FrontConnection::exchange(const Target& target, Slot slot, const PeerFields& said) {
-  ClientSide client{stream_, input_, *request_, address_, trusted_, shared_from_this()};
+  ClientSide client{stream_, input_, *request_, address_, shared_from_this()};
   exchange_ = std::make_shared<Exchange>(service_.proxy, std::move(client), target, slot, said);
   exchange_->start([weak = weak_from_this()](bool keep_alive) {
     if (const auto self = weak.lock()) self->on_done(keep_alive);

@@ -39,6 +39,8 @@ struct FrontService {
   FrontLimits limits;
   /// Whether what the address says in fields of ours counts.
   std::function<bool(const boost::asio::ip::address&)> trusts;
+  /// Whether what it says of its own client does, too; if `trusts` says so, it does.
+  std::function<bool(const boost::asio::ip::address&)> trusts_forwarded;
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
   bool takes_no_more = false;        ///< draining, and last_requests is over
   std::list<FrontConnection*> idle{};  ///< await a request, for the longest time first
@@ -87,6 +89,7 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   std::function<void()> left_;
   std::string address_;
   bool trusted_ = false;
+  bool is_proxy_ = false;  ///< what it says of its own client is kept
   std::shared_ptr<Exchange> exchange_;
   bool late_ = false;   ///< the header has not ended in time
   bool idle_ = true;    ///< no byte of a request has come

@@ -82,7 +82,8 @@ Gateway::Gateway(boost::asio::any_io_executor executor, GatewayOptions options,
       counters_(std::move(options.counters)),
       proxy_{directions, upstreams_, *counters_, options.exchange, options.name},
       service_{proxy_, std::move(options.key), options.slots, options.front,
-               std::move(options.trusts), std::move(options.tls)} {}
+               std::move(options.trusts), std::move(options.trusts_forwarded),
+               std::move(options.tls)} {}
 
 tcp::endpoint Gateway::endpoint() const {
   error_code error;

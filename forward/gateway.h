@@ -30,6 +30,7 @@ struct GatewayOptions {
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
   std::shared_ptr<ProxyCounters> counters = std::make_shared<ProxyCounters>();
   std::shared_ptr<void> keeps{};  ///< what lives as long: the Directions, say
+  std::function<bool(const boost::asio::ip::address&)> trusts_forwarded{};
 };
 
 class Gateway : public std::enable_shared_from_this<Gateway> {

@@ -10,15 +10,21 @@
 #include <neliroute/time.h>
 
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/read_size.hpp>
+#include <boost/beast/http/error.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "forward/rules/message_parser.h"
 #include "forward/stream.h"
 
 namespace neliroute::forward {
@@ -66,5 +72,36 @@ class Input {
   bool armed_ = false;  ///< the timer
   bool late_ = false;
 };
+
+/// Reads until a part of the body is there, or its end: then calls `then`, never from inside.
+/// need_buffer: there is no room for what has come.
+template <bool kIsRequest>
+void read_body(Stream& stream, boost::beast::flat_buffer& received,
+               MessageParser<kIsRequest>& parser, Stream::Moved then) {
+  using Error = boost::system::error_code;
+  constexpr std::size_t kReadMost = std::size_t{64} * 1024;
+  const std::size_t room = parser.get().body().size;
+  const auto taken = [&received, &parser, room](Error& error) {
+    error = parser.take_body(received);
+    if (error == boost::beast::http::error::need_more) error = {};
+    return error || parser.is_done() || parser.get().body().size < room;
+  };
+  if (Error error; taken(error)) {
+    return boost::asio::post(stream.get_executor(),
+                             [then = std::move(then), error] { then(error, 0); });
+  }
+  stream.async_read_some(
+      received.prepare(boost::beast::read_size(received, kReadMost)),
+      Stream::Moved([&stream, &received, &parser, taken, then = std::move(then)](
+                        Error error, std::size_t count) mutable {
+        received.commit(count);
+        if (error == boost::asio::error::eof) {
+          parser.put_eof(error);
+          return then(error, 0);
+        }
+        if (error || taken(error)) return then(error, 0);
+        read_body(stream, received, parser, std::move(then));
+      }));
+}
 
 }  // namespace neliroute::forward

@@ -92,6 +92,8 @@ Result<GatewayOptions> ForwarderMaker::gateway_options(const ForwarderOptions& o
   if (!key) return unfit_option("key", key.error().message());
   auto trusted = TrustedPeers::parse(options.trusted_peers.value_or(""));
   if (!trusted) return unfit_option("trusted_peers", trusted.error().message());
+  auto proxies = TrustedPeers::parse(options.trusted_forwarded);
+  if (!proxies) return unfit_option("trusted_forwarded", proxies.error().message());
   if (const auto fits = check_limits(options.limits); !fits) return fits.error();
   auto certificates = certificates_of(options);
   if (!certificates) return certificates.error();
@@ -107,6 +109,9 @@ Result<GatewayOptions> ForwarderMaker::gateway_options(const ForwarderOptions& o
   made.upstream.tls = std::move(certificates->of_owners);
   made.tls = std::move(certificates->own);
   made.trusts = [peers = std::move(*trusted)](const auto& address) {
+    return peers.contains(address);
+  };
+  made.trusts_forwarded = [peers = std::move(*proxies)](const auto& address) {
     return peers.contains(address);
   };
   made.counters = options.counts.counters_;

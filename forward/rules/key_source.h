@@ -1,9 +1,10 @@
 // Where in a request its key is: `header:NAME`, `path:N`, `query:NAME`, `cookie:NAME` or `host`.
 //
 // A key is bytes: a path segment after one percent-decoding, a query value after form-decoding, a
-// cookie's value without its quotes, a host name in lower case and without its port. A request with
-// no such key, an empty one or two of them is refused: two processes could each take another one.
-// So is one in which the application could find another key than this proxy did.
+// cookie's value, a host name in lower case and without its port. A request with no such key, an
+// empty one or two of them is refused: two processes could each take another one. So is one in
+// which the application could find another key than this proxy did: a key has only bytes that all
+// servers read alike.
 //
 // Threads: values, any.   Units: path segments, counted from 1.
 // Errors: parse() names what was expected; key_of() says why a request has no key.
@@ -12,6 +13,7 @@
 #include <boost/beast/http/message.hpp>
 #include <cstdint>
 #include <neliroute/error.h>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -48,6 +50,9 @@ class KeySource {
   [[nodiscard]] Found in_cookie(const RequestHeader& request) const;
   [[nodiscard]] Found in_host(const RequestHeader& request, const Target& target) const;
   [[nodiscard]] NoKey refused(std::string_view why) const;
+  [[nodiscard]] std::string_view allowed() const;
+  [[nodiscard]] bool is_allowed(char c) const;
+  [[nodiscard]] std::optional<NoKey> unfit(std::string_view key) const;
 
   Kind kind_;
   std::string name_;

@@ -11,6 +11,7 @@
 
 #include "forward/rules/authority.h"
 #include "forward/rules/beast_text.h"
+#include "forward/rules/forwarded.h"
 #include "forward/rules/peer_fields.h"
 
 namespace neliroute::forward {
@@ -159,6 +160,15 @@ bool is_idempotent(const RequestHeader& request) {
   }
 }
 
+bool is_changed(std::string_view name) {
+  constexpr std::string_view kOurs = "Neliroute-";
+  constexpr std::array kOfAMessage{field::host, field::content_length, field::expect, field::via};
+  const auto is_one = [name](field one) { return is_alike(view_of(http::to_string(one)), name); };
+  return std::any_of(kOfAMessage.begin(), kOfAMessage.end(), is_one) ||
+         std::any_of(kOfOneConnection.begin(), kOfOneConnection.end(), is_one) ||
+         is_forwarded_field(name) || is_alike(name.substr(0, kOurs.size()), kOurs);
+}
+
 void strip_hop_by_hop(http::fields& fields) {
   for (const std::string& option : connection_options(fields)) fields.erase(option);
   for (auto one = fields.begin(); one != fields.end();) {
@@ -168,25 +178,10 @@ void strip_hop_by_hop(http::fields& fields) {
   }
 }
 
-void note_passed(RequestHeader& request, const Passed& passed, bool trusted) {
+void note_passed(RequestHeader& request, const Passed& passed) {
   const std::string version = request.version() == 10 ? "1.0 " : "1.1 ";
   request.insert(field::via, version + std::string(passed.by));
-  constexpr std::array<std::string_view, 3> kOfAProxy{"X-Forwarded-For", "X-Forwarded-Proto",
-                                                      "Forwarded"};
-  erase_fields(request, [&](std::string_view name) {
-    return std::any_of(kOfAProxy.begin(), kOfAProxy.end(), [&](std::string_view one) {
-      return is_alike(one, name) && !(trusted && is_same_name(one, name));
-    });
-  });
-  std::string chain;
-  const auto [first, last] = request.equal_range("X-Forwarded-For");
-  for (auto one = first; one != last; ++one) {
-    chain += std::string(view_of(one->value())) + ", ";
-  }
-  request.set("X-Forwarded-For", chain + std::string(passed.client));
-  if (request.find("X-Forwarded-Proto") == request.end()) {
-    request.set("X-Forwarded-Proto", to_beast(passed.protocol));
-  }
+  append_forwarded(request, passed.client, passed.protocol);
 }
 
 void note_passed(ResponseHeader& answer, std::string_view by) {

@@ -38,6 +38,9 @@ struct Refusal {
 /// RFC 9110, section 9.2.2: repeating it does no more than sending it once.
 [[nodiscard]] bool is_idempotent(const RequestHeader& request);
 
+/// Whether an application gets another field of this name than was sent, or none; also with '_' for
+/// '-'.
+[[nodiscard]] bool is_changed(std::string_view name);
 /// Removes what concerns one connection only, and what `Connection` names.
 void strip_hop_by_hop(boost::beast::http::fields& fields);
 struct Passed {
@@ -45,9 +48,8 @@ struct Passed {
   std::string_view client;     ///< the client's address
   std::string_view protocol;   ///< "http" or "https", as the client came
 };
-/// Adds Via, X-Forwarded-For and X-Forwarded-Proto. `trusted`: the client's own are kept, unless
-/// they are written with '_', which no proxy does.
-void note_passed(RequestHeader& request, const Passed& passed, bool trusted);
+/// Adds Via, and the client to what proxies before this one say.
+void note_passed(RequestHeader& request, const Passed& passed);
 void note_passed(ResponseHeader& answer, std::string_view by);
 
 }  // namespace neliroute::forward

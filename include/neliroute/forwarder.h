@@ -123,6 +123,9 @@ struct ForwarderOptions {
   /// Whose Neliroute- fields count: addresses and networks, separated by commas, of all gateways
   /// and owners. No value: a Router's Forwarder trusts this machine, a Watcher's nobody.
   std::optional<std::string> trusted_peers;
+  /// Whose X-Forwarded-For, -Proto, -Host and -Port, X-Real-IP and Forwarded are kept, as those of
+  /// trusted peers are: addresses and networks of other proxies before this one. Empty: nobody's.
+  std::string trusted_forwarded;
   ForwarderTls tls;
   ForwarderLimits limits;
   /// Whether the executor runs one handler at a time: then no strand is made of it.

@@ -12,9 +12,11 @@
 #include <variant>
 #include <vector>
 
+#include "forward/rules/forwarded.h"
 #include "forward/rules/key_source.h"
 #include "forward/rules/peer_fields.h"
 #include "forward/rules/proxy_rules.h"
+#include "router/text/json_text.h"
 #include "tests/fuzz/bytes.h"
 
 namespace neliroute::fuzz {
@@ -57,7 +59,8 @@ void check_passed_on(RequestHeader header) {
   said.epoch = Epoch{1, 2};
   said.hops = 1;
   write_peer_fields(header, said);
-  note_passed(header, {"gw", "10.0.0.1", "http"}, false);
+  strip_forwarded(header, false);
+  note_passed(header, {"gw", "10.0.0.1", "http"});
   for (const char* name : {"Connection", "Transfer-Encoding", "TE", "Upgrade", "Trailer",
                            "Keep-Alive", "Proxy-Authorization"}) {
     FUZZ_CHECK(count(header, name) == 0, "stays on its connection");
@@ -94,6 +97,7 @@ void check_request(const RequestHeader& header) {
     const auto key = KeySource::parse(source).value().key_of(header, *target);
     const auto* bytes = std::get_if<std::string>(&key);
     FUZZ_CHECK(bytes == nullptr || !bytes->empty(), "an empty key is none");
+    FUZZ_CHECK(bytes == nullptr || is_utf8(*bytes), "all servers can read it");
   }
   static_cast<void>(read_peer_fields(header));
   static_cast<void>(upgrade_of(header));

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""An answer means the same to a client in whatever pieces it comes from the application, and what an
-application sends behind it is nobody's answer; which requests are framed well."""
+"""An answer means the same to a client in whatever pieces it comes from the application, and what
+an application sends behind it is nobody's answer; which requests are framed well."""
 import socket
 import sys
 import unittest

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "forward/rules/forwarded.h"
 #include "forward/rules/peer_fields.h"
 #include "tests/unit/forward/requests.h"
 
@@ -154,31 +155,57 @@ TEST(ProxyRules, strip_what_concerns_one_connection_and_what_it_names) {
 
 TEST(ProxyRules, say_whom_a_request_came_through) {
   const Passed passed{"gw", "10.0.0.9", "https"};
-  RequestHeader strange = request("/", {{"X-Forwarded-For", "1.2.3.4"},
-                                        {"X-Forwarded-Proto", "http"},
-                                        {"Forwarded", "for=1.2.3.4"},
-                                        {"Via", "1.1 other"}});
-  note_passed(strange, passed, /*trusted=*/false);
-  EXPECT_EQ(strange["X-Forwarded-For"], "10.0.0.9");
-  EXPECT_EQ(strange["X-Forwarded-Proto"], "https");
-  EXPECT_EQ(strange.count("Forwarded"), 0u);
-  EXPECT_EQ(strange.count("Via"), 2u);
-  RequestHeader forged = request("/", {{"X_Forwarded_For", "1.2.3.4"},
-                                       {"x_forwarded-For", "1.2.3.4"},
-                                       {"X-Forwarded_Proto", "https"}});
-  for (const bool trusted : {false, true}) {
-    RequestHeader header = forged;
-    note_passed(header, {"gw", "10.0.0.9", "http"}, trusted);
-    EXPECT_EQ(lines(header),
-              (std::vector<std::string>{"Via: 1.1 gw", "X-Forwarded-For: 10.0.0.9",
-                                        "X-Forwarded-Proto: http"}));
-  }
+  RequestHeader bare = request("/", {{"Via", "1.1 other"}});
+  note_passed(bare, passed);
+  EXPECT_EQ(lines(bare), (std::vector<std::string>{"Via: 1.1 other", "Via: 1.1 gw",
+                                                   "X-Forwarded-For: 10.0.0.9",
+                                                   "X-Forwarded-Proto: https"}));
   RequestHeader known = request("/", {{"X-Forwarded-For", "1.2.3.4"},
                                       {"X-Forwarded-For", "5.6.7.8"},
-                                      {"X-Forwarded-Proto", "http"}});
-  note_passed(known, passed, /*trusted=*/true);
+                                      {"X-Forwarded-Proto", "http"},
+                                      {"Forwarded", "for=1.2.3.4"}});
+  note_passed(known, passed);
   EXPECT_EQ(known["X-Forwarded-For"], "1.2.3.4, 5.6.7.8, 10.0.0.9");
+  EXPECT_EQ(known.count("X-Forwarded-For"), 1u);
   EXPECT_EQ(known["X-Forwarded-Proto"], "http");
+  note_passed(known, {"gw", "::1", "http"});
+  const std::vector<std::string> all = lines(known);
+  for (const char* hop : {"Forwarded: for=1.2.3.4", "Forwarded: for=10.0.0.9;proto=https",
+                          "Forwarded: for=\"[::1]\";proto=http"}) {
+    EXPECT_EQ(std::count(all.begin(), all.end(), hop), 1) << hop;
+  }
+}
+
+TEST(ProxyRules, keep_what_a_proxy_said_of_its_client_only_if_it_is_trusted) {
+  const std::vector<std::string> said{"X-Forwarded-For: a", "X-Forwarded-Proto: b",
+                                      "X-Forwarded-Host: c", "X-Forwarded-Port: 1",
+                                      "X-Real-IP: d", "Forwarded: e"};
+  RequestHeader header = request("/", {{"X-Forwarded-For", "a"},
+                                       {"X-Forwarded-Proto", "b"},
+                                       {"X-Forwarded-Host", "c"},
+                                       {"X-Forwarded-Port", "1"},
+                                       {"X-Real-IP", "d"},
+                                       {"Forwarded", "e"},
+                                       {"X_Forwarded_For", "f"},
+                                       {"x_real-ip", "g"},
+                                       {"X-Forwarded_Host", "h"}});
+  strip_forwarded(header, /*trusted=*/true);
+  EXPECT_EQ(lines(header), said) << "nobody writes the others so";
+  strip_forwarded(header, /*trusted=*/false);
+  EXPECT_EQ(lines(header), std::vector<std::string>{});
+}
+
+TEST(ProxyRules, know_the_fields_that_no_application_gets_as_they_were_sent) {
+  for (const char* name : {"Host", "content_length", "Expect", "Via", "Connection", "TE", "Trailer",
+                           "Upgrade", "X-Forwarded-For", "X_FORWARDED_PORT", "X-Real-IP",
+                           "Forwarded", "Neliroute-Slot", "Neliroute_Anything",
+                           "Proxy-Authorization"}) {
+    EXPECT_TRUE(is_changed(name)) << name;
+  }
+  for (const char* name : {"X-User", "Authorization", "Cookie", "X-Forwarded", "Neliroute",
+                           "X-Forwarded-User"}) {
+    EXPECT_FALSE(is_changed(name)) << name;
+  }
 }
 
 TEST(ProxyRules, tunnel_upgrades_but_not_h2c) {

@@ -1,25 +1,19 @@
-// Beast's parser of a message whose body is taken in parts, and what reads such a body.
+// Beast's parser of a message whose body is taken in parts.
 //
 // Trailers are dropped: Beast would put them among the fields of the head, where they would count
 // as such. Chunk extensions and trailers of a message have at most kNotesMost bytes together.
 //
-// Threads: one (an executor of its own).   Units: bytes.
+// Threads: values, any.   Units: bytes.
 // Errors: http::error::buffer_overflow: there are more of them.
 #pragma once
 
-#include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/read_size.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-
-#include "forward/stream.h"
 
 namespace neliroute::forward {
 
@@ -75,36 +69,5 @@ class MessageParser : public boost::beast::http::parser<kIsRequest, BodyBuffer> 
 
   std::size_t notes_ = 0;
 };
-
-/// Reads until a part of the body is there, or its end: then calls `then`, never from inside.
-/// need_buffer: there is no room for what has come.
-template <bool kIsRequest>
-void read_body(Stream& stream, boost::beast::flat_buffer& received,
-               MessageParser<kIsRequest>& parser, Stream::Moved then) {
-  using Error = boost::system::error_code;
-  constexpr std::size_t kReadMost = std::size_t{64} * 1024;
-  const std::size_t room = parser.get().body().size;
-  const auto taken = [&received, &parser, room](Error& error) {
-    error = parser.take_body(received);
-    if (error == boost::beast::http::error::need_more) error = {};
-    return error || parser.is_done() || parser.get().body().size < room;
-  };
-  if (Error error; taken(error)) {
-    return boost::asio::post(stream.get_executor(),
-                             [then = std::move(then), error] { then(error, 0); });
-  }
-  stream.async_read_some(
-      received.prepare(boost::beast::read_size(received, kReadMost)),
-      Stream::Moved([&stream, &received, &parser, taken, then = std::move(then)](
-                        Error error, std::size_t count) mutable {
-        received.commit(count);
-        if (error == boost::asio::error::eof) {
-          parser.put_eof(error);
-          return then(error, 0);
-        }
-        if (error || taken(error)) return then(error, 0);
-        read_body(stream, received, parser, std::move(then));
-      }));
-}
 
 }  // namespace neliroute::forward
