@@ -3,6 +3,7 @@
 #include <boost/system/error_code.hpp>
 #include <utility>
 
+#include "forward/rules/trusted_peers.h"
 #include "router/text/listen_address.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/flags.h"
@@ -18,6 +19,10 @@ void add_front_options(CommandLine& line, FrontOptions& options) {
                     "query:NAME, cookie:NAME or host",
             .first_day = true},
            into(options.key, forward::KeySource::parse));
+  line.add({.field = "trusted_forwarded", .flag = "--trust-forwarded", .type = "CIDR,...",
+            .help = "Other proxies before this one, whose X-Forwarded-For, -Proto, -Host and "
+                    "-Port, X-Real-IP and Forwarded are kept (default: nobody's)"},
+           into_if(options.trusted_forwarded, forward::TrustedPeers::parse));
   line.add({.field = "limits.deadline", .flag = "--deadline", .type = "TIME",
             .help = "From the end of a request to the first byte of its answer, at most (default "
                     "10s)"},
@@ -51,6 +56,7 @@ namespace {
 ForwarderOptions forwarder_options(const FrontOptions& options) {
   ForwarderOptions made;
   if (options.key) made.key = options.key->to_string();
+  made.trusted_forwarded = options.trusted_forwarded.value_or("");
   made.tls = {options.tls_certificate.value_or(""), options.tls_key.value_or(""),
               options.tls_to_owners, options.authorities.value_or("")};
   made.limits.deadline = options.deadline;

@@ -25,6 +25,7 @@ namespace neliroute::tool {
 /// What both commands take.
 struct FrontOptions {
   std::optional<forward::KeySource> key;
+  std::optional<std::string> trusted_forwarded;  ///< addresses and networks of other proxies
   milliseconds deadline{10'000};
   std::uint32_t waiting = 20'000;  ///< requests, for an owner
   milliseconds stop{10'000};  ///< how long requests under way may take after SIGTERM

@@ -59,10 +59,19 @@ bool has_separator(std::string_view decoded) {
   return decoded.find_first_of(kSeparators) != decoded.npos;
 }
 
+// What some parser or other drops around the name of a cookie.
+bool is_blank(char c) { return !(c > ' ' && c < '\x7f'); }
+
+// Without a '=': an empty value to some parsers, none to others.
+bool is_bare(std::string_view cookie, std::string_view name) {
+  while (!cookie.empty() && is_blank(cookie.front())) cookie.remove_prefix(1);
+  while (!cookie.empty() && is_blank(cookie.back())) cookie.remove_suffix(1);
+  return cookie == name;
+}
+
 // How often a cookie of this name may be in there, to whichever parser: as a whole word before a
 // '=', whatever ends the cookie before it.
 std::size_t mentions(std::string_view cookies, std::string_view name) {
-  const auto is_blank = [](char c) { return !(c > ' ' && c < '\x7f'); };
   std::size_t found = 0;
   for (std::size_t at = 0; (at = cookies.find(name, at)) != cookies.npos; ++at) {
     if (at > 0 && is_token(cookies.substr(at - 1, 1))) continue;
@@ -119,7 +128,7 @@ Result<KeySource> KeySource::parse(std::string_view text) {
   if (!is_token(name)) return unfit("NAME has characters that no such name may have; ");
   if (kind == "cookie") return KeySource(Kind::cookie, std::string(name), 0);
   if (is_alike(name, "Host") || is_alike(name, "X-Forwarded-Host")) {
-    return unfit("a proxy changes this field: take the key `host`; ");
+    return unfit("a proxy changes this field: take host instead; ");
   }
   if (is_changed(name)) {
     return unfit("a proxy changes or removes this field: have callers send the key in one of "
@@ -301,6 +310,7 @@ KeySource::Found KeySource::in_cookie(const RequestHeader& request) const {
   std::optional<std::string_view> key;
   for (const std::string_view pair : split(cookies, ';')) {
     const std::size_t equals = pair.find('=');
+    if (is_bare(pair, name_)) return refused("is there without a value");
     if (equals == pair.npos) continue;
     const std::string_view value = trimmed(pair.substr(equals + 1));
     const bool is_open = value == "\"" || (value.starts_with('"') && !value.ends_with('"'));

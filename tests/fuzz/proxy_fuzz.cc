@@ -57,6 +57,8 @@ constexpr std::string_view kAnswers[] = {
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
     "HTTP/1.1 200 OK\r\n\r\n",
     "HTTP/1.1 204 No Content\r\n\r\n",
+    "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n",
+    "HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\r\n\r\n",
     "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
     "HTTP/1.1 100 Continue\r\n\r\n",
     "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n",

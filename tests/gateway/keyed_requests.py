@@ -1,4 +1,6 @@
-"""Requests whose key servers may read differently: by hand, and with every byte in a value."""
+"""Requests whose key servers may read differently: by hand, with every byte in a value, and put
+together at random."""
+import random
 
 SOURCES = {"header": "header:X-Key", "path": "path:2", "query": "query:key",
            "cookie": "cookie:sid", "host": "host"}
@@ -15,7 +17,9 @@ _COOKIES = (
     b"$Version=1; sid=7; $Path=/x", b"sid\xc2\xa0=8; sid=7", b"\xc2\xa0sid=8; sid=7",
     b"\xa0sid=8; sid=7", b"sid\x0b=8; sid=7", b"expires=Wed, 01 Jan 2020 00:00:00 GMT; sid=7",
     b"a={\"k\":\"v\"}; sid=7", b"a=[1,2]; sid=7", b"a=caf\xe9; sid=7", b"role=sid; sid=7",
-    b"xsid=8; sid=7", b"sidx=8; sid=7", b"a=sid=8; sid=7", b"sid=x=y", b"sid=7; b=2", b"a=1;sid=7")
+    b"xsid=8; sid=7", b"sidx=8; sid=7", b"a=sid=8; sid=7", b"sid=x=y", b"sid; sid=7", b"sid=7; sid",
+    b"sid\xc2\xa0; sid=7", b"a=x\"; sid=7; b=\"y", b"a=sid; sid=7",
+    b"sid=7; b=2", b"a=1;sid=7")
 _QUERIES = (
     b"key=a;b", b"x=1;key=b&key=a", b"key=a&x=1;key=b", b"key=a&key=b", b"k%65y=a",
     b"k%65y=b&key=a", b"key=%zz", b"key=a%", b"key=a+b", b"key=a%2Bb", b"key=%C3%BC", b"key=%C0%80",
@@ -41,6 +45,25 @@ _HOSTS = (
     b"Host: shop\r\nX-Forwarded-Host: shop\r\nX-Forwarded-Host: other",
     b"Host: shop\r\nForwarded: for=1.2.3.4;host=other", b"Host: shop\r\nForwarded: host=\"shop\"",
     b"Host: shop\r\nForwarded: for=a;host=shop, host=other", b"Host: [v1.x]")
+# {kind: (pieces, what may come before them, what may come behind them)}
+_PIECES = {
+    "cookie": ((b"sid", b"=", b";", b" ", b'"', b"7", b"8", b",", b"a", b"\\", b"%", b"\xc2\xa0",
+                b"%69", b"$", b"\t", b"{", b"}", b"[", b"]", b"; ", b"; sid=7", b"/", b"@",
+                b"expires=Wed, 01 Jan 2020 00:00:00 GMT"),
+               (b"",), (b"", b"; sid=7", b";sid=7; b=1")),
+    "query": ((b"key", b"=", b"&", b";", b"[", b"]", b"%6B", b"%", b"a", b"b", b"+", b"&key=7",
+               b"%20", b"%00", b"?", b"/"), (b"/?",), (b"", b"&key=7")),
+    "path": ((b"/", b"k", b"/k/", b"u1", b".", b"..", b"%2e", b"%2F", b";", b"x", b"%5C", b"+",
+              b"%25", b"%20", b"//", b":", b"@", b"/k/u1"), (b"/", b"/k/"), (b"",))}
+_RANDOM = 300  # of each kind
+
+
+def _at_random(kind):
+    pieces, before, behind = _PIECES[kind]
+    dice = random.Random(kind)
+    for _ in range(_RANDOM):
+        middle = b"".join(dice.choices(pieces, k=dice.randint(1, 7)))
+        yield dice.choice(before) + middle + dice.choice(behind)
 
 
 def _request(target=b"/", field=b"Host: h", more=b""):
@@ -54,7 +77,8 @@ def requests(kind):
         values = [b"X-Key: " + value for value in (*_VALUES, *(b"a%sb" % one for one in _ALL))]
         return [_request(field=field) for field in (*values, *_HEADERS)]
     if kind == "cookie":
-        values = [b"sid=" + value for value in (*_VALUES, *(b"a%sb" % one for one in _ALL))]
+        values = [*(b"sid=" + value for value in (*_VALUES, *(b"a%sb" % one for one in _ALL))),
+                  *_at_random(kind)]
         two = b"Cookie: %s\r\nCookie: %s"
         return [*(_request(field=b"Cookie: " + one) for one in (*values, *_COOKIES)),
                 *(_request(field=two % both) for both in
@@ -62,11 +86,12 @@ def requests(kind):
     if kind == "query":
         values = [b"key=" + value for value in
                   (*_VALUES, *(b"a%sb" % one for one in (*_ALL, *_ENCODED)))]
-        return [_request(b"/?" + one) for one in (*values, *_QUERIES)]
+        return [_request(one) for one in
+                (*(b"/?" + value for value in (*values, *_QUERIES)), *_at_random(kind))]
     if kind == "path":
         values = [b"/k/" + value for value in
                   (*_VALUES, *(b"a%sb" % one for one in (*_ALL, *_ENCODED)))]
-        return [_request(one) for one in (*values, *_PATHS)]
+        return [_request(one) for one in (*values, *_PATHS, *_at_random(kind))]
     values = [b"Host: a%sb" % one for one in _ALL]
     return [*(_request(field=field) for field in (*values, *_HOSTS)),
             _request(b"http://Other.Test:81/x", b"Host: shop")]

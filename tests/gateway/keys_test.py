@@ -29,7 +29,7 @@ class Keys(LaneOwners):
     more_topics = tuple(SOURCES)
 
     def setUp(self):
-        self.application = Scripted(lambda _: [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"])
+        self.application = Scripted(lambda *_: [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"])
         self.addCleanup(self.application.close)
         python = deps.package_python()
         self.parsers = {name: self.parser([python, PARSERS / "frameworks.py", name])

@@ -16,7 +16,8 @@ _OF_ONE_CONNECTION = {b"connection", b"keep-alive", b"proxy-connection", b"te", 
                       b"proxy-authorization", b"http2-settings"}
 _OF_OURS = {b"neliroute-owner", b"neliroute-epoch", b"neliroute-hops", b"neliroute-timeout-ms",
             b"neliroute-slot"}
-_OF_A_PROXY = {b"x-forwarded-for", b"x-forwarded-proto", b"forwarded"}
+_OF_A_PROXY = {b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"x-forwarded-port",
+               b"x-real-ip", b"forwarded"}
 _FRAMING = {b"host", b"content-length", b"transfer-encoding"}
 _HOPS_MOST = 1000
 _DOTS = re.compile(rb"(?:^|[/\\])\.\.?(?:;[^/\\]*)?(?:\Z|[/\\])")
@@ -56,10 +57,22 @@ def decoded(text, form):
     return unquote_to_bytes(text.replace(b"+", b" ") if form else text)
 
 
+def _plain(key, but=b"", wide=False):
+    """The key; None: it has bytes that servers read differently. `wide`: it may be any UTF-8."""
+    if key is None or any(one < 0x20 or one == 0x7f or one in but or (one > 0x7f and not wide)
+                          for one in key):
+        return None
+    try:
+        key.decode()
+    except UnicodeDecodeError:
+        return None
+    return key
+
+
 def _in_header(request, name):
     values = request.values(name)
     same = [one for one, _ in request.fields if alike(one) == alike(name)]
-    return values[0] if values and len(same) == 1 else None
+    return _plain(values[0]) if values and len(same) == 1 else None
 
 
 def _in_path(request, number):
@@ -69,26 +82,39 @@ def _in_path(request, number):
     if len(until) < number or None in segments or b"" in until[:-1]:
         return None
     shifted = any(_DOTS.search(segment) for segment in segments)
-    return None if shifted or any(re.search(rb"[/\0]", one) for one in until) else until[-1]
+    if shifted or any(re.search(rb"[/\\;%\0]", one) for one in until):
+        return None
+    return _plain(until[-1], b"?#", wide=True)
 
 
 def _in_query(request, name):
-    pairs = [part.partition(b"=") for part in request.start[1].partition(b"?")[2].split(b"&")]
+    pairs = [piece.partition(b"=") + (b";" in part,)
+             for part in request.start[1].partition(b"?")[2].split(b"&")
+             for piece in part.split(b";")]
     names = [decoded(pair[0], True) for pair in pairs]
-    if None in names or names.count(name) != 1:
+    lists = [one for one in names if one and one.startswith(name + b"[")]
+    if None in names or names.count(name) != 1 or lists or pairs[names.index(name)][3]:
         return None
-    return decoded(pairs[names.index(name)][2], True)
+    return _plain(decoded(pairs[names.index(name)][2], True), wide=True)
 
 
 def _in_cookie(request, name):
-    pairs = [part.partition(b"=") for value in request.values(b"Cookie")
-             for part in value.split(b";")]
-    values = [value.strip(b" \t") for one, equals, value in pairs
-              if equals and one.strip(b" \t") == name]
-    if len(values) != 1:
+    fields = request.values(b"Cookie")
+    if len(fields) != 1:
         return None
-    quoted = len(values[0]) >= 2 and values[0][:1] == values[0][-1:] == b'"'
-    return values[0][1:-1] if quoted else values[0]
+    pairs = [[part.strip(b" \t") for part in pair.split(b"=", 1)]
+             for pair in fields[0].split(b";") if b"=" in pair]
+    values = [value for one, value in pairs if one == name]
+    opened = [value for _, value in pairs
+              if value == b'"' or value.startswith(b'"') and not value.endswith(b'"')]
+    coded = [one for one, _ in pairs if one != name and decoded(one, False) == name]
+    said = re.findall(rb"(?<![!#$%&'*+.^_`|~0-9A-Za-z-])" + re.escape(name) +
+                      rb"[\x00-\x20\x7f-\xff]*=", fields[0])
+    bare = [pair for pair in fields[0].split(b";")
+            if re.sub(rb"^[\x00-\x20\x7f-\xff]+|[\x00-\x20\x7f-\xff]+$", b"", pair) == name]
+    if len(values) != 1 or opened or coded or bare or len(said) > 1:
+        return None
+    return _plain(values[0], b' ",;\\%')
 
 
 def key_of(source, request):
@@ -151,6 +177,8 @@ def _passed_request(sent, hops, trusted):
     chain = [value for _, value in rows.get(b"x-forwarded-for", [])] + [CLIENT] * hops
     rows[b"x-forwarded-for"] = [(b"X-Forwarded-For", b", ".join(chain))]
     rows.setdefault(b"x-forwarded-proto", [(b"X-Forwarded-Proto", b"http")])
+    if b"forwarded" in rows:
+        rows[b"forwarded"] += [(b"Forwarded", b"for=%s;proto=http" % CLIENT)] * hops
     if len(sent.body) > KEPT_BODY:
         rows[b"expect"] = [(b"Expect", b"100-continue")]
         if sent.chunked:

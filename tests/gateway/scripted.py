@@ -24,34 +24,32 @@ def is_taken(connection):
 
 
 class Scripted(Server):
-    """`script(request)` yields what is written for it, part by part: each is sent when the one
-    before was taken. An empty part closes the connection.
+    """`script(request, before)` yields what is written for it, part by part: each is sent when the
+    one before was taken. An empty part closes the connection. `before`: the requests that came
+    before it on its connection.
     """
 
     def __init__(self, script):
         self.script = script
         self.requests = []
-        self.connections = 0
         self._lock = threading.Lock()
         super().__init__()  # now that all is there
 
     def _serve(self, connection):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with self._lock:
-            self.connections += 1
-        reader = Reader(connection)
+        reader, before = Reader(connection), 0
         with connection:
             try:
-                while self._answer(connection, reader.request()):
-                    pass
+                while self._answer(connection, reader.request(), before):
+                    before += 1
             except (Ended, Malformed, OSError):
                 pass  # what a proxy may do with a connection
 
-    def _answer(self, connection, request):
+    def _answer(self, connection, request, before):
         """Whether the connection goes on."""
         with self._lock:
             self.requests.append(request)
-        for part in self.script(request):
+        for part in self.script(request, before):
             if not part:
                 return False
             connection.sendall(part)
