@@ -158,6 +158,7 @@ void Exchange::note_forwarded() {
 void Exchange::make_passed_head() {
   passed_.emplace(std::move(answer_->get().base()));
   const unsigned status = passed_->result_int();
+  proxy_.upstreams.heed(*upstream_, *passed_);
   strip_hop_by_hop(*passed_);
   strip_peer_fields(*passed_);
   note_passed(*passed_, proxy_.name);

@@ -264,7 +264,9 @@ void Exchange::give_up_wait() {
 }
 
 void Exchange::connect(const Direction& direction) {
-  if (UpstreamPtr kept = resends_ > 0 ? nullptr : proxy_.upstreams.take_kept(direction.endpoint)) {
+  const bool once = !whole_ || !is_idempotent(sent_);
+  if (UpstreamPtr kept =
+          resends_ > 0 ? nullptr : proxy_.upstreams.take_kept(direction.endpoint, once)) {
     return on_connected({}, std::move(kept), direction);
   }
   const bool is_own = direction.answer == Admit::serve;

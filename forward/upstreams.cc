@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "forward/rules/keep_alive.h"
+
 namespace neliroute::forward {
 namespace {
 
@@ -17,6 +19,10 @@ namespace error = boost::asio::error;
 namespace ip = boost::asio::ip;
 using boost::asio::ip::tcp;
 using boost::system::error_code;
+
+// gunicorn's are kept for 2 s, and it does not say so.
+constexpr milliseconds kUnsaidIdle{1000};
+constexpr milliseconds kSweep{1000};
 
 struct Place {
   std::string host;  ///< an IPv6 address without its brackets
@@ -148,16 +154,17 @@ void Upstreams::Attempt::cancel() {
   if (const auto one = of_.lock()) one->cancel();
 }
 
-UpstreamPtr Upstreams::take_kept(const std::string& endpoint) {
+UpstreamPtr Upstreams::take_kept(const std::string& endpoint, bool once) {
   const auto kept = idle_.find(endpoint);
   if (kept == idle_.end()) return nullptr;
   const auto now = Clock::now();
   UpstreamPtr found;
   while (!found && !kept->second.empty()) {
+    if (once && now > kept->second.front().since + limits_.recent) break;  // others may have it
     Idle newest = std::move(kept->second.front());
     kept->second.pop_front();
     --count_;
-    if (now < newest.until && newest.upstream->input.is_reading()) {
+    if (now < newest.until() && newest.upstream->input.is_reading()) {
       found = std::move(newest.upstream);
     } else {
       newest.upstream->stream.close();
@@ -171,6 +178,8 @@ Upstreams::Attempt Upstreams::connect(const std::string& endpoint, bool own, Han
                                       milliseconds within) {
   const auto one = std::make_shared<Connecting>(executor_, std::move(handler), connecting_);
   one->upstream->endpoint = endpoint;
+  one->upstream->own = own;
+  one->upstream->idle = own ? limits_.own_idle.value_or(kUnsaidIdle) : limits_.idle;
   if (!own) one->tls = limits_.tls;
   auto place = place_of(endpoint);
   if (closed_ || !place) {
@@ -202,10 +211,18 @@ Upstreams::Attempt Upstreams::connect(const std::string& endpoint, bool own, Han
   return Attempt(one);
 }
 
+void Upstreams::heed(Upstream& upstream, const boost::beast::http::fields& answer) const {
+  if (upstream.own && limits_.own_idle) return;
+  const auto said = kept_by(answer);
+  if (!said) return;
+  upstream.idle = upstream.own ? *said : std::min(*said, limits_.idle);
+}
+
 void Upstreams::give_back(UpstreamPtr upstream) {
   Input& input = upstream->input;
   const bool is_full = count_ >= limits_.idle_all;
-  if (closed_ || is_full || input.received.size() > 0) return upstream->stream.close();
+  const bool ends = upstream->idle.count() <= 0;
+  if (closed_ || is_full || ends || input.received.size() > 0) return upstream->stream.close();
   std::list<Idle>& kept = idle_[upstream->endpoint];
   if (kept.size() >= limits_.idle_each) {
     kept.back().upstream->stream.close();
@@ -216,7 +233,7 @@ void Upstreams::give_back(UpstreamPtr upstream) {
   input.more(upstream, std::nullopt, [this, alive = alive_, of = upstream.get()](error_code) {
     if (*alive) drop(of->endpoint, [of](const Idle& one) { return one.upstream.get() == of; });
   });
-  kept.push_front({std::move(upstream), Clock::now() + limits_.idle});
+  kept.push_front({std::move(upstream), Clock::now()});
   ++count_;
   if (!std::exchange(sweeping_, true)) sweep();
 }
@@ -235,13 +252,13 @@ void Upstreams::drop(const std::string& endpoint, const IsOver& is_over) {
 
 // Those that nobody takes are closed, or owners that left would be remembered for ever.
 void Upstreams::sweep() {
-  sweeper_.expires_after(limits_.idle);
+  sweeper_.expires_after(std::min(limits_.idle, kSweep));
   sweeper_.async_wait([this, alive = alive_](const error_code& error) {
     if (error || !*alive) return;
     const auto now = Clock::now();
     for (auto next = idle_.begin(); next != idle_.end();) {
       const auto of = next++;
-      drop(of->first, [now](const Idle& one) { return now >= one.until; });
+      drop(of->first, [now](const Idle& one) { return now >= one.until(); });
     }
     sweeping_ = count_ > 0;
     if (sweeping_) sweep();

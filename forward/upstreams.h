@@ -7,6 +7,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/http/fields.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,8 +29,14 @@ namespace neliroute::forward {
 
 struct UpstreamLimits {
   milliseconds connect{1000};
-  /// Shorter than owners keep theirs, so that a request rarely meets one that is being closed.
+  /// How long a connection is kept for the next request: shorter than the other side does, so that
+  /// a request rarely meets one that is being closed. What an answer's Keep-Alive says is heeded.
   milliseconds idle{15'000};
+  /// The same to the application of this process. No value: as its Keep-Alive says, else the least
+  /// that servers are known to keep theirs for, less a second.
+  std::optional<milliseconds> own_idle;
+  /// A request that must not be sent again takes no connection that was unused for longer.
+  milliseconds recent{100};
   std::size_t idle_each = 64;  ///< connections, to one owner
   std::size_t idle_all = 10'000;
   NameLimits names;
@@ -41,6 +49,8 @@ struct Upstream {
   Stream stream;
   Input input{stream};
   std::string endpoint;
+  bool own = false;       ///< to the application of this process
+  milliseconds idle{0};   ///< for which it may be kept
 };
 using UpstreamPtr = std::shared_ptr<Upstream>;
 
@@ -70,12 +80,14 @@ class Upstreams {
   Upstreams(const Upstreams&) = delete;
   Upstreams& operator=(const Upstreams&) = delete;
 
-  /// One that was kept; null: there is none.
-  [[nodiscard]] UpstreamPtr take_kept(const std::string& endpoint);
+  /// One that was kept; null: there is none. `once`: for a request that must not be sent again.
+  [[nodiscard]] UpstreamPtr take_kept(const std::string& endpoint, bool once);
   /// A new one. `own`: of the application of this process, which is spoken to without TLS. `within`
   /// ends the attempt, too: with operation_aborted. Never calls the handler from inside.
   Attempt connect(const std::string& endpoint, bool own, Handler handler,
                   milliseconds within = milliseconds::max());
+  /// This came on it: how long it may be kept.
+  void heed(Upstream& upstream, const boost::beast::http::fields& answer) const;
   /// Nothing is on its way on it. It is dropped when something comes all the same, or its end.
   void give_back(UpstreamPtr upstream);
   /// Closes those that were kept, and ends attempts with operation_aborted, from inside.
@@ -87,7 +99,8 @@ class Upstreams {
   using Clock = std::chrono::steady_clock;
   struct Idle {
     UpstreamPtr upstream;
-    Clock::time_point until;
+    Clock::time_point since;
+    [[nodiscard]] Clock::time_point until() const { return since + upstream->idle; }
   };
   using AllConnecting = std::set<Connecting*>;
 

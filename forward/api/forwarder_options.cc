@@ -32,6 +32,10 @@ Result<void> check_limits(const ForwarderLimits& limits) {
     return unfit_option(one.name, std::to_string(one.value.count()) +
                                       " ms; expected more than 0, and at most a day");
   }
+  if (const auto idle = limits.application_idle; idle && (idle->count() < 0 || *idle > kMost)) {
+    return unfit_option("limits.application_idle", std::to_string(idle->count()) +
+                                                       " ms; expected 0 to a day");
+  }
   if (limits.connections == 0) return unfit_option("limits.connections", "0; allow at least 1");
   if (limits.waits == 0) return unfit_option("limits.waits", "0; allow at least 1");
   return {};
@@ -106,6 +110,7 @@ Result<GatewayOptions> ForwarderMaker::gateway_options(const ForwarderOptions& o
   made.exchange.progress = options.limits.progress;
   made.exchange.tunnel = options.limits.tunnel;
   made.exchange.waits = options.limits.waits;
+  made.upstream.own_idle = options.limits.application_idle;
   made.upstream.tls = std::move(certificates->of_owners);
   made.tls = std::move(certificates->own);
   made.trusts = [peers = std::move(*trusted)](const auto& address) {

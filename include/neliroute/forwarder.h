@@ -72,6 +72,10 @@ struct ForwarderLimits {
   milliseconds header{10'000};
   /// Between two requests of a connection. Other proxies keep theirs for 15 s: give more.
   milliseconds idle{60'000};
+  /// How long a connection to the application is kept for the next request; 0: it is not. Less than
+  /// the application keeps it for. No value: a second less than its answers' `Keep-Alive: timeout`
+  /// says, else 1 s.
+  std::optional<milliseconds> application_idle;
   /// For a further one, the connection that has been idle longest is closed; if none is idle, the
   /// further one gets 503. At most a third of the files that the process may open.
   std::uint32_t connections = 10'000;

@@ -163,6 +163,7 @@ Result<std::unique_ptr<HttpFront>> front_of(const Router& router, const BehindOp
       options.front, options.listen.value_or(router.process().endpoint),
       [&](boost::asio::any_io_executor executor, ForwarderOptions made) {
         made.application = *options.upstream;
+        made.limits.application_idle = options.upstream_idle;
         made.trusted_peers = options.trusted;
         if (options.handover_grace) made.limits.handover_grace = *options.handover_grace;
         return Forwarder::bind(std::move(executor), router, std::move(made));
@@ -208,6 +209,11 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
             .help = "Hand over and own nothing once it was not healthy for this time, until it is "
                     "again (default: the session)"},
            into(options.unhealthy_after, parse_duration));
+  line.add({.field = "limits.application_idle", .flag = "--upstream-idle", .type = "TIME",
+            .help = "How long a connection to it is kept for the next request: less than it keeps "
+                    "one itself, 0ms: not at all (default: a second less than its Keep-Alive: "
+                    "timeout says, else 1s)"},
+           into(options.upstream_idle, parse_duration));
   line.add({.flag = "--exec", .type = "COMMAND",
             .help = "Start this program, by a shell; leave when it ends, and end it on leaving. "
                     "Lines of JSON on its stdin say what it owns",
@@ -252,7 +258,8 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
   for (const auto& [flag, given] :
        {std::pair{"--listen", listen.has_value()}, {"--health", health.has_value()},
         {"--unhealthy-after", unhealthy_after.has_value()},
-        {"--handover-grace", handover_grace.has_value()}}) {
+        {"--handover-grace", handover_grace.has_value()},
+        {"--upstream-idle", upstream_idle.has_value()}}) {
     if (upstream || !given) continue;
     return unfit(std::string(flag) + " is of the application behind --upstream; give that, too, or "
                  "leave it out");

@@ -24,6 +24,7 @@ struct BehindOptions {
   std::optional<std::string> exec;      ///< for a shell
   std::optional<NotifyUrl> notify;      ///< in place of the program's stdin
   std::optional<milliseconds> prepare;  ///< RouterOptions::prepare_timeout
+  std::optional<milliseconds> upstream_idle;  ///< ForwarderLimits::application_idle
   FrontOptions front;
   std::optional<std::string> trusted;  ///< none: as a Forwarder does
   std::uint32_t hop_limit = 3;  ///< the router's
