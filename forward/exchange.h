@@ -11,6 +11,7 @@
 // Errors: answered to the client, as docs/routing.md lists them.
 #pragma once
 
+#include <neliroute/forwarder.h>
 #include <neliroute/ids.h>
 
 #include <atomic>
@@ -25,14 +26,14 @@
 #include <string>
 #include <vector>
 
-#include "forward/caution.h"
 #include "forward/directions.h"
 #include "forward/input.h"
 #include "forward/proxy_counters.h"
 #include "forward/rules/message_parser.h"
 #include "forward/rules/peer_fields.h"
 #include "forward/rules/proxy_rules.h"
-#include "forward/upstreams.h"
+#include "forward/upstream/caution.h"
+#include "forward/upstream/upstreams.h"
 
 namespace neliroute::forward {
 
@@ -83,6 +84,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void start(Done done);
   /// The client's connection is being closed.
   void cancel();
+  /// What became of it, once it has ended.
+  [[nodiscard]] ForwardedRequest ended() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -97,6 +100,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void on_broken_body(Error error);
   void choose();
   void note_failure(const Epoch& epoch);
+  void note_unreached(const Direction& direction, std::optional<ConnectFault> fault);
   void try_again(bool own);
   void watch_client();
   void on_client_gone();
@@ -150,6 +154,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void finish(bool keep_alive);
   void end(bool keep_alive);
 
+  void count(ProxyCount what);
   [[nodiscard]] milliseconds left() const;
   /// How long the owner has for its answer, or for the next part of the request.
   [[nodiscard]] milliseconds answer_limit() const;
@@ -178,6 +183,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::size_t got_ = 0;      ///< of kept_
   Epoch failed_ = kNoEpoch;  ///< whose owner could not be reached last
   std::uint32_t failures_ = 0;
+  /// Why nobody has served the request yet, for a client that has to be told.
+  enum class Lack : std::uint8_t { owner, owner_that_takes_it, way_to_owner, way_to_application };
+  Lack lack_ = Lack::owner;
+  std::optional<ConnectFault> fault_;  ///< of the last connection that could not be made
+  std::string_view result_;
+  std::string owner_;  ///< to whom it was sent last
+  std::uint32_t tries_ = 0;
+  unsigned status_ = 0;
+  std::uint64_t bytes_ = 0;  ///< of the answer's body that the client was sent
   std::uint32_t resends_ = 0;
   Upstreams::Attempt connecting_;
   UpstreamPtr upstream_;

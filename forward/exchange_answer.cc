@@ -69,7 +69,7 @@ void Exchange::on_head(Error error) {
   if (error) return on_broken(error);
   const ResponseHeader& head = answer_->get().base();
   if (const auto fault = fault_of(head)) {
-    proxy_.counters.add(ProxyCount::failed);
+    count(ProxyCount::failed);
     return answer(502, "the owner's answer is malformed: " + *fault);
   }
   const unsigned status = head.result_int();
@@ -96,7 +96,7 @@ bool Exchange::begins_again() {
 
 void Exchange::on_broken(Error error) {
   if (error != boost::beast::error::timeout && begins_again()) return;
-  proxy_.counters.add(ProxyCount::failed);
+  count(ProxyCount::failed);
   if (error == boost::beast::error::timeout) return answer(504, "the owner did not answer in time");
   answer(502, answer_->got_some() ? "the owner's answer is malformed or incomplete"
                                   : "the owner closed the connection before it answered");
@@ -108,6 +108,7 @@ void Exchange::on_misdirected() {
   if (!may_send_again()) return guard_ ? disowned() : unowned();
   ++resends_;
   note_failure(sent_under_);
+  lack_ = Lack::owner_that_takes_it;
   drop_upstream();
   guard_.reset();
   choose();
@@ -116,7 +117,7 @@ void Exchange::on_misdirected() {
 void Exchange::on_informational(unsigned status) {
   if (status == kSwitching) {
     if (!upgrade_.empty()) return tunnel();
-    proxy_.counters.add(ProxyCount::failed);
+    count(ProxyCount::failed);
     return answer(502, "the owner switched to another protocol, and nobody asked it to");
   }
   if (status == 100) {
@@ -151,7 +152,7 @@ void Exchange::on_informed(Error error, void (Exchange::*then)()) {
 }
 
 void Exchange::note_forwarded() {
-  proxy_.counters.add(guard_ ? ProxyCount::served : ProxyCount::forwarded);
+  count(guard_ ? ProxyCount::served : ProxyCount::forwarded);
   proxy_.counters.note_answer(std::chrono::duration_cast<microseconds>(Clock::now() - began_));
 }
 
@@ -167,6 +168,7 @@ void Exchange::make_passed_head() {
   const bool old = client_.request.get().version() < 11;
   const bool keep_alive = client_keeps_alive() && (sized || !old);
   keep_alive_ = keep_alive;
+  status_ = status;
   passed_->version(11);
   if (!sized && !old) passed_->chunked(true);
   if (!keep_alive) {
@@ -231,7 +233,7 @@ void Exchange::pass_part() {
 void Exchange::on_answer_part(Error error) {
   if (error && error != http::error::need_buffer) {
     // The client sees by the framing that the answer is cut short.
-    proxy_.counters.add(ProxyCount::broken);
+    count(ProxyCount::broken);
     client_.stream.close();
     return finish(false);
   }
@@ -242,6 +244,7 @@ void Exchange::on_answer_part(Error error) {
 
 void Exchange::write_part(std::size_t part) {
   const bool more = !answer_->is_done();
+  bytes_ += part;
   ending_ = !more;
   passed_->body().data = part == 0 ? nullptr : part_.data();
   passed_->body().size = part;
@@ -249,7 +252,7 @@ void Exchange::write_part(std::size_t part) {
   const auto then = [self = shared_from_this(), more](Error failed, std::size_t) {
     if (!self->done_) return;
     if (failed && failed != http::error::need_buffer) {
-      self->proxy_.counters.add(ProxyCount::broken);
+      self->count(ProxyCount::broken);
       return self->finish(false);
     }
     more ? self->pass_part() : self->finish(self->keep_alive_);
@@ -268,6 +271,7 @@ void Exchange::tunnel() {
   head->set(field::connection, "upgrade");
   head->set(field::upgrade, protocol);
   note_forwarded();
+  status_ = kSwitching;
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_write(client_.stream, *head,
                     Stream::Moved([self = shared_from_this(), head](Error error, std::size_t) {
@@ -369,6 +373,7 @@ void Exchange::pass_bytes(Stream& from, Stream& to, std::vector<char>& buffer) {
                          [self, &from, &to, &buffer, end](Error error, std::size_t count) {
                            if (error || !self->done_) return end();
                            self->tunnel_used_ = Clock::now();
+                           if (&to == &self->client_.stream) self->bytes_ += count;
                            buffer.resize(count);
                            self->pass_bytes(from, to, buffer);
                          });
@@ -389,22 +394,29 @@ void Exchange::end_direction(Stream& to) {
 }
 
 void Exchange::unowned() {
-  proxy_.counters.add(ProxyCount::unowned);
-  answer(503, failures_ == 0 ? "nobody serves this key at present; try again"
-                             : "the owner of this key, or its application, cannot be reached or "
-                               "refuses the request at present; try again");
+  const bool no_way = lack_ == Lack::way_to_owner || lack_ == Lack::way_to_application;
+  count(no_way ? ProxyCount::unreached : ProxyCount::unowned);
+  if (lack_ == Lack::owner) return answer(503, "nobody serves this key at present; try again");
+  if (!no_way) {
+    return answer(503, "this key's owner says that it is not at present; try again");
+  }
+  const std::string why = fault_ ? ": " + std::string(text_of(*fault_)) : "";
+  answer(503, (lack_ == Lack::way_to_owner ? "this key's owner" : "this key's application") +
+                  (" cannot be reached" + why) + "; try again");
 }
 
 // A store may have told the application of a new owner that this process does not know, as one
 // whose executor hangs does not. Others know it.
 void Exchange::disowned() {
-  proxy_.counters.add(ProxyCount::refused);
+  count(ProxyCount::refused);
   answer(421, "this process's application says that it does not serve this key: ask another one");
 }
 
 // This proxy's own.
 void Exchange::answer(unsigned status, const std::string& text, const Direction& owner) {
   answered_ = ending_ = true;
+  status_ = status;
+  bytes_ = text.size() + 1;
   ++attempt_;
   limit_.cancel();
   drop_upstream();

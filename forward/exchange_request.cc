@@ -4,6 +4,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/write.hpp>
@@ -83,6 +84,26 @@ Exchange::Exchange(Proxy& proxy, ClientSide client, const Target& target, Slot s
   }
 }
 
+ForwardedRequest Exchange::ended() const {
+  ForwardedRequest made;
+  made.client = client_.address;
+  made.method = view_of(sent_.method_string());
+  made.path = without_query(view_of(sent_.target()));
+  made.slot = slot_;
+  made.owner = owner_;
+  made.tries = tries_;
+  made.status = status_;
+  made.result = result_.empty() ? result_of(ProxyCount::broken) : result_;
+  made.bytes = bytes_;
+  made.took = std::chrono::duration_cast<microseconds>(Clock::now() - began_);
+  return made;
+}
+
+void Exchange::count(ProxyCount what) {
+  proxy_.counters.add(what);
+  result_ = result_of(what);
+}
+
 milliseconds Exchange::left() const {
   return std::max(std::chrono::duration_cast<milliseconds>(deadline_ - Clock::now()),
                   milliseconds{0});
@@ -124,7 +145,7 @@ void Exchange::watch_client() {
 
 void Exchange::on_client_gone() {
   if (ending_) return;
-  proxy_.counters.add(ProxyCount::broken);
+  count(ProxyCount::broken);
   const Done done = done_;
   cancel();
   client_.stream.close();
@@ -169,7 +190,7 @@ void Exchange::on_kept(Error error) {
 
 // A client that is still there hears why.
 void Exchange::on_broken_body(Error error) {
-  proxy_.counters.add(ProxyCount::broken);
+  count(ProxyCount::broken);
   if (informs_) return finish(false);
   if (error == http::error::buffer_overflow) {
     return answer(400, "the request's chunk extensions and trailers are longer than " +
@@ -198,6 +219,7 @@ void Exchange::choose() {
       }
       return answer(508, "the request has been sent on too often");
     default:
+      lack_ = Lack::owner;
       return await_owner(visit_.epoch, left());
   }
 }
@@ -205,6 +227,14 @@ void Exchange::choose() {
 void Exchange::note_failure(const Epoch& epoch) {
   failed_ = epoch;
   ++failures_;
+}
+
+// `fault`: none if it is unknown, as others could not reach it and this one did not try, or no time
+// was left.
+void Exchange::note_unreached(const Direction& direction, std::optional<ConnectFault> fault) {
+  note_failure(direction.epoch);
+  lack_ = direction.answer == Admit::serve ? Lack::way_to_application : Lack::way_to_owner;
+  if (fault) fault_ = fault;
 }
 
 // It may come back, or another one takes over. This process' own application is the owner for as
@@ -272,7 +302,7 @@ void Exchange::connect(const Direction& direction) {
   const bool is_own = direction.answer == Admit::serve;
   if (!is_own &&
       !proxy_.caution.may_connect(direction.endpoint, direction.suspected, Clock::now())) {
-    note_failure(direction.epoch);  // others could not reach it, so this one does not try
+    note_unreached(direction, std::nullopt);
     return try_again(/*own=*/false);
   }
   connecting_ = proxy_.upstreams.connect(
@@ -296,7 +326,8 @@ void Exchange::on_connected(Error error, UpstreamPtr upstream, const Direction& 
       proxy_.directions.suspect(direction.endpoint);
       proxy_.caution.note_failed(direction.endpoint, Clock::now());
     }
-    note_failure(direction.epoch);
+    const bool is_known = error != boost::asio::error::operation_aborted;
+    note_unreached(direction, is_known ? std::optional(fault_of(error)) : std::nullopt);
     return choose();
   }
   upstream_ = std::move(upstream);
@@ -305,6 +336,8 @@ void Exchange::on_connected(Error error, UpstreamPtr upstream, const Direction& 
 
 void Exchange::send(const Direction& direction) {
   ++attempt_;
+  ++tries_;
+  owner_ = direction.endpoint;
   body_begun_ = body_sent_ = false;
   sent_under_ = direction.epoch;
   stopping_.reset();

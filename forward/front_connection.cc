@@ -71,7 +71,10 @@ void FrontConnection::close() {
   if (std::exchange(closed_, true)) return;
   end_idle();
   header_end_.cancel();
-  if (const auto exchange = std::exchange(exchange_, nullptr)) exchange->cancel();
+  if (exchange_) {
+    exchange_->cancel();
+    tell_ended();
+  }
   stream_.close();
 }
 
@@ -182,14 +185,34 @@ void FrontConnection::exchange(const Target& target, Slot slot, const PeerFields
   });
 }
 
+void FrontConnection::tell_ended() {
+  const auto exchange = std::exchange(exchange_, nullptr);
+  if (exchange && service_.on_request) service_.on_request(exchange->ended());
+}
+
 void FrontConnection::on_done(bool keep_alive) {
-  exchange_.reset();
+  tell_ended();
   if (closed_) return;
   keep_alive ? await_request() : linger();
 }
 
+void FrontConnection::tell_refused(unsigned status, std::size_t bytes) {
+  ForwardedRequest made;
+  made.client = address_;
+  if (request_) {
+    const RequestHeader& header = request_->get().base();
+    made.method = view_of(header.method_string());
+    made.path = without_query(view_of(header.target()));
+  }
+  made.status = status;
+  made.result = result_of(ProxyCount::refused);
+  made.bytes = bytes;
+  service_.on_request(made);
+}
+
 void FrontConnection::answer(unsigned status, const std::string& text) {
   service_.proxy.counters.add(ProxyCount::refused);
+  if (service_.on_request) tell_refused(status, text.size() + 1);
   const bool head = request_ && request_->get().method() == http::verb::head;
   const auto made = text_answer(status, text, head, /*keep_alive=*/false);
   stream_.expires_after(service_.proxy.limits.progress);

@@ -42,6 +42,7 @@ struct FrontService {
   /// Whether what it says of its own client does, too; if `trusts` says so, it does.
   std::function<bool(const boost::asio::ip::address&)> trusts_forwarded;
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
+  std::function<void(const ForwardedRequest&)> on_request;  ///< has ended; empty: nobody asks
   bool takes_no_more = false;        ///< draining, and last_requests is over
   std::list<FrontConnection*> idle{};  ///< await a request, for the longest time first
 };
@@ -76,6 +77,8 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   void handle();
   void exchange(const Target& target, Slot slot, const PeerFields& said);
   void on_done(bool keep_alive);
+  void tell_ended();
+  void tell_refused(unsigned status, std::size_t bytes);
   void answer(unsigned status, const std::string& text);
   void linger();
   void end_sending();

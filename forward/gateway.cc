@@ -83,7 +83,7 @@ Gateway::Gateway(boost::asio::any_io_executor executor, GatewayOptions options,
       proxy_{directions, upstreams_, *counters_, options.exchange, options.name},
       service_{proxy_, std::move(options.key), options.slots, options.front,
                std::move(options.trusts), std::move(options.trusts_forwarded),
-               std::move(options.tls)} {}
+               std::move(options.tls), std::move(options.on_request)} {}
 
 tcp::endpoint Gateway::endpoint() const {
   error_code error;

@@ -28,6 +28,7 @@ struct GatewayOptions {
   std::string name = "neliroute";
   std::function<bool(const boost::asio::ip::address&)> trusts;
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
+  std::function<void(const ForwardedRequest&)> on_request{};
   std::shared_ptr<ProxyCounters> counters = std::make_shared<ProxyCounters>();
   std::shared_ptr<void> keeps{};  ///< what lives as long: the Directions, say
   std::function<bool(const boost::asio::ip::address&)> trusts_forwarded{};

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <neliroute/time.h>
+#include <string_view>
 
 #include "router/engine/histogram.h"
 
@@ -18,14 +19,37 @@ enum class ProxyCount : std::uint8_t {
   served,        ///< the same of the application behind this very process
   misdirected,   ///< 421 of a process that was no owner: sent again
   resent,        ///< after a connection broke before an answer
-  unreachable,   ///< owners that could not be connected to
+  unreachable,   ///< owners that could not be connected to, once for each try
   waited,        ///< requests that had to wait for an owner
   refused,       ///< answered by this proxy: malformed, without a key, too often sent on, disowned
   unowned,       ///< answered by this proxy: nobody owned the slot in time
+  unreached,     ///< the same: an owner did, and it or its application could not be connected to
   failed,        ///< answered by this proxy: 502 or 504
   broken,        ///< an answer or a request that ended in the middle; that answer was passed on
   end,
 };
+
+/// In metrics, and of one request: empty if requests do not end by it.
+[[nodiscard]] constexpr std::string_view result_of(ProxyCount count) noexcept {
+  switch (count) {
+    case ProxyCount::served:
+      return "served";
+    case ProxyCount::forwarded:
+      return "forwarded";
+    case ProxyCount::refused:
+      return "refused";
+    case ProxyCount::unowned:
+      return "unowned";
+    case ProxyCount::unreached:
+      return "unreachable";
+    case ProxyCount::failed:
+      return "failed";
+    case ProxyCount::broken:
+      return "broken";
+    default:
+      return "";
+  }
+}
 
 class ProxyCounters {
  public:

@@ -1,6 +1,7 @@
 #include "forward/proxy_metrics.h"
 
 #include <initializer_list>
+#include <string>
 #include <utility>
 
 #include "metrics/metric_families.h"
@@ -30,12 +31,11 @@ std::vector<prometheus::MetricFamily> ProxyMetrics::Collect() const {
   MetricFamilies made(labels_);
   const auto count = [this](ProxyCount what) { return counters_->count(what); };
   made.counter("proxy_requests_total", "Requests to the proxy, by how they ended");
-  add_proxy_counts(made, "result",
-                   {{"served", count(ProxyCount::served)},
-                    {"forwarded", count(ProxyCount::forwarded)},
-                    {"refused", count(ProxyCount::refused)},
-                    {"unowned", count(ProxyCount::unowned)},
-                    {"failed", count(ProxyCount::failed)}});
+  for (const ProxyCount result :
+       {ProxyCount::served, ProxyCount::forwarded, ProxyCount::refused, ProxyCount::unowned,
+        ProxyCount::unreached, ProxyCount::failed}) {
+    made.add(static_cast<double>(count(result)), {{"result", std::string(result_of(result))}});
+  }
   made.counter("proxy_broken_total", "Requests or answers that ended in the middle");
   made.add(static_cast<double>(count(ProxyCount::broken)));
   made.counter("proxy_resends_total", "Requests that had to be sent to a process once more");

@@ -24,6 +24,12 @@ void Stream::async_connect_tls(Ended ended) {
   tls_->next_layer().async_handshake(boost::asio::ssl::stream_base::client, std::move(ended));
 }
 
+std::string Stream::refusal() {
+  if (!tls_) return {};
+  const long result = SSL_get_verify_result(tls_->next_layer().native_handle());
+  return result == X509_V_OK ? "" : X509_verify_cert_error_string(result);
+}
+
 void Stream::async_end_sending(Ended ended) {
   if (tls_) return tls_->next_layer().async_shutdown(std::move(ended));
   Error error;

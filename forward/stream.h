@@ -60,6 +60,9 @@ class Stream {
   [[nodiscard]] bool use_tls_to(const TlsContextPtr& context, const std::string& host);
   void async_connect_tls(Ended ended);
 
+  /// Why the other side's certificate is not accepted; empty: it is, or there was none.
+  [[nodiscard]] std::string refusal();
+
   /// Nothing more will be sent. Completes when the peer has that: with TLS when it has said the
   /// same.
   void async_end_sending(Ended ended);

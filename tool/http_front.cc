@@ -49,6 +49,10 @@ void add_front_options(CommandLine& line, FrontOptions& options) {
             .help = "Whose certificates owners must have, PEM (default: those that the system "
                     "trusts)"},
            into(options.authorities));
+  line.add({.flag = "--access-log", .type = "FILE",
+            .help = "Append a JSON line for each request that has ended; - is stdout. SIGHUP opens "
+                    "it anew"},
+           into(options.access_log));
 }
 
 namespace {
@@ -74,6 +78,10 @@ Error in_flags(const Error& error) { return {error.code(), with_flags(error.mess
 // Before anybody joins, or waits for a broker.
 Result<void> check_front(const FrontOptions& options) {
   if (const auto fits = forwarder_options(options).check(); !fits) return in_flags(fits.error());
+  if (!options.access_log) return {};
+  if (const auto opens = LineWriter::open(*options.access_log); !opens) {
+    return Error{opens.error().code(), "--access-log: " + opens.error().message()};
+  }
   return {};
 }
 
@@ -87,6 +95,14 @@ Result<std::unique_ptr<HttpFront>> HttpFront::bind(const FrontOptions& options,
   front->stop_ = options.stop;
   ForwarderOptions made = forwarder_options(options);
   made.listen = address_text(*endpoint);
+  if (options.access_log) {
+    auto opened = AccessLog::open(*front->io_, *options.access_log);
+    if (!opened) return opened.error();
+    front->access_log_ = std::move(*opened);
+    made.on_request = [log = front->access_log_](const ForwardedRequest& ended) {
+      log->write(ended);
+    };
+  }
   auto bound = bind_forwarder(front->io_->get_executor(), std::move(made));
   if (!bound) return in_flags(bound.error());
   front->forwarder_ = std::move(*bound);

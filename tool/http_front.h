@@ -19,6 +19,7 @@
 
 #include "forward/rules/key_source.h"
 #include "tool/command_line/command_line.h"
+#include "tool/print/access_log.h"
 
 namespace neliroute::tool {
 
@@ -34,6 +35,7 @@ struct FrontOptions {
   std::optional<std::string> tls_key;
   bool tls_to_owners = false;
   std::optional<std::string> authorities;  ///< whose certificates owners must have
+  std::optional<std::string> access_log;
   ForwarderCounts counts;
   /// What it runs on. Lives as long as these options do, which must outlive the Router or Watcher:
   /// that one may still have waits whose handlers belong here.
@@ -72,6 +74,7 @@ class HttpFront {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::unique_ptr<Forwarder> forwarder_;
   milliseconds stop_{0};
+  std::shared_ptr<AccessLog> access_log_;
   std::thread thread_;
 };
 

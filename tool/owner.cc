@@ -21,8 +21,8 @@
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/exec/stop_signals.h"
-#include "tool/print/event_log.h"
 #include "tool/print/idle_owner.h"
+#include "tool/print/lines.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
 
@@ -91,36 +91,6 @@ void add_broadcast(json::object& object, const Router& router, const CommonOptio
   object["groups"] = options.router.timing.groups;
   object["hints"] = options.router.hints;
 }
-
-/// Lines for --events and stdout; a slow reader does not delay the process.
-class Lines {
- public:
-  Lines(asio::io_context& io, std::shared_ptr<LineWriter> writer)
-      : timer_(io), writer_(std::move(writer)) {}
-
-  void write(std::string line) {
-    writer_->write(std::move(line));
-    await_reader();
-  }
-
- private:
-  static constexpr milliseconds kAgain{100};
-
-  void await_reader() {
-    if (waiting_ || writer_->flush()) return;
-    waiting_ = true;
-    timer_.expires_after(kAgain);
-    timer_.async_wait([this](const boost::system::error_code& error) {
-      if (error) return;
-      waiting_ = false;
-      await_reader();
-    });
-  }
-
-  asio::steady_timer timer_;
-  std::shared_ptr<LineWriter> writer_;
-  bool waiting_ = false;
-};
 
 json::object joined_json(const Router& router, const CommonOptions& options,
                          const AdminPort* admin) {
@@ -410,7 +380,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   if (!admin) return fail(command, admin.error());
   owner.start();
   wishes.pass_on_to(owner);
-  Lines said(io, output);
+  Lines said(io.get_executor(), output);
   if (common.json) {
     said.write(json::serialize(joined_json(router, common, admin->get())));
   } else if (options.events != "-") {
@@ -419,7 +389,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   const EventSource source{router.process().name, router.id(), common.router.lane,
                            common.router.mode};
   Tally tally(io, router);
-  Lines lines(io, events);
+  Lines lines(io.get_executor(), events);
   Teller teller(owner, [&](const Transition& transition) {
     if (events) lines.write(event_line(source, transition, unix_minus_boot_now()));
     tally.note(transition);

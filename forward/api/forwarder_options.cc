@@ -110,6 +110,7 @@ Result<GatewayOptions> ForwarderMaker::gateway_options(const ForwarderOptions& o
   made.exchange.progress = options.limits.progress;
   made.exchange.tunnel = options.limits.tunnel;
   made.exchange.waits = options.limits.waits;
+  made.upstream.on_notice = options.on_notice;
   made.upstream.own_idle = options.limits.application_idle;
   made.upstream.tls = std::move(certificates->of_owners);
   made.tls = std::move(certificates->own);
@@ -119,6 +120,7 @@ Result<GatewayOptions> ForwarderMaker::gateway_options(const ForwarderOptions& o
   made.trusts_forwarded = [peers = std::move(*proxies)](const auto& address) {
     return peers.contains(address);
   };
+  made.on_request = options.on_request;
   made.counters = options.counts.counters_;
   return made;
 }
@@ -132,7 +134,8 @@ ProxiedRequests ForwarderCounts::requests() const {
   using forward::ProxyCount;
   return {count(ProxyCount::served),      count(ProxyCount::forwarded),
           count(ProxyCount::misdirected), count(ProxyCount::waited),
-          count(ProxyCount::refused),     count(ProxyCount::unowned),
+          count(ProxyCount::refused),
+          count(ProxyCount::unowned) + count(ProxyCount::unreached),
           count(ProxyCount::failed)};
 }
 

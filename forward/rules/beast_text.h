@@ -34,6 +34,10 @@ namespace neliroute::forward {
   if (begin == text.npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
+/// Of a request's target.
+[[nodiscard]] inline std::string_view without_query(std::string_view target) noexcept {
+  return target.substr(0, target.find('?'));
+}
 [[nodiscard]] inline std::vector<std::string_view> split(std::string_view text, char by) {
   std::vector<std::string_view> parts;
   while (true) {

@@ -38,9 +38,11 @@
 #include <functional>
 #include <memory>
 #include <neliroute/error.h>
+#include <neliroute/ids.h>
 #include <neliroute/time.h>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace prometheus {
@@ -114,6 +116,21 @@ class ForwarderCounts {
   std::shared_ptr<forward::ProxyCounters> counters_;
 };
 
+/// A request that has ended, for an access log.
+struct ForwardedRequest {
+  std::string client;  ///< its address
+  std::string method;
+  std::string path;  ///< without the query, which may carry secrets
+  std::optional<Slot> slot;  ///< no value: it had no key
+  std::string owner;         ///< HOST:PORT to which it was sent last; empty: to nobody
+  std::uint32_t tries = 0;   ///< how often it was sent
+  unsigned status = 0;       ///< 0: the client got no answer
+  /// As in `neliroute_proxy_requests_total`; "broken": it, or its answer, ended in the middle.
+  std::string_view result;
+  std::uint64_t bytes = 0;  ///< of the answer's body, or of what a tunnel carried to the client
+  microseconds took{0};     ///< since its header was read
+};
+
 struct ForwarderOptions {
   /// HOST:PORT, :PORT or PORT; without a host only this machine can reach it. Port 0: any free one.
   /// Empty: the Router's endpoint; a Watcher has none.
@@ -137,6 +154,8 @@ struct ForwarderOptions {
   /// Called on the strand, and by bind() on its thread; also after ~Forwarder, until the strand has
   /// ended what was under way. Default: notices are dropped.
   std::function<void(const Notice&)> on_notice;
+  /// Called on the strand when a request has ended. Must not block.
+  std::function<void(const ForwardedRequest&)> on_request;
   /// Where it counts, and no other Forwarder does.
   ForwarderCounts counts;
 

@@ -37,25 +37,39 @@ bool ends_within_a_line(const std::string& path) {
   return last != '\n';
 }
 
-}  // namespace
-
-Result<std::unique_ptr<LineWriter>> LineWriter::open(const std::string& path) {
+Result<int> opened(const std::string& path) {
   constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const auto made = [](std::string name, const PromptFile& file) {
-    return std::unique_ptr<LineWriter>(new LineWriter(std::move(name), file));
-  };
-  if (path == "-") return made("stdout", PromptFile::of_standard(STDOUT_FILENO));
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | kNeverWait, 0644);
   // A FIFO that nobody reads yet. As this process could read it itself, it opens, and keeps the
   // first lines for a later reader.
   if (file < 0 && errno == ENXIO) file = ::open(path.c_str(), O_RDWR | kNeverWait);
-  if (file < 0) {
-    return Error{Errc::bad_option, path + " cannot be written: " + std::strerror(errno) +
-                                       "; give a path in an existing folder, or - for stdout"};
-  }
-  auto writer = made(path, {file, false, true});
+  if (file >= 0) return file;
+  return Error{Errc::bad_option, path + " cannot be written: " + std::strerror(errno) +
+                                     "; give a path in an existing folder, or - for stdout"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LineWriter>> LineWriter::open(const std::string& path) {
+  const auto made = [](std::string name, const PromptFile& file) {
+    return std::unique_ptr<LineWriter>(new LineWriter(std::move(name), file));
+  };
+  if (path == "-") return made("stdout", PromptFile::of_standard(STDOUT_FILENO));
+  const auto file = opened(path);
+  if (!file) return file.error();
+  auto writer = made(path, {*file, false, true});
   if (ends_within_a_line(path)) writer->write("");
   return writer;
+}
+
+void LineWriter::reopen() {
+  const auto file = opened(path_);
+  if (!file) return log(Severity::warning, file.error().message() + "; the last one is used on");
+  flush();
+  file_.close();
+  file_ = {*file, false, true};
+  lines_.rewind();
+  flush();
 }
 
 LineWriter::~LineWriter() {

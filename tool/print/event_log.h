@@ -34,6 +34,8 @@ class LineWriter {
   void write(std::string line);
   /// Writes what was kept, as far as possible now. True: nothing is left.
   bool flush();
+  /// Goes on in the file that has its path now; if that cannot be opened, in the last one.
+  void reopen();
 
  private:
   LineWriter(std::string path, const PromptFile& file) : path_(std::move(path)), file_(file) {}

@@ -47,6 +47,8 @@ class LineQueue {
   [[nodiscard]] std::size_t size() const noexcept { return lines_.size(); }
   [[nodiscard]] bool fits(std::size_t bytes) const noexcept { return kept_ + bytes <= kKeptMost; }
   void clear();
+  /// What of the first line was written stays behind in another file.
+  void rewind() noexcept { begun_ = 0; }
 
  private:
   std::deque<std::string> lines_;  ///< not written yet

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "forward/upstreams.h"
+#include "forward/upstream/upstreams.h"
 
 namespace neliroute::tool {
 

@@ -1,5 +1,5 @@
 // When a request may connect to an owner that others could not reach.
-#include "forward/caution.h"
+#include "forward/upstream/caution.h"
 
 #include <gtest/gtest.h>
 

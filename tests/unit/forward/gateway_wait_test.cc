@@ -82,8 +82,9 @@ TEST_F(HungRouterForLonger, does_not_stop_a_request_from_trying_an_owner_again) 
   owner.stop();
   const std::string answer = rig.exchange(get());
   EXPECT_EQ(status_of(answer), 503u) << "nobody else leads";
-  EXPECT_NE(answer.find("the owner of this key, or its application, cannot be reached"),
+  EXPECT_NE(answer.find("this key's owner cannot be reached: it refuses connections"),
             std::string::npos) << answer;
+  EXPECT_EQ(rig.count(ProxyCount::unreached), 1u);
   EXPECT_GE(rig.directions.suspects.size(), 2u) << "it may have come back";
 }
 

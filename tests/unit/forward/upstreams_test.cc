@@ -1,5 +1,5 @@
 // Connections to owners whose names resolve as slowly, and to what, as a test likes.
-#include "forward/upstreams.h"
+#include "forward/upstream/upstreams.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "forward/names.h"
+#include "forward/upstream/names.h"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>

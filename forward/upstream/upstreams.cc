@@ -1,9 +1,8 @@
-#include "forward/upstreams.h"
+#include "forward/upstream/upstreams.h"
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <charconv>
 #include <optional>
@@ -44,14 +43,6 @@ std::optional<Place> place_of(std::string_view endpoint) {
 
 }  // namespace
 
-bool is_unreachable(const error_code& failed) {
-  return failed == error::connection_refused || failed == error::connection_reset ||
-         failed == error::host_unreachable || failed == error::network_unreachable ||
-         failed == error::timed_out || failed == error::eof ||
-         failed.category() == error::get_ssl_category() ||
-         failed.category() == boost::asio::ssl::error::get_stream_category();
-}
-
 /// A connection on its way.
 struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
   Connecting(const boost::asio::any_io_executor& executor, Handler to,
@@ -69,6 +60,7 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
   std::shared_ptr<AllConnecting> all;
   UpstreamPtr upstream;
   Handler handler;
+  std::function<void(const error_code&)> on_failure;
   TlsContextPtr tls;
   std::string host;
   std::uint16_t port = 0;
@@ -96,7 +88,9 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
     upstream->stream.tcp().async_connect(
         ends, [self = shared_from_this(), refused](const error_code& failed, const tcp::endpoint&) {
           if (failed && !self->cancelled) refused();
-          if (!self->done) self->on_connected(failed);
+          // What Asio says where it could open no socket.
+          const bool scarce = failed == error::operation_aborted;
+          if (!self->done) self->on_connected(scarce ? error_code(error::no_descriptors) : failed);
         });
   }
 
@@ -120,6 +114,7 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
   void finish(error_code failed) {
     if (std::exchange(done, true)) return;
     limit.cancel();
+    if (failed && on_failure) on_failure(failed);
     if (failed) upstream->stream.close();
     std::exchange(handler, nullptr)(failed, failed ? nullptr : std::move(upstream));
   }
@@ -129,6 +124,7 @@ Upstreams::Upstreams(boost::asio::any_io_executor executor, UpstreamLimits limit
     : executor_(std::move(executor)),
       limits_(std::move(limits)),
       names_(executor_, limits_.names),
+      notices_(limits_.on_notice),
       sweeper_(executor_) {}
 
 Upstreams::~Upstreams() { close(); }
@@ -177,6 +173,9 @@ UpstreamPtr Upstreams::take_kept(const std::string& endpoint, bool once) {
 Upstreams::Attempt Upstreams::connect(const std::string& endpoint, bool own, Handler handler,
                                       milliseconds within) {
   const auto one = std::make_shared<Connecting>(executor_, std::move(handler), connecting_);
+  one->on_failure = [this, alive = alive_, one = one.get()](const error_code& failed) {
+    if (*alive) note_failure(*one, failed);
+  };
   one->upstream->endpoint = endpoint;
   one->upstream->own = own;
   one->upstream->idle = own ? limits_.own_idle.value_or(kUnsaidIdle) : limits_.idle;
@@ -209,6 +208,14 @@ Upstreams::Attempt Upstreams::connect(const std::string& endpoint, bool own, Han
     });
   });
   return Attempt(one);
+}
+
+void Upstreams::note_failure(const Connecting& one, const error_code& failed) {
+  if (failed == error::operation_aborted) return;  // who wanted it could wait no longer
+  const ConnectFault fault = fault_of(failed);
+  const std::string why = fault == ConnectFault::tls ? one.upstream->stream.refusal() : "";
+  notices_.note(one.upstream->endpoint, one.upstream->own, fault,
+                why.empty() ? failed.message() : why, Clock::now());
 }
 
 void Upstreams::heed(Upstream& upstream, const boost::beast::http::fields& answer) const {

@@ -22,8 +22,9 @@
 #include <utility>
 
 #include "forward/input.h"
-#include "forward/names.h"
 #include "forward/stream.h"
+#include "forward/upstream/connect_failure.h"
+#include "forward/upstream/names.h"
 
 namespace neliroute::forward {
 
@@ -41,6 +42,7 @@ struct UpstreamLimits {
   std::size_t idle_all = 10'000;
   NameLimits names;
   TlsContextPtr tls;  ///< null: owners are spoken to without
+  std::function<void(const Notice&)> on_notice{};  ///< of those that cannot be reached
 };
 
 /// One connection to an owner. What reads or writes it keeps it; so it must be closed to end.
@@ -53,10 +55,6 @@ struct Upstream {
   milliseconds idle{0};   ///< for which it may be kept
 };
 using UpstreamPtr = std::shared_ptr<Upstream>;
-
-/// Whether it is the owner that cannot be reached, rather than this process that can reach nobody:
-/// for want of a descriptor, a port, or a name server that answers.
-[[nodiscard]] bool is_unreachable(const boost::system::error_code& error);
 
 class Upstreams {
   struct Connecting;
@@ -104,6 +102,7 @@ class Upstreams {
   };
   using AllConnecting = std::set<Connecting*>;
 
+  void note_failure(const Connecting& one, const boost::system::error_code& failed);
   /// Closes those of the endpoint of which `is_over` is true.
   template <class IsOver>
   void drop(const std::string& endpoint, const IsOver& is_over);
@@ -112,6 +111,7 @@ class Upstreams {
   boost::asio::any_io_executor executor_;
   UpstreamLimits limits_;
   Names names_;
+  ConnectNotices notices_;
   std::shared_ptr<AllConnecting> connecting_ = std::make_shared<AllConnecting>();
   std::map<std::string, std::list<Idle>> idle_;  ///< of each endpoint, the newest first
   std::size_t count_ = 0;
