@@ -6,7 +6,6 @@
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <neliroute/admission.h>
 #include <neliroute/ids.h>
@@ -30,12 +29,11 @@ struct Visit {
 struct Direction {
   /// serve: by this process's own application, which `endpoint` names.
   Admit answer = Admit::wait;
-  /// Redirect: where to, and under which epoch. If this process has left: the same, as far as it
-  /// knew.
+  /// Redirect: where to, and under which epoch. Once this process has left, as it knew then.
   std::string endpoint;
   Epoch epoch = kNoEpoch;
   std::shared_ptr<Admission> guard;  ///< serve: kept until the request has ended
-  bool leaving = false;     ///< refuse: this process has left, and others own its slots now
+  bool leaving = false;     ///< refuse: this process has left, and knew nobody else to send it to
   bool suspected = false;   ///< redirect: the owner could not be reached, and has not written since
 };
 
@@ -95,20 +93,21 @@ class AdmittedDirections final : public Directions {
 
   [[nodiscard]] Direction direct(const Visit& visit) override {
     auto admitted = router_.admit(visit.slot, visit.epoch, visit.hops);
+    // Clients that come without a gateway count a refusal as a failure.
+    const bool closed = admitted.answer() == Admit::refuse && router_.observable().closed();
+    if (closed) admitted = router_.admit_last(visit.slot, visit.epoch, visit.hops);
     Direction made;
     made.answer = admitted.answer();
-    made.leaving = made.answer == Admit::refuse && router_.observable().closed();
     made.epoch = admitted.epoch();
-    if (made.answer == Admit::redirect) {
-      made.endpoint = admitted.endpoint();
-      made.suspected = admitted.suspected();
-      note_sent(admitted.partition(), made);
-    } else if (made.leaving) {
-      add_successor(admitted.partition(), made);
-    } else if (made.answer == Admit::serve) {
+    if (made.answer == Admit::serve) {
       made.endpoint = application_;
       made.guard = std::make_shared<Admission>(std::move(admitted));
+      return made;
     }
+    made.endpoint = admitted.endpoint();
+    made.suspected = admitted.suspected();
+    made.leaving = closed && made.answer != Admit::redirect;
+    if (made.leaving) made.answer = Admit::refuse;
     return made;
   }
   void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) override {
@@ -117,25 +116,8 @@ class AdmittedDirections final : public Directions {
   void suspect(std::string_view endpoint) override { router_.suspect(endpoint); }
 
  private:
-  // A router that has closed knows nothing any more; but before, it sent requests to successors.
-  struct Successor {
-    std::string endpoint;
-    Epoch epoch;
-  };
-  void note_sent(Partition partition, const Direction& made) {
-    Successor& known = successors_[partition];
-    if (known.epoch != made.epoch) known = {made.endpoint, made.epoch};
-  }
-  void add_successor(Partition partition, Direction& made) const {
-    const auto found = successors_.find(partition);
-    if (found == successors_.end()) return;
-    made.endpoint = found->second.endpoint;
-    made.epoch = found->second.epoch;
-  }
-
   Owning router_;  // or a reference, by the type
   std::string application_;
-  std::map<Partition, Successor> successors_;
 };
 
 }  // namespace neliroute::forward

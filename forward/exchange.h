@@ -106,6 +106,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void on_client_gone();
   void await_owner(const Epoch& after, milliseconds limit);
   void on_waited(Error error);
+  void on_closed();
+  void say_left(const Direction& direction);
   void give_up_wait();
   void connect(const Direction& direction);
   void on_connected(Error error, UpstreamPtr upstream, const Direction& direction);

@@ -213,10 +213,8 @@ void Exchange::choose() {
       if (direction.epoch != failed_) return connect(direction);
       return try_again(direction.answer == Admit::serve);
     case Admit::refuse:
-      proxy_.counters.add(ProxyCount::refused);
-      if (direction.leaving) {
-        return answer(421, "this process has left: ask another one", direction);
-      }
+      if (direction.leaving) return say_left(direction);
+      count(ProxyCount::refused);
       return answer(508, "the request has been sent on too often");
     default:
       lack_ = Lack::owner;
@@ -278,11 +276,24 @@ void Exchange::on_waited(Error error) {
   if (!done_) return;
   wait_.reset();
   limit_.cancel();
-  // Who has left says so, and the caller asks another one.
-  const bool left = error == neliroute::Errc::closed && proxy_.directions.direct(visit_).leaving;
-  if (error && error != neliroute::Errc::timed_out && !left) return unowned();
+  if (error == neliroute::Errc::closed) return on_closed();
+  if (error && error != neliroute::Errc::timed_out) return unowned();
   failed_ = kNoEpoch;
   choose();
+}
+
+// Who has left says so, and the caller asks another one, unless it knew the next owner. From now on
+// every wait ends at once.
+void Exchange::on_closed() {
+  const Direction direction = proxy_.directions.direct(visit_);
+  const bool is_new = direction.answer == Admit::redirect && direction.epoch != failed_;
+  if (is_new || direction.leaving) return choose();
+  direction.answer == Admit::redirect ? say_left(direction) : unowned();
+}
+
+void Exchange::say_left(const Direction& direction) {
+  count(ProxyCount::refused);
+  answer(421, "this process has left: ask another one", direction);
 }
 
 // Whatever the router says of it later, nobody hears.

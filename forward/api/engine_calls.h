@@ -17,6 +17,7 @@
 
 #include "router/engine/completion.h"
 #include "router/engine/engine.h"
+#include "router/view/admission_rules.h"
 #include "router/view/admissions.h"
 
 namespace neliroute::forward {
@@ -42,14 +43,22 @@ class OwnerCalls : public EngineCalls {
  public:
   OwnerCalls(std::shared_ptr<Engine> engine, Mode mode, std::uint32_t hop_limit)
       : EngineCalls(std::move(engine)),
-        admissions_(observable().view(), *observable().work(), mode, hop_limit) {}
+        admissions_(observable().view(), *observable().work(), mode, hop_limit),
+        hop_limit_(hop_limit) {}
 
   [[nodiscard]] Admission admit(Slot slot, const Epoch& epoch, std::uint32_t hops) const {
     return admissions_.admit(slot, {epoch, hops}, boot_now());
   }
+  /// Once it has closed: as it would have been then.
+  [[nodiscard]] Admission admit_last(Slot slot, const Epoch& epoch, std::uint32_t hops) const {
+    const Route& last = observable().last_route(observable().view().partition_of(slot));
+    if (last.verdict != Verdict::remote) return Admission(Admit::wait, Route{});
+    return Admission(admit_elsewhere(last, {epoch, hops}, hop_limit_), last);
+  }
 
  private:
   Admissions admissions_;
+  std::uint32_t hop_limit_;
 };
 
 }  // namespace neliroute::forward

@@ -21,7 +21,8 @@
 // Threads: every member function may be called on any thread. Requests are served on one strand of
 //   the given executor; give it a thread of its own, so that no client delays the protocol.
 // Lifetimes: the Router or Watcher may be closed or destroyed before the Forwarder; then, once its
-//   executor has run, requests get 421, or 503 from a gateway. The executor of the Router or
+//   executor has run, requests go to the owners that the Router knew last, and others get 421, or
+//   503 from a gateway. The executor of the Router or
 //   Watcher must outlive the Forwarder; and that of the Forwarder must outlive the other executor,
 //   which may still hold waits of requests. So declare the Forwarder's executor first, or share
 //   one.

@@ -391,10 +391,11 @@ void Engine::abandon() {
 }
 
 void Engine::close_ledger() {
+  const LocalTime now = no_earlier(clock_());
+  if (gate_) last_view_ = view_.look_at_all(now);
   closed_ = true;
   due_ = kNever;
   // No more events will arrive: from now on every answer is `unknown`.
-  const LocalTime now = no_earlier(clock_());
   for (std::uint32_t l = 0; l < log_count_; ++l) directory_.on(GapFound{Log{l}}, now);
   view_.set_closed();
   publish({}, now);

@@ -98,6 +98,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// When the strand must run at the latest; in the past only while it does not run.
   [[nodiscard]] LocalTime due() const noexcept { return due_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool closed() const noexcept { return closed_; }
+  /// Once it has closed, when it reads nothing any more: what was known last. Of an owner.
+  [[nodiscard]] const Route& last_route(Partition partition) const {
+    return last_view_.at(partition.value());
+  }
   /// This process's own; a watcher's mode and variation as far as it has read them in records.
   [[nodiscard]] Settings settings() const;
   /// T: this process's own; a watcher's is the owners', as far as it has read their records.
@@ -248,6 +252,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool closing_ = false;
   LocalTime drained_by_ = kNever;      ///< the bound of a planned leave
   LocalTime look_at_drain_ = kNever;
+  std::vector<Route> last_view_;  ///< written before closed_
   std::atomic<bool> closed_ = false;
   std::atomic<bool> abandoned_ = false;
   std::atomic<LocalTime> due_{kNever};

@@ -83,8 +83,13 @@ TEST_F(Watched, whether_the_owner_is_suspected_is_passed_on) {
 struct Answering : Unasked {
   [[nodiscard]] Admission admit(Slot slot, const Epoch&, std::uint32_t hops) const {
     if (closed) return Admission(Admit::refuse, Route{});  // it reads nothing any more
+    return admit_last(slot, kNoEpoch, hops);
+  }
+  [[nodiscard]] Admission admit_last(Slot slot, const Epoch& epoch, std::uint32_t hops) const {
     const Route route = known.route(slot);
-    if (route.verdict != Verdict::remote) return Admission(Admit::wait, route);
+    if (route.verdict != Verdict::remote || route.epoch <= epoch) {
+      return Admission(Admit::wait, route);
+    }
     return Admission(hops >= 2 ? Admit::refuse : Admit::redirect, route);
   }
   struct Seen {
@@ -115,19 +120,30 @@ TEST_F(Admitted, a_request_is_sent_on_until_the_hop_limit) {
 }
 
 // Its router reads nothing any more.
-TEST_F(Admitted, who_has_left_says_to_whom_it_sent_requests_last) {
+TEST_F(Admitted, who_has_left_sends_on_to_whom_it_knew_last) {
   router.closed = true;
-  EXPECT_TRUE(direct().leaving);
-  EXPECT_EQ(direct().endpoint, "") << "it has sent none";
-  EXPECT_EQ(direct().epoch, kNoEpoch);
-  router.closed = false;
   EXPECT_EQ(direct().answer, Admit::redirect);
+  EXPECT_EQ(direct().endpoint, "h:2");
+  EXPECT_EQ(direct().epoch, kEpoch);
+  EXPECT_FALSE(direct().leaving);
+}
+
+TEST_F(Admitted, who_has_left_and_knew_nobody_says_so) {
   router.closed = true;
-  const Direction made = direct();
-  EXPECT_EQ(made.answer, Admit::refuse);
-  EXPECT_TRUE(made.leaving);
-  EXPECT_EQ(made.endpoint, "h:2");
-  EXPECT_EQ(made.epoch, kEpoch);
+  router.known.verdict = Verdict::unowned;
+  EXPECT_EQ(direct().answer, Admit::refuse);
+  EXPECT_TRUE(direct().leaving);
+  EXPECT_EQ(direct().endpoint, "");
+}
+
+TEST_F(Admitted, who_has_left_sends_nobody_in_a_circle) {
+  router.closed = true;
+  for (const Direction& made : {direct(2), directions.direct({kSlot, kEpoch, 0})}) {
+    EXPECT_EQ(made.answer, Admit::refuse);
+    EXPECT_TRUE(made.leaving);
+    EXPECT_EQ(made.endpoint, "h:2") << "which the client is told";
+    EXPECT_EQ(made.epoch, kEpoch);
+  }
 }
 
 TEST_F(Admitted, whether_the_owner_is_suspected_is_passed_on) {
