@@ -1,10 +1,5 @@
-
-#include <sys/resource.h>
-
-#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <neliroute/admin.h>
 #include <neliroute/clock.h>
@@ -20,6 +15,7 @@
 #include "admin/pending_view.h"
 #include "admin/site.h"
 #include "neli_core/settings_mode.h"
+#include "router/listen/accept_gate.h"
 #include "router/text/event_line.h"
 #include "router/text/listen_address.h"
 
@@ -29,26 +25,7 @@ namespace {
 namespace asio = boost::asio;
 using admin::Connection;
 using admin::KeptChange;
-using admin::Place;
 using asio::ip::tcp;
-
-// Connections that are refused with an answer, at once; further ones are just closed.
-constexpr std::size_t kRefusedMax = 64;
-// After a failed accept, most likely for lack of file descriptors.
-constexpr milliseconds kAcceptPause{100};
-
-/// The other file descriptors are for the ledger and the application.
-std::size_t connections_of(const AdminLimits& limits) {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits.connections;
-  return std::min<std::size_t>(limits.connections, std::max<rlim_t>(files.rlim_cur / 2, 1));
-}
-
-/// Counts one more until the Place is released.
-Place place(const std::shared_ptr<std::size_t>& count) {
-  ++*count;
-  return {count.get(), [count](std::size_t*) { --*count; }};
-}
 
 /// What the application wants to be served, and what the control calls count.
 std::vector<std::weak_ptr<prometheus::Collectable>> collectables_of(const AdminOptions& options,
@@ -71,19 +48,23 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
   Impl(asio::any_io_executor strand, tcp::acceptor acceptor, Observable observable,
        AdminOptions options)
       : strand_(strand),
-        acceptor_(std::move(acceptor)),
-        again_(strand),
         options_(std::move(options)),
-        most_(connections_of(options_.limits)),
         calls_(std::make_shared<admin::Calls>(std::move(options_.control))),
         control_(strand, observable, calls_, options_.limits, options_.on_notice),
         envoy_(strand, observable, options_.on_notice),
         site_(observable,
               {observable, {options_.per_slot_metrics}, collectables_of(options_, control_),
                options_.proxied},
-              is_for_here(acceptor_) ? options_.listen : "", options_.lacks, control_, envoy_),
+              is_for_here(acceptor) ? options_.listen : "", options_.lacks, control_, envoy_),
         budget_(options_.limits.answer_bytes),
-        hub_(std::make_shared<admin::EventHub>(strand, site_, options_.limits)) {}
+        hub_(std::make_shared<admin::EventHub>(strand, site_, options_.limits)),
+        // The other file descriptors are for the ledger and the application.
+        gate_(std::move(acceptor),
+              {places_for(options_.limits.connections, 2), "the admin port", {},
+               options_.on_notice},
+              [this](tcp::socket socket, AcceptGate::PlacePtr place, bool refused) {
+                take(std::move(socket), std::move(place), refused);
+              }) {}
 
   admin::Site& site() override { return site_; }
   admin::EventHub& hub() override { return *hub_; }
@@ -110,16 +91,10 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
 
  private:
   class Bridge;
-  void accept();
-  void on_accept(const boost::system::error_code& error, tcp::socket socket);
-  void admit(tcp::socket socket);
-  void close_longest_idle();
+  void take(tcp::socket socket, AcceptGate::PlacePtr place, bool refused);
 
   asio::any_io_executor strand_;
-  tcp::acceptor acceptor_;
-  asio::steady_timer again_;
   AdminOptions options_;
-  std::size_t most_;
   std::shared_ptr<admin::Calls> calls_;
   admin::Control control_;
   admin::EnvoyAnswers envoy_;
@@ -128,10 +103,7 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
   std::shared_ptr<admin::EventHub> hub_;
   std::shared_ptr<Observer> bridge_;
   std::unordered_set<Connection*> connections_;
-  std::shared_ptr<std::size_t> open_ = std::make_shared<std::size_t>(0);
-  std::shared_ptr<std::size_t> refused_ = std::make_shared<std::size_t>(0);
-  bool accept_failed_ = false;
-  bool closed_ = false;
+  AcceptGate gate_;
 };
 
 /// From the router's strand to the server's.
@@ -173,15 +145,12 @@ class AdminServer::Impl::Bridge : public Observer {
 void AdminServer::Impl::start() {
   bridge_ = std::make_shared<Bridge>(shared_from_this());
   site_.view().observable().observe(bridge_);
-  asio::post(strand_, [self = shared_from_this()] { self->accept(); });
+  asio::post(strand_, [self = shared_from_this()] { self->gate_.start(); });
 }
 
 void AdminServer::Impl::close() {
-  closed_ = true;
   bridge_.reset();
-  again_.cancel();
-  boost::system::error_code ignored;
-  acceptor_.close(ignored);
+  gate_.stop();
   hub_->close();
   std::vector<std::shared_ptr<Connection>> open;
   for (Connection* one : connections_) open.push_back(one->shared_from_this());
@@ -197,58 +166,16 @@ void AdminServer::Impl::take(const Transition& transition) {
                               transition, unix_minus_boot_now()));
 }
 
-void AdminServer::Impl::accept() {
-  if (closed_) return;
-  acceptor_.async_accept(strand_, [self = shared_from_this()](
-                                      const boost::system::error_code& error, tcp::socket socket) {
-    self->on_accept(error, std::move(socket));
-  });
-}
-
-void AdminServer::Impl::on_accept(const boost::system::error_code& error, tcp::socket socket) {
-  if (closed_) return;
-  if (!error) {
-    accept_failed_ = false;
-    try {
-      admit(std::move(socket));
-    } catch (...) {  // no memory for one more client, which is closed
-    }
-    return accept();
-  }
-  if (!std::exchange(accept_failed_, true) && options_.on_notice) {
-    options_.on_notice({Severity::warning, "the admin port cannot accept connections: " +
-                                         error.message() + "; it tries again"});
-  }
-  again_.expires_after(kAcceptPause);
-  again_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-    if (!cancelled) self->accept();
-  });
-}
-
-// Or clients that ask for nothing would keep others out.
-void AdminServer::Impl::close_longest_idle() {
-  const auto longest =
-      std::min_element(connections_.begin(), connections_.end(),
-                       [](const Connection* a, const Connection* b) {
-                         return a->idle_since() < b->idle_since();
-                       });
-  if (longest == connections_.end() || (*longest)->idle_since() == Connection::Time::max()) return;
-  (*longest)->close();  // it is destroyed, and leaves connections_, later
-}
-
-void AdminServer::Impl::admit(tcp::socket socket) {
-  if (*open_ >= most_) close_longest_idle();
-  const bool full = *open_ >= most_;
-  if (full && *refused_ >= kRefusedMax) return;
+void AdminServer::Impl::take(tcp::socket socket, AcceptGate::PlacePtr place, bool refused) {
   boost::system::error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   if (options_.limits.send_buffer > 0) {
     socket.set_option(asio::socket_base::send_buffer_size(options_.limits.send_buffer), ignored);
   }
-  const auto connection = std::make_shared<Connection>(std::move(socket), shared_from_this(),
-                                                       place(full ? refused_ : open_));
+  const auto connection =
+      std::make_shared<Connection>(std::move(socket), shared_from_this(), std::move(place));
   connections_.insert(connection.get());
-  connection->start(full);
+  connection->start(refused);
 }
 
 Result<std::unique_ptr<AdminServer>> AdminServer::open(asio::any_io_executor executor,

@@ -52,7 +52,7 @@ http::response_header<> header_of(const Answer& answer, bool keep_alive) {
 }  // namespace
 
 Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Service> service,
-                       Place place)
+                       AcceptGate::PlacePtr place)
     : stream_(std::move(socket)),
       header_end_(stream_.get_executor()),
       service_(std::move(service)),
@@ -61,6 +61,9 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Serv
 // A supervisor must not consider a process dead because others hold all its connections.
 void Connection::start(bool refused) {
   refused_ = refused;
+  place_->on_evicted([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->close();
+  });
   if (refused) ends_by_ = steady_clock::now() + kRefused;
   const milliseconds bound = service_->limits().header;
   begin_header(refused ? std::min(kRefusedHeader, bound) : bound);
@@ -90,7 +93,8 @@ void Connection::expire_after(milliseconds bound) {
 
 // Beast's deadline would close the connection without an answer.
 void Connection::begin_header(milliseconds bound) {
-  idle_since_ = Time::max();
+  idle_ = false;
+  place_->arrives();
   stream_.expires_never();
   header_end_.expires_after(bound);
   header_end_.async_wait([weak = weak_from_this()](const error_code& error) {
@@ -116,6 +120,7 @@ void Connection::await_request() {
   if (std::holds_alternative<NeedMore>(read_so_far)) return read();
   searched_ = {};
   header_end_.expires_at(steady_clock::time_point::max());
+  place_->works();
   if (const auto* request = std::get_if<Request>(&read_so_far)) return handle(*request);
   send(answer_of(std::get<Refusal>(read_so_far)), head, /*keep_alive=*/false);
 }
@@ -130,12 +135,13 @@ void Connection::read() {
 void Connection::on_read(const error_code& error, std::size_t read) {
   if (closed()) return;
   if (late_) {
+    place_->works();
     return send(answer_of({408, "the request did not end in time; send it at once"}),
                 /*head=*/false, /*keep_alive=*/false);
   }
   if (error) return close();
   received_.commit(read);
-  if (idle_since_ != Time::max()) begin_header(service_->limits().header);
+  if (idle_) begin_header(service_->limits().header);
   await_request();
 }
 
@@ -210,7 +216,8 @@ void Connection::on_sent(const error_code& error, bool keep_alive) {
   }
   // Nothing is in it; most clients never send a header that takes more.
   if (received_.capacity() > kReadSize) received_.shrink_to_fit();
-  idle_since_ = steady_clock::now();
+  idle_ = true;
+  place_->idles();
   expire_after(service_->limits().idle);
   read();
 }

@@ -19,6 +19,7 @@
 
 #include "admin/answer_budget.h"
 #include "admin/event_hub.h"
+#include "router/listen/accept_gate.h"
 
 namespace neliroute::admin {
 
@@ -37,7 +38,8 @@ struct Service {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Service> service, Place place);
+  Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Service> service,
+             AcceptGate::PlacePtr place);
   ~Connection() { service_->left(*this); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -45,11 +47,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// `refused`: there are too many; health is answered, and all else refused.
   void start(bool refused);
   void close();
-  using Time = std::chrono::steady_clock::time_point;
-  /// Since when it has waited for another request; max(): it does not.
-  [[nodiscard]] Time idle_since() const noexcept { return closed() ? Time::max() : idle_since_; }
-
  private:
+  using Time = std::chrono::steady_clock::time_point;
   template <class Step>
   void or_close(const Step& step);
   void expire_after(milliseconds bound);
@@ -69,10 +68,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::tcp_stream stream_;
   boost::asio::steady_timer header_end_;
   std::shared_ptr<Service> service_;
-  Place place_;
+  AcceptGate::PlacePtr place_;
   bool refused_ = false;
   Time ends_by_ = Time::max();     ///< a refused connection, whatever it is at
-  Time idle_since_ = Time::max();
+  bool idle_ = false;  ///< waits for another request
   bool late_ = false;  ///< the header has not ended in time
   boost::beast::flat_buffer received_;  ///< and not answered
   Searched searched_;                   ///< of received_, for the end of a header

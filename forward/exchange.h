@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "forward/byte_budget.h"
 #include "forward/directions.h"
 #include "forward/input.h"
 #include "forward/proxy_counters.h"
@@ -63,6 +64,9 @@ struct Proxy {
   Caution caution{};
 };
 
+/// 503, where all clients together have sent too much.
+inline constexpr const char* kTooMuch = "too much of requests waits to become whole; try again";
+
 using RequestParser = MessageParser<true>;
 
 /// The client's side of a request whose header was read.
@@ -70,6 +74,7 @@ struct ClientSide {
   Stream& stream;
   Input& input;
   RequestParser& request;
+  ByteBudget::Share& held;  ///< what is kept of the request
   std::string address;
   std::shared_ptr<void> keeps_alive;  ///< all of these
 };

@@ -172,6 +172,10 @@ std::size_t Exchange::kept_most() const {
 
 void Exchange::keep_more() {
   if (got_ == kept_.size()) kept_.resize(std::min(std::max(kKeptFirst, 2 * got_), kept_most()));
+  if (!client_.held.take(kept_.size() + kNotesMost, true)) {
+    count(ProxyCount::refused);
+    return answer(503, kTooMuch);
+  }
   client_.request.get().body().data = kept_.data() + got_;
   client_.request.get().body().size = kept_.size() - got_;
   read_body(client_.stream, client_.input.received, client_.request,
@@ -185,6 +189,10 @@ void Exchange::on_kept(Error error) {
   whole_ = client_.request.is_done();
   if (!whole_ && (!error || kept_.size() < kept_most())) return keep_more();
   deadline_ = Clock::now() + allowed_;  // a client that sends slowly does not use it up
+  if (!client_.held.take(kept_.size(), false)) {
+    count(ProxyCount::refused);
+    return answer(503, kTooMuch);
+  }
   choose();
 }
 

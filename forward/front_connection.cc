@@ -26,21 +26,20 @@ std::string address_of(const tcp::socket& socket, boost::asio::ip::address& addr
   boost::system::error_code error;
   const auto endpoint = socket.remote_endpoint(error);
   if (error) return "unknown";
-  address = endpoint.address();
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    address = boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
-  }
+  address = plain_address(endpoint.address());
   return address.to_string();
 }
 
 }  // namespace
 
 FrontConnection::FrontConnection(tcp::socket socket, FrontService& service,
-                                 std::function<void()> left)
+                                 AcceptGate::PlacePtr place, std::function<void()> left)
     : stream_(std::move(socket)),
       header_end_(stream_.get_executor()),
       service_(service),
-      left_(std::move(left)) {
+      left_(std::move(left)),
+      place_(std::move(place)),
+      held_(service_.budget, [this] { close(); }) {
   boost::asio::ip::address address;
   address_ = address_of(stream_.socket(), address);
   trusted_ = service_.trusts && service_.trusts(address);
@@ -49,12 +48,13 @@ FrontConnection::FrontConnection(tcp::socket socket, FrontService& service,
   stream_.socket().set_option(tcp::no_delay(true), ignored);
 }
 
-FrontConnection::~FrontConnection() {
-  end_idle();
-  left_();
-}
+FrontConnection::~FrontConnection() { left_(); }
 
 void FrontConnection::start() {
+  place_->on_evicted([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->close();
+  });
+  place_->arrives();
   if (!service_.tls) return await_request();
   stream_.expires_after(service_.limits.header);
   stream_.async_accept_tls(service_.tls->current(), [self = shared_from_this()](Error error) {
@@ -69,7 +69,6 @@ void FrontConnection::refuse() {
 
 void FrontConnection::close() {
   if (std::exchange(closed_, true)) return;
-  end_idle();
   header_end_.cancel();
   if (exchange_) {
     exchange_->cancel();
@@ -92,7 +91,7 @@ void FrontConnection::await_request() {
 
 void FrontConnection::await_beginning() {
   idle_ = true;
-  if (!place_) place_ = service_.idle.insert(service_.idle.end(), this);
+  if (has_asked_) place_->idles();
   input_.more(shared_from_this(), service_.limits.idle,
               [this](Error error) { error ? close() : begin_request(); });
 }
@@ -118,19 +117,15 @@ bool FrontConnection::has_begun() {
   return !text().empty() && (skipped_ || text() != "\r");
 }
 
-void FrontConnection::end_idle() {
-  if (const auto place = std::exchange(place_, std::nullopt)) service_.idle.erase(*place);
-}
-
 // Mostly all of it has come. Beast's own deadline would close the connection without an answer.
 void FrontConnection::read_header() {
-  idle_ = false;
-  end_idle();
+  if (std::exchange(idle_, false) && has_asked_) place_->arrives();
   request_.emplace();
   request_->header_limit(service_.limits.header_bytes);
   request_->body_limit(std::numeric_limits<std::uint64_t>::max());
   const Error error = request_->take(input_.received);
   if (error != http::error::need_more) return on_header(error);
+  if (!held_.take(service_.limits.header_bytes, true)) return answer(503, kTooMuch);
   stream_.expires_never();
   header_end_.expires_after(service_.limits.header);
   header_end_.async_wait([weak = weak_from_this()](Error ended) {
@@ -148,6 +143,9 @@ void FrontConnection::read_header() {
 
 void FrontConnection::on_header(Error error) {
   if (closed_) return;
+  place_->works();
+  held_.release();
+  has_asked_ = true;
   if (late_) return answer(408, "the request's header did not end in time; send it at once");
   if (error == http::error::header_limit) {
     return answer(431, "the request's header is longer than " +
@@ -178,7 +176,7 @@ void FrontConnection::handle() {
 }
 
 void FrontConnection::exchange(const Target& target, Slot slot, const PeerFields& said) {
-  ClientSide client{stream_, input_, *request_, address_, shared_from_this()};
+  ClientSide client{stream_, input_, *request_, held_, address_, shared_from_this()};
   exchange_ = std::make_shared<Exchange>(service_.proxy, std::move(client), target, slot, said);
   exchange_->start([weak = weak_from_this()](bool keep_alive) {
     if (const auto self = weak.lock()) self->on_done(keep_alive);
@@ -191,6 +189,7 @@ void FrontConnection::tell_ended() {
 }
 
 void FrontConnection::on_done(bool keep_alive) {
+  held_.release();
   tell_ended();
   if (closed_) return;
   keep_alive ? await_request() : linger();

@@ -8,14 +8,15 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
-#include <list>
 #include <memory>
 #include <neliroute/slot_space.h>
 #include <optional>
 #include <string>
 
+#include "forward/byte_budget.h"
 #include "forward/exchange.h"
 #include "forward/rules/key_source.h"
+#include "router/listen/accept_gate.h"
 
 namespace neliroute::forward {
 
@@ -27,6 +28,8 @@ struct FrontLimits {
   milliseconds last_requests{500};
   std::uint32_t header_bytes = 16 * 1024;
   std::size_t connections = 10'000;
+  /// Over all connections, of requests that have not come whole.
+  std::size_t request_bytes = std::size_t{64} * 1024 * 1024;
 };
 
 class FrontConnection;
@@ -43,15 +46,15 @@ struct FrontService {
   std::function<bool(const boost::asio::ip::address&)> trusts_forwarded;
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
   std::function<void(const ForwardedRequest&)> on_request;  ///< has ended; empty: nobody asks
+  ByteBudget budget{limits.request_bytes};
   bool takes_no_more = false;        ///< draining, and last_requests is over
-  std::list<FrontConnection*> idle{};  ///< await a request, for the longest time first
 };
 
 class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
  public:
   /// `left` is called when it has ended.
   FrontConnection(boost::asio::ip::tcp::socket socket, FrontService& service,
-                  std::function<void()> left);
+                  AcceptGate::PlacePtr place, std::function<void()> left);
   ~FrontConnection();
   FrontConnection(const FrontConnection&) = delete;
   FrontConnection& operator=(const FrontConnection&) = delete;
@@ -71,7 +74,6 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   void await_beginning();
   void begin_request();
   [[nodiscard]] bool has_begun();
-  void end_idle();
   void read_header();
   void on_header(Error error);
   void handle();
@@ -97,7 +99,9 @@ class FrontConnection : public std::enable_shared_from_this<FrontConnection> {
   bool late_ = false;   ///< the header has not ended in time
   bool idle_ = true;    ///< no byte of a request has come
   bool skipped_ = false;  ///< an empty line before it has
-  std::optional<std::list<FrontConnection*>::iterator> place_;  ///< in FrontService::idle
+  bool has_asked_ = false;
+  AcceptGate::PlacePtr place_;
+  ByteBudget::Share held_;
   bool closed_ = false;
   std::size_t discarded_ = 0;
 };

@@ -1,13 +1,10 @@
 #include "forward/gateway.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "neli_core/system_refusal.h"
 #include "router/text/listen_address.h"
 
 namespace neliroute::forward {
@@ -16,24 +13,7 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-// Where there is no descriptor left, accepting fails at once, again and again.
-constexpr milliseconds kAcceptAgain{50};
-
-// A client takes a file, the owner that serves it another, and an owner that waits for the next
-// request a third.
-std::size_t connections_of(const FrontLimits& limits) {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits.connections;
-  return std::min<std::size_t>(limits.connections, std::max<rlim_t>(files.rlim_cur / 3, 1));
-}
-
-Error cannot_listen(const tcp::endpoint& at, const error_code& error) {
-  const std::string what = "`listen`: cannot listen on " + address_text(at);
-  if (auto refused = system_refusal(what, error)) return *refused;
-  return {Errc::bad_option,
-          what + ": " + error.message() +
-              "; choose an address of this machine and a free port (port 0: any)"};
-}
+Error of_option(const Error& error) { return {error.code(), "`listen`: " + error.message()}; }
 
 }  // namespace
 
@@ -47,70 +27,55 @@ Result<std::shared_ptr<Gateway>> Gateway::open(boost::asio::any_io_executor exec
 
 Result<std::shared_ptr<Gateway>> Gateway::bind(boost::asio::any_io_executor executor,
                                                GatewayOptions options, Directions& directions) {
-  const tcp::endpoint listen = options.listen;
-  options.front.connections = connections_of(options.front);
+  auto acceptor = bind_at(executor, options.listen, options.shares_port);
+  if (!acceptor) return of_option(acceptor.error());
+  // A client takes a file, the owner that serves it another, and an owner that waits for the next
+  // request a third.
+  options.front.connections = places_for(options.front.connections, 3);
   options.upstream.idle_all = std::min(options.upstream.idle_all, options.front.connections);
-  std::shared_ptr<Gateway> made(new Gateway(std::move(executor), std::move(options), directions));
-  error_code error;
-  tcp::acceptor& acceptor = made->acceptor_;
-  acceptor.open(listen.protocol(), error);
-  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor.bind(listen, error);
-  if (error) return cannot_listen(listen, error);
-  return made;
+  return std::shared_ptr<Gateway>(
+      new Gateway(std::move(*acceptor), std::move(options), directions));
 }
 
 Result<void> Gateway::listen() {
   error_code error;
-  acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
-  if (error) return cannot_listen(endpoint(), error);
+  gate_.listen(error);
+  if (error) return of_option(cannot_listen(address_text(endpoint()), error));
   boost::asio::post(executor_, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (self && !self->proxy_.draining) self->accept();
+    if (const auto self = weak.lock()) self->gate_.start();
   });
   return {};
 }
 
-Gateway::Gateway(boost::asio::any_io_executor executor, GatewayOptions options,
-                 Directions& directions)
+Gateway::Gateway(tcp::acceptor acceptor, GatewayOptions options, Directions& directions)
     : keeps_(std::move(options.keeps)),
-      executor_(std::move(executor)),
-      acceptor_(executor_),
+      executor_(acceptor.get_executor()),
       later_(executor_),
       last_requests_(executor_),
       upstreams_(executor_, options.upstream),
       counters_(std::move(options.counters)),
       proxy_{directions, upstreams_, *counters_, options.exchange, options.name},
-      service_{proxy_, std::move(options.key), options.slots, options.front,
-               std::move(options.trusts), std::move(options.trusts_forwarded),
-               std::move(options.tls), std::move(options.on_request)} {}
+      service_{proxy_, std::move(options.key), options.slots, options.front, options.trusts,
+               options.trusts_forwarded, std::move(options.tls), std::move(options.on_request)},
+      gate_(std::move(acceptor),
+            {options.front.connections, "the proxy",
+             [peers = std::move(options.trusts), proxies = std::move(options.trusts_forwarded)](
+                 const auto& address) {
+               return (peers && peers(address)) || (proxies && proxies(address));
+             },
+             std::move(options.on_notice)},
+            [this](tcp::socket socket, AcceptGate::PlacePtr place, bool refused) {
+              take(std::move(socket), std::move(place), refused);
+            }) {}
 
 tcp::endpoint Gateway::endpoint() const {
-  error_code error;
-  return acceptor_.local_endpoint(error);
+  return gate_.endpoint();
 }
 
-void Gateway::accept() {
-  acceptor_.async_accept(executor_, [weak = weak_from_this()](error_code error,
-                                                              tcp::socket socket) {
-    if (const auto self = weak.lock()) self->on_accept(error, std::move(socket));
-  });
-}
-
-void Gateway::on_accept(error_code error, tcp::socket socket) {
-  if (proxy_.draining) return;
-  if (error) {
-    later_.expires_after(kAcceptAgain);
-    return later_.async_wait([weak = weak_from_this()](error_code cancelled) {
-      const auto self = weak.lock();
-      if (self && !cancelled && !self->proxy_.draining) self->accept();
-    });
-  }
-  const bool full =
-      connections_.size() >= service_.limits.connections && !close_longest_idle();
+void Gateway::take(tcp::socket socket, AcceptGate::PlacePtr given, bool refused) {
   const auto place = std::make_shared<FrontConnection*>(nullptr);
   const auto connection = std::make_shared<FrontConnection>(
-      std::move(socket), service_, [self = shared_from_this(), place] {
+      std::move(socket), service_, std::move(given), [self = shared_from_this(), place] {
         self->connections_.erase(*place);
         self->counters_->note_connections(self->connections_.size());
         self->end_if_drained();
@@ -118,17 +83,7 @@ void Gateway::on_accept(error_code error, tcp::socket socket) {
   *place = connection.get();
   connections_.insert(connection.get());
   counters_->note_connections(connections_.size());
-  full ? connection->refuse() : connection->start();
-  accept();
-}
-
-// Or clients that ask for nothing would keep others out. It leaves connections_ soon.
-bool Gateway::close_longest_idle() {
-  if (service_.idle.empty()) return false;
-  const auto longest = service_.idle.front()->weak_from_this().lock();
-  if (!longest) return false;
-  longest->close();
-  return true;
+  refused ? connection->refuse() : connection->start();
 }
 
 std::vector<std::shared_ptr<FrontConnection>> Gateway::living() const {
@@ -142,8 +97,7 @@ std::vector<std::shared_ptr<FrontConnection>> Gateway::living() const {
 void Gateway::drain(milliseconds bound, std::function<void()> done) {
   const bool drains = std::exchange(proxy_.draining, true);
   drained_ = std::move(done);
-  error_code ignored;
-  acceptor_.close(ignored);
+  gate_.stop();
   later_.expires_after(bound);
   later_.async_wait([weak = weak_from_this()](error_code error) {
     const auto self = weak.lock();
@@ -164,8 +118,7 @@ void Gateway::drain(milliseconds bound, std::function<void()> done) {
 void Gateway::close() {
   proxy_.draining = true;
   drained_ = nullptr;
-  error_code ignored;
-  acceptor_.close(ignored);
+  gate_.stop();
   close_all();
   later_.cancel();
   last_requests_.cancel();

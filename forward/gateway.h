@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "forward/front_connection.h"
+#include "router/listen/accept_gate.h"
 
 namespace neliroute::forward {
 
@@ -30,6 +31,8 @@ struct GatewayOptions {
   std::shared_ptr<TlsIdentity> tls;  ///< null: clients speak without
   std::function<void(const ForwardedRequest&)> on_request{};
   std::shared_ptr<ProxyCounters> counters = std::make_shared<ProxyCounters>();
+  bool shares_port = false;  ///< others may listen at the same address (SO_REUSEPORT)
+  std::function<void(const Notice&)> on_notice{};
   std::shared_ptr<void> keeps{};  ///< what lives as long: the Directions, say
   std::function<bool(const boost::asio::ip::address&)> trusts_forwarded{};
 };
@@ -49,26 +52,21 @@ class Gateway : public std::enable_shared_from_this<Gateway> {
   [[nodiscard]] const ProxyCounters& counters() const noexcept { return *counters_; }
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
   /// As its options say, or as few as the process may have files open for.
-  [[nodiscard]] std::size_t most_connections() const noexcept {
-    return service_.limits.connections;
-  }
+  [[nodiscard]] std::size_t most_connections() const noexcept { return gate_.most(); }
   /// Stops accepting, and ends when every request that is under way has, or `bound` is over.
   void drain(milliseconds bound, std::function<void()> done);
   /// Ends at once whatever is under way. A drain() that was under way does not complete.
   void close();
 
  private:
-  Gateway(boost::asio::any_io_executor executor, GatewayOptions options, Directions& directions);
-  void accept();
-  void on_accept(boost::system::error_code error, boost::asio::ip::tcp::socket socket);
-  bool close_longest_idle();
+  Gateway(boost::asio::ip::tcp::acceptor acceptor, GatewayOptions options, Directions& directions);
+  void take(boost::asio::ip::tcp::socket socket, AcceptGate::PlacePtr place, bool refused);
   void end_if_drained();
   void close_all();
   [[nodiscard]] std::vector<std::shared_ptr<FrontConnection>> living() const;
 
   std::shared_ptr<void> keeps_;
   boost::asio::any_io_executor executor_;
-  boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer later_;
   boost::asio::steady_timer last_requests_;
   Upstreams upstreams_;
@@ -77,6 +75,7 @@ class Gateway : public std::enable_shared_from_this<Gateway> {
   FrontService service_;
   std::set<FrontConnection*> connections_;
   std::function<void()> drained_;
+  AcceptGate gate_;
 };
 
 }  // namespace neliroute::forward

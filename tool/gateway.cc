@@ -37,6 +37,9 @@ void add_gateway_options(CommandLine& line, GatewayCommand& options) {
   line.add({.flag = "--listen", .type = "HOST:PORT",
             .help = "Where clients connect; a port alone: from this machine only"},
            into_if(options.listen, parse_listen));
+  add_flag(line, "--reuse-port",
+           "Other gateways may listen there as well (SO_REUSEPORT), to add one; to replace one, "
+           "pass its socket on instead (LISTEN_FDS)", options.front.shares_port);
   add_front_options(line, options.front);
   add_http_option(line, options.http);
 }
@@ -99,8 +102,10 @@ int gateway_command(const Arguments& arguments) {
   if (const auto fits = check_front(options.front); !fits) {
     return fail(line.name(), fits.error());
   }
-  if (const auto free = AdminPort::check(options.listen, "--listen"); !free) {
-    return fail(line.name(), free.error());
+  if (!options.front.shares_port) {
+    if (const auto free = AdminPort::check(options.listen, "--listen"); !free) {
+      return fail(line.name(), free.error());
+    }
   }
   if (const auto free = AdminPort::check(options.http); !free) {
     return fail(line.name(), free.error());

@@ -66,6 +66,7 @@ ForwarderOptions forwarder_options(const FrontOptions& options) {
   made.limits.deadline = options.deadline;
   made.limits.waits = options.waiting;
   made.one_thread = true;
+  made.shares_port = options.shares_port;
   made.on_notice = notice_log();
   made.counts = options.counts;
   return made;

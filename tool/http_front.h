@@ -36,6 +36,7 @@ struct FrontOptions {
   bool tls_to_owners = false;
   std::optional<std::string> authorities;  ///< whose certificates owners must have
   std::optional<std::string> access_log;
+  bool shares_port = false;
   ForwarderCounts counts;
   /// What it runs on. Lives as long as these options do, which must outlive the Router or Watcher:
   /// that one may still have waits whose handlers belong here.

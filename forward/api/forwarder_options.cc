@@ -110,7 +110,8 @@ Result<GatewayOptions> ForwarderMaker::gateway_options(const ForwarderOptions& o
   made.exchange.progress = options.limits.progress;
   made.exchange.tunnel = options.limits.tunnel;
   made.exchange.waits = options.limits.waits;
-  made.upstream.on_notice = options.on_notice;
+  made.shares_port = options.shares_port;
+  made.on_notice = made.upstream.on_notice = options.on_notice;
   made.upstream.own_idle = options.limits.application_idle;
   made.upstream.tls = std::move(certificates->of_owners);
   made.tls = std::move(certificates->own);

@@ -41,9 +41,10 @@ class Router;
 class Watcher;
 
 struct AdminLimits {
-  /// For a further one, the connection that has been idle longest is closed. If none is idle, the
-  /// further one is served one request, within a second: health is answered, anything else gets a
-  /// 503. At most half of the files that the process may open.
+  /// For a further one, the connection is closed that has taken longest over a header, else the
+  /// one that has been idle longest. If all are at work, the further one is served one request,
+  /// within a second: health is answered, anything else gets a 503. One address has three quarters
+  /// of them at most. At most half of the files that the process may open.
   std::size_t connections = 2048;
   /// From connecting, or from a request's first byte, to the end of its header.
   milliseconds header{10'000};

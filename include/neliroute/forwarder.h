@@ -79,8 +79,10 @@ struct ForwarderLimits {
   /// the application keeps it for. No value: a second less than its answers' `Keep-Alive: timeout`
   /// says, else 1 s.
   std::optional<milliseconds> application_idle;
-  /// For a further one, the connection that has been idle longest is closed; if none is idle, the
-  /// further one gets 503. At most a third of the files that the process may open.
+  /// For a further one, the connection is closed that has taken longest over its TLS handshake or
+  /// a request's header, else the one that has been idle longest; if all are at work, the further
+  /// one gets 503. An address that nobody trusts has three quarters of them at most. At
+  /// most a third of the files that the process may open.
   std::uint32_t connections = 10'000;
   /// How many requests may wait for an owner at once; a further one gets 503.
   std::uint32_t waits = 20'000;
@@ -136,6 +138,9 @@ struct ForwarderOptions {
   /// HOST:PORT, :PORT or PORT; without a host only this machine can reach it. Port 0: any free one.
   /// Empty: the Router's endpoint; a Watcher has none.
   std::string listen;
+  /// Other processes may listen there as well (SO_REUSEPORT): to add one. Where one of them ends,
+  /// clients that the kernel had given to it and that it had not accepted are reset.
+  bool shares_port = false;
   /// Where in a request its key is: header:NAME, path:N (segments from 1), query:NAME, cookie:NAME
   /// or host. Required.
   std::string key;

@@ -1,11 +1,15 @@
 #include "router/text/listen_address.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <boost/algorithm/string/predicate.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <charconv>
 
 #include "neli_core/system_refusal.h"
+#include "router/listen/passed_sockets.h"
 
 namespace neliroute {
 namespace {
@@ -86,22 +90,47 @@ std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint) {
          std::to_string(endpoint.port());
 }
 
-Result<boost::asio::ip::tcp::acceptor> listen_at(const boost::asio::any_io_executor& executor,
-                                                 std::string_view text) {
+Error cannot_listen(const std::string& at, const boost::system::error_code& error) {
+  const std::string what = "cannot listen at " + at;
+  if (auto refused = system_refusal(what, error)) return *refused;
+  return {Errc::bad_option, what + ": " + error.message() +
+                                "; choose an address of this machine and a free port" +
+                                passed_text()};
+}
+
+Result<boost::asio::ip::tcp::acceptor> bind_at(const boost::asio::any_io_executor& executor,
+                                               const boost::asio::ip::tcp::endpoint& at,
+                                               bool shared) {
   using boost::asio::ip::tcp;
-  const auto where = resolve_listen(text);
-  if (!where) return where.error();
   tcp::acceptor acceptor(executor);
   boost::system::error_code error;
-  acceptor.open(where->protocol(), error);
+  if (const auto passed = passed_socket(at)) {
+    acceptor.assign(passed->at.protocol(), passed->file, error);
+    if (!error) return acceptor;
+    ::close(passed->file);
+    return cannot_listen(address_text(at), error);
+  }
+  acceptor.open(at.protocol(), error);
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor.bind(*where, error);
-  if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
-  if (!error) return acceptor;
-  const std::string what = "cannot listen at " + std::string(text);
-  if (auto refused = system_refusal(what, error)) return *refused;
-  return Error{Errc::bad_option, what + ": " + error.message() +
-                                     "; choose an address of this machine and a free port"};
+  const int yes = 1;
+  if (!error && shared) {
+    ::setsockopt(acceptor.native_handle(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
+  }
+  if (!error) acceptor.bind(at, error);
+  if (error) return cannot_listen(address_text(at), error);
+  return acceptor;
+}
+
+Result<boost::asio::ip::tcp::acceptor> listen_at(const boost::asio::any_io_executor& executor,
+                                                 std::string_view text) {
+  const auto where = resolve_listen(text);
+  if (!where) return where.error();
+  auto acceptor = bind_at(executor, *where);
+  if (!acceptor) return acceptor;
+  boost::system::error_code error;
+  acceptor->listen(boost::asio::socket_base::max_listen_connections, error);
+  if (error) return cannot_listen(std::string(text), error);
+  return acceptor;
 }
 
 }  // namespace neliroute

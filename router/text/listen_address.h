@@ -1,8 +1,8 @@
 // Where a server of this process listens: from text to an address. Private.
 //
 // Threads: any.   Units: none.
-// Errors: bad_option, naming the text, what was expected and what to do; listen_at() also
-// system_refused.
+// Errors: bad_option, naming the text, what was expected and what to do; bind_at() and listen_at()
+// also system_refused.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -32,6 +32,15 @@ struct ListenText {
 
 /// "127.0.0.1:8080", "[::1]:8080".
 [[nodiscard]] std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint);
+
+/// Bound there, for listen(); or what was passed to this process with that address, at which
+/// connections wait already. `shared`: others may be bound there as well (SO_REUSEPORT).
+[[nodiscard]] Result<boost::asio::ip::tcp::acceptor> bind_at(
+    const boost::asio::any_io_executor& executor, const boost::asio::ip::tcp::endpoint& at,
+    bool shared = false);
+
+/// Why that cannot be listened at, and what to do.
+[[nodiscard]] Error cannot_listen(const std::string& at, const boost::system::error_code& error);
 
 /// Listens there from now on.
 [[nodiscard]] Result<boost::asio::ip::tcp::acceptor> listen_at(

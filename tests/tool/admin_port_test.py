@@ -165,10 +165,11 @@ class AdminPort(unittest.TestCase):
         return (used() - before) / 1e9 / (time.monotonic() - began)
 
     def hold_all(self, target):
-        """As many connections as there are places, each with an answer to this."""
+        """As many connections as one address has places, each with an answer to this."""
         limits = Path(f"/proc/{self.children['w'].pid}/limits").read_text(encoding="ascii")
         files = int(re.search(r"Max open files +(\d+)", limits).group(1))
         places = min(CONNECTIONS, files // 2)
+        places -= places // 4  # the share of one address
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, places + 100), hard))
         held = []

@@ -43,20 +43,16 @@ TEST(FewFiles, are_enough_for_a_third_as_many_clients) {
   limit.set(150);
   GatewayRig rig;
   limit.lift();  // the callers are here, too
-  Owner owner(rig.io, [](const OwnerRequest&) { return ok(""); });
+  Owner owner(rig.io, [](const OwnerRequest&) { return OwnerAnswer{}; });
   rig.directions.leads(owner.endpoint());
   ASSERT_EQ(rig.gateway->most_connections(), 50u);
   std::deque<Caller> callers;
-  for (int i = 0; i < 50; ++i) {
+  for (std::size_t i = 0; i < 38; ++i) {  // three quarters, as they come from one address
     callers.emplace_back(rig.io, rig.gateway->endpoint());
-    callers.back().send(get().substr(0, 9));  // or it would be closed for the next one
+    callers.back().send(get("/busy"));
+    ASSERT_TRUE(rig.run_until([&] { return owner.requests.size() == i + 1; }));
   }
-  ASSERT_TRUE(rig.run_until([&] { return rig.gateway->connections() == 50; }));
-  ASSERT_TRUE(rig.has_read(callers));
   EXPECT_EQ(status_of(rig.exchange(get())), 503u);
-  callers[49].send(get().substr(9));
-  ASSERT_TRUE(rig.answered(callers[49]));
-  EXPECT_EQ(status_of(callers[49].received()), 200u);
 }
 
 TEST(FewFiles, do_not_limit_who_is_content_with_fewer) {
