@@ -1,7 +1,7 @@
 // A process that owns slots and serves the keys in them:  01_own_and_serve HOST:PORT [BROKERS]
 // Each line on stdin (a pipe or a terminal) is a key that somebody asks for. Other settings come
-// from the command's variables: with NELIROUTE_ASSIGNMENT=assigner one of the processes assigns,
-// and not Kafka's group (docs/operating.md says when to choose it).
+// from the command's variables: with NELIROUTE_ASSIGNMENT=group Kafka's group assigns, and not one
+// of the processes (docs/operating.md says when to choose it).
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>

@@ -6,8 +6,7 @@
   neliroute gateway --listen 127.0.0.1:8080 --key path:1
   curl -d 'Ada was here' http://127.0.0.1:8080/tower          # and a GET reads the book
 
-Start several, each with ports of its own and the same folder; with NELIROUTE_ASSIGNMENT=assigner
-before each, one of them assigns, and not Kafka's group. `neliroute run` is in front of each:
+Start several, each with ports of its own and the same folder. `neliroute run` is in front of each:
 it owns partitions, and sends here what is asked of them, and nothing else. It says on stdin what it
 is about to own and what it owns no more, and waits for our answers on descriptor 3:
 

@@ -243,13 +243,20 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOp
 }  // namespace
 
 Result<Opened> open_owner(boost::asio::any_io_executor executor, RouterOptions options) {
+  const std::string_view group = implies_group(options);
+  options.assignment = assignment_of(options);
   if (auto fits = check_owner(options); !fits) return fits.error();
+  if (!group.empty()) {
+    notify(options, Severity::info, std::string(group) + " is of `assignment` group, so Kafka's "
+           "group assigns here; without it the default is `assignment` assigner");
+  }
   return open_engine(std::move(executor), options, kafka_options(options));
 }
 
 // Options that a watcher does not have are set to an owner's defaults; they are never read.
 Result<Opened> open_watcher(boost::asio::any_io_executor executor, WatcherOptions options) {
   RouterOptions same;
+  same.assignment = Assignment::group;  // it is told by the records who assigns
   same.kafka = std::move(options.kafka);
   same.lane = options.lane;
   same.partitions = options.partitions;

@@ -20,7 +20,7 @@ namespace {
 std::string help() {
   std::string text =
       "neliroute answers who owns a key: hash slots are divided among processes\n"
-      "through a Kafka group (the NELI protocol), and keys are routed to the owner of\n"
+      "through a Kafka topic (the NELI protocol), and keys are routed to the owner of\n"
       "their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command& command : commands()) {

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "kafka/kafka_options.h"
+#include "router/options/option_parts.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
@@ -103,8 +104,9 @@ json::object joined_json(const Router& router, const CommonOptions& options,
   put_text(row, "brokers", options.router.kafka.brokers);
   row["topic"] = options.router.kafka.topic;
   put_text(row, "group", group_id(options.router.group, options.router.lane));
-  row["assignment"] = to_string(options.router.assignment);
-  const bool grouped = options.router.assignment == Assignment::group;
+  const Assignment assignment = assignment_of(options.router);
+  row["assignment"] = to_string(assignment);
+  const bool grouped = assignment == Assignment::group;
   if (grouped) row["group_protocol"] = to_string(router.group_protocol());
   row["slots"] = settings.slots;
   row["partitions"] = settings.partitions;
@@ -137,7 +139,7 @@ std::string joined_text(const Router& router, const CommonOptions& options) {
                         text_of(timing.local_clock_error), options.router.hints ? "on" : "off")
           : "";
   const std::string assignment =
-      options.router.assignment == Assignment::assigner
+      assignment_of(options.router) == Assignment::assigner
           ? fmt::format("assigned by one of its processes, session {}", text_of(timing.session))
           : fmt::format("{} protocol, session {}, heartbeat {}",
                         to_string(router.group_protocol()), text_of(timing.session),

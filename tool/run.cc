@@ -8,8 +8,8 @@ namespace neliroute::tool {
 
 int run_command(const Arguments& arguments) {
   CommandLine line({"run",
-                    "Owns slots as a member of the group, until SIGTERM or Ctrl-C: then it hands "
-                    "over and leaves. A second signal, 1 s later or more, stops at once (exit "
+                    "Owns slots, until SIGTERM or Ctrl-C: then it hands over and leaves. A second "
+                    "signal, 1 s later or more, stops at once (exit "
                     "130).",
                     "",
                     "Example: neliroute run --endpoint 127.0.0.1:7001 --name alpha --events -",

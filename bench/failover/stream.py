@@ -19,12 +19,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 sys.path.insert(0, str(REPOSITORY / "bench"))
 import machine  # noqa: E402
-from harness import children  # noqa: E402
+from harness import children, process  # noqa: E402
 from harness.kafka_broker import KafkaBroker  # noqa: E402
 from harness.stream import Subscriber, fetch, first_line, rest  # noqa: E402
 
 EXAMPLE = REPOSITORY / "build" / "examples" / "example_03_pricing_stream"
 SESSION_MS = 500
+GROUP = process.environment({"NELIROUTE_ASSIGNMENT": "group"})
 
 
 class Stage:
@@ -41,7 +42,7 @@ class Stage:
         self.count += 1
         out = self.folder / f"{self.count}.out"
         with open(out, "wb") as file, open(self.folder / f"{self.count}.log", "wb") as log:
-            return children.spawn([EXAMPLE, *arguments], stdout=file, stderr=log), out
+            return children.spawn([EXAMPLE, *arguments], stdout=file, stderr=log, env=GROUP), out
 
     def own(self, name):
         """An owner more."""

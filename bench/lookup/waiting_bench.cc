@@ -112,6 +112,7 @@ class Bench {
     owner_.kafka = kafka;
     owner_.group = "waiting";
     owner_.slots = kSlots;
+    owner_.assignment = Assignment::group;  // its partitions are the topic's
     owner_.timing.profile = Profile::fast;
     owner_.process.endpoint = "127.0.0.1:7000";
   }

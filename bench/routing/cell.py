@@ -41,9 +41,9 @@ class Settings:
         if self.lease_ms:
             intervals.append(self.lease_ms // 4)
             made["lease"] = f"{self.lease_ms}ms"
-        made["interval"] = f"{min(intervals)}ms"
+        made.update(interval=f"{min(intervals)}ms", assignment=self.assignment)
         if self.assignment == "assigner":
-            made.update(assignment="assigner", session=f"{self.session_ms}ms")
+            made["session"] = f"{self.session_ms}ms"
         return made
 
 

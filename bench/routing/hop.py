@@ -71,7 +71,8 @@ class Hops:
         server.wait_said("ready")
         brokers = process.embedded_broker(folder, clean_up, "--topic", TOPIC, "--partitions",
                                           PARTITIONS)["brokers"]
-        self.lane = {"brokers": brokers, "topic": TOPIC, "group": TOPIC, "slots": SLOTS}
+        self.lane = {"brokers": brokers, "topic": TOPIC, "group": TOPIC, "slots": SLOTS,
+                     "partitions": PARTITIONS}
         self.starts = {"direct": self.direct, "bare Beast": self.bare}
         if envoy.binary():
             self.starts["Envoy"] = self.envoy

@@ -49,9 +49,9 @@ enum class Profile {
 /// force.
 struct TimingOptions {
   Profile profile = Profile::balanced;
-  /// How long a member of the group may be silent. With the consumer protocol the group has one
-  /// session for all members, which is set where the broker allows it. With Assignment::assigner
-  /// it is this process's own, at least 300 ms, and no broker knows of it.
+  /// How long this process may be silent before others replace it: at least 300 ms, and no broker
+  /// knows of it. With Assignment::group it is the member's; the consumer protocol has one session
+  /// for all members, which is set where the broker allows it.
   std::optional<milliseconds> session = std::nullopt;
   /// Between two renewals.
   std::optional<milliseconds> interval = std::nullopt;
@@ -63,8 +63,8 @@ struct TimingOptions {
   std::optional<milliseconds> local_clock_error = std::nullopt;
   /// Variation `broadcast`: how many groups share the topic.
   std::uint32_t groups = 1;
-  /// For handlers that block: raises Timing::hang_limit. They need a longer `lease` as well, since
-  /// nothing is renewed meanwhile.
+  /// Assignment::group only, for handlers that block: raises Timing::hang_limit. They need a longer
+  /// `lease` as well, since nothing is renewed meanwhile.
   std::optional<milliseconds> hang_limit = std::nullopt;
 };
 
@@ -95,18 +95,18 @@ using NoticeHandler = std::function<void(const Notice&)>;
 
 struct RouterOptions {
   KafkaConnection kafka;
-  /// Names the processes that divide the slots. The Kafka group is `group` in lane 0, else
-  /// `group`.lane-N.
+  /// Names the processes that divide the slots. With Assignment::group the Kafka group is `group`
+  /// in lane 0, else `group`.lane-N.
   std::string group = "neliroute";
   /// One of several disjoint groups over the same slots.
   Lane lane;
-  /// No value: `consumer` where library and broker have it, else `classic`.
+  /// Assignment::group only. No value: `consumer` where library and broker have it, else `classic`.
   std::optional<GroupProtocol> group_protocol;
-  /// Of the topic. No value: an existing topic's, or 64 for a new one. With Assignment::assigner
-  /// any number up to that of slots, whatever the topic has; no value: the running group's, or 64.
+  /// Any number up to that of slots, whatever the topic has. No value: the running group's, or 64.
+  /// With Assignment::group it is the topic's; no value: an existing topic's, or 64 for a new one.
   std::optional<std::uint32_t> partitions;
-  /// How many of the topic's partitions carry records. No value: 4, or all if there are fewer. With
-  /// Assignment::assigner a new topic has no others.
+  /// How many of the topic's partitions carry records. No value: 4, or all if there are fewer. A
+  /// new topic has no others, but with Assignment::group.
   std::optional<std::uint32_t> logs;
 
   SlotCount slots = 1024;
@@ -121,9 +121,10 @@ struct RouterOptions {
 
   /// `broadcast` is the paper's own protocol, with its assumptions.
   Variation variation = Variation::claimed;
-  /// Variation `claimed` only: with `assigner` there is no group, nor a client of one;
-  /// `timing.session` is then how long this process may be silent before others replace it.
-  Assignment assignment = Assignment::group;
+  /// Who decides which process should claim what. With `assigner`, of variation `claimed` only,
+  /// there is no group, nor a client of one. No value: `assigner`; or `group`, and a notice says
+  /// so, if `variation` is `broadcast`, or `group_protocol` or `timing.hang_limit` is given.
+  std::optional<Assignment> assignment;
   /// Assignment::assigner only: how much this process should own beside the others, from 0,
   /// nothing, to 1000.
   std::uint32_t weight = 1;
@@ -141,7 +142,7 @@ struct RouterOptions {
   NoticeHandler on_notice;
 
   /// The defaults, overridden by the command's environment variables: NELIROUTE_BROKERS,
-  /// NELIROUTE_GROUP, NELIROUTE_SLOTS and so on (`neliroute run --help` lists the options;
+  /// NELIROUTE_GROUP, NELIROUTE_SLOTS and so on (`neliroute run --help-all` lists the options;
   /// --group-protocol is NELIROUTE_GROUP_PROTOCOL). A variable with a wrong value is an error; one
   /// that only the command uses, such as NELIROUTE_HTTP, is ignored.
   [[nodiscard]] static Result<RouterOptions> from_environment();

@@ -197,8 +197,8 @@ Result<void> check_properties_without_group(const KafkaOptions& options) {
   for (const auto& [property, value] : options.properties) {
     if (!is_group_property(property)) continue;
     return bad("`kafka.properties` " + property +
-               " is of a consumer group, and with `assignment` assigner there is none; leave it "
-               "out");
+               " is of a consumer group, and with `assignment` assigner, the default, there is "
+               "none; leave it out, or say `assignment` group");
   }
   return {};
 }

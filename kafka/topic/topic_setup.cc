@@ -132,7 +132,7 @@ Result<TopicDescription> create(BlockingProbe& broker, const KafkaOptions& optio
 Result<void> choose_partitions(const KafkaOptions& options, std::uint32_t topic_partitions,
                                LedgerFacts& facts) {
   facts.topic_partitions = topic_partitions;
-  const bool assigner = options.assignment == Assignment::assigner;
+  const bool assigner = options.assignment == Assignment::assigner && !options.watcher;
   if (assigner || options.watcher) {
     facts.own_partitions =
         assigner || options.partitions.value_or(topic_partitions) != topic_partitions;

@@ -6,12 +6,25 @@
 
 namespace neliroute {
 
+std::string_view implies_group(const RouterOptions& options) noexcept {
+  if (options.assignment) return {};
+  if (options.variation == Variation::broadcast) return "`variation` broadcast";
+  if (options.group_protocol) return "`group_protocol`";
+  if (options.timing.hang_limit) return "`timing.hang_limit`";
+  return {};
+}
+
+Assignment assignment_of(const RouterOptions& options) noexcept {
+  return options.assignment.value_or(implies_group(options).empty() ? Assignment::assigner
+                                                                    : Assignment::group);
+}
+
 TimingRequest timing_request(const RouterOptions& options) {
   TimingRequest request;
   static_cast<TimingOptions&>(request) = options.timing;
   request.mode = options.mode;
   request.variation = options.variation;
-  request.assignment = options.assignment;
+  request.assignment = assignment_of(options);
   return request;
 }
 
@@ -22,7 +35,7 @@ KafkaOptions kafka_options(const RouterOptions& options) {
   kafka.lane = options.lane;
   kafka.mode = options.mode;
   kafka.variation = options.variation;
-  kafka.assignment = options.assignment;
+  kafka.assignment = assignment_of(options);
   kafka.partitions = options.partitions;
   kafka.logs = options.logs;
   kafka.protocol = options.group_protocol;

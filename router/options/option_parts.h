@@ -6,12 +6,16 @@
 
 #include <neliroute/options.h>
 #include <string>
+#include <string_view>
 
 #include "kafka/kafka_options.h"
 #include "neli_core/timing.h"
 
 namespace neliroute {
 
+/// The option by which a group assigns although `assignment` says nothing; empty: there is none.
+[[nodiscard]] std::string_view implies_group(const RouterOptions& options) noexcept;
+[[nodiscard]] Assignment assignment_of(const RouterOptions& options) noexcept;
 [[nodiscard]] KafkaOptions kafka_options(const RouterOptions& options);
 [[nodiscard]] TimingRequest timing_request(const RouterOptions& options);
 /// What both have; a lease that was not given is the profile's.

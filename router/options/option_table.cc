@@ -76,8 +76,8 @@ constexpr OptionRow kRows[] = {
       .help = "One of several disjoint groups over the same slots (default 0)"},
      [](Options& o, Text t) { return put(o.lane, parse_number(t, 0, kLaneMax)); }},
     {{.field = "partitions", .flag = "--partitions", .type = "N", .heading = "Ledger",
-      .help = "Partitions of the topic (default: an existing topic's, or 64); with an assigner "
-              "any number up to that of slots (default: the running group's, or 64)",
+      .help = "Any number up to that of slots (default: the running group's, or 64); with "
+              "--assignment group that of the topic (default: an existing topic's, or 64)",
       .reader_help = "What the owners run with (default: what their records say, or what the topic "
                      "has)"},
      [](Options& o, Text t) { return put(o.partitions, parse_number(t, 1, kPartitionCountMax)); }},
@@ -140,18 +140,18 @@ constexpr OptionRow kRows[] = {
       .help = "Bound on the error between two broker timestamps", .shown = kOwner},
      [](Options& o, Text t) { return put(o.timing.clock_error, parse_duration(t)); }},
     {{.field = "timing.session", .flag = "--session", .type = "TIME", .heading = "Timing",
-      .help = "Session of the group member; with the consumer protocol the broker decides. With an "
-              "assigner: silent for longer, this process is replaced (at least 300ms, whatever the "
-              "broker has)", .first_day = true, .shown = kOwner},
+      .help = "Silent for longer, this process is replaced (at least 300ms, whatever the broker "
+              "has). With --assignment group: session of the group member; with the consumer "
+              "protocol the broker decides", .first_day = true, .shown = kOwner},
      [](Options& o, Text t) { return put(o.timing.session, parse_positive_duration(t)); }},
     {{.field = "timing.hang_limit", .flag = "--hang-limit", .type = "TIME", .heading = "Timing",
-      .help = "A process whose executor is blocked for longer leaves the group (default and "
-              "minimum: half of the session, at least 1s; with classic all of it, at least 2s); "
-              "not with an assigner, where --session counts", .shown = kOwner},
+      .help = "--assignment group: a process whose executor is blocked for longer leaves it "
+              "(default and minimum: half of the session, at least 1s; with classic all of it, at "
+              "least 2s). With an assigner --session counts", .shown = kOwner},
      [](Options& o, Text t) { return put(o.timing.hang_limit, parse_positive_duration(t)); }},
     {{.field = "group_protocol", .flag = "--group-protocol", .type = "NAME",
       .choices = "auto consumer classic", .heading = "Timing",
-      .help = "auto, consumer or classic (default auto); not with an assigner", .shown = kOwner},
+      .help = "--assignment group: auto, consumer or classic (default auto)", .shown = kOwner},
      [](Options& o, Text t) { return put(o.group_protocol, parse_group_protocol(t)); }},
 
     {{.field = "variation", .flag = "--variation", .type = "NAME", .choices = "claimed broadcast",
@@ -159,10 +159,11 @@ constexpr OptionRow kRows[] = {
       .help = "claimed: the order of claims decides; broadcast: the NELI paper's own, which trusts "
               "clocks and the group (default claimed)", .shown = kOwner},
      [](Options& o, Text t) { return put(o.variation, parse_variation_option(t)); }},
-    {{.field = "assignment", .flag = "--assignment", .type = "NAME", .choices = "group assigner",
+    {{.field = "assignment", .flag = "--assignment", .type = "NAME", .choices = "assigner group",
       .heading = "Variation",
-      .help = "Who decides which process should claim what: group, Kafka's consumer group; or "
-              "assigner, one of the processes, without any group (default group)", .shown = kOwner},
+      .help = "Who decides which process should claim what: assigner, one of the processes, "
+              "without any group; or group, Kafka's consumer group (default assigner; group with "
+              "broadcast, --group-protocol or --hang-limit)", .shown = kOwner},
      [](Options& o, Text t) { return put(o.assignment, parse_assignment_option(t)); }},
     {{.field = "weight", .flag = "--weight", .type = "N", .heading = "Variation",
       .help = "assigner: how much this process should own beside the others, from 0, nothing, to "

@@ -52,7 +52,7 @@ class Contract(unittest.TestCase):
                                       "--topic", "t")
         # With fast's lease of 1.5 s nobody would own a key where the machine is that slow for once,
         # and /v1/authorize would rightly say 503.
-        self.options = {"brokers": row["brokers"], "topic": "t", "slots": 1000,
+        self.options = {"brokers": row["brokers"], "topic": "t", "slots": 1000, "partitions": 16,
                         "allow_uneven": True, "profile": "balanced", "http": "0", "json": True}
 
     def start(self, command, **options):
@@ -99,10 +99,10 @@ class Contract(unittest.TestCase):
         self.wait_ready(url)
         self.question(child, url)
 
-    def test_a_member_that_assigns(self):
-        """run --http --assignment assigner"""
+    def test_an_owner_of_a_group(self):
+        """run --http --assignment group"""
         child, url = self.start("run", name="alpha", endpoint="127.0.0.1:7001",
-                                assignment="assigner", partitions=16)
+                                assignment="group")
         self.wait_ready(url)
         self.question(child, url)
 

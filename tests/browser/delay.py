@@ -93,8 +93,8 @@ class Group:
     def start(self, name):
         file = self.folder / f"{len(self.logs)}.{name}"
         options = {"brokers": self.brokers, "topic": "t", "slots": SLOTS, "name": name,
-                   "endpoint": f"{name}:7001", "http": "0", "events": f"{file}.events",
-                   "json": True}
+                   "endpoint": f"{name}:7001", "assignment": "group", "http": "0",
+                   "events": f"{file}.events", "json": True}
         with open(f"{file}.out", "wb") as out, open(f"{file}.err", "wb") as err:
             child = children.spawn([process.tool_path(), "run", *process.option_list(options)],
                                    stdout=out, stderr=err, env=process.environment())

@@ -33,8 +33,8 @@ class Live(PageCase):
         """A process that owns what it is given, and the address of its page."""
         out = self.folder / f"{name}.out"
         options = {"brokers": self.row["brokers"], "topic": "t", "slots": SLOTS, "name": name,
-                   "endpoint": f"{name}:7001", "profile": "fast", "http": "0", "json": True,
-                   **more}
+                   "endpoint": f"{name}:7001", "profile": "fast", "assignment": "group",
+                   "http": "0", "json": True, **more}
         with open(out, "wb") as file:
             child = children.spawn([process.tool_path(), "run", *process.option_list(options)],
                                    stdout=file, env=process.environment())

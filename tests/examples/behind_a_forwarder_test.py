@@ -75,7 +75,6 @@ class BehindAForwarder(ExampleCase):
 
     def test_the_one_that_assigns_is_killed(self):
         """The other one assigns, and answers for every counter."""
-        self.variables = {"NELIROUTE_ASSIGNMENT": "assigner"}
         alpha, beta = self.start("alpha"), self.start("beta")
         self.wait_shared("alpha", "beta")
         self.wait_shared(self.kill_the_assigner(alpha=alpha, beta=beta))

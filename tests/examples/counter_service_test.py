@@ -135,7 +135,6 @@ class CounterService(ExampleCase):
 
     def test_the_one_that_assigns_is_killed(self):
         """The other one assigns, and serves every counter with what was counted."""
-        self.variables = {"NELIROUTE_ASSIGNMENT": "assigner"}
         alpha, beta = self.start("alpha"), self.start("beta")
         self.wait_shared("alpha", "beta")
         for one in NAMES:

@@ -76,7 +76,9 @@ class Callers:
 class ExampleCase(unittest.TestCase):
     """Each test has a broker and a folder of its own, as examples use one topic."""
     topic = "neliroute"
-    variables = None  # that the processes find in their environment
+    # What the processes find in their environment: a session that is longer than a busy machine
+    # stands still, so nobody who lives counts as dead.
+    variables = {"NELIROUTE_PARTITIONS": str(PARTITIONS), "NELIROUTE_SESSION": "2s"}
 
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))

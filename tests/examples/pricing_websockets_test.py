@@ -74,12 +74,10 @@ class PricingWebSockets(ExampleCase):
         print(f"longest gap: {max(gap for _, _, _, gap in planned):.2f} s when owners come and "
               f"leave, {max(gap for _, _, _, gap in killed):.2f} s when one is killed")
 
-    def test_with_an_assigner(self):
-        """The same where one of the owners assigns."""
-        # The subscriber may start before there is a record that says the number of partitions.
-        self.variables = {"NELIROUTE_ASSIGNMENT": "assigner", "NELIROUTE_PARTITIONS": "64"}
+    def test_with_a_group(self):
+        """The same where Kafka's group assigns."""
+        self.variables = {"NELIROUTE_ASSIGNMENT": "group"}
         self.test_a_subscriber_follows()
-        self.assertEqual(self.assigner(), "charlie")
 
     def test_wrong(self):
         """What to give, or what is wrong with it; exit code 2."""

@@ -54,6 +54,8 @@ void check_timing(const TimingRequest& request, const SessionFacts& facts) {
   FUZZ_CHECK(3 * t.interval <= t.lease, "a renewal may be lost");
   if (request.mode == Mode::exclusive) {
     FUZZ_CHECK(t.lease + t.clock_error < t.session, "a crashed owner's lease is over in time");
+  } else if (request.assignment == Assignment::assigner) {
+    FUZZ_CHECK(t.lease >= 2 * t.session + milliseconds{150}, "outlasts two sessions");
   } else {
     const milliseconds slack{facts.protocol == GroupProtocol::consumer ? 500 : 3500};
     FUZZ_CHECK(t.lease >= t.session + t.heartbeat + t.interval + slack, "no gap in a planned move");

@@ -211,7 +211,6 @@ class Gateway(LaneOwners):
 
     def test_who_starts_refuses_connections_until_it_knows_the_owners(self):
         """So callers go to another owner instead of waiting at this one."""
-        self.use(self.topic, assignment="assigner", partitions=self.partitions)
         alpha = self.owner("alpha")
         self.wait_led(alpha)
         beta = self.owner("beta", http=0, weight=0)  # it owns nothing, or would begin with that

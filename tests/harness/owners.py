@@ -61,8 +61,10 @@ class LaneOwners(unittest.TestCase):
     def use(self, topic, **options):
         """From now on, this lane."""
         self.topic = topic
+        # Longer than a busy machine stands still, so nobody who lives counts as dead.
         self.lane = {"brokers": self.brokers, "topic": topic, "group": topic, "slots": 256,
-                     "profile": "fast", **options}
+                     "partitions": self.partitions, "profile": "fast", "session": "2s",
+                     **options}
 
     def path(self, name, kind):
         """A file of one process."""

@@ -251,7 +251,8 @@ class Owner:
 
 
 class Fleet:
-    """The owner processes of one group on one broker; none outlives the `with` block."""
+    """The owner processes of one group on one broker; none outlives the `with` block. Kafka's group
+    assigns, unless they are given another source."""
 
     def __init__(self, kafka, folder, *, topic, partitions, slots, group=None, witness=True,
                  can_hang=False, **defaults):
@@ -262,7 +263,8 @@ class Fleet:
         self.witness = witness
         self.can_hang = can_hang  # without being watched, too
         self.defaults = {"brokers": kafka.bootstrap, "topic": topic, "group": self.group,
-                         "partitions": partitions, "slots": slots, **defaults}
+                         "partitions": partitions, "slots": slots, "assignment": "group",
+                         **defaults}
         self.owners = []
         self.env = {}
         self.disturbances = []  # [from, to]: where gaps are not the tool's fault
@@ -342,7 +344,7 @@ class Fleet:
         assignment = self.assignment()
         if assignment is None:
             return None
-        if self.defaults.get("assignment") == "assigner":
+        if self.defaults["assignment"] == "assigner":
             return self._assigned_rest(assignment)
         group = self.kafka.admin.group(self.group)
         if group["state"].lower() != "stable" or len(group["members"]) != len(self.live()):
@@ -369,7 +371,7 @@ class Fleet:
 
     def describe(self):
         """Who leads how much, and who complained, for a failure's message."""
-        grouped = self.defaults.get("assignment") != "assigner"
+        grouped = self.defaults["assignment"] == "group"
         lines = [f"group {self.group}: {self._group_text()}"] if grouped else []
         for owner in self.owners:
             state = "runs" if owner.running() else f"exit {owner.child.returncode}"

@@ -55,13 +55,17 @@ class Protocol:
 SLOW = 6 if os.environ.get("NELIROUTE_TEST_SLOW") else 1
 PROTOCOLS = {
     # The session is the broker's, which the tool reads.
-    "consumer": Protocol("consumer", "4.1.1", 500, 50, {"profile": "fast"}),
-    "classic": Protocol("classic", "3.9.1", 3000, 300, {"profile": "fast", "session": "3s"}),
+    "consumer": Protocol("consumer", "4.1.1", 500, 50,
+                         {"profile": "fast", "assignment": "group"}),
+    "classic": Protocol("classic", "3.9.1", 3000, 300,
+                        {"profile": "fast", "assignment": "group", "session": "3s"}),
     "assigner": Protocol("assigner", "4.1.1", 500, 50,
                          {"profile": "fast", "assignment": "assigner", "session": "500ms"}),
 } if SLOW == 1 else {
-    "consumer": Protocol("consumer", "4.1.1", 3000, 300, {"profile": "balanced"}),
-    "classic": Protocol("classic", "3.9.1", 6000, 600, {"profile": "balanced", "session": "6s"}),
+    "consumer": Protocol("consumer", "4.1.1", 3000, 300,
+                         {"profile": "balanced", "assignment": "group"}),
+    "classic": Protocol("classic", "3.9.1", 6000, 600,
+                        {"profile": "balanced", "assignment": "group", "session": "6s"}),
     "assigner": Protocol("assigner", "4.1.1", 3000, 300,
                          {"profile": "balanced", "assignment": "assigner", "session": "3s"}),
 }

@@ -22,7 +22,8 @@ class SessionCase(case.KafkaCase):
     def wanted(self, **options):
         """A run on a topic and group of this test's own."""
         return {"brokers": self.kafka.bootstrap, "topic": self.topic(), "group": self.topic(),
-                "partitions": 16, "slots": 256, "endpoint": "127.0.0.1:7999", **options}
+                "partitions": 16, "slots": 256, "endpoint": "127.0.0.1:7999",
+                "assignment": "group", **options}
 
     def assert_refused(self, words, env=None, **options):
         """It ends with exit code 2, and says all these words."""

@@ -108,6 +108,9 @@ class Refusals(case.KafkaCase):
         self.refused("other group", 2, ["group"], **{**mine, "group": "another"})
         self.refused("other source", 2, ["assignment", "group", "assigner"],
                      **{**mine, **self.other_source()})
+        if case.protocol().grouped:
+            self.refused("the default", 2, ["start with --assignment group"],
+                         **{**mine, "assignment": None, "session": None})
         if not case.protocol().grouped:
             self.refused("other partitions", 2, ["partitions", "16", "64"],
                          **{**mine, "partitions": 64})

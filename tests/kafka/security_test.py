@@ -154,7 +154,7 @@ class Secured(case.KafkaCase):
         self.kafka.admin.create_topic("unwritable", 16)
         self.kafka.admin.allow("User:watcher", "TOPIC", "unwritable", "READ", "DESCRIBE")
         owner = self.look("watcher", "run", topic="unwritable", group=TOPIC, timeout="5s",
-                          endpoint="127.0.0.1:7999")
+                          assignment="group", endpoint="127.0.0.1:7999")
         self.assertEqual(owner.code, 3, owner)
         member = self.look("watcher", "run", topic="unwritable", group=TOPIC, timeout="5s",
                            endpoint="127.0.0.1:7999", assignment="assigner")
@@ -197,7 +197,7 @@ class Secured(case.KafkaCase):
             self.kafka.admin.create_topic(name, 16)
             self.kafka.admin.allow("User:nobody", kind, name, *granted)
             owner = self.look("nobody", "run", topic=name, group=name, timeout="5s",
-                              endpoint="127.0.0.1:7999")
+                              assignment="group", endpoint="127.0.0.1:7999")
             self.assertEqual(owner.code, 3, owner)
             self.assertIn("authori", owner.err.lower())
 

@@ -68,6 +68,7 @@ class Live(unittest.TestCase):
         # The default profile: where both cores are busy, a lease of 375 ms ends every few seconds,
         # and no view rests for as long as the story waits.
         cls.settings = {"brokers": row["brokers"], "slots": SLOTS, "http": "0", "json": True,
+                        "assignment": "group",
                         "X": "statistics.interval.ms=1000"}
         cls.addresses, cls.processes, cls.at = {}, {}, {}
         cls.began = server.now()

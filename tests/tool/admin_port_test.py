@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from case import run_raw
+from case import LONG_SESSION, run_raw
 from harness import children, process
 
 PARTITIONS = 16
@@ -55,7 +55,8 @@ class AdminPort(unittest.TestCase):
         row = process.embedded_broker(cls.folder, cls.addClassCleanup,
                                       "--partitions", PARTITIONS, "--topic", "t")
         cls.settings = {"brokers": row["brokers"], "topic": "t", "slots": SLOTS,
-                        "profile": "fast", "http": "0", "json": True}
+                        "partitions": PARTITIONS, "profile": "fast", "http": "0", "json": True,
+                        **LONG_SESSION}
         cls.ports = {}
         cls.children = {}
         for name, command in (("a", "run"), ("b", "run"), ("w", "watch")):

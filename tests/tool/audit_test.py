@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from case import run_raw
+from case import LONG_SESSION, run_raw
 from harness import children, process
 
 PARTITIONS = range(8)
@@ -28,7 +28,7 @@ class Audit(unittest.TestCase):
     def settings(self, topic):
         """What every command of a test has in common."""
         return {"brokers": self.brokers, "topic": topic, "group": topic, "slots": 64,
-                "profile": "fast"}
+                "partitions": len(PARTITIONS), "profile": "fast", **LONG_SESSION}
 
     def start(self, topic, name, **options):
         """An owner."""

@@ -20,10 +20,11 @@ PARTITIONS = range(16)
 
 
 class Embedded(unittest.TestCase):
-    """One broker for the class; each test has a topic, and so a group, of its own."""
+    """One broker for the class; each test has a topic, and so a group, of its own. Kafka's group
+    assigns, but where a test says otherwise."""
 
     TOPICS = ("life", "signals", "refusals", "idle", "gone", "strange", "broadcast", "secret",
-              "stalled", "raw", "watched", "assigned", "served")
+              "stalled", "raw", "watched", "assigned", "served", "implied")
 
     @classmethod
     def setUpClass(cls):
@@ -37,7 +38,7 @@ class Embedded(unittest.TestCase):
     def settings(self, topic):
         """What every command of a test has in common."""
         return {"brokers": self.brokers, "topic": topic, "group": topic, "slots": 256,
-                "profile": "fast"}
+                "profile": "fast", "assignment": "group"}
 
     def start(self, topic, name, port, **options):
         """An owner; its files are called by its name."""
@@ -151,9 +152,10 @@ class Embedded(unittest.TestCase):
                           if row["event"] == "stopped"} - {"superseded"}, {"closed"})
 
     def test_assigner(self):
-        """No group: three owners of more partitions than the topic has; kill, leave, strangers."""
+        """The default, no group: three owners of more partitions than the topic has; kill, leave,
+        strangers."""
         many = range(128)
-        assigner = {"assignment": "assigner", **LONG_SESSION}
+        assigner = {"assignment": None, **LONG_SESSION}
         alpha = self.start("assigned", "alpha", 7001, partitions=len(many), **assigner)
         self.wait_led(alpha, partitions=many)
         row = json.loads(alpha.output.read_text().splitlines()[0])
@@ -200,15 +202,34 @@ class Embedded(unittest.TestCase):
                 if led[row["partition"]] > row["boot"]}
         self.assertEqual(late, {})
 
+    def test_what_only_a_group_has_means_a_group(self):
+        """And a line at start says so."""
+        for name, options, flag in (
+                ("alpha", {"hang_limit": "10s"}, "--hang-limit"),
+                ("beta", {"group_protocol": "classic"}, "--group-protocol")):
+            owner = self.start("implied", name, 7001, assignment=None, **options)
+            self.wait_led_by_events(owner)
+            joined = json.loads(owner.output.read_text().splitlines()[0])
+            self.assertEqual(joined["assignment"], "group")
+            self.assertEqual(owner.error_tail().count(
+                f"{flag} is of --assignment group, so Kafka's group assigns here"), 1,
+                owner.error_tail())
+        done = run_raw("run", *process.option_list(
+            {**self.settings("implied"), "endpoint": "x:1", "assignment": "assigner",
+             "hang_limit": "10s"}))
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("--hang-limit", done.err)
+
     def test_broadcast(self):
         """The paper's own variation: two owners, found by the claims beside; a kill; a leave."""
-        options = {"variation": "broadcast", "roles": 5}
+        options = {"variation": "broadcast", "roles": 5, "assignment": None}
         alpha = self.start("broadcast", "alpha", 7001, **options)
         beta = self.start("broadcast", "beta", 7002, **options)
         self.wait_led(alpha, beta)
         row = json.loads(alpha.output.read_text().splitlines()[0])
         self.assertEqual((row["variation"], row["roles"], row["groups"], row["hints"]),
                          ("broadcast", 5, 1, True))
+        self.assertIn("--variation broadcast is of --assignment group", alpha.error_tail())
         self.assertGreater(row["lease_ms"], row["session_ms"])
         names = {p: owner.name for owner in (alpha, beta) for p in owner.leading}
         def seen():
@@ -289,7 +310,7 @@ class Embedded(unittest.TestCase):
                                ({"hash": "crc16"}, ("hash", "crc16", "xxh3")),
                                ({"hash-tags": True}, ("hash", "xxh3+tags")),
                                ({"mode": "exclusive"}, ("mode", "exclusive")),
-                               ({"assignment": "assigner"}, ("assignment", "assigner", "group")),
+                               ({"assignment": None}, ("start with --assignment group",)),
                                ({"partitions": 32}, ("32", "16")),
                                ({"slots": 250}, ("250", "16", "multiple"))):
             cases.append((["run", "--endpoint", "x:1"], options, words))

@@ -313,7 +313,7 @@ class Operate(LaneCase):
         for words in (("cordon", "alpha"), ("pin", "0", "alpha"), ("wishes",)):
             done = self.wish(*words, code=2)
             self.assertIn("Kafka's group assigns there", done.err)
-            self.assertIn("--assignment assigner", done.err)
+            self.assertIn("without `--assignment group`", done.err)
 
     def test_words(self):
         """Too many and too few, without asking any broker; and one that cannot be reached."""

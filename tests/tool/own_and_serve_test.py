@@ -20,11 +20,11 @@ class OwnAndServe(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.brokers = process.embedded_broker(self.folder, self.addCleanup)["brokers"]
 
-    def start(self, port, assignment="group"):
+    def start(self, port, variables):
         """One process of the example, asked by its stdin."""
         child = children.spawn([EXAMPLE, f"127.0.0.1:{port}", self.brokers], text=True, bufsize=1,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               env=process.environment({"NELIROUTE_ASSIGNMENT": assignment}),
+                               env=process.environment(variables),
                                stderr=open(self.folder / f"{port}.log", "wb"))
         self.addCleanup(children.end, child)
         return child
@@ -50,17 +50,13 @@ class OwnAndServe(unittest.TestCase):
             (here[key] == "ask 127.0.0.1:7002" and there[key].startswith("served here"))
             for key in KEYS)
 
-    def test_two_share_and_one_leaves(self):
-        """Kafka's group assigns."""
-        self.two_share_and_one_leaves("group")
+    def test_a_group_assigns(self):
+        """As the environment says."""
+        self.test_two_share_and_one_leaves({"NELIROUTE_ASSIGNMENT": "group"})
 
-    def test_one_of_them_assigns(self):
-        """As the environment says; it leaves or stays."""
-        self.two_share_and_one_leaves("assigner")
-
-    def two_share_and_one_leaves(self, assignment):
-        """All keys are served, before and after."""
-        first, second = self.start(7001, assignment), self.start(7002, assignment)
+    def test_two_share_and_one_leaves(self, variables=None):
+        """All keys are served, before and after; one of them assigns, and leaves or stays."""
+        first, second = self.start(7001, variables), self.start(7002, variables)
         children.wait_until(lambda: self.all_served(first, second), 30, "both serve", poll=0.1)
         second.terminate()
         self.assertEqual(second.wait(15), 0, (self.folder / "7002.log").read_text()[-2000:])

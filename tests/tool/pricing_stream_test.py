@@ -24,7 +24,7 @@ EXAMPLE = Path(sys.argv.pop(1)).resolve()
 class PricingStream(unittest.TestCase):
     """examples/03_pricing_stream.cc, three owners and subscribers on the embedded broker."""
 
-    assignment = "group"
+    assignment = "assigner"
 
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -37,8 +37,9 @@ class PricingStream(unittest.TestCase):
         out = self.folder / name
         with open(out, "wb") as file, open(self.folder / f"{name}.log", "wb") as log:
             child = children.spawn([EXAMPLE, *arguments], stdout=file, stderr=log,
-                                   env=process.environment({"NELIROUTE_ASSIGNMENT":
-                                                            self.assignment}))
+                                   env=process.environment(
+                                       {"NELIROUTE_ASSIGNMENT": "group"}
+                                       if self.assignment == "group" else None))
         self.addCleanup(children.end, child, 0)
         log = self.folder / f"{name}.log"
         self.addCleanup(lambda: print(f"{name}, exit code {child.poll()}: "
@@ -56,9 +57,9 @@ class PricingStream(unittest.TestCase):
         """A subscriber that hears what is published from now on."""
         return Subscriber(*self.start(name, "subscriber", self.brokers))
 
-    def test_with_an_assigner(self):
-        """The same where one of the owners assigns."""
-        self.assignment = "assigner"
+    def test_with_a_group(self):
+        """The same where Kafka's group assigns."""
+        self.assignment = "group"
         self.test_one_leaves_and_one_is_killed()
 
     def test_one_leaves_and_one_is_killed(self):

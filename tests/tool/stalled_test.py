@@ -32,7 +32,7 @@ class Stalled(LaneCase):
 
     def owner(self, name, *arguments):
         return self.unread("run", *arguments, name=name, endpoint=f"{name}:1",
-                           assignment="assigner", partitions=16, **self.lane)
+                           partitions=16, **self.lane)
 
     def owned(self):
         """{owner: partitions}, as another process reads it."""

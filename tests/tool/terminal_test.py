@@ -12,7 +12,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from case import run_raw
+from case import LONG_SESSION, run_raw
 from emulator import Terminal
 from harness import children, process
 from harness.owners import free_port
@@ -40,7 +40,7 @@ class Screen(unittest.TestCase):
     def setUp(self):
         topic = self.id().rpartition(".")[2]
         self.settings = {"brokers": self.brokers, "topic": topic, "group": topic, "slots": SLOTS,
-                         "profile": "fast"}
+                         "partitions": PARTITIONS, "profile": "fast", **LONG_SESSION}
 
     def owner(self, name, port, **options):
         """Started, and ended with the test."""

@@ -56,8 +56,8 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
     }
   }
   const OptionText drain{.flag = "--drain-timeout", .type = "TIME", .heading = "Timing",
-                         .help = "How long a planned leave may take (default: lease + session, at "
-                                 "most 10s; with an assigner 2 x lease + session)",
+                         .help = "How long a planned leave may take (default: 2 x lease + session; "
+                                 "with --assignment group lease + session, at most 10s)",
                          .shown = static_cast<unsigned>(Part::owner)};
   line.add(drain.of(part), into(options.drain_timeout, parse_duration));
   line.heading("General");

@@ -183,14 +183,14 @@ std::optional<int> LaneRun::refuse() const {
   if (settings && settings->variation != kAssignedVariation) {
     return no(where +
               ": Kafka's group assigns there, and knows no cordons, weights or pins. Start "
-              "the processes with `--assignment assigner`; docs/operating.md says how to "
-              "change a running lane");
+              "the processes without `--assignment group`; docs/operating.md says how to change "
+              "a running lane");
   }
   const ShownLane shown = lane();
   if (shown.members.empty()) {
     return no(where +
-              ": no member lives, so nobody would carry it out. Start processes with "
-              "`--assignment assigner`, or say another --topic or --lane");
+              ": no member lives, so nobody would carry it out. Start processes, or say another "
+              "--topic or --lane");
   }
   if (!known().members.lives(shown.assigner)) {
     return no(

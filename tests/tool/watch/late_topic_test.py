@@ -110,7 +110,7 @@ class LateTopic(unittest.TestCase):
         for file in (said, told):  # each began with the topic's
             children.wait_until(lambda file=file: "http://" in file.read_text(), 20, file.read_text)
         children.wait_until(lambda: "gateway: http" in told.read_text(), 20, told.read_text)
-        owner = self.owner("--assignment", "assigner", "--partitions", "16")
+        owner = self.owner("--partitions", "16")
         rows = process.LineFile(seen)
         children.wait_until(
             lambda: {row["partition"] for row in rows.read() if row.get("owner") == "alpha"} ==
@@ -128,7 +128,7 @@ class LateTopic(unittest.TestCase):
             self.assertIn("going on with 16 partitions", text)
         owner.terminate()  # and the next ones may have yet another
         self.assertEqual(owner.wait(20), 0)
-        self.owner("--assignment", "assigner", "--partitions", "8")
+        self.owner("--partitions", "8")
         for file in (said, told):
             children.wait_until(lambda file=file: "going on with 8 partitions" in file.read_text(),
                                 30, file.read_text)
@@ -141,7 +141,7 @@ class LateTopic(unittest.TestCase):
         """Exit code 2, and what to do: a number that was given is meant."""
         make_topic(self.brokers, "late")
         watch, _, said = self.started("watch", json=True, partitions=8)
-        self.owner("--assignment", "assigner", "--partitions", "16")
+        self.owner("--partitions", "16")
         self.assertEqual(watch.wait(30), 2, said.read_text())
         self.assertIn("partitions is 8 here, but 16 in the running group", said.read_text())
 

@@ -37,7 +37,7 @@ TEST_F(EnvironmentTest, ThatSaysNothingLeavesTheDefaults) {
   EXPECT_EQ(options->kafka.brokers, "127.0.0.1:9092");
   EXPECT_EQ(options->slots.value(), 1024u);
   EXPECT_FALSE(options->timing.lease);
-  EXPECT_EQ(options->assignment, Assignment::group);
+  EXPECT_FALSE(options->assignment);
 }
 
 TEST_F(EnvironmentTest, SaysWhatTheCommandsFlagsSay) {
@@ -96,10 +96,10 @@ TEST_F(EnvironmentTest, NamesTheVariableThatIsWrong) {
 }
 
 TEST_F(EnvironmentTest, SaysWhoAssigns) {
-  set("NELIROUTE_ASSIGNMENT", "assigner");
+  set("NELIROUTE_ASSIGNMENT", "group");
   const auto options = RouterOptions::from_environment();
   ASSERT_TRUE(options) << options.error();
-  EXPECT_EQ(options->assignment, Assignment::assigner);
+  EXPECT_EQ(options->assignment, Assignment::group);
   EXPECT_EQ(options->weight, 1u);
   set("NELIROUTE_WEIGHT", "3");
   EXPECT_EQ(RouterOptions::from_environment()->weight, 3u);

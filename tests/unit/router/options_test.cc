@@ -4,8 +4,11 @@
 
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <map>
 #include <neliroute/options.h>
 #include <neliroute/router.h>
+#include <string>
+#include <vector>
 
 #include "router/options/option_checks.h"
 #include "router/options/option_parts.h"
@@ -13,7 +16,9 @@
 namespace neliroute {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::StartsWith;
 
 TEST(EndpointTest, IsANameOrAnAddressAndAPort) {
@@ -94,6 +99,35 @@ TEST(EndpointTest, ARouterRefusesABadOneBeforeItAsksAnybody) {
               StartsWith("`process.endpoint` \"10.0.0.7\" is not HOST:PORT"));
 }
 
+TEST(AssignmentTest, IsByAnAssignerUnlessAnOptionIsOfAGroup) {
+  EXPECT_EQ(assignment_of({}), Assignment::assigner);
+  const auto notices_of = [](RouterOptions options) {
+    boost::asio::io_context io;
+    std::vector<std::string> notices;
+    options.kafka.brokers = "127.0.0.1:1";
+    options.kafka.timeout = std::chrono::milliseconds{1};
+    options.on_notice = [&](const Notice& notice) { notices.push_back(notice.text); };
+    EXPECT_EQ(Router::open(io.get_executor(), options).error().code(), Errc::ledger_unreachable);
+    std::erase_if(notices, [](const std::string& one) {
+      return one.find("`assignment`") == std::string::npos;
+    });
+    return notices;
+  };
+  EXPECT_THAT(notices_of({}), IsEmpty());
+  std::map<std::string, RouterOptions> implied;
+  implied["`variation` broadcast"].variation = Variation::broadcast;
+  implied["`group_protocol`"].group_protocol = GroupProtocol::classic;
+  implied["`timing.hang_limit`"].timing.hang_limit = std::chrono::seconds{10};
+  for (auto& [option, options] : implied) {
+    EXPECT_EQ(assignment_of(options), Assignment::group) << option;
+    EXPECT_THAT(notices_of(options), ElementsAre(StartsWith(option + " is of `assignment` group")));
+    options.assignment = Assignment::group;
+    EXPECT_THAT(notices_of(options), IsEmpty()) << option;
+    options.assignment = Assignment::assigner;
+    EXPECT_EQ(assignment_of(options), Assignment::assigner) << option;
+  }
+}
+
 TEST(AssignmentTest, WhatOnlyAGroupHasIsRefusedBesideAnAssigner) {
   boost::asio::io_context io;
   RouterOptions options;
@@ -118,6 +152,7 @@ TEST(AssignmentTest, WhatOnlyAnAssignerHasIsRefusedBesideAGroup) {
   options.kafka.brokers = "127.0.0.1:1";
   options.kafka.timeout = std::chrono::minutes{10};
   options.weight = 2;
+  options.assignment = Assignment::group;
   auto refused = Router::open(io.get_executor(), options);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code(), Errc::bad_option);
