@@ -398,7 +398,7 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   });
   const Subscription subscription = router.subscribe(teller);
   const auto idle = std::make_shared<IdleOwner>(
-      io, router, common.router.assignment == Assignment::assigner);
+      io, router, assignment_of(common.router) == Assignment::assigner);
   router.observable().observe(idle);
   const auto beside = companion ? companion(router, io.get_executor()) : nullptr;
   io.run();
