@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """An answer means the same to a client in whatever pieces it comes from the application, and what
 an application sends behind it is nobody's answer; which requests are framed well."""
+import re
 import socket
 import sys
 import unittest
@@ -109,7 +110,11 @@ class Framing(LaneOwners):
         got = []
         for way in ways:
             self.parts = [*way, *closes]
-            got.append(self.ask(method))
+            try:
+                got.append(self.ask(method))
+            except Malformed as cut:
+                got.append(f"cut: {cut}, sent as {way}")
+                self.client = None
         seen = {repr(one) for one in got}
         if len(seen) != 1:
             print(f"{name}: differs by how it is cut:", *sorted(seen)[:3], sep="\n  ")
@@ -200,6 +205,8 @@ class Framing(LaneOwners):
         for host, fits in HOSTS.items():
             status = 200 if fits else 400
             self.assertEqual(self.sent(line % (b"/own", b"Host: %s\r\n" % host)), status, host)
+            if re.search(rb"[ /]", host):
+                continue  # it ends there
             target = b"http://%s/own" % host
             self.assertEqual(self.sent(line % (target, b"Host: other\r\n")), status, target)
             if fits:

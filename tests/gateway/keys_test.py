@@ -60,10 +60,12 @@ class Keys(LaneOwners):
                 came = self.application.requests[-1]
                 found.append((raw, came.head, int(came.value(b"Neliroute-Slot"))))
                 continue
-            self.assertEqual(status, b"400", raw)
+            self.assertIn(status, (b"400", b"505"), raw)  # a space in a target ends it
             refused += 1
             reader.connection.close()
             reader = None
+        if reader:
+            reader.connection.close()
         print(f"{kind}: {len(found)} passed on, {refused} refused")
         self.assertGreater(min(len(found), refused), LEAST)
         return found
@@ -75,7 +77,7 @@ class Keys(LaneOwners):
             one.sendall(head.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\r\nConnection: close\r\n", 1))
             answer = Reader(one).answer(b"GET")
         if answer.start[1] != b"200":
-            self.assertEqual(answer.start[1], b"400", head)
+            self.assertIn(answer.start[1], (b"308", b"400"), head)  # Flask joins slashes
             return ()
         value = json.loads(answer.body).get(kind)
         if kind in ("path", "host") and not value:
@@ -91,7 +93,8 @@ class Keys(LaneOwners):
         kept = [one for one in values if one and not set(one) & {"\n", "\r", "\0"}]
         file.write_bytes(b"\n".join(one.encode("utf-8", "surrogatepass") for one in kept))
         done = process.run_tool("slot", keys=file, slots=SLOTS, json=True)
-        return dict(zip(kept, (row["slot"] for row in done.rows())))
+        rows = done.out.removesuffix("\n").split("\n")  # in a key there may be other line ends
+        return dict(zip(kept, (json.loads(row)["slot"] for row in rows), strict=True))
 
     def test_every_parser_reads_the_proxys_key(self):
         """None finds another one, or none."""
