@@ -86,7 +86,7 @@ TEST(KeySource, has_only_bytes_that_all_servers_read_alike) {
   for (const char* query : {"/?k=%00", "/?k=%FF", "/?k=a%0D", "/?k=%C3"}) {
     EXPECT_TRUE(is_refused(refusal("query:k", query))) << query;
   }
-  for (const char* host : {"a%41", "a,b", "a!b", "[v1.x]"}) {
+  for (const char* host : {"a%41", "a,b", "a!b"}) {
     EXPECT_TRUE(is_refused(refusal("host", "/", {{"Host", host}}))) << host;
   }
   EXPECT_EQ(key("path:1", "/%C3%BC%20+'(~"), "\xc3\xbc +'(~");

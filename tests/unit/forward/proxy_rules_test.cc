@@ -83,6 +83,7 @@ TEST(ProxyRules, refuse_a_host_that_is_none) {
   for (const char* host : {"", ":80", "u@a", "u:p@a", "a:b", "a:65536", "a:-1", "a:80:90", "a b",
                            "a/b", "a?b", "a#b", "[::1", "::1", "[::g]", "a%zz", "a\"b", "a\\b"}) {
     EXPECT_EQ(refused({{"Host", host}}), 400u) << host;
+    if (std::string_view(host).find_first_of("/?#") != std::string_view::npos) continue;  // ends it
     EXPECT_FALSE(split_target("http://" + std::string(host) + "/")) << host;
   }
   for (const char* host : {"a", "a:", "a:0", "a:65535", "A.b-c_d:80", "127.0.0.1:1", "[::1]",

@@ -106,8 +106,7 @@ TEST(WorkEngine, abandoned_work_has_ended_too) {
   rig.append(0, kExclusiveB.claim("0"));
   EXPECT_EQ(keeper.told, std::vector<std::string>{"stopped 0"});
   rig.pass(2 * kLease, 0);
-  ASSERT_GE(keeper.told.size(), 2u);
-  EXPECT_EQ(keeper.told[1], "work_ended 0");
+  EXPECT_EQ(std::count(keeper.told.begin(), keeper.told.end(), "work_ended 0"), 1);
   EXPECT_EQ(rig.abandoned(), 1u);
   slot->cancel();
 }
@@ -376,9 +375,9 @@ TEST(Handlers, one_that_listens_already_is_named_when_it_is_slow_later) {
   EXPECT_FALSE(rig.warned("held the strand"));
   slow = true;
   rig.append(0, kExclusiveB.claim("0"));
-  EXPECT_TRUE(rig.warned("held the strand for 150 ms, longer than the interval of 100 ms: 2 calls, "
+  EXPECT_TRUE(rig.warned("held the strand for 150 ms, longer than the interval of 100 ms: 3 calls, "
                          "the longest 150 ms in Listener::stopped() of partition 0"))
-      << "and Listener::released()";
+      << "and Listener::work_ended() and released()";
 }
 
 TEST(Handlers, quick_ones_are_not_warned_of) {

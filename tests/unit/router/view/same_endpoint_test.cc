@@ -22,8 +22,8 @@ TEST(SameEndpoint, one_that_is_read_again_a_lease_later_lives) {
   SameEndpoint same(ProcessId{1}, "a:1", kLease);
   const LocalTime first = at_ms(5000);
   EXPECT_FALSE(same.note(of(2, "a:1"), first)) << "it may be handing over to this one";
-  EXPECT_FALSE(same.note(of(2, "a:1"), first + kLease));
-  EXPECT_TRUE(same.note(of(2, "a:1"), later(first, kLease)));
+  EXPECT_FALSE(same.note(of(2, "a:1"), first + kLease - milliseconds{1}));
+  EXPECT_TRUE(same.note(of(2, "a:1"), first + kLease));
   EXPECT_FALSE(same.note(of(2, "a:1"), first + 10 * kLease)) << "said once";
   EXPECT_FALSE(same.note(of(3, "a:1"), first + 10 * kLease)) << "each by itself";
   EXPECT_TRUE(same.note(of(3, "a:1"), first + 12 * kLease));
