@@ -172,13 +172,18 @@ class Ages {
 };
 
 void say_table(const std::vector<Route>& view, SlotCount slots, const Ages& ages,
-               LocalTime now) {
+               const WatchModel& model, LocalTime now) {
+  const auto is_shared = [&model](const std::string& endpoint) {
+    return std::any_of(model.owners().begin(), model.owners().end(), [&](const OwnerRow& row) {
+      return row.endpoint_shared && row.peer->info.endpoint == endpoint;
+    });
+  };
   std::vector<Holding> holdings = holdings_of(view, slots);
   std::size_t name = 5;
   std::size_t endpoint = 8;
   for (Holding& one : holdings) {
     one.owner = shown(one.owner);
-    one.endpoint = shown(one.endpoint);
+    one.endpoint = shown(one.endpoint) + (is_shared(one.endpoint) ? " (shared)" : "");
     name = std::max(name, one.owner.size());
     endpoint = std::max(endpoint, one.endpoint.size());
   }
@@ -278,7 +283,7 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
     }
     say(row);
   }
-  if (!as_json) say_table(view, slots, ages, now);
+  if (!as_json) say_table(view, slots, ages, members->model(), now);
   if (std::string text = assignment_text(members->model()); !as_json && !text.empty()) {
     // The assigner lists them twice a lease, and this starts at the end of the log.
     if (!members->model().wishes()) text += "\noperators' wishes: see `neliroute wishes`";
