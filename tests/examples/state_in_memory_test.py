@@ -93,12 +93,11 @@ class StateInMemory(ExampleCase):
     def test_a_killed_owner_loses_its_counters(self):
         """And the next one says so."""
         alpha = self.start("alpha")
-        self.wait_shared("alpha")
-        one = NAMES[0]
+        self.start("beta")
+        one = self.wait_shared("alpha", "beta")["alpha"][0]
         self.assertEqual(ask(self.ports["alpha"], one, "POST")[1], "1")
         alpha.kill()
         alpha.wait()
-        self.start("beta")
         self.wait_shared("beta")
         self.assertEqual(ask(self.ports["beta"], one)[1], "0")
         self.assertIn("its counters are lost", self.said("beta"))
