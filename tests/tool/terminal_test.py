@@ -220,7 +220,7 @@ class Screen(unittest.TestCase):
                 process.run_tool("route", key, **options)), 30, "it is owned")
         explained = dict(re.findall(r"^(\w+) +(.*)$", done.out, re.MULTILINE))
         self.assertEqual(list(explained), ["key", "hash", "slot", "partition", "verdict", "owner",
-                                           "epoch", "why"])
+                                           "epoch", "assigner", "why"])
         slot = 3443 % SLOTS  # what Redis answers to CLUSTER KEYSLOT {user1000}.cart, and so 2^14
         self.assertIn("crc16 of the tag user1000", explained["hash"])
         self.assertTrue(explained["slot"].startswith(f"{slot}, "), done)
