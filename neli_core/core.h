@@ -69,6 +69,10 @@ class Core {
   /// The epoch held, leading or not.
   [[nodiscard]] virtual std::optional<Epoch> epoch(Partition partition) const noexcept = 0;
   [[nodiscard]] virtual std::uint16_t generation(Partition partition) const noexcept = 0;
+  /// The end of the lease, beyond which leases() may go while a log is silent.
+  [[nodiscard]] virtual LocalTime lease_until(Partition partition) const noexcept {
+    return leases()->get(partition).until;
+  }
   [[nodiscard]] virtual bool closed() const noexcept = 0;
   [[nodiscard]] virtual RejectedRecords rejected() const noexcept = 0;
   /// How many members live besides this process, as their records show it. No value: there is a

@@ -2,7 +2,8 @@
 //
 // A lease is compared with `now` in each lookup, so a process that was stopped, or a
 // machine that was suspended, wakes up fenced. Each word also carries a short generation, which
-// tells a reader whether the epoch that it has cached still belongs to the lease it just read.
+// tells a reader whether the epoch that it has cached still belongs to the lease it just read, and
+// whether it is served beyond the lease, while the log is silent.
 //
 // Threads: one writer; readers on any thread, wait-free, one atomic load.
 // Units: LocalTime, kept to 16 us and rounded down.   Errors: none.
@@ -23,6 +24,7 @@ class LeaseVector {
   struct Deadline {
     LocalTime until;
     std::uint16_t generation = 0;
+    bool stale = false;
     [[nodiscard]] bool holds_at(LocalTime now) const noexcept { return now < until; }
   };
 
@@ -33,8 +35,8 @@ class LeaseVector {
 
   [[nodiscard]] Deadline get(Partition partition) const noexcept {
     const std::uint64_t word = words_[partition.value()].load(std::memory_order_acquire);
-    return {LocalTime{microseconds{static_cast<std::int64_t>((word >> kGenerationBits) * kGrain)}},
-            static_cast<std::uint16_t>(word)};
+    return {LocalTime{microseconds{static_cast<std::int64_t>((word >> kTimeShift) * kGrain)}},
+            static_cast<std::uint16_t>(word), (word & kStale) != 0};
   }
 
   [[nodiscard]] bool leads(Partition partition, LocalTime now) const noexcept {
@@ -42,18 +44,20 @@ class LeaseVector {
   }
 
   /// Writer only. A time before boot, such as kLongAgo, means "not".
-  void set(Partition partition, LocalTime until, std::uint16_t generation) noexcept {
+  void set(Partition partition, LocalTime until, std::uint16_t generation,
+           bool stale = false) noexcept {
     const std::int64_t count = until.time_since_epoch().count();
     const std::uint64_t grains = count <= 0 ? 0 : static_cast<std::uint64_t>(count) / kGrain;
     const std::uint64_t kept = grains > kGrainsMax ? kGrainsMax : grains;
-    words_[partition.value()].store(kept << kGenerationBits | generation,
+    words_[partition.value()].store(kept << kTimeShift | (stale ? kStale : 0) | generation,
                                     std::memory_order_release);
   }
 
  private:
-  static constexpr unsigned kGenerationBits = 16;
-  static constexpr std::uint64_t kGrain = 16;                      // us: 142 years fit 48 bits
-  static constexpr std::uint64_t kGrainsMax = (1ULL << 48) - 1;
+  static constexpr std::uint64_t kStale = 1ULL << 16;              // above the generation
+  static constexpr unsigned kTimeShift = 17;
+  static constexpr std::uint64_t kGrain = 16;                      // us: 71 years fit 47 bits
+  static constexpr std::uint64_t kGrainsMax = (1ULL << 47) - 1;
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
   std::uint32_t count_;

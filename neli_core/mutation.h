@@ -50,6 +50,11 @@ enum class Mutation : std::uint8_t {
   claim_gives_up,          ///< rule 1: writing a claim gives up what is held
   waits_for_drainer,       ///< rule 9: nobody claims again because the holder drains, or is silent
   stop_when_revoked,       ///< rule 7: no drain
+  stops_in_silence,        ///< "Serving on": nobody does
+  sleeper_serves_on,       ///< "Serving on": a pause counts as a silence of the log
+  stale_for_ever,          ///< "Serving on" has no end
+  stale_beside_exclusive,  ///< it goes on beside the claim of a process in exclusive mode
+  claims_in_silence,       ///< claims are written to a log that stores nothing
   blind_judges,            ///< A1: who reads nothing of log 0 judges its members
   death_unproven,          ///< A1: silence alone proves a death
   seat_kept,               ///< A2: a silent holder keeps the seat

@@ -34,6 +34,7 @@ Record CoreOptions::header(RecordType type, milliseconds lease_bound,
   record.since = since;
   record.process = process;
   record.settings = settings;
+  if (type == RecordType::renewal) record.serve_stale = serve_stale;
   return record;
 }
 
@@ -77,6 +78,14 @@ Result<void> CoreOptions::validate() const {
   if (prepare_timeout.count() < 0 || prepare_timeout > kLeaseMax) {
     return unfit("prepare_timeout " + std::to_string(prepare_timeout.count()) +
                  " ms: expected 0 to " + std::to_string(kLeaseMax.count()) + " ms");
+  }
+  if (serve_stale.count() < 0 || serve_stale > kServeStaleMax) {
+    return unfit("serve_stale " + std::to_string(serve_stale.count()) + " ms: expected 0 to " +
+                 std::to_string(kServeStaleMax.count()) + " ms");
+  }
+  if (serve_stale.count() > 0 && mode == Mode::exclusive) {
+    return unfit("serve_stale is of non-exclusive mode only: in exclusive mode nobody leads beyond "
+                 "a lease; leave it out");
   }
   Record largest;
   largest.settings = settings;

@@ -36,7 +36,7 @@ milliseconds exclusive_lease(milliseconds session, milliseconds clock_error) {
 
 // Refuses values that the bounds below are not meant for, and that would overflow.
 Result<void> refuse_absurd(const TimingRequest& request) {
-  constexpr milliseconds kMost{24 * 3'600'000};
+  constexpr milliseconds kMost = kServeStaleMax;
   const auto check = [&](const char* option, const std::optional<milliseconds>& value,
                          milliseconds least) -> Result<void> {
     if (!value || (*value >= least && *value <= kMost)) return {};
@@ -49,7 +49,8 @@ Result<void> refuse_absurd(const TimingRequest& request) {
         check("`timing.lease`", request.lease, milliseconds{1}),
         check("`timing.clock_error`", request.clock_error, milliseconds{0}),
         check("`timing.local_clock_error`", request.local_clock_error, milliseconds{0}),
-        check("`timing.hang_limit`", request.hang_limit, milliseconds{1})}) {
+        check("`timing.hang_limit`", request.hang_limit, milliseconds{1}),
+        check("`timing.serve_stale`", request.serve_stale, milliseconds{0})}) {
     if (!checked) return checked;
   }
   return {};
@@ -195,8 +196,14 @@ Result<void> choose_non_exclusive(const TimingRequest& request, const SessionFac
   return {};
 }
 
-// An option of the other variation would be silently ignored.
+// An option of the other variation, or mode, would be silently ignored.
 Result<void> refuse_others_options(const TimingRequest& request) {
+  const bool serves_on =
+      request.variation == Variation::claimed && request.mode == Mode::non_exclusive;
+  if (!serves_on && request.serve_stale.value_or(milliseconds{0}).count() > 0) {
+    return bad("`timing.serve_stale` is of `variation` claimed in non-exclusive mode only: "
+               "otherwise nobody leads beyond a lease; leave it out");
+  }
   if (request.variation == Variation::broadcast) {
     if (!request.clock_error) return {};
     return bad(
@@ -336,6 +343,9 @@ Result<Timing> finish(const TimingRequest& request, const SessionFacts& facts, T
     return bad("3 x interval must not exceed the lease, but 3 x " + text(timing.interval) + " = " +
                text(3 * timing.interval) + " > " + text(timing.lease) +
                "; lower `timing.interval` or raise `timing.lease`");
+  }
+  if (request.variation == Variation::claimed && request.mode == Mode::non_exclusive) {
+    timing.serve_stale = request.serve_stale.value_or(kServeStaleDefault);
   }
   timing.drain = assigner ? 2 * timing.lease + timing.session
                           : std::min(timing.lease + timing.session, kDrainMost);

@@ -66,6 +66,9 @@ struct TimingOptions {
   /// Assignment::group only, for handlers that block: raises Timing::hang_limit. They need a longer
   /// `lease` as well, since nothing is renewed meanwhile.
   std::optional<milliseconds> hang_limit = std::nullopt;
+  /// Non-exclusive mode: for how long an owner serves on while Kafka is silent, and callers go on
+  /// naming it, at most 24 h. No value: 15 min. 0: no longer than the lease.
+  std::optional<milliseconds> serve_stale = std::nullopt;
 };
 
 /// The durations in force, all consistent.
@@ -86,6 +89,8 @@ struct Timing {
   /// replaced by another. With a group lease + session, at most 10 s, as one that does not hear
   /// the leave assigns others a session later.
   milliseconds drain{0};
+  /// Zero in exclusive mode and with Variation::broadcast.
+  milliseconds serve_stale{0};
   std::vector<std::string> warnings;
 };
 
@@ -164,6 +169,8 @@ struct WatcherOptions {
   MissingTopic missing_topic = MissingTopic::wait_for_timeout;
   /// Assumed to be the owners' lease until a record of theirs says it. No value: 9 s.
   std::optional<milliseconds> lease;
+  /// For how long an owner is named while Kafka is silent, and no longer than it says itself.
+  milliseconds serve_stale = kServeStaleDefault;
   /// Default: notices are dropped.
   NoticeHandler on_notice;
 

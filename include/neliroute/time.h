@@ -48,6 +48,10 @@ inline constexpr LocalTime kLongAgo = LocalTime::min();
 /// No lease on the wire is longer; a longer one is read as this.
 inline constexpr milliseconds kLeaseMax{600'000};
 
+/// For how long an owner in non-exclusive mode goes on serving while its log is silent, at most.
+inline constexpr milliseconds kServeStaleMax{24 * 3'600'000};
+inline constexpr milliseconds kServeStaleDefault{15 * 60'000};
+
 /// A wait, extended by how far clocks may drift apart during it: 0.1 %, twice the 500 ppm that
 /// the protocol assumes, rounded up.
 [[nodiscard]] constexpr microseconds with_drift(microseconds wait) noexcept {

@@ -35,6 +35,7 @@ Result<AssignedCore> AssignedCore::make(AssignedOptions options) {
     return Error(Errc::bad_option, std::string(what) + ": " + std::to_string(text->size()) +
                                        " bytes are more than " + std::to_string(kPlaceBytesMax));
   }
+  options.core.serve_stale_beside = 2 * options.core.lease + options.session;  // as A5
   auto claims = ClaimProtocol::make(options.core);
   if (!claims) return claims.error();
   return AssignedCore(std::move(options), std::move(*claims));

@@ -66,6 +66,9 @@ class AssignedCore final : public Core {
   [[nodiscard]] std::uint16_t generation(Partition partition) const noexcept override {
     return claims_.generation(partition);
   }
+  [[nodiscard]] LocalTime lease_until(Partition partition) const noexcept override {
+    return claims_.lease_until(partition);
+  }
   [[nodiscard]] bool closed() const noexcept override { return claims_.closed(); }
   [[nodiscard]] RejectedRecords rejected() const noexcept override { return claims_.rejected(); }
 

@@ -18,7 +18,8 @@ struct Owner {
   Epoch epoch = kNoEpoch;
   bool draining = false;
   LocalTime until = kLongAgo;  ///< unless it renews
-  LocalTime led_until = kLongAgo;  ///< the same, where it only drains until it began to
+  /// The same; where it only drains, or is stale, until it began to.
+  LocalTime led_until = kLongAgo;
 };
 
 class Owners {
@@ -35,7 +36,8 @@ class Owners {
     const Owner& owner = owners_[partition.value()];
     return now < owner.until ? owner : Owner{};
   }
-  /// Until when it leads, or led last, if nobody else did since; to drain is not to lead.
+  /// Until when it leads, or led last, if nobody else did since; to drain is not to lead, nor is
+  /// to serve on.
   [[nodiscard]] LocalTime led_until(Partition partition, ProcessId id) const noexcept {
     const Owner& owner = owners_[partition.value()];
     return owner.id == id ? owner.led_until : kLongAgo;

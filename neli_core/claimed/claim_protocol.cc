@@ -63,7 +63,8 @@ LocalTime ClaimProtocol::next_deadline() const noexcept {
   LocalTime next = deadlines_.earliest();
   for (const LogState& l : logs_) {
     if (l.started) next = std::min(next, l.reread_at);
-    if (!l.renewal_due) next = std::min(next, l.next_renewal);
+    // Who serves on keeps awake, also while renewals are stuck.
+    if (!l.renewal_due || serves_on()) next = std::min(next, l.next_renewal);
   }
   if (!subscribed_ && !closing_.begun()) {
     const LocalTime start = first_now_.value_or(now_);
@@ -82,7 +83,7 @@ LocalTime ClaimProtocol::next_deadline() const noexcept {
 
 RoleState ClaimProtocol::role_state(Partition partition) const noexcept {
   const PartitionState& p = state(partition);
-  if (p.serves() && p.own->lease_until > now_) {
+  if (p.serves() && p.own->serves_until > now_) {
     return p.own->draining ? RoleState::draining : RoleState::leading;
   }
   return p.assigned || p.own ? RoleState::looking : RoleState::following;
@@ -91,6 +92,11 @@ RoleState ClaimProtocol::role_state(Partition partition) const noexcept {
 std::optional<Epoch> ClaimProtocol::epoch(Partition partition) const noexcept {
   const PartitionState& p = state(partition);
   return p.own ? std::optional(p.own->epoch) : std::nullopt;
+}
+
+LocalTime ClaimProtocol::lease_until(Partition partition) const noexcept {
+  const PartitionState& p = state(partition);
+  return p.serves() ? p.own->lease_until : kLongAgo;
 }
 
 std::uint16_t ClaimProtocol::generation(Partition partition) const noexcept {

@@ -27,6 +27,7 @@
 #include "neli_core/lease_vector.h"
 #include "neli_core/leaving/barriers.h"
 #include "neli_core/leaving/closing.h"
+#include "neli_core/log/flow.h"
 #include "neli_core/options.h"
 #include "neli_core/ready.h"
 #include "neli_core/settings_agreement.h"
@@ -80,6 +81,7 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] std::size_t sent_count() const noexcept { return sent_.size(); }
   /// T*: the greatest of its own lease and every lease that it read.
   [[nodiscard]] milliseconds lease_bound() const noexcept { return lease_bound_.value(); }
+  [[nodiscard]] LocalTime lease_until(Partition partition) const noexcept override;
 
   // What a member adds where one of them assigns (neli_core/assigner): it renews even if it holds
   // nothing, and says in log 0 who it is.
@@ -96,6 +98,7 @@ class ClaimProtocol final : public Core {
  private:
   struct Outstanding {
     Log log;
+    LocalTime sent = kLongAgo;
     RecordType type = RecordType::claim;
     /// The last record of a batch of renewals; the batch is what the limit of two counts.
     bool ends_batch = false;
@@ -111,7 +114,8 @@ class ClaimProtocol final : public Core {
   void on_claim(const Received& event, const Record& record);
   void on_own_claim(Partition partition, const Epoch& epoch, const Received& event,
                     const Record& record);
-  void on_foreign_claim(Partition partition);
+  void on_foreign_claim(Partition partition, const Epoch& epoch);
+  [[nodiscard]] bool is_of_lost_log(const OwnEpoch& own, const Epoch& epoch) const;
   void on_renewal(const Received& event, const Record& record);
   void on_own_renewal(Partition partition, const Epoch& epoch, const Record& record);
   bool on_foreign_renewal(Partition partition, const Epoch& epoch, const Received& event,
@@ -149,6 +153,22 @@ class ClaimProtocol final : public Core {
   void begin_warming_up(Partition partition);
   void set_warm_until(Partition partition, LocalTime until);
   void serve(Partition partition);
+
+  // serving_on.cc: what is led on while its log is silent ("Serving on").
+  [[nodiscard]] bool serves_on() const;
+  [[nodiscard]] bool may_serve_on(Partition partition) const;
+  [[nodiscard]] LocalTime serving_until(Partition partition) const;
+  void set_lease_word(Partition partition);
+  void look_at_lease(Partition partition);
+  void lengthen_words(Log log);
+  void tell_stale();
+  void tell_leaving_stale();
+  [[nodiscard]] bool is_stuck(Log log) const;
+  [[nodiscard]] std::uint32_t stale_count() const;
+  void note_unanswered(Log log, bool was_stuck);
+  void note_flow(const Received& event, bool own);
+  [[nodiscard]] bool is_passed_over() const;
+  [[nodiscard]] bool serves_awake() const;
 
   // membership.cc: the group, closing, one configuration (rules 7 and 8).
   void on(const GroupAssigned& event);
@@ -244,6 +264,9 @@ class ClaimProtocol final : public Core {
   std::optional<std::int64_t> since_;
   std::uint64_t since_from_seq_ = 0;     ///< own records before it tell no `since` any more
   LocalTime own_read_at_ = kLongAgo;
+  Flow flow_;                            ///< of log 0, where it may serve on
+  std::optional<Flow::Mark> own_mark_;   ///< at its own last record there
+  std::uint32_t stale_beats_ = 0;        ///< in a row with something stale
   bool wrote_ = false;
   bool subscribed_ = false;
   std::uint32_t held_count_ = 0;

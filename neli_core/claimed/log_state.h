@@ -57,6 +57,9 @@ struct LogState : LogProgress {
   bool state_changed = false;  ///< one at once, apart from the periodic one
   std::uint32_t renewals_in_flight = 0;
   std::uint32_t held_count = 0;  ///< own epochs here
+  std::uint32_t stale_count = 0;  ///< of these, as the last beat found them
+  /// When the oldest record whose fate is not known was sent; kNever: there is none.
+  LocalTime unanswered_since = kNever;
   /// Partitions whose claim may be due; claim_time() decides when the record is made.
   std::vector<Partition> claims_due;
   std::map<std::int64_t, StoredClaim> stored_claims;  ///< by offset

@@ -37,7 +37,8 @@ void ClaimProtocol::on(const GroupAssigned& event) {
     if (p.own && p.own->draining && !p.own->superseded &&
         !mutated(Mutation::claim_while_draining)) {
       p.own->draining = false;  // assigned again before another process claimed it: lead on
-      p.claim_due = p.own->refused;
+      p.own->stale_until = kNever;
+      p.claim_due = p.own->refused || p.own->log_lost;
       if (p.serves()) announce(TransitionKind::acquired, partition, p.own->epoch);
       note_state_change(partition);
     } else {
@@ -68,7 +69,10 @@ void ClaimProtocol::revoke(Partition partition) {
     end(partition, StopReason::superseded);  // nobody is served yet
   } else if (p.own && !p.own->leading) {
     drop(partition);
-  } else if (p.own && !p.own->draining) {
+  } else if (p.own && p.own->stale && !closing_.begun()) {
+    p.own->stale_until = later(now_, options_.serve_stale_beside);
+  }
+  if (p.own && p.own->leading && !p.own->draining) {
     p.own->draining = true;
     announce(TransitionKind::draining, partition, p.own->epoch);
     note_state_change(partition);
@@ -101,6 +105,7 @@ bool ClaimProtocol::releases_under_way() const {
 void ClaimProtocol::advance_closing() {
   if (closing_.ends(ClosingStage::asked, now_, [this] { return !claims_under_way(); })) {
     closing_.drain();
+    tell_leaving_stale();
     ready_.leave_group = subscribed_;
     subscribed_ = true;  // and never again
     for (std::uint32_t p = 0; p < partition_count(); ++p) {
@@ -149,6 +154,9 @@ void ClaimProtocol::forget_seniority() {
   LocalTime spoke = own_read_at_;
   if (!since_ && !sent_.empty()) spoke = std::max(spoke, sent_.rbegin()->second);
   if (now_ < later(spoke, options_.lease)) return;
+  // Nobody could begin while all logs were silent. If who starts then by mistake became everybody's
+  // senior, it would end the group.
+  if (serves_awake() && !is_passed_over()) return;
   since_.reset();
   since_from_seq_ = next_seq_;
   wrote_ = false;

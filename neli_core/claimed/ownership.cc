@@ -18,12 +18,7 @@ constexpr Epoch kEveryEpoch{std::numeric_limits<std::int64_t>::max(),
 void ClaimProtocol::evaluate(Partition partition) {
   PartitionState& p = state(partition);
   LocalTime next = kNever;
-  if (p.own && p.own->leading && now_ >= p.own->lease_until) {
-    ++counters_.lapses;
-    const bool over = p.own->superseded;
-    stop(partition, StopReason::lapsed, p.own->lease_until);
-    over ? drop(partition) : note_state_change(partition);
-  }
+  if (p.own && p.own->leading) look_at_lease(partition);
   if (p.own && p.own->leading && now_ >= p.warm_until) serve(partition);
   next = std::min(next, barriers_.advance(partition, now_, ready_));
   if (barriers_.is_stuck(partition, now_) && p.assigned && !closing_.begun()) {
@@ -37,7 +32,10 @@ void ClaimProtocol::evaluate(Partition partition) {
       next = std::min(next, grace);
     }
   }
-  if (p.own && p.own->leading) next = std::min({next, p.own->lease_until, p.warm_until});
+  if (p.own && p.own->leading) {
+    const LocalTime ends = p.own->stale ? p.own->serves_until : p.own->lease_until;
+    next = std::min({next, ends, p.warm_until});
+  }
   const LocalTime claim = prepare(partition, claim_time(partition));
   if (claim > now_) {
     next = std::min(next, claim);
@@ -135,13 +133,16 @@ void ClaimProtocol::start_or_resume(Partition partition) {
 // From here on the answer is no; the application is notified and has a barrier to complete.
 void ClaimProtocol::stop(Partition partition, StopReason reason, LocalTime at) {
   PartitionState& p = state(partition);
-  p.own->leading = false;
+  at = std::min(at, now_);
+  // Where it served on, the lease is long over; the application has as long from here.
+  const LocalTime by =
+      p.own->stale ? later(at, options_.lease) : std::max(at, p.own->lease_until);
+  p.own->leading = p.own->stale = false;
   set_warm_until(partition, kNever);
   set_preparation(partition, Preparation::none);
   leases_->set(partition, kLongAgo, p.generation);
-  barriers_.begin({TransitionKind::stopped, partition, p.own->epoch, std::min(at, now_), reason,
-                   p.own->lease_until},
-                  now_, ready_);
+  barriers_.begin({TransitionKind::stopped, partition, p.own->epoch, at, reason, by}, now_,
+                  ready_);
 }
 
 // Gives the epoch up for ever.
@@ -157,7 +158,7 @@ void ClaimProtocol::drop(Partition partition) {
 void ClaimProtocol::end(Partition partition, StopReason reason) {
   PartitionState& p = state(partition);
   if (!p.own) return;
-  if (p.own->leading) stop(partition, reason, std::min(now_, p.own->lease_until));
+  if (p.own->leading) stop(partition, reason, std::min(now_, p.own->serves_until));
   drop(partition);
 }
 
@@ -176,7 +177,7 @@ void ClaimProtocol::extend(Partition partition, LocalTime until) {
   if (p.own->leading && now_ >= p.own->lease_until) evaluate(partition);
   if (!p.own) return;
   p.own->lease_until = until;
-  if (p.serves()) leases_->set(partition, until, p.generation);
+  if (p.own->leading) set_lease_word(partition);
   evaluate(partition);
 }
 
@@ -185,7 +186,7 @@ void ClaimProtocol::extend(Partition partition, LocalTime until) {
 void ClaimProtocol::set_epoch_lease(Partition partition) {
   PartitionState& p = state(partition);
   if (p.serves()) ++p.generation;
-  leases_->set(partition, p.serves() ? p.own->lease_until : kLongAgo, p.generation);
+  set_lease_word(partition);
 }
 
 // Rule 9: when an assignee whose claim was superseded claims again.
@@ -211,7 +212,7 @@ LocalTime ClaimProtocol::claim_time(Partition partition) const {
   const PartitionState& p = state(partition);
   const LogState& l = log(log_of(partition));
   if (!p.assigned || closing_.begun() || barriers_.runs(partition)) return kNever;
-  if (!l.caught_up() || l.check_pending) return kNever;
+  if (!l.caught_up() || l.check_pending || is_stuck(log_of(partition))) return kNever;
   LocalTime at = kNever;
   if (p.claim) {
     at = later(p.claim->written, (mutated(Mutation::late_again) ? 20 : 2) * options_.lease);

@@ -16,6 +16,8 @@ namespace neliroute {
 struct OwnEpoch {
   Epoch epoch;
   LocalTime lease_until = kLongAgo;
+  /// leads() answers yes until then: the lease's end, or later where it may be served on.
+  LocalTime serves_until = kLongAgo;
   LocalTime claim_read;
   /// Broker time of the claim, if broker time is believed.
   std::optional<BrokerTime> claim_stamp;
@@ -30,6 +32,12 @@ struct OwnEpoch {
   bool leading = false;
   /// Handing over: revoked, or superseded in non-exclusive mode.
   bool draining = false;
+  /// It leads on beyond its lease, as its log is silent, or is lost.
+  bool stale = false;
+  /// A gap was found in its log since. It is served on, and nothing is renewed under it.
+  bool log_lost = false;
+  /// Another process was named for it while it was stale: it leads no longer than until then.
+  LocalTime stale_until = kNever;
 };
 
 struct ClaimUnderWay {

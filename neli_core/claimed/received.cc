@@ -72,6 +72,7 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
   if (judged == Judgement::other_lane) ++counters_.records_other_lane;
   if (judged == Judgement::impossible_epoch) ++counters_.records_ignored;
   if (judged != Judgement::heeded) return;
+  if (event.log == Log{0}) note_flow(event, own);
   if (!own) note_member(event, record);
   switch (record.type) {
     case RecordType::claim:
@@ -123,7 +124,7 @@ void ClaimProtocol::on_claim(const Received& event, const Record& record) {
       on_own_claim(partition, epoch, event, record);
     } else {
       state(partition).history.foreign_claim(epoch, record.id, reading);
-      on_foreign_claim(partition);
+      on_foreign_claim(partition, epoch);
     }
     evaluate(partition);
   });
@@ -133,6 +134,8 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
                              const Record& record) {
   PartitionState& p = state(partition);
   LogState& l = log(event.log);
+  // Read again after a gap: not what was claimed anew since.
+  if (p.own && is_of_lost_log(*p.own, epoch)) return;
   if (p.claim && p.claim->seq <= record.seq) p.claim.reset();
   const Epoch greatest = p.history.greatest();
   p.history.own_claim(epoch, options_.id);
@@ -166,7 +169,8 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
     next.lease_until = std::max(next.lease_until, p.own->lease_until);
   }
   if (p.own) {
-    next.leading = p.own->leading && now_ < next.lease_until;
+    next.serves_until = std::max(next.lease_until, p.own->serves_until);
+    next.leading = p.own->leading && now_ < next.serves_until;
     if (p.own->leading && !next.leading) stop(partition, StopReason::lapsed, now_);
     drop(partition);
   }
@@ -183,11 +187,16 @@ void ClaimProtocol::on_own_claim(Partition partition, const Epoch& epoch, const 
   if (next.leading || short_lived) note_state_change(partition);
 }
 
+// After a gap the log may show again what came before the epoch that was held then.
+bool ClaimProtocol::is_of_lost_log(const OwnEpoch& own, const Epoch& epoch) const {
+  return own.log_lost && epoch <= own.epoch;
+}
+
 // Rule 4: the newest claim ends every earlier epoch. Exclusive mode stops at once; non-exclusive
 // mode goes on until its successor leads, so that a planned move has no unowned moment.
-void ClaimProtocol::on_foreign_claim(Partition partition) {
+void ClaimProtocol::on_foreign_claim(Partition partition, const Epoch& epoch) {
   PartitionState& p = state(partition);
-  if (!p.own || p.own->superseded) return;
+  if (!p.own || p.own->superseded || is_of_lost_log(*p.own, epoch)) return;
   p.own->superseded = true;
   if (mutated(Mutation::early_release) && exclusive()) return release(partition, p.own->epoch);
   if (mutated(Mutation::superseded)) return;
@@ -198,6 +207,7 @@ void ClaimProtocol::on_foreign_claim(Partition partition) {
     announce(TransitionKind::draining, partition, p.own->epoch);
     note_state_change(partition);
   }
+  if (p.own && serves_on()) set_lease_word(partition);
 }
 
 void ClaimProtocol::on_renewal(const Received& event, const Record& record) {
@@ -216,7 +226,7 @@ void ClaimProtocol::on_own_renewal(Partition partition, const Epoch& epoch, cons
   PartitionState& p = state(partition);
   const bool ended = p.own && (p.own->superseded || p.own->outlived);
   const bool current = p.own && (mutated(Mutation::stale) ||
-                                 (p.own->epoch == epoch &&
+                                 (p.own->epoch == epoch && !p.own->log_lost &&
                                   (!ended || (!exclusive() && p.own->draining))));
   if (!current) {
     ++counters_.renewals_stale;
@@ -229,7 +239,10 @@ void ClaimProtocol::on_own_renewal(Partition partition, const Epoch& epoch, cons
 bool ClaimProtocol::on_foreign_renewal(Partition partition, const Epoch& epoch,
                                    const Received& event, const Record& record) {
   PartitionState& p = state(partition);
-  if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) return true;
+  if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) {
+    if (serves_on()) end(partition, StopReason::gap);
+    return true;
+  }
   const std::uint32_t logs = options_.settings.logs;
   const bool draining = record.draining.contains(partition, logs);
   const bool leads = draining || record.leading.contains(partition, logs);
@@ -254,6 +267,7 @@ void ClaimProtocol::on_release(const Received& event, const Record& record) {
     PartitionState& p = state(partition);
     if (p.own && epoch >= p.own->epoch && !p.history.claim_was_read(epoch)) {
       unread_claim = true;
+      if (serves_on()) end(partition, StopReason::gap);
       return;
     }
     const bool newest = p.history.is_valid(epoch);

@@ -97,7 +97,8 @@ void ClaimProtocol::give_up(Log which, GapReason reason) {
   ++counters_.gaps;
   ready_.notices.push_back(
       {Severity::error, "log " + std::to_string(which.value()) + ": " + to_string(reason) +
-                            "; its partitions are given up and claimed again"});
+                            (serves_on() ? "; its partitions are served on, and claimed again"
+                                         : "; its partitions are given up and claimed again")});
   lease_bound_.gap(which);
   l.stop();
   l.check_pending = false;
@@ -112,7 +113,12 @@ void ClaimProtocol::give_up(Log which, GapReason reason) {
   place(which).for_each([this](Partition partition) {
     PartitionState& p = state(partition);
     if (mutated(Mutation::gap_rule)) return;
-    end(partition, StopReason::gap);
+    if (serves_on() && p.serves()) {
+      p.own->log_lost = p.own->outlived = true;
+      set_lease_word(partition);
+    } else {
+      end(partition, StopReason::gap);
+    }
     set_vacant(partition, false);
     p.history.gap();
     p.claim.reset();

@@ -44,19 +44,24 @@ std::optional<LocalTime> ClaimProtocol::sent_at(std::uint64_t seq) const {
 }
 
 void ClaimProtocol::schedule_renewals() {
+  bool beat = false;
   for (std::uint32_t i = 0; i < logs_.size(); ++i) {
     LogState& l = logs_[i];
     if (!renews(Log{i})) {
       l.next_renewal = kNever;
       l.renewal_due = false;
       l.state_changed = false;
+      l.stale_count = 0;
     } else if (l.next_renewal == kNever) {
       l.next_renewal = next_beat();
     } else if (now_ >= l.next_renewal) {
       l.renewal_due = true;
       l.next_renewal = next_beat();
+      beat = true;
+      if (serves_on()) lengthen_words(Log{i});
     }
   }
+  if (beat && serves_on()) tell_stale();
 }
 
 Record ClaimProtocol::header(RecordType type, Log which) const {
@@ -77,6 +82,8 @@ void ClaimProtocol::write(std::uint64_t seq, Outstanding outstanding, std::strin
   sent_[seq] = now_;
   wrote_ = true;
   const Log to = outstanding.log;
+  outstanding.sent = now_;
+  log(to).unanswered_since = std::min(log(to).unanswered_since, now_);
   outstanding_[seq] = std::move(outstanding);
   ready_.writes.push_back({to, seq, std::move(value)});
 }
@@ -141,6 +148,11 @@ void ClaimProtocol::on(const EpochRefused& event) {
   }
   if (wanted > l.greatest_incarnation) l.greatest_incarnation = wanted;
   p.own->refused = true;
+  if (p.own->stale) {  // a successor has written there
+    end(event.partition, StopReason::superseded);
+    p.claim_due = p.assigned;
+    return evaluate(event.partition);
+  }
   if (!p.own->leading || p.own->draining || p.own->superseded) return;
   if (!p.claim) p.claim_due = p.assigned;  // one in flight is written again if it falls short
   evaluate(event.partition);
@@ -156,11 +168,11 @@ void ClaimProtocol::write_renewals(Log which) {
   std::vector<NamedEpoch> held;
   place(which).for_each([&](Partition partition) {
     const PartitionState& p = state(partition);
-    if (!p.own || barriers_.runs(partition)) return;
+    if (!p.own || p.own->log_lost || barriers_.runs(partition)) return;
     const OwnEpoch& own = *p.own;
     if (mutated(Mutation::silent_drain) && own.draining) return;
     held.push_back({partition, own.epoch, p.serves() && !own.draining,
-                    p.serves() && own.draining});
+                    p.serves() && own.draining, own.stale});
   });
   auto records = epoch_records(header(RecordType::renewal, which), held, options_.settings.logs,
                                next_seq_, options_.record_bytes_max);
@@ -209,8 +221,10 @@ void ClaimProtocol::finish(std::uint64_t seq, bool stored, std::int64_t offset) 
   const auto found = outstanding_.find(seq);
   if (found == outstanding_.end()) return;
   const Outstanding outstanding = std::move(found->second);
-  outstanding_.erase(found);
   LogState& l = log(outstanding.log);
+  const bool was_stuck = is_stuck(outstanding.log);
+  outstanding_.erase(found);
+  note_unanswered(outstanding.log, was_stuck);
   if (outstanding.ends_batch) --l.renewals_in_flight;
   if (mutated(Mutation::no_read_back) && stored && outstanding.type == RecordType::renewal) {
     place(outstanding.log).for_each([&](Partition partition) {

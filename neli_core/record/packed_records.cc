@@ -44,6 +44,7 @@ Record epoch_record_of(const Record& header, const std::vector<NamedEpoch>& name
     record.incarnation = std::max(record.incarnation, one.epoch.incarnation);
     if (one.leading) record.leading.insert(one.partition, logs);
     if (one.draining) record.draining.insert(one.partition, logs);
+    if (one.stale) record.stale.insert(one.partition, logs);
   }
   for (auto& [offset, epoch] : by_claim) {
     epoch.claim_offset = offset;

@@ -21,6 +21,8 @@ struct NamedEpoch {
   /// Renewals: what it says of its state; neither: looking.
   bool leading = false;
   bool draining = false;
+  /// Beside one of these: its lease is over, or its log was lost.
+  bool stale = false;
 };
 
 struct PackedRecord {

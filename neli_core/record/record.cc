@@ -170,6 +170,9 @@ Decoded record_of(const json::object& object) {
   if (*type == RecordType::renewal && record.version != 1) {
     record.leading = parts_of(object.if_contains("leading")).value_or(LogParts{});
     record.draining = parts_of(object.if_contains("draining")).value_or(LogParts{});
+    record.stale = parts_of(object.if_contains("stale")).value_or(LogParts{});
+    const auto serve = integer_of(object.if_contains("stale_ms")).value_or(0);
+    record.serve_stale = std::clamp(milliseconds{serve}, milliseconds{0}, kServeStaleMax);
     record.member = member_of(object.if_contains("member"));
   }
   return record;
@@ -263,6 +266,8 @@ std::string encode_record(const Record& record) {
   if (record.type == RecordType::renewal) {
     out.text("leading", record.leading.to_string());
     out.text("draining", record.draining.to_string());
+    if (!record.stale.empty()) out.text("stale", record.stale.to_string());
+    if (record.serve_stale.count() > 0) out.number("stale_ms", record.serve_stale.count());
     if (record.member) write_member(out, *record.member);
   }
   if (record.lease) out.number("lease_ms", record.lease->count());

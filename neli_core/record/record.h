@@ -86,6 +86,9 @@ struct Record {
   /// Renewals: the states of the partitions named; the rest are looking.
   LogParts leading;
   LogParts draining;
+  /// Of these, what is served on though its lease is over; and for how long its writer does that.
+  LogParts stale;
+  milliseconds serve_stale{0};
   /// No value: unreadable, so the reader takes the greatest lease it knows of.
   std::optional<milliseconds> lease;
   std::optional<milliseconds> max_lease;

@@ -57,8 +57,14 @@ TEST(LeaseVector, holds_until_a_time_that_is_rounded_down) {
   leases.set(Partition{1}, kLongAgo, 65535);
   EXPECT_FALSE(leases.leads(Partition{1}, at(0)));
   EXPECT_EQ(leases.get(Partition{1}).generation, 65535);
+  leases.set(Partition{1}, at(1000), 65535, /*stale=*/true);
+  EXPECT_TRUE(leases.get(Partition{1}).stale);
+  EXPECT_EQ(leases.get(Partition{1}).until, at(992));
+  EXPECT_EQ(leases.get(Partition{1}).generation, 65535);
+  leases.set(Partition{1}, at(1000), 65535);
+  EXPECT_FALSE(leases.get(Partition{1}).stale);
   leases.set(Partition{2}, kNever, 1);
-  EXPECT_TRUE(leases.leads(Partition{2}, at(std::int64_t{86'400'000'000} * 36'500)));
+  EXPECT_TRUE(leases.leads(Partition{2}, at(std::int64_t{86'400'000'000} * 25'500)));
   EXPECT_EQ(leases.get(Partition{2}).generation, 1);
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "neli_core/claimed/claim_protocol.h"
 
 namespace neliroute {
@@ -87,6 +89,30 @@ TEST(Timing, non_exclusive_follows_the_bound_where_it_is_greater_than_3_sessions
   expect_timing(derive_timing(request(Mode::non_exclusive, Profile::balanced),
                               consumer(200ms, 50ms)),
                 200ms, 50ms, 312ms, 1250ms, 100ms);
+}
+
+TEST(Timing, non_exclusive_mode_serves_on_for_15_minutes_unless_told_otherwise) {
+  TimingRequest asked = request(Mode::non_exclusive, Profile::balanced);
+  EXPECT_EQ(derive_timing(asked, classic())->serve_stale, 15min);
+  asked.serve_stale = 0ms;
+  EXPECT_EQ(derive_timing(asked, classic())->serve_stale, 0ms);
+  asked.serve_stale = 86'400'001ms;
+  EXPECT_FALSE(derive_timing(asked, classic()));
+}
+
+TEST(Timing, who_is_exclusive_or_of_variation_broadcast_serves_no_longer_than_its_lease) {
+  TimingRequest exclusive = request(Mode::exclusive, Profile::balanced);
+  TimingRequest broadcast = request(Mode::non_exclusive, Profile::balanced);
+  broadcast.variation = Variation::broadcast;
+  for (TimingRequest& asked : {std::ref(exclusive), std::ref(broadcast)}) {
+    EXPECT_EQ(derive_timing(asked, classic())->serve_stale, 0ms);
+    asked.serve_stale = 0ms;
+    EXPECT_TRUE(derive_timing(asked, classic()));
+    asked.serve_stale = 1ms;
+    const auto refused = derive_timing(asked, classic());
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("timing.serve_stale"), std::string::npos);
+  }
 }
 
 TEST(Timing, profiles_with_the_classic_protocol) {

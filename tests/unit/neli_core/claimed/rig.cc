@@ -29,6 +29,7 @@ CoreOptions Rig::core_options(std::uint64_t id, const std::string& name) const {
   core.clock_error = options.clock_error;
   core.believe_broker_time = options.believe_broker_time;
   core.prepare_timeout = options.prepare_timeout;
+  core.serve_stale = options.serve_stale;
   core.settings = {"group", options.slots, options.partitions, options.logs, "xxh3", ""};
   core.process = {name, name + ":1", {}};
   return core;

@@ -145,6 +145,7 @@ struct RigOptions {
   bool believe_broker_time = true;
   bool log_append_time = true;
   milliseconds prepare_timeout{0};
+  milliseconds serve_stale{0};
 };
 
 [[nodiscard]] inline RigOptions exclusive() {

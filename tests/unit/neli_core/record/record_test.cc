@@ -30,6 +30,8 @@ Record full_record(RecordType type) {
   if (type == RecordType::renewal) {
     record.leading = *LogParts::parse("0-1");
     record.draining = *LogParts::parse("3");
+    record.stale = *LogParts::parse("1,3");
+    record.serve_stale = 900'000ms;
   }
   record.lease = 9000ms;
   record.max_lease = 600'000ms;
@@ -72,12 +74,19 @@ TEST(Record, stands_in_the_log_as_documented) {
       R"({"v":2,"t":"renewal","lane":7,"id":"fedcba9876543210","seq":4711,"inc":1700000000123,)"
       R"("max_inc":1700000000456,"lparts":{"0":"3","9000000000000000000":"0-1,65535"},)"
       R"("incs":{"9000000000000000000":7},)"
-      R"("leading":"0-1","draining":"3","lease_ms":9000,"max_ms":600000,"since":1700000000001,)"
+      R"("leading":"0-1","draining":"3","stale":"1,3","stale_ms":900000,)"
+      R"("lease_ms":9000,"max_ms":600000,"since":1700000000001,)"
       R"("by":"a","at":"a:1","group":"g","slots":1024,"partitions":64,"logs":4,"hash":"xxh3",)"
       R"("mode":"exclusive","tags":{}})");
   record = full_record(RecordType::claim);
   EXPECT_NE(encode_record(record).find(R"("lparts":"0-9,12")"), std::string::npos);
   EXPECT_EQ(encode_record(record).find("leading"), std::string::npos);
+}
+
+TEST(Record, nobody_is_believed_to_serve_on_for_longer_than_a_day) {
+  Record record = full_record(RecordType::renewal);
+  record.serve_stale = 86'400'001ms;
+  EXPECT_EQ(decoded(encode_record(record)).serve_stale, 86'400'000ms);
 }
 
 TEST(Record, names_of_any_bytes_survive) {
