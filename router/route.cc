@@ -25,6 +25,7 @@ RouteCopy Route::copy() const {
           partition,
           verdict,
           suspected,
+          stale,
           std::string(owner()),
           std::string(endpoint()),
           std::string(next_owner()),

@@ -38,12 +38,16 @@ std::ostream& operator<<(std::ostream& out, Admit answer);
 class [[nodiscard]] Admission {
  public:
   /// Serve.
-  explicit Admission(Work work) noexcept
-      : work_(std::move(work)), partition_(work_.partition()), epoch_(work_.epoch()) {}
+  explicit Admission(Work work, bool stale = false) noexcept
+      : work_(std::move(work)),
+        stale_(stale),
+        partition_(work_.partition()),
+        epoch_(work_.epoch()) {}
   /// Anything else. `route` stands for what is known.
   Admission(Admit answer, const Route& route) noexcept
       : answer_(answer),
         suspected_(route.suspected),
+        stale_(route.stale),
         partition_(route.partition),
         owner_(route.owner_info),
         epoch_(route.epoch) {}
@@ -63,6 +67,8 @@ class [[nodiscard]] Admission {
   }
   /// Redirect: a caller could not reach that owner, as Route::suspected has it.
   [[nodiscard]] bool suspected() const noexcept { return suspected_; }
+  /// Serve, redirect: the owner serves on while its log is silent, as Route::stale has it.
+  [[nodiscard]] bool stale() const noexcept { return stale_; }
   /// Serve: the guard. No work otherwise.
   [[nodiscard]] Work& work() noexcept { return work_; }
 
@@ -70,6 +76,7 @@ class [[nodiscard]] Admission {
   Work work_;
   Admit answer_ = Admit::serve;
   bool suspected_ = false;
+  bool stale_ = false;
   Partition partition_;
   const ProcessInfo* owner_ = nullptr;
   Epoch epoch_ = kNoEpoch;

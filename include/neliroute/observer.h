@@ -36,6 +36,7 @@ struct ObservedRoute {
   PeerPtr designee;        ///< the process that an assigner named for it, unless it is the owner
   Epoch epoch = kNoEpoch;  ///< local and remote
   bool draining = false;
+  bool stale = false;    ///< as Route::stale
   bool looking = false;  ///< this process waits to lead it: its claim is under way, or in grace
   /// The owner's lease: the route ends that long after the owner's last renewal was read (sent, if
   /// the owner is this process).

@@ -41,6 +41,9 @@ struct Route {
   /// remote: a caller could not reach the owner, and no record of it was read since: see suspect()
   /// of Router and Watcher.
   bool suspected = false;
+  /// local and remote: its log is silent, and the last owner serves on beyond its lease
+  /// (TimingOptions::serve_stale).
+  bool stale = false;
   /// The owner, and the process that claimed it last but does not lead it yet; null if none.
   const ProcessInfo* owner_info = nullptr;
   const ProcessInfo* next_info = nullptr;
@@ -74,6 +77,7 @@ struct RouteCopy {
   Partition partition;
   Verdict verdict = Verdict::unknown;
   bool suspected = false;
+  bool stale = false;
   std::string owner;
   std::string endpoint;
   std::string next_owner;

@@ -47,6 +47,7 @@ struct Lease {
   Partition partition;
   Epoch epoch;
   /// It may end earlier, by a release. Only a Work (begin()) keeps a successor away until then.
+  /// In non-exclusive mode it is moved on while Kafka is silent, see TimingOptions::serve_stale.
   LocalTime until;
 };
 
@@ -158,7 +159,8 @@ class Router : public Lookup {
 
   /// The caller could not reach this endpoint. Lookups mark that process's slots as
   /// Route::suspected, until a record of it is read; they say so at most for the rest of its lease,
-  /// after which it owns nothing. Any thread; repeated reports cost next to nothing.
+  /// after which it owns nothing, or for 2 s at a time if its route is stale.
+  /// Any thread; repeated reports cost next to nothing.
   void suspect(std::string_view endpoint);
 
   /// Planned leave: hands over, and closes within `bound`. Two things may take longer: barriers,

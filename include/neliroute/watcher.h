@@ -68,7 +68,8 @@ class Watcher : public Lookup {
 
   /// The caller could not reach this endpoint. Lookups mark that process's slots as
   /// Route::suspected, until a record of it is read; they say so at most for the rest of its lease,
-  /// after which it owns nothing. Any thread; repeated reports cost next to nothing.
+  /// after which it owns nothing, or for 2 s at a time if its route is stale.
+  /// Any thread; repeated reports cost next to nothing.
   void suspect(std::string_view endpoint);
 
   /// Completes with no error; after it, every answer is unknown.

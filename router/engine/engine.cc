@@ -114,13 +114,12 @@ void Engine::on_event(const Event& event, LocalTime now) {
 }
 
 void Engine::step(const Event& event, LocalTime now) {
-  const LeaseVector& leases = view_.leases();
-  meter_.before(event, leases, now);
+  meter_.before(event, core_.get(), now);
   if (core_) {
     core_->step(event, now);
     if (const auto* assigned = std::get_if<GroupAssigned>(&event)) touch(*assigned);
     if (const auto* revoked = std::get_if<GroupRevoked>(&event)) touch(*revoked);
-    meter_.after(leases, core_->rejected(), now);
+    meter_.after(core_.get(), core_->rejected(), now);
   } else {
     watch_event(event, now);
   }
@@ -140,7 +139,7 @@ void Engine::note_assignments(const Ready& ready, LocalTime now) {
   meter_.note(*status);
   for (const AssignmentChange& change : ready.assignments) {
     touch(change);
-    meter_.note(change, view_.leases(), now);
+    meter_.note(change, core_.get(), now);
   }
 }
 
@@ -157,6 +156,7 @@ Observers::Seen Engine::look(Partition partition, LocalTime now) const {
   seen.verdict = route.verdict;
   if (!differs_) seen.next = hint.next;
   seen.epoch = route.epoch;
+  seen.stale = route.stale;
   seen.looking = core_ && !closed_ && core_->role_state(partition) == RoleState::looking;
   if (route.verdict == Verdict::local) {
     seen.owner = self_;
@@ -396,7 +396,7 @@ void Engine::close_ledger() {
   closed_ = true;
   due_ = kNever;
   // No more events will arrive: from now on every answer is `unknown`.
-  for (std::uint32_t l = 0; l < log_count_; ++l) directory_.on(GapFound{Log{l}}, now);
+  directory_.forget_all(now);
   view_.set_closed();
   publish({}, now);
   if (gate_) gate_->close_all();

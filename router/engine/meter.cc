@@ -46,33 +46,33 @@ std::optional<Count> counted_as(StopReason reason) {
 
 }  // namespace
 
-void Meter::before(const Event& event, const LeaseVector& leases, LocalTime now) {
+void Meter::before(const Event& event, const Core* core, LocalTime now) {
   renewed_.reset();
-  if (const auto* received = std::get_if<Received>(&event)) return hear(*received, leases, now);
+  if (const auto* received = std::get_if<Received>(&event)) return hear(*received, core, now);
   if (std::holds_alternative<WriteAcknowledged>(event)) return add(Count::writes_stored);
   if (const auto* failed = std::get_if<WriteFailed>(&event)) {
     sent_.erase(failed->seq);
     return add(Count::writes_failed);
   }
   if (const auto* assigned = std::get_if<GroupAssigned>(&event)) {
-    return hear_group(*assigned, leases, now);
+    return hear_group(*assigned, core, now);
   }
   if (const auto* revoked = std::get_if<GroupRevoked>(&event)) {
-    return hear_group(*revoked, leases, now);
+    return hear_group(*revoked, core, now);
   }
 }
 
-void Meter::hear_group(const GroupAssigned& event, const LeaseVector& leases, LocalTime now) {
+void Meter::hear_group(const GroupAssigned& event, const Core* core, LocalTime now) {
   add(Count::rebalances_assigned);
   if (awaited_.empty()) awaited_since_ = now;
-  event.partitions.for_each(leases.size(), [&](Partition p) {
+  event.partitions.for_each(core->leases()->size(), [&](Partition p) {
     assigned_.insert(p);
-    if (leases.get(p).until <= now) awaited_.insert(p);
+    if (!core->leads(p, now)) awaited_.insert(p);
   });
   note_assigned(now);
 }
 
-void Meter::hear_group(const GroupRevoked& event, const LeaseVector&, LocalTime now) {
+void Meter::hear_group(const GroupRevoked& event, const Core*, LocalTime now) {
   add(event.lost ? Count::rebalances_lost : Count::rebalances_revoked);
   event.partitions.for_each(kPartitionCountMax, [this](Partition p) {
     assigned_.erase(p);
@@ -86,7 +86,7 @@ void Meter::note_assigned(LocalTime now) {
   last_rebalance_.store(now, std::memory_order_relaxed);
 }
 
-void Meter::hear(const Received& event, const LeaseVector& leases, LocalTime now) {
+void Meter::hear(const Received& event, const Core* core, LocalTime now) {
   if (const auto* why = std::get_if<Ignored>(event.value)) return add(counted_as(*why));
   if (const auto* other = std::get_if<AssignmentRecord>(event.value)) {
     const bool own = other->id == self_;
@@ -104,11 +104,11 @@ void Meter::hear(const Received& event, const LeaseVector& leases, LocalTime now
     case Judgement::impossible_epoch:
       return add(Count::ignored_impossible_epoch);
     case Judgement::heeded:
-      if (own) hear_own(event.log, record, leases, now);
+      if (own) hear_own(event.log, record, core, now);
   }
 }
 
-void Meter::hear_own(Log log, const Record& record, const LeaseVector& leases, LocalTime now) {
+void Meter::hear_own(Log log, const Record& record, const Core* core, LocalTime now) {
   if (const auto sent = sent_.find(record.seq); sent != sent_.end()) {
     if (record.type == RecordType::claim) claim_round_trips_.note(now - sent->second);
     if (record.type == RecordType::renewal) renewal_round_trips_.note(now - sent->second);
@@ -116,16 +116,16 @@ void Meter::hear_own(Log log, const Record& record, const LeaseVector& leases, L
   }
   if (record.type != RecordType::renewal) return;
   const auto look = [&](Partition partition) {
-    const LocalTime until = leases.get(partition).until;
+    const LocalTime until = core->lease_until(partition);
     if (until <= now) return;  // it did not lead, or its lease has lapsed, which is counted
     if (!renewed_ || until < renewed_->second) renewed_.emplace(partition, until);
   };
-  const LogPlace place{log, logs_, static_cast<std::uint32_t>(leases.size())};
+  const LogPlace place{log, logs_, core->leases()->size()};
   record.leading.for_each(place, look);
   record.draining.for_each(place, look);
 }
 
-void Meter::after(const LeaseVector& leases, const RejectedRecords& rejected, LocalTime now) {
+void Meter::after(const Core* core, const RejectedRecords& rejected, LocalTime now) {
   set(Count::ignored_stale, rejected.stale);
   set(Count::ignored_refused_release, rejected.refused_releases);
   set(Count::ignored_ahead, rejected.ahead);
@@ -133,12 +133,12 @@ void Meter::after(const LeaseVector& leases, const RejectedRecords& rejected, Lo
   set(Count::ignored_unassigned, rejected.unassigned);
   if (!renewed_) return;
   const auto [partition, until] = *renewed_;
-  if (leases.get(partition).until > until) lease_margins_.note(until - now);
+  if (core->lease_until(partition) > until) lease_margins_.note(until - now);
   renewed_.reset();
 }
 
-void Meter::note(const AssignmentChange& change, const LeaseVector& leases, LocalTime now) {
-  std::visit([&](const auto& event) { hear_group(event, leases, now); }, change);
+void Meter::note(const AssignmentChange& change, const Core* core, LocalTime now) {
+  std::visit([&](const auto& event) { hear_group(event, core, now); }, change);
 }
 
 void Meter::note(const AssignmentStatus& status) {

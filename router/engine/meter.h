@@ -15,7 +15,6 @@
 
 #include "neli_core/core.h"
 #include "neli_core/event.h"
-#include "neli_core/lease_vector.h"
 #include "neli_core/ready.h"
 #include "router/engine/histogram.h"
 #include "router/engine/preparing.h"
@@ -79,13 +78,13 @@ class Meter {
  public:
   Meter(ProcessId self, Lane lane, std::uint32_t logs) : self_(self), lane_(lane), logs_(logs) {}
 
-  /// Before and after the state machine took the event.
-  void before(const Event& event, const LeaseVector& leases, LocalTime now);
-  void after(const LeaseVector& leases, const RejectedRecords& rejected, LocalTime now);
+  /// Before and after the state machine, if there is one, took the event.
+  void before(const Event& event, const Core* core, LocalTime now);
+  void after(const Core* core, const RejectedRecords& rejected, LocalTime now);
   /// Counts what is to be done now.
   void note(const Ready& ready, LocalTime now);
   /// What a member assigned; what a group does comes with its events.
-  void note(const AssignmentChange& change, const LeaseVector& leases, LocalTime now);
+  void note(const AssignmentChange& change, const Core* core, LocalTime now);
   void note(const AssignmentStatus& status);
   /// A watcher's tail is restarted.
   void note_log_gap() { add(Count::log_gaps); }
@@ -143,11 +142,11 @@ class Meter {
   void set(Count to, std::uint64_t value) noexcept {
     counts_[static_cast<std::size_t>(to)].store(value, std::memory_order_relaxed);
   }
-  void hear_group(const GroupAssigned& event, const LeaseVector& leases, LocalTime now);
-  void hear_group(const GroupRevoked& event, const LeaseVector& leases, LocalTime now);
+  void hear_group(const GroupAssigned& event, const Core* core, LocalTime now);
+  void hear_group(const GroupRevoked& event, const Core* core, LocalTime now);
   void note_assigned(LocalTime now);
-  void hear(const Received& event, const LeaseVector& leases, LocalTime now);
-  void hear_own(Log log, const Record& record, const LeaseVector& leases, LocalTime now);
+  void hear(const Received& event, const Core* core, LocalTime now);
+  void hear_own(Log log, const Record& record, const Core* core, LocalTime now);
   void note(const Transition& transition, LocalTime now);
 
   ProcessId self_;

@@ -17,7 +17,8 @@ bool same_peer(const PeerPtr& left, const PeerPtr& right) {
 
 bool same_route(const ObservedRoute& left, const ObservedRoute& right) {
   return left.verdict == right.verdict && left.epoch == right.epoch &&
-         left.draining == right.draining && left.looking == right.looking &&
+         left.draining == right.draining && left.stale == right.stale &&
+         left.looking == right.looking &&
          left.lease == right.lease &&
          same_peer(left.owner, right.owner) && same_peer(left.next, right.next) &&
          same_peer(left.designee, right.designee);

@@ -35,7 +35,7 @@ struct RouteWaiter {
 
   /// What it waits for: that this process may serve it, or who else has a greater epoch.
   [[nodiscard]] bool is_content_with(const Route& route) const noexcept {
-    if (route.verdict == Verdict::local) return may_serve(mode, route.epoch, after);
+    if (route.verdict == Verdict::local) return may_serve(mode, route.stale, route.epoch, after);
     return route.verdict == Verdict::remote && route.epoch > after;
   }
 };

@@ -18,9 +18,11 @@ struct Asked {
   std::uint32_t hops = 0;  ///< how often it has been sent on
 };
 
-/// Of a process that leads with `own`. Exclusive: a greater epoch may have superseded it.
-[[nodiscard]] inline bool may_serve(Mode mode, const Epoch& own, const Epoch& asked) noexcept {
-  return mode == Mode::non_exclusive || asked <= own;
+/// Of a process that leads with `own`. Exclusive, or where its log is silent (`stale`): a greater
+/// epoch may have superseded it.
+[[nodiscard]] inline bool may_serve(Mode mode, bool stale, const Epoch& own,
+                                    const Epoch& asked) noexcept {
+  return (mode == Mode::non_exclusive && !stale) || asked <= own;
 }
 
 /// Of a process that does not lead, and knows `route`. A redirect carries a greater epoch than the

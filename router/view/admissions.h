@@ -24,10 +24,12 @@ class Admissions {
       : view_(view), gate_(gate), mode_(mode), hop_limit_(hop_limit) {}
 
   [[nodiscard]] Admission admit(Slot slot, const Asked& asked, LocalTime now) const {
-    Work work = gate_.begin(view_.partition_of(slot), now);
-    if (work && may_serve(mode_, work.epoch(), asked.epoch)) [[likely]] {
+    const Partition partition = view_.partition_of(slot);
+    Work work = gate_.begin(partition, now);
+    const bool stale = view_.leases().get(partition).stale;
+    if (work && may_serve(mode_, stale, work.epoch(), asked.epoch)) [[likely]] {
       view_.count(Admit::serve);
-      return Admission(std::move(work));
+      return Admission(std::move(work), stale);
     }
     work.end();
     return admit_anew(slot, asked, now);

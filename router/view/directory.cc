@@ -36,6 +36,7 @@ DirectoryOptions directory_options(const CoreOptions& core, bool watcher) {
   made.watcher = watcher;
   made.clock_error = core.clock_error;
   made.believe_broker_time = core.believe_broker_time;
+  made.serve_stale = core.serve_stale;
   if (!watcher) {
     made.endpoint = core.process.endpoint;
     made.settings = core.settings;
@@ -75,7 +76,7 @@ void Directory::on(const TailStarted& event, LocalTime now) {
   view.started_at = view.last_answer = view.reading_since = now;
   place(event.log).for_each([this](Partition p) {
     Hint& hint = hints_[p.value()];
-    hint.doubtful = !hint.owner;
+    hint.doubtful = !hint.owner || hint.stale;
   });
 }
 
@@ -94,14 +95,19 @@ void Directory::answered(Log log, LocalTime now) {
   view.last_answer = now;
 }
 
-void Directory::on(const GapFound& event, LocalTime) {
+void Directory::on(const GapFound& event, LocalTime now) {
   logs_[event.log.value()].stop();
+  logs_[event.log.value()].flow.lost();
   drop_past(event.log);
   lease_bound_.gap(event.log);
-  place(event.log).for_each([this](Partition p) {
+  place(event.log).for_each([this, now](Partition p) {
     Hint& hint = hints_[p.value()];
     hint.next.reset();
     hint.next_epoch = kNoEpoch;
+    if (hint.owner && hint.stale_until > std::max(now, hint.lease_until)) {
+      become_stale(p, now);
+      return note_change(p);
+    }
     if (hint.owner) lose_owner(p, kLongAgo, Ending::none);
     hint.former = {};
     hint.unowned_since = hint.lost_at = hint.moved_at = kLongAgo;
@@ -119,6 +125,7 @@ void Directory::on(const Received& event, LocalTime now) {
   const bool history = view.is_history(event.offset);
   if (view.has_past) history ? read_past(event) : date_past(event, now);
   const auto* record = std::get_if<Record>(event.value);
+  read_flow(event, record, now);
   if (record == nullptr) return;
   lease_bound_.read(event, *record);
   if (history) return;
@@ -126,12 +133,16 @@ void Directory::on(const Received& event, LocalTime now) {
   trust(record->id);
   switch (record->type) {
     case RecordType::claim:
-      return on_claim(event, *record, now);
+      on_claim(event, *record, now);
+      break;
     case RecordType::renewal:
-      return on_renewal(event, *record, now);
+      on_renewal(event, *record, now);
+      break;
     case RecordType::release:
-      return on_release(event, *record, now);
+      on_release(event, *record, now);
+      break;
   }
+  note_written(event, *record);
 }
 
 void Directory::on_claim(const Received& event, const Record& record, LocalTime now) {
@@ -140,7 +151,7 @@ void Directory::on_claim(const Received& event, const Record& record, LocalTime 
   for_each_claimed(record, place(event.log), [&](Partition partition) {
     Hint& hint = hints_[partition.value()];
     if (epoch <= std::max(hint.epoch, hint.next_epoch)) doubt_outlived(hint, now);
-    forget_doubtful(hint, event.log, now);
+    forget_doubtful(partition, now);
     if (epoch <= hint.epoch || epoch <= hint.next_epoch) return;
     if (hint.owner && hint.owner->id == record.id) return;  // its renewals will say so
     hint.next = who;
@@ -185,7 +196,7 @@ void Directory::on_renewal(const Received& event, const Record& record, LocalTim
 void Directory::renew(Partition partition, const Epoch& epoch, const Record& record,
                       const PeerPtr& who, LocalTime now) {
   Hint& hint = hints_[partition.value()];
-  forget_doubtful(hint, log_of(partition), now);
+  forget_doubtful(partition, now);
   if (epoch < hint.epoch || (epoch == hint.epoch && hint.released)) return;
   const bool draining = record.draining.contains(partition, options_.logs);
   if (!draining && !record.leading.contains(partition, options_.logs)) {
@@ -205,7 +216,8 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
     hint.suspected = false;
     note_move(hint, now);
   }
-  const bool changed = moved || hint.draining != draining || hint.owner != who;
+  const bool was_stale = end_stale(hint);
+  const bool changed = moved || was_stale || hint.draining != draining || hint.owner != who;
   hint.owner = who;
   hint.epoch = epoch;
   hint.released = false;
@@ -217,8 +229,11 @@ void Directory::renew(Partition partition, const Epoch& epoch, const Record& rec
   }
   hint.seq = record.seq;
   hint.lease = record.lease.value_or(lease_bound());
-  hint.until = later(now, hint.lease);
-  expiries_.set(partition, hint.until);
+  hint.until = hint.lease_until = later(now, hint.lease);
+  hint.stale_until = later(now, std::min(record.serve_stale, options_.serve_stale));
+  // It is looked at before its lease ends, so that it is lengthened in time.
+  const bool may_be_stale = hint.stale_until > hint.lease_until;
+  expiries_.set(partition, may_be_stale ? hint.until - hint.lease / 4 : hint.until);
   renewed_.push_back(partition);
   if (changed) note_change(partition);
 }
@@ -257,7 +272,7 @@ void Directory::on_release(const Received& event, const Record& record, LocalTim
 }
 
 void Directory::suspect(const std::set<std::string, std::less<>>& endpoints, LocalTime now) {
-  std::erase_if(suspected_, [&](const auto& one) { return one.second.until <= now; });
+  end_suspicions(now);
   std::unordered_map<const Peer*, bool> meant;  // one comparison of texts for each owner
   for (std::uint32_t p = 0; p < options_.partitions; ++p) {
     Hint& hint = hints_[p];
@@ -268,7 +283,9 @@ void Directory::suspect(const std::set<std::string, std::less<>>& endpoints, Loc
     if (!known->second) continue;
     hint.suspected = true;
     Suspected& suspected = suspected_[hint.owner->id];
-    suspected.until = std::max(suspected.until, hint.until);
+    suspected.until =
+        std::max({suspected.until, hint.lease_until, later(now, kSuspectedStale)});
+    suspicions_end_ = std::min(suspicions_end_, suspected.until);
     suspected.partitions.push_back(Partition{p});
     note_change(Partition{p});
   }
@@ -297,10 +314,12 @@ void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {
 // it ends now proves nothing, as it may have grown since. T* after the tail started, nobody leads
 // any more by a lost record, and any process that does lead renews, so the log is not silent for
 // T*/2. So a record that is read another T*/2 later was written after the loss.
-void Directory::forget_doubtful(Hint& hint, Log log, LocalTime now) const {
-  if (!hint.doubtful || hint.owner) return;
-  const LocalTime since = logs_[log.value()].reading_since;
+void Directory::forget_doubtful(Partition partition, LocalTime now) {
+  Hint& hint = hints_[partition.value()];
+  if (!hint.doubtful || (hint.owner && !hint.stale)) return;
+  const LocalTime since = logs_[log_of(partition).value()].reading_since;
   if (now < later(since, lease_bound() + lease_bound() / 2)) return;
+  if (hint.owner) lose_owner(partition, now, Ending::none);
   hint.doubtful = hint.released = false;
   hint.epoch = hint.next_epoch = kNoEpoch;
 }
@@ -319,8 +338,9 @@ void Directory::lose_owner(Partition partition, LocalTime at, Ending ending) {
   Hint& hint = hints_[partition.value()];
   hint.former = {std::move(hint.owner), hint.epoch, ending};
   hint.owner.reset();
+  end_stale(hint);
   hint.draining = hint.suspected = hint.from_past = false;
-  hint.until = kLongAgo;
+  hint.until = hint.lease_until = hint.stale_until = kLongAgo;
   hint.unowned_since = hint.lost_at = at;
   ++hint.generation;
   expiries_.set(partition, kNever);
@@ -329,12 +349,10 @@ void Directory::lose_owner(Partition partition, LocalTime at, Ending ending) {
 }
 
 void Directory::tick(LocalTime now) {
-  while (expiries_.earliest() <= now) {
-    const Partition partition = expiries_.first();
-    const Hint& hint = hints_[partition.value()];
-    // Its next renewal may only be late: nobody knows that it leads no more.
-    lose_owner(partition, hint.from_past ? kLongAgo : hint.until, Ending::expired);
-  }
+  const LocalTime before = std::exchange(ticked_, now);
+  const microseconds slept = before < now ? now - before : microseconds{0};
+  while (expiries_.earliest() <= now) look_at(expiries_.first(), slept, now);
+  if (suspicions_end_ <= now) end_suspicions(now);
 }
 
 bool Directory::others_lead(ProcessId self) const {
@@ -350,7 +368,7 @@ void Directory::note_all_changed() {
 void Directory::note_change(Partition partition) { changed_.push_back(partition); }
 
 PeerPtr Directory::peer(ProcessId id, const ProcessInfo& info) {
-  std::weak_ptr<const Peer>& known = peers_[id];
+  std::weak_ptr<const Peer>& known = peers_[id].peer;
   PeerPtr peer = known.lock();
   if (!peer || peer->info != info) {
     // Not make_shared(): a weak_ptr would keep its memory.
@@ -358,7 +376,7 @@ PeerPtr Directory::peer(ProcessId id, const ProcessInfo& info) {
     known = peer;
   }
   if (peers_.size() > forget_peers_at_) {
-    std::erase_if(peers_, [](const auto& one) { return one.second.expired(); });
+    std::erase_if(peers_, [](const auto& one) { return one.second.peer.expired(); });
     forget_peers_at_ = std::max<std::size_t>(64, 2 * peers_.size());
   }
   return peer;

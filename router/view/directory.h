@@ -1,7 +1,8 @@
 // Who owns what, according to the records: hints, by the last paragraph of docs/protocol.md.
 //
 // Pure: fed with the same events as the state machine, and with the time at which they were
-// noticed. A hint is believed until local read time + its lease. Records that existed before the
+// noticed. A hint is believed until local read time + its lease. While its owner's log is silent it
+// is stale, and believed on (directory_stale.cc). Records that existed before the
 // tail started are believed once a newer one shows how old they are: until their lease is over, or
 // newer ones say otherwise. Epochs decide, not order of arrival.
 //
@@ -29,6 +30,7 @@
 #include "neli_core/deadline_tree.h"
 #include "neli_core/event.h"
 #include "neli_core/lease_bound.h"
+#include "neli_core/log/flow.h"
 #include "neli_core/log/log_progress.h"
 #include "neli_core/options.h"
 #include "neli_core/record/judgement.h"
@@ -56,7 +58,13 @@ struct Hint {
   bool doubtful = false;
   /// Known only from records that existed before the tail started.
   bool from_past = false;
+  /// What readers compare: the lease's end, or later where it may be stale, set anew now and then.
   LocalTime until = kLongAgo;
+  LocalTime lease_until = kLongAgo;
+  /// How long it may be stale, at most; not after `lease_until`: it may not.
+  LocalTime stale_until = kLongAgo;
+  /// Its lease is over, or its log was lost, and nothing shows that its owner does not live.
+  bool stale = false;
   /// Of the renewal that last said that the owner leads.
   std::uint64_t seq = 0;
   /// The owner's, as its last renewal says.
@@ -87,6 +95,8 @@ struct DirectoryOptions {
   bool watcher = false;
   milliseconds clock_error{0};
   bool believe_broker_time = true;
+  /// For how long a hint may be stale, and no longer than its owner says.
+  milliseconds serve_stale{0};
   /// This process's own. Records that existed before it and name this are of a process that is
   /// gone. Empty: it has none.
   std::string endpoint{};
@@ -112,10 +122,14 @@ class Directory {
   void on(const Other&, LocalTime) {}
   /// Drops hints that have expired. Due at next_expiry().
   void tick(LocalTime now);
-  [[nodiscard]] LocalTime next_expiry() const noexcept { return expiries_.earliest(); }
+  [[nodiscard]] LocalTime next_expiry() const noexcept {
+    return std::min(expiries_.earliest(), suspicions_end_);
+  }
+  /// No event will come any more.
+  void forget_all(LocalTime now);
 
   /// Callers could not reach who has one of these endpoints: its hints are suspected until a record
-  /// of it is read, or they end.
+  /// of it is read, or they end; those that are stale for 2 s at a time.
   void suspect(const std::set<std::string, std::less<>>& endpoints, LocalTime now);
 
   /// This process itself stopped leading, which it knows before any record says so.
@@ -153,7 +167,18 @@ class Directory {
     LocalTime last_answer = kLongAgo;
     LocalTime reading_since = kLongAgo;  ///< without a silence of T*/2
     bool has_past = false;               ///< what past_ knows of it counts as soon as its age shows
+    Flow flow;                           ///< of the lane's records
   };
+  /// A process that anything refers to.
+  struct KnownPeer {
+    std::weak_ptr<const Peer> peer;
+    /// Where it renews: at its last record there.
+    std::map<Log, Flow::Mark> wrote;
+    milliseconds lease{0};
+    bool leaving = false;
+  };
+  /// How long who serves on in a silence is suspected: no record could say that it is back.
+  static constexpr milliseconds kSuspectedStale{2000};
   /// A process that callers could not reach, and where it was known as the owner.
   struct Suspected {
     LocalTime until = kLongAgo;
@@ -171,6 +196,15 @@ class Directory {
   void renew(Partition partition, const Epoch& epoch, const Record& record, const PeerPtr& who,
              LocalTime now);
   void lose_owner(Partition partition, LocalTime at, Ending ending);
+  // directory_stale.cc
+  void read_flow(const Received& event, const Record* record, LocalTime now);
+  void note_written(const Received& event, const Record& record);
+  [[nodiscard]] bool is_gone(ProcessId id) const;
+  void look_at(Partition partition, microseconds slept, LocalTime now);
+  void become_stale(Partition partition, LocalTime now);
+  bool end_stale(Hint& hint);
+  void drop_gone(LocalTime now);
+  void end_suspicions(LocalTime now);
   void read_past(const Received& event);
   void date_past(const Received& event, LocalTime now);
   void adopt(Partition partition, const Hint& past, microseconds ahead, LocalTime now);
@@ -180,7 +214,7 @@ class Directory {
   void trust(ProcessId id);
   void answered(Log log, LocalTime now);
   void note_move(Hint& hint, LocalTime now);
-  void forget_doubtful(Hint& hint, Log log, LocalTime now) const;
+  void forget_doubtful(Partition partition, LocalTime now);
   void doubt_outlived(Hint& hint, LocalTime now) const;
   void note_change(Partition partition);
   /// One object for all that is known of it, as long as anything refers to it.
@@ -197,9 +231,13 @@ class Directory {
   std::vector<Hint> hints_;
   std::vector<LogView> logs_;
   DeadlineTree expiries_;
-  std::map<ProcessId, std::weak_ptr<const Peer>> peers_;  ///< those that anything refers to
+  std::map<ProcessId, KnownPeer> peers_;
   std::size_t forget_peers_at_ = 64;
   std::map<ProcessId, Suspected> suspected_;
+  LocalTime suspicions_end_ = kNever;  ///< the first of them
+  std::uint32_t stale_count_ = 0;  ///< hints
+  std::set<ProcessId> stale_owners_;
+  LocalTime ticked_ = kNever;
   std::vector<Partition> changed_;
   std::vector<Partition> renewed_;
   std::vector<microseconds> gaps_;

@@ -28,7 +28,11 @@ void Directory::read_past(const Received& event) {
     return;
   }
   const LocalTime at = in_log(event.stamped);
-  if (!past_) past_ = std::make_unique<Directory>(options_);
+  if (!past_) {
+    DirectoryOptions options = options_;
+    options.serve_stale = milliseconds{0};  // how long a silence was cannot be known from there
+    past_ = std::make_unique<Directory>(std::move(options));
+  }
   if (!past_->logs_[event.log.value()].started) {
     past_->on(TailStarted{event.log, event.offset, event.offset}, at);
   }
@@ -64,7 +68,8 @@ void Directory::adopt(Partition partition, const Hint& past, microseconds ahead,
   const std::uint16_t generation = hint.generation;
   hint = past;
   hint.generation = static_cast<std::uint16_t>(generation + 1);
-  hint.until = until;
+  hint.until = hint.lease_until = until;
+  hint.stale_until = kLongAgo;
   hint.from_past = true;
   hint.lost_at = hint.moved_at = hint.unowned_since = kLongAgo;
   if (is_of_this_place(hint.next)) hint.next.reset();

@@ -78,6 +78,7 @@ void RouteView::set_hint(Partition partition, const Hint& hint) {
   entry.next = hint.next ? &hint.next->info : nullptr;
   entry.owner_is_self = hint.owner && hint.owner->id == self_.id;
   entry.owner_is_suspected = hint.owner && hint.suspected;
+  entry.owner_is_stale = hint.owner && hint.stale;
   const auto name = [this](PeerPtr& named, const PeerPtr& peer) {
     if (named == peer) return;
     processes_.add(peer);
@@ -93,7 +94,7 @@ void RouteView::set_hint(Partition partition, const Hint& hint) {
 }
 
 void RouteView::set_hint_until(Partition partition, const Hint& hint) {
-  hints_.set(partition, hint.until, hint.generation);
+  hints_.set(partition, hint.until, hint.generation, hint.stale);
 }
 
 void RouteView::set_log(Log log, LocalTime answering_until, LocalTime history_until) {
@@ -223,8 +224,8 @@ Route RouteView::route_in(const Snapshot& snapshot, Slot slot, LocalTime now,
   const LeaseVector::Deadline lease = leases_->get(partition);
   const LeaseVector::Deadline hint = hints_.get(partition);
   const bool lengthened = hint.generation == entry.hint_generation;
-  return answer(entry, lease, lengthened ? hint.until : entry.hint_until, slot, partition, now,
-                counts);
+  return answer(entry, lease, lengthened ? hint.until : entry.hint_until,
+                lengthened ? hint.stale : entry.owner_is_stale, slot, partition, now, counts);
 }
 
 Route RouteView::route_unowned(const Entry& entry, LocalTime since, Slot slot, LocalTime now,

@@ -105,6 +105,7 @@ class RouteView {
     std::uint16_t hint_generation = 0;
     bool owner_is_self = false;
     bool owner_is_suspected = false;
+    bool owner_is_stale = false;  ///< as `hint_until`
 
     [[nodiscard]] bool led() const noexcept { return local_epoch.offset != kNoEpoch.offset; }
     [[nodiscard]] bool is_of(const LeaseVector::Deadline& lease,
@@ -144,7 +145,8 @@ class RouteView {
   [[nodiscard]] Route route_in(const Snapshot& snapshot, Slot slot, LocalTime now,
                                LookupCounters::Block& counts) const;
   [[nodiscard]] Route answer(const Entry& entry, const LeaseVector::Deadline& lease,
-                             LocalTime hint_until, Slot slot, Partition partition, LocalTime now,
+                             LocalTime hint_until, bool hint_stale, Slot slot,
+                             Partition partition, LocalTime now,
                              LookupCounters::Block& counts) const;
   [[nodiscard]] Route route_unowned(const Entry& entry, LocalTime since, Slot slot, LocalTime now,
                                     LookupCounters::Block& counts) const;
@@ -188,28 +190,29 @@ class RouteView {
   if (!entry.is_of(lease, hint)) [[unlikely]] {
     return route_anew(slot, now);
   }
-  return answer(entry, lease, hint.until, slot, partition, now, *last.counts);
+  return answer(entry, lease, hint.until, hint.stale, slot, partition, now, *last.counts);
 }
 
 [[gnu::always_inline]] inline Route RouteView::answer(const Entry& entry,
                                                       const LeaseVector::Deadline& lease,
-                                                      LocalTime hint_until, Slot slot,
-                                                      Partition partition, LocalTime now,
+                                                      LocalTime hint_until, bool hint_stale,
+                                                      Slot slot, Partition partition,
+                                                      LocalTime now,
                                                       LookupCounters::Block& counts) const {
-  const auto by = [&](Verdict verdict, bool suspected, const ProcessInfo& owner,
+  const auto by = [&](Verdict verdict, bool suspected, bool stale, const ProcessInfo& owner,
                       const Epoch& epoch, LocalTime until) -> Route {
     counts.add(verdict);
-    return {slot,  partition,   verdict,    suspected, &owner, entry.next,
-            epoch, until - now, LocalTime{}};
+    return {slot,       partition, verdict,     suspected, stale, &owner,
+            entry.next, epoch,     until - now, LocalTime{}};
   };
   // Another generation: the lease of an epoch that is about to be published. A former leader goes
   // on with the epoch that it has (a store refuses it at worst); others wait for the new one.
   if (lease.holds_at(now) && entry.led()) {
-    return by(Verdict::local, false, self_.info, entry.local_epoch, lease.until);
+    return by(Verdict::local, false, lease.stale, self_.info, entry.local_epoch, lease.until);
   }
   if (entry.owner && now < hint_until && !entry.owner_is_self) {
-    return by(Verdict::remote, entry.owner_is_suspected, *entry.owner, entry.hint_epoch,
-              hint_until);
+    return by(Verdict::remote, entry.owner_is_suspected, hint_stale, *entry.owner,
+              entry.hint_epoch, hint_until);
   }
   // Not `?:`, which would take the address of hint_until, so that every lookup would store it.
   LocalTime since = entry.hint_until;

@@ -60,8 +60,9 @@ enum class Fault : std::uint8_t {
   out_of_reach,       ///< a log's leader, for one process alone, and for long
   wish,               ///< an operator cordons, weighs, pins or pauses, or takes that back
   broadcast_beside,   ///< a fact: lane 1 is of variation `broadcast`, and only lane 0 is judged
+  stuck_log,          ///< what is written hangs, and reads stand still: a replica in sync is silent
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::broadcast_beside) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::stuck_log) + 1;
 /// The kinds that one stream of chance draws; the later ones have another, so that adding one
 /// changes as few runs as possible.
 inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);

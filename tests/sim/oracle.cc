@@ -111,7 +111,7 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
   if (plan_.exclusive()) return;
   // Who was cut off for a moment may need this long to show that it is back.
   const Time grace = plan_.lease();
-  bool excused = log_until_[part % plan_.partitions % plan_.logs] + grace >= start;
+  bool excused = log_stops_until_[part % plan_.partitions % plan_.logs] + grace >= start;
   if (plan_.broadcast()) {
     // Nobody leads on there until its successor hears, or the group has chosen one.
     const auto& [node, at] = assignee_[part];
@@ -129,13 +129,34 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
     const Time late = plan_.has(Fault::write_late) ? 2 * plan_.lease() : 0;
     // Who came in exclusive mode and found nobody to refuse beside stops at its successor's claim.
     const bool stops_early = mode_[n] == Mode::exclusive && ends_[part][n] == start;
-    excused = stops_early || (ends_[part][n] + grace + late >= start && node_until_[n] != 0 &&
-                              node_until_[n] + grace >= start);
+    excused = stops_early ||
+              (ends_[part][n] + grace + late >= start && may_have_stopped(n, part, start));
   }
   if (!excused) {
     broken_if_assumed(name_of(part) + " becomes unowned, and nothing was wrong",
            start);
   }
+}
+
+bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start) const {
+  const auto lately = [&](Time until) { return until != 0 && until + plan_.lease() >= start; };
+  if (lately(node_stops_until_[node])) return true;
+  const bool cut = lately(node_until_[node]) || lately(log_until_[part % plan_.partitions %
+                                                                  plan_.logs]);
+  if (!cut) return false;
+  // It serves on, if it does not leave and nothing tells it to stop. What it reads late may be that
+  // of a successor that stopped meanwhile.
+  if (present_since_[node] == INT64_MAX || plan_.has(Fault::store_ahead) ||
+      plan_.has(Fault::other_settings)) {
+    return true;
+  }
+  const Time longest = 2 * plan_.settled() + plan_.session();
+  for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+    const bool of_lane = n % plan_.lanes == node % plan_.lanes;
+    const Time stopped = node_stops_until_[n];
+    if (n != node && of_lane && stopped != 0 && stopped + longest >= start) return true;
+  }
+  return false;
 }
 
 // And was not disturbed, for long enough to take over from those who left.
@@ -230,6 +251,7 @@ void Oracle::crashed(std::uint8_t node, Time now) {
   crashes_[node % plan_.lanes].push_back(now);
   departs(node, now);
   node_until_[node] = std::max(node_until_[node], now);
+  node_stops_until_[node] = std::max(node_stops_until_[node], now);
   wrong_until_ = std::max(wrong_until_, now);
   disturb(now);
 }

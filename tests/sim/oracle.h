@@ -5,8 +5,9 @@
 //
 // Exclusive: never two leaders of a partition, and nobody leads while the application of who led
 // before has not finished and its lease runs; epochs rise from one acquisition to the next.
-// Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused,
-// cut off), or its log was. Both: no longer than a take-over takes, counted from the last
+// Non-exclusive: a led partition becomes unowned only if who led it was disturbed (crashed, paused;
+// cut off, if it does not serve on), or its log lost records.
+// Both: no longer than a take-over takes, counted from the last
 // disturbance of anything (the classic protocol: and as long again for each further rebalance), in
 // exclusive mode and the longest lease where anything was wrong; less where a member assigns and
 // nothing but crashes was wrong; a bounded time after everything healed, who should lead does, and
@@ -62,17 +63,32 @@ class Oracle {
   /// Something is wrong with it until then: what it led may become unowned.
   void disturb_node(std::uint8_t node, Time until) {
     node_until_[node] = std::max(node_until_[node], until);
+    node_stops_until_[node] = std::max(node_stops_until_[node], until);
+    wrong(until);
+  }
+  /// It does not read, or is not read: no reason to stop where owners serve on.
+  void cut_node(std::uint8_t node, Time until) {
+    if (!plan_.serves_on()) return disturb_node(node, until);
+    node_until_[node] = std::max(node_until_[node], until);
     wrong(until);
   }
   /// The same, but others must lead what it led as soon as if all were well after `limit`.
   void hangs(std::uint8_t node, Time until, Time limit) {
     node_until_[node] = std::max(node_until_[node], until);
+    node_stops_until_[node] = std::max(node_stops_until_[node], until);
     faults_until_ = std::max(faults_until_, until);
     wrong(limit);
   }
   /// It ends at once: what it led is to be led again soon.
   void crashed(std::uint8_t node, Time now);
   void disturb_log(std::uint32_t log, Time until) {
+    log_until_[log] = std::max(log_until_[log], until);
+    log_stops_until_[log] = std::max(log_stops_until_[log], until);
+    wrong(until);
+  }
+  /// It is away, and loses nothing.
+  void cut_log(std::uint32_t log, Time until) {
+    if (!plan_.serves_on()) return disturb_log(log, until);
     log_until_[log] = std::max(log_until_[log], until);
     wrong(until);
   }
@@ -146,6 +162,7 @@ class Oracle {
   void open_gap(std::uint32_t part, Time start);
   void close_gap(std::uint32_t part, Time now);
   void cover(std::uint32_t part, Time now);
+  [[nodiscard]] bool may_have_stopped(std::uint8_t node, std::uint32_t part, Time start) const;
   [[nodiscard]] bool is_planned(Time start) const {
     return wrong_until_ + plan_.settled() < start;
   }
@@ -181,6 +198,9 @@ class Oracle {
   std::array<Time, kNodesMax> present_since_ = never();
   std::array<Time, kNodesMax> node_until_{};
   std::array<Time, kLogsMax> log_until_{};
+  /// The same, where that is a reason to stop.
+  std::array<Time, kNodesMax> node_stops_until_{};
+  std::array<Time, kLogsMax> log_stops_until_{};
   Time group_until_ = 0;
   Time disturbed_until_ = 0;
   Time wrong_until_ = 0;

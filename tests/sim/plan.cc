@@ -31,6 +31,7 @@ std::optional<std::int64_t> chance_of(Fault fault) {
   if (fault == Fault::forbidden || fault == Fault::out_of_reach) return 10;
   if (fault == Fault::wish) return 40;
   if (fault == Fault::broadcast_beside) return 60;  // of those with two lanes
+  if (fault == Fault::stuck_log) return 20;
   return std::nullopt;
 }
 
@@ -144,6 +145,7 @@ void choose_faults(Plan& plan, Random& random) {
     for (const Fault fault : {Fault::wide_skew, Fault::leader_flip}) plan.faults.add(fault);
   }
   leave_out_the_impossible(plan);
+  if (!plan.request.silences) plan.faults.remove(Fault::stuck_log);
   if (plan.broadcast()) keep_to_the_assumptions(plan);
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     if (plan.request.without.has(static_cast<Fault>(i))) plan.faults.remove(static_cast<Fault>(i));
@@ -334,6 +336,12 @@ Plan make_plan(const Request& request) {
   if (!plan.broadcast() && prepares.percent(25)) {
     plan.prepare_timeout = milliseconds{prepares.magnitude(20, 2000)};
   }
+  Random silences(request.seed, 13);
+  if (!plan.broadcast() && !plan.exclusive() && request.silences && !silences.percent(20)) {
+    plan.serve_stale = silences.percent(25)
+                           ? plan.timing.lease + milliseconds{silences.magnitude(1, 60'000)}
+                           : kServeStaleDefault;
+  }
   plan.recovery = plan.takeover() + 4 * plan.longest_lease() + 4 * kSecond;
   // A member that is named for what it cannot lead is given up after that, and so may the next.
   if (plan.assigner()) plan.recovery += 4 * plan.longest_lease() + 2 * plan.session() +
@@ -368,6 +376,9 @@ std::string describe(const Plan& plan) {
          (plan.prepare_timeout.count() == 0
               ? ""
               : ", prepares up to " + std::to_string(plan.prepare_timeout.count()) + " ms") +
+         (plan.serve_stale.count() == 0
+              ? ""
+              : ", serves on for " + std::to_string(plan.serve_stale.count()) + " ms") +
          "; faults:" + (with.empty() ? " none" : with);
 }
 

@@ -33,6 +33,7 @@ struct Request {
   BeyondSet beyond;                      ///< assumptions of `broadcast` that do not hold
   FaultSet without;                      ///< kinds to leave out
   bool all_faults = false;               ///< every kind that the mode allows
+  bool silences = true;                  ///< logs that are stuck, and owners that serve on
   std::optional<std::uint32_t> processes;
   std::optional<std::uint32_t> partitions;
   std::optional<std::uint32_t> logs;
@@ -76,6 +77,8 @@ struct Plan {
   std::size_t record_bytes_max = kRecordBytesMax;
   /// How long applications may prepare, and warm up. 0: they are not asked to.
   milliseconds prepare_timeout{0};
+  /// Non-exclusive mode: for how long owners serve on, and hints are believed, in a silence.
+  milliseconds serve_stale{0};
   bool only_unable = false;      ///< forbidden, or out of reach, for long, and nothing else
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before
 
@@ -89,6 +92,8 @@ struct Plan {
   [[nodiscard]] bool beyond(Beyond what) const { return request.beyond.has(what); }
   /// An assumption does not hold: two may lead, and what protects is the store alone.
   [[nodiscard]] bool beyond_claimed() const { return !broadcast() && !request.beyond.empty(); }
+  /// No silence outlasts it.
+  [[nodiscard]] bool serves_on() const { return serve_stale.count() * kMs > chaos; }
   /// Whether a client whose coordinator has not answered for a session gives up by itself.
   [[nodiscard]] bool notices_expulsion() const {
     return broadcast() && exclusive() && !beyond(Beyond::expelled_unnoticed);

@@ -76,6 +76,7 @@ std::optional<bool> check_line(const std::string& line, bool assigner) {
   std::string beyond;
   Request request;
   request.assigner = assigner;
+  request.silences = false;  // the seeds were pinned before there were any
   if (!(words >> names >> mode >> request.seed) || !mutate(names)) return std::nullopt;
   words >> beyond;
   const auto set = parse_beyond(beyond);

@@ -19,6 +19,7 @@ enum class Happening : std::uint8_t {
   timer,           ///< of a process
   fetch,           ///< a: log, b: tail version
   tail_probe,      ///< a: log, b: tail version
+  log_flows,       ///< a: log, which was stuck
   tail_begin,      ///< a: log, b: tail version, c: question about the start
   write_lands,     ///< a: index of the write
   write_answered,  ///< a: 1 stored, b: seq, c: offset

@@ -186,6 +186,8 @@ void World::handle_for(Node& node, const Planned& event) {
       return;
     case Happening::tail_probe:
       return probe(node, event.a);
+    case Happening::log_flows:
+      return schedule_fetch(node, event.a, now_ + latency(node));
     case Happening::tail_begin:
       return begin_reading(node, event);
     case Happening::write_answered:
@@ -267,6 +269,7 @@ void World::start_process(Node& node) {
   core.record_bytes_max = plan_.record_bytes_max;
   core.prepare_timeout = plan_.prepare_timeout;
   is_beside(node) ? choose_beside(core) : choose_settings(node, core);
+  if (core.mode == Mode::non_exclusive && !broadcasts(node)) core.serve_stale = plan_.serve_stale;
   oracle_.runs_in(node.index, core.mode);
   core.process = {name_of(node), "10.0.0.7:8080", {}};
   node.ids.push_back(node.id);
@@ -275,7 +278,7 @@ void World::start_process(Node& node) {
   if (!node.core) return;
   node.directory.emplace(DirectoryOptions{plan_.partitions, plan_.logs, Lane{node.lane}, core.mode,
                                           core.lease, /*watcher=*/false, core.clock_error,
-                                          core.believe_broker_time});
+                                          core.believe_broker_time, core.serve_stale});
   node.view = std::make_unique<RouteView>(Peer{node.id, core.process}, node.core->leases(),
                                           plan_.logs, SlotSpace{SlotCount{plan_.partitions}});
   if (plan_.assigner()) oracle_.disturb(now_);

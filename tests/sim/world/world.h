@@ -7,6 +7,7 @@
 // Errors: run() returns what broke.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -62,6 +63,12 @@ class World {
   struct TopicLog : MemoryLog {
     std::size_t broker = 0;  ///< its leader
     Time away_until = 0;
+    /// Until then readers see no record from there on, and no writer gets an answer.
+    Time stuck_until = 0;
+    std::int64_t stuck_at = 0;
+    [[nodiscard]] std::int64_t visible_end(Time now) const {
+      return stuck_until > now ? std::min(stuck_at, end()) : end();
+    }
   };
   struct WriteOnItsWay {
     std::uint32_t log = 0;
@@ -121,6 +128,7 @@ class World {
   [[nodiscard]] static bool nothing_lies_below(const TopicLog& log, std::int64_t offset);
   void begin_reading(Node& node, const Planned& event);
   void ask_again(Node& node, const RereadRequest& request);
+  void stick(std::uint32_t log, Random& random);
   void reread_lands(Node& node, std::uint32_t index);
   [[nodiscard]] Time unreachable_until(const Node& node, std::uint32_t log) const;
 

@@ -13,7 +13,7 @@ bool strikes_by_itself(Fault fault) {
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
          fault == Fault::slow_network || fault == Fault::leader_flip ||
          fault == Fault::stopped_in_step ||
-         (fault >= Fault::unclean_leader && fault <= Fault::wish);
+         (fault >= Fault::unclean_leader && fault <= Fault::wish) || fault == Fault::stuck_log;
 }
 
 bool is_of_node(Fault fault) {
@@ -102,7 +102,12 @@ void World::strike_node(Fault fault, Node& node, Random& random) {
   }
   if (fault == Fault::hang) return hang(node, over);
   if (fault >= Fault::forbidden) return forbid(fault, node, random);
-  if (fault != Fault::leave && fault != Fault::crash) oracle_.disturb_node(node.index, over);
+  const bool cut = fault >= Fault::cut_log && fault <= Fault::cut_full;
+  if (cut) {
+    oracle_.cut_node(node.index, over);
+  } else if (fault != Fault::leave && fault != Fault::crash) {
+    oracle_.disturb_node(node.index, over);
+  }
   switch (fault) {
     case Fault::pause:
       return pause(node, over);
@@ -210,7 +215,9 @@ void World::strike_log(Fault fault, std::uint32_t log, Random& random) {
     case Fault::leader_change:
       l.broker = static_cast<std::size_t>(random.between(0, 2));
       l.away_until = until(random.magnitude(kMs, 2 * plan_.session()));
-      return oracle_.disturb_log(log, l.away_until);
+      return oracle_.cut_log(log, l.away_until);
+    case Fault::stuck_log:
+      return stick(log, random);
     case Fault::leader_flip:
       l.broker = l.broker == 0 ? 1 : 0;
       return;
@@ -236,7 +243,7 @@ void World::strike_log(Fault fault, std::uint32_t log, Random& random) {
       return noise(log, random);
     case Fault::slow_network:
       slow_until_ = until(random.magnitude(100 * kMs, 10 * kSecond));
-      for (Node& node : nodes_) oracle_.disturb_node(node.index, slow_until_);
+      for (Node& node : nodes_) oracle_.cut_node(node.index, slow_until_);
       return;
     default:
       return;
@@ -283,6 +290,7 @@ void World::truncate(std::uint32_t log, Random& random, Time notice) {
   TopicLog& l = logs_[log];
   const std::int64_t end = std::max(l.low, l.end() - random.between(1, 20));
   l.records.resize(static_cast<std::size_t>(end));
+  l.stuck_until = 0;
   const Time noticed = std::max(notice, until(kSecond));
   oracle_.disturb_log(log, noticed);
   // A claim that its writer had not read is written again after 2 T, where nothing else is.
@@ -412,6 +420,7 @@ void World::heal() {
   if (plan_.has(Fault::group_lies)) {
     for (Group& group : groups_) group.forget_all();
   }
+  for (TopicLog& l : logs_) l.stuck_until = std::min(l.stuck_until, now_);
   for (Node& node : nodes_) {
     for (Link& link : node.links) link = {std::min(link.there_until, now_),
                                           std::min(link.back_until, now_)};

@@ -53,12 +53,12 @@ void World::send(Node& node, Write& write) {
   Time lands = std::max(now_ + latency(node), reader.last_landing + 1);
   if (happens(Fault::write_lost, node.random)) {
     const Time told = until(node.random.between(0, lease));
-    oracle_.disturb_node(node.index, told);
+    oracle_.cut_node(node.index, told);
     return answer_write(node, way, false, told);
   }
   if (happens(Fault::write_late, node.random)) {
     lands = std::max(lands, until(node.random.between(0, 2 * lease)));
-    oracle_.disturb_node(node.index, lands);
+    oracle_.cut_node(node.index, lands);
   }
   if (happens(Fault::write_reordered, node.random)) {
     lands += node.random.between(0, 4 * plan_.latency_max);
@@ -67,7 +67,7 @@ void World::send(Node& node, Write& write) {
   }
   if (happens(Fault::write_unanswered, node.random)) {
     const Time told = until(node.random.between(0, lease));
-    oracle_.disturb_node(node.index, told);
+    oracle_.cut_node(node.index, told);
     way.answered = true;
     answer_write(node, way, false, told);
   }
@@ -109,7 +109,8 @@ void World::land(Node& node, std::uint32_t index, bool alive) {
   if (stored) append(write.log, write.value);
   if (write.answered || !alive) return;
   write.answered = true;
-  const Time answered = std::max(now_ + latency(node), node.links[write.log].back_until);
+  const Time answered = std::max({now_ + latency(node), node.links[write.log].back_until,
+                                  logs_[write.log].stuck_until});
   const bool in_time = answered < write.give_up_at;
   answer_write(node, write, stored && in_time, in_time ? answered : write.give_up_at);
 }
@@ -173,9 +174,10 @@ void World::fetch(Node& node, std::uint32_t log) {
     return step(node, GapFound{Log{log}, GapReason::out_of_range});
   }
   reader.answered_at = now_;
-  std::int64_t most = l.end();
+  const std::int64_t end = l.visible_end(now_);
+  std::int64_t most = end;
   if (happens(Fault::fetch_in_parts, node.random)) most = reader.next + node.random.between(1, 4);
-  while (goes_on() && reader.next < std::min(most, l.end())) {
+  while (goes_on() && reader.next < std::min({most, end, l.end()})) {
     const std::int64_t offset = reader.next++;
     if (l.find(offset) == nullptr) continue;
     const StoredRecord stored = *l.find(offset);
@@ -183,7 +185,7 @@ void World::fetch(Node& node, std::uint32_t log) {
                         stored.value.get()});
   }
   const bool is_read_on = node.alive && node.life == life && reader.version == version;
-  if (is_read_on && reader.next < l.end()) {
+  if (is_read_on && reader.next < std::min(end, l.end())) {
     return schedule_fetch(node, log, std::max(now_, node.paused_until) + latency(node));
   }
   if (!goes_on()) return;
@@ -214,13 +216,14 @@ void World::probe(Node& node, std::uint32_t log) {
   reader.next = start_of_reading(node, l);
   if (nothing_lies_below(l, reader.next)) reader.next = l.low;
   reader.topic = topic_;
-  plan_for(node, now_ + latency(node), Happening::tail_begin, log, reader.version, l.end());
+  plan_for(node, now_ + latency(node), Happening::tail_begin, log, reader.version,
+           l.visible_end(now_));
 }
 
 // Rule 6: the first offset stamped >= the horizon - e, at least one record back.
 std::int64_t World::start_of_reading(Node& node, const TopicLog& log) const {
   if (plan_.has(Fault::no_broker_time)) return log.low;
-  std::int64_t last = log.end() - 1;
+  std::int64_t last = log.visible_end(now_) - 1;
   while (last >= log.low && log.find(last) == nullptr) --last;
   if (last < log.low) return log.low;
   const auto record_at = [&](std::int64_t i) -> const StoredRecord& {
@@ -288,6 +291,18 @@ void World::reread_lands(Node& node, std::uint32_t index) {
   }
   answer = logs_[log].answer({answer.log, answer.question, answer.offset});
   plan_for(node, now_ + latency(node), Happening::reread_answered, index);
+}
+
+// A replica in sync fetches nothing: what is written is not acknowledged, and nobody reads it.
+void World::stick(std::uint32_t log, Random& random) {
+  TopicLog& l = logs_[log];
+  if (l.stuck_until > now_) return;
+  l.stuck_at = l.end();
+  l.stuck_until = until(random.magnitude(10 * kMs, 3 * plan_.lease()));
+  oracle_.cut_log(log, l.stuck_until);
+  for (Node& node : nodes_) {
+    if (node.alive) plan_for(node, l.stuck_until, Happening::log_flows, log);
+  }
 }
 
 // What a store made an inc rise to is kept for as long as it is ahead of the time (assumption 5).

@@ -78,7 +78,8 @@ void World::admit(const Node& node, std::uint32_t index) {
   CallerRequest& request = callers_requests_[index];
   const Asked asked{request.asked, request.hops};
   const Route route = node.view->look(Slot{request.partition}, node.local(now_));
-  if (route.verdict == Verdict::local && may_serve(plan_.request.mode, route.epoch, asked.epoch)) {
+  if (route.verdict == Verdict::local &&
+      may_serve(plan_.request.mode, route.stale, route.epoch, asked.epoch)) {
     return serve(node, request, route.epoch);
   }
   switch (admit_elsewhere(route, asked, kHopLimit)) {

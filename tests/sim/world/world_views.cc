@@ -117,7 +117,8 @@ void World::judge_remote(const Node& node, std::uint32_t p, const Route& route) 
   const Hint& hint = node.directory->hint(Partition{p});
   const Node* owner = hint.owner ? process_of(hint.owner->id) : nullptr;
   if (owner == nullptr) return wrong_answer(node, p, "believes in nobody");
-  if (!reads_well(node, p % plan_.logs)) return;
+  // Its log may stay silent, as nobody else writes there.
+  if (!reads_well(node, p % plan_.logs) || route.stale) return;
   oracle_.count(Judged::remote_answers);
   const std::uint32_t part = part_of(node, p);
   const Time led = oracle_.last_led(owner->index, part, now_);

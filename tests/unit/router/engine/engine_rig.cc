@@ -56,6 +56,7 @@ CoreOptions core_options(const EngineRigOptions& options) {
   core.lease = options.lease;
   core.clock_error = 100ms;
   core.prepare_timeout = options.prepare_timeout;
+  core.serve_stale = options.serve_stale;
   core.settings = settings(options.mode);
   if (options.variation == Variation::broadcast) {
     core.settings.variation = to_string(Variation::broadcast);

@@ -45,6 +45,7 @@ struct EngineRigOptions {
   Variation variation = Variation::claimed;
   Assignment assignment = Assignment::group;
   milliseconds prepare_timeout{0};
+  milliseconds serve_stale{0};
   std::optional<std::size_t> waiters_max = std::nullopt;  ///< no value: the engine's own
 };
 

@@ -55,6 +55,13 @@ struct Admitting : testing::TestWithParam<Mode> {
   std::shared_ptr<WorkGate> gate = WorkGate::make(leases, [] {});
 };
 
+TEST_P(Admitting, who_is_stale_serves_but_not_what_a_greater_epoch_sent) {
+  leases->set(Partition{0}, kNow + 1h, 1, /*stale=*/true);
+  EXPECT_EQ(admit(kLed, epoch(7)).answer(), Admit::serve);
+  EXPECT_TRUE(admit(kLed).stale());
+  EXPECT_EQ(admit(kLed, epoch(8)).answer(), Admit::wait);
+}
+
 TEST_P(Admitting, who_leads_serves_and_the_guard_lives_as_long_as_the_admission) {
   {
     Admission served = admit(kLed);

@@ -53,6 +53,23 @@ struct Viewed {
   std::array<Hint, 4> hints;
 };
 
+TEST(RouteView, a_stale_owner_is_told_apart_whether_it_is_this_process_or_another) {
+  Viewed v;
+  v.lead(0, 7, kNow + 1s, 1);
+  v.hint(1, peer(2, "other"), 9, kNow + 1s);
+  v.publish(1);
+  EXPECT_FALSE(v.route(0).stale);
+  EXPECT_FALSE(v.route(1).stale);
+  v.leases->set(Partition{0}, kNow + 1s, 1, /*stale=*/true);
+  v.hints[1].stale = true;
+  v.view.set_hint_until(Partition{1}, v.hints[1]);
+  EXPECT_TRUE(v.route(0).stale);
+  EXPECT_EQ(v.route(0).verdict, Verdict::local);
+  EXPECT_TRUE(v.route(1).stale);
+  EXPECT_EQ(v.route(1).verdict, Verdict::remote);
+  EXPECT_TRUE(v.route(1).copy().stale);
+}
+
 // Destroyed after what the view knows of its thread, if that came later.
 struct LooksAtTheEnd {
   ~LooksAtTheEnd() {
