@@ -53,6 +53,7 @@ CoreOptions core_options(const RouterOptions& options, const LedgerFacts& facts,
   if (facts.session.protocol == GroupProtocol::consumer) core.heartbeat = timing.heartbeat;
   core.believe_broker_time = facts.believe_broker_time;
   core.prepare_timeout = options.prepare_timeout;
+  core.serve_stale = timing.serve_stale;
   core.process = options.process;
   if (core.process.name.empty()) core.process.name = default_process_name(core.id);
   core.settings.group = options.group;
@@ -116,6 +117,7 @@ std::vector<std::string> warnings_of(const RouterOptions& options, const KafkaOp
   if (auto line = loopback_warning(options.process.endpoint, kafka.brokers)) {
     lines.push_back(std::move(*line));
   }
+  if (auto line = short_retention_warning(facts, timing)) lines.push_back(std::move(*line));
   if (options.variation == Variation::broadcast && !facts.believe_broker_time) {
     lines.emplace_back("variation broadcast: the topic is not known to stamp LogAppendTime, so the "
                        "clocks of all writers must be right, too");
@@ -163,9 +165,10 @@ void notify(const RouterOptions& options, Severity severity, const std::string& 
 }
 
 /// A watcher renews nothing, and believes what it reads for a lease: nothing else matters.
-Timing timing_of_watcher(const std::optional<milliseconds>& lease) {
+Timing timing_of_watcher(const TimingOptions& options) {
   Timing timing = watcher_timing({});
-  timing.lease = lease.value_or(timing.lease);
+  timing.lease = options.lease.value_or(timing.lease);
+  timing.serve_stale = options.serve_stale.value_or(timing.serve_stale);
   timing.interval = std::min(timing.interval, timing.lease / 4);
   return timing;
 }
@@ -184,12 +187,16 @@ Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
   if (auto learned = learn_partitions(kafka, *facts); !learned) return learned.error();
   for (const Notice& notice : facts->notices) notify(options, notice.severity, notice.text);
   if (auto even = check_slots(options, facts->partitions); !even) return even.error();
-  if (kafka.watcher) return Found{std::move(*facts), timing_of_watcher(options.timing.lease)};
+  if (kafka.watcher) return Found{std::move(*facts), timing_of_watcher(options.timing)};
 
   auto timing = derive_timing(timing_request(options), facts->session);
   if (!timing) return timing.error();
   for (const std::string& line : warnings_of(options, kafka, *facts, *timing)) {
     notify(options, Severity::warning, line);
+  }
+  if (options.mode == Mode::exclusive) {
+    const auto line = broker_loss_text(*facts, timing->lease);
+    if (line) notify(options, Severity::info, "exclusive mode: " + *line);
   }
   if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
   return Found{std::move(*facts), std::move(*timing)};
@@ -265,6 +272,7 @@ Result<Opened> open_watcher(boost::asio::any_io_executor executor, WatcherOption
   same.hash = options.hash;
   same.allow_uneven = options.allow_uneven;
   same.timing.lease = options.lease;
+  same.timing.serve_stale = options.serve_stale;
   same.on_notice = std::move(options.on_notice);
   KafkaOptions kafka = kafka_options(same);
   kafka.watcher = true;

@@ -370,6 +370,34 @@ Result<void> check_retention(const LedgerFacts& facts, milliseconds lease) {
                                       " ms; raise retention.ms, or lower `timing.lease`"};
 }
 
+std::optional<std::string> short_retention_warning(const LedgerFacts& facts,
+                                                   const Timing& timing) {
+  const milliseconds needed = timing.serve_stale + 10 * timing.lease;
+  if (timing.serve_stale.count() == 0 || !facts.retention || *facts.retention >= needed) {
+    return std::nullopt;
+  }
+  return "the topic keeps records for " + std::to_string(facts.retention->count()) +
+         " ms (retention.ms), less than the " + std::to_string(needed.count()) +
+         " ms of `timing.serve_stale` + 10 x the lease: after a long silence of Kafka the last "
+         "records may have expired, and partitions are claimed anew; raise retention.ms, or lower "
+         "`timing.serve_stale`";
+}
+
+std::optional<std::string> broker_loss_text(const LedgerFacts& facts, milliseconds lease) {
+  std::string text;
+  const auto add = [&](const std::optional<milliseconds>& after, const char* how,
+                       const char* config) {
+    if (!after || *after <= lease) return;
+    text += (text.empty() ? "" : ", and ") + std::to_string((*after - lease).count()) + " ms " +
+            how + " (" + config + " " + std::to_string(after->count()) + " ms less the lease of " +
+            std::to_string(lease.count()) + " ms)";
+  };
+  add(facts.broker_session, "if it dies", "broker.session.timeout.ms");
+  add(facts.replica_lag, "if it lives and fetches nothing", "replica.lag.time.max.ms");
+  if (text.empty()) return std::nullopt;
+  return "the loss of one broker can leave every slot without an owner, for up to about " + text;
+}
+
 Result<LedgerFacts> prepare_topic(
     const KafkaOptions& options, const NoticeSink& waiting,
     const std::function<Result<void>(const LedgerFacts& facts)>& before_creation) {
@@ -412,6 +440,10 @@ Result<LedgerFacts> prepare_topic(
   }
   if (auto fits = choose_partitions(options, topic.partitions, facts); !fits) return fits.error();
   if (options.watcher) return facts;
+  if (described.value) {
+    facts.broker_session = duration_in(described.value->values, "broker.session.timeout.ms");
+    facts.replica_lag = duration_in(described.value->values, "replica.lag.time.max.ms");
+  }
   if (auto fits = check_configuration(broker, options, topic, facts); !fits) return fits.error();
   if (auto chosen = choose_protocol(broker, options, described, facts); !chosen) {
     return chosen.error();

@@ -34,6 +34,10 @@ struct LedgerFacts {
   SessionFacts session;
   /// How long the topic keeps records; no value: for ever, or unknown.
   std::optional<milliseconds> retention;
+  /// After how long a broker that is dead, and one that lives and fetches nothing, is no replica in
+  /// sync any more: until then nothing is acknowledged. No value: not known.
+  std::optional<milliseconds> broker_session;
+  std::optional<milliseconds> replica_lag;
   bool created = false;
   /// The broker knows no admin requests: librdkafka's mock cluster.
   bool embedded_broker = false;
@@ -56,6 +60,16 @@ struct LedgerFacts {
 
 /// Refuses a topic that keeps less than 10 x T.
 [[nodiscard]] Result<void> check_retention(const LedgerFacts& facts, milliseconds lease);
+
+/// What must be said where a silence that is served through may outlast the last record; no value:
+/// nothing.
+[[nodiscard]] std::optional<std::string> short_retention_warning(const LedgerFacts& facts,
+                                                                 const Timing& timing);
+
+/// Exclusive mode: for how long the loss of one broker stops slots, with a lease of that length; no
+/// value: for no time, or it is not known.
+[[nodiscard]] std::optional<std::string> broker_loss_text(const LedgerFacts& facts,
+                                                          milliseconds lease);
 
 /// Why a topic with this configuration cannot be the ledger; no value: it can.
 [[nodiscard]] std::optional<Error> unfit_topic(const std::map<std::string, std::string>& configs,

@@ -54,6 +54,7 @@ WatcherOptions watcher_options(const RouterOptions& options) {
   watcher.hash = options.hash;
   watcher.allow_uneven = options.allow_uneven;
   watcher.lease = watcher_timing(timing_request(options)).lease;
+  watcher.serve_stale = options.timing.serve_stale.value_or(kServeStaleDefault);
   watcher.on_notice = options.on_notice;
   return watcher;
 }

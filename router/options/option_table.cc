@@ -149,6 +149,13 @@ constexpr OptionRow kRows[] = {
               "(default and minimum: half of the session, at least 1s; with classic all of it, at "
               "least 2s). With an assigner --session counts", .shown = kOwner},
      [](Options& o, Text t) { return put(o.timing.hang_limit, parse_positive_duration(t)); }},
+    {{.field = "timing.serve_stale", .flag = "--serve-stale", .type = "TIME", .heading = "Timing",
+      .help = "Non-exclusive mode: serve on for so long while Kafka is silent (default 15m; 0: "
+              "until the lease ends). A process that is cut off alone serves beside its successor "
+              "for as long",
+      .reader_help = "Name owners for so long while Kafka is silent, if they say that they serve "
+                     "on (default 15m)"},
+     [](Options& o, Text t) { return put(o.timing.serve_stale, parse_duration(t)); }},
     {{.field = "group_protocol", .flag = "--group-protocol", .type = "NAME",
       .choices = "auto consumer classic", .heading = "Timing",
       .help = "--assignment group: auto, consumer or classic (default auto)", .shown = kOwner},

@@ -141,7 +141,7 @@ def impure(file: File) -> Findings:
 
 FLAG = (r"--(?:allow-uneven|brokers|(?:local-)?clock-error|endpoint|group(?:s|-protocol)?"
         r"|hang-limit|hash(?:-tags)?|interval|lane|lease|logs|mode|name|no-hints|partitions"
-        r"|profile|roles|session|slots|timeout|topic|variation|wait)\b(?!-)")
+        r"|profile|roles|serve-stale|session|slots|timeout|topic|variation|wait)\b(?!-)")
 LIBRARY = ("include", "slots", "neli_core", *INNER_ROOMS, "kafka",
            "embedded_broker", "router", "metrics", "admin", "forward")
 

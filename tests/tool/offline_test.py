@@ -52,7 +52,7 @@ class Help(unittest.TestCase):
         text = run_raw("run", "--help-all").out
         for name in ("brokers topic group slots partitions hash hash-tags allow-uneven lane logs "
                      "mode profile interval lease clock-error session group-protocol timeout "
-                     "hang-limit "
+                     "hang-limit serve-stale "
                      "drain-timeout name endpoint events log-level json config").split():
             self.assertRegex(text, rf"\n  --{name} ")
         self.assertIn("\n  -X ", text)

@@ -71,6 +71,37 @@ TEST(CheckRetentionTest, ForEverIsEnough) {
   EXPECT_TRUE(check_retention({}, kLeaseMax).has_value());
 }
 
+TEST(ShortRetentionTest, ASilenceThatIsServedThroughAndTenLeasesAreEnough) {
+  LedgerFacts facts;
+  Timing timing;
+  timing.lease = seconds{9};
+  timing.serve_stale = seconds{900};
+  EXPECT_FALSE(short_retention_warning(facts, timing)) << "for ever";
+  facts.retention = seconds{990};
+  EXPECT_FALSE(short_retention_warning(facts, timing));
+  facts.retention = seconds{990} - milliseconds{1};
+  const auto warning = short_retention_warning(facts, timing);
+  ASSERT_TRUE(warning);
+  EXPECT_THAT(*warning, AllOf(HasSubstr("989999"), HasSubstr("990000"), HasSubstr("retention.ms"),
+                              HasSubstr("serve_stale")));
+  timing.serve_stale = seconds{0};
+  EXPECT_FALSE(short_retention_warning(facts, timing));
+}
+
+TEST(BrokerLossTest, WhatItCostsIsTheBrokersTimingsLessTheLease) {
+  LedgerFacts facts;
+  EXPECT_FALSE(broker_loss_text(facts, milliseconds{2250})) << "not known";
+  facts.broker_session = seconds{9};
+  facts.replica_lag = seconds{30};
+  const auto text = broker_loss_text(facts, milliseconds{2250});
+  ASSERT_TRUE(text);
+  EXPECT_THAT(*text, AllOf(HasSubstr("6750 ms if it dies"), HasSubstr("27750 ms if it lives"),
+                           HasSubstr("broker.session.timeout.ms"),
+                           HasSubstr("replica.lag.time.max.ms")));
+  EXPECT_THAT(*broker_loss_text(facts, seconds{10}), ::testing::Not(HasSubstr("dies")));
+  EXPECT_FALSE(broker_loss_text(facts, seconds{30}));
+}
+
 TEST(PrepareTopicTest, APropertyThatIsRefusedIsToldBeforeAnyBrokerIsAsked) {
   KafkaOptions options;
   options.brokers = "127.0.0.1:1";
