@@ -199,7 +199,9 @@ void AdminView::put_row(std::string& out, Partition partition, LocalTime now) co
   } else {
     number(std::max<std::int64_t>(0, whole_ms(now - route.since)));
   }
-  if (route.designee) number(index_of(route.designee));
+  // Rare, and at the end.
+  if (route.designee || route.stale) number(index_of(route.designee));
+  if (route.stale) number(1);
   out.back() = ']';
   out += ',';
 }
@@ -337,6 +339,7 @@ std::string AdminView::route(const std::optional<std::string>& key, Slot slot,
     row["epoch"] = neliroute::json_of(route.epoch);
     row["valid_for_ms"] = whole_ms(route.valid_for);
     row["draining"] = current && seen.draining;
+    if (route.stale) row["stale"] = true;
   }
   if (!route.next_owner().empty()) {
     put_text(row, "next_owner", route.next_owner());
@@ -365,6 +368,12 @@ std::string AdminView::readiness(LocalTime now, const std::string& lacks) const 
   const std::string trouble_now = trouble(now);
   if (const auto& why = trouble_now.empty() ? lacks : trouble_now; !why.empty()) {
     put_text(row, "error", why);
+  }
+  const auto stale = std::count_if(routes_.begin(), routes_.end(),
+                                   [](const ObservedRoute& route) { return route.stale; });
+  if (stale > 0) {
+    put_text(row, "stale", "the log of " + std::to_string(stale) +
+                               " partitions is silent: their last owners serve on");
   }
   return json::serialize(row);
 }

@@ -35,6 +35,7 @@ struct Direction {
   std::shared_ptr<Admission> guard;  ///< serve: kept until the request has ended
   bool leaving = false;     ///< refuse: this process has left, and knew nobody else to send it to
   bool suspected = false;   ///< redirect: the owner could not be reached, and has not written since
+  bool stale = false;       ///< serve, redirect: the owner serves on while its log is silent
 };
 
 class Directions {
@@ -66,6 +67,7 @@ class WatchedDirections final : public Directions {
   [[nodiscard]] Direction direct(const Visit& visit) override {
     const Route route = watcher_.route(visit.slot);
     Direction made;
+    made.stale = route.stale;
     if (route.verdict != Verdict::remote || route.epoch <= visit.epoch) return made;
     made.answer = visit.hops >= hop_limit_ ? Admit::refuse : Admit::redirect;
     made.endpoint = route.endpoint();
@@ -98,6 +100,7 @@ class AdmittedDirections final : public Directions {
     if (closed) admitted = router_.admit_last(visit.slot, visit.epoch, visit.hops);
     Direction made;
     made.answer = admitted.answer();
+    made.stale = admitted.stale();
     made.epoch = admitted.epoch();
     if (made.answer == Admit::serve) {
       made.endpoint = application_;

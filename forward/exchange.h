@@ -199,6 +199,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::uint32_t tries_ = 0;
   unsigned status_ = 0;
   std::uint64_t bytes_ = 0;  ///< of the answer's body that the client was sent
+  bool stale_ = false;       ///< the owner that was named last serves on while its log is silent
   std::uint32_t resends_ = 0;
   Upstreams::Attempt connecting_;
   UpstreamPtr upstream_;

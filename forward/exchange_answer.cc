@@ -402,7 +402,9 @@ void Exchange::unowned() {
   }
   const std::string why = fault_ ? ": " + std::string(text_of(*fault_)) : "";
   answer(503, (lack_ == Lack::way_to_owner ? "this key's owner" : "this key's application") +
-                  (" cannot be reached" + why) + "; try again");
+                  (" cannot be reached" + why) +
+                  (stale_ ? ", and nobody can take over while Kafka is silent" : "") +
+                  "; try again");
 }
 
 // A store may have told the application of a new owner that this process does not know, as one
@@ -432,6 +434,7 @@ void Exchange::answer(unsigned status, const std::string& text, const Direction&
     write_peer_fields(*made, said);
     if (!owner.endpoint.empty()) made->set(to_beast(kOwnerField), owner.endpoint);
   }
+  if (stale_) made->set(to_beast(kStaleField), "1");
   note_passed(*made, proxy_.name);
   client_.stream.expires_after(proxy_.limits.progress);
   http::async_write(client_.stream, *made,

@@ -215,6 +215,7 @@ void Exchange::choose() {
   watch_client();
   if (left().count() == 0) return unowned();
   const Direction direction = proxy_.directions.direct(visit_);
+  stale_ = direction.stale;
   switch (direction.answer) {
     case Admit::serve:
     case Admit::redirect:

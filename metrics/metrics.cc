@@ -190,6 +190,7 @@ void add_membership(MetricFamilies& made, const Meter& meter) {
 struct Metrics::View {
   std::vector<ObservedRoute> routes;
   std::vector<Verdict> verdicts;  ///< what a lookup answers, which time alone can change
+  double stale_slots = 0;         ///< so does this
   MoveCounts moves;
   double unowned_slot_seconds = 0;
   std::uint64_t version = 0;
@@ -265,7 +266,9 @@ class Metrics::Seen : public Observer {
     }
     copy.verdicts.reserve(copy.routes.size());
     for (std::uint32_t p = 0; p < copy.routes.size(); ++p) {
-      copy.verdicts.push_back(observable.route(Slot{p}, now).verdict);
+      const Route route = observable.route(Slot{p}, now);
+      copy.verdicts.push_back(route.verdict);
+      if (route.stale) copy.stale_slots += copy.slots_on(p);
     }
     return copy;
   }
@@ -299,6 +302,8 @@ void Metrics::View::add_answers(MetricFamilies& made, const Observable& observab
   for (const Verdict verdict : kVerdicts) {
     made.add(answers[index_of(verdict)], {{"state", std::string(to_string(verdict))}});
   }
+  made.gauge("stale_slots", "Slots whose owner is believed to serve on while its log is silent");
+  made.add(stale_slots);
   made.gauge("view_age_seconds", "How long ago the most silent log's leader last answered");
   made.add(seconds_of(observable.age(now)));
   made.gauge("view_digest", "Of all owners and epochs: equal if views agree");

@@ -36,8 +36,8 @@ std::string text_of_route(const std::string& key, const Route& route, std::size_
   std::string text = fmt::format("{:<{}}  slot {:<6} ", shown(key), width, route.slot.value());
   if (route.verdict == Verdict::remote || route.verdict == Verdict::local) {
     const auto valid = std::chrono::duration_cast<milliseconds>(route.valid_for);
-    text += fmt::format("{}  {}  epoch {}  valid {}", shown(route.owner()),
-                        shown(route.endpoint()), to_string(route.epoch), text_of(valid));
+    text += fmt::format("{}  {}  epoch {}  {} {}", shown(route.owner()), shown(route.endpoint()),
+                        to_string(route.epoch), route.stale ? "stale" : "valid", text_of(valid));
   } else {
     text += to_string(route.verdict);
   }

@@ -36,7 +36,7 @@ namespace {
 /// The parts of an answer that a line shows: another value is a change.
 bool same_answer(const Route& a, const Route& b) {
   return a.verdict == b.verdict && a.owner() == b.owner() && a.endpoint() == b.endpoint() &&
-         a.epoch == b.epoch;
+         a.epoch == b.epoch && a.stale == b.stale;
 }
 
 bool is_owned(const Route& route) {
@@ -52,6 +52,7 @@ boost::json::object json_of(const Route& route, std::uint32_t slots) {
     put_text(row, "endpoint", route.endpoint());
     row["epoch"] = neliroute::json_of(route.epoch);
     row["valid_for_ms"] = std::chrono::duration_cast<milliseconds>(route.valid_for).count();
+    if (route.stale) row["stale"] = true;
   }
   return row;
 }
@@ -102,8 +103,8 @@ class Changes {
     }
     std::string who = std::string(to_string(now.verdict));
     if (is_owned(now)) {
-      who = fmt::format("{}  {}  epoch {}", shown(now.owner()), shown(now.endpoint()),
-                        to_string(now.epoch));
+      who = fmt::format("{}  {}  epoch {}{}", shown(now.owner()), shown(now.endpoint()),
+                        to_string(now.epoch), now.stale ? "  stale" : "");
     }
     if (is_owned(before) && before.owner() != now.owner()) who += "  was " + shown(before.owner());
     return print_(fmt::format("{}  partition {:<4} {:>4} slots  {}", clock_text(),

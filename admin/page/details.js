@@ -29,6 +29,7 @@ export function sentenceOf(view, slot) {
     owner && `, owner ${withEndpoint(owner)}`,
     owner && `, epoch ${epochText(view.inc[partition], view.offset[partition])}`,
     view.draining[partition] && ", draining",
+    view.stale[partition] && ", stale",
     next && `, next owner ${next.name}`,
     view.designeeOf(partition) && `, designated ${view.designeeOf(partition).name}`,
   ].filter(Boolean).join("");
@@ -68,7 +69,7 @@ export class Details {
       endpoint: owner?.endpoint || "–",
       partition: `${count(partition)}, lane ${view.settings.lane}`,
       epoch: owner ? epochText(view.inc[partition], view.offset[partition]) : "–",
-      lasting: owner ? "held for" : `${verdict} for`,
+      lasting: owner ? (view.stale[partition] ? "stale; held for" : "held for") : `${verdict} for`,
       since: this.#since(partition),
       others: this.#others(partition),
     });

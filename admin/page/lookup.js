@@ -111,11 +111,12 @@ export class Lookup {
   }
 }
 
-function explanation({ verdict, draining }) {
+function explanation({ verdict, draining, stale }) {
   return {
     local: "the process that serves this page leads it",
     remote: "another process leads it: go there",
     unowned: "no process leads it now: try again later",
     unknown: "the ledger has not answered yet, or has stopped answering",
-  }[verdict] + (draining ? "; draining: it moves soon" : "");
+  }[verdict] + (draining ? "; draining: it moves soon" : "")
+    + (stale ? "; stale: its log is silent, and the last owner serves on" : "");
 }

@@ -85,7 +85,9 @@ export function showFacts(view, now) {
     owned: count(owned),
     slots: ` of ${count(slots)}`,
     state: unknown ? `${counted(unknown, "slot")} unknown` : old(view, now)
-      + (unowned ? `${counted(unowned, "slot")} unowned` : "every slot has an owner"),
+      + (unowned ? `${counted(unowned, "slot")} unowned`
+        : view.staleSlots ? `${counted(view.staleSlots, "slot")} stale: Kafka is silent`
+          : "every slot has an owner"),
     processes: count(view.sharing),
     fair: fairness(view),
     moves: count(view.movedSince(now - STRIP_MS)),

@@ -229,11 +229,13 @@ export class View {
     this.moving = 0; // partitions that are named for another process than their owner
     this.verdict = new Uint8Array(partitions);
     this.draining = new Uint8Array(partitions);
+    this.stale = new Uint8Array(partitions);
     this.inc = new Float64Array(partitions).fill(NaN);
     this.offset = new Float64Array(partitions).fill(NaN);
     this.since = new Float64Array(partitions).fill(NaN);
     this.verdictSlots = [0, 0, 0, 0];
     this.drainingSlots = 0;
+    this.staleSlots = 0;
     for (let partition = 0; partition < partitions; partition++) {
       this.#account(partition, 1);
     }
@@ -269,16 +271,17 @@ export class View {
     const sinceOf = (row) => (row[7] === null ? 0 : row[7]);
     const seen = [];
     for (const row of [...rows].sort((a, b) => sinceOf(b) - sinceOf(a))) {
-      const [partition, verdict, owner, next, draining, inc, offset, since, designee] = row;
+      const [partition, verdict, owner, next, draining, inc, offset, since, designee, stale] = row;
       const before = this.state[partition];
       const last = this.lastOwner[partition];
       this.#account(partition, -1);
       this.state[partition] = verdict === UNKNOWN ? NOT_KNOWN
         : verdict === UNOWNED ? NOBODY : this.#numberOf(owner);
       this.next[partition] = next < 0 ? NOBODY : this.#numberOf(next);
-      this.designee[partition] = designee === undefined ? NOBODY : this.#numberOf(designee);
+      this.designee[partition] = (designee ?? -1) < 0 ? NOBODY : this.#numberOf(designee);
       this.verdict[partition] = verdict;
       this.draining[partition] = draining;
+      this.stale[partition] = stale ?? 0;
       this.inc[partition] = inc ?? NaN;
       this.offset[partition] = offset ?? NaN;
       this.since[partition] = since === null ? NaN : now - since;
@@ -324,6 +327,9 @@ export class View {
     if (owner) {
       owner.partitions += sign;
       owner.slots += slots;
+    }
+    if (this.stale[partition]) {
+      this.staleSlots += slots;
     }
     if (this.draining[partition]) {
       this.drainingSlots += slots;

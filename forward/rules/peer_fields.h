@@ -19,6 +19,8 @@
 namespace neliroute::forward {
 
 inline constexpr std::string_view kOwnerField = "Neliroute-Owner";        ///< HOST:PORT; in 421
+/// With a proxy's own answers, while Kafka is silent and the last owner serves on.
+inline constexpr std::string_view kStaleField = "Neliroute-Stale";
 inline constexpr std::string_view kEpochField = "Neliroute-Epoch";        ///< INC:OFFSET
 inline constexpr std::string_view kHopsField = "Neliroute-Hops";          ///< from 0
 inline constexpr std::string_view kTimeoutField = "Neliroute-Timeout-Ms"; ///< what is left

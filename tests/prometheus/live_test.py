@@ -89,7 +89,8 @@ class Live(unittest.TestCase):
         for name in "xy":
             cls.start(name, "quotes", mode="exclusive")
         for name in "mn":
-            cls.start(name, "rates", assignment="assigner", partitions=PARTITIONS)
+            cls.start(name, "rates", assignment="assigner", partitions=PARTITIONS,
+                      serve_stale="0s")
         cls.at["three"] = cls.rest(pricing=3, quotes=2, rates=2)
         cls.start("d", "pricing")
         cls.at["four"] = cls.rest(pricing=4, quotes=2, rates=2)
@@ -321,15 +322,16 @@ class Live(unittest.TestCase):
         self.assertGreater(min(rebalances.values()), 0, rebalances)
 
     def test_the_ledger_is_gone(self):
-        """Without a broker nobody knows anything, and everybody says so."""
-        for group, left in (("pricing", "abd"), ("quotes", "x"), ("rates", "m")):
+        """Without a broker who may serves on; all others know nothing, and everybody says so."""
+        for group, left, stale in (("pricing", "abd", SLOTS), ("quotes", "x", 0),
+                                   ("rates", "m", 0)):
             def told(value, expression, group=group, left=left):
                 self.assertEqual(self.by("process", expression, "silent", group),
                                  dict.fromkeys(left, value), expression)
             told(0, "neliroute_ledger_answering")
-            told(SLOTS, 'neliroute_view_slots{state="unknown"}')
-            told(0, 'neliroute_slots{state="owned"}')
-            told(0, "neliroute_ready")
+            told(stale, "neliroute_stale_slots")
+            told(SLOTS - stale, 'neliroute_view_slots{state="unknown"}')
+            told(1 if stale else 0, "neliroute_ready")
             told(0, "neliroute_gave_up")
             told(0, "max by (process) (neliroute_kafka_brokers_up)")
 

@@ -55,7 +55,14 @@ std::string why_assigned(const Explained& e) {
                      assigner);
 }
 
+std::string why_stale(const Explained& e) {
+  return fmt::format("{} claimed it at offset {}. Its lease is over, and its log is silent: no "
+                     "record shows that it stopped, or that another leads, so it is believed to "
+                     "serve on (\"Serving on\").", shown(e.route.owner), e.route.epoch.offset);
+}
+
 std::string why_owned(const Explained& e) {
+  if (e.route.stale) return why_stale(e);
   std::string text = fmt::format(
       "{} claimed it at offset {}, and its renewals name that epoch and say that it leads "
       "(rule 3).", shown(e.route.owner), e.route.epoch.offset);

@@ -208,6 +208,7 @@ void put_route(boost::json::object& row, const Route& route) {
     put_text(row, "endpoint", route.endpoint());
     row["epoch"] = json_of(route.epoch);
     row["valid_for_ms"] = std::chrono::duration_cast<milliseconds>(route.valid_for).count();
+    if (route.stale) row["stale"] = true;
   }
   if (!route.next_owner().empty()) {
     put_text(row, "next_owner", route.next_owner());

@@ -99,6 +99,7 @@ const PeerPtr& to_of(const ObservedRoute& route) {
 
 std::string_view state_of(const ObservedRoute& route) {
   if (!is_owned(route)) return to_string(route.verdict);
+  if (route.stale) return "stale";
   return route.draining ? "draining" : "owned";
 }
 
@@ -260,7 +261,8 @@ std::vector<Span> owner_cells(const WatchModel& model, const OwnerRow& row, Loca
 
 std::vector<Span> partition_cells(const PartitionRow& row, std::uint32_t index, LocalTime now) {
   const bool owned = is_owned(row.route);
-  const Ink ink = !owned ? Ink::warning : row.route.draining ? Ink::strong : Ink::plain;
+  const bool well = owned && !row.route.stale;
+  const Ink ink = !well ? Ink::warning : row.route.draining ? Ink::strong : Ink::plain;
   return {{std::to_string(index)},
           count_cell(row.slots),
           {std::string(state_of(row.route)), ink},

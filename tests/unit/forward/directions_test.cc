@@ -32,11 +32,13 @@ struct Known : Unasked {
     made.owner_info = &owner;
     made.epoch = kEpoch;
     made.suspected = suspected;
+    made.stale = stale;
     return made;
   }
   ProcessInfo owner{"other", "h:2", {}};
   Verdict verdict = Verdict::remote;
   bool suspected = false;
+  bool stale = false;
 };
 
 struct Watched : testing::Test {
@@ -73,10 +75,13 @@ TEST_F(Watched, a_gateways_limit_is_3) {
   EXPECT_EQ(usual.direct({kSlot, kNoEpoch, 3}).answer, Admit::refuse);
 }
 
-TEST_F(Watched, whether_the_owner_is_suspected_is_passed_on) {
+TEST_F(Watched, whether_the_owner_is_suspected_or_stale_is_passed_on) {
   EXPECT_FALSE(direct(0).suspected);
-  known.suspected = true;
+  EXPECT_FALSE(direct(0).stale);
+  known.suspected = known.stale = true;
   EXPECT_TRUE(direct(0).suspected);
+  EXPECT_TRUE(direct(0).stale);
+  EXPECT_TRUE(direct(0, kEpoch).stale) << "also where it waits for another one";
 }
 
 /// A router that answers as the test says, and is closed or not.
@@ -146,10 +151,12 @@ TEST_F(Admitted, who_has_left_sends_nobody_in_a_circle) {
   }
 }
 
-TEST_F(Admitted, whether_the_owner_is_suspected_is_passed_on) {
+TEST_F(Admitted, whether_the_owner_is_suspected_or_stale_is_passed_on) {
   EXPECT_FALSE(direct().suspected);
-  router.known.suspected = true;
+  EXPECT_FALSE(direct().stale);
+  router.known.suspected = router.known.stale = true;
   EXPECT_TRUE(direct().suspected);
+  EXPECT_TRUE(direct().stale);
 }
 
 }  // namespace
