@@ -80,7 +80,7 @@ class Health(OwnersCase):
         owners = [self.owner(name, **options) for name in ("alpha", "beta")]
         alpha, beta = owners
         self.wait_led(*owners)
-        self.assertEqual(self.http(alpha, "/readyz")[0], 200)
+        children.wait_until(lambda: self.http(alpha, "/readyz")[0] == 200, 20, alpha.error_tail)
         alpha.application.stop()
         died = children.boot_now()
         self.wait_leads((alpha, 0), (beta, PARTITIONS))
@@ -99,7 +99,7 @@ class Health(OwnersCase):
         self.wait_led(*owners)
         self.assertEqual(self.said(alpha, WELL), 1, alpha.error_tail())
         self.assertEqual(self.said(alpha, ILL), 1, alpha.error_tail())
-        self.assertEqual(self.http(alpha, "/readyz")[0], 200)
+        children.wait_until(lambda: self.http(alpha, "/readyz")[0] == 200, 20, alpha.error_tail)
         self.assertEqual(self.is_gauged(alpha), 0)
         self.assertEqual(self.said(beta, ILL), 0)
 
