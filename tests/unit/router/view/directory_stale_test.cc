@@ -23,8 +23,8 @@ Record serving(Record record, milliseconds stale_for = 30s) {
 }
 
 /// p1 owns 0 in log 0 and 1 in log 1, p2 owns 2 in log 0.
-struct Silent {
-  explicit Silent(DirectoryOptions made = options()) : directory(std::move(made)) {
+struct SilentLogs {
+  explicit SilentLogs(DirectoryOptions made = options()) : directory(std::move(made)) {
     for (std::uint32_t l = 0; l < 2; ++l) directory.on(TailStarted{Log{l}, 0, 10}, now);
     read(1, serving(kA.leads(10, "1")));
     read(0, serving(kB.leads(11, "2")));
@@ -55,7 +55,7 @@ struct Silent {
 };
 
 TEST(DirectoryStale, an_owner_whose_log_is_silent_stays_and_is_stale_once_its_lease_is_over) {
-  Silent s;
+  SilentLogs s;
   const LocalTime end = s.now + kLease;
   while (s.now < end + 5s) {
     ASSERT_TRUE(s.hint(0).owner);
@@ -68,7 +68,7 @@ TEST(DirectoryStale, an_owner_whose_log_is_silent_stays_and_is_stale_once_its_le
 }
 
 TEST(DirectoryStale, its_next_renewal_ends_that) {
-  Silent s;
+  SilentLogs s;
   s.wait(5s);
   static_cast<void>(s.directory.take_changed());
   s.read(0, serving(s.kA.leads(10, "0")));
@@ -79,7 +79,7 @@ TEST(DirectoryStale, its_next_renewal_ends_that) {
 
 TEST(DirectoryStale, it_lasts_as_long_as_reader_and_owner_both_allow_from_the_last_record) {
   for (const milliseconds said : {milliseconds{30s}, milliseconds{5s}}) {
-    Silent s;
+    SilentLogs s;
     s.read(0, serving(s.kA.leads(10, "0"), said));
     const LocalTime end = s.now + std::min(said, milliseconds{20s});
     s.wait(std::min(said, milliseconds{20s}) - 1ms);
@@ -91,7 +91,7 @@ TEST(DirectoryStale, it_lasts_as_long_as_reader_and_owner_both_allow_from_the_la
 }
 
 TEST(DirectoryStale, an_owner_that_does_not_say_for_how_long_it_serves_on_does_not) {
-  Silent s;
+  SilentLogs s;
   s.read(0, s.kA.leads(10, "0"));
   const LocalTime end = s.now + kLease;
   s.wait(kLease);
@@ -100,13 +100,13 @@ TEST(DirectoryStale, an_owner_that_does_not_say_for_how_long_it_serves_on_does_n
 }
 
 TEST(DirectoryStale, a_reader_may_believe_nobody_beyond_a_lease) {
-  Silent s(options(0s));
+  SilentLogs s(options(0s));
   s.wait(kLease);
   EXPECT_FALSE(s.hint(0).owner);
 }
 
 TEST(DirectoryStale, where_a_log_flows_on_past_it_an_owner_is_gone_in_every_log) {
-  Silent s;
+  SilentLogs s;
   for (int i = 0; i < 12; ++i) {
     s.wait(100ms);
     s.read(0, serving(kB.leads(11, "2")));
@@ -117,7 +117,7 @@ TEST(DirectoryStale, where_a_log_flows_on_past_it_an_owner_is_gone_in_every_log)
 }
 
 TEST(DirectoryStale, who_is_stale_has_its_lease_again_from_when_the_log_is_back) {
-  Silent s;
+  SilentLogs s;
   s.wait(10s);
   for (int i = 0; i < 10; ++i) {
     s.read(0, serving(kB.leads(11, "2")));
@@ -131,7 +131,7 @@ TEST(DirectoryStale, who_is_stale_has_its_lease_again_from_when_the_log_is_back)
 }
 
 TEST(DirectoryStale, who_gave_up_what_it_held_in_a_log_is_not_gone_when_that_flows_on) {
-  Silent s;
+  SilentLogs s;
   s.read(0, s.kA.release(10, "0"));
   for (int i = 0; i < 30; ++i) {
     s.wait(100ms);
@@ -141,7 +141,7 @@ TEST(DirectoryStale, who_gave_up_what_it_held_in_a_log_is_not_gone_when_that_flo
 }
 
 TEST(DirectoryStale, records_of_other_lanes_show_nothing) {
-  Silent s;
+  SilentLogs s;
   Writer other{3};
   other.lane = Lane{1};
   for (int i = 0; i < 30; ++i) {
@@ -152,7 +152,7 @@ TEST(DirectoryStale, records_of_other_lanes_show_nothing) {
 }
 
 TEST(DirectoryStale, who_said_that_it_leaves_is_not_believed_beyond_its_lease) {
-  Silent s;
+  SilentLogs s;
   Record leaving = serving(s.kA.drains(10, "0"));
   leaving.member.emplace();
   leaving.member->leaving = true;
@@ -163,7 +163,7 @@ TEST(DirectoryStale, who_said_that_it_leaves_is_not_believed_beyond_its_lease) {
 }
 
 TEST(DirectoryStale, another_that_leads_replaces_it) {
-  Silent s;
+  SilentLogs s;
   s.wait(5s);
   s.read(0, serving(kB.leads(30, "0")));
   EXPECT_EQ(s.hint(0).owner->id, ProcessId{2});
@@ -172,7 +172,7 @@ TEST(DirectoryStale, another_that_leads_replaces_it) {
 
 TEST(DirectoryStale, a_reader_that_slept_for_longer_than_a_lease_knows_nothing_until_it_reads) {
   for (const milliseconds before : {milliseconds{0}, milliseconds{5s}}) {
-    Silent s;
+    SilentLogs s;
     s.wait(before);
     s.now += kLease + 1ms;
     EXPECT_LE(s.hint(0).until, s.now) << "nobody told it that time went by";
@@ -187,7 +187,7 @@ TEST(DirectoryStale, a_reader_that_slept_for_longer_than_a_lease_knows_nothing_u
 }
 
 TEST(DirectoryStale, a_gap_makes_owners_stale_and_the_next_epoch_that_leads_replaces_them) {
-  Silent s;
+  SilentLogs s;
   s.directory.on(GapFound{Log{0}, GapReason::topic_replaced}, s.now);
   EXPECT_TRUE(s.hint(0).stale);
   EXPECT_FALSE(s.hint(1).stale) << "another log";
@@ -201,14 +201,14 @@ TEST(DirectoryStale, a_gap_makes_owners_stale_and_the_next_epoch_that_leads_repl
 }
 
 TEST(DirectoryStale, when_no_event_comes_any_more_nobody_is_known) {
-  Silent s;
+  SilentLogs s;
   s.wait(5s);
   s.directory.forget_all(s.now);
   for (std::uint32_t p = 0; p < 4; ++p) EXPECT_FALSE(s.hint(p).owner);
 }
 
 TEST(DirectoryStale, who_cannot_be_reached_is_suspected_for_2_s_at_a_time) {
-  Silent s;
+  SilentLogs s;
   s.directory.suspect({"p1:7000"}, s.now);
   s.wait(kLease);
   ASSERT_TRUE(s.hint(0).stale);
