@@ -21,8 +21,8 @@ Explained owned() {
   e.lease = 3s;
   e.now = LocalTime{100s};
   e.answers = true;
-  e.route = {Slot{397}, Partition{13}, Verdict::remote, false, "alpha", "h:1", "", "", {9, 17},
-             1300ms, {}};
+  e.route = {Slot{397}, Partition{13}, Verdict::remote, false, false, "alpha", "h:1", "", "",
+             {9, 17}, 1300ms, {}};
   e.seen.verdict = Verdict::remote;
   e.seen.owner = std::make_shared<const Peer>(Peer{ProcessId{0xab}, {"alpha", "h:1", {}}});
   e.seen.epoch = e.route.epoch;
@@ -33,7 +33,7 @@ Explained owned() {
 Explained nobodys(Verdict verdict) {
   Explained e = owned();
   e.seen = {};
-  e.route = {Slot{397}, Partition{13}, verdict, false, "", "", "", "", kNoEpoch, 0us,
+  e.route = {Slot{397}, Partition{13}, verdict, false, false, "", "", "", "", kNoEpoch, 0us,
              LocalTime{93s}};
   return e;
 }
