@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""Kafka falls silent while owners, their applications and a gateway live on."""
+import http.client
+import json
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(REPOSITORY / "tests")]
+from gateway_test import Application  # noqa: E402
+from harness import children, process  # noqa: E402
+from harness.owners import LaneOwners, free_port  # noqa: E402
+
+KEYS = [f"key {number}" for number in range(40)]
+STALE = "Neliroute-Stale"
+# What the owners of profile `fast` have, with an assigner: long over when the calls begin.
+LEASE_S = 1.5
+
+
+class Silent(LaneOwners):
+    """Each test has a broker of its own, which it ends."""
+    partitions = 4
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.brokers = None
+
+    def broker(self):
+        """The test's own: its process."""
+        made = []
+
+        def note(end, child):
+            made.append(child)
+            self.addCleanup(end, child)
+        row = process.embedded_broker(self.folder, note, "--topic", self.topic,
+                                      "--partitions", self.partitions)
+        self.use(self.topic, brokers=row["brokers"], assignment="assigner")
+        return made[0]
+
+    def owner(self, name, **options):
+        """An owner before an application of its own."""
+        application = Application(name)
+        self.addCleanup(application.close)
+        return self.start(name, key="header:X-Key", upstream=application.address, **options)
+
+    def ask(self, port, key, deadline=10):
+        """One request: its status, its stale field and its text."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=deadline)
+        try:
+            connection.request("GET", "/", headers={"X-Key": key})
+            answer = connection.getresponse()
+            return answer.status, answer.headers[STALE], answer.read().decode()
+        finally:
+            connection.close()
+
+    def look(self, port, path):
+        """JSON of an admin port: status and object."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def call_all(self, port):
+        """Every key once, each of which must be served as if nothing were."""
+        for key in KEYS:
+            status, stale, text = self.ask(port, key)
+            self.assertEqual((status, stale), (200, None), (key, text))
+
+    def test_calls_are_served_on_and_it_is_shown(self):
+        """200 for each; a dead owner's keys get a 503 that says why."""
+        broker = self.broker()
+        admin = free_port()
+        alpha = self.owner("alpha", http=f"127.0.0.1:{admin}")
+        beta = self.owner("beta")
+        self.wait_led(alpha, beta)
+        _, port = self.gateway(key="header:X-Key", deadline="1s")
+        children.wait_until(lambda: self.ask(port, KEYS[0])[0] == 200, 30, alpha.error_tail)
+        broker.kill()
+        broker.wait()
+        children.wait_until(lambda: self.look(admin, "/readyz")[1].get("stale"), 30,
+                            alpha.error_tail)
+        ends = time.monotonic() + 4 * LEASE_S
+        while time.monotonic() < ends:
+            self.call_all(port)
+            self.call_all(alpha.port)
+        status, ready = self.look(admin, "/readyz")
+        self.assertEqual((status, ready["ready"]), (200, True), ready)
+        status, route = self.look(admin, "/v1/route?slot=0")
+        self.assertEqual((status, route["stale"]), (200, True), route)
+        self.assertEqual(alpha.error_tail().count("served on as stale"), 1, alpha.error_tail())
+        for owner in (alpha, beta):
+            owner.refresh()
+            self.assertFalse([row for row in owner.events.rows if row["event"] == "stopped"])
+        beta.kill()
+        refused = [answer for answer in (self.ask(port, key) for key in KEYS)
+                   if answer[0] != 200]
+        self.assertTrue(refused)
+        for status, stale, text in refused:
+            self.assertEqual((status, stale), (503, "1"), text)
+            self.assertIn("while Kafka is silent", text)
+
+    def test_zero_serves_no_longer_than_the_lease(self):
+        """As it was before."""
+        broker = self.broker()
+        alpha = self.owner("alpha", serve_stale="0s")
+        self.wait_led(alpha)
+        broker.kill()
+        broker.wait()
+        children.wait_until(lambda: (alpha.refresh(), not alpha.leading)[1], 30, alpha.error_tail)
+
+
+if __name__ == "__main__":
+    unittest.main()
