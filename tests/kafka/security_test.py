@@ -95,7 +95,7 @@ class Secured(case.KafkaCase):
         """Owners whose password comes by the environment or by a file."""
         wanted = properties(self.security, "owner")
         options = by_file(self.folder, wanted) if filed else {}
-        fleet = self.fleet(16, topic=TOPIC, log_level="debug", **options)
+        fleet = self.fleet(16, topic=TOPIC, log_level="debug", serve_stale="0s", **options)
         if not filed:
             fleet.env = by_environment(wanted)
         return fleet
