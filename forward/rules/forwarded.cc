@@ -14,8 +14,8 @@ constexpr const char* kFor = "X-Forwarded-For";
 constexpr const char* kProto = "X-Forwarded-Proto";
 constexpr const char* kHost = "X-Forwarded-Host";
 constexpr const char* kForwarded = "Forwarded";
-constexpr std::array<std::string_view, 6> kAll{kFor,         kProto,     kHost,
-                                               "X-Forwarded-Port", "X-Real-IP", kForwarded};
+constexpr std::array<std::string_view, 6> kForwardedFields{
+    kFor, kProto, kHost, "X-Forwarded-Port", "X-Real-IP", kForwarded};
 
 // RFC 7239, section 4: an IPv6 address is in brackets, and so in quotes.
 std::string node_of(std::string_view client) {
@@ -26,13 +26,13 @@ std::string node_of(std::string_view client) {
 }  // namespace
 
 bool is_forwarded_field(std::string_view name) noexcept {
-  return std::any_of(kAll.begin(), kAll.end(),
+  return std::any_of(kForwardedFields.begin(), kForwardedFields.end(),
                      [&](std::string_view one) { return is_alike(one, name); });
 }
 
 void strip_forwarded(http::fields& fields, bool trusted) {
   erase_fields(fields, [&](std::string_view name) {
-    return std::any_of(kAll.begin(), kAll.end(), [&](std::string_view one) {
+    return std::any_of(kForwardedFields.begin(), kForwardedFields.end(), [&](std::string_view one) {
       return is_alike(one, name) && !(trusted && is_same_name(one, name));
     });
   });

@@ -76,9 +76,10 @@ std::optional<bool> check_line(const std::string& line, bool assigner) {
   std::string beyond;
   Request request;
   request.assigner = assigner;
-  request.silences = false;  // the seeds were pinned before there were any
   if (!(words >> names >> mode >> request.seed) || !mutate(names)) return std::nullopt;
   words >> beyond;
+  request.silences = beyond == "silences";  // most seeds were pinned before there were any
+  if (request.silences) beyond.clear();
   const auto set = parse_beyond(beyond);
   const auto named = mode_named(mode);
   if (!set || !named) return std::nullopt;
