@@ -82,10 +82,10 @@ class Live(PageCase):
         children.end(self.broker, 0)
         self.condition("silent")
         self.until_text("#banner", "The ledger has not answered quotes-a for")
-        self.until_text("#fact-state", f"{SLOTS} slots unknown")
+        self.until_text("#fact-state", f"{SLOTS} slots stale: Kafka is silent")
         self.view(url)
         self.painted()
-        self.assert_looks(theirs, self.swatch("#swatch-unknown"))
+        self.assert_looks(theirs, self.look("quotes-a"))
 
     def application(self):
         """An HTTP server that answers every GET; its address."""
