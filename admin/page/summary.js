@@ -36,7 +36,8 @@ function whatIsLeft(view) {
   }
   return (unknown === 0 ? "The page shows the last answer"
     : `${counted(unknown, "slot")} unknown by now; the rest is from the last answer`)
-    + ", which is valid until the leases end.";
+    + (view.staleSlots ? ", by which the owners serve on."
+      : ", which is valid until the leases end.");
 }
 
 function notYet(stream) {

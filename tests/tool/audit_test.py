@@ -92,14 +92,16 @@ class Audit(unittest.TestCase):
         """Who may not wait for a successor leaves a gap, and the offsets show it."""
         # One log, so that who stays is seen alive in the gap wherever its partitions are; and a
         # group, as an assigner names the successors so soon that there may be no gap.
-        stayer = self.start("hasty", "stayer", interval="10ms", logs=1, assignment="group")
-        leaver = self.start("hasty", "leaver", drain_timeout="1ms", logs=1, assignment="group")
+        stayer = self.start("hasty", "stayer", interval="10ms", logs=1, lease="6s",
+                            assignment="group")
+        leaver = self.start("hasty", "leaver", drain_timeout="1ms", logs=1, lease="6s",
+                            assignment="group")
         self.wait_led(stayer, leaver)
         lost = set(leaver.leading)
         leaver.leave()
         self.assertEqual(leaver.wait_exit(), 0, leaver.error_tail())
         self.wait_led(stayer)
-        done = self.audit("hasty", json=True)
+        done = self.audit("hasty", json=True, lease="6s")
         self.assertEqual(done.code, 1, done)
         found = [row for row in done.rows() if "finding" in row]
         self.assertEqual({row["finding"] for row in found}, {"gap"}, done)
@@ -110,7 +112,7 @@ class Audit(unittest.TestCase):
                              [("leaver", "releases"), ("stayer", "leads"), ("stayer", "claims")])
             self.assertLess(release["offset"], alive["offset"])
             self.assertLess(alive["offset"], claim["offset"])
-        text = self.audit("hasty")
+        text = self.audit("hasty", lease="6s")
         self.assertEqual(text.code, 1, text)
         self.assertRegex(text.out, r"(?m)^finding gap  log \d  partitions [\d,-]+")
 
