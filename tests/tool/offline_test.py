@@ -45,7 +45,7 @@ class Help(unittest.TestCase):
         text = run_raw("run", "--help").out
         self.assertEqual(re.findall(r"(?m)^  (?:-h, )?--([\w-]+)", text),
                          "brokers topic slots endpoint name mode http profile session config help "
-                         "help-all upstream exec key".split())
+                         "help-all upstream listen exec key".split())
         self.assertIn("run --help-all", text.splitlines()[-1])
 
     def test_every_option_is_in_the_whole_help_of_run(self):

@@ -199,7 +199,8 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
            into_if(options.upstream, parse_listen));
   line.add({.flag = "--listen", .type = "HOST:PORT",
             .help = "Where it serves, if not at --endpoint: behind a port mapping, NAT or a proxy "
-                    "that ends TLS, callers connect elsewhere than it can listen"},
+                    "that ends TLS, callers connect elsewhere than it can listen",
+            .first_day = true},
            into_if(options.listen, parse_listen));
   line.add({.flag = "--health", .type = "PATH",
             .help = "It is healthy if it answers GET PATH with 2xx (default: if it accepts "
