@@ -129,16 +129,18 @@ def cell(folder, mode, fault, seconds, rate):
         for name in ("alpha", "beta"):
             application = Server(Answers)
             stage.callback(application.close)
-            owners.append(start_owner(stage, f"{mode}.{fault}.{seconds}.{name}", name, folder, {
+            key = f"{mode}.{fault}.{seconds}.{name}"
+            owners.append(start_owner(stage, key, name, folder, {
                 **lane, "name": name, "endpoint": f"127.0.0.1:{free_port()}",
-                "upstream": application.address, "events": folder / f"{name}.{time.time_ns()}"}))
+                "upstream": application.address, "events": folder / f"{key}.events"}))
         port = free_port()
         gateway = {key: lane[key] for key in ("brokers", "topic", "slots", "partitions", "key")}
         child = children.spawn([process.tool_path(), "gateway", "--listen", f"127.0.0.1:{port}",
                                 "--deadline", "1s", *process.option_list(gateway)],
                                env=process.environment())
         stage.callback(children.end, child)
-        children.wait_until(lambda: leads_all(owners), 60, "everything is led")
+        children.wait_until(lambda: leads_all(owners), 60,
+                            lambda: "\n".join(owner.error_tail() for owner in owners))
         time.sleep(BEFORE_S)  # the gateway has read of every owner
         calls = Calls(port, rate)
         stage.callback(calls.close)
