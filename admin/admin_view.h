@@ -18,6 +18,7 @@
 
 #include "admin/assignment_view.h"
 #include "admin/move_history.h"
+#include "router/engine/meter.h"
 
 namespace neliroute::admin {
 
@@ -46,7 +47,7 @@ class AdminView {
   /// Who assigns, and to whom: what a stream begins with, and what /v1/assignment answers.
   [[nodiscard]] const AssignmentView& assignment() const noexcept { return assignment_; }
   [[nodiscard]] std::string assignment_text(LocalTime now) const {
-    return assignment_.text(routes_, now);
+    return assignment_.text(routes_, observable_.meter().count(Count::assigner_waits), now);
   }
   /// Whether indices changed their meaning: then send whole(), not changes().
   [[nodiscard]] bool renumbered() const noexcept { return renumbered_; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "admin/peer_json.h"
+#include "neli_core/core.h"
 #include "neli_core/record/partition_ranges.h"
 #include "router/text/json_text.h"
 
@@ -153,9 +154,11 @@ std::string AssignmentView::opened(LocalTime now) const {
          json::serialize(row).substr(1);
 }
 
-std::string AssignmentView::text(std::span<const ObservedRoute> routes, LocalTime now) const {
+std::string AssignmentView::text(std::span<const ObservedRoute> routes, std::uint64_t waits,
+                                 LocalTime now) const {
   std::string text = opened(now);
   if (!known_) return text + '}';
+  if (waits > 0) text += ",\"waits\":\"" + std::string(kWaitReasons.at(waits - 1)) + '"';
   put_wishes(text);
   auto shares = shares_of(routes);
   StatedEndpoints stated;

@@ -45,8 +45,10 @@ class AssignmentView {
     return members_;
   }
 
-  /// All of it, with what `routes` say of each member, as /v1/assignment answers.
-  [[nodiscard]] std::string text(std::span<const ObservedRoute> routes, LocalTime now) const;
+  /// All of it, with what `routes` say of each member, as /v1/assignment answers. `waits`: as
+  /// Count::assigner_waits.
+  [[nodiscard]] std::string text(std::span<const ObservedRoute> routes, std::uint64_t waits,
+                                 LocalTime now) const;
   /// All members, as a stream begins.
   [[nodiscard]] std::string whole(LocalTime now) const;
   /// What changed since the last settle().

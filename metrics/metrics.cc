@@ -14,6 +14,7 @@
 #include "metrics/kafka_metrics.h"
 #include "metrics/metric_families.h"
 #include "metrics/slot_moves.h"
+#include "neli_core/core.h"
 #include "neli_core/options.h"
 #include "router/engine/meter.h"
 #include "slots/partition.h"
@@ -123,6 +124,14 @@ void add_assignment(MetricFamilies& made, const Meter& meter, bool assigned) {
   total("designees_given_up_total",
         "Members that did not lead what they were named for, and that it replaced",
         Count::designees_given_up);
+  total("seats_yielded_total", "Times that it gave that right to a member that reads better",
+        Count::seats_yielded);
+  made.gauge("assigner_waits",
+             "1 for the reason why this process, which assigns, does not plan now");
+  for (std::size_t i = 0; assigned && i < kWaitReasons.size(); ++i) {
+    made.add(meter.count(Count::assigner_waits) == i + 1 ? 1 : 0,
+             {{"reason", std::string(kWaitReasons[i])}});
+  }
   made.gauge("wishes", "Cordons, weights and pins that operators wish, as it knows them");
   add(Count::wishes);
   made.gauge("moves_paused", "1 if an operator has paused moves");

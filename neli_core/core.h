@@ -8,12 +8,14 @@
 // Paper: "Protocol definition".
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
 #include <optional>
+#include <string_view>
 
 #include "neli_core/event.h"
 #include "neli_core/lease_vector.h"
@@ -33,6 +35,16 @@ struct RejectedRecords {
 /// The role states, in the words of the leader-and-followers seed.
 enum class RoleState { following, looking, leading, draining };
 
+/// Why an assigner does not plan now.
+enum class WaitReason : std::uint8_t {
+  unread_plan,  ///< its last assignment was not read back yet
+  owners,       ///< a log is read anew, and not everybody has said what it owns
+  newcomers,    ///< nobody owns anything, and more members may come
+  dead,         ///< many members seem to have died at once
+};
+inline constexpr std::array<std::string_view, 4> kWaitReasons{"unread_plan", "owners", "newcomers",
+                                                              "dead"};
+
 /// Where a member assigns: what this one knows of the others and of that one, and what it did.
 struct AssignmentStatus {
   std::size_t members = 0;  ///< that live, this one included
@@ -44,6 +56,8 @@ struct AssignmentStatus {
   std::uint64_t false_deaths = 0;  ///< and heard again
   std::uint64_t waits = 0;         ///< as many seemed dead at once
   std::uint64_t given_up = 0;      ///< designees that did not lead
+  std::uint64_t yields = 0;        ///< times that it gave the seat to who reads better
+  std::optional<WaitReason> waits_for;  ///< no value: it plans, or does not assign
   std::size_t wishes = 0;          ///< cordons, weights and pins that operators wish
   bool moves_paused = false;       ///< by a wish
   std::uint64_t wishes_ignored = 0;  ///< as they did not fit into a record

@@ -55,8 +55,8 @@ enum class Mutation : std::uint8_t {
   stale_for_ever,          ///< "Serving on" has no end
   stale_beside_exclusive,  ///< it goes on beside the claim of a process in exclusive mode
   claims_in_silence,       ///< claims are written to a log that stores nothing
-  blind_judges,            ///< A1: who reads nothing of log 0 judges its members
-  death_unproven,          ///< A1: silence alone proves a death
+  silence_by_reader,       ///< A1: silence is measured by the reader's clock, not in the log
+  death_unproven,          ///< A1: where stamps are not the broker's, silence alone proves a death
   seat_kept,               ///< A2: a silent holder keeps the seat
   stale_assignments,       ///< A3: an assignment of a former assigner is obeyed
   never_goes_back,         ///< A5: a designee that does not lead stays one
@@ -74,19 +74,17 @@ enum class Mutation : std::uint8_t {
   late_starter_moves,      ///< A11: who does not know all wishes yet moves what is led
   own_cordons_ignored,     ///< A11: a member's own cordon is taken back
   wishes_without_bound,    ///< A11: a list gets longer than a record may be
-  flapping_forgiven,       ///< A1: who was taken for dead and is heard again is given something
+  flapping_forgiven,       ///< A1: who dies again and again is given something each time
   ranks_ignored,           ///< A2: all claim a free seat at once
   late_reads_count,        ///< A2: who reads its own records a lease late keeps the seat
-  never_yields,            ///< A2: a holder that is cut from a log keeps the seat
+  never_yields,            ///< A2: a holder that reads worse than others keeps the seat
   yields_never_double,     ///< A2: who yielded before yields again after the same time
-  yielder_goes_first,      ///< A2: who yielded claims the seat before the others
   seat_never_lapses,       ///< A2: a holder that does not say that it assigns keeps the seat
   seat_claims_flood,       ///< A2: a free seat is claimed again at once
   believes_early_renewals, ///< A3: a late reader believes who has not read up to its start
   never_revoked,           ///< A4: who is named no more stays assigned
   bans_every_log,          ///< A5: who does not lead in one log is banned from all
   bans_never_double,       ///< A5: each ban is as short as the first
-  judges_unread_logs,      ///< A5: a log is judged whose own records do not come back
   drainers_lead,           ///< A5: a designee that drains counts as leading
   preparing_fails,         ///< A5: a designee that prepares has no time for it
   all_may_be_banned,       ///< A5: bans hold also where every member is banned
@@ -102,9 +100,15 @@ enum class Mutation : std::uint8_t {
   lease_below_bound,       ///< A10: a lease in which nobody can take over is accepted
   joins_at_once,           ///< "One configuration": a member writes before it has read the logs
   strangers_are_members,   ///< "One configuration": so is a process with other settings
+  gaps_ignored,            ///< A1: nobody is given more time because the log stood still
+  gaps_without_end,        ///< A1: everybody is, after each gap of many
+  seat_lost_to_nobody,     ///< A2: a holder that reads late loses the seat though all do
+  moments_reset,           ///< A5: a designee that leads for a moment has all its time again
+  preparing_shields_all,   ///< A5: who prepares for one partition is awaited for all
+  waits_for_the_longest,   ///< A7: one member's long session delays plans after a restart
 };
 inline constexpr std::size_t kMutationCount =
-    static_cast<std::size_t>(Mutation::strangers_are_members) + 1;
+    static_cast<std::size_t>(Mutation::waits_for_the_longest) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::bitset<kMutationCount> active_mutations;

@@ -1,6 +1,7 @@
 #include "neli_core/assigner/assigned_core.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -13,6 +14,8 @@ namespace {
 // Above every number that the claims protocol gives to a record, and exact in every reader's JSON.
 constexpr std::uint64_t kFirstSeq = std::uint64_t{1} << 52;
 constexpr int kIntervalsInSession = 3;
+// What a renewal's list of prepared partitions may take of a record, at most.
+constexpr std::size_t kPreparingShare = 8;
 
 }  // namespace
 
@@ -35,7 +38,8 @@ Result<AssignedCore> AssignedCore::make(AssignedOptions options) {
     return Error(Errc::bad_option, std::string(what) + ": " + std::to_string(text->size()) +
                                        " bytes are more than " + std::to_string(kPlaceBytesMax));
   }
-  options.core.serve_stale_beside = 2 * options.core.lease + options.session;  // as A5
+  options.core.serve_stale_beside = patience_with_designees(
+      options.core.mode, options.session, options.core.interval, options.core.lease);
   auto claims = ClaimProtocol::make(options.core);
   if (!claims) return claims.error();
   return AssignedCore(std::move(options), std::move(*claims));
@@ -45,9 +49,12 @@ AssignedCore::AssignedCore(AssignedOptions options, ClaimProtocol claims)
     : options_(std::move(options)),
       claims_(std::move(claims)),
       known_({core().lane, core().id, core().interval, core().lease, core().settings.logs,
-              core().settings.partitions, core().settings}),
+              core().settings.partitions, core().settings, core().believe_broker_time}),
       given_(core().settings.partitions, false),
-      assigner_({core().settings.logs, core().interval, options_.session, core().lease}),
+      assigner_({core().settings.logs, core().settings.partitions, core().mode, core().interval,
+                 options_.session}),
+      reading_({core().settings.logs, options_.session, core().lease}),
+      yielding_(options_.session, core().interval),
       next_seq_(kFirstSeq) {}
 
 void AssignedCore::step(const Event& event, LocalTime now) {
@@ -60,6 +67,8 @@ void AssignedCore::step(const Event& event, LocalTime now) {
     note_tail(*started);
   } else if (const auto* gap = std::get_if<GapFound>(&event)) {
     if (gap->log == Log{0}) known_.seat.tail_lost();
+  } else if (const auto* reread = std::get_if<Reread>(&event)) {
+    reading_.answered(reread->log, now);
   } else if (const auto* failed = std::get_if<WriteFailed>(&event);
              failed != nullptr && failed->seq >= kFirstSeq) {
     if (failed->seq == last_assign_) assigner_.lost(now);
@@ -75,7 +84,10 @@ void AssignedCore::step(const Event& event, LocalTime now) {
   const auto* position = std::get_if<LogPosition>(&event);
   const bool was_caught_up = position != nullptr && claims_.progress(position->log).caught_up();
   claims_.step(event, now);
-  if (position != nullptr) note_progress(position->log, was_caught_up);
+  if (position != nullptr) {
+    reading_.answered(position->log, now);
+    note_progress(position->log, was_caught_up);
+  }
   advance();
 }
 
@@ -109,6 +121,10 @@ Ready AssignedCore::take_ready() {
   ready_.writes.clear();
   for (Notice& notice : ready_.notices) ready.notices.push_back(std::move(notice));
   ready_.notices.clear();
+  for (const Write& write : ready.writes) {
+    reading_.wrote(write.log, now_);
+    if (write.log == Log{0}) flowed_ = now_;
+  }
   return ready;
 }
 
@@ -116,8 +132,8 @@ Ready AssignedCore::take_ready() {
 LocalTime AssignedCore::next_deadline() const noexcept {
   LocalTime next = claims_.next_deadline();
   for (const LocalTime due :
-       {known_.members.next_deadline(), assigner_.next_deadline(), known_.seat.next_deadline(),
-        seat_claim_due_, list_due_, known_.wishes.next_deadline()}) {
+       {known_.members.next_deadline(), assigner_.next_deadline(), flow_due_, seat_claim_due_,
+        list_due_, known_.wishes.next_deadline()}) {
     if (due > now_) next = std::min(next, due);
   }
   return next;
@@ -133,12 +149,21 @@ std::optional<AssignmentStatus> AssignedCore::assignment_status() const {
   status.deaths = counters_.deaths;
   status.false_deaths = known_.members.false_deaths();
   status.waits = assigner_.waits();
+  status.yields = counters_.yields;
+  if (const auto waits = assigner_.waiting()) status.waits_for = waits->reason;
   status.given_up = assigner_.given_up();
   const StandingWishes& wished = known_.wishes.standing();
   status.wishes = wished.cordoned.size() + wished.weights.size() + wished.pins.size();
   status.moves_paused = wished.moves_paused;
   status.wishes_ignored = known_.wishes.ignored();
   return status;
+}
+
+// Where there are too many to name, all that it is named for are meant.
+std::optional<PartitionRanges> AssignedCore::preparing_parts() const {
+  const PartitionRanges parts = claims_.preparing();
+  const bool fits = parts.to_string().size() <= core().record_bytes_max / kPreparingShare;
+  return fits ? std::optional(parts) : std::nullopt;
 }
 
 MemberFields AssignedCore::own_fields() const {
@@ -153,8 +178,13 @@ MemberFields AssignedCore::own_fields() const {
     fields.seat_by = known_.seat.holder();
   }
   fields.upto = claims_.progress(Log{0}).next;
-  fields.assigning = assigner_.active() && reads_own() && !left_;
+  fields.reads = reads_own();
+  fields.assigning = assigner_.active() && fields.reads && !left_;
+  const auto lag = std::chrono::ceil<milliseconds>(reading_.lag(now_));
+  if (fields.reads) fields.lag = std::max(lag, milliseconds{1});
+  fields.unread = reading_.unread(now_);
   fields.preparing = claims_.preparing_for();
+  if (fields.preparing.count() > 0) fields.preparing_parts = preparing_parts();
   fields.leaving = left_ && !mutated(Mutation::leaves_silently);
   return fields;
 }

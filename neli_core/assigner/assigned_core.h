@@ -17,8 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/assigner/assigner.h"
 #include "neli_core/assigner/known_lane.h"
+#include "neli_core/assigner/own_reading.h"
+#include "neli_core/assigner/planning/assigner.h"
+#include "neli_core/assigner/yielding.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "neli_core/core.h"
 #include "neli_core/mutation.h"
@@ -43,6 +45,7 @@ struct AssignmentCounters {
   std::uint64_t assignments_obeyed = 0;
   std::uint64_t assignments_refused = 0;  ///< under a seat that is not the newest
   std::uint64_t deaths = 0;
+  std::uint64_t yields = 0;  ///< times that it gave the seat to a member that reads better
 };
 
 class AssignedCore final : public Core {
@@ -98,6 +101,8 @@ class AssignedCore final : public Core {
   void note_ignored(const Wish& wish);
   void obey(const AssignmentRecord& assign, bool history);
   void catch_up();
+  void note_passed(const Received& event);
+  void note_record(const Received& event, const Record& record);
   void note_own(const Received& event, const Record& record);
   void note_tail(const TailStarted& event);
   void note_progress(Log log, bool was_caught_up);
@@ -106,16 +111,18 @@ class AssignedCore final : public Core {
   void advance();
   void advance_seat();
   void advance_yielding();
-  [[nodiscard]] bool needs_proof() const;
+  void claim_seat();
+  void keep_flowing();
   void assign();
   void leave();
   void repeat_wishes();
   void list_wishes();
-  [[nodiscard]] bool reads_own() const;
+  [[nodiscard]] bool reads_own() const { return reading_.in_time(now_); }
   [[nodiscard]] AssignmentRecord own_record(AssignmentType type);
   void write(const AssignmentRecord& record);
   void write_assignments(const std::vector<Designation>& designations);
   [[nodiscard]] MemberFields own_fields() const;
+  [[nodiscard]] std::optional<PartitionRanges> preparing_parts() const;
   void give(const PartitionRanges& partitions);
   void take(const PartitionRanges& partitions);
 
@@ -131,11 +138,14 @@ class AssignedCore final : public Core {
   std::vector<ProcessId> deaths_;
   Ready ready_;  ///< what is not from the claims
   LocalTime now_ = kLongAgo;
-  LocalTime own_read_ = kLongAgo;  ///< when it last read a record of its own in log 0
+  OwnReading reading_;
+  Yielding yielding_;
+  bool yielded_to_ = false;      ///< the holder wants this process to claim the seat
+  std::uint64_t gaps_ = 0;       ///< of log 0, as its members' records show them
+  LocalTime flowed_ = kLongAgo;  ///< when it last wrote to log 0
+  LocalTime flow_due_ = kNever;
   bool member_ = mutated(Mutation::joins_at_once);  ///< it takes part
   bool left_ = false;
-  std::uint32_t yields_ = 0;       ///< in a row, for a log that it has not read since
-  bool yielded_ = false;           ///< it lets another assign, as it is cut from a log
   std::uint64_t next_seq_;
   std::uint64_t last_assign_ = 0;   ///< the seq of the assignment that was written last
   LocalTime listed_ = kLongAgo;     ///< when it wrote a list of wishes

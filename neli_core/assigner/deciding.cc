@@ -3,15 +3,13 @@
 #include <utility>
 
 #include "neli_core/assigner/assigned_core.h"
-#include "neli_core/assigner/reading.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
 namespace {
 
-// Of the seat's successors, those that find out at once whether its holder is dead. The others come
-// so many intervals later that their ordinary renewals show it.
-constexpr std::size_t kAskingSuccessors = 3;
+// The holder writes in log 0 at least so often in the shortest session: else its flow has gaps.
+constexpr int kWritesInSession = 3;
 // What one name costs in a record, at most, and what stands around the names.
 constexpr std::size_t kPartitionBytes = 6;
 constexpr std::size_t kMemberBytes = 22;
@@ -24,72 +22,73 @@ void AssignedCore::advance() {
   known_.members.tick(now_);
   deaths_ = known_.members.take_deaths();
   counters_.deaths += deaths_.size();
-  if (needs_proof()) {
-    known_.members.asked_for_proof(now_);
-    claims_.renew_now(Log{0});
-  }
   known_.wishes.tick(now_);
   advance_seat();
+  keep_flowing();
   assign();
   repeat_wishes();
 }
 
-// If every member asked about every death, log 0 would have as many records for each as members.
-bool AssignedCore::needs_proof() const {
-  if (!member_ || left_ || !known_.members.wants_proof(now_)) return false;
-  if (known_.seat.held_by_own()) return true;
-  if (!known_.seat.known() || !known_.members.is_silent(known_.seat.holder(), now_)) return false;
-  const auto rank = known_.members.rank_of(core().id);
-  return rank && *rank <= kAskingSuccessors;
-}
-
-bool AssignedCore::reads_own() const {
-  return !is_stale(own_read_, now_, core().interval);
-}
-
-// A holder that cannot write or read one of the other logs cannot judge it, nor does it notice that
-// it does not lead there what it is named for. It lets somebody else try, and claims again after
-// everybody else, as the log may be away for all.
-void AssignedCore::advance_yielding() {
-  if (yields_ > 0 && assigner_.reads_every_log(now_)) {
-    yielded_ = false;
-    yields_ = 0;
-  } else if (assigner_.active() && assigner_.is_cut(now_, yields_) &&
-             known_.members.living_count() > 1 && !mutated(Mutation::never_yields)) {
-    yielded_ = true;
-    ++yields_;
-    ready_.notices.push_back({Severity::warning,
-                              "this process assigns, and has read no record of its own in one of "
-                              "the logs for a while: another member may assign in its place"});
+// Others find out with whoever writes next that somebody is dead. The holder also writes one record
+// once a session is over: it must act on that.
+void AssignedCore::keep_flowing() {
+  flow_due_ = kNever;
+  if (!assigner_.active() || left_) return;
+  if (known_.members.wants_record(now_)) {
+    known_.members.asked_for_record(now_);
+    claims_.renew_now(Log{0});
   }
+  const microseconds most = known_.members.shortest_session() / kWritesInSession;
+  if (most >= core().interval || flowed_ == kLongAgo) return;  // it renews as often anyway
+  flow_due_ = later(flowed_, most);
+  if (now_ >= flow_due_) claims_.renew_now(Log{0});
 }
 
 void AssignedCore::advance_seat() {
   known_.seat.look(known_.members, now_);
-  advance_yielding();
-  const bool holds = known_.seat.held_by_own() && member_ && !left_ && !yielded_;
+  const bool holds = known_.seat.held_by_own() && member_ && !left_;
   if (holds && !assigner_.active()) {
     assigner_.begin(known_.seat.predecessor(), now_);
+    yielding_.forget();
     claims_.renew_now(Log{0});  // others wait for its word that it assigns
   } else if (!holds && assigner_.active()) {
     assigner_.end();
   }
-  if (member_) claims_.keep_renewing(holds || yields_ > 0);
+  if (member_) claims_.keep_renewing(holds);
+  if (holds) advance_yielding();
   seat_claim_due_ = kNever;
-  if ((holds && reads_own()) || !known_.seat.is_free()) return;
-  // What is read of a history may be over long ago.
-  if (!member_ || left_ || !reads_own() || !claims_.progress(Log{0}).caught_up()) return;
+  if (!holds && (known_.seat.is_free() || yielded_to_)) claim_seat();
+}
+
+// The one that is named claims at once, and this one assigns until it reads that.
+void AssignedCore::advance_yielding() {
+  const ProcessId to = yielding_.to(known_.members, now_);
+  if (to == kNobody) return;
+  ++counters_.yields;
+  const Member& better = *known_.members.find(to);
+  ready_.notices.push_back({Severity::warning,
+                            "this process assigns, and reads its logs worse than " +
+                                better.process.name + ", which is asked to assign in its place"});
+  AssignmentRecord record = own_record(AssignmentType::yield);
+  record.seat = known_.seat.epoch();
+  record.yields_to = to;
+  write(record);
+}
+
+// What is read of a history may be over long ago. Where nobody reads in time, somebody must assign
+// all the same.
+void AssignedCore::claim_seat() {
+  if (!member_ || left_ || !claims_.progress(Log{0}).caught_up()) return;
+  if (!reads_own() && known_.members.others_read(core().id)) return;
   const auto rank = known_.members.rank_of(core().id);
   if (!rank) return;
-  const bool goes_last = yielded_ && !mutated(Mutation::yielder_goes_first);
-  seat_claim_due_ =
-      known_.seat.claim_at(goes_last ? *rank + known_.members.living_count() : *rank);
+  seat_claim_due_ = yielded_to_ ? kLongAgo : known_.seat.claim_at(*rank);
   if (seat_claimed_ != kLongAgo && !mutated(Mutation::seat_claims_flood)) {
     seat_claim_due_ = std::max(seat_claim_due_, later(seat_claimed_, 2 * core().interval));
   }
   if (now_ < seat_claim_due_) return;
   seat_claimed_ = now_;
-  yielded_ = false;  // nobody else wants it
+  yielded_to_ = false;
   ++counters_.seats_claimed;
   write(own_record(AssignmentType::seat_claim));
 }
@@ -108,7 +107,7 @@ void AssignedCore::assign() {
 // lost, every renewal says that it leaves, and the next assigner names them.
 void AssignedCore::leave() {
   if (!mutated(Mutation::leaves_silently)) {
-    known_.members.leave(core().id, now_);
+    known_.members.leave_own(core().id);
     if (assigner_.active()) {
       if (!mutated(Mutation::names_no_successors)) {
         assigner_.plan_now();

@@ -1,5 +1,6 @@
 #include "neli_core/assigner/known_lane.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "neli_core/mutation.h"
@@ -9,7 +10,7 @@ namespace neliroute {
 
 KnownLane::KnownLane(KnownLaneOptions given)
     : options(std::move(given)),
-      members({options.own, options.interval, options.lease}),
+      members({options.own, options.interval, options.believe_broker_time}),
       seat({options.own, options.interval, options.lease}),
       owners(options.partitions),
       designations(options.partitions),
@@ -18,33 +19,46 @@ KnownLane::KnownLane(KnownLaneOptions given)
 void KnownLane::tail_started(const TailStarted& event, LocalTime now) {
   owners.forget(place(event.log));
   if (event.log != Log{0}) return;
-  seat.tail_started(event, now);
+  members.restarted();
+  seat.tail_started(event, members);
   wishes.tail_started(event.start, now);
   lists_seat = kNoEpoch;
-  members.restarted(now);
+  first_log_read = now;
+  if (event.end < upto) upto = 0;  // another log
 }
 
+// Who waits for a list of wishes waits as much longer as it read nothing.
 void KnownLane::note_read(LocalTime now) {
-  const microseconds unread = members.note_read(now);
-  seat.excuse(unread);
-  wishes.excuse(unread);
+  const LocalTime before = std::exchange(first_log_read, now);
+  if (before != kLongAgo && now - before > options.interval * 5 / 2) {
+    wishes.excuse(std::min<microseconds>(now - before, options.lease));
+  }
+}
+
+Sighting KnownLane::sighting(const Received& event, bool history, LocalTime now) const {
+  const bool believed = options.believe_broker_time && event.log_append_time &&
+                        readable(event.stamped).has_value() &&
+                        !mutated(Mutation::silence_by_reader);
+  const microseconds stamp =
+      believed ? microseconds{event.stamped.time_since_epoch()} : now.time_since_epoch();
+  return {stamp, now, history, event.offset < upto};
 }
 
 // Of a log's history nobody's ownership is believed.
-void KnownLane::read(const Received& event, const Record& record, bool history, LocalTime now) {
-  if (judge(record, event.stamped, options.lane) != Judgement::heeded) return;
+bool KnownLane::read(const Received& event, const Record& record, bool history, LocalTime now) {
+  if (judge(record, event.stamped, options.lane) != Judgement::heeded) return false;
   if (!history) {
     owners.read(record, place(event.log), record.lease.value_or(options.lease), now);
   }
-  if (event.log != Log{0}) return;
+  if (event.log != Log{0}) return true;
   const Settings* theirs = readable_settings(record);
   if (record.type != RecordType::renewal || !record.member) {
-    if (!history) members.heard(record.id, now);
-    return;
+    members.heard(record.id, sighting(event, history, now));
+  } else if (is_of_lane(theirs)) {
+    members.read(record, sighting(event, history, now));
+    seat.renewed(record, members);
   }
-  if (!is_of_lane(theirs)) return;
-  members.read(record, history, now);
-  seat.renewed(record, now);
+  return true;
 }
 
 bool KnownLane::is_of_lane(const Settings* theirs) const {
@@ -67,13 +81,14 @@ bool KnownLane::counts(const AssignmentRecord& list) const {
 Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, bool history,
                          LocalTime now) {
   if (event.log != Log{0} || record.lane != options.lane) return Assigned::told;
-  if (!history) members.heard(record.id, now);
+  const Sighting seen = sighting(event, history, now);
+  record.type == AssignmentType::leave ? members.leave(record.id, seen)
+                                       : members.heard(record.id, seen);
   switch (record.type) {
-    case AssignmentType::seat_claim:
-      seat.claimed(record.id, seat_at(event.stamped, event.offset), now);
-      break;
     case AssignmentType::leave:
-      members.leave(record.id, now);
+      break;
+    case AssignmentType::seat_claim:
+      seat.claimed(record.id, seat_at(event.stamped, event.offset), members);
       break;
     case AssignmentType::wish:
       if (wishes.read(event.offset, record.wish) == WishEffect::too_much) return Assigned::too_much;
@@ -85,6 +100,7 @@ Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, 
       wishes.read_list(event.offset, record, seat.known());
       break;
     case AssignmentType::assign:
+    case AssignmentType::yield:
       return seat.is_valid(record) ? Assigned::valid : Assigned::refused;
   }
   return Assigned::told;

@@ -5,6 +5,7 @@
 // out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <neliroute/ids.h>
 #include <neliroute/settings.h>
@@ -30,6 +31,8 @@ struct KnownLaneOptions {
   /// Others' settings make nobody a member. No value: all do. Who only reads knows neither the
   /// lane's group, nor its mode.
   std::optional<Settings> settings = std::nullopt;
+  /// The topic's records are stamped by its brokers.
+  bool believe_broker_time = true;
 };
 
 /// What became of a record that claims nothing.
@@ -45,10 +48,13 @@ struct KnownLane {
 
   /// That log is read from there on; what was read before need not hold.
   void tail_started(const TailStarted& event, LocalTime now);
-  /// A record of log 0, of whichever type and writer, was read.
+  /// A record of log 0, of whichever type and writer, is read: before it is looked at.
   void note_read(LocalTime now);
-  /// A record of any log. `history`: it was there when the tail started.
-  void read(const Received& event, const Record& record, bool history, LocalTime now);
+  /// And after that.
+  void note_passed(std::int64_t offset) noexcept { upto = std::max(upto, offset + 1); }
+  /// A record of any log. `history`: it was there when the tail started. False: it is not of this
+  /// lane, or nobody heeds it.
+  bool read(const Received& event, const Record& record, bool history, LocalTime now);
   /// One of log 0. Whom a valid assignment names is for the caller to take over.
   [[nodiscard]] Assigned read(const Received& event, const AssignmentRecord& record, bool history,
                               LocalTime now);
@@ -56,6 +62,7 @@ struct KnownLane {
   [[nodiscard]] bool is_of_lane(const Settings* theirs) const;
   /// Whether a list of wishes that was just read does: while no seat is known, that of the newest.
   [[nodiscard]] bool counts(const AssignmentRecord& list) const;
+  [[nodiscard]] Sighting sighting(const Received& event, bool history, LocalTime now) const;
   [[nodiscard]] LogPlace place(Log log) const { return {log, options.logs, options.partitions}; }
 
   KnownLaneOptions options;
@@ -64,6 +71,8 @@ struct KnownLane {
   Owners owners;
   Designations designations;
   Wishes wishes;
+  LocalTime first_log_read = kLongAgo;  ///< when a record of log 0 was
+  std::int64_t upto = 0;                ///< what lies before it in log 0 was read before
   LocalTime list_read = kLongAgo;  ///< when a list of wishes was read, of whomever
   Epoch lists_seat = kNoEpoch;     ///< its writer's seat
 };

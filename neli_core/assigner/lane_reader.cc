@@ -12,14 +12,15 @@ constexpr int kRenewalsInSession = 3;
 
 }  // namespace
 
-ShownLane shown(const KnownLane& lane, LocalTime now) {
+ShownLane shown(const KnownLane& lane) {
   ShownLane shown;
   if (lane.seat.known()) shown.assigner = lane.seat.holder();
   const StandingWishes& wishes = lane.wishes.standing();
   for (const Member* member : lane.members.present()) {
     shown.members.push_back({member->id, member->process, member->fields,
                              wished_weight(*member, wishes), wished_cordoned(*member, wishes),
-                             now < member->cordoned_until, member->leaving, member->seen_alive});
+                             lane.members.on_probation(*member), member->leaving,
+                             member->seen_alive});
   }
   shown.wishes = wishes;
   shown.wishes_known = lane.wishes.known();
@@ -65,6 +66,7 @@ void LaneReader::on(const Received& event, LocalTime now) {
       known_.designations.read(*assignment, kNobody, now);
     }
   }
+  if (event.log == Log{0}) known_.note_passed(event.offset);
   learn_interval();
   // Whatever others wrote an interval ago was read, if this was written now.
   if (event.log == Log{0} && !history) known_.members.read_back(now - known_.options.interval);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/assigner/assigner.h"
+#include "neli_core/assigner/planning/assigner.h"
 #include "neli_core/assigner/known_lane.h"
 #include "neli_core/log/log_progress.h"
 
@@ -27,7 +27,7 @@ struct ShownMember {
   MemberFields fields;       ///< as it says itself
   std::uint32_t weight = 1;  ///< as is wished, or as it says; 0: it is to own nothing
   bool cordoned = false;     ///< as it says or as is wished
-  bool flaps = false;        ///< it was taken for dead and heard again: it is given nothing yet
+  bool flaps = false;        ///< it died again and again: it is given nothing new yet
   bool leaving = false;
   bool heard = false;  ///< it is not only known from the history
 };
@@ -42,7 +42,7 @@ struct ShownLane {
   std::uint64_t wishes_ignored = 0;  ///< as they did not fit
   std::vector<ProcessId> designees;  ///< by partition
 };
-[[nodiscard]] ShownLane shown(const KnownLane& lane, LocalTime now);
+[[nodiscard]] ShownLane shown(const KnownLane& lane);
 
 class LaneReader {
  public:
@@ -61,7 +61,7 @@ class LaneReader {
 
   /// Every log was read to where it ended when its tail started.
   [[nodiscard]] bool caught_up() const;
-  [[nodiscard]] ShownLane lane(LocalTime now) const { return shown(known_, now); }
+  [[nodiscard]] ShownLane lane() const { return shown(known_); }
   /// What is not as it should be now, and would be moved, if this were wished, too. The wishes that
   /// it knows are taken for all.
   [[nodiscard]] std::vector<WouldMove> would_move(const std::vector<Wish>& wishes,

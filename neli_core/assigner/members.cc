@@ -4,133 +4,133 @@
 #include <chrono>
 #include <utility>
 
-#include "neli_core/assigner/reading.h"
 #include "neli_core/assigner/wishes.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
 namespace {
 
-// A member that flaps is given nothing for so many of its sessions, and twice as long each time.
-constexpr int kPenaltySessions = 10;
-constexpr milliseconds kPenaltyMax{std::chrono::minutes{10}};
 // A dead member is remembered for that long, so that it is known when it comes back.
 constexpr milliseconds kRemembered{std::chrono::minutes{20}};
-constexpr int kProofsInInterval = 4;
+constexpr int kAsksInInterval = 4;
+// Stamps are cut to whole milliseconds.
+constexpr milliseconds kStampUnit{1};
 // Far above what one log 0 can carry the renewals of.
 constexpr std::size_t kMembersMax = 50'000;
 
 }  // namespace
 
-bool Members::blind(LocalTime now) const noexcept {
-  return is_stale(last_read_, now, options_.interval);
-}
-
-// A stretch in which nothing was read says nothing of anybody: all silence begins anew, and lasts
-// longer by the length of that stretch, as others were cut off with this process.
-microseconds Members::note_read(LocalTime now) {
-  microseconds stretch{0};
-  if (!mutated(Mutation::blind_judges)) {
-    stretch = excuse_for(last_read_, now, options_.interval, options_.lease);
-  }
-  if (stretch > microseconds{0}) {
-    for (auto& [id, member] : members_) member.silent_since = later(now, stretch);
-  }
-  if (blind(now)) look_at_ = now;
-  last_read_ = now;
-  return stretch;
-}
-
-void Members::restarted(LocalTime now) {
-  for (auto& [id, member] : members_) member.silent_since = std::max(member.silent_since, now);
-  last_read_ = now;
+void Members::restarted() noexcept {
+  flow_.lost();
   proven_ = kLongAgo;
-  look_at_ = now;
 }
 
 // What cannot be an honest lane is bounded: a record costs a few hundred bytes here.
-bool Members::has_room(LocalTime now) {
+bool Members::has_room() {
   if (members_.size() < kMembersMax) return true;
   if (dead_ == 0) return false;  // a record of one more must not cost a walk over all
   std::erase_if(members_, [](const auto& entry) { return entry.second.dead; });
   dead_ = 0;
-  look_at_ = now;
   return members_.size() < kMembersMax;
 }
 
-void Members::read(const Record& record, bool history, LocalTime now) {
-  if (!members_.contains(record.id) && !has_room(now)) return;
+void Members::read(const Record& record, const Sighting& seen) {
+  if (!members_.contains(record.id) && !has_room()) return;
   auto [at, fresh] = members_.try_emplace(record.id);
   Member& member = at->second;
-  if (fresh) {
-    member.id = record.id;
-    last_newcomer_ = now;
-    ++version_;
-  }
   const MemberFields& fields = *record.member;
   if (member.fields.weight != fields.weight || member.fields.cordoned != fields.cordoned ||
       member.process.name != record.process.name || member.since != record.since ||
-      (fields.leaving && !member.leaving) || (!history && !member.seen_alive)) {
+      (fields.leaving && !member.leaving) || (!seen.history && !member.seen_alive)) {
     ++version_;
   }
   if ((fields.preparing.count() > 0) != (member.fields.preparing.count() > 0)) ++prepare_version_;
-  if (!history && fields.preparing.count() > 0) {
-    member.prepares_until = later(now, fields.preparing);
-  } else {
-    member.prepares_until = std::min(member.prepares_until, now);
-  }
   member.fields = fields;
   member.process = record.process;
   member.since = record.since;
-  member.leaving = member.leaving || fields.leaving;  // nobody comes back under the same id
+  if (fresh) {
+    member.id = record.id;
+    last_newcomer_ = seen.now;
+    begin_life(member, seen.now);
+  }
+  note(member, seen);
+  if (fields.leaving) begin_to_leave(member);
+  member.seen_alive = member.seen_alive || !seen.history;
+}
+
+void Members::heard(ProcessId id, const Sighting& seen) {
+  if (const auto at = members_.find(id); at != members_.end()) note(at->second, seen);
+}
+
+void Members::note(Member& member, const Sighting& seen) {
+  flow_.read(seen.stamp);
+  again_ = seen.again;
+  last_read_ = seen.now;
+  looked_ = false;
   // What is read again of a dead member was written before its death.
-  if (!history || !member.dead) revive(member, now);
-  member.seen_alive = member.seen_alive || !history;
-  look_at_ = std::min(look_at_, member.silent_until());
-}
-
-void Members::heard(ProcessId id, LocalTime now) {
-  if (const auto at = members_.find(id); at != members_.end()) revive(at->second, now);
-}
-
-void Members::revive(Member& member, LocalTime now) {
-  if (now >= member.silent_until()) look_at_ = now;  // nothing is to be proven of it any more
-  member.silent_since = std::max(member.silent_since, now);
+  if (member.dead && seen.again) return;
+  member.heard = flow_.mark(member.fields.session);
+  member.heard_at = seen.now;
+  look_flow_ = std::min(look_flow_, flow_.total() + member.fields.session);
+  shortest_ = std::min(shortest_, member.fields.session);
   if (!std::exchange(member.dead, false)) return;
   --dead_;
-  ++version_;
   // Who is only known from the history was not silent: it had not been listened to.
-  if (!member.seen_alive) return;
-  ++false_deaths_;
-  if (mutated(Mutation::flapping_forgiven)) return;
-  const milliseconds first = kPenaltySessions * member.fields.session;
-  member.penalty = std::min(std::max(2 * member.penalty, first), kPenaltyMax);
-  member.cordoned_until = later(now, member.penalty);
-  look_at_ = std::min(look_at_, member.cordoned_until);
+  if (member.seen_alive) ++false_deaths_;
+  begin_life(member, seen.now);
 }
 
-void Members::leave(ProcessId id, LocalTime now) {
+void Members::begin_life(Member& member, LocalTime now) {
+  ++version_;
+  const milliseconds probation =
+      flapping_.probation(member.process, member.fields.session, now);
+  member.probation_until = probation.count() > 0 ? later(now, probation) : kLongAgo;
+  if (probation.count() > 0) look_at_ = std::min(look_at_, member.probation_until);
+}
+
+// Nobody comes back under the same id.
+void Members::begin_to_leave(Member& member) {
+  if (std::exchange(member.leaving, true)) return;
+  ++version_;
+  flapping_.left(member.process);
+}
+
+void Members::leave(ProcessId id, const Sighting& seen) {
   const auto at = members_.find(id);
   if (at == members_.end()) return;
-  at->second.silent_since = std::max(at->second.silent_since, now);
-  if (!std::exchange(at->second.leaving, true)) ++version_;
+  note(at->second, seen);
+  begin_to_leave(at->second);
+}
+
+void Members::leave_own(ProcessId id) {
+  if (const auto at = members_.find(id); at != members_.end()) begin_to_leave(at->second);
 }
 
 void Members::read_back(LocalTime sent) {
   proven_ = std::max(proven_, sent);
-  if (unproven_ != kLongAgo) look_at_ = kLongAgo;
+  if (!options_.believe_stamps) looked_ = false;
 }
 
+// Nobody is judged by what is read again: it says how things were.
 void Members::tick(LocalTime now) {
-  if (now >= look_at_) look(now);
+  if (now >= look_at_) return look(now);
+  if (looked_ || again_) return;
+  if (flow_.total() >= look_flow_ || now >= record_due()) look(now);
 }
 
 void Members::look(LocalTime now) {
+  looked_ = !again_;
+  look_flow_ = again_ ? microseconds{0} : microseconds::max();
   look_at_ = kNever;
-  unproven_ = kLongAgo;
+  shortest_ = kLeaseMax;
   for (auto at = members_.begin(); at != members_.end();) {
     Member& member = at->second;
-    judge(member, now);
+    if (!again_) judge(member);
+    if (member.probation_until != kLongAgo && now >= member.probation_until) {
+      member.probation_until = kLongAgo;
+      ++version_;
+    }
+    if (member.probation_until != kLongAgo) look_at_ = std::min(look_at_, member.probation_until);
     const LocalTime forgotten = later(member.dead_at, kRemembered);
     if (member.dead && now >= forgotten) {
       at = members_.erase(at);
@@ -138,32 +138,32 @@ void Members::look(LocalTime now) {
       continue;
     }
     if (member.dead) look_at_ = std::min(look_at_, forgotten);
+    if (member.lives()) shortest_ = std::min(shortest_, member.fields.session);
     ++at;
   }
 }
 
-void Members::judge(Member& member, LocalTime now) {
-  if (member.cordoned_until != kLongAgo && now >= member.cordoned_until) {
-    member.cordoned_until = kLongAgo;
-    ++version_;
-  }
-  if (member.cordoned_until != kLongAgo) look_at_ = std::min(look_at_, member.cordoned_until);
+void Members::judge(Member& member) {
   if (member.dead || member.id == options_.own) return;
-  if (now < member.silent_until()) {
-    look_at_ = std::min(look_at_, member.silent_until());
-    return;
-  }
-  const bool proven = proven_ >= member.silent_until() || mutated(Mutation::death_unproven);
-  if (blind(now) || !proven) {
-    unproven_ = std::max(unproven_, member.silent_until());
-    return;
-  }
+  const microseconds left = flow_.until_silent(member.heard, member.fields.session);
+  look_flow_ = std::min(look_flow_, flow_.total() + left);
+  if (left == microseconds{0} && is_proven(member)) die(member);
+}
+
+bool Members::is_proven(const Member& member) const noexcept {
+  return options_.believe_stamps || mutated(Mutation::death_unproven) ||
+         proven_ >= later(member.heard_at, with_drift(member.fields.session));
+}
+
+// A member that has left is expected to fall silent, and one of the history may have done so.
+void Members::die(Member& member) {
   member.dead = true;
-  member.dead_at = now;
+  member.dead_at = last_read_;
   ++dead_;
   ++version_;
-  // A member that has left is expected to fall silent, and one of the history may have done so.
-  if (!member.leaving && member.seen_alive) deaths_.push_back(member.id);
+  const bool told = !member.leaving && member.seen_alive;
+  member.counts = told && flapping_.died(member.process, last_read_) == 1;
+  if (told) deaths_.push_back(member.id);
 }
 
 std::vector<ProcessId> Members::take_deaths() { return std::exchange(deaths_, {}); }
@@ -172,32 +172,29 @@ std::size_t Members::deaths_after(LocalTime since, ProcessId except) const noexc
   return static_cast<std::size_t>(
       std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
         const Member& member = entry.second;
-        return member.dead && member.seen_alive && !member.leaving && member.dead_at > since &&
-               member.id != except;
+        return member.dead && member.counts && member.dead_at > since && member.id != except;
       }));
 }
 
-LocalTime Members::asked_next() const noexcept {
-  return asked_ == kLongAgo ? kLongAgo : later(asked_, options_.interval / kProofsInInterval);
+/// When the log has flowed far enough for somebody to be dead, if it flows as time passes.
+LocalTime Members::record_due() const noexcept {
+  if (last_read_ == kLongAgo || look_flow_ == microseconds::max()) return kNever;
+  const microseconds left = std::max(look_flow_ - flow_.total(), microseconds{0});
+  return later(last_read_, with_drift(left + kStampUnit));
 }
 
 // One that was not read back within an interval may be lost.
-bool Members::wants_proof(LocalTime now) const noexcept {
-  if (unproven_ == kLongAgo || blind(now) || now < asked_next()) return false;
-  const bool on_its_way = asked_ != kLongAgo && now < later(asked_, options_.interval);
-  return (on_its_way ? std::max(asked_, proven_) : proven_) < unproven_;
+LocalTime Members::ask_at() const noexcept {
+  const LocalTime due = record_due();
+  if (asked_ == kLongAgo || due == kNever) return due;
+  const bool on_its_way = asked_ >= due;
+  return std::max(due, later(asked_, on_its_way ? microseconds{options_.interval}
+                                                : options_.interval / kAsksInInterval));
 }
 
-bool Members::is_silent(ProcessId id, LocalTime now) const {
-  const Member* const member = find(id);
-  return member != nullptr && now >= member->silent_until();
-}
+bool Members::wants_record(LocalTime now) const noexcept { return looked_ && now >= ask_at(); }
 
-LocalTime Members::next_deadline() const noexcept {
-  // What is past waits for the record that proves it, and for no time; or for the next question.
-  const bool waits = unproven_ != kLongAgo && asked_ != kLongAgo && asked_ < unproven_;
-  return waits ? std::min(look_at_, asked_next()) : look_at_;
-}
+LocalTime Members::next_deadline() const noexcept { return std::min(look_at_, ask_at()); }
 
 const Member* Members::find(ProcessId id) const {
   const auto at = members_.find(id);
@@ -248,6 +245,23 @@ std::size_t Members::takers_besides(ProcessId except, const StandingWishes& stan
         const Member& member = entry.second;
         return member.lives() && entry.first != except && wished_weight(member, standing) > 0;
       }));
+}
+
+bool Members::others_read(ProcessId except) const noexcept {
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& entry) {
+    return entry.first != except && entry.second.lives() && entry.second.fields.reads;
+  });
+}
+
+// Two that share a name and an endpoint by mistake would be punished for each other.
+bool Members::on_probation(const Member& member) const {
+  if (member.probation_until == kLongAgo) return false;
+  return std::none_of(members_.begin(), members_.end(), [&](const auto& entry) {
+    const Member& other = entry.second;
+    return other.id != member.id && other.lives() &&
+           other.process.name == member.process.name &&
+           other.process.endpoint == member.process.endpoint;
+  });
 }
 
 milliseconds Members::longest_session() const noexcept {

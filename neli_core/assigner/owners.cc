@@ -1,7 +1,5 @@
 #include "neli_core/assigner/owners.h"
 
-#include <algorithm>
-
 namespace neliroute {
 
 void Owners::read(const Record& record, const LogPlace& place, milliseconds lease,
@@ -23,20 +21,15 @@ void Owners::renewed(Partition partition, const Epoch& epoch, const Record& reco
   Owner& owner = owners_[partition.value()];
   const bool draining = record.draining.contains(partition, place.logs);
   const bool leads = draining || record.leading.contains(partition, place.logs);
-  // Who writes and does not read its records back is replaced.
-  const bool fails = draining || record.stale.contains(partition, place.logs);
   if (epoch < owner.epoch && now < owner.until) return;
   if (!leads) {
     if (owner.id != record.id || owner.epoch != epoch) return;
     owner.until = kLongAgo;
-    owner.led_until = std::min(owner.led_until, now);
     ++version_;
     return;
   }
   if (owner.id != record.id || owner.draining != draining || now >= owner.until) ++version_;
-  const LocalTime until = later(now, lease);
-  const LocalTime led = owner.id == record.id ? std::min(owner.led_until, now) : kLongAgo;
-  owner = {record.id, epoch, draining, until, fails ? led : until};
+  owner = {record.id, epoch, draining, later(now, lease)};
 }
 
 void Owners::forget(const LogPlace& place) {

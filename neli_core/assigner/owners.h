@@ -1,5 +1,4 @@
-// Who leads each partition, as renewals show it: what an assigner plans from (rule A7), and judges
-// its designees by (A5).
+// Who leads each partition, as renewals show it: what an assigner plans from (rule A7).
 //
 // Threads: one (inside AssignedCore).   Units: LocalTime.   Errors: none.
 #pragma once
@@ -18,8 +17,6 @@ struct Owner {
   Epoch epoch = kNoEpoch;
   bool draining = false;
   LocalTime until = kLongAgo;  ///< unless it renews
-  /// The same; where it only drains, or is stale, until it began to.
-  LocalTime led_until = kLongAgo;
 };
 
 class Owners {
@@ -35,12 +32,6 @@ class Owners {
   [[nodiscard]] Owner at(Partition partition, LocalTime now) const noexcept {
     const Owner& owner = owners_[partition.value()];
     return now < owner.until ? owner : Owner{};
-  }
-  /// Until when it leads, or led last, if nobody else did since; to drain is not to lead, nor is
-  /// to serve on.
-  [[nodiscard]] LocalTime led_until(Partition partition, ProcessId id) const noexcept {
-    const Owner& owner = owners_[partition.value()];
-    return owner.id == id ? owner.led_until : kLongAgo;
   }
   /// Bumped whenever an owner changes; not by leases that end.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }

@@ -1,4 +1,5 @@
 // AssignedCore: what the records that were read say of members, seat and designations (A1 to A4).
+#include <utility>
 #include <variant>
 
 #include "neli_core/assigner/assigned_core.h"
@@ -11,6 +12,7 @@ void AssignedCore::receive(const Received& event) {
   const LogProgress& progress = claims_.progress(event.log);
   const bool fresh = progress.started && event.offset >= progress.next;
   const auto* record = std::get_if<Record>(event.value);
+  reading_.answered(event.log, now_);
   if (fresh && record != nullptr && record->id == core().id) note_own(event, *record);
   const bool was_caught_up = progress.caught_up();
   claims_.step(event, now_);
@@ -18,10 +20,27 @@ void AssignedCore::receive(const Received& event) {
   note_progress(event.log, was_caught_up);
   if (event.log == Log{0}) known_.note_read(now_);
   if (record != nullptr) {
-    known_.read(event, *record, progress.is_history(event.offset), now_);
+    const bool history = progress.is_history(event.offset);
+    if (known_.read(event, *record, history, now_) && !history) note_record(event, *record);
   } else if (const auto* assignment = std::get_if<AssignmentRecord>(event.value)) {
     on_assignment(event, *assignment);
   }
+  if (event.log == Log{0}) note_passed(event);
+}
+
+void AssignedCore::note_passed(const Received& event) {
+  known_.note_passed(event.offset);
+  const std::uint64_t gaps = known_.members.flow().gaps(options_.session);
+  if (std::exchange(gaps_, gaps) == gaps) return;
+  reading_.gap(now_);
+  yielding_.forget();
+}
+
+void AssignedCore::note_record(const Received& event, const Record& record) {
+  const microseconds stamp = known_.sighting(event, false, now_).stamp;
+  assigner_.read(record, known_.place(event.log), stamp);
+  if (!assigner_.active() || !record.member || record.id == core().id) return;
+  yielding_.read(record, reading_, now_);
 }
 
 // Also before the claims protocol reads it. A tail that goes on where it was has missed nothing.
@@ -38,21 +57,19 @@ void AssignedCore::note_progress(Log log, bool was_caught_up) {
 }
 
 // Before the claims protocol reads it: that one forgets when it was sent, also of a record that was
-// under way for longer than a lease. Who reads so late can judge nobody, and must not say that it
-// assigns.
+// under way for longer than a lease. Who reads so late must not say that it assigns.
 void AssignedCore::note_own(const Received& event, const Record& record) {
-  const auto sent = claims_.sent_at(record.seq);
-  if (!sent && !mutated(Mutation::late_reads_count)) return;
-  assigner_.read_back(event.log, now_);
-  if (event.log != Log{0}) return;
-  own_read_ = now_;
-  if (sent) known_.members.read_back(*sent);
+  auto sent = claims_.sent_at(record.seq);
+  if (mutated(Mutation::late_reads_count)) sent = now_;
+  reading_.read_back(event.log, sent, now_);
+  if (event.log == Log{0} && sent) known_.members.read_back(*sent);
 }
 
 void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& record) {
   const bool history = claims_.progress(event.log).is_history(event.offset);
   switch (known_.read(event, record, history, now_)) {
     case Assigned::told:
+      if (record.type == AssignmentType::seat_claim) yielded_to_ = false;
       return;
     case Assigned::too_much:
       return note_ignored(record.wish);
@@ -60,7 +77,8 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
       ++counters_.assignments_refused;
       break;
     case Assigned::valid:
-      obey(record, history);
+      if (record.type == AssignmentType::assign) obey(record, history);
+      if (record.yields_to == core().id && !history) yielded_to_ = true;
       break;
   }
   if (record.id == core().id && record.seq == last_assign_) assigner_.settled();

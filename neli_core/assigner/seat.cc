@@ -4,10 +4,10 @@
 
 namespace neliroute {
 
-void Seat::tail_started(const TailStarted& event, LocalTime now) {
+void Seat::tail_started(const TailStarted& event, Members& members) {
   start_ = event.start;
   started_ = true;
-  heard_ = now;
+  hear(options_.lease, members);
   // Nothing lies before the first record of all. Otherwise a claim may.
   if (event.start == 0) {
     known_ = true;
@@ -18,48 +18,54 @@ void Seat::tail_started(const TailStarted& event, LocalTime now) {
   }
 }
 
-void Seat::excuse(microseconds stretch) noexcept {
-  if (heard_ != kLongAgo) heard_ = later(heard_, stretch);
+void Seat::hear(milliseconds silence, Members& members) {
+  silence_ = silence;
+  heard_ = members.mark(silence);
 }
 
-void Seat::claimed(ProcessId id, const Epoch& seat, LocalTime now) {
+void Seat::claimed(ProcessId id, const Epoch& seat, Members& members) {
   known_ = true;
   if (holder_ != id) predecessor_ = holder_;
   holder_ = id;
   seat_ = seat;
-  heard_ = now;
   vacant_since_ = kNever;
+  const Member* const holder = members.find(id);
+  hear(holder == nullptr ? options_.lease : holder->fields.session, members);
 }
 
 // Who has read on from before this reader's start knows each claim that this reader cannot know.
 // And who has read past the claim that is known here, and names a newer one, has read one that the
 // log lost since: the newest that anybody knows holds for all, or two would assign for ever.
-void Seat::renewed(const Record& record, LocalTime now) {
+void Seat::renewed(const Record& record, Members& members) {
   const MemberFields& member = *record.member;
   const bool reached = member.upto >= start_ || mutated(Mutation::believes_early_renewals);
   const bool unknown = !known_ && reached;
   const bool lost = known_ && member.upto > seat_.offset && member.seat > seat_;
-  if (member.seat && (unknown || lost)) claimed(member.seat_by, *member.seat, now);
-  if (known_ && record.id == holder_ && member.assigning && member.seat == seat_) heard_ = now;
+  if (member.seat && (unknown || lost)) claimed(member.seat_by, *member.seat, members);
+  if (known_ && record.id == holder_ && member.assigning && member.seat == seat_) {
+    hear(member.session, members);
+  }
 }
 
-bool Seat::is_valid(const AssignmentRecord& assign) const noexcept {
+bool Seat::is_valid(const AssignmentRecord& record) const noexcept {
   if (mutated(Mutation::stale_assignments)) return true;
-  return known_ && assign.id == holder_ && assign.seat == seat_;
+  return known_ && record.id == holder_ && record.seat == seat_;
 }
 
-bool Seat::is_vacant(const Members& members, LocalTime now) const {
-  if (!started_ || members.blind(now)) return false;
+// Where nobody reads in time, the holder stays, and plans late: better a slow assigner than none.
+bool Seat::is_vacant(const Members& members) const {
+  if (!started_) return false;
   if (mutated(Mutation::seat_kept) && known_ && holder_ != kNobody) return false;
-  // After a lease of reading, whoever knew of a holder would have said so.
-  if (!known_) return now >= heard_until();
+  const bool silent = members.flow().until_silent(heard_, silence_) == microseconds{0};
+  // After a lease of flow, whoever knew of a holder would have said so.
+  if (!known_) return silent;
   if (holder_ == kNobody || !members.lives(holder_)) return true;
   if (mutated(Mutation::seat_never_lapses)) return false;
-  return now >= heard_until();
+  return silent && (members.others_read(holder_) || mutated(Mutation::seat_lost_to_nobody));
 }
 
 void Seat::look(const Members& members, LocalTime now) {
-  if (!is_vacant(members, now)) {
+  if (!is_vacant(members)) {
     vacant_since_ = kNever;
   } else if (vacant_since_ == kNever) {
     vacant_since_ = now;
@@ -69,10 +75,6 @@ void Seat::look(const Members& members, LocalTime now) {
 LocalTime Seat::claim_at(std::size_t rank) const noexcept {
   if (mutated(Mutation::ranks_ignored)) rank = 0;
   return vacant_since_ == kNever ? kNever : later(vacant_since_, rank * options_.interval);
-}
-
-LocalTime Seat::next_deadline() const noexcept {
-  return started_ && vacant_since_ == kNever ? heard_until() : kNever;
 }
 
 }  // namespace neliroute

@@ -1,6 +1,8 @@
 // The seat: the right to assign, one a lane (rules A2 and A3). The newest seat claim in log 0 holds
 // it, without lease and grace: two processes that both believe to hold it do no harm, since an
-// assignment counts only under the newest claim before it in the log.
+// assignment counts only under the newest claim before it in the log. Its holder loses it by its
+// death, and where it does not read what it writes while another member does: silence is measured
+// in the flow of log 0, as a member's.
 //
 // Threads: one (inside AssignedCore).   Units: LocalTime, offsets.   Errors: none.
 #pragma once
@@ -19,7 +21,6 @@ namespace neliroute {
 struct SeatOptions {
   ProcessId own = kNobody;
   milliseconds interval{0};
-  /// A holder that has not said for so long that it assigns has lost the seat.
   milliseconds lease{0};
 };
 
@@ -27,18 +28,16 @@ class Seat {
  public:
   explicit Seat(SeatOptions options) : options_(options) {}
 
-  void tail_started(const TailStarted& event, LocalTime now);
+  void tail_started(const TailStarted& event, Members& members);
   /// What lies between is not known: the holder is unknown until somebody tells it.
   void tail_lost() noexcept { known_ = false; }
-  /// Log 0 was not read for that long: nobody's silence counts.
-  void excuse(microseconds stretch) noexcept;
 
-  void claimed(ProcessId id, const Epoch& seat, LocalTime now);
+  void claimed(ProcessId id, const Epoch& seat, Members& members);
   /// A member's renewal: who holds the seat as its writer knows, or that its writer assigns.
-  void renewed(const Record& record, LocalTime now);
+  void renewed(const Record& record, Members& members);
 
-  /// Whether an assignment that was just read counts (A3).
-  [[nodiscard]] bool is_valid(const AssignmentRecord& assign) const noexcept;
+  /// Whether an assignment that was just read counts (A3), or that its writer yields.
+  [[nodiscard]] bool is_valid(const AssignmentRecord& record) const noexcept;
   [[nodiscard]] bool known() const noexcept { return known_; }
   /// kNobody: nobody, as far as is known.
   [[nodiscard]] ProcessId holder() const noexcept { return holder_; }
@@ -54,14 +53,9 @@ class Seat {
   [[nodiscard]] bool is_free() const noexcept { return vacant_since_ != kNever; }
   /// When the member of that rank may claim it; kNever: it is taken.
   [[nodiscard]] LocalTime claim_at(std::size_t rank) const noexcept;
-  /// When to look again.
-  [[nodiscard]] LocalTime next_deadline() const noexcept;
-
  private:
-  [[nodiscard]] bool is_vacant(const Members& members, LocalTime now) const;
-  [[nodiscard]] LocalTime heard_until() const noexcept {
-    return later(heard_, with_drift(options_.lease));
-  }
+  [[nodiscard]] bool is_vacant(const Members& members) const;
+  void hear(milliseconds silence, Members& members);
 
   SeatOptions options_;
   std::int64_t start_ = 0;  ///< of the tail of log 0
@@ -70,8 +64,9 @@ class Seat {
   ProcessId holder_ = kNobody;
   ProcessId predecessor_ = kNobody;
   Epoch seat_ = kNoEpoch;
-  /// When the holder last said that it assigns; where it is not known, when the tail started.
-  LocalTime heard_ = kLongAgo;
+  /// Where the holder last said that it assigns; where it is not known, where the tail started.
+  Flow::Mark heard_;
+  milliseconds silence_{0};  ///< so long after it, the seat is free
   LocalTime vacant_since_ = kNever;
 };
 

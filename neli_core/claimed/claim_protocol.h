@@ -77,6 +77,8 @@ class ClaimProtocol final : public Core {
   }
   /// How long the application may still prepare or warm up for anything; 0: it does not.
   [[nodiscard]] milliseconds preparing_for() const noexcept;
+  /// For which partitions.
+  [[nodiscard]] PartitionRanges preparing() const;
   /// Own records whose send times it knows: those that may still extend a lease.
   [[nodiscard]] std::size_t sent_count() const noexcept { return sent_.size(); }
   /// T*: the greatest of its own lease and every lease that it read.

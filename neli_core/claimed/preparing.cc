@@ -87,4 +87,15 @@ milliseconds ClaimProtocol::preparing_for() const noexcept {
   return std::chrono::ceil<milliseconds>(prepares_until_ - now_);
 }
 
+PartitionRanges ClaimProtocol::preparing() const {
+  PartitionRanges preparing;
+  for (std::uint32_t p = 0; p < partition_count(); ++p) {
+    const PartitionState& one = state(Partition{p});
+    if (one.preparation == Preparation::running || one.warms_up()) {
+      preparing.insert(Partition{p});
+    }
+  }
+  return preparing;
+}
+
 }  // namespace neliroute

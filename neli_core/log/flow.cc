@@ -4,6 +4,8 @@
 #include <neliroute/detail/assert.h>
 #include <utility>
 
+#include "neli_core/mutation.h"
+
 namespace neliroute {
 namespace {
 
@@ -51,12 +53,19 @@ std::optional<microseconds> Flow::since_gap(const Mark& mark) const {
   return clock.at - clock.gap_end;
 }
 
+std::uint64_t Flow::gaps(milliseconds silence) const {
+  const auto at = clocks_.find(std::min(silence / 2, kLeaseMax));
+  return at == clocks_.end() ? 0 : at->second.gaps;
+}
+
 microseconds Flow::until_silent(const Mark& mark, milliseconds silence) const {
   const microseconds flowed = since(mark);
   microseconds left = silence - flowed;
   if (const auto since_return = since_gap(mark)) {
-    left = std::max(left, std::min<microseconds>(silence - *since_return,
-                                                 kSilencesAtMost * silence - flowed));
+    const microseconds to_most = kSilencesAtMost * silence - flowed;
+    const microseconds anew = silence - *since_return;
+    if (mutated(Mutation::gaps_ignored)) return std::max(left, microseconds{0});
+    left = std::max(left, mutated(Mutation::gaps_without_end) ? anew : std::min(anew, to_most));
   }
   return std::max(left, microseconds{0});
 }

@@ -38,6 +38,8 @@ class Flow {
   /// in flow without a gap, or after the last one, or three times as long in all. Zero: it was.
   [[nodiscard]] microseconds until_silent(const Mark& mark, milliseconds silence) const;
 
+  /// How many gaps there were for that silence, since it was first asked for.
+  [[nodiscard]] std::uint64_t gaps(milliseconds silence) const;
   /// All of it, with the greatest cap: no clock advances by more.
   [[nodiscard]] microseconds total() const noexcept { return total_; }
 

@@ -16,6 +16,7 @@ struct Name {
 constexpr Name kNames[] = {
     {AssignmentType::seat_claim, "seat_claim"},
     {AssignmentType::assign, "assign"},
+    {AssignmentType::yield, "yield"},
     {AssignmentType::leave, "leave"},
     {AssignmentType::wish, "wish"},
     {AssignmentType::wishes, "wishes"},
@@ -46,10 +47,14 @@ bool read_contents(const json::object& object, AssignmentRecord& into) {
     if (wish) into.wish = std::move(*wish);
     return wish.has_value();
   }
-  if (into.type != AssignmentType::assign && into.type != AssignmentType::wishes) return true;
+  if (into.type == AssignmentType::seat_claim || into.type == AssignmentType::leave) return true;
   const auto seat = seat_of(object.if_contains("seat"));
   if (!seat) return false;
   into.seat = *seat;
+  if (into.type == AssignmentType::yield) {
+    into.yields_to = id_of(object.if_contains("to")).value_or(kNobody);
+    return into.yields_to != kNobody;
+  }
   if (into.type == AssignmentType::assign) {
     return read_designations(object.if_contains("to"), into.designations);
   }
@@ -98,6 +103,7 @@ std::string encode_record(const AssignmentRecord& record) {
   out.text("id", to_string(record.id));
   out.number("seq", record.seq);
   if (record.seat != kNoEpoch) out.text("seat", to_string(record.seat));
+  if (record.type == AssignmentType::yield) out.text("to", to_string(record.yields_to));
   if (record.type == AssignmentType::assign) {
     out.begin("to");
     for (const Designation& one : record.designations) {

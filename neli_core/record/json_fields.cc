@@ -64,4 +64,10 @@ std::optional<LogParts> parts_of(const json::value* value) {
   return LogParts::parse(std::string_view(text->data(), text->size()));
 }
 
+std::optional<PartitionRanges> ranges_of(const json::value* value) {
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  if (text == nullptr) return std::nullopt;
+  return PartitionRanges::parse(std::string_view(text->data(), text->size()));
+}
+
 }  // namespace neliroute

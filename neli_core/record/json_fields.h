@@ -26,5 +26,6 @@ namespace json = boost::json;
 [[nodiscard]] std::optional<ProcessId> id_of(const json::value* value);
 [[nodiscard]] std::optional<milliseconds> lease_of(const json::value* value);
 [[nodiscard]] std::optional<LogParts> parts_of(const json::value* value);
+[[nodiscard]] std::optional<PartitionRanges> ranges_of(const json::value* value);
 
 }  // namespace neliroute

@@ -113,8 +113,12 @@ std::optional<MemberFields> member_of(const json::value* value) {
   member.seat_by = id_of(object->if_contains("seat_by")).value_or(kNobody);
   member.upto = integer_of(object->if_contains("upto")).value_or(-1);
   member.assigning = truth_of(object->if_contains("assigning"));
+  member.reads = truth_of(object->if_contains("reads"));
+  member.lag = lease_of(object->if_contains("lag_ms"));
+  member.unread = ranges_of(object->if_contains("unread")).value_or(PartitionRanges{});
   member.leaving = truth_of(object->if_contains("leaving"));
   member.preparing = lease_of(object->if_contains("preparing_ms")).value_or(milliseconds{0});
+  member.preparing_parts = ranges_of(object->if_contains("preparing"));
   return member;
 }
 
@@ -216,8 +220,12 @@ void write_member(ObjectWriter& out, const MemberFields& member) {
   if (member.seat_by != kNobody) out.text("seat_by", to_string(member.seat_by));
   out.number("upto", member.upto);
   if (member.assigning) out.truth("assigning", true);
+  if (member.reads) out.truth("reads", true);
+  if (member.lag) out.number("lag_ms", member.lag->count());
+  if (!member.unread.empty()) out.text("unread", member.unread.to_string());
   if (member.leaving) out.truth("leaving", true);
   if (member.preparing.count() > 0) out.number("preparing_ms", member.preparing.count());
+  if (member.preparing_parts) out.text("preparing", member.preparing_parts->to_string());
   out.end();
 }
 

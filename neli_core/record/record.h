@@ -61,10 +61,16 @@ struct MemberFields {
   std::optional<Epoch> seat = std::nullopt;
   ProcessId seat_by = kNobody;
   std::int64_t upto = -1;  ///< it has read log 0 up to there, exclusively
-  bool assigning = false;  ///< it holds the seat, and reads what it writes
+  bool assigning = false;  ///< it holds the seat, and reads what it writes in time
+  bool reads = false;      ///< it reads in time what it writes to log 0
+  /// The longest that a record of its own took to come back, of those read within a session.
+  std::optional<milliseconds> lag = std::nullopt;
+  PartitionRanges unread;  ///< numbers of logs of which it read nothing for a lease
   bool leaving = false;    ///< it hands over what it has, and then ends
   /// How long its application may still prepare for what it is named for; 0: it does not.
   milliseconds preparing{0};
+  /// Which of these; no value: it does not say.
+  std::optional<PartitionRanges> preparing_parts = std::nullopt;
   friend bool operator==(const MemberFields&, const MemberFields&) = default;
 };
 
@@ -139,6 +145,7 @@ void for_each_named(const Record& record, const LogPlace& place, Visitor&& visit
 enum class AssignmentType {
   seat_claim,  ///< the writer assigns from here on
   assign,      ///< these partitions should be claimed by these members
+  yield,       ///< the writer assigns, and wants the member that it names to do so
   leave,       ///< the writer hands over what it has, assigns no longer, and then ends
   wish,        ///< an operator, who is no member, wants something of the assigner
   wishes,      ///< the assigner repeats all that is wished
@@ -157,8 +164,9 @@ struct AssignmentRecord {
   Lane lane;
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
-  /// Of an assignment or a list of wishes: the seat claim under which it was written.
+  /// Of an assignment, a list of wishes or a yield: the seat claim under which it was written.
   Epoch seat = kNoEpoch;
+  ProcessId yields_to = kNobody;
   std::vector<Designation> designations;
   /// Of a wish. It has no other identity than `id` and `seq`.
   Wish wish;

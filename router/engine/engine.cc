@@ -74,7 +74,8 @@ Engine::Engine(EngineParts parts)
       silences_(parts.directory.logs, Silence::unknown) {
   if (core_) return;
   reader_.emplace(KnownLaneOptions{directory_.lane(), kNobody, milliseconds{0}, kLeaseMax,
-                                   log_count_, settings_.partitions, settings_});
+                                   log_count_, settings_.partitions, settings_,
+                                   parts.directory.believe_broker_time});
 }
 
 Engine::~Engine() {

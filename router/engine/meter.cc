@@ -151,6 +151,9 @@ void Meter::note(const AssignmentStatus& status) {
   set(Count::member_false_deaths, status.false_deaths);
   set(Count::assignment_waits, status.waits);
   set(Count::designees_given_up, status.given_up);
+  set(Count::seats_yielded, status.yields);
+  set(Count::assigner_waits,
+      status.waits_for ? static_cast<std::uint64_t>(*status.waits_for) + 1 : 0);
   set(Count::wishes, status.wishes);
   set(Count::moves_paused, status.moves_paused ? 1 : 0);
   set(Count::wishes_ignored, status.wishes_ignored);

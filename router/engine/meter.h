@@ -68,6 +68,8 @@ enum class Count : std::uint8_t {
   member_false_deaths,
   assignment_waits,
   designees_given_up,
+  seats_yielded,
+  assigner_waits,  ///< 0: it does not wait; else one more than the reason
   wishes,
   moves_paused,  ///< 1: by a wish
   wishes_ignored,

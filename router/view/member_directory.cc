@@ -26,7 +26,7 @@ bool is_same(const ObservedMember& known, const Member& member, const StandingWi
   return known.state == state_of(member) && known.session == fields.session &&
          known.weight == uncordoned_weight(member, wishes) &&
          known.cordoned == wished_cordoned(member, wishes) &&
-         known.on_probation == (member.cordoned_until != kLongAgo) &&
+         known.on_probation == (member.probation_until != kLongAgo) &&
          known.preparing == is_preparing(member) && known.host == fields.host &&
          known.zone == fields.zone && known.peer->info == member.process;
 }
@@ -42,7 +42,7 @@ ObservedMember observed(const Member& member, const StandingWishes& wishes) {
           fields.session,
           uncordoned_weight(member, wishes),
           wished_cordoned(member, wishes),
-          member.cordoned_until != kLongAgo,
+          member.probation_until != kLongAgo,
           is_preparing(member),
           fields.host,
           fields.zone};

@@ -22,19 +22,20 @@ inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "equal_epoch_redirects", "no_hop_limit", "never_withdraws", "refusal_ignored",
     "settings_ignored", "stop_at_claim", "silent_drain", "claim_while_draining", "claim_gives_up",
     "waits_for_drainer", "stop_when_revoked", "stops_in_silence", "sleeper_serves_on",
-    "stale_for_ever", "stale_beside_exclusive", "claims_in_silence", "blind_judges",
+    "stale_for_ever", "stale_beside_exclusive", "claims_in_silence", "silence_by_reader",
     "death_unproven", "seat_kept",
     "stale_assignments", "never_goes_back", "from_memory", "leaves_silently", "never_repeats",
     "cordons_ignored", "weights_ignored", "pins_ignored", "pause_ignored", "list_undoes_wishes",
     "lists_not_repeated", "old_lists_count", "lists_of_elsewhere", "late_starter_moves",
     "own_cordons_ignored", "wishes_without_bound", "flapping_forgiven", "ranks_ignored",
-    "late_reads_count", "never_yields", "yields_never_double", "yielder_goes_first",
+    "late_reads_count", "never_yields", "yields_never_double",
     "seat_never_lapses", "seat_claims_flood", "believes_early_renewals", "never_revoked",
-    "bans_every_log", "bans_never_double", "judges_unread_logs", "drainers_lead",
+    "bans_every_log", "bans_never_double", "drainers_lead",
     "preparing_fails", "all_may_be_banned", "bans_without_end", "names_the_first",
     "plans_before_owners", "changes_under_way", "plans_unread", "plans_without_pause",
     "assigns_behind", "names_no_successors", "believes_many_deaths", "lease_below_bound",
-    "joins_at_once", "strangers_are_members"};
+    "joins_at_once", "strangers_are_members", "gaps_ignored", "gaps_without_end",
+    "seat_lost_to_nobody", "moments_reset", "preparing_shields_all", "waits_for_the_longest"};
 
 [[nodiscard]] constexpr std::optional<Mutation> mutation_named(std::string_view name) noexcept {
   const auto found = std::find(kMutationNames.begin(), kMutationNames.end(), name);

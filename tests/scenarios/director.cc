@@ -160,6 +160,9 @@ Result<Lines> Director::start(Words& words) {
   if (*weight != 1 && stage_->options().assignment == Assignment::group) {
     return bad("a weight is of members, where one of them assigns");
   }
+  if (const auto called = words.take("name")) {
+    options.process = {*called, *called + ":1", {}};
+  }
   options.lane = Lane{*lane};
   options.settings.slots = *slots;
   options.settings.hash = words.take("hash").value_or(options.settings.hash);
@@ -231,6 +234,16 @@ Result<Lines> Director::pause(Words& words) {
   const auto found = running(words.plain[1]);
   if (!found) return found.error();
   (*found)->process->stopped = true;
+  return Lines{};
+}
+
+Result<Lines> Director::lag(Words& words) {
+  const auto found = running(words.plain[1]);
+  if (!found) return found.error();
+  const auto late = duration(words.plain[2], {});
+  if (!late) return late.error();
+  (*found)->process->late = *late;
+  stage_->rig().settle();
   return Lines{};
 }
 
@@ -374,6 +387,7 @@ const std::map<std::string, std::pair<std::size_t, Director::Handler>>& Director
       {"crash", {1, &Director::crash}},
       {"pause", {1, &Director::pause}},
       {"resume", {1, &Director::resume}},
+      {"lag", {2, &Director::lag}},
       {"close", {2, &Director::close}},
       {"cut", {2, &Director::cut}},
       {"heal", {1, &Director::heal}},

@@ -40,6 +40,7 @@ class Director {
   Result<Lines> run(Words& words);
   Result<Lines> crash(Words& words);
   Result<Lines> pause(Words& words);
+  Result<Lines> lag(Words& words);
   Result<Lines> resume(Words& words);
   Result<Lines> close(Words& words);
   Result<Lines> cut(Words& words);

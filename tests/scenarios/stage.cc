@@ -206,8 +206,11 @@ void Stage::tell_of_members(Actor& actor) {
     if (dead && actor.dead.insert(id).second) {
       tell(actor.name, "takes " + other->name + " for dead");
     } else if (!dead && actor.dead.erase(id) > 0 && member) {
-      tell(actor.name,
-           "reads of " + other->name + " again: cordoned until " + text_of(member->cordoned_until));
+      const bool flaps = core.members().on_probation(*member);
+      tell(actor.name, "reads of " + other->name + " again" +
+                           (flaps ? ", which is on probation until " +
+                                        text_of(member->probation_until)
+                                  : ""));
     }
   }
   const std::uint64_t refused = core.counters().assignments_refused;

@@ -14,7 +14,7 @@ enum class Met : std::uint8_t {
   assignments,   ///< that were stored
   refused,       ///< of these, read under a seat that is not the newest (A3)
   seat_changes,  ///< seat claims by another than the one before
-  yields,        ///< an assigner that is cut from a log lets another try (A2)
+  yields,        ///< an assigner gives the seat to a member that reads better (A2)
   given_up,      ///< designees that did not lead (A5)
   waits,         ///< as many seemed dead at once (A9)
   deaths,        ///< that a member took another for dead

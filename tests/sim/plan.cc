@@ -233,9 +233,9 @@ Time Plan::rebalance() const {
 
 Time Plan::takeover() const {
   if (assigner()) {
-    // A death, another session if there are many, the seat's claim, the assignment said twice.
-    // Whoever read nothing for a while excuses others' silence for as long, up to its own lease.
-    return 2 * session() + longest_lease() + 6 * interval() + 12 * latency_max + 2 * prepare();
+    // A death, of which a gap of the log may have left a session and a half, another session if
+    // there are many, the seat's claim, the assignment said twice.
+    return 7 * session() / 2 + 6 * interval() + 12 * latency_max + 2 * prepare();
   }
   // Who was given a partition leads it once it has heard a record.
   const Time heard = broadcast() ? interval() * lanes : 0;

@@ -131,6 +131,10 @@ struct Plan {
   [[nodiscard]] Time grace() const;
   /// So long after a fault has ended it still shows in what processes have read.
   [[nodiscard]] Time settled() const { return 2 * longest_lease() + 8 * latency_max; }
+  /// How long a designee may not lead what it is named for (A5).
+  [[nodiscard]] Time patience() const {
+    return exclusive() ? 2 * longest_lease() + session() : 2 * session() + 4 * interval();
+  }
   [[nodiscard]] Time rebalance() const;
   /// What either of the two takes at most.
   [[nodiscard]] Time prepare() const { return prepare_timeout.count() * kMs * 1002 / 1000; }

@@ -216,6 +216,7 @@ class World {
   void count_met(const AssignedCore& core);
   void meet(Met what, std::uint64_t times = 1) { met_[static_cast<std::size_t>(what)] += times; }
   void judge_deaths(const Node& node);
+  void judge_agreement(const Node& node);
   void judge_leave(const Node& node, const std::vector<Transition>& transitions);
 
   // world_wishes.cc: what operators wish.
@@ -329,6 +330,8 @@ class World {
   MetCounts met_{};
   std::uint64_t assignments_after_ = 0;  ///< the recovery, that named others
   Time last_assignment_ = 0;
+  /// How far each had read log 0 when it was last compared with the others.
+  std::array<std::int64_t, kNodesMax> compared_{};
   std::vector<Wishes> wished_;  ///< by lane: what log 0 says
   std::array<Time, kLanesMax> listed_{};  ///< the last valid list of wishes; 0: none yet
   std::array<Epoch, kLanesMax> seats_{};  ///< the newest seat claims

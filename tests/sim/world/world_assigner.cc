@@ -10,7 +10,7 @@ namespace neliroute::sim {
 namespace {
 
 /// How the notice begins by which an assigner says that it yields the seat.
-constexpr std::string_view kYields = "this process assigns, and has read no record of its own";
+constexpr std::string_view kYields = "this process assigns, and reads its logs worse";
 
 }  // namespace
 
@@ -62,7 +62,37 @@ void World::judge_member(const Node& node, const Ready& ready) {
     if (notice.text.starts_with(kYields)) meet(Met::yields);
   }
   judge_deaths(node);
+  judge_agreement(node);
   judge_leave(node, ready.transitions);
+}
+
+// Members that have read the same log to the same offset, for long enough, agree on who is dead,
+// whatever each of them went through.
+void World::judge_agreement(const Node& node) {
+  for (const Fault fault : {Fault::no_broker_time, Fault::topic_made_again, Fault::truncation,
+                            Fault::unclean_leader, Fault::other_settings}) {
+    if (plan_.has(fault)) return;
+  }
+  const std::int64_t read = node.claims()->progress(Log{0}).next;
+  if (std::exchange(compared_[node.index], read) == read) return;
+  const Time long_ago = now_ - 4 * plan_.session() - plan_.settled();
+  for (const Node& other : nodes_) {
+    if (!other.alive || other.lane != node.lane || other.index == node.index) continue;
+    if (std::max(node.tail_since, other.tail_since) > long_ago) continue;
+    if (other.claims()->progress(Log{0}).next != read) continue;
+    oracle_.count(Judged::agreements);
+    const Members& theirs = other.assigned_core()->members();
+    node.assigned_core()->members().for_each([&](const Member& member) {
+      const Member* const known = theirs.find(member.id);
+      if (known == nullptr || known->dead == member.dead) return;
+      if (member.id == node.id || member.id == other.id) return;  // nobody is dead for itself
+      oracle_.broken("processes " + std::to_string(node.index) + " and " +
+                         std::to_string(other.index) + " have read log 0 up to " +
+                         std::to_string(read) + ", and do not agree on whether " +
+                         to_string(member.id) + " is dead",
+                     now_);
+    });
+  }
 }
 
 // Who is well is not taken for dead by who is well. Records that are lost or late by themselves
@@ -87,9 +117,9 @@ void World::judge_deaths(const Node& node) {
 }
 
 // A designee that does not lead is given up once its lease is over and it had its time (A5). If it
-// holds the seat itself, it notices as late that it is cut, and the next one begins anew.
+// holds the seat itself, it notices after a lease that it is cut, and the next one begins anew.
 Time World::given_up_by() const {
-  const Time patience = 2 * plan_.longest_lease() + plan_.session();
+  const Time patience = plan_.patience();
   return now_ + plan_.longest_lease() + 2 * patience + plan_.longest_lease() +
          (4 + static_cast<Time>(nodes_.size())) * plan_.interval() + 20 * plan_.latency_max +
          2 * plan_.prepare();

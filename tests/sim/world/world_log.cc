@@ -264,6 +264,7 @@ void World::begin_reading(Node& node, const Planned& event) {
   }
   reader.running = true;
   reader.answered_at = now_;
+  if (log == 0) node.tail_since = now_;
   if (reader.next <= l.low) reader.history_from = now_;
   const TailStarted started{Log{log}, reader.next, event.c, reader.next <= l.low};
   if (plan_.request.trace) {

@@ -147,7 +147,7 @@ void World::check_wishes(const Node& holder) {
     const auto weight = wished.weights.find(name_of(node));
     members.push_back({!may_own(node) ? 0 : weight == wished.weights.end() ? 1 : weight->second});
     const Member* const member = holder.assigned_core()->members().find(node.id);
-    flaps = flaps || member == nullptr || member->cordoned_until != kLongAgo;
+    flaps = flaps || member == nullptr || member->probation_until != kLongAgo;
   }
   const bool banned = holder.assigned_core()->assignment_status()->given_up > 0;
   if (wished.moves_paused || flaps || banned || is_moving()) return;

@@ -54,7 +54,7 @@ boost::json::object parsed(const std::string& text) { return boost::json::parse(
 
 TEST(AssignmentView, of_a_group_is_its_source_only) {
   const AssignmentView view(false);
-  const auto json = parsed(view.text({}, boot_now()));
+  const auto json = parsed(view.text({}, 0, boot_now()));
   EXPECT_EQ(json.at("source"), "group");
   EXPECT_EQ(json.size(), 2u) << "with the time";
 }
@@ -74,7 +74,7 @@ TEST(AssignmentView, tells_who_assigns_since_when_and_each_members_share) {
   const std::vector<ObservedRoute> routes{led(peer(1)), led(peer(1), peer(2)),
                                           led(peer(1), peer(2)), led(nullptr, peer(2)),
                                           led(nullptr)};
-  const std::string text = view.text(routes, boot_now());
+  const std::string text = view.text(routes, 0, boot_now());
   const auto json = parsed(text);
   EXPECT_EQ(json.at("source"), "assigner");
   const auto& assigner = json.at("assigner").as_object();
@@ -110,16 +110,23 @@ TEST(AssignmentView, tells_which_members_share_an_endpoint) {
     return one;
   };
   view.take(news_of({member(1), at(2, MemberState::living), at(3, MemberState::silent)}));
-  EXPECT_EQ(view.text({}, boot_now()).find("endpoint_shared"), std::string::npos)
+  EXPECT_EQ(view.text({}, 0, boot_now()).find("endpoint_shared"), std::string::npos)
       << "the silent one may have been replaced";
   view.take(news_of({at(4, MemberState::living)}));
-  const auto json = parsed(view.text({}, boot_now()));
+  const auto json = parsed(view.text({}, 0, boot_now()));
   const auto& members = json.at("members").as_array();
   ASSERT_EQ(members.size(), 4u);
   EXPECT_FALSE(members[0].as_object().contains("endpoint_shared"));
   EXPECT_EQ(members[1].at("endpoint_shared"), true);
   EXPECT_FALSE(members[2].as_object().contains("endpoint_shared"));
   EXPECT_EQ(members[3].at("endpoint_shared"), true);
+}
+
+TEST(AssignmentView, tells_why_the_assigner_does_not_plan) {
+  AssignmentView view(true);
+  EXPECT_FALSE(parsed(view.text({}, 0, boot_now())).contains("waits"));
+  EXPECT_EQ(parsed(view.text({}, 2, boot_now())).at("waits"), "owners");
+  EXPECT_EQ(parsed(view.text({}, 4, boot_now())).at("waits"), "dead");
 }
 
 TEST(AssignmentView, tells_a_stream_only_what_changed) {
@@ -177,7 +184,7 @@ TEST(AssignmentView, tells_wishes_at_first_and_when_they_change) {
   view.take(kept);
   EXPECT_FALSE(parsed(view.changes(boot_now())).contains("wishes")) << "they are the same";
   EXPECT_EQ(boost::json::serialize(parsed(view.whole(boot_now())).at("wishes")), expected);
-  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, boot_now())).at("wishes")), expected);
+  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, 0, boot_now())).at("wishes")), expected);
   view.settle();
   kept.wishes = nullptr;
   view.take(kept);
@@ -195,7 +202,7 @@ TEST(AssignmentView, tells_of_wishes_for_names_that_are_no_utf8_apart) {
   KeptAssignment kept = news_of({member(1)});
   kept.wishes = std::make_shared<const ObservedWishes>(wishes);
   view.take(kept);
-  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, boot_now())).at("wishes")),
+  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, 0, boot_now())).at("wishes")),
             R"({"cordoned":["p2"],"cordoned_base64":["Y2Fm6Q=="],"weights":{},)"
             R"("weights_base64":{"Y2Fm6Q==":3},"pins":{},"pins_base64":{"Y2Fm6Q==":"0-3"},)"
             R"("moves_paused":false})");

@@ -61,25 +61,6 @@ TEST(AssignedFaults, only_the_assigner_asks_at_once_whether_a_member_is_dead) {
   }
 }
 
-// And where the assigner itself is silent, those that may soon take its place.
-TEST(AssignedFaults, the_next_three_ask_whether_the_assigner_is_dead) {
-  AssignedRig rig({Mode::non_exclusive, 1, 1});
-  const auto all = rig.start_all(8);
-  rig.kill(*all[0]);
-  std::vector<std::size_t> before;
-  ASSERT_TRUE(rig.run_until(
-      [&] {
-        if (all[1]->core.seat().held_by_own()) return true;
-        before.clear();
-        for (const Process* process : all) before.push_back(renewals_of(*process));
-        return false;
-      },
-      2 * kSession));
-  std::vector<bool> asked;
-  for (std::size_t i = 1; i < 8; ++i) asked.push_back(renewals_of(*all[i]) != before[i]);
-  EXPECT_EQ(asked, (std::vector{true, true, true, false, false, false, false}));
-}
-
 TEST(AssignedFaults, a_holder_that_cannot_write_one_of_the_logs_lets_another_assign) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
   const auto all = rig.start_all(3);

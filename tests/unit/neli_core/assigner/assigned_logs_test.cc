@@ -65,18 +65,6 @@ TEST(AssignedLogs, nobody_is_dead_after_an_outage_of_log_0) {
   EXPECT_EQ(seats_claimed, 1u);
 }
 
-// A2: who gave up its seat, as it could not read a log, claims it after all others. Here the next
-// one has stopped reading.
-TEST(AssignedLogs, who_gave_up_the_seat_claims_it_after_all_others) {
-  TwoLogs rig;
-  const auto all = rig.start_all(4);
-  all[0]->forbidden = {1};
-  ASSERT_TRUE(rig.run_until([&] { return !all[0]->notices.empty(); }, 20'000ms));
-  all[1]->hold = true;
-  ASSERT_TRUE(rig.run_until([&] { return all[2]->core.seat().held_by_own(); }, 5000ms));
-  EXPECT_EQ(all[0]->core.counters().seats_claimed, 1u);
-}
-
 TEST(AssignedLogs, a_tail_of_log_1_that_starts_anew_forgets_neither_seat_nor_wishes) {
   for (const bool from_the_first_record : {false, true}) {
     TwoLogs rig;

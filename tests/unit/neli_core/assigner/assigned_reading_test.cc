@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 using told::AssignedRig;
 using told::assignment_in;
 using told::kInterval;
+using told::kLease;
 using told::kSession;
 using told::Process;
 
@@ -104,7 +105,7 @@ TEST(AssignedReading, an_own_record_that_is_read_a_second_time_is_no_sign_that_i
   while (rig.logs[0].find(own)->record()->id != ProcessId{1}) --own;
   EXPECT_TRUE(last_said(first).assigning);
   first.hold = true;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 6; ++i) {
     rig.run_for(kInterval);
     read_again(rig, first, own);
   }
@@ -194,6 +195,23 @@ TEST(AssignedReading, waits_for_the_owners_in_a_log_that_is_read_anew) {
     EXPECT_GE(rig.now, from + 2 * kInterval);
     EXPECT_LE(rig.now, from + 3 * kInterval);
   }
+}
+
+// A1, mutation silence_by_reader: each stall began everybody's silence anew.
+TEST(AssignedReading, judges_what_it_reads_late_as_if_it_had_read_it_at_once) {
+  AssignedRig rig;
+  const auto all = rig.start_all(3);
+  Process& first = *all[0];
+  rig.kill(*all[2]);
+  for (int stall = 0; stall < 3; ++stall) {  // more than 2.5 intervals each, and it assigns
+    first.hold = true;
+    rig.run_for(3 * kInterval);
+    first.hold = false;
+    rig.settle();
+    rig.run_for(10ms);
+  }
+  EXPECT_FALSE(first.core.members().lives(ProcessId{3}));
+  EXPECT_TRUE(rig.run_until([&] { return rig.led() == 8; }, kInterval)) << "named at once";
 }
 
 // A dead assigner's records in the history are no sign that it lives.

@@ -85,59 +85,45 @@ TEST(AssignedSeat, an_outage_of_log_0_moves_no_seat) {
   EXPECT_EQ(rig.led(), 8u);
 }
 
-// A2: it finds out that it reads the log again by what it writes there, though it leads nothing in
-// it any more; and is then as patient as before.
-TEST(AssignedSeat, a_holder_that_yielded_writes_to_every_log_until_it_reads_it_again) {
+// A2: nobody reads more than the holder, so nobody could do better.
+TEST(AssignedSeat, stays_where_it_is_while_a_log_is_away_for_all) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
   const auto all = rig.start_all(3);
-  all[0]->forbidden = {1};
-  ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 20'000ms));
-  rig.run_for(10'000ms);
-  const auto by_first = [&] {
-    std::size_t count = 0;
-    for (const StoredRecord& stored : rig.logs[1].records) {
-      const Record* record = stored.record();
-      count += record != nullptr && record->id == ProcessId{1};
-    }
-    return count;
-  };
-  const std::size_t before = by_first();
-  all[0]->forbidden.clear();
-  rig.run_for(5 * kInterval);
-  EXPECT_GT(by_first(), before);
-  const std::size_t healed = by_first();
-  rig.run_for(10 * kInterval);
-  EXPECT_LE(by_first(), healed + 1);  // and then no more, as before
-}
-
-// A2: it reads the log again before anybody took the seat, and goes on with it.
-TEST(AssignedSeat, a_holder_that_yielded_goes_on_once_it_reads_the_log_again) {
-  AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = rig.start_all(3);
-  all[0]->forbidden = {1};
-  ASSERT_TRUE(rig.run_until([&] { return !all[0]->notices.empty(); }, 20'000ms));
-  ASSERT_FALSE(all[0]->core.assignment_status()->assigns);
-  all[0]->forbidden.clear();
-  rig.run_for(5 * kInterval);
-  EXPECT_TRUE(all[0]->core.assignment_status()->assigns);
-  EXPECT_EQ(seats_claimed(all), 1u);
-}
-
-// A2: "the next time it waits twice as long".
-TEST(AssignedSeat, goes_round_more_and_more_slowly_while_a_log_is_away_for_all) {
-  AssignedRig rig({Mode::non_exclusive, 8, 2});
-  const auto all = rig.start_all(2);
   for (Process* const process : all) process->forbidden = {1};
-  std::vector<microseconds> held;
-  for (int i = 0; i < 8; ++i) {
-    const LocalTime since = rig.now;
-    const std::uint64_t claimed = seats_claimed(all);
-    ASSERT_TRUE(rig.run_until([&] { return seats_claimed(all) > claimed; }, 400'000ms)) << i;
-    held.push_back(rig.now - since);
-  }
-  // Each of the two yielded four times: the last time eight times as patient as the first.
-  EXPECT_GE(held[7], 4 * held[1]);
-  EXPECT_GE(held[6], 4 * held[0]);
+  rig.run_for(60'000ms);
+  EXPECT_EQ(seats_claimed(all), 1u);
+  EXPECT_TRUE(all[0]->core.assignment_status()->assigns);
+}
+
+// A2: the other reads better, and claims at once.
+TEST(AssignedSeat, goes_to_a_member_that_reads_in_time_what_its_holder_reads_late) {
+  AssignedRig rig;
+  const auto all = rig.start_all(3);
+  all[0]->late = kSession - 50ms;
+  const LocalTime began = rig.now;
+  ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 5000ms));
+  EXPECT_LE(rig.now, began + 2 * kSession + 2 * kInterval);
+  EXPECT_EQ(all[0]->core.assignment_status()->yields, 1u);
+  rig.run_for(20'000ms);
+  EXPECT_EQ(seats_claimed(all), 2u);
+}
+
+// A1: no further apart than a third of the shortest session, so that the log flows for all.
+TEST(AssignedSeat, its_holder_writes_as_often_as_the_shortest_session_needs) {
+  AssignedRig rig;
+  AssignedOptions slow = rig.core_options(1);
+  slow.core.interval = 1000ms;
+  slow.core.lease = 20'000ms;
+  slow.session = 6000ms;
+  Process& first = rig.start(std::move(slow));
+  rig.run_for(10ms);
+  Process& second = rig.start(2);
+  rig.run_for(20'000ms);
+  ASSERT_TRUE(first.core.seat().held_by_own());
+  rig.kill(second);
+  const LocalTime killed = rig.now;
+  ASSERT_TRUE(rig.run_until([&] { return !first.core.members().lives(ProcessId{2}); }, 5000ms));
+  EXPECT_LE(rig.now, killed + kSession + kInterval);
 }
 
 // Rule 8 counts members by their records.

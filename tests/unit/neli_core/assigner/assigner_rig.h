@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "neli_core/assigner/assigner.h"
+#include "neli_core/assigner/planning/assigner.h"
 #include "tests/unit/neli_core/assigner/told.h"
 
 namespace neliroute::told {
 
-/// 2 T + session, and what clocks may drift apart in that.
-inline constexpr milliseconds kPatience{2503};
+/// 2 sessions + 4 intervals, and what clocks may drift apart in that.
+inline constexpr milliseconds kPatience{1402};
 
 struct Decision {
   LocalTime at;
@@ -32,7 +32,7 @@ class AssignerRig {
         logs(log_count),
         owners(partition_count),
         designations(partition_count),
-        assigner({log_count, kInterval, kSession, kLease}),
+        assigner({log_count, partition_count, Mode::non_exclusive, kInterval, kSession}),
         leaders_(partition_count) {
     wishes.tail_started(0, now);
   }
@@ -63,11 +63,6 @@ class AssignerRig {
       const LocalTime due = assigner.next_deadline();
       now = std::min({end, now + kInterval / 2, due > now ? due : end});
       read_renewals();
-      members.read_back(now);
-      members.tick(now);
-      for (std::uint32_t l = 0; l < logs; ++l) {
-        if (!unread.contains(l)) assigner.read_back(Log{l}, now);
-      }
       decide();
     }
   }
@@ -114,7 +109,7 @@ class AssignerRig {
   const std::uint32_t partitions;
   const std::uint32_t logs;
   LocalTime now = at_ms(10'000);
-  Members members{{ProcessId{1}, kInterval, kLease}};
+  Members members{{ProcessId{1}, kInterval}};
   Owners owners;
   Designations designations;
   Wishes wishes{kLease};
@@ -127,7 +122,9 @@ class AssignerRig {
   std::size_t asked = 0;                                 ///< times that it could decide
   bool lose = false;                                     ///< what is decided reaches nobody
   std::set<std::pair<std::uint64_t, std::uint32_t>> idle;  ///< {member, log}: does not obey there
-  std::set<std::uint32_t> unread;                        ///< logs whose own records do not come
+  std::set<std::uint32_t> unread;                        ///< logs of which nothing is read
+  /// Members that prepare, and for what.
+  std::map<std::uint64_t, std::optional<PartitionRanges>> preparing;
 
  private:
   static std::string text_of(const std::map<std::uint64_t, std::vector<Partition>>& by) {
@@ -149,22 +146,29 @@ class AssignerRig {
   }
 
   void read_renewals() {
-    members.note_read(now);
     for (auto& [id, record] : said_) {
-      members.read(record, false, now);
-      for (std::uint32_t l = 0; l < logs; ++l) read_owned(id, l);
+      record.member->preparing = milliseconds{preparing.contains(id) ? 1000 : 0};
+      record.member->preparing_parts =
+          preparing.contains(id) ? preparing.at(id) : std::nullopt;
+      members.read(record, seen(now));
+      members.tick(now);
+      for (std::uint32_t l = 0; l < logs; ++l) {
+        if (!unread.contains(l)) read_owned(id, l);
+      }
     }
   }
 
   void read_owned(std::uint64_t id, std::uint32_t l) {
-    if (idle.contains({id, l})) return;
     Record record = said_.at(id);
+    if (l != 0) record.member.reset();
     for (std::uint32_t p = l; p < partitions; p += logs) {
-      if (leaders_[p].first != id) continue;
+      if (leaders_[p].first != id || idle.contains({id, l})) continue;
       record.epochs.push_back({leaders_[p].second, LogParts::of({Partition{p}}, logs)});
       (draining.contains(id) ? record.draining : record.leading).insert(Partition{p}, logs);
     }
-    owners.read(record, {Log{l}, logs, partitions}, kLease, now);
+    const LogPlace place{Log{l}, logs, partitions};
+    owners.read(record, place, kLease, now);
+    assigner.read(record, place, now.time_since_epoch());
   }
 
   std::map<std::uint64_t, Record> said_;

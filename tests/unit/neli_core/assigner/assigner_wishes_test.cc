@@ -83,7 +83,7 @@ TEST(AssignerWishes, what_is_pinned_falls_to_others_while_its_member_is_away) {
   rig.run_for(2 * kSession);
   EXPECT_EQ(rig.named_count(2), 0u);
   rig.join(2);
-  rig.members.leave(ProcessId{2}, rig.now);
+  rig.members.leave(ProcessId{2}, told::seen(rig.now));
   rig.run_for(200ms);
   EXPECT_EQ(rig.named_count(2), 0u) << "it leaves";
   // Another process of that name.
@@ -135,7 +135,7 @@ TEST(AssignerWishes, while_moves_are_paused_only_what_nobody_owns_moves) {
   rig.run_for(3000ms);
   EXPECT_TRUE(rig.decisions.empty()) << AssignerRig::text(rig.decisions.front());
   // Deaths and leaves go on.
-  rig.members.leave(ProcessId{2}, rig.now);
+  rig.members.leave(ProcessId{2}, told::seen(rig.now));
   rig.run_for(200ms);
   EXPECT_EQ(rig.named_count(2), 0u);
   EXPECT_EQ(rig.named_count(1), 4u);

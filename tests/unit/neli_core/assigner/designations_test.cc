@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "neli_core/assigner/bans.h"
+#include "neli_core/assigner/planning/bans.h"
 #include "neli_core/assigner/owners.h"
 #include "tests/unit/neli_core/assigner/told.h"
 

@@ -51,7 +51,7 @@ struct Watched : AssignedRig {
       for (std::uint32_t l = 0; l < logs.size(); ++l) read(l);
     }
   }
-  [[nodiscard]] std::size_t shown_members() const { return reader.lane(now).members.size(); }
+  [[nodiscard]] std::size_t shown_members() const { return reader.lane().members.size(); }
 };
 
 TEST(LaneReader, shows_members_designees_and_wishes) {
@@ -62,7 +62,7 @@ TEST(LaneReader, shows_members_designees_and_wishes) {
   lane.begin(0);
   lane.watch_for(500ms);
   ASSERT_TRUE(lane.reader.caught_up());
-  const ShownLane shown = lane.reader.lane(lane.now);
+  const ShownLane shown = lane.reader.lane();
   EXPECT_EQ(shown.assigner, ProcessId{1});
   ASSERT_EQ(shown.members.size(), 2u);
   EXPECT_EQ(shown.members[1].process.name, "p2");
@@ -92,7 +92,7 @@ TEST(LaneReader, says_what_a_wish_would_move_before_it_is_wished) {
   lane.watch_for(1000ms);
   EXPECT_EQ(lane.led_by(lane.first), 8u);
   EXPECT_TRUE(lane.reader.would_move({}, lane.now).empty());
-  EXPECT_TRUE(lane.reader.lane(lane.now).members[1].cordoned);
+  EXPECT_TRUE(lane.reader.lane().members[1].cordoned);
 }
 
 TEST(LaneReader, that_starts_late_knows_wishes_after_the_next_list) {
@@ -100,10 +100,10 @@ TEST(LaneReader, that_starts_late_knows_wishes_after_the_next_list) {
   lane.wish({cordon, "p2", {}, 0});
   lane.run_for(1000ms);
   lane.begin(lane.logs[0].end());
-  EXPECT_FALSE(lane.reader.lane(lane.now).wishes_known);
+  EXPECT_FALSE(lane.reader.lane().wishes_known);
   lane.watch_for(kLease / 2 + 300ms);
-  EXPECT_TRUE(lane.reader.lane(lane.now).wishes_known);
-  EXPECT_TRUE(lane.reader.lane(lane.now).wishes.cordoned.contains("p2"));
+  EXPECT_TRUE(lane.reader.lane().wishes_known);
+  EXPECT_TRUE(lane.reader.lane().wishes.cordoned.contains("p2"));
 }
 
 TEST(LaneReader, no_longer_shows_who_is_dead) {
@@ -132,10 +132,10 @@ TEST(LaneReader, a_tail_that_goes_on_where_it_was_forgets_nothing) {
   lane.wish({cordon, "p2", {}, 0});
   lane.begin(lane.logs[0].end() - 1);
   lane.watch_for(kLease);
-  ASSERT_TRUE(lane.reader.lane(lane.now).wishes_known);
+  ASSERT_TRUE(lane.reader.lane().wishes_known);
   lane.begin(lane.next[0]);
-  EXPECT_TRUE(lane.reader.lane(lane.now).wishes_known);
-  EXPECT_EQ(lane.reader.lane(lane.now).assigner, ProcessId{1});
+  EXPECT_TRUE(lane.reader.lane().wishes_known);
+  EXPECT_EQ(lane.reader.lane().assigner, ProcessId{1});
 }
 
 TEST(LaneReader, a_gap_in_log_0_leaves_open_who_assigns_and_one_in_log_1_does_not) {
@@ -143,9 +143,9 @@ TEST(LaneReader, a_gap_in_log_0_leaves_open_who_assigns_and_one_in_log_1_does_no
   lane.begin(0);
   lane.watch_for(500ms);
   lane.reader.on(GapFound{Log{1}, GapReason::out_of_range}, lane.now);
-  EXPECT_EQ(lane.reader.lane(lane.now).assigner, ProcessId{1});
+  EXPECT_EQ(lane.reader.lane().assigner, ProcessId{1});
   lane.reader.on(GapFound{Log{0}, GapReason::out_of_range}, lane.now);
-  EXPECT_NE(lane.reader.lane(lane.now).assigner, ProcessId{1});
+  EXPECT_NE(lane.reader.lane().assigner, ProcessId{1});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "neli_core/assigner/members.h"
 #include "neli_core/record/record.h"
 
 namespace neliroute::told {
@@ -26,6 +27,11 @@ inline constexpr Epoch kSecond{1'001, 9};
 
 inline LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
 inline PartitionRanges ranges(const std::string& text) { return *PartitionRanges::parse(text); }
+
+/// A record that is stamped and read now.
+inline Sighting seen(LocalTime now, bool history = false) {
+  return {now.time_since_epoch(), now, history, false};
+}
 
 /// A renewal that holds nothing, of a member that came `id` ms after the first one.
 inline Record renewal(std::uint64_t id, milliseconds session = kSession) {

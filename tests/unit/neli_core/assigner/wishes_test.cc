@@ -241,7 +241,7 @@ TEST(KnownLaneWishes, lists_count_by_the_newest_seat_while_none_is_known) {
   EXPECT_EQ(read(4, "b"), "a") << "an older seat";
   EXPECT_EQ(read(5, "c"), "c");
   EXPECT_EQ(read(6, "d"), "d");
-  lane.seat.claimed(ProcessId{1}, {1, 3}, at_ms(1));
+  lane.seat.claimed(ProcessId{1}, {1, 3}, lane.members);
   EXPECT_EQ(read(7, "e"), "d") << "not the seat that is known";
   EXPECT_EQ(read(3, "f"), "f");
   EXPECT_TRUE(lane.wishes.known());

@@ -288,13 +288,20 @@ void Rig::deliver(Process& process) {
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
     if (process.cut_off.contains(Log{l})) continue;
     std::int64_t& next = process.next[l];
-    while (const StoredRecord* found = logs_[l].find(next)) {
-      const StoredRecord record = *found;
+    while (reads_next_at(process, l) <= now_) {
+      const StoredRecord record = *logs_[l].find(next);
       const std::int64_t offset = next++;
       step(process, Received{Log{l}, offset, record.stamped, record.log_append_time,
                              record.value.get()});
     }
   }
+}
+
+LocalTime Rig::reads_next_at(const Process& process, std::uint32_t log) const {
+  const StoredRecord* const found = logs_[log].find(process.next[log]);
+  if (found == nullptr) return kNever;
+  if (process.late.count() == 0) return kLongAgo;
+  return now_ + (found->stamped + process.late - broker_now());
 }
 
 void Rig::settle() {
@@ -304,7 +311,7 @@ void Rig::settle() {
     for (auto& process : processes_) {
       if (process->hold || process->stopped || process->ended()) continue;
       for (std::uint32_t l = 0; l < logs_.size(); ++l) {
-        moved |= !process->cut_off.contains(Log{l}) && process->next[l] < logs_[l].end();
+        moved |= !process->cut_off.contains(Log{l}) && reads_next_at(*process, l) <= now_;
       }
       deliver(*process);
     }
@@ -316,6 +323,9 @@ LocalTime Rig::next_deadline() const {
   for (const auto& process : processes_) {
     if (process->stopped || process->ended()) continue;
     next = std::min(next, process->core.next_deadline());
+    for (std::uint32_t l = 0; l < logs_.size() && process->late.count() > 0; ++l) {
+      if (!process->cut_off.contains(Log{l})) next = std::min(next, reads_next_at(*process, l));
+    }
     if (process->in_flight.empty()) continue;
     next = std::min(next, later(process->in_flight.front().written, options.lease));
   }

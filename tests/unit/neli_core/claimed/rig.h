@@ -66,6 +66,8 @@ class Process {
   std::uint32_t rebalances_done = 0;
   /// Delivery to this process waits; the process itself runs.
   bool hold = false;
+  /// It reads what was stored so long ago, and nothing newer.
+  milliseconds late{0};
   /// The process is stopped: nothing reaches it, its clock is not looked at.
   bool stopped = false;
   /// Its writes reach nobody and are reported failed only when the test says so.
@@ -197,6 +199,8 @@ class Rig {
 
   [[nodiscard]] LocalTime now() const { return now_; }
   [[nodiscard]] BrokerTime broker_now() const;
+  /// How long it still takes until the process reads the next record of that log; none: kNever.
+  [[nodiscard]] LocalTime reads_next_at(const Process& process, std::uint32_t log) const;
   [[nodiscard]] MemoryLog& log(std::uint32_t l) { return logs_[l]; }
   [[nodiscard]] std::deque<std::unique_ptr<Process>>& processes() { return processes_; }
   /// How many processes answer yes for the partition now.

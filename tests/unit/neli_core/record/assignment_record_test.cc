@@ -187,9 +187,30 @@ TEST(MemberFields, are_read_again_all_of_them) {
   record.member->seat_by = ProcessId{2};
   record.member->upto = 9'000'000'000'000'000'000;
   record.member->assigning = true;
+  record.member->reads = true;
+  record.member->lag = 12ms;
+  record.member->unread = *PartitionRanges::parse("0,2-3");
   record.member->leaving = true;
   record.member->preparing = 5s;
+  record.member->preparing_parts = *PartitionRanges::parse("1-4,9");
   EXPECT_EQ(std::get<Record>(decode_record(encode_record(record))), record);
+}
+
+TEST(AssignmentRecord, a_yield_names_a_member_and_the_seat) {
+  AssignmentRecord record;
+  record.type = AssignmentType::yield;
+  record.id = ProcessId{1};
+  record.seq = 7;
+  record.seat = Epoch{5, 6};
+  record.yields_to = ProcessId{2};
+  const std::string text = encode_record(record);
+  EXPECT_EQ(assignment(text), record);
+  EXPECT_NE(text.find(R"("seat":"5:6","to":"0000000000000002")"), std::string::npos) << text;
+  const std::string head = R"({"v":2,"t":"yield","lane":0,"id":"0000000000000001","seq":1)";
+  for (const char* bad : {"}", R"(,"seat":"5:6"})", R"(,"to":"0000000000000002"})",
+                          R"(,"seat":"5:6","to":{}})"}) {
+    EXPECT_EQ(ignored(head + bad), Ignored::malformed) << bad;
+  }
 }
 
 TEST(MemberFields, at_their_defaults_are_left_out) {
@@ -204,12 +225,17 @@ TEST(MemberFields, at_their_defaults_are_left_out) {
   record.member->seat_by = ProcessId{2};
   record.member->upto = 7;
   record.member->assigning = true;
+  record.member->reads = true;
+  record.member->lag = 12ms;
+  record.member->unread = *PartitionRanges::parse("1");
   record.member->leaving = true;
   record.member->preparing = 5s;
+  record.member->preparing_parts = *PartitionRanges::parse("3-4");
   const std::string full = encode_record(record);
   EXPECT_NE(full.find(R"("member":{"session_ms":3000,"weight":0,"cordoned":true,"host":"h",)"
                       R"("zone":"z","seat":"5:6","seat_by":"0000000000000002","upto":7,)"
-                      R"("assigning":true,"leaving":true,"preparing_ms":5000})"),
+                      R"("assigning":true,"reads":true,"lag_ms":12,"unread":"1","leaving":true,)"
+                      R"("preparing_ms":5000,"preparing":"3-4"})"),
             std::string::npos)
       << full;
 }
@@ -245,7 +271,8 @@ TEST(MemberFields, beyond_what_is_possible_are_bounded_or_left_out) {
   }
   const auto odd = member(
       R"({"session_ms":1,"cordoned":1,"host":2,"zone":[],"seat":"1:-1","seat_by":"2",)"
-      R"("upto":"3","assigning":"true","leaving":1,"preparing_ms":-5,"later":{}})");
+      R"("upto":"3","assigning":"true","leaving":1,"preparing_ms":-5,"later":{},)"
+      R"("reads":1,"lag_ms":"5","unread":7,"preparing":"x"})");
   MemberFields expected;
   expected.session = kMemberSessionMin;
   EXPECT_EQ(odd, expected);

@@ -1,0 +1,70 @@
+#include "neli_core/assigner/planning/patience.h"
+
+#include <algorithm>
+
+#include "neli_core/mutation.h"
+
+namespace neliroute {
+
+void Patience::read(const Record& record, const LogPlace& place, microseconds stamp) {
+  flows_[place.log.value()].read(stamp);
+  if (record.member && record.member->preparing.count() > 0) excuse(record);
+  if (record.type == RecordType::claim) return;
+  for_each_named(record, place, [&](Partition partition, const Epoch&) {
+    Wait& wait = waits_[partition.value()];
+    if (wait.designee != record.id) return;
+    // Who writes and does not read its records back is replaced.
+    const bool stale = record.stale.contains(partition, place.logs);
+    const bool leads = (record.leading.contains(partition, place.logs) && !stale) ||
+                       (mutated(Mutation::drainers_lead) &&
+                        record.draining.contains(partition, place.logs));
+    if (!leads && wait.covered == microseconds{0}) return;
+    settle(partition, true);
+    // Half of a session, as a member is not silent before: its next word comes sooner.
+    wait.covered = leads ? microseconds{session_} / 2 : microseconds{0};
+  });
+}
+
+// What its application needs to prepare for a partition is not its failure. A member of an older
+// version does not name what it prepares for.
+void Patience::excuse(const Record& record) {
+  if (mutated(Mutation::preparing_fails)) return;
+  const auto& parts = record.member->preparing_parts;
+  for (std::uint32_t p = 0; p < waits_.size(); ++p) {
+    if (waits_[p].designee != record.id) continue;
+    if (!parts || parts->contains(Partition{p}) || mutated(Mutation::preparing_shields_all)) {
+      settle(Partition{p}, false);
+    }
+  }
+}
+
+void Patience::settle(Partition partition, bool counts) {
+  Wait& wait = waits_[partition.value()];
+  if (counts) wait.missed = missed(partition);
+  wait.from = flow_of(partition).mark(session_);
+}
+
+void Patience::name(Partition partition, ProcessId designee, microseconds limit) {
+  Wait& wait = waits_[partition.value()];
+  wait.limit = limit;
+  if (wait.designee == designee) return;
+  wait = {designee, limit, flow_of(partition).mark(session_), microseconds{0}, microseconds{0}};
+}
+
+void Patience::begin_anew() {
+  for (Wait& wait : waits_) wait = {};
+}
+
+microseconds Patience::missed(Partition partition) const {
+  const Wait& wait = waits_[partition.value()];
+  if (wait.designee == kNobody) return microseconds{0};  // no clock is kept for it
+  const microseconds passed = flows_[partition.value() % flows_.size()].since(wait.from);
+  const microseconds led = std::min(passed, wait.covered);
+  const microseconds before =
+      mutated(Mutation::moments_reset) && led > microseconds{0}
+          ? microseconds{0}
+          : std::max(wait.missed - led, microseconds{0});
+  return std::min(before + (passed - led), wait.limit);  // who leads again has not failed
+}
+
+}  // namespace neliroute

@@ -1,0 +1,23 @@
+// Everything that a decision of the assigner rests on.
+//
+// Threads: values.   Units: milliseconds.   Errors: none.
+#pragma once
+
+#include <neliroute/time.h>
+
+#include "neli_core/assigner/designations.h"
+#include "neli_core/assigner/members.h"
+#include "neli_core/assigner/owners.h"
+#include "neli_core/assigner/wishes.h"
+
+namespace neliroute {
+
+struct AssignerView {
+  const Members& members;
+  const Owners& owners;
+  const Designations& designations;
+  milliseconds longest_lease{0};  ///< T*: of all members
+  const Wishes& wishes;
+};
+
+}  // namespace neliroute
