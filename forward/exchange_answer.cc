@@ -340,10 +340,10 @@ void Exchange::on_handed_over() {
   if (!answer_) answer_.emplace();
   if (!answered_ && !informs_) {
     if (begins_again()) return;
-    proxy_.counters.add(ProxyCount::failed);
+    count(ProxyCount::failed);
     return answer(504, "another process serves this key now, and this one did not answer in time");
   }
-  proxy_.counters.add(ProxyCount::broken);
+  count(ProxyCount::broken);
   client_.stream.close();
   finish(false);
 }

@@ -175,6 +175,8 @@ class Health(OwnersCase):
         upstream = {"upstream": "127.0.0.1:1", "key": "host"}
         for options, text in (({"health": "/h"}, "--health is of the application behind"),
                               ({"unhealthy_after": "1s"}, "--unhealthy-after is of the"),
+                              ({"upstream_idle": "1s"}, "--upstream-idle is of the"),
+                              ({"handover_grace": "1s"}, "--handover-grace is of the"),
                               ({**upstream, "health": "h"}, "expected a path, as in /health"),
                               ({**upstream, "unhealthy_after": "99ms"}, "expected at least 100ms")):
             done = process.run_tool("run", endpoint="127.0.0.1:1", **options)

@@ -31,8 +31,8 @@ struct BehindOptions {
   std::optional<milliseconds> handover_grace;  ///< none: as a Forwarder has it
 
   [[nodiscard]] bool wanted() const noexcept {
-    return upstream || listen || health || unhealthy_after || handover_grace || exec || notify ||
-           prepare;
+    return upstream || listen || health || unhealthy_after || upstream_idle || handover_grace ||
+           exec || notify || prepare;
   }
   /// Together, and with the owner's.
   [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;
