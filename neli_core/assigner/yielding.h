@@ -13,6 +13,7 @@
 #include "neli_core/assigner/members.h"
 #include "neli_core/assigner/own_reading.h"
 #include "neli_core/mutation.h"
+#include "neli_core/record/partition_ranges.h"
 #include "neli_core/record/record.h"
 
 namespace neliroute {
@@ -23,7 +24,8 @@ class Yielding {
 
   /// A renewal of another member was read, while this process holds the seat.
   void read(const Record& renewal, const OwnReading& own, LocalTime now) {
-    if (!is_better(*renewal.member, own, now)) {
+    look(own, now);
+    if (!is_better(*renewal.member, now)) {
       stated_.erase(renewal.id);
       return;
     }
@@ -48,7 +50,11 @@ class Yielding {
     }
     return kNobody;
   }
-  void forget() { stated_.clear(); }
+  void forget() {
+    stated_.clear();
+    lags_since_ = kNever;
+    unread_since_ = kNever;
+  }
 
  private:
   static constexpr int kTimes = 2;
@@ -58,15 +64,22 @@ class Yielding {
     LocalTime at = kLongAgo;
   };
 
-  [[nodiscard]] bool is_better(const MemberFields& theirs, const OwnReading& own,
-                               LocalTime now) const {
+  void look(const OwnReading& own, LocalTime now) {
+    lag_ = own.lag(now);
+    unread_ = own.unread(now);
+    lags_since_ = lag_ > session_ / 3 ? std::min(lags_since_, now) : kNever;
+    unread_since_ = unread_.empty() ? kNever : std::min(unread_since_, now);
+  }
+  // What a broker does to all, each states only when it has met it itself: what was written before
+  // that says nothing.
+  [[nodiscard]] bool is_better(const MemberFields& theirs, LocalTime now) const {
     if (!theirs.reads || theirs.leaving) return false;
-    const microseconds lag = own.lag(now);
-    if (theirs.lag && lag > session_ / 3 && 2 * *theirs.lag <= lag) return true;
-    const PartitionRanges unread = own.unread(now);
+    const bool lags = now >= later(lags_since_, lag_);
+    if (lags && theirs.lag && 2 * *theirs.lag <= lag_) return true;
+    if (now < later(unread_since_, std::max(lag_, interval_))) return false;
     PartitionRanges both = theirs.unread;
-    both.insert(unread);
-    return both == unread && theirs.unread != unread;
+    both.insert(unread_);
+    return both == unread_ && theirs.unread != unread_;
   }
   /// Twice as long each time to the same one.
   [[nodiscard]] microseconds pause(ProcessId id) const {
@@ -76,6 +89,10 @@ class Yielding {
   microseconds session_;
   microseconds interval_;
   std::map<ProcessId, Stated> stated_;
+  microseconds lag_{0};                ///< its own
+  PartitionRanges unread_;             ///< by it
+  LocalTime lags_since_ = kNever;      ///< more than a third of its session
+  LocalTime unread_since_ = kNever;
   LocalTime last_ = kLongAgo;
   ProcessId last_to_ = kNobody;
   microseconds wait_{0};

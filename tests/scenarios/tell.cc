@@ -95,6 +95,7 @@ std::string text_of(const AssignmentRecord& record,
                     const std::function<std::string(ProcessId)>& name) {
   if (record.type == AssignmentType::seat_claim) return "seat claim";
   if (record.type == AssignmentType::leave) return "leave";
+  if (record.type == AssignmentType::yield) return "yields the seat to " + name(record.yields_to);
   std::string text;
   for (const Designation& named : record.designations) {
     text +=

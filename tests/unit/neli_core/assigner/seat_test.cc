@@ -319,6 +319,10 @@ TEST_F(SeatTest, is_nobodys_where_the_log_is_new) {
 class YieldingTest : public testing::Test {
  protected:
   YieldingTest() { members.read(renewal(2), told::seen(now)); }
+  /// So long that each has met it.
+  void lag_for_long() {
+    for (int i = 0; i < 12; ++i) after_it_states(390ms);
+  }
   /// An interval passes; the other states that lag, and reads all logs but these.
   ProcessId after_it_states(std::optional<milliseconds> lag, const std::string& unread = "",
                             milliseconds own_lag = 400ms) {
@@ -342,9 +346,20 @@ class YieldingTest : public testing::Test {
 };
 
 TEST_F(YieldingTest, gives_way_to_who_states_twice_in_a_row_at_most_half_of_its_lag) {
+  lag_for_long();
   EXPECT_EQ(after_it_states(200ms), kNobody);
   EXPECT_EQ(after_it_states(201ms), kNobody);
   EXPECT_EQ(after_it_states(200ms), kNobody);
+  EXPECT_EQ(after_it_states(10ms), kOther);
+}
+
+// A broker became slow for all: the other met it as late, and wrote of it later.
+TEST_F(YieldingTest, believes_nobody_who_wrote_before_it_could_know_of_the_same_lag) {
+  after_it_states(10ms);  // this one lags from here on, by 400 ms
+  const LocalTime began = now;
+  while (now + kInterval < began + 400ms) EXPECT_EQ(after_it_states(10ms), kNobody);
+  EXPECT_EQ(after_it_states(390ms), kNobody);
+  EXPECT_EQ(after_it_states(10ms), kNobody);
   EXPECT_EQ(after_it_states(10ms), kOther);
 }
 
