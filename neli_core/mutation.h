@@ -106,9 +106,12 @@ enum class Mutation : std::uint8_t {
   moments_reset,           ///< A5: a designee that leads for a moment has all its time again
   preparing_shields_all,   ///< A5: who prepares for one partition is awaited for all
   waits_for_the_longest,   ///< A7: one member's long session delays plans after a restart
+  names_in_silence,        ///< A7: somebody is named in a log that the assigner does not read
+  returns_unread,          ///< A7: a log that stood still is planned for before owners renewed
+  yields_at_once,          ///< A2: what others wrote before they could know of the same lag counts
 };
 inline constexpr std::size_t kMutationCount =
-    static_cast<std::size_t>(Mutation::waits_for_the_longest) + 1;
+    static_cast<std::size_t>(Mutation::yields_at_once) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::bitset<kMutationCount> active_mutations;

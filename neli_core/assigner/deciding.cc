@@ -97,8 +97,8 @@ void AssignedCore::assign() {
   const bool behind =
       !claims_.progress(Log{0}).caught_up() && !mutated(Mutation::assigns_behind);
   if (!assigner_.active() || left_ || behind) return;
-  const AssignerView view{known_.members, known_.owners, known_.designations, claims_.lease_bound(),
-                          known_.wishes};
+  const AssignerView view{known_.members,        known_.owners, known_.designations,
+                          claims_.lease_bound(), known_.wishes, reading_.unread(now_)};
   write_assignments(assigner_.decide(view, now_));
   for (Notice& notice : assigner_.take_notices()) ready_.notices.push_back(std::move(notice));
 }

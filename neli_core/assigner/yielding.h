@@ -74,7 +74,8 @@ class Yielding {
   // that says nothing.
   [[nodiscard]] bool is_better(const MemberFields& theirs, LocalTime now) const {
     if (!theirs.reads || theirs.leaving) return false;
-    const bool lags = now >= later(lags_since_, lag_);
+    const microseconds met = mutated(Mutation::yields_at_once) ? microseconds{0} : lag_;
+    const bool lags = now >= later(lags_since_, met);
     if (lags && theirs.lag && 2 * *theirs.lag <= lag_) return true;
     if (now < later(unread_since_, std::max(lag_, interval_))) return false;
     PartitionRanges both = theirs.unread;

@@ -61,8 +61,9 @@ enum class Fault : std::uint8_t {
   wish,               ///< an operator cordons, weighs, pins or pauses, or takes that back
   broadcast_beside,   ///< a fact: lane 1 is of variation `broadcast`, and only lane 0 is judged
   stuck_log,          ///< what is written hangs, and reads stand still: a replica in sync is silent
+  sick,               ///< process 0 stalls, lags or is cut one way, for ever; others crash
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::stuck_log) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::sick) + 1;
 /// The kinds that one stream of chance draws; the later ones have another, so that adding one
 /// changes as few runs as possible.
 inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);

@@ -180,7 +180,12 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
   const Time since = std::max(start, std::min(disturbed_until_, now));
   Time allowed = since + allowed_gap(part, start, since);
   const std::uint32_t crashes = crashes_before(part, start);
-  if (crashes > 0 && only_crashes(part, start)) {
+  if (plan_.has(Fault::sick)) {
+    // Also where nobody died: what it has, or is named for, it may not lead.
+    const Time last = std::max(start, departed_[part / plan_.partitions]);
+    allowed = last + plan_.healed_beside_the_sick(crashes);
+    count(Judged::sick_gaps);
+  } else if (crashes > 0 && only_crashes(part, start)) {
     count(Judged::crash_gaps);
     // Who starts meanwhile delays nobody.
     const Time last = std::max(start, departed_[part / plan_.partitions]);

@@ -79,6 +79,10 @@ class Oracle {
     faults_until_ = std::max(faults_until_, until);
     wrong(limit);
   }
+  /// It is sick for good: no reason why others should take longer to lead in its place.
+  void sickens(std::uint8_t node, Time until) {
+    node_until_[node] = node_stops_until_[node] = until;
+  }
   /// It ends at once: what it led is to be led again soon.
   void crashed(std::uint8_t node, Time now);
   void disturb_log(std::uint32_t log, Time until) {

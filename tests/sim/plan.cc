@@ -8,6 +8,8 @@
 namespace neliroute::sim {
 namespace {
 
+/// The sick one, two that nothing strikes, and two that crash.
+constexpr std::uint32_t kSickAndOthers = 5;
 /// What the arrays of the simulator hold (node.h).
 constexpr std::int64_t kManyPartitions = 64;
 constexpr std::int64_t kManyLogs = 8;
@@ -32,6 +34,7 @@ std::optional<std::int64_t> chance_of(Fault fault) {
   if (fault == Fault::wish) return 40;
   if (fault == Fault::broadcast_beside) return 60;  // of those with two lanes
   if (fault == Fault::stuck_log) return 20;
+  if (fault == Fault::sick) return 0;
   return std::nullopt;
 }
 
@@ -119,6 +122,16 @@ void leave_crashes_alone(Plan& plan) {
   plan.rates[static_cast<std::size_t>(Fault::crash)] = 12 * kSecond;
 }
 
+// How soon others heal what dies beside a member that is sick for ever. Two are never struck.
+void leave_the_sick_alone(Plan& plan) {
+  leave_crashes_alone(plan);
+  plan.faults.remove(Fault::two_lanes);
+  plan.faults.remove(Fault::leave);
+  plan.faults.add(Fault::sick);
+  plan.rates[static_cast<std::size_t>(Fault::sick)] = kSecond;
+  plan.rates[static_cast<std::size_t>(Fault::crash)] = 20 * kSecond;
+}
+
 void choose_faults(Plan& plan, Random& random) {
   const bool calm = random.percent(12);
   const std::int64_t percent = random.percent(30) ? 15 : 50;
@@ -135,11 +148,17 @@ void choose_faults(Plan& plan, Random& random) {
   for (const Fault rare : {Fault::topic_made_again, Fault::no_broker_time}) {
     if (random.percent(60) && !plan.request.all_faults) plan.faults.remove(rare);
   }
-  if (plan.request.all_faults) plan.faults.remove(Fault::no_broker_time);
+  if (plan.request.all_faults) {
+    for (const Fault fact : {Fault::no_broker_time, Fault::sick}) plan.faults.remove(fact);
+  }
   const bool whole = !plan.broadcast() && !plan.request.all_faults;
   if (whole && Random(plan.request.seed, 9).percent(4)) leave_the_unable_alone(plan);
   const bool crashes = whole && plan.assigner() && !plan.only_unable;
-  if (crashes && Random(plan.request.seed, 12).percent(8)) leave_crashes_alone(plan);
+  if (crashes && Random(plan.request.seed, 12).percent(8)) {
+    leave_crashes_alone(plan);
+  } else if (crashes && Random(plan.request.seed, 14).percent(8)) {
+    leave_the_sick_alone(plan);
+  }
   if (plan.beyond(Beyond::lost_records)) plan.faults.add(Fault::unclean_leader);
   if (plan.beyond(Beyond::broker_clocks)) {
     for (const Fault fault : {Fault::wide_skew, Fault::leader_flip}) plan.faults.add(fault);
@@ -198,7 +217,8 @@ bool is_possible(Fault fault, const Request& request) {
   const bool of_group =
       std::find(std::begin(kOfGroup), std::end(kOfGroup), fault) != std::end(kOfGroup);
   const bool not_of_assigner = of_group || fault == Fault::broadcast_beside;
-  if (request.assigner ? not_of_assigner : fault == Fault::wish) return false;
+  const bool of_assigner = fault == Fault::wish || fault == Fault::sick;
+  if (request.assigner ? not_of_assigner : of_assigner) return false;
   const bool exclusive = request.mode == Mode::exclusive;
   if (!exclusive) return fault != Fault::group_lies;
   if (request.beyond.has(Beyond::lost_records)) return true;
@@ -260,6 +280,14 @@ Time Plan::healed(std::uint32_t crashes, bool some_lead) const {
   // The last record of the dead, the proof, the seat's claim, the assignment before, the one that
   // heals, the claim: each is written and read.
   return std::max(dead, exclusive() ? grace() : 0) + waits + 12 * latency_max + 2 * prepare();
+}
+
+// A1 and A2: two sessions and the ranks, where the sick one held the seat; A5: it may be named for
+// what the dead led, and not lead it.
+Time Plan::healed_beside_the_sick(std::uint32_t crashes) const {
+  const Time dead = session() * (crashes > 1 ? 3 : 2);  // A9
+  return (dead + patience()) * 1002 / 1000 + (3 + processes) * interval() + 12 * latency_max +
+         2 * prepare() + (exclusive() ? grace() : 0);
 }
 
 // An application takes 10 ms to finish, or is slow; the oracle knows which.
@@ -325,6 +353,10 @@ Plan make_plan(const Request& request) {
   }
   plan.timing = timing_for(plan);
   if (plan.has(Fault::broadcast_beside)) plan.beside = timing_beside(plan);
+  if (plan.has(Fault::sick)) {
+    plan.processes = request.processes.value_or(std::max(plan.processes, kSickAndOthers));
+    if (plan.processes < kSickAndOthers) plan.faults.remove(Fault::sick);
+  }
   plan.hints = Random(request.seed, 3).percent(50);
   Random sizes(request.seed, 7);
   // Below what a claim of a few partitions takes.

@@ -120,6 +120,8 @@ struct Plan {
   /// Where a member assigns and nothing but crashes was wrong: by then, counted from the last
   /// crash (both modes). `some_lead`: others have led something all the time.
   [[nodiscard]] Time healed(std::uint32_t crashes, bool some_lead) const;
+  /// The same, where one process is sick all the time.
+  [[nodiscard]] Time healed_beside_the_sick(std::uint32_t crashes) const;
   /// Whether nothing in the run lets that take longer, without being an event.
   [[nodiscard]] bool heals_crashes() const;
   /// In exclusive mode that needs nobody's lease to end where nothing has been wrong for settled():

@@ -17,6 +17,7 @@
 #include "neli_core/assigner/planning/patience.h"
 #include "neli_core/assigner/planning/round.h"
 #include "neli_core/assigner/planning/view.h"
+#include "neli_core/mutation.h"
 #include "neli_core/ready.h"
 
 namespace neliroute {
@@ -51,8 +52,9 @@ class Assigner {
   [[nodiscard]] bool active() const noexcept { return active_; }
 
   /// A record of the lane was read in that log, whose time was then `stamp`.
-  void read(const Record& record, const LogPlace& place, microseconds stamp) {
-    patience_.read(record, place, stamp);
+  void read(const Record& record, const LogPlace& place, microseconds stamp, LocalTime now) {
+    if (!patience_.read(record, place, stamp) || mutated(Mutation::returns_unread)) return;
+    gates_.read_anew(place.log, now);  // leases may be over that are renewed in a moment
   }
   /// That log is read anew, or has been read to its end: who leads what in it is to be heard first.
   void read_anew(Log log, LocalTime now);

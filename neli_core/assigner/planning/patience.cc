@@ -6,8 +6,15 @@
 
 namespace neliroute {
 
-void Patience::read(const Record& record, const LogPlace& place, microseconds stamp) {
-  flows_[place.log.value()].read(stamp);
+bool Patience::read(const Record& record, const LogPlace& place, microseconds stamp) {
+  Flow& flow = flows_[place.log.value()];
+  const std::uint64_t gaps = flow.gaps(session_);
+  flow.read(stamp);
+  note(record, place);
+  return flow.gaps(session_) != gaps;
+}
+
+void Patience::note(const Record& record, const LogPlace& place) {
   if (record.member && record.member->preparing.count() > 0) excuse(record);
   if (record.type == RecordType::claim) return;
   for_each_named(record, place, [&](Partition partition, const Epoch&) {

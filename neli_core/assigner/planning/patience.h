@@ -20,8 +20,9 @@ class Patience {
   Patience(std::uint32_t logs, std::uint32_t partitions, milliseconds session)
       : session_(session), flows_(logs), waits_(partitions) {}
 
-  /// A record of the lane was read in that log, whose time was then `stamp`.
-  void read(const Record& record, const LogPlace& place, microseconds stamp);
+  /// A record of the lane was read in that log, whose time was then `stamp`. Returns whether the
+  /// log had stood still before.
+  bool read(const Record& record, const LogPlace& place, microseconds stamp);
   /// Who is named for it, and how long it may take. Another one has all its time before it.
   void name(Partition partition, ProcessId designee, microseconds limit);
   /// Nothing that was not led so far counts any more.
@@ -46,6 +47,7 @@ class Patience {
     return flows_[partition.value() % flows_.size()];
   }
   [[nodiscard]] microseconds missed(Partition partition) const;
+  void note(const Record& record, const LogPlace& place);
   void settle(Partition partition, bool counts);
   void excuse(const Record& record);
 

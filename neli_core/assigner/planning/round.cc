@@ -16,7 +16,13 @@ std::vector<Designation> Round::designations(bool repeat) {
   weigh();
   find_failures();
   look_at_partitions(repeat);
-  for (const auto& named : planned()) to_[named.to].push_back(named.partition);
+  for (const auto& named : planned()) {
+    if (is_silent(named.partition)) {
+      unfinished_ = true;
+    } else {
+      to_[named.to].push_back(named.partition);
+    }
+  }
   std::vector<Designation> made;
   for (const auto& [to, partitions] : to_) {
     made.push_back({living_[to]->id, PartitionRanges::of(partitions)});
@@ -68,6 +74,13 @@ std::vector<placement::Designation> Round::planned() const {
 bool Round::is_awaited(Partition partition) const {
   const MemberId designee = partitions_[partition.value()].designee;
   return designee != placement::kNobody && !is_banned(partition, living_[designee]->id);
+}
+
+/// In a log that the assigner does not read nobody is named: nobody can lead anew there, and who
+/// led before the silence serves on until another is named.
+bool Round::is_silent(Partition partition) const {
+  return view_.unread.contains(Partition{log_of(partition, logs_).value()}) &&
+         !mutated(Mutation::names_in_silence);
 }
 
 bool Round::is_banned(Partition partition, ProcessId id) const {
@@ -132,7 +145,7 @@ void Round::look_at_partitions(bool repeat) {
     if (planned.designee == placement::kNobody || carried_out) continue;
     if (members_[planned.designee].weight == 0 && !stays()) continue;  // another is named
     unfinished_ = true;
-    if (repeat) to_[planned.designee].push_back(partition);
+    if (repeat && !is_silent(partition)) to_[planned.designee].push_back(partition);
   }
 }
 

@@ -62,6 +62,7 @@ class Round {
   [[nodiscard]] bool stays() const;
   [[nodiscard]] std::vector<placement::Designation> planned() const;
   [[nodiscard]] bool is_awaited(Partition partition) const;
+  [[nodiscard]] bool is_silent(Partition partition) const;
   void weigh();
   [[nodiscard]] MemberId index_of(ProcessId id) const;
   void look_at_partitions(bool repeat);

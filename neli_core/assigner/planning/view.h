@@ -9,6 +9,7 @@
 #include "neli_core/assigner/members.h"
 #include "neli_core/assigner/owners.h"
 #include "neli_core/assigner/wishes.h"
+#include "neli_core/record/partition_ranges.h"
 
 namespace neliroute {
 
@@ -18,6 +19,7 @@ struct AssignerView {
   const Designations& designations;
   milliseconds longest_lease{0};  ///< T*: of all members
   const Wishes& wishes;
+  PartitionRanges unread{};  ///< numbers of the logs that the assigner does not read
 };
 
 }  // namespace neliroute

@@ -94,7 +94,8 @@ bool is_judged(Judged what, const Request& request) {
   if (what == Judged::planned_gaps || what == Judged::barriers) return claimed && exclusive;
   if (what == Judged::disturbed_gaps) return true;
   if (what == Judged::late_writes) return claimed && exclusive;
-  if (what == Judged::wishes || what == Judged::crash_gaps || what == Judged::agreements) {
+  if (what == Judged::wishes || what == Judged::crash_gaps || what == Judged::agreements ||
+      what == Judged::sick_gaps) {
     return request.assigner;
   }
   return claimed && what != Judged::unknown_answers && what != Judged::requests_refused;

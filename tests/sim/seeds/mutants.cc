@@ -28,12 +28,12 @@ constexpr std::array<std::string_view, 2> kPairs{"superseded+stale",
 /// From this one on they are of non-exclusive mode alone.
 bool is_of_non_exclusive(std::string_view names) {
   const auto place = mutation_named(names.substr(0, names.find('+')));
-  return place >= Mutation::stop_at_claim && place < Mutation::blind_judges;
+  return place >= Mutation::stop_at_claim && place < Mutation::silence_by_reader;
 }
 
 /// Their clauses are those of a member that assigns, and of nobody else.
 bool is_of_assigner(std::string_view name) {
-  return mutation_named(name) >= Mutation::blind_judges;
+  return mutation_named(name) >= Mutation::silence_by_reader;
 }
 
 std::string first_words(const std::string& text) {

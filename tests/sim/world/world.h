@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -154,6 +155,7 @@ class World {
   void strike_node(Fault fault, Node& node, Random& random);
   void pause(Node& node, Time over);
   void hang(Node& node, Time over);
+  void be_sick();
   [[nodiscard]] LocalTime leave_bound(const Node& node) const;
   [[nodiscard]] bool client_handles(Node& node, const Planned& event);
   void strike_log(Fault fault, std::uint32_t log, Random& random);
@@ -328,6 +330,9 @@ class World {
   std::uint64_t refusals_ = 0;
   std::uint64_t withdrawals_ = 0;
   MetCounts met_{};
+  enum class Sickness : std::uint8_t { stalls, reads_late, writes_late, one_way };
+  std::optional<Sickness> sickness_;  ///< of process 0, for good
+  Time sick_by_ = 0;
   std::uint64_t assignments_after_ = 0;  ///< the recovery, that named others
   Time last_assignment_ = 0;
   /// How far each had read log 0 when it was last compared with the others.

@@ -13,7 +13,7 @@ bool strikes_by_itself(Fault fault) {
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
          fault == Fault::slow_network || fault == Fault::leader_flip ||
          fault == Fault::stopped_in_step ||
-         (fault >= Fault::unclean_leader && fault <= Fault::wish) || fault == Fault::stuck_log;
+         (fault >= Fault::unclean_leader && fault <= Fault::wish) || fault >= Fault::stuck_log;
 }
 
 bool is_of_node(Fault fault) {
@@ -49,13 +49,15 @@ void World::plan_faults() {
 }
 
 Node* World::some_node(Random& random) {
-  const auto i = random.between(0, static_cast<std::int64_t>(nodes_.size()) - 1);
+  const std::int64_t spared = plan_.has(Fault::sick) ? 3 : 0;  // the sick one, and two for good
+  const auto i = random.between(spared, static_cast<std::int64_t>(nodes_.size()) - 1);
   Node& node = nodes_[static_cast<std::size_t>(i)];
   return node.alive && !node.closing && node.paused_until <= now_ ? &node : nullptr;
 }
 
 void World::strike(Fault fault) {
   if (!chaos()) return;
+  if (fault == Fault::sick) return be_sick();
   if (!plan_.only_unable) still_unable();
   Random& random = chance_[static_cast<std::size_t>(fault)];
   if (plan_.only_unable && anybody_unable()) {
@@ -284,8 +286,7 @@ void World::lie(Random& random) {
   announce(*node);
 }
 
-// Only what is older than ten leases: assumption 5.
-// Acknowledged records are lost; processes that read them learn it, soon after `noticed`.
+// Acknowledged records are lost; who read them learns it soon after `notice`.
 void World::truncate(std::uint32_t log, Random& random, Time notice) {
   TopicLog& l = logs_[log];
   const std::int64_t end = std::max(l.low, l.end() - random.between(1, 20));
@@ -417,15 +418,14 @@ void World::heal() {
   if (plan_.beyond(Beyond::broker_clocks)) {
     for (Time& skew : broker_skew_) skew /= 16;  // within clock_error again
   }
-  if (plan_.has(Fault::group_lies)) {
-    for (Group& group : groups_) group.forget_all();
-  }
+  if (plan_.has(Fault::group_lies)) for (Group& group : groups_) group.forget_all();
   for (TopicLog& l : logs_) l.stuck_until = std::min(l.stuck_until, now_);
   for (Node& node : nodes_) {
     for (Link& link : node.links) link = {std::min(link.there_until, now_),
                                           std::min(link.back_until, now_)};
     node.forbidden_until.fill(0);
     node.unable_until = 0;
+    node.reads_late = node.writes_late = 0;
     if (node.other_settings) {
       oracle_.disturb_node(node.index, now_);
       end_process(node);

@@ -50,7 +50,7 @@ void World::send(Node& node, Write& write) {
     return plan_for(node, now_ + 2 * latency(node), Happening::write_forbidden, l,
                     static_cast<std::int64_t>(way.seq));
   }
-  Time lands = std::max(now_ + latency(node), reader.last_landing + 1);
+  Time lands = std::max(now_ + latency(node) + node.writes_late, reader.last_landing + 1);
   if (happens(Fault::write_lost, node.random)) {
     const Time told = until(node.random.between(0, lease));
     oracle_.cut_node(node.index, told);
@@ -142,7 +142,7 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
          text.substr(0, 220));
   }
   for (Node& node : nodes_) {
-    if (node.alive) schedule_fetch(node, log, now_ + latency(node));
+    if (node.alive) schedule_fetch(node, log, now_ + latency(node) + node.reads_late);
   }
 }
 

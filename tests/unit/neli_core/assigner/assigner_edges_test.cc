@@ -164,7 +164,7 @@ std::vector<std::uint64_t> named_once_2_is_banned(bool pinned) {
     for (const Record& record : {holding(1, {1'000, 3}, "0", "0"),
                                  holding(2, {1'000, 4}, "1", "1")}) {  // and nobody leads 2
       owners.read(record, place, kLease, now);
-      assigner.read(record, place, now.time_since_epoch());
+      assigner.read(record, place, now.time_since_epoch(), now);
     }
     made = assigner.decide({members, owners, designations, kLease, wishes}, now);
     if (made.empty()) continue;
@@ -249,6 +249,38 @@ TEST(AssignerEdges, waits_for_what_a_designee_prepares_for_and_for_nothing_else)
 }
 
 // A5, mutation moments_reset: who led for a moment again and again was never given up.
+// Who led there may serve on until another is named, and nobody can claim anything.
+TEST(AssignerEdges, names_nobody_in_a_log_that_it_does_not_read) {
+  AssignerRig rig = settled(3, 12, 2);
+  rig.unread = {1};
+  rig.kill(3);
+  rig.run_for(kSession + 200ms);
+  for (const auto& decision : rig.decisions) {
+    for (const Designation& one : decision.designations) {
+      one.partitions.for_each(12, [](Partition p) { EXPECT_EQ(p.value() % 2, 0u); });
+    }
+  }
+  EXPECT_EQ(rig.named_count(3), 2u);
+  rig.unread.clear();
+  rig.run_for(kSession);
+  EXPECT_EQ(rig.named_count(3), 0u);
+}
+
+// Its leases are over, and its owners renew in a moment.
+TEST(AssignerEdges, plans_nothing_for_two_intervals_after_a_log_stood_still) {
+  AssignerRig rig = settled(2, 8, 2);
+  rig.unread = {1};
+  rig.run_for(2 * kLease);
+  rig.decisions.clear();
+  rig.unread.clear();
+  const LocalTime back = rig.now;
+  rig.join(3);
+  rig.run_for(kSession);
+  ASSERT_FALSE(rig.decisions.empty());
+  EXPECT_GE(rig.decisions.front().at, back + 2 * kInterval);
+  EXPECT_EQ(rig.named_count(3), 2u);
+}
+
 TEST(AssignerEdges, a_moment_takes_off_no_more_than_a_moment) {
   AssignerRig rig = settled(2, 8);
   for (int i = 0; i < 3 && rig.named_count(2) > 0; ++i) {

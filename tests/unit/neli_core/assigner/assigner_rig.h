@@ -69,7 +69,7 @@ class AssignerRig {
   void decide() {
     wishes.tick(now);
     std::vector<Designation> made =
-        assigner.decide({members, owners, designations, longest_lease, wishes}, now);
+        assigner.decide({members, owners, designations, longest_lease, wishes, silent()}, now);
     ++asked;
     for (Notice& notice : assigner.take_notices()) notices.push_back(std::move(notice));
     if (made.empty()) return;
@@ -158,6 +158,12 @@ class AssignerRig {
     }
   }
 
+  PartitionRanges silent() const {
+    std::vector<Partition> numbers;
+    for (const std::uint32_t log : unread) numbers.push_back(Partition{log});
+    return PartitionRanges::of(numbers);
+  }
+
   void read_owned(std::uint64_t id, std::uint32_t l) {
     Record record = said_.at(id);
     if (l != 0) record.member.reset();
@@ -168,7 +174,7 @@ class AssignerRig {
     }
     const LogPlace place{Log{l}, logs, partitions};
     owners.read(record, place, kLease, now);
-    assigner.read(record, place, now.time_since_epoch());
+    assigner.read(record, place, now.time_since_epoch(), now);
   }
 
   std::map<std::uint64_t, Record> said_;
