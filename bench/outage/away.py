@@ -22,15 +22,20 @@ STOCK = {"broker.session.timeout.ms": 9000, "broker.heartbeat.interval.ms": 2000
 WHOLE_S = 180  # until a broker that was away for ten minutes is in sync
 
 
+def make_rooms(folder):
+    """The network, once for a run: a link goes some time after its namespace has gone."""
+    network.make_hub()
+    return {node: network.Room(node, folder) for node in range(1, BROKERS + 1)}
+
+
 class Cluster:
     """The brokers."""
 
-    def __init__(self, folder):
-        network.make_hub()
-        self.rooms = {node: network.Room(node, folder) for node in range(1, BROKERS + 1)}
+    def __init__(self, rooms):
+        self.rooms = rooms
         self.kafka = KafkaBroker(
             session_ms=None, brokers=BROKERS, properties=STOCK, hosts=network.BROKERS,
-            prefixes={node: room.prefix() for node, room in self.rooms.items()})
+            prefixes={node: room.prefix() for node, room in rooms.items()})
 
     def make_ledger(self, topic):
         """A topic as docs/operating.md wants it."""

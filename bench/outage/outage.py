@@ -103,13 +103,9 @@ class Lane:
 class Scene:
     """A cluster and both lanes, on which one cell after the other is measured."""
 
-    def __init__(self, stage, folder):
-        self.folder = folder
-        self.folder.mkdir()
-        self.cluster = away.Cluster(folder)
-        for room in self.cluster.rooms.values():
-            stage.callback(room.close)
-        stage.callback(network.run, "ip", "link", "delete", "hub")
+    def __init__(self, stage, rooms, folder):
+        folder.mkdir()
+        self.cluster = away.Cluster(rooms)
         stage.enter_context(self.cluster.kafka)
         for mode in MODES:
             self.cluster.make_ledger(f"outage-{mode.replace('_', '-')}")
@@ -172,17 +168,19 @@ def arguments():
 
 def measure(given, folder):
     """A cluster for each fault: what one leaves behind does not blur the next."""
-    bad = 0
+    rooms, bad = away.make_rooms(folder), 0
     for number, fault in enumerate(given.faults):
         try:
             with Stage() as stage:
-                scene = Scene(stage, folder / f"{number}-{fault}")
+                scene = Scene(stage, rooms, folder / f"{number}-{fault}")
                 for seconds in given.seconds:
                     for row in scene.cell(fault, seconds, given.calls):
                         tell(row, given.out)
         except (RuntimeError, TimeoutError, OSError):
             traceback.print_exc()
             bad += 1
+    for room in rooms.values():
+        room.close()
     return bad
 
 
