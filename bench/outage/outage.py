@@ -56,17 +56,15 @@ class Lane:
         self.folder = folder / mode
         self.folder.mkdir()
         self.topic = f"outage-{mode.replace('_', '-')}"
-        self.lane = {"brokers": kafka.bootstrap, "topic": self.topic, "slots": SLOTS}
+        self.lane = {"brokers": kafka.bootstrap, "topic": self.topic, "slots": SLOTS,
+                     "partitions": PARTITIONS}
         self.owners = [self._owner(stage, mode, name) for name in ("alpha", "beta")]
         self.gateway = address(free_port())
-        gateway = Process(self.folder, "gateway", [process.tool_path(), "gateway", *self._options(
-            self.lane, listen=self.gateway, key=KEY, deadline=f"{DEADLINE_MS}ms")])
+        options = {**self.lane, "listen": self.gateway, "key": KEY, "deadline": f"{DEADLINE_MS}ms"}
+        gateway = Process(self.folder, "gateway",
+                          [process.tool_path(), "gateway", *process.option_list(options)])
         stage.callback(gateway.end)
         gateway.wait_said("gateway: http://", in_errors=True)
-
-    @staticmethod
-    def _options(lane, **more):
-        return process.option_list({**lane, **more})
 
     def _owner(self, stage, mode, name):
         application = address(free_port())
@@ -74,11 +72,10 @@ class Lane:
                          [program("application"), "--listen", application, "--plain"])
         stage.callback(served.end, 0)
         served.wait_said("ready")
-        owner = start_owner(stage, name, name, self.folder, {
-            **self.lane, "mode": mode, "assignment": "assigner", "partitions": PARTITIONS,
-            "key": KEY, "name": name, "endpoint": address(free_port()), "upstream": application,
+        return start_owner(stage, name, name, self.folder, {
+            **self.lane, "mode": mode, "assignment": "assigner", "key": KEY, "name": name,
+            "endpoint": address(free_port()), "upstream": application,
             "events": self.folder / f"{name}.events"})
-        return owner
 
     def wait_led(self):
         """Until its owners lead everything between them."""
