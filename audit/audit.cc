@@ -16,6 +16,8 @@ std::string_view to_string(FindingKind kind) noexcept {
       return "overstay";
     case FindingKind::gap:
       return "gap";
+    case FindingKind::served_stale:
+      return "served_stale";
     case FindingKind::epoch_fell:
       return "epoch_fell";
     case FindingKind::resumed:

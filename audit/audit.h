@@ -17,7 +17,10 @@
 //
 // A finding that is `certain` broke a rule, whatever clocks (within clock_error) and the network
 // did. The others are notes: they look wrong, but may be a record that was delayed for long, a
-// former topic's, or nobody's fault. Epochs claimed before the first record are known by their
+// former topic's, or nobody's fault. In non-exclusive mode an owner may serve on while its log is
+// silent. If its next record leads on under the same epoch, within the time for which it serves on,
+// that is a note, and no gap: it names the epoch as stale, or was under way in the silence; one
+// that was suspended says that it looks. Epochs claimed before the first record are known by their
 // renewals.
 //
 // Threads: one.   Units: offsets, BrokerTime, milliseconds.
@@ -46,6 +49,7 @@ enum class FindingKind {
   early_leader,  ///< exclusive: leads before an older epoch was out of the way (rule 6)
   overstay,      ///< exclusive: leads on after a claim, or after its lease must have ended (4, 5)
   gap,           ///< non-exclusive: nobody was entitled to lead
+  served_stale,  ///< non-exclusive: served on without a lease, by its owner's word
   epoch_fell,    ///< led under a smaller epoch than an earlier owner's
   resumed,       ///< an epoch is named again after its release (rule 10)
   false_epoch,   ///< names an epoch that it did not claim in this log
@@ -90,6 +94,9 @@ struct AuditTotals {
   std::uint64_t ownerships = 0;   ///< epochs of a partition under which a process led
   std::uint64_t gaps = 0;         ///< of a partition, in either mode, that are certain
   milliseconds longest_gap{0};
+  /// Of a partition: times without a lease in which its owner served on, by its own word.
+  std::uint64_t served_stale = 0;
+  milliseconds longest_stale{0};
   std::uint64_t findings = 0;
   std::uint64_t notes = 0;
   std::set<ProcessId> processes;

@@ -221,7 +221,8 @@ void LogAudit::renew(PartitionAudit& audit, Partition partition, EpochAudit& epo
   }
   const bool valid = epoch.superseded_at < 0;
   if (!epoch.released && (valid || !epoch.exclusive.value_or(false))) {
-    judge_gap(audit, partition, said.at);
+    served_stale(audit, partition, epoch, said) ? note_stale(audit, partition, said)
+                                                : judge_gap(audit, partition, said.at);
     cover(audit, until, said.at);
   }
   if (valid) {

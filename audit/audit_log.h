@@ -115,6 +115,10 @@ class LogAudit {
   void judge_late(const PartitionAudit& audit, Partition partition, EpochAudit& epoch,
                   const Statement& said);
   void judge_gap(PartitionAudit& audit, Partition partition, const std::optional<Mark>& until);
+  /// Whether the time up to this renewal was one without a lease, in which its writer served on.
+  [[nodiscard]] bool served_stale(const PartitionAudit& audit, Partition partition,
+                                  const EpochAudit& epoch, const Statement& said) const;
+  void note_stale(const PartitionAudit& audit, Partition partition, const Statement& said);
   void false_epoch(PartitionAudit& audit, Partition partition, const EpochAudit* other,
                    const Statement& said);
   void cover(PartitionAudit& audit, BrokerTime until, const Mark& by);

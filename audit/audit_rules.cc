@@ -101,6 +101,26 @@ void LogAudit::judge_gap(PartitionAudit& audit, Partition partition,
   add(FindingKind::gap, watched, partition, std::move(shown), lasted);
 }
 
+// By its owner's word: it names the epoch as stale, or leads on within the time for which it says
+// that it serves on.
+bool LogAudit::served_stale(const PartitionAudit& audit, Partition partition,
+                            const EpochAudit& epoch, const Statement& said) const {
+  const bool serves = said.leads() && epoch.led && !epoch.exclusive.value_or(false);
+  if (!serves || !timed_ || !audit.covered_until || audit.vacated_at >= 0) return false;
+  if (said.at.stamped <= *audit.covered_until + margin()) return false;
+  if (said.record.stale.contains(partition, settings_->logs)) return true;
+  return said.at.stamped <= epoch.renewed_until + said.record.serve_stale;
+}
+
+void LogAudit::note_stale(const PartitionAudit& audit, Partition partition,
+                          const Statement& said) {
+  const milliseconds lasted = said.at.stamped - *audit.covered_until - margin();
+  ++totals_.served_stale;
+  totals_.longest_stale = std::max(totals_.longest_stale, lasted);
+  add(FindingKind::served_stale, false, partition,
+      {evidence(audit.covered_by), evidence(said.at)}, lasted);
+}
+
 // An epoch that is not in this log, or is another process's. Left over from a topic that was
 // recreated, unless its writer has shown that it knows this one, or both say that they lead it.
 void LogAudit::false_epoch(PartitionAudit& audit, Partition partition, const EpochAudit* other,

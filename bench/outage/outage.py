@@ -1,192 +1,211 @@
 #!/usr/bin/python3
 """What share of calls is served while Kafka, or one of its brokers, is away for a while.
 
-Two owners with an application behind each and a gateway before them, on a real Kafka with its own
-timings; nothing of neliroute starts, stops or moves meanwhile. Callers send requests at a steady
-rate, each of which waits for at most a second. A row of the table is one fault and one mode:
+One cluster of three brokers with Kafka's own timings serves both modes at once: for each mode a
+topic, two owners (`run --upstream`) with an application behind each, and a gateway. Each mode is
+called in three ways: by its gateway, by any of its owners, and by a program that looks up the owner
+with the library. Nothing of neliroute starts, stops or moves meanwhile. A call is served if it is
+answered with 200 within its deadline. A cell is one fault of one length:
 
-  outage.py --faults one-killed,one-frozen,all-frozen --seconds 1,10,60 --modes non_exclusive
+  outage.py --faults one-killed,one-frozen,all-frozen --seconds 1,10,60 --out rows.jsonl
+  outage.py --table rows.jsonl
+
+It needs root or user namespaces, and the programs routing_load and routing_application of
+bench/routing.
 """
 import argparse
-import collections
 import contextlib
-import http.client
 import json
-import os
-import signal
 import sys
 import tempfile
-import threading
-import time
+import traceback
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(REPOSITORY / "tests")]
-from harness import children, deps, process  # noqa: E402
-from harness.http_server import Handler, Server  # noqa: E402
-from harness.kafka_broker import KafkaBroker  # noqa: E402
+sys.path[:0] = [str(REPOSITORY / folder) for folder in ("tests", "tests/chaos", "bench/routing")]
+from harness import deps, process  # noqa: E402
+from harness.children import boot_now, wait_until  # noqa: E402
 from harness.owners import free_port, start_owner  # noqa: E402
 
-BROKERS, PARTITIONS, KEYS, THREADS = 3, 16, 200, 20
-# Kafka's own: the harness has shorter ones, under which no test would see the loss of a broker.
-STOCK = {"broker.session.timeout.ms": 9000, "broker.heartbeat.interval.ms": 2000,
-         "default.replication.factor": BROKERS, "min.insync.replicas": 2,
-         "offsets.topic.replication.factor": BROKERS}
-BEFORE_S, AFTER_S = 5, 30
-FAULTS = ("one-killed", "one-frozen", "all-killed", "all-frozen")
+import away  # noqa: E402
+import network  # noqa: E402
+import records  # noqa: E402
+import shares  # noqa: E402
+from cast import KEY, Load, Process, address, program, wait_for  # noqa: E402
 
-
-class Answers(Handler):
-    """The application: it serves whatever comes."""
-
-    def do_GET(self):
-        """One request."""
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-
-class Calls:
-    """Threads that send requests at a steady rate, and count the answers by the phase of each."""
-
-    def __init__(self, port, rate):
-        self.port, self.pause = port, THREADS / rate
-        self.phase = None
-        self.counts = collections.defaultdict(collections.Counter)
-        self.lock = threading.Lock()
-        self.ends = threading.Event()
-        self.threads = [threading.Thread(target=self.call, args=(number,))
-                        for number in range(THREADS)]
-        for thread in self.threads:
-            thread.start()
-
-    def call(self, number):
-        """Each thread keeps its connection as long as it holds."""
-        connection = None
-        due = time.monotonic() + self.pause * number / THREADS
-        turn = number
-        while not self.ends.wait(max(0.0, due - time.monotonic())):
-            due += self.pause
-            turn += THREADS
-            phase = self.phase
-            try:
-                connection = connection or http.client.HTTPConnection("127.0.0.1", self.port,
-                                                                      timeout=5)
-                connection.request("GET", "/", headers={"X-Key": f"key {turn % KEYS}"})
-                answer = connection.getresponse()
-                answer.read()
-                status = answer.status
-            except OSError:
-                connection, status = None, "broken"
-            with self.lock:
-                self.counts[phase][status] += 1
-
-    def close(self):
-        """Every thread has ended."""
-        self.ends.set()
-        for thread in self.threads:
-            thread.join()
-
-
-class Away:
-    """A fault, from `with` to its end."""
-
-    def __init__(self, kafka, fault):
-        self.kafka, self.killed = kafka, fault.endswith("killed")
-        self.nodes = kafka.nodes[1:2] if fault.startswith("one") else kafka.nodes
-
-    def __enter__(self):
-        for node in self.nodes:
-            if self.killed:
-                self.kafka.stop_node(node.node_id, grace=0)
-            else:
-                os.kill(node.child.pid, signal.SIGSTOP)
-
-    def __exit__(self, *_):
-        for node in self.nodes:
-            if not self.killed:
-                os.kill(node.child.pid, signal.SIGCONT)
-        if self.killed:
-            self.kafka.start(timeout=120)
+MODES, WAYS = ("non_exclusive", "exclusive"), ("gateway", "any", "library")
+PARTITIONS, SLOTS, KEYS = 16, 256, 200
+DEADLINE_MS, MARGIN_MS = 1000, 100  # of gateways and owners; what callers wait for longer
+WARM_S, BEFORE_S, AFTER_S = 2, 5, 20
+LED_S = 120
 
 
 class Stage(contextlib.ExitStack):
-    """What runs in one cell; `addCleanup` as a test has it."""
+    """What runs in a cell; `addCleanup` as a test has it."""
 
     def addCleanup(self, function, *arguments):
         """At the end, the last first."""
         self.callback(function, *arguments)
 
 
-def cell(folder, mode, fault, seconds, rate):
-    """One row: what share of the calls was served before, meanwhile and after."""
-    with Stage() as stage:
-        kafka = stage.enter_context(KafkaBroker(session_ms=None, brokers=BROKERS, properties=STOCK))
-        lane = {"brokers": kafka.bootstrap, "topic": "outage", "mode": mode, "slots": 256,
-                "assignment": "assigner", "partitions": PARTITIONS, "key": "header:X-Key"}
-        owners = []
-        for name in ("alpha", "beta"):
-            application = Server(Answers)
-            stage.callback(application.close)
-            key = f"{mode}.{fault}.{seconds}.{name}"
-            owners.append(start_owner(stage, key, name, folder, {
-                **lane, "name": name, "endpoint": f"127.0.0.1:{free_port()}",
-                "upstream": application.address, "events": folder / f"{key}.events"}))
-        port = free_port()
-        gateway = {key: lane[key] for key in ("brokers", "topic", "slots", "partitions", "key")}
-        child = children.spawn([process.tool_path(), "gateway", "--listen", f"127.0.0.1:{port}",
-                                "--deadline", "1s", *process.option_list(gateway)],
-                               env=process.environment())
-        stage.callback(children.end, child)
-        children.wait_until(lambda: leads_all(owners), 60,
-                            lambda: "\n".join(owner.error_tail() for owner in owners))
-        time.sleep(BEFORE_S)  # the gateway has read of every owner
-        calls = Calls(port, rate)
-        stage.callback(calls.close)
-        for phase, action in (("before", contextlib.nullcontext()), ("away", Away(kafka, fault)),
-                              ("after", contextlib.nullcontext())):
-            with action:
-                calls.phase = phase
-                time.sleep({"before": BEFORE_S, "away": seconds, "after": AFTER_S}[phase])
-        calls.close()
-        return {"mode": mode, "fault": fault, "seconds": seconds,
-                **{phase: share(calls.counts[phase]) for phase in ("before", "away", "after")}}
+class Lane:
+    """One mode: its topic, owners, applications and gateway."""
+
+    def __init__(self, stage, kafka, mode, folder):
+        self.folder = folder / mode
+        self.folder.mkdir()
+        self.topic = f"outage-{mode.replace('_', '-')}"
+        self.lane = {"brokers": kafka.bootstrap, "topic": self.topic, "slots": SLOTS,
+                     "partitions": PARTITIONS}
+        self.owners = [self._owner(stage, mode, name) for name in ("alpha", "beta")]
+        self.gateway = address(free_port())
+        options = {**self.lane, "listen": self.gateway, "key": KEY, "deadline": f"{DEADLINE_MS}ms"}
+        gateway = Process(self.folder, "gateway",
+                          [process.tool_path(), "gateway", *process.option_list(options)])
+        stage.callback(gateway.end)
+        gateway.wait_said("gateway: http://", in_errors=True)
+
+    def _owner(self, stage, mode, name):
+        application = address(free_port())
+        served = Process(self.folder, f"application-{name}",
+                         [program("application"), "--listen", application, "--plain"])
+        stage.callback(served.end, 0)
+        served.wait_said("ready")
+        return start_owner(stage, name, name, self.folder, {
+            **self.lane, "mode": mode, "assignment": "assigner", "key": KEY, "name": name,
+            "endpoint": address(free_port()), "upstream": application,
+            "events": self.folder / f"{name}.events"})
+
+    def wait_led(self):
+        """Until its owners lead everything between them."""
+        def led():
+            for owner in self.owners:
+                owner.refresh()
+            return sum(len(owner.leading) for owner in self.owners) == PARTITIONS
+        wait_until(led, LED_S, lambda: "\n".join(owner.error_tail() for owner in self.owners))
+
+    def load(self, way, rate, folder):
+        """Calls by this way, from now on."""
+        targets = {"gateway": {"way": "one", "targets": self.gateway},
+                   "any": {"way": "any", "targets": ",".join(
+                       address(owner.port) for owner in self.owners)},
+                   "library": {"way": "watch", **{name: self.lane[name]
+                                                  for name in ("brokers", "topic")}}}
+        folder.mkdir(parents=True)
+        return Load(folder, rate=rate, keys=KEYS, slots=SLOTS, plain=True,
+                    deadline_ms=DEADLINE_MS + MARGIN_MS, **targets[way])
 
 
-def leads_all(owners):
-    """Between them."""
-    for owner in owners:
-        owner.refresh()
-    return sum(len(owner.leading) for owner in owners) == PARTITIONS
+class Scene:
+    """A cluster and both lanes, on which one cell after the other is measured."""
+
+    def __init__(self, stage, rooms, folder):
+        folder.mkdir()
+        self.cluster = away.Cluster(rooms)
+        stage.enter_context(self.cluster.kafka)
+        for mode in MODES:
+            self.cluster.make_ledger(f"outage-{mode.replace('_', '-')}")
+        self.lanes = {mode: Lane(stage, self.cluster.kafka, mode, folder) for mode in MODES}
+
+    def cell(self, fault, seconds, rate):
+        """A row for each mode and way."""
+        self.cluster.wait_whole([lane.topic for lane in self.lanes.values()])
+        for lane in self.lanes.values():
+            lane.wait_led()
+        name = f"{fault}-{seconds:g}"
+        with Stage() as stage:
+            loads = {}
+            for mode, lane in self.lanes.items():
+                for way in WAYS:
+                    loads[mode, way] = lane.load(way, rate / len(WAYS), lane.folder / name / way)
+                    stage.callback(loads[mode, way].end, 0)
+            wait_for(WARM_S)
+            marks = self._marks(fault, seconds)
+            said = {key: load.stop() for key, load in loads.items()}
+            for (mode, way), load in loads.items():
+                yield {"fault": fault, "seconds": seconds, "lasted": round(marks[2] - marks[1], 1),
+                       "mode": mode, "way": way,
+                       **shares.of(records.read(load.saved), marks),
+                       "refusals": [one["text"].strip() for one in
+                                    said[mode, way]["refusals"][:3]]}
+
+    def _marks(self, fault, seconds):
+        """The instants between the phases, and the end of the last."""
+        marks = [boot_now()]
+        wait_for(BEFORE_S)
+        marks.append(boot_now())
+        with away.away(self.cluster, fault):
+            wait_for(seconds)
+        marks.append(boot_now())
+        wait_for(AFTER_S)
+        return [*marks, boot_now()]
 
 
-def share(counts):
-    """Of all answers, those with 200, and how many there were."""
-    calls = sum(counts.values())
-    return {"calls": calls, "served": round(counts[200] / calls, 5) if calls else None}
+def arguments():
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", default=",".join(away.FAULTS))
+    parser.add_argument("--seconds", default="1,10,60,600")
+    parser.add_argument("--calls", type=float, default=500, help="a second and mode")
+    parser.add_argument("--out", type=Path, help="a file that rows are added to, as they come")
+    parser.add_argument("--keep", type=Path, help="an empty folder for the logs of all processes")
+    parser.add_argument("--table", type=Path, metavar="ROWS",
+                        help="print what such a file has, and measure nothing")
+    given = parser.parse_args()
+    given.faults = given.faults.split(",")
+    given.seconds = [float(seconds) for seconds in given.seconds.split(",")]
+    unknown = set(given.faults) - set(away.FAULTS)
+    if unknown:
+        parser.error(f"--faults {','.join(sorted(unknown))}: expected some of "
+                     f"{','.join(away.FAULTS)}")
+    return given
+
+
+def measure(given, folder):
+    """A cluster for each fault: what one leaves behind does not blur the next."""
+    rooms, bad = away.make_rooms(folder), 0
+    for number, fault in enumerate(given.faults):
+        try:
+            with Stage() as stage:
+                scene = Scene(stage, rooms, folder / f"{number}-{fault}")
+                for seconds in given.seconds:
+                    for row in scene.cell(fault, seconds, given.calls):
+                        tell(row, given.out)
+        except (RuntimeError, TimeoutError, OSError):
+            traceback.print_exc()
+            bad += 1
+    for room in rooms.values():
+        room.close()
+    return bad
+
+
+def tell(row, out):
+    """A line of JSON, to stdout or to the file."""
+    text = json.dumps(row)
+    print(text, flush=True)
+    if out:
+        with open(out, "a", encoding="utf-8") as file:
+            file.write(text + "\n")
 
 
 def main():
-    """A JSON line for each cell, as it is done."""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--faults", default=",".join(FAULTS))
-    parser.add_argument("--seconds", default="1,10,60,600")
-    parser.add_argument("--modes", default="non_exclusive,exclusive")
-    parser.add_argument("--calls", type=float, default=500, help="a second")
-    given = parser.parse_args()
-    unknown = set(given.faults.split(",")) - set(FAULTS)
-    if unknown:
-        parser.error(f"--faults {','.join(sorted(unknown))}: expected some of {','.join(FAULTS)}")
-    print(json.dumps({"kafka": deps.DEFAULT_VERSION, "calls_a_second": given.calls}), flush=True)
+    """Rows as they come, or the table of rows that are there."""
+    given = arguments()
+    if given.table:
+        rows = [json.loads(line) for line in given.table.read_text("utf-8").splitlines()]
+        print(shares.table([row for row in rows if "fault" in row], MODES, WAYS))
+        return 0
+    deps.kafka_jars(deps.DEFAULT_VERSION)  # in the machine's network
+    network.enter()
+    tell({"kafka": deps.DEFAULT_VERSION, "calls_a_second_and_mode": given.calls,
+          "deadline_ms": DEADLINE_MS}, given.out)
     with tempfile.TemporaryDirectory() as folder:
-        for mode in given.modes.split(","):
-            for fault in given.faults.split(","):
-                for seconds in given.seconds.split(","):
-                    row = cell(Path(folder), mode, fault, float(seconds), given.calls)
-                    print(json.dumps(row), flush=True)
+        if given.keep:
+            given.keep.mkdir(parents=True, exist_ok=True)
+        return 1 if measure(given, given.keep or Path(folder)) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

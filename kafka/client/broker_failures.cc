@@ -49,7 +49,8 @@ std::string_view advice(std::string_view text, rd_kafka_resp_err_t error) {
            "not be Kafka's";
   }
   // After it has told which requests it knows. A plain connection's text says the same itself.
-  if (has(text, "SSL connection closed by peer")) {
+  // Which of the two it is, is a race with what is still to be sent.
+  if (has(text, "SSL connection closed by peer") || has(text, "SSL transport error")) {
     return "this port may want SASL: check `kafka.properties` security.protocol";
   }
   return is_refusal(error) ? advice_on(error) : std::string_view{};

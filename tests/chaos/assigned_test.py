@@ -135,6 +135,41 @@ class Gaps(Forged):
         self.assert_limit(back + LEASE - 10.0 + TAKEOVER, lambda gap: died(gap, 0, began=5.0))
         self.assert_limit(back - 10.0 + TAKEOVER, lambda gap: died(gap, 1))
 
+    def test_where_owners_serve_on_a_silent_log_excuses_no_gap(self):
+        for kind in ("broker_crash", "brokers_cut", "leader_change", "topic_deleted", "log0_moved"):
+            for serves_on, found in ((False, []), (True, UNEXPLAINED)):
+                run = self.forge(serves_on=serves_on)
+                run.led("a", 0, 0.0, 10.5, 1)
+                run.led("a", 0, 10.6, None, 2)
+                run.fault(kind, 10.0, 20.0, logs=[0], rest=30.0)
+                self.assertEqual(self.kinds(run), found, kind)
+
+    def test_where_owners_serve_on_who_is_cut_off_leaves_no_gap(self):
+        for kind in ("cut_both", "cut_in", "cut_log", "cut_log0", "assigner_cut_out"):
+            run = self.forge(serves_on=True)
+            run.led("a", 0, 0.0, 10.5, 1)
+            run.led("b", 0, 10.6, None, 2)
+            run.fault(kind, 10.0, 20.0, ["a"], [0], rest=30.0)
+            self.assertEqual(self.kinds(run), UNEXPLAINED, kind)
+
+    def test_where_owners_serve_on_a_death_waits_for_a_silent_log(self):
+        def died(gap):
+            run = self.died(gap, serves_on=True)
+            run.fault("broker_crash", 9.9, 15.0, logs=[1], rest=30.0)
+            return run
+        self.assert_limit(15.0 + rules.LEADER_SEARCH - 10.0 + TAKEOVER, died)
+        self.assert_limit(TAKEOVER, lambda gap: self.died(gap, "assigner_pause", serves_on=True))
+
+    def test_where_owners_serve_on_who_leaves_a_silent_log_may_find_no_successor(self):
+        for log_fault, found in ((True, []), (False, UNEXPLAINED)):
+            run = self.forge(serves_on=True)
+            run.led("a", 0, 0.0, 12.0, 1)
+            run.led("b", 0, 15.5, None, 2)
+            run.fault("leave", 10.0, 13.0, ["a"], rest=30.0)
+            if log_fault:
+                run.fault("broker_crash", 9.0, 14.0, logs=[0, 1], rest=30.0)
+            self.assertEqual(self.kinds(run), found)
+
     def test_a_planned_move_may_take_a_moment_in_exclusive_mode(self):
         for gap, found in ((HANDOVER - A_LITTLE, []), (HANDOVER + A_LITTLE, UNEXPLAINED)):
             run = self.forge(mode="exclusive")

@@ -21,6 +21,14 @@ SEEN_WITHIN_MS = 20  # a record that took longer to be written shows no skew of 
 DISK = "4g"  # only what is used of it takes memory
 ALL_LOGS = list(range(LOGS))
 PROBE = "not a record of ours"
+# Kafka's own times; and by default shorter ones, so that a run sees many faults. Who finds a broker
+# dead after `broker.session.timeout.ms`, or lagging after `replica.lag.time.max.ms`, has seen to it
+# within LONGEST_CUT.
+STOCK = {"broker.session.timeout.ms": 9000, "broker.heartbeat.interval.ms": 2000,
+         "replica.lag.time.max.ms": 30_000}
+SHORT = {"broker.session.timeout.ms": 2000, "broker.heartbeat.interval.ms": 200,
+         "replica.lag.time.max.ms": 5000}
+LONGEST_CUT = {False: 8.0, True: 50.0}  # where times are stock
 
 
 def faketime():
@@ -34,8 +42,9 @@ def faketime():
 class Cluster:
     """The brokers, where their leaders are, and the second one's clock and disk."""
 
-    def __init__(self, folder, speaks, session_ms, topic, partitions, brokers):
-        """`session_ms` None: brokers as they come, and no group on them."""
+    def __init__(self, folder, speaks, session_ms, topic, partitions, brokers, stock=False):
+        """`session_ms` None: brokers as they come, and no group on them. `stock`: Kafka's times."""
+        self.longest_cut = LONGEST_CUT[stock]
         self.topic, self.partitions = topic, partitions
         self.grouped = session_ms is not None
         self.nodes = range(1, brokers + 1)
@@ -62,8 +71,7 @@ class Cluster:
             # Leaders move when this run moves them, and never by themselves.
             properties={"auto.leader.rebalance.enable": "false",
                         "min.insync.replicas": self.least_in_sync,
-                        # A cut between brokers ends in a run's time; 30 s is Kafka's default.
-                        "replica.lag.time.max.ms": 5000})
+                        **(STOCK if stock else SHORT)})
 
     @property
     def least_in_sync(self):

@@ -9,7 +9,6 @@ import cluster
 import network
 
 MOST_EXPULSION = 30.0
-LONGEST_CUT = 8.0
 
 
 class Fault:
@@ -210,11 +209,12 @@ class BrokerFault(Fault):
         self.detail = {"node": self.node}
 
     def failed_over(self):
-        """Where a controller is left, it finds other leaders: the ledger is back before the
-        broker is."""
+        """Where a controller is left, it finds other leaders, and lets them wait no longer for this
+        broker: the ledger is back before the broker is."""
         if not self.world.cluster.is_only_controller(self.node):
             wait_until(lambda: self.world.cluster.left(self.node), 60,
                        f"broker {self.node} leads nothing")
+            self.world.cluster.wait_writable()
             self.world.log.write(what="back", n=self.number)
 
     def end(self):
@@ -292,8 +292,8 @@ class BrokersCut(BrokerFault):
             way, [network.BROKERS[peer - 1] for peer in peers])
 
     def hold(self):
-        """Long enough now and then that the controllers notice: their times are 2 s."""
-        return self.world.magnitude(0.1, LONGEST_CUT)
+        """Long enough now and then that the controllers notice, and leaders whom they wait for."""
+        return self.world.magnitude(0.1, self.world.cluster.longest_cut)
 
     def end(self):
         self.mend()

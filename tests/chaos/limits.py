@@ -1,6 +1,7 @@
 """The rules of docs/proof.md for gaps: which fault explains one, and how long it may last."""
 from harness import checker
 
+import rules
 from rules import LEADER_SEARCH
 
 # What the limits are made of. Two are not the protocol's, nor a setting of Kafka's: LEADER_SEARCH,
@@ -24,6 +25,7 @@ class Judge:
         self.logs = facts["logs"]
         self.step = facts.get("prepare_timeout_ms", 0) / 1000  # to prepare, or to warm up
         self.exclusive = exclusive
+        self.serves_on = facts.get("serves_on", False)
         self.messages = 4 * slow * MESSAGE_DELAY
         self.further = self.takeover = self.handover = 0.0
         self.set_limits(protocol)
@@ -66,9 +68,24 @@ class Judge:
         owners = self.last_owners(gap.partition, gap.start)
         lapsed = self.first_lapse(gap)
         return [fault for fault in self.faults
-                if fault.strikes(gap.partition, self.logs, owners)
+                if self.strikes(fault, gap.partition, owners)
                 and fault.begin <= gap.start + SAME_INSTANT
                 and lapsed <= self.felt_until(fault)]
+
+    def strikes(self, fault, partition, owners):
+        """Whether it may have ended these owners' leading of the partition. Who leaves while a log
+        is silent may be gone before anybody can claim."""
+        if self.serves_on and fault.kind in rules.LEAVES:
+            return bool(set(owners) & set(fault.owners)) and self.silent_during(fault)
+        if self.serves_on and fault.kind not in rules.END_SERVING:
+            return False
+        return fault.strikes(partition, self.logs, owners)
+
+    def silent_during(self, leave):
+        """Whether records may have waited while somebody left."""
+        return any(("log" in fault.rule.excuses or "cut" in fault.kind)
+                   and fault.begin < leave.end and self.felt_until(fault) > leave.begin
+                   for fault in self.faults)
 
     def first_lapse(self, gap):
         """When the owner's lease ended first. One that lapsed may lead again by a record that was

@@ -71,6 +71,9 @@ ASSIGNED_RULES = {
 SOURCES = {"group": RULES, "assigner": ASSIGNED_RULES}
 KILLS = ("kill", "many_killed", "assigner_kill", "assigner_and_owner")
 LEAVES = ("leave", "assigner_leave")
+# Whom these strike serves nobody. Any other owner serves on in non-exclusive mode while its logs
+# are silent (docs/protocol.md, "Serving on"): what befalls brokers or links leaves no gap there.
+END_SERVING = (*KILLS, "pause", "assigner_pause", "hang")
 
 
 @dataclasses.dataclass

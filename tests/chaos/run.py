@@ -81,6 +81,9 @@ def arguments():
     parser.add_argument("--warm", action="store_true",
                         help="owners prepare before a claim and warm up before they lead, each for "
                              "as long as it takes; one in four never gets ready")
+    parser.add_argument("--stock", action="store_true",
+                        help="brokers find each other dead, and lagging, after Kafka's own times "
+                             "(9 s and 30 s) instead of 2 s and 5 s")
     parser.add_argument("--each-kind", action="store_true",
                         help="goes on until every kind has happened")
     parser.add_argument("--only", default="", metavar="KIND,...",
@@ -239,7 +242,7 @@ def about_run(options, state):
     return {"seed": options.seed, "commit": options.commit, "protocol": options.protocol,
             "kafka": PROTOCOLS[options.protocol].version, "mode": options.mode,
             "assignment": options.assignment, "warm": options.warm,
-            "brokers": options.brokers, "slow": SLOW,
+            "brokers": options.brokers, "stock": options.stock, "slow": SLOW,
             "seconds": options.seconds, "wall_minus_boot": time.time() - boot_now(),
             "facts": state.facts, "lives": lives}
 
@@ -249,7 +252,8 @@ def run(options, folder):
     speaks = PROTOCOLS[options.protocol]
     network.make_hub()
     session, topic_partitions, own = timing(options)
-    brokers = cluster.Cluster(folder, speaks, session, TOPIC, topic_partitions, options.brokers)
+    brokers = cluster.Cluster(folder, speaks, session, TOPIC, topic_partitions, options.brokers,
+                              options.stock)
     log = world.ScriptLog(folder / "script.jsonl")
     with brokers.kafka as kafka:
         kafka.failed = True  # for all that is known before it is judged: its logs are kept

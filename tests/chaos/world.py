@@ -114,6 +114,7 @@ class World:
                       ("mode", "group_protocol", "partitions", "logs", "slots", "session_ms",
                        "heartbeat_ms", "hang_limit_ms", "interval_ms", "lease_ms",
                        "clock_error_ms") if name in row}
+        self.facts["serves_on"] = self.facts["mode"] == "non_exclusive"  # by default
         if self.warm:
             self.facts["prepare_timeout_ms"] = round(1000 * PREPARE_TIMEOUT)
         return self.facts

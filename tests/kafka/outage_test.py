@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """The broker goes and comes, the topic is deleted or grows: owned again, never by two."""
 import json
+import os
+import signal
 
 import case
 from case import boot_now
@@ -46,6 +48,27 @@ class Outage(case.KafkaCase):
             self.recover(fleets, began)
         for fleet in fleets:
             self.assert_clean(fleet, since, boot_now())
+
+    def test_owners_that_serve_on_leave_no_gap(self):
+        """The audit names each partition that was served while the broker was frozen."""
+        fleet = self.fleet(mode="non_exclusive", assignment="assigner", session="1s")
+        self.start_rested(fleet, 2)
+        since, broker = boot_now(), self.kafka.nodes[0].child.pid
+
+        def all_say(text):
+            wait_until(lambda: all(text in owner.error_tail() for owner in fleet.owners), 60,
+                       lambda: f"all say {text!r}\n{fleet.describe()}")
+        os.kill(broker, signal.SIGSTOP)
+        try:
+            all_say("are served on as stale")
+        finally:
+            os.kill(broker, signal.SIGCONT)
+        all_say("nothing is served on as stale any more")
+        found, rows, done = self.audit(fleet.defaults["topic"])
+        self.assertEqual([], found, done)
+        self.assertEqual((rows[-1]["gaps"], rows[-1]["served_stale"]), (0, 32), done)
+        self.assertEqual({"served_stale"}, {row["note"] for row in rows if "note" in row}, done)
+        self.assert_clean(fleet, since, boot_now())
 
     def test_long_outage_leaves_no_flood(self):
         """What was queued meanwhile expires: nobody's old renewals come in a burst afterwards.

@@ -28,6 +28,9 @@ std::string_view meaning_of(const Finding& finding) {
       return finding.certain ? "nobody was entitled to lead, though a living process led others"
                              : "nobody was entitled to lead; nothing shows that any process "
                                "lived, or that the log could be written to";
+    case FindingKind::served_stale:
+      return "its owner served on while the log was silent, without a lease, as --serve-stale "
+             "allows";
     case FindingKind::epoch_fell:
       return "led under an epoch that is not greater than an earlier owner's";
     case FindingKind::resumed:
@@ -133,6 +136,11 @@ std::string text_of(const AuditTotals& totals) {
     text += fmt::format("; {} times nobody was entitled to a partition, the longest at least {}",
                         text_of(totals.gaps), text_of(totals.longest_gap));
   }
+  if (totals.served_stale > 0) {
+    text += fmt::format("; {} times an owner served a partition without a lease, the longest at "
+                        "least {}",
+                        text_of(totals.served_stale), text_of(totals.longest_stale));
+  }
   if (totals.assignments > 0) {
     text += fmt::format("; {} records of assigners, leavers and operators",
                         text_of(totals.assignments));
@@ -153,6 +161,8 @@ boost::json::object json_of(const AuditTotals& totals) {
           {"notes", totals.notes},
           {"gaps", totals.gaps},
           {"longest_gap_ms", totals.longest_gap.count()},
+          {"served_stale", totals.served_stale},
+          {"longest_stale_ms", totals.longest_stale.count()},
           {"assignments", totals.assignments},
           {"other_lanes", totals.other_lanes},
           {"ignored", totals.ignored},

@@ -11,6 +11,8 @@ constexpr milliseconds kNextOne{1000};
 // Until an owner that could not be reached is tried again, should nobody else lead.
 constexpr milliseconds kAgain{50};
 constexpr milliseconds kAgainMax{1000};
+// At least, also just before the deadline, which is noticed a little late: no wait may spin.
+constexpr milliseconds kWaitLeast{5};
 
 Outcome outcome_of(Miss miss) {
   switch (miss) {
@@ -74,7 +76,7 @@ void WatchedOwner::begin(const CallPtr& call) {
 
 void WatchedOwner::wait(const CallPtr& call, milliseconds limit) {
   watcher_.async_route_after(load_.slot_of(*call), call->failed_under,
-                             std::min(limit, load_.left(*call)),
+                             std::max(std::min(limit, load_.left(*call)), kWaitLeast),
                              [this, call](boost::system::error_code error, const Route&) {
                                if (error && error != Errc::timed_out)
                                  return load_.end(call, Outcome::unowned);

@@ -119,6 +119,84 @@ TEST_F(AuditGapTest, in_exclusive_mode_a_gap_is_counted_only) {
   EXPECT_EQ(auditor_.totals().longest_gap, milliseconds{1798});
 }
 
+// --- Served on while the log was silent ----------------------------------------------------------
+
+class AuditStaleTest : public AuditGapTest {
+ protected:
+  AuditStaleTest() { a_.serve_stale = b_.serve_stale = milliseconds{900'000}; }
+  /// A leads partition 0 and B 1, with their last records just before 1000.
+  void begin() {
+    e_ = at(0, a_.claim("0"));
+    f_ = at(0, b_.claim("1"));
+    for (std::int64_t ms = 100; ms < 1000; ms += 100) {
+      last_ = at(ms, a_.leads(e_, "0"));
+      at(ms, b_.leads(f_, "1"));
+    }
+  }
+  std::int64_t e_ = 0;
+  std::int64_t f_ = 0;
+  std::int64_t last_ = 0;
+};
+
+TEST_F(AuditStaleTest, owners_that_say_so_leave_no_gap) {
+  begin();
+  at(60'000, b_.serves_on(f_, "1", "1"));
+  const auto back = at(60'001, a_.serves_on(e_, "0", "0"));
+  lead(a_, e_, "0", 60'100, 61'000);
+  lead(b_, f_, "1", 60'100, 61'000);
+  auditor_.finish();
+  EXPECT_THAT(certain(), IsEmpty());
+  ASSERT_THAT(notes(), ElementsAre(FindingKind::served_stale, FindingKind::served_stale));
+  EXPECT_EQ(offsets(found_[1]), (std::vector<std::int64_t>{last_, back}));
+  EXPECT_EQ(found_[1].partitions.to_string(), "0");
+  EXPECT_EQ(found_[1].at_least, milliseconds{60'001 - 1900 - 102});
+  EXPECT_EQ(auditor_.totals().gaps, 0U);
+  EXPECT_EQ(auditor_.totals().served_stale, 2U);
+  EXPECT_EQ(auditor_.totals().longest_stale, milliseconds{60'001 - 1900 - 102});
+}
+
+TEST_F(AuditStaleTest, a_record_that_was_under_way_in_the_silence_does_not_say_so_yet) {
+  begin();
+  at(4000, b_.leads(f_, "1"));
+  at(4001, a_.leads(e_, "0"));
+  auditor_.finish();
+  EXPECT_THAT(certain(), IsEmpty());
+  EXPECT_EQ(auditor_.totals().served_stale, 2U);
+  EXPECT_EQ(auditor_.totals().gaps, 0U);
+}
+
+TEST_F(AuditStaleTest, who_was_suspended_served_nothing) {
+  begin();
+  lead(b_, f_, "1", 1000, 4000);
+  at(4000, a_.looks(e_, "0"));
+  EXPECT_THAT(certain(), ElementsAre(FindingKind::gap));
+  EXPECT_EQ(auditor_.totals().served_stale, 0U);
+}
+
+TEST_F(AuditStaleTest, what_the_claim_of_a_successor_ends_is_a_gap) {
+  begin();
+  lead(b_, f_, "1", 1000, 4000);
+  at(4000, b_.claim("0"));
+  EXPECT_THAT(certain(), ElementsAre(FindingKind::gap));
+}
+
+TEST_F(AuditStaleTest, nobody_serves_on_for_longer_than_it_says) {
+  a_.serve_stale = b_.serve_stale = milliseconds{2000};
+  begin();
+  at(10'000, b_.leads(f_, "1"));
+  at(10'001, a_.leads(e_, "0"));
+  EXPECT_THAT(certain(), ElementsAre(FindingKind::gap));
+  EXPECT_EQ(auditor_.totals().served_stale, 0U);
+}
+
+TEST_F(AuditStaleTest, nor_in_exclusive_mode) {
+  a_.mode = b_.mode = Mode::exclusive;
+  begin();
+  at(10'000, b_.serves_on(f_, "1", "1"));
+  EXPECT_EQ(auditor_.totals().served_stale, 0U);
+  EXPECT_EQ(auditor_.totals().gaps, 1U);
+}
+
 // --- What is not known ---------------------------------------------------------------------------
 
 TEST_F(AuditTest, without_broker_time_only_order_counts) {

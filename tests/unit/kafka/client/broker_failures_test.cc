@@ -50,6 +50,14 @@ TEST(BrokerFailures, ATlsConnectionThatIsClosedOnceItIsUpMayWantSasl) {
   failures.note("ssl://a:1/bootstrap: Disconnected: SSL connection closed by peer (after 9ms in "
                 "state UP)", RD_KAFKA_RESP_ERR__TRANSPORT);
   EXPECT_THAT(failures.text(), HasSubstr("may want SASL"));
+  BrokerFailures sending;  // it was closed before all was sent
+  sending.note("ssl://a:1/bootstrap: Send failed: SSL transport error: Broken pipe (after 2ms in "
+               "state APIVERSION_QUERY)", RD_KAFKA_RESP_ERR__TRANSPORT);
+  EXPECT_THAT(sending.text(), HasSubstr("security.protocol"));
+  BrokerFailures up;
+  up.note("ssl://a:1/bootstrap: Send failed: SSL transport error: Broken pipe (after 0ms in state "
+          "UP)", RD_KAFKA_RESP_ERR__TRANSPORT);
+  EXPECT_THAT(up.text(), HasSubstr("may want SASL"));
 }
 
 TEST(BrokerFailures, ARefusalStaysAndIsCounted) {

@@ -33,6 +33,8 @@ struct Forger {
   Lane lane{};
   std::uint64_t seq = 0;
   std::int64_t incarnation = kInc;
+  /// 0: as a process of an older version, it does not say.
+  milliseconds serve_stale{0};
 
   Record header(RecordType type) {
     Record record;
@@ -58,6 +60,13 @@ struct Forger {
     record.epochs = {{epoch, ranges(parts, logs)}};
     record.leading = ranges(leading, logs);
     record.draining = ranges(draining, logs);
+    record.serve_stale = serve_stale;
+    return record;
+  }
+  /// Leads, some of it though its lease is over.
+  Record serves_on(std::int64_t epoch, const std::string& parts, const std::string& stale) {
+    Record record = leads(epoch, parts);
+    record.stale = ranges(stale, logs);
     return record;
   }
   Record leads(std::int64_t epoch, const std::string& parts) {

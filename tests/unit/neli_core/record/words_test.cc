@@ -21,6 +21,7 @@ TEST(AuditWords, are_those_of_the_operating_guide) {
   EXPECT_EQ(to_string(FindingKind::early_leader), "early_leader");
   EXPECT_EQ(to_string(FindingKind::overstay), "overstay");
   EXPECT_EQ(to_string(FindingKind::gap), "gap");
+  EXPECT_EQ(to_string(FindingKind::served_stale), "served_stale");
   EXPECT_EQ(to_string(FindingKind::epoch_fell), "epoch_fell");
   EXPECT_EQ(to_string(FindingKind::resumed), "resumed");
   EXPECT_EQ(to_string(FindingKind::false_epoch), "false_epoch");
