@@ -11,6 +11,13 @@ namespace {
 
 // A group that does not hear a leave assigns a session later. Whom it assigned leads soon or never.
 constexpr milliseconds kDrainMost{10'000};
+
+// A successor that does not lead is given up in that time (A5), and another one named and leading.
+milliseconds drain_beside_assigner(Mode mode, const Timing& timing) {
+  return mode == Mode::exclusive ? 2 * timing.lease + timing.session
+                                 : 3 * timing.session + 4 * timing.interval;
+}
+
 // Of others: below that, how long something may take would follow from nothing.
 constexpr milliseconds kAssumedLeaseMin{100};
 
@@ -347,7 +354,7 @@ Result<Timing> finish(const TimingRequest& request, const SessionFacts& facts, T
   if (request.variation == Variation::claimed && request.mode == Mode::non_exclusive) {
     timing.serve_stale = request.serve_stale.value_or(kServeStaleDefault);
   }
-  timing.drain = assigner ? 2 * timing.lease + timing.session
+  timing.drain = assigner ? drain_beside_assigner(request.mode, timing)
                           : std::min(timing.lease + timing.session, kDrainMost);
   return timing;
 }

@@ -85,8 +85,8 @@ struct Timing {
   /// Assignment::assigner it is the session: a process that hangs is silent, and then replaced.
   milliseconds hang_limit{0};
   /// What to give Router::async_drain(): how long a planned leave may take. With
-  /// Assignment::assigner 2 x lease + session, as a successor that does not lead by then is
-  /// replaced by another. With a group lease + session, at most 10 s, as one that does not hear
+  /// Assignment::assigner 3 x session + 4 x interval, in exclusive mode 2 x lease + session: a
+  /// successor that does not lead is replaced by another in that time. With a group lease + session, at most 10 s, as one that does not hear
   /// the leave assigns others a session later.
   milliseconds drain{0};
   /// Zero in exclusive mode and with Variation::broadcast.

@@ -56,8 +56,9 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
     }
   }
   const OptionText drain{.flag = "--drain-timeout", .type = "TIME", .heading = "Timing",
-                         .help = "How long a planned leave may take (default: 2 x lease + session; "
-                                 "with --assignment group lease + session, at most 10s)",
+                         .help = "How long a planned leave may take (default: 3 x session + 4 x "
+                                 "interval, in exclusive mode 2 x lease + session; with "
+                                 "--assignment group lease + session, at most 10s)",
                          .shown = static_cast<unsigned>(Part::owner)};
   line.add(drain.of(part), into(options.drain_timeout, parse_duration));
   line.heading("General");

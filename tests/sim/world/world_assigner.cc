@@ -128,8 +128,10 @@ Time World::given_up_by() const {
 // As long as a drain may last at least (A8); with the group, successors may need any time.
 LocalTime World::leave_bound(const Node& node) const {
   if (!plan_.assigner()) return kNever;
-  return later(node.local(now_),
-               2 * node.lease + plan_.timing.session + 2 * plan_.prepare_timeout);
+  const milliseconds drain = plan_.exclusive()
+                                 ? 2 * node.lease + plan_.timing.session
+                                 : 3 * plan_.timing.session + 4 * plan_.timing.interval;
+  return later(node.local(now_), drain + 2 * plan_.prepare_timeout);
 }
 
 // A leaver's bound that ends with nobody to lead is a finding where another lived all the time and

@@ -320,12 +320,17 @@ TEST(Timing, with_an_assigner_what_breaks_a_bound_is_refused_with_both_numbers) 
 }
 
 // Rule A8: in that time a successor that does not lead is replaced by another.
-TEST(Timing, with_an_assigner_a_planned_leave_may_take_two_leases_and_a_session) {
+TEST(Timing, with_an_assigner_a_planned_leave_takes_no_longer_because_leases_are_long) {
   const SessionFacts none = consumer({}, {});
   const auto of = [&](const TimingRequest& r) { return derive_timing(r, none)->drain; };
-  EXPECT_EQ(of(assigned(Mode::non_exclusive, Profile::fast)), 2 * 1500ms + 500ms);
+  EXPECT_EQ(of(assigned(Mode::non_exclusive, Profile::fast)), 3 * 500ms + 4 * 100ms);
   EXPECT_EQ(of(assigned(Mode::exclusive, Profile::fast)), 2 * 375ms + 500ms);
-  EXPECT_EQ(of(assigned(Mode::non_exclusive, Profile::steady)), 70'000ms);
+  EXPECT_EQ(of(assigned(Mode::non_exclusive, Profile::balanced)), 11'000ms);
+  EXPECT_EQ(of(assigned(Mode::non_exclusive, Profile::steady)), 38'000ms);
+  EXPECT_EQ(of(assigned(Mode::exclusive, Profile::steady)), 25'000ms);
+  TimingRequest long_lease = assigned(Mode::non_exclusive, Profile::balanced);
+  long_lease.lease = 60'000ms;
+  EXPECT_EQ(of(long_lease), 11'000ms);
 }
 
 TEST(Timing, with_a_group_a_planned_leave_may_take_a_lease_and_a_session_and_ten_seconds_at_most) {
