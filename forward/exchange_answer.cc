@@ -30,10 +30,11 @@ bool has_no_body(unsigned status, const RequestHeader& request) {
 }
 
 // Whoever frames a body that such an answer cannot have may send it, too: that would be taken for
-// the next answer. A HEAD is answered with the framing of a GET.
-bool may_have_more(unsigned status, const MessageParser<false>& answer) {
-  return (status == 204 || status == 304) &&
-         (answer.chunked() || answer.content_length().value_or(0) > 0);
+// the next answer. To HEAD some servers send it whatever they say.
+bool may_have_more(unsigned status, const RequestHeader& request,
+                   const MessageParser<false>& answer) {
+  const bool framed = answer.chunked() || answer.content_length().value_or(0) > 0;
+  return request.method() == http::verb::head || ((status == 204 || status == 304) && framed);
 }
 
 }  // namespace
@@ -454,7 +455,7 @@ void Exchange::finish(bool keep_alive) {
   limit_.cancel();
   // Only after its final answer: behind another one there is more to come of this request.
   const bool reusable = upstream_ && passed_ && answer_->is_done() && answer_->keep_alive() &&
-                        body_sent_ && !may_have_more(passed_->result_int(), *answer_);
+                        body_sent_ && !may_have_more(passed_->result_int(), sent_, *answer_);
   if (reusable) proxy_.upstreams.give_back(std::exchange(upstream_, nullptr));
   drop_upstream();
   guard_.reset();
