@@ -106,13 +106,27 @@ void Exchange::on_broken(Error error) {
 // It has not served the request, whatever the method is.
 void Exchange::on_misdirected() {
   proxy_.counters.add(ProxyCount::misdirected);
+  heed_redirect();
   if (!may_send_again()) return guard_ ? disowned() : unowned();
-  ++resends_;
-  note_failure(sent_under_);
-  lack_ = Lack::owner_that_takes_it;
+  if (!on_detour_) {  // of these there are two, and they show nothing new of the owner
+    ++resends_;
+    note_failure(sent_under_);
+    lack_ = Lack::owner_that_takes_it;
+  }
   drop_upstream();
   guard_.reset();
   choose();
+}
+
+// A greater epoch is heeded where no record can tell of it.
+void Exchange::heed_redirect() {
+  if (!stale_ || guard_) return;
+  const ResponseHeader& head = answer_->get().base();
+  const auto read = read_peer_fields(head);
+  const auto* said = std::get_if<PeerFields>(&read);
+  const auto owner = head.find(to_beast(kOwnerField));
+  if (said == nullptr || said->epoch <= sent_under_ || owner == head.end()) return;
+  proxy_.directions.redirected(slot_, view_of(owner->value()), said->epoch);
 }
 
 void Exchange::on_informational(unsigned status) {
@@ -402,10 +416,10 @@ void Exchange::unowned() {
     return answer(503, "this key's owner says that it is not at present; try again");
   }
   const std::string why = fault_ ? ": " + std::string(text_of(*fault_)) : "";
-  answer(503, (lack_ == Lack::way_to_owner ? "this key's owner" : "this key's application") +
-                  (" cannot be reached" + why) +
-                  (stale_ ? ", and nobody can take over while Kafka is silent" : "") +
-                  "; try again");
+  const std::string whom = lack_ == Lack::way_to_application ? "this key's application"
+                           : stale_ ? "the log is silent, and this key's last owner"
+                                    : "this key's owner";
+  answer(503, whom + " cannot be reached" + why + "; try again");
 }
 
 // A store may have told the application of a new owner that this process does not know, as one
