@@ -207,6 +207,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   bool stale_ = false;       ///< the owner that was named last serves on while its log is silent
   std::uint32_t resends_ = 0;
   std::optional<std::vector<std::string>> detours_;  ///< that are left; no value: none was taken
+  std::string around_;                               ///< whom, as Caution has it
   bool on_detour_ = false;
   Upstreams::Attempt connecting_;
   UpstreamPtr upstream_;

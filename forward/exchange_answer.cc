@@ -167,6 +167,7 @@ void Exchange::on_informed(Error error, void (Exchange::*then)()) {
 }
 
 void Exchange::note_forwarded() {
+  if (on_detour_) proxy_.caution.note_reached(around_);
   count(guard_ ? ProxyCount::served : ProxyCount::forwarded);
   proxy_.counters.note_answer(std::chrono::duration_cast<microseconds>(Clock::now() - began_));
 }

@@ -85,10 +85,18 @@ void Exchange::try_again(bool own) {
 }
 
 // Others may reach the owner, or serve in its place, of which the log tells this process nothing.
+// Where they could not, a request now and then finds out whether they can.
 bool Exchange::take_detour(const Direction& from) {
   if (lack_ != Lack::way_to_owner || !may_send_again()) return false;
-  if (!detours_) detours_ = proxy_.directions.detours(slot_);
-  if (detours_->empty()) return false;
+  if (!detours_) {
+    around_ = "around " + from.endpoint;
+    if (!proxy_.caution.may_connect(around_, /*suspected=*/true, Clock::now())) return false;
+    detours_ = proxy_.directions.detours(slot_);
+  }
+  if (detours_->empty()) {
+    if (!around_.empty()) proxy_.caution.note_failed(std::exchange(around_, {}), Clock::now());
+    return false;
+  }
   Direction to = from;
   to.detour = true;
   to.suspected = false;

@@ -2,6 +2,7 @@
 // and how soon it uses one again that has come back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <list>
 #include <string>
@@ -216,6 +217,28 @@ TEST_F(Detour, each_is_asked_once_and_then_the_request_waits) {
   rig.directions.leads(successor.endpoint());
   ASSERT_TRUE(rig.answered(caller));
   EXPECT_EQ(body_of(caller.received()), "successor");
+}
+
+TEST_F(Detour, where_nobody_could_help_one_request_asks_now_and_then) {
+  rig.directions.others = {other.endpoint()};
+  other.serve = [](const OwnerRequest&) { return misdirected(); };
+  Caller first = rig.call();
+  first.send(get());
+  ASSERT_TRUE(rig.run_until([&] { return rig.directions.waits > 0; }));
+  const auto began = Clock::now();
+  std::list<Caller> callers;
+  for (int i = 0; i < 100; ++i) {
+    callers.emplace_back(rig.io, rig.gateway->endpoint());
+    callers.back().send(get());
+  }
+  ASSERT_TRUE(rig.run_until([&] { return other.requests.size() > 2; }));
+  const auto probes = static_cast<std::size_t>((Clock::now() - began) / Caution::kProbe);
+  EXPECT_LE(other.requests.size(), 1 + probes + 1);
+  other.serve = [](const OwnerRequest&) { return ok("other"); };
+  const auto answered = [](const Caller& caller) { return has_answers(caller)(); };
+  EXPECT_TRUE(rig.run_until([&] {
+    return std::count_if(callers.begin(), callers.end(), answered) >= 90;
+  })) << "those that have not asked in vain";
 }
 
 TEST_F(Detour, is_for_stale_routes_and_bodies_that_are_kept_alone) {
