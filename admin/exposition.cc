@@ -21,6 +21,7 @@ void put_counts(boost::json::object& row, const ProxiedRequests& counts) {
   row["waited"] = counts.waited;
   row["refused"] = counts.refused;
   row["unowned"] = counts.unowned;
+  row["unreachable"] = counts.unreachable;
   row["failed"] = counts.failed;
 }
 

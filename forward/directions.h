@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace neliroute::forward {
 
@@ -24,6 +25,7 @@ struct Visit {
   Slot slot;
   Epoch epoch = kNoEpoch;  ///< that sent it here, or that it was refused under
   std::uint32_t hops = 0;
+  bool detour = false;  ///< the sender cannot reach the owner of `epoch`
 };
 
 struct Direction {
@@ -36,6 +38,7 @@ struct Direction {
   bool leaving = false;     ///< refuse: this process has left, and knew nobody else to send it to
   bool suspected = false;   ///< redirect: the owner could not be reached, and has not written since
   bool stale = false;       ///< serve, redirect: the owner serves on while its log is silent
+  bool detour = false;      ///< redirect: to another process, as that owner cannot be reached
 };
 
 class Directions {
@@ -48,6 +51,13 @@ class Directions {
   virtual void wait(Slot slot, const Epoch& after, milliseconds limit, RouteHandler handler) = 0;
   /// The endpoint could not be reached.
   virtual void suspect(std::string_view endpoint) = 0;
+  /// It could, after all.
+  virtual void reached(std::string_view endpoint) = 0;
+  /// Whoever was asked for the slot names this owner, under a greater epoch.
+  virtual void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) = 0;
+  /// Whom else to ask, once each, where the owner of a stale route cannot be reached: who claimed
+  /// the slot after it, and the owner of another slot. A gateway's; others are such processes.
+  [[nodiscard]] virtual std::vector<std::string> detours(Slot) { return {}; }
 
  protected:
   Directions() = default;
@@ -79,6 +89,20 @@ class WatchedDirections final : public Directions {
     watcher_.async_route_after(slot, after, limit, std::move(handler));
   }
   void suspect(std::string_view endpoint) override { watcher_.suspect(endpoint); }
+  void reached(std::string_view endpoint) override { watcher_.reached(endpoint); }
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) override {
+    watcher_.redirected(slot, endpoint, epoch);
+  }
+  [[nodiscard]] std::vector<std::string> detours(Slot slot) override {
+    const Route route = watcher_.route(slot);
+    const std::string_view owner = route.endpoint();
+    const std::string_view next = route.next_endpoint();
+    std::vector<std::string> made;
+    if (!next.empty() && next != owner) made.emplace_back(next);
+    const std::string other = watcher_.owner_beside(slot, owner, next);
+    if (!other.empty()) made.push_back(other);
+    return made;
+  }
 
  private:
   Watching watcher_;  // or a reference, by the type
@@ -98,6 +122,12 @@ class AdmittedDirections final : public Directions {
     // Clients that come without a gateway count a refusal as a failure.
     const bool closed = admitted.answer() == Admit::refuse && router_.observable().closed();
     if (closed) admitted = router_.admit_last(visit.slot, visit.epoch, visit.hops);
+    if (visit.detour && admitted.answer() == Admit::wait && admitted.epoch() == visit.epoch) {
+      // The owner cannot be reached from there, and perhaps from here: it is asked as by a caller
+      // that knows nothing. Only a gateway makes detours, so there is no circle of them.
+      auto anew = router_.admit(visit.slot, kNoEpoch, visit.hops);
+      if (anew.answer() == Admit::redirect) admitted = std::move(anew);
+    }
     Direction made;
     made.answer = admitted.answer();
     made.stale = admitted.stale();
@@ -117,6 +147,10 @@ class AdmittedDirections final : public Directions {
     router_.async_route_after(slot, after, limit, std::move(handler));
   }
   void suspect(std::string_view endpoint) override { router_.suspect(endpoint); }
+  void reached(std::string_view endpoint) override { router_.reached(endpoint); }
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) override {
+    router_.redirected(slot, endpoint, epoch);
+  }
 
  private:
   Owning router_;  // or a reference, by the type

@@ -103,19 +103,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   [[nodiscard]] std::size_t kept_most() const;
   void on_kept(Error error);
   void on_broken_body(Error error);
-  void choose();
-  void note_failure(const Epoch& epoch);
-  void note_unreached(const Direction& direction, std::optional<ConnectFault> fault);
-  void try_again(bool own);
   void watch_client();
   void on_client_gone();
-  void await_owner(const Epoch& after, milliseconds limit);
-  void on_waited(Error error);
-  void on_closed();
-  void say_left(const Direction& direction);
-  void give_up_wait();
-  void connect(const Direction& direction);
-  void on_connected(Error error, UpstreamPtr upstream, const Direction& direction);
   void send(const Direction& direction);
   void begin_body();
   void pass_body();
@@ -124,6 +113,21 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void on_body_part(Error error);
   void send_body_part(std::size_t size);
   void on_body_part_sent();
+
+  // exchange_choice.cc: choosing an owner, connecting to it, and waiting for one.
+  void choose();
+  void note_failure(const Epoch& epoch);
+  void note_unreached(const Direction& direction, std::optional<ConnectFault> fault);
+  void try_again(bool own);
+  [[nodiscard]] bool take_detour(const Direction& from);
+  void await_owner(const Epoch& after, milliseconds limit);
+  void on_waited(Error error);
+  void on_closed();
+  void say_left(const Direction& direction);
+  void say_no_way(const Direction& direction);
+  void give_up_wait();
+  void connect(const Direction& direction);
+  void on_connected(Error error, UpstreamPtr upstream, const Direction& direction);
 
   // exchange_answer.cc: reading the answer, and passing it on.
   void read_head();
@@ -135,6 +139,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void on_broken(Error error);
   [[nodiscard]] bool begins_again();
   void on_misdirected();
+  void heed_redirect();
   void note_forwarded();
   void pass_head();
   void make_passed_head();
@@ -201,6 +206,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::uint64_t bytes_ = 0;  ///< of the answer's body that the client was sent
   bool stale_ = false;       ///< the owner that was named last serves on while its log is silent
   std::uint32_t resends_ = 0;
+  std::optional<std::vector<std::string>> detours_;  ///< that are left; no value: none was taken
+  std::string around_;                               ///< whom, as Caution has it
+  bool on_detour_ = false;
   Upstreams::Attempt connecting_;
   UpstreamPtr upstream_;
   Epoch sent_under_ = kNoEpoch;

@@ -30,10 +30,11 @@ bool has_no_body(unsigned status, const RequestHeader& request) {
 }
 
 // Whoever frames a body that such an answer cannot have may send it, too: that would be taken for
-// the next answer. A HEAD is answered with the framing of a GET.
-bool may_have_more(unsigned status, const MessageParser<false>& answer) {
-  return (status == 204 || status == 304) &&
-         (answer.chunked() || answer.content_length().value_or(0) > 0);
+// the next answer. To HEAD some servers send it whatever they say.
+bool may_have_more(unsigned status, const RequestHeader& request,
+                   const MessageParser<false>& answer) {
+  const bool framed = answer.chunked() || answer.content_length().value_or(0) > 0;
+  return request.method() == http::verb::head || ((status == 204 || status == 304) && framed);
 }
 
 }  // namespace
@@ -105,13 +106,27 @@ void Exchange::on_broken(Error error) {
 // It has not served the request, whatever the method is.
 void Exchange::on_misdirected() {
   proxy_.counters.add(ProxyCount::misdirected);
+  heed_redirect();
   if (!may_send_again()) return guard_ ? disowned() : unowned();
-  ++resends_;
-  note_failure(sent_under_);
-  lack_ = Lack::owner_that_takes_it;
+  if (!on_detour_) {  // of these there are two, and they show nothing new of the owner
+    ++resends_;
+    note_failure(sent_under_);
+    lack_ = Lack::owner_that_takes_it;
+  }
   drop_upstream();
   guard_.reset();
   choose();
+}
+
+// A greater epoch is heeded where no record can tell of it.
+void Exchange::heed_redirect() {
+  if (!stale_ || guard_) return;
+  const ResponseHeader& head = answer_->get().base();
+  const auto read = read_peer_fields(head);
+  const auto* said = std::get_if<PeerFields>(&read);
+  const auto owner = head.find(to_beast(kOwnerField));
+  if (said == nullptr || said->epoch <= sent_under_ || owner == head.end()) return;
+  proxy_.directions.redirected(slot_, view_of(owner->value()), said->epoch);
 }
 
 void Exchange::on_informational(unsigned status) {
@@ -152,6 +167,7 @@ void Exchange::on_informed(Error error, void (Exchange::*then)()) {
 }
 
 void Exchange::note_forwarded() {
+  if (on_detour_) proxy_.caution.note_reached(around_);
   count(guard_ ? ProxyCount::served : ProxyCount::forwarded);
   proxy_.counters.note_answer(std::chrono::duration_cast<microseconds>(Clock::now() - began_));
 }
@@ -401,10 +417,10 @@ void Exchange::unowned() {
     return answer(503, "this key's owner says that it is not at present; try again");
   }
   const std::string why = fault_ ? ": " + std::string(text_of(*fault_)) : "";
-  answer(503, (lack_ == Lack::way_to_owner ? "this key's owner" : "this key's application") +
-                  (" cannot be reached" + why) +
-                  (stale_ ? ", and nobody can take over while Kafka is silent" : "") +
-                  "; try again");
+  const std::string whom = lack_ == Lack::way_to_application ? "this key's application"
+                           : stale_ ? "the log is silent, and this key's last owner"
+                                    : "this key's owner";
+  answer(503, whom + " cannot be reached" + why + "; try again");
 }
 
 // A store may have told the application of a new owner that this process does not know, as one
@@ -454,7 +470,7 @@ void Exchange::finish(bool keep_alive) {
   limit_.cancel();
   // Only after its final answer: behind another one there is more to come of this request.
   const bool reusable = upstream_ && passed_ && answer_->is_done() && answer_->keep_alive() &&
-                        body_sent_ && !may_have_more(passed_->result_int(), *answer_);
+                        body_sent_ && !may_have_more(passed_->result_int(), sent_, *answer_);
   if (reusable) proxy_.upstreams.give_back(std::exchange(upstream_, nullptr));
   drop_upstream();
   guard_.reset();

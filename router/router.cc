@@ -138,6 +138,12 @@ Subscription Router::subscribe(Listener& listener) {
 
 void Router::suspect(std::string_view endpoint) { engine_->suspect(endpoint); }
 
+void Router::reached(std::string_view endpoint) { engine_->reached(endpoint); }
+
+void Router::redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) {
+  engine_->redirected(slot, endpoint, epoch);
+}
+
 void Router::wait_for_route(
     Slot slot, const Epoch& after, milliseconds limit,
     boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {

@@ -39,6 +39,12 @@ void Watcher::on_failure(std::function<void(const Error&)> handler) {
 
 void Watcher::suspect(std::string_view endpoint) { engine_->suspect(endpoint); }
 
+void Watcher::reached(std::string_view endpoint) { engine_->reached(endpoint); }
+
+void Watcher::redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) {
+  engine_->redirected(slot, endpoint, epoch);
+}
+
 void Watcher::wait_for_route(
     Slot slot, const Epoch& after, milliseconds limit,
     boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {

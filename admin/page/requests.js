@@ -15,9 +15,10 @@ const KINDS = [
   ["refused", "refused",
     "Malformed, without a key, sent on too often, or after this process has left"],
   ["unowned", "no owner", "Nobody owned the slot in time: 503"],
+  ["unreachable", "unreachable", "The owner, or the application here, could not be reached: 503"],
   ["failed", "failed", "The owner's answer was malformed, incomplete or late: 502 or 504"],
 ];
-const TROUBLE = new Set(["unowned", "failed"]); // shown once there was any
+const TROUBLE = new Set(["unowned", "unreachable", "failed"]); // shown once there was any
 
 // Counted by another process, or by one that has started since.
 function isAnother(answer, before) {

@@ -6,8 +6,10 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "forward/directions.h"
 
@@ -32,6 +34,18 @@ class ClosableDirections final : public Directions {
   void suspect(std::string_view endpoint) override {
     const std::lock_guard lock(mutex_);
     if (open_) open_->suspect(endpoint);
+  }
+  void reached(std::string_view endpoint) override {
+    const std::lock_guard lock(mutex_);
+    if (open_) open_->reached(endpoint);
+  }
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) override {
+    const std::lock_guard lock(mutex_);
+    if (open_) open_->redirected(slot, endpoint, epoch);
+  }
+  [[nodiscard]] std::vector<std::string> detours(Slot slot) override {
+    const std::lock_guard lock(mutex_);
+    return open_ ? open_->detours(slot) : std::vector<std::string>();
   }
 
   void close() {

@@ -4,6 +4,7 @@
 // Threads: any.   Units: milliseconds.   Errors: passed to handlers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <neliroute/admission.h>
@@ -12,6 +13,7 @@
 #include <neliroute/route.h>
 #include <neliroute/settings.h>
 #include <neliroute/time.h>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -32,9 +34,27 @@ class EngineCalls {
     wait_until_routed(*engine_, slot, after, limit, std::move(handler));
   }
   void suspect(std::string_view endpoint) const { engine_->suspect(endpoint); }
+  void reached(std::string_view endpoint) const { engine_->reached(endpoint); }
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) const {
+    engine_->redirected(slot, endpoint, epoch);
+  }
+  /// Somebody else who owns something, as far as is known: the owner of one of the next partitions.
+  [[nodiscard]] std::string owner_beside(Slot slot, std::string_view owner,
+                                         std::string_view next) const {
+    const std::uint32_t count = engine_->view().partition_count();
+    const std::uint32_t first = engine_->view().partition_of(slot).value();
+    for (std::uint32_t i = 1; i < std::min(count, kLookedAt); ++i) {
+      const Route one = route(Slot{(first + i) % count});
+      const std::string_view endpoint = one.endpoint();
+      const bool fits = one.verdict == Verdict::remote && !one.suspected && !endpoint.empty();
+      if (fits && endpoint != owner && endpoint != next) return std::string(endpoint);
+    }
+    return {};
+  }
   [[nodiscard]] const Engine& observable() const noexcept { return *engine_; }
 
  private:
+  static constexpr std::uint32_t kLookedAt = 1024;
   std::shared_ptr<Engine> engine_;
 };
 

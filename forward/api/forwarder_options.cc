@@ -135,9 +135,8 @@ ProxiedRequests ForwarderCounts::requests() const {
   using forward::ProxyCount;
   return {count(ProxyCount::served),      count(ProxyCount::forwarded),
           count(ProxyCount::misdirected), count(ProxyCount::waited),
-          count(ProxyCount::refused),
-          count(ProxyCount::unowned) + count(ProxyCount::unreached),
-          count(ProxyCount::failed)};
+          count(ProxyCount::refused),     count(ProxyCount::unowned),
+          count(ProxyCount::unreached),   count(ProxyCount::failed)};
 }
 
 std::shared_ptr<prometheus::Collectable> ForwarderCounts::metrics(

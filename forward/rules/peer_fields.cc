@@ -12,7 +12,8 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr std::array kAll{kOwnerField, kEpochField, kHopsField, kTimeoutField, kSlotField};
+constexpr std::array kAll{kOwnerField,   kEpochField, kHopsField,
+                          kTimeoutField, kSlotField,  kDetourField};
 constexpr std::uint32_t kHopsMax = 1000;
 constexpr std::uint32_t kTimeoutMax = 86'400'000;
 
@@ -70,6 +71,10 @@ std::variant<PeerFields, std::string> read_peer_fields(const http::fields& field
     if (!number) return malformed(kSlotField, "a slot");
     said.slot = Slot{*number};
   }
+  if (const Values detour = values_of(fields, kDetourField); detour.count > 0) {
+    if (detour.count != 1 || detour.first != "1") return malformed(kDetourField, "1");
+    said.detour = true;
+  }
   return said;
 }
 
@@ -81,6 +86,7 @@ void write_peer_fields(http::fields& fields, const PeerFields& said) {
   if (said.hops > 0) fields.set(to_beast(kHopsField), std::to_string(said.hops));
   if (said.timeout) fields.set(to_beast(kTimeoutField), std::to_string(said.timeout->count()));
   if (said.slot) fields.set(to_beast(kSlotField), std::to_string(said.slot->value()));
+  if (said.detour) fields.set(to_beast(kDetourField), "1");
 }
 
 }  // namespace neliroute::forward

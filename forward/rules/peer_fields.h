@@ -2,7 +2,7 @@
 //
 // They count only from addresses that the operator trusts, and are stripped from all others: a
 // stranger's epoch would make a request wait, and its hops would have it refused. An address in a
-// field is never connected to.
+// field is connected to only if records have named it, too.
 //
 // Threads: pure functions, any.   Units: milliseconds.   Errors: text: which field is malformed.
 #pragma once
@@ -25,12 +25,15 @@ inline constexpr std::string_view kEpochField = "Neliroute-Epoch";        ///< I
 inline constexpr std::string_view kHopsField = "Neliroute-Hops";          ///< from 0
 inline constexpr std::string_view kTimeoutField = "Neliroute-Timeout-Ms"; ///< what is left
 inline constexpr std::string_view kSlotField = "Neliroute-Slot";
+/// 1: the sender cannot reach the owner of this epoch.
+inline constexpr std::string_view kDetourField = "Neliroute-Detour";
 
 struct PeerFields {
   Epoch epoch = kNoEpoch;
   std::uint32_t hops = 0;
   std::optional<milliseconds> timeout;
   std::optional<Slot> slot;
+  bool detour = false;
   friend bool operator==(const PeerFields&, const PeerFields&) = default;
 };
 

@@ -50,7 +50,8 @@ class Caution {
     if (!is_new) return;
     std::erase_if(failed_, [now](const auto& one) { return one.second.at + kRemembered <= now; });
   }
-  void note_reached(const std::string& endpoint) { failed_.erase(endpoint); }
+  /// Whether it had failed.
+  bool note_reached(const std::string& endpoint) { return failed_.erase(endpoint) > 0; }
   [[nodiscard]] std::size_t size() const noexcept { return failed_.size(); }
 
  private:

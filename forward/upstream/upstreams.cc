@@ -41,6 +41,12 @@ std::optional<Place> place_of(std::string_view endpoint) {
   return made;
 }
 
+// It came behind an answer, and would be taken for the next one.
+bool has_unasked(Upstream& upstream) {
+  error_code ended;
+  return upstream.input.received.size() > 0 || upstream.stream.socket().available(ended) > 0;
+}
+
 }  // namespace
 
 /// A connection on its way.
@@ -160,7 +166,8 @@ UpstreamPtr Upstreams::take_kept(const std::string& endpoint, bool once) {
     Idle newest = std::move(kept->second.front());
     kept->second.pop_front();
     --count_;
-    if (now < newest.until() && newest.upstream->input.is_reading()) {
+    Upstream& upstream = *newest.upstream;
+    if (now < newest.until() && upstream.input.is_reading() && !has_unasked(upstream)) {
       found = std::move(newest.upstream);
     } else {
       newest.upstream->stream.close();
@@ -229,7 +236,7 @@ void Upstreams::give_back(UpstreamPtr upstream) {
   Input& input = upstream->input;
   const bool is_full = count_ >= limits_.idle_all;
   const bool ends = upstream->idle.count() <= 0;
-  if (closed_ || is_full || ends || input.received.size() > 0) return upstream->stream.close();
+  if (closed_ || is_full || ends || has_unasked(*upstream)) return upstream->stream.close();
   std::list<Idle>& kept = idle_[upstream->endpoint];
   if (kept.size() >= limits_.idle_each) {
     kept.back().upstream->stream.close();

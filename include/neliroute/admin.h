@@ -103,6 +103,7 @@ struct ProxiedRequests {
   std::uint64_t waited = 0;       ///< how often one waited for an owner
   std::uint64_t refused = 0;      ///< by the proxy: malformed, without a key, sent on too often
   std::uint64_t unowned = 0;      ///< by the proxy: nobody owned the slot in time (503)
+  std::uint64_t unreachable = 0;  ///< the same: an owner did, and could not be connected to (503)
   std::uint64_t failed = 0;       ///< by the proxy: the owner's answer was unfit or late (502, 504)
 };
 

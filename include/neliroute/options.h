@@ -86,8 +86,8 @@ struct Timing {
   milliseconds hang_limit{0};
   /// What to give Router::async_drain(): how long a planned leave may take. With
   /// Assignment::assigner 3 x session + 4 x interval, in exclusive mode 2 x lease + session: a
-  /// successor that does not lead is replaced by another in that time. With a group lease + session, at most 10 s, as one that does not hear
-  /// the leave assigns others a session later.
+  /// successor that does not lead is replaced by another in that time. With a group lease +
+  /// session, at most 10 s, as one that does not hear the leave assigns others a session later.
   milliseconds drain{0};
   /// Zero in exclusive mode and with Variation::broadcast.
   milliseconds serve_stale{0};

@@ -162,6 +162,12 @@ class Router : public Lookup {
   /// after which it owns nothing, or for 2 s at a time if its route is stale.
   /// Any thread; repeated reports cost next to nothing.
   void suspect(std::string_view endpoint);
+  /// The caller could reach it after all: it is suspected no more. Any thread.
+  void reached(std::string_view endpoint);
+  /// Whoever was asked for this slot names another owner, under a greater epoch than its route's.
+  /// While that is stale it is moved there, if records have named a process with this endpoint; the
+  /// next record that says who leads decides again. Any thread.
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch);
 
   /// Planned leave: hands over, and closes within `bound`. Two things may take longer: barriers,
   /// which have a lease; and brokers that do not answer, 2 s if `bound` is short. At once if nobody

@@ -71,6 +71,12 @@ class Watcher : public Lookup {
   /// after which it owns nothing, or for 2 s at a time if its route is stale.
   /// Any thread; repeated reports cost next to nothing.
   void suspect(std::string_view endpoint);
+  /// The caller could reach it after all: it is suspected no more. Any thread.
+  void reached(std::string_view endpoint);
+  /// Whoever was asked for this slot names another owner, under a greater epoch than its route's.
+  /// While that is stale it is moved there, if records have named a process with this endpoint; the
+  /// next record that says who leads decides again. Any thread.
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch);
 
   /// Completes with no error; after it, every answer is unknown.
   template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>

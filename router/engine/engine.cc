@@ -166,7 +166,7 @@ Observers::Seen Engine::look(Partition partition, LocalTime now) const {
     seen.draining = core_->role_state(partition) == RoleState::draining;
     seen.lease = lease();
   } else if (route.verdict == Verdict::remote) {
-    seen.owner = hint.owner;
+    seen.owner = hint.named();
     seen.draining = hint.draining;
     seen.lease = hint.lease;
   }

@@ -116,6 +116,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] std::optional<std::string> unhealthy() const;
   /// A caller could not reach the process that has this endpoint.
   void suspect(std::string_view endpoint);
+  void reached(std::string_view endpoint);
+  /// Whoever was asked for the slot says that this one leads it.
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch);
   /// Hands over within the bound, closes the ledger, then calls `done` on the strand.
   void drain(milliseconds bound, std::function<void()> done);
   /// Closes without handing over. No handler is called from now on, except by drain(); a call may
@@ -146,6 +149,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void tell_observers(LocalTime now);
   [[nodiscard]] Observers::Seen look(Partition partition, LocalTime now) const;
   void carry_out(LocalTime now);
+  /// On the strand, and publishes what becomes of it.
+  void tell_directory(std::function<void(Directory&)> what);
   void mark_suspects(LocalTime now);
   void publish(const std::vector<Transition>& transitions, LocalTime now);
   void tell(const std::vector<Transition>& transitions, LocalTime now);

@@ -75,10 +75,27 @@ void Engine::wake_waiters(LocalTime now) {
 
 void Engine::suspect(std::string_view endpoint) {
   if (closed_ || !suspects_.add(endpoint, clock_())) return;
-  boost::asio::post(strand_, [self = shared_from_this()] {
+  tell_directory([](Directory&) {});  // those that are due are marked
+}
+
+void Engine::reached(std::string_view endpoint) {
+  if (closed_) return;
+  suspects_.drop(endpoint);
+  tell_directory([endpoint = std::string(endpoint)](Directory& all) { all.trust(endpoint); });
+}
+
+void Engine::redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) {
+  if (closed_) return;
+  tell_directory([partition = view_.partition_of(slot), endpoint = std::string(endpoint),
+                  epoch](Directory& all) { all.redirect(partition, endpoint, epoch); });
+}
+
+void Engine::tell_directory(std::function<void(Directory&)> what) {
+  boost::asio::post(strand_, [self = shared_from_this(), what = std::move(what)] {
     if (self->closed_) return;
     const LocalTime now = self->no_earlier(self->clock_());
     self->directory_.tick(now);
+    what(self->directory_);
     self->carry_out(now);
   });
 }

@@ -15,6 +15,13 @@ bool Suspects::add(std::string_view endpoint, LocalTime now) {
   return true;
 }
 
+void Suspects::drop(std::string_view endpoint) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = endpoints_.find(endpoint); found != endpoints_.end()) {
+    endpoints_.erase(found);
+  }
+}
+
 LocalTime Suspects::due() const {
   const std::lock_guard lock(mutex_);
   return due_now();

@@ -25,6 +25,8 @@ class Suspects {
 
   /// True: it is the first since some were taken, so the strand is to be told.
   [[nodiscard]] bool add(std::string_view endpoint, LocalTime now);
+  /// It was reached since.
+  void drop(std::string_view endpoint);
   /// When they may be taken; kNever: there are none.
   [[nodiscard]] LocalTime due() const;
   /// Those that wait, if they are due.

@@ -276,6 +276,9 @@ void Directory::suspect(const std::set<std::string, std::less<>>& endpoints, Loc
   std::unordered_map<const Peer*, bool> meant;  // one comparison of texts for each owner
   for (std::uint32_t p = 0; p < options_.partitions; ++p) {
     Hint& hint = hints_[p];
+    if (hint.told && endpoints.contains(hint.told->info.endpoint) && forget_told(hint)) {
+      note_change(Partition{p});
+    }
     if (!hint.owner || hint.suspected) continue;
     const auto [known, first] = meant.try_emplace(hint.owner.get(), false);
     const std::string& endpoint = hint.owner->info.endpoint;
@@ -302,6 +305,16 @@ void Directory::trust(ProcessId id) {
     note_change(partition);
   }
   suspected_.erase(found);
+}
+
+void Directory::trust(std::string_view endpoint) {
+  std::vector<ProcessId> reached;
+  for (const auto& [id, suspected] : suspected_) {
+    const auto known = peers_.find(id);
+    const PeerPtr peer = known == peers_.end() ? nullptr : known->second.peer.lock();
+    if (peer && peer->info.endpoint == endpoint) reached.push_back(id);
+  }
+  for (const ProcessId id : reached) trust(id);
 }
 
 void Directory::forget_owner(Partition partition, ProcessId id, LocalTime at) {

@@ -65,6 +65,10 @@ struct Hint {
   LocalTime stale_until = kLongAgo;
   /// Its lease is over, or its log was lost, and nothing shows that its owner does not live.
   bool stale = false;
+  /// While it is stale: to whom an owner redirected a caller, under a greater epoch than any record
+  /// names. Null: to nobody.
+  PeerPtr told;
+  Epoch told_epoch = kNoEpoch;
   /// Of the renewal that last said that the owner leads.
   std::uint64_t seq = 0;
   /// The owner's, as its last renewal says.
@@ -82,6 +86,9 @@ struct Hint {
   /// Incremented whenever owner or epoch change, so that a reader can tell whose `until` it read.
   std::uint16_t generation = 0;
   FormerOwner former;
+
+  /// The owner, for callers.
+  [[nodiscard]] const PeerPtr& named() const noexcept { return told ? told : owner; }
 };
 
 struct DirectoryOptions {
@@ -131,6 +138,10 @@ class Directory {
   /// Callers could not reach who has one of these endpoints: its hints are suspected until a record
   /// of it is read, or they end; those that are stale for 2 s at a time.
   void suspect(const std::set<std::string, std::less<>>& endpoints, LocalTime now);
+  /// A caller could.
+  void trust(std::string_view endpoint);
+  /// Whoever was asked for it says that this one leads. Moves what is stale, for as long as it is.
+  void redirect(Partition partition, std::string_view endpoint, const Epoch& epoch);
 
   /// This process itself stopped leading, which it knows before any record says so.
   void forget_owner(Partition partition, ProcessId id, LocalTime at);
@@ -203,6 +214,7 @@ class Directory {
   void look_at(Partition partition, microseconds slept, LocalTime now);
   void become_stale(Partition partition, LocalTime now);
   bool end_stale(Hint& hint);
+  static bool forget_told(Hint& hint);
   void drop_gone(LocalTime now);
   void end_suspicions(LocalTime now);
   void read_past(const Received& event);

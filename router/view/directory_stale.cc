@@ -91,7 +91,29 @@ void Directory::become_stale(Partition partition, LocalTime now) {
 bool Directory::end_stale(Hint& hint) {
   if (!std::exchange(hint.stale, false)) return false;
   if (--stale_count_ == 0) stale_owners_.clear();
+  forget_told(hint);
   return true;
+}
+
+bool Directory::forget_told(Hint& hint) {
+  hint.told_epoch = kNoEpoch;
+  return std::exchange(hint.told, nullptr) != nullptr;
+}
+
+// What is read decides again: a redirect may be wrong, so the epoch that it names is only shown.
+// An endpoint that no record has named is not heeded: nobody connects to an address out of an
+// answer.
+void Directory::redirect(Partition partition, std::string_view endpoint, const Epoch& epoch) {
+  Hint& hint = hints_[partition.value()];
+  if (!hint.stale || epoch <= std::max(hint.epoch, hint.told_epoch)) return;
+  if (endpoint.empty() || endpoint == options_.endpoint) return;
+  for (const auto& [id, known] : peers_) {
+    PeerPtr peer = known.peer.lock();
+    if (!peer || peer->info.endpoint != endpoint) continue;
+    hint.told = std::move(peer);
+    hint.told_epoch = epoch;
+    return note_change(partition);
+  }
 }
 
 // A log has shown by now that some of those live no more.

@@ -74,10 +74,11 @@ void RouteView::set_local(Partition partition, const Epoch& epoch, std::uint16_t
 
 void RouteView::set_hint(Partition partition, const Hint& hint) {
   Entry& entry = pending_.entries[partition.value()];
-  entry.owner = hint.owner ? &hint.owner->info : nullptr;
+  const PeerPtr& owner = hint.named();
+  entry.owner = owner ? &owner->info : nullptr;
   entry.next = hint.next ? &hint.next->info : nullptr;
-  entry.owner_is_self = hint.owner && hint.owner->id == self_.id;
-  entry.owner_is_suspected = hint.owner && hint.suspected;
+  entry.owner_is_self = owner && owner->id == self_.id;
+  entry.owner_is_suspected = owner == hint.owner && owner && hint.suspected;
   entry.owner_is_stale = hint.owner && hint.stale;
   const auto name = [this](PeerPtr& named, const PeerPtr& peer) {
     if (named == peer) return;
@@ -85,9 +86,9 @@ void RouteView::set_hint(Partition partition, const Hint& hint) {
     processes_.remove(named);
     named = peer;
   };
-  name(pending_.peers[2 * partition.value()], hint.owner);
+  name(pending_.peers[2 * partition.value()], owner);
   name(pending_.peers[2 * partition.value() + 1], hint.next);
-  entry.hint_epoch = hint.epoch;
+  entry.hint_epoch = std::max(hint.epoch, hint.told_epoch);
   entry.hint_generation = hint.generation;
   entry.hint_until = hint.owner ? hint.until : hint.unowned_since;
   note_change(partition);

@@ -7,7 +7,7 @@ from page_case import PageCase
 from browser import scenarios
 
 PROXY = {"served": 0, "forwarded": 0, "misdirected": 0, "waited": 0, "refused": 0, "unowned": 0,
-         "failed": 0}
+         "unreachable": 0, "failed": 0}
 
 
 class Requests(PageCase):
@@ -60,9 +60,10 @@ class Requests(PageCase):
                    " === '7,200 in all'")
         self.assertEqual(self.page.locator("#requests .late").count(), 0)
         self.assertFalse(self.page.locator("#requests-failed").is_visible())
-        world.count(failed=50, unowned=10)
+        world.count(failed=50, unowned=10, unreachable=20)
         self.page.locator("#requests-failed .late").wait_for()
         self.assertEqual(self.shown()["no owner"][1], 10)
+        self.assertEqual(self.shown()["unreachable"][1], 20)
         self.assertEqual(self.shown()["failed"][1], 50)
 
     def test_an_application_that_admits_requests(self):

@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 """An answer means the same to a client in whatever pieces it comes from the application, and what
 an application sends behind it is nobody's answer; which requests are framed well."""
+import os
 import re
+import signal
 import socket
 import sys
+import threading
 import unittest
 from pathlib import Path
 
@@ -12,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import children  # noqa: E402
 from harness.owners import LaneOwners  # noqa: E402
 from messages import Malformed, Reader  # noqa: E402
-from scripted import Scripted, is_taken  # noqa: E402
+from scripted import Scripted, has_sent_unread, is_taken  # noqa: E402
 
 TRIES = 5  # of each kind
 LATE = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nSet-Cookie: stolen=1\r\n\r\npoison"
@@ -47,6 +50,12 @@ FRAMED = {
     "100 sized": b"HTTP/1.1 100 Continue\r\nContent-Length: %d\r\n\r\n",
     "103 chunked": b"HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\r\n\r\n",
 }
+# Of a HEAD, whose body some servers send all the same (gunicorn does).
+HEADS = {
+    "sized": b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
+    "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "unframed": b"HTTP/1.1 200 OK\r\n\r\n",
+}
 OF_A_BODY = {b"content-length", b"transfer-encoding"}
 NOTES = 4096  # bytes of chunk extensions and trailers that a message may have
 GET = b"GET /own HTTP/1.1\r\nHost: h\r\nX-Key: k\r\n\r\n"
@@ -67,9 +76,9 @@ class Framing(LaneOwners):
         self.application = Scripted(self.script)
         self.addCleanup(self.application.close)
         self.parts, self.late = (), b""
-        alpha = self.start("alpha", key="header:X-Key", upstream=self.application.address)
-        self.wait_led(alpha)
-        self.port = alpha.port
+        self.alpha = self.start("alpha", key="header:X-Key", upstream=self.application.address)
+        self.wait_led(self.alpha)
+        self.port = self.alpha.port
         self.client = None
 
     def script(self, request, before):
@@ -129,25 +138,49 @@ class Framing(LaneOwners):
     def test_a_body_where_none_may_be(self):
         """It is no answer to the next request, whenever it comes."""
         bad = {}
-        for name, head in FRAMED.items():
-            head = head % len(LATE) if b"%d" in head else head
-            poisoned = sum(self.is_poisoned(head) for _ in range(TRIES))
-            if poisoned:
-                bad[name] = poisoned
+        for method, heads in ((b"GET", FRAMED), (b"HEAD", HEADS)):
+            for name, head in heads.items():
+                head = head % len(LATE) if b"%d" in head else head
+                poisoned = sum(self.is_poisoned(method, head) for _ in range(TRIES))
+                if poisoned:
+                    bad[method, name] = poisoned
         self.assertEqual(bad, {})
 
-    def is_poisoned(self, head):
+    def is_poisoned(self, method, head):
         """Whether the body that comes late is taken for the next answer."""
         self.parts, self.late = [head], LATE
-        first = self.ask(b"GET")
+        first = self.ask(method)
         second = self.ask(b"GET", b"/own")
         status, fields, _ = first[-1]
+        if method == b"HEAD":
+            self.assertEqual(status, b"200")
+            return second[-1][0] != b"200" or second[-1][2] != b"/own"
         framed = {name.lower() for name, _ in fields} & OF_A_BODY
         if status == b"200":
             return True
         self.assertIn(status, (b"204", b"304", b"502"))
         self.assertTrue(status != b"204" or not framed, first)
         return second[-1][0] != b"200" or second[-1][2] != b"/own"
+
+    def test_what_comes_behind_an_answer(self):
+        """Is no answer to a request that came meanwhile, and ends that connection."""
+        behind = threading.Event()
+
+        def parts():
+            yield b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+            behind.wait(20)
+            yield LATE
+        self.parts = parts()
+        self.assertEqual(self.ask(b"GET")[-1][2], b"hi")
+        os.kill(self.alpha.pid, signal.SIGSTOP)
+        try:  # it finds both at the same time, the request first
+            self.client.connection.sendall(GET)
+            behind.set()
+            children.wait_until(lambda: has_sent_unread(self.application.address), 20,
+                                "nothing comes behind")
+        finally:
+            os.kill(self.alpha.pid, signal.SIGCONT)
+        self.assertEqual(self.client.answer(b"GET").body, b"/own")
 
     def sent(self, *parts):
         """The status of the answer to these bytes, each sent when the one before was taken."""

@@ -415,7 +415,7 @@ class Gateway(LaneOwners):
         here = owners.count("alpha")
         self.assertTrue(0 < here < len(keys), owners)
         self.assertEqual(ask(alpha.port, "")[0], 400)
-        none = {"misdirected": 0, "refused": 0, "unowned": 0, "failed": 0}
+        none = {"misdirected": 0, "refused": 0, "unowned": 0, "unreachable": 0, "failed": 0}
         self.assertEqual(self.counts(alpha.errors),
                          none | {"process": "alpha", "source": "proxy", "served": here,
                                  "forwarded": len(keys) - here, "refused": 1})

@@ -23,6 +23,14 @@ def is_taken(connection):
     return True
 
 
+def has_sent_unread(address):
+    """Whether who listens there, on this machine, has sent what its peer has not read."""
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        rows = [line.split() for line in table]
+    port = ":%04X" % int(address.rpartition(":")[2])
+    return any(row[2].endswith(port) and not row[4].endswith(":00000000") for row in rows[1:])
+
+
 class Scripted(Server):
     """`script(request, before)` yields what is written for it, part by part: each is sent when the
     one before was taken. An empty part closes the connection. `before`: the requests that came

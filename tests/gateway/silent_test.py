@@ -6,14 +6,16 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY / "tests")]
-from gateway_test import Application  # noqa: E402
+from gateway_test import Application, Authority, ask  # noqa: E402
 from harness import children, process  # noqa: E402
 from harness.owners import LaneOwners, free_port  # noqa: E402
+from scripted import Scripted  # noqa: E402
 
 KEYS = [f"key {number}" for number in range(40)]
 STALE = "Neliroute-Stale"
@@ -105,7 +107,70 @@ class Silent(LaneOwners):
         self.assertTrue(refused)
         for status, stale, text in refused:
             self.assertEqual((status, stale), (503, "1"), text)
-            self.assertIn("while Kafka is silent", text)
+            self.assertEqual(text, "the log is silent, and this key's last owner cannot be "
+                                   "reached: it refuses connections; try again\n")
+
+    def silence(self, broker, admin, key):
+        """Ends the broker, and waits until the gateway knows a stale owner of the key only."""
+        broker.kill()
+        broker.wait()
+        path = f"/v1/route?{urllib.parse.urlencode({'key': key})}"
+        children.wait_until(lambda: self.look(admin, path)[1].get("stale"), 30,
+                            lambda: self.look(admin, path))
+
+    def test_another_owner_reaches_whom_the_gateway_cannot(self):
+        """It passes requests on, once each."""
+        broker, admin = self.broker(), free_port()
+        mine, theirs = Authority(self.folder, "mine"), Authority(self.folder, "theirs")
+
+        def owner(name, authority, believes):
+            files = {"tls_cert": self.folder / f"{name}.pem",
+                     "tls_key": self.folder / f"{name}.key"}
+            authority.sign(name, *files.values())
+            return self.owner(name, upstream_tls=True, upstream_ca=believes.certificate, **files)
+        alpha, beta = owner("alpha", mine, theirs), owner("beta", theirs, mine)
+        self.wait_led(alpha, beta)
+        _, port = self.gateway(key="header:X-Key", deadline="1s", upstream_tls=True,
+                               upstream_ca=mine.certificate, http=f"127.0.0.1:{admin}")
+        far = next(key for key in KEYS if json.loads(ask(
+            alpha.port, key, tls=mine.client())[1])["served_by"] == "beta")
+        self.assertEqual(self.ask(port, far)[0], 503)
+        self.silence(broker, admin, far)
+        status, _, text = self.ask(port, far)
+        self.assertEqual(status, 200, text)
+        self.assertEqual(json.loads(text)["served_by"], "beta")
+
+    def test_a_redirect_moves_a_stale_route(self):
+        """To whom records have named, and to nobody else; other requests follow it at once."""
+        broker, admin = self.broker(), free_port()
+        to = []  # where beta sends its callers, once it does
+
+        def of_beta(request, _):
+            if not to:
+                return [b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbeta"]
+            return [b"HTTP/1.1 421 Misdirected Request\r\nNeliroute-Slot: %s\r\n"
+                    b"Neliroute-Owner: %s\r\nNeliroute-Epoch: %d:0\r\nContent-Length: 0\r\n\r\n"
+                    % (request.value(b"Neliroute-Slot"), to[0].encode(), 10 ** 15)]
+        servers = [Scripted(of_beta), *(Scripted(lambda request, _, name=name: [
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" + name])
+            for name in (b"alpha", b"other"))]
+        for server in servers:
+            self.addCleanup(server.close)
+        beta, alpha, stranger = servers
+        self.wait_led(self.start("alpha", endpoint=alpha.address),
+                      self.start("beta", endpoint=beta.address))
+        _, port = self.gateway(key="header:X-Key", deadline="1s", http=f"127.0.0.1:{admin}")
+        key = next(key for key in KEYS if self.ask(port, key)[2] == "beta")
+        self.silence(broker, admin, key)
+        self.assertEqual(self.ask(port, key)[2], "beta")
+        to[:] = [stranger.address]
+        self.assertEqual(self.ask(port, key)[0], 503)
+        self.assertEqual(stranger.requests, [])
+        to[:] = [alpha.address]
+        self.assertEqual(self.ask(port, key)[2], "alpha")
+        asked = len(beta.requests)
+        self.assertEqual(self.ask(port, key)[2], "alpha")
+        self.assertEqual(len(beta.requests), asked)
 
     def test_zero_serves_no_longer_than_the_lease(self):
         """As it was before."""

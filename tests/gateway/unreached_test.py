@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Owners that lead, and that a gateway cannot connect to: what its clients, its log and its metrics
 say of it."""
+import json
 import os
 import re
 import resource
@@ -46,11 +47,15 @@ class Unreached(LaneOwners):
 
     def results(self):
         """result -> requests, in the gateway's metrics."""
+        return {result: float(count) for result, count in re.findall(
+            r'neliroute_proxy_requests_total\{.*result="(\w+)"\} (\S+)',
+            self.admin("metrics"))}
+
+    def admin(self, path):
+        """What the gateway's admin port answers."""
         address = re.search(r"admin port: (http://\S+/)", self.log())[1]
-        with urllib.request.urlopen(address + "metrics", timeout=10) as answer:
-            return {result: float(count) for result, count in re.findall(
-                r'neliroute_proxy_requests_total\{.*result="(\w+)"\} (\S+)',
-                answer.read().decode())}
+        with urllib.request.urlopen(address + path, timeout=10) as answer:
+            return answer.read().decode()
 
     def check(self, endpoint, told, logged, **options):
         """One line of the log, the clients' text, and a count of its own."""
@@ -59,8 +64,8 @@ class Unreached(LaneOwners):
         self.assertEqual(len(lines), 1, lines)
         self.assertRegex(lines[0], f"^the owner at {re.escape(endpoint)} cannot be reached: "
                                    f"{told}: {logged}$")
-        results = self.results()
-        self.assertEqual((results["unreachable"], results["unowned"]), (3, 0), results)
+        for counts in (self.results(), json.loads(self.admin("v1/requests"))):
+            self.assertEqual((counts["unreachable"], counts["unowned"]), (3, 0), counts)
 
     def test_refused(self):
         """Nobody listens at its endpoint."""

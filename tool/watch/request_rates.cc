@@ -50,7 +50,9 @@ std::optional<RequestCounts> parse_request_counts(std::string_view json) {
     made.counts[kind] = count_of(row, kRequestKinds[kind]);
   }
   if (made.source == "admit") made.counts[1] = count_of(row, "redirected");
-  if (auto& failed = made.counts[kFailedRequests]) *failed += count_of(row, "unowned").value_or(0);
+  if (auto& failed = made.counts[kFailedRequests]) {
+    for (const char* kind : {"unowned", "unreachable"}) *failed += count_of(row, kind).value_or(0);
+  }
   return made;
 }
 

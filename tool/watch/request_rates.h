@@ -31,7 +31,7 @@ struct RequestCounts {
   PerKind<std::uint64_t> counts;  ///< since the process started
 };
 
-/// What admit() would redirect counts as forwarded, and what nobody owned in time as failed.
+/// What admit() would redirect counts as forwarded, and every answer 503 as failed.
 [[nodiscard]] std::optional<RequestCounts> parse_request_counts(std::string_view json);
 
 /// What is shown of one process.

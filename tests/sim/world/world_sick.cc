@@ -1,4 +1,5 @@
-// A process that is never dead and never well, beside others that crash, and two that nothing strikes.
+// A process that is never dead and never well, beside others that crash, and two that nothing
+// strikes.
 #include <utility>
 
 #include "tests/sim/world/world.h"

@@ -29,6 +29,8 @@ class Nowhere : public forward::Directions {
   [[nodiscard]] forward::Direction direct(const forward::Visit&) override { return {}; }
   void wait(Slot, const Epoch&, milliseconds, RouteHandler) override {}
   void suspect(std::string_view) override {}
+  void reached(std::string_view) override {}
+  void redirected(Slot, std::string_view, const Epoch&) override {}
 };
 
 Result<std::unique_ptr<Forwarder>> nowhere(boost::asio::any_io_executor executor,

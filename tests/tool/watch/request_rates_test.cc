@@ -27,11 +27,12 @@ RequestCounts proxied(double at, std::uint64_t served, std::uint64_t failed = 0)
 TEST(RequestRatesTest, ReadsWhatAProxyCounts) {
   const auto counts = parse_request_counts(
       R"({"at":1763800000.25,"process":"gw","source":"proxy","served":1,"forwarded":2,)"
-      R"("misdirected":3,"waited":4,"refused":5,"unowned":6,"failed":7,"later":"added"})");
+      R"("misdirected":3,"waited":4,"refused":5,"unowned":6,"unreachable":9,)"
+      R"("failed":7,"later":"added"})");
   ASSERT_TRUE(counts);
   EXPECT_EQ(counts->at, 1763800000.25);
   EXPECT_EQ(counts->process, "gw");
-  EXPECT_EQ(counts->counts, (PerKind<std::uint64_t>{1, 2, 3, 4, 5, 13}));
+  EXPECT_EQ(counts->counts, (PerKind<std::uint64_t>{1, 2, 3, 4, 5, 22}));
 }
 
 TEST(RequestRatesTest, ReadsWhatAdmitAnswers) {

@@ -47,9 +47,10 @@ TEST(Requests, of_an_owner_are_what_admit_answered) {
 TEST(Requests, through_a_proxy_are_its_counts) {
   for (const bool watcher : {false, true}) {
     AdminRig rig(watcher);
-    put_proxy(rig, [] { return ProxiedRequests{1, 2, 3, 4, 5, 6, 7}; });
+    put_proxy(rig, [] { return ProxiedRequests{1, 2, 3, 4, 5, 6, 7, 8}; });
     EXPECT_EQ(told(rig), R"({"process":"self","source":"proxy","served":1,"forwarded":2,)"
-                         R"("misdirected":3,"waited":4,"refused":5,"unowned":6,"failed":7})");
+                         R"("misdirected":3,"waited":4,"refused":5,"unowned":6,"unreachable":7,)"
+                         R"("failed":8})");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace neliroute {
 namespace {
@@ -20,6 +21,8 @@ const Epoch kEpoch{1, 9};
 struct Unasked {
   void async_route_after(Slot, const Epoch&, milliseconds, forward::Directions::RouteHandler) {}
   void suspect(std::string_view) {}
+  void reached(std::string_view) {}
+  void redirected(Slot, std::string_view, const Epoch&) {}
 };
 
 /// Knows one owner.
@@ -33,9 +36,16 @@ struct Known : Unasked {
     made.epoch = kEpoch;
     made.suspected = suspected;
     made.stale = stale;
+    if (has_next) made.next_info = &next;
     return made;
   }
+  [[nodiscard]] std::string owner_beside(Slot, std::string_view but, std::string_view nor) const {
+    return beside == but || beside == nor ? "" : beside;
+  }
   ProcessInfo owner{"other", "h:2", {}};
+  ProcessInfo next{"next", "h:3", {}};
+  bool has_next = false;
+  std::string beside;
   Verdict verdict = Verdict::remote;
   bool suspected = false;
   bool stale = false;
@@ -84,11 +94,21 @@ TEST_F(Watched, whether_the_owner_is_suspected_or_stale_is_passed_on) {
   EXPECT_TRUE(direct(0, kEpoch).stale) << "also where it waits for another one";
 }
 
+TEST_F(Watched, others_to_ask_are_who_claimed_the_slot_and_an_owner_beside) {
+  EXPECT_TRUE(directions.detours(kSlot).empty()) << "nobody else is known";
+  known.beside = "h:4";
+  EXPECT_EQ(directions.detours(kSlot), std::vector<std::string>{"h:4"});
+  known.has_next = true;
+  EXPECT_EQ(directions.detours(kSlot), (std::vector<std::string>{"h:3", "h:4"}));
+  known.next.endpoint = "h:2";
+  EXPECT_EQ(directions.detours(kSlot), std::vector<std::string>{"h:4"}) << "the owner itself";
+}
+
 /// A router that answers as the test says, and is closed or not.
 struct Answering : Unasked {
-  [[nodiscard]] Admission admit(Slot slot, const Epoch&, std::uint32_t hops) const {
+  [[nodiscard]] Admission admit(Slot slot, const Epoch& epoch, std::uint32_t hops) const {
     if (closed) return Admission(Admit::refuse, Route{});  // it reads nothing any more
-    return admit_last(slot, kNoEpoch, hops);
+    return admit_last(slot, epoch, hops);
   }
   [[nodiscard]] Admission admit_last(Slot slot, const Epoch& epoch, std::uint32_t hops) const {
     const Route route = known.route(slot);
@@ -157,6 +177,22 @@ TEST_F(Admitted, whether_the_owner_is_suspected_or_stale_is_passed_on) {
   router.known.suspected = router.known.stale = true;
   EXPECT_TRUE(direct().suspected);
   EXPECT_TRUE(direct().stale);
+}
+
+// Whoever sent it cannot reach that owner. No member makes detours, so it is sent on once.
+TEST_F(Admitted, a_detour_is_sent_on_under_the_epoch_that_it_came_with) {
+  EXPECT_EQ(directions.direct({kSlot, kEpoch, 1}).answer, Admit::wait) << "no detour";
+  const Direction made = directions.direct({kSlot, kEpoch, 1, /*detour=*/true});
+  EXPECT_EQ(made.answer, Admit::redirect);
+  EXPECT_EQ(made.endpoint, "h:2");
+  EXPECT_EQ(made.epoch, kEpoch);
+}
+
+TEST_F(Admitted, a_detour_is_sent_to_nobody_of_a_lesser_epoch_nor_beyond_the_hop_limit) {
+  EXPECT_EQ(directions.direct({kSlot, {1, 10}, 1, true}).answer, Admit::wait);
+  EXPECT_EQ(directions.direct({kSlot, kEpoch, 2, true}).answer, Admit::wait);
+  router.known.verdict = Verdict::unowned;
+  EXPECT_EQ(directions.direct({kSlot, kEpoch, 1, true}).answer, Admit::wait);
 }
 
 }  // namespace

@@ -36,6 +36,10 @@ class BorrowedDirections : public forward::Directions {
     told_.wait(slot, after, limit, std::move(handler));
   }
   void suspect(std::string_view endpoint) override { told_.suspect(endpoint); }
+  void reached(std::string_view endpoint) override { told_.reached(endpoint); }
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) override {
+    told_.redirected(slot, endpoint, epoch);
+  }
 
  private:
   ToldDirections& told_;

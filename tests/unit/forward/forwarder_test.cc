@@ -262,6 +262,8 @@ class Closed : public forward::Directions {
   }
   void wait(Slot, const Epoch&, milliseconds, RouteHandler) override {}
   void suspect(std::string_view) override {}
+  void reached(std::string_view) override {}
+  void redirected(Slot, std::string_view, const Epoch&) override {}
 };
 
 // Without a strand counts are lost, or worse.

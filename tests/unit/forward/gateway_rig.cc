@@ -176,12 +176,14 @@ struct ToldDirections::Waiter {
 
 forward::Direction ToldDirections::direct(const forward::Visit& visit) {
   forward::Direction made;
+  made.stale = stale;
   if (visit.hops >= 3 || left_) {
     made.answer = Admit::refuse;
     made.leaving = left_;
     if (left_) made.endpoint = endpoint_;
     if (left_ && !endpoint_.empty()) made.epoch = epoch_;
-  } else if (!endpoint_.empty() && epoch_ > visit.epoch) {
+  } else if (!endpoint_.empty() &&
+             (epoch_ > visit.epoch || (visit.detour && epoch_ == visit.epoch))) {
     made.answer = own ? Admit::serve : Admit::redirect;
     made.endpoint = endpoint_;
     made.epoch = epoch_;
@@ -229,6 +231,11 @@ void ToldDirections::come_back() {
   for (const auto& waiter : std::exchange(waiters_, {})) {
     boost::asio::post(io_, [waiter] { waiter->end({}); });
   }
+}
+
+void ToldDirections::redirected(Slot, std::string_view endpoint, const Epoch& epoch) {
+  redirects.push_back(std::string(endpoint) + " under " + to_string(epoch));
+  leads(std::string(endpoint));
 }
 
 void ToldDirections::nobody_leads() { endpoint_.clear(); }

@@ -75,6 +75,12 @@ class ToldDirections : public forward::Directions {
     suspects.emplace_back(endpoint);
     suspected_ |= endpoint == endpoint_;
   }
+  void reached(std::string_view endpoint) override {
+    reports.emplace_back(endpoint);
+    if (endpoint == endpoint_) suspected_ = false;
+  }
+  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) override;
+  [[nodiscard]] std::vector<std::string> detours(Slot) override { return others; }
   /// A record of who leads was read.
   void writes() { suspected_ = false; }
   /// From now on; with a greater epoch than whoever led before. Wakes who waits.
@@ -87,6 +93,10 @@ class ToldDirections : public forward::Directions {
   void leave();
 
   std::vector<std::string> suspects;
+  std::vector<std::string> reports;    ///< who was reached after all
+  std::vector<std::string> redirects;  ///< "to whom under which epoch"; each is obeyed
+  bool stale = false;                  ///< as who leads is
+  std::vector<std::string> others;     ///< whom to ask where that one cannot be reached
   std::size_t waits = 0;
   Epoch waited_after = kNoEpoch;           ///< the last one
   boost::system::error_code refuses_with;  ///< waits, if it is one

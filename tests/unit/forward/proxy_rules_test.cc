@@ -253,6 +253,7 @@ TEST(PeerFields, are_read_back) {
   said.hops = 2;
   said.timeout = milliseconds{1500};
   said.slot = Slot{7};
+  said.detour = true;
   RequestHeader header = request("/", {{"neliroute-hops", "9"}, {"X", "y"}});
   write_peer_fields(header, said);
   EXPECT_EQ(std::get<PeerFields>(read_peer_fields(header)), said);
@@ -280,6 +281,7 @@ TEST(PeerFields, that_are_malformed_are_named) {
            {"Neliroute-Hops", "-1"},
            {"Neliroute-Hops", "1001"},
            {"Neliroute-Hops", "1x"},
+           {"Neliroute-Detour", "0"},
            {"Neliroute-Timeout-Ms", "1.5"},
            {"Neliroute-Timeout-Ms", "86400001"},
            {"Neliroute-Slot", "1048576"}}) {

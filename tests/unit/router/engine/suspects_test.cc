@@ -123,5 +123,63 @@ TEST(SuspectedOwners, may_be_reported_after_the_engine_closed) {
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
 }
 
+TEST(SuspectedOwners, that_are_reached_are_not_any_more_nor_become_it_by_an_earlier_report) {
+  ReportedSoonAfter rig;
+  for (const char* endpoint : {"p2:7000", "p3:7000"}) {
+    rig.engine->reached(endpoint);
+    rig.poll();
+  }
+  EXPECT_FALSE(rig.route(0).suspected);
+  rig.pass(Suspects::kQuiet);
+  EXPECT_FALSE(rig.route(2).suspected) << "it was reported before";
+}
+
+/// Nothing is read any more, and p2, the last owner of slot 0, says that p3 leads it.
+struct ToldOfAnother : EngineRig {
+  ToldOfAnother() : EngineRig(options_here()) {
+    start();
+    for (Record record : {kB.leads(9, "0"), Writer{3}.leads(30, "2")}) {
+      record.serve_stale = 60s;
+      append(0, record);
+    }
+    for (int i = 0; i < 10; ++i) pass(kLease / 4);
+  }
+  static EngineRigOptions options_here() {
+    EngineRigOptions made;
+    made.watcher = true;
+    made.serve_stale = 60s;
+    return made;
+  }
+};
+
+TEST(StaleRoutes, are_moved_by_a_redirect_which_wakes_who_waits_for_another_owner) {
+  ToldOfAnother rig;
+  ASSERT_TRUE(rig.route(0).stale);
+  Route told;
+  rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{0}, epoch(9), 10s,
+                             [&](boost::system::error_code, const Route& route) { told = route; });
+  rig.poll();
+  rig.engine->redirected(Slot{0}, "p3:7000", epoch(40));
+  rig.poll();
+  EXPECT_EQ(told.endpoint(), "p3:7000");
+  EXPECT_EQ(told.epoch, epoch(40));
+  EXPECT_TRUE(told.stale);
+  EXPECT_EQ(rig.route(2).epoch, epoch(30)) << "what p3 owns by the log stays";
+  rig.append(0, kB.leads(9, "0"));
+  EXPECT_EQ(rig.route(0).endpoint(), "p2:7000") << "a record decides again";
+  EXPECT_EQ(rig.route(0).epoch, epoch(9));
+  EXPECT_FALSE(rig.route(0).stale);
+}
+
+TEST(StaleRoutes, may_be_redirected_and_reached_after_the_engine_closed) {
+  ToldOfAnother rig;
+  rig.engine->drain(0ms, [] {});
+  rig.poll();
+  rig.engine->redirected(Slot{0}, "p3:7000", epoch(40));
+  rig.engine->reached("p2:7000");
+  rig.poll();
+  EXPECT_EQ(rig.verdict(0), Verdict::unknown);
+}
+
 }  // namespace
 }  // namespace neliroute

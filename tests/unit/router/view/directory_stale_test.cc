@@ -224,5 +224,78 @@ TEST(DirectoryStale, who_cannot_be_reached_is_suspected_for_2_s_at_a_time) {
   EXPECT_EQ(s.directory.take_changed(), (std::vector{Partition{0}, Partition{1}}));
 }
 
+TEST(DirectoryStale, who_cannot_be_reached_is_suspected_for_two_seconds_or_until_it_is_reached) {
+  SilentLogs s;
+  s.wait(5s);
+  for (const bool reached : {false, true}) {
+    s.directory.suspect({"p1:7000"}, s.now);
+    s.wait(1999ms);
+    EXPECT_TRUE(s.hint(0).suspected);
+    reached ? s.directory.trust("p1:7000") : s.wait(1ms);
+    EXPECT_FALSE(s.hint(0).suspected);
+    EXPECT_FALSE(s.hint(1).suspected);
+    EXPECT_TRUE(s.hint(0).stale);
+  }
+}
+
+/// Partition 0 is stale, and its owner has redirected a caller to p2.
+struct Redirected : SilentLogs {
+  Redirected() {
+    wait(5s);
+    static_cast<void>(directory.take_changed());
+    directory.redirect(Partition{0}, "p2:7000", epoch(40));
+  }
+  [[nodiscard]] std::string owner(std::uint32_t p) const { return hint(p).named()->info.name; }
+};
+
+TEST(DirectoryStale, is_moved_by_a_redirect_that_names_a_greater_epoch) {
+  Redirected s;
+  EXPECT_EQ(s.owner(0), "p2");
+  EXPECT_EQ(s.hint(0).told_epoch, epoch(40));
+  EXPECT_EQ(s.directory.take_changed(), std::vector{Partition{0}});
+  EXPECT_EQ(s.owner(1), "p1") << "it is one slot's, and not the process's";
+  s.directory.redirect(Partition{0}, "p1:7000", epoch(40));
+  EXPECT_EQ(s.owner(0), "p2") << "the epoch is not greater";
+  s.directory.redirect(Partition{0}, "p1:7000", epoch(41));
+  EXPECT_EQ(s.owner(0), "p1");
+}
+
+TEST(DirectoryStale, is_not_moved_where_the_log_tells_the_owner_or_to_whom_no_record_has_named) {
+  SilentLogs s;
+  s.directory.redirect(Partition{0}, "p2:7000", epoch(40));
+  EXPECT_FALSE(s.hint(0).told) << "its lease holds";
+  s.wait(5s);
+  for (const char* endpoint : {"", "p9:7000"}) {
+    s.directory.redirect(Partition{0}, endpoint, epoch(40));
+    EXPECT_FALSE(s.hint(0).told) << endpoint;
+  }
+  s.directory.redirect(Partition{0}, "p2:7000", epoch(10));
+  EXPECT_FALSE(s.hint(0).told) << "no greater epoch than the owner's";
+  s.directory.redirect(Partition{3}, "p2:7000", epoch(40));
+  EXPECT_FALSE(s.hint(3).named()) << "nobody was known to own it";
+}
+
+TEST(DirectoryStale, is_moved_until_a_record_says_who_leads) {
+  Redirected s;
+  s.read(0, serving(s.kA.leads(10, "0")));
+  EXPECT_EQ(s.owner(0), "p1") << "whatever epoch the redirect has named";
+  EXPECT_EQ(s.hint(0).told_epoch, kNoEpoch);
+}
+
+TEST(DirectoryStale, is_moved_back_when_who_was_named_cannot_be_reached) {
+  Redirected s;
+  static_cast<void>(s.directory.take_changed());
+  s.directory.suspect({"p2:7000"}, s.now);
+  EXPECT_EQ(s.owner(0), "p1");
+  EXPECT_FALSE(s.hint(0).suspected);
+  EXPECT_EQ(s.directory.take_changed(), (std::vector{Partition{0}, Partition{2}}));
+}
+
+TEST(DirectoryStale, is_moved_no_longer_than_its_owner_counts_as_living) {
+  Redirected s;
+  s.wait(20s);
+  EXPECT_FALSE(s.hint(0).named());
+}
+
 }  // namespace
 }  // namespace neliroute

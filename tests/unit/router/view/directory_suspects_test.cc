@@ -93,5 +93,19 @@ TEST(DirectorySuspects, do_not_pass_the_suspicion_on_to_their_successors) {
   EXPECT_EQ(s.suspected(), Partitions{1});
 }
 
+TEST(DirectorySuspects, are_trusted_again_once_a_caller_has_reached_them) {
+  Suspecting s;
+  s.directory.suspect({"p1:7000", "p2:7000"}, s.now);
+  static_cast<void>(s.directory.take_changed());
+  s.directory.trust("p1:7000");
+  EXPECT_EQ(s.suspected(), Partitions{2});
+  EXPECT_EQ(s.directory.take_changed(), (std::vector{Partition{0}, Partition{1}}));
+  s.directory.trust("p1:7000");
+  s.directory.trust("");
+  EXPECT_TRUE(s.directory.take_changed().empty());
+  s.directory.suspect({"p1:7000"}, s.now);
+  EXPECT_EQ(s.suspected(), (Partitions{0, 1, 2})) << "and suspected again";
+}
+
 }  // namespace
 }  // namespace neliroute
