@@ -51,6 +51,8 @@ constexpr std::uint64_t least_of(Judged what) {
       return 1500;
     case Judged::crash_gaps:
       return 30;
+    case Judged::sick_gaps:
+      return 60;
     case Judged::unowned_answers:
     case Judged::wishes:
       return 20;
@@ -77,7 +79,7 @@ constexpr std::uint64_t least_of(Met what) {
     case Met::seat_changes:
       return 2000;
     case Met::waits:
-      return 150;
+      return 30;
     case Met::yields:
       return 20;
     case Met::given_up:

@@ -32,7 +32,7 @@
 
 #include "tool/owner.h"
 #include "tool/print/event_log.h"
-#include "tests/kafka/warm_listener.h"
+#include "tests/kafka/witness/warm_listener.h"
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
