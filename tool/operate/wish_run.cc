@@ -64,7 +64,7 @@ class LaneRun {
   std::optional<int> begin(Purpose purpose, const std::string& name = "");
   [[nodiscard]] LaneLink& link() { return *link_; }
   [[nodiscard]] const KnownLane& known() const { return link_->reader().known(); }
-  [[nodiscard]] ShownLane lane() const { return link_->reader().lane(boot_now()); }
+  [[nodiscard]] ShownLane lane() const { return link_->reader().lane(); }
   [[nodiscard]] SlotPlan plan() const { return {link_->settings()->slots, link_->partitions()}; }
   [[nodiscard]] std::set<std::string> names() const;
   [[nodiscard]] LocalTime began() const noexcept { return began_; }
