@@ -15,7 +15,7 @@ from harness import growth
 from harness.children import wait_until
 
 MINUTES = float(os.environ.get("NELIROUTE_SICK_MINUTES") or (60 if case.full() else 0.5))
-PARTITIONS = 20
+PARTITIONS = 32
 SESSION_S, INTERVAL_S, STALL_S, PERIOD_S = 3.0, 0.5, 1.4, 4.8
 MEMBERS = 5
 # docs/protocol.md: the dead in two sessions where the sick one held the seat, A5 if it is named for
@@ -90,9 +90,12 @@ class Sick(case.KafkaCase):
                        + fleet.describe(), poll=0.05)
             self.longest[mode] = max(self.longest[mode], boot_now() - killed)
             self.join(fleet)
-            wait_until(lambda fleet=fleet: fleet.live()[-1].leading or None, bound,
-                       lambda fleet=fleet: "the new one gets a share\n" + fleet.describe(),
-                       poll=0.05)
+
+            def takes_part(fleet=fleet):
+                fleet.refresh()
+                return bool(fleet.live()[-1].leading)
+            wait_until(takes_part, bound, lambda fleet=fleet: "the new one gets a share\n"
+                       + fleet.describe(), poll=0.05)
 
     def test_the_dead_are_replaced_beside_it(self):
         staller = Staller([fleet.owners[0] for fleet in self.fleets])
