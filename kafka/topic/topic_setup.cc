@@ -386,14 +386,17 @@ std::optional<std::string> short_retention_warning(const LedgerFacts& facts,
 std::optional<std::string> broker_loss_text(const LedgerFacts& facts, milliseconds lease) {
   std::string text;
   const auto add = [&](const std::optional<milliseconds>& after, const char* how,
-                       const char* config) {
+                       const std::string& config) {
     if (!after || *after <= lease) return;
     text += (text.empty() ? "" : ", and ") + std::to_string((*after - lease).count()) + " ms " +
-            how + " (" + config + " " + std::to_string(after->count()) + " ms less the lease of " +
-            std::to_string(lease.count()) + " ms)";
+            how + " (" + config + " of " + std::to_string(after->count()) +
+            " ms less the lease of " + std::to_string(lease.count()) + " ms)";
   };
   add(facts.broker_session, "if it dies", "broker.session.timeout.ms");
-  add(facts.replica_lag, "if it lives and fetches nothing", "replica.lag.time.max.ms");
+  // Kafka looks for replicas that lag every half of that time.
+  std::optional<milliseconds> lag = facts.replica_lag;
+  if (lag) *lag += *lag / 2;
+  add(lag, "if it lives and fetches nothing", "1.5 x replica.lag.time.max.ms");
   if (text.empty()) return std::nullopt;
   return "the loss of one broker can leave every slot without an owner, for up to about " + text;
 }
