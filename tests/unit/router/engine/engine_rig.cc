@@ -38,6 +38,8 @@ const char* name_of(AssignmentType type) {
       return "seat_claim";
     case AssignmentType::assign:
       return "assign";
+    case AssignmentType::yield:
+      return "yield";
     case AssignmentType::leave:
       return "leave";
     case AssignmentType::wish:
