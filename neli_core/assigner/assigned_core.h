@@ -117,6 +117,7 @@ class AssignedCore final : public Core {
   void leave();
   void repeat_wishes();
   void list_wishes();
+  [[nodiscard]] bool is_asked() const;
   [[nodiscard]] bool reads_own() const { return reading_.in_time(now_); }
   [[nodiscard]] AssignmentRecord own_record(AssignmentType type);
   void write(const AssignmentRecord& record);
@@ -140,7 +141,7 @@ class AssignedCore final : public Core {
   LocalTime now_ = kLongAgo;
   OwnReading reading_;
   Yielding yielding_;
-  bool yielded_to_ = false;      ///< the holder wants this process to claim the seat
+  LocalTime yielded_ = kLongAgo;  ///< when the holder asked this process to claim the seat
   std::uint64_t gaps_ = 0;       ///< of log 0, as its members' records show them
   LocalTime flowed_ = kLongAgo;  ///< when it last wrote to log 0
   LocalTime flow_due_ = kNever;

@@ -10,6 +10,8 @@ namespace {
 
 // The holder writes in log 0 at least so often in the shortest session: else its flow has gaps.
 constexpr int kWritesInSession = 3;
+// So long it may take up a seat that was yielded to it.
+constexpr int kAskedIntervals = 3;
 // What one name costs in a record, at most, and what stands around the names.
 constexpr std::size_t kPartitionBytes = 6;
 constexpr std::size_t kMemberBytes = 22;
@@ -18,6 +20,7 @@ constexpr std::size_t kFrameBytes = 150;
 }  // namespace
 
 void AssignedCore::advance() {
+  reading_.begins(now_);
   catch_up();
   known_.members.tick(now_);
   deaths_ = known_.members.take_deaths();
@@ -57,7 +60,7 @@ void AssignedCore::advance_seat() {
   if (member_) claims_.keep_renewing(holds);
   if (holds) advance_yielding();
   seat_claim_due_ = kNever;
-  if (!holds && (known_.seat.is_free() || yielded_to_)) claim_seat();
+  if (!holds && (known_.seat.is_free() || is_asked())) claim_seat();
 }
 
 // The one that is named claims at once, and this one assigns until it reads that.
@@ -75,6 +78,11 @@ void AssignedCore::advance_yielding() {
   write(record);
 }
 
+// The holder, which yields no more for a while, may be well again.
+bool AssignedCore::is_asked() const {
+  return yielded_ != kLongAgo && now_ < later(yielded_, kAskedIntervals * core().interval);
+}
+
 // What is read of a history may be over long ago. Where nobody reads in time, somebody must assign
 // all the same.
 void AssignedCore::claim_seat() {
@@ -82,13 +90,15 @@ void AssignedCore::claim_seat() {
   if (!reads_own() && known_.members.others_read(core().id)) return;
   const auto rank = known_.members.rank_of(core().id);
   if (!rank) return;
-  seat_claim_due_ = yielded_to_ ? kLongAgo : known_.seat.claim_at(*rank);
+  // What it claims is known to it, and to others like it, as late as it reads.
+  const auto step = std::max<microseconds>(core().interval, reading_.lag(now_));
+  seat_claim_due_ = is_asked() ? kLongAgo : known_.seat.claim_at(*rank, step);
   if (seat_claimed_ != kLongAgo && !mutated(Mutation::seat_claims_flood)) {
-    seat_claim_due_ = std::max(seat_claim_due_, later(seat_claimed_, 2 * core().interval));
+    seat_claim_due_ = std::max(seat_claim_due_, later(seat_claimed_, 2 * step));
   }
   if (now_ < seat_claim_due_) return;
   seat_claimed_ = now_;
-  yielded_to_ = false;
+  yielded_ = kLongAgo;
   ++counters_.seats_claimed;
   write(own_record(AssignmentType::seat_claim));
 }
@@ -97,8 +107,13 @@ void AssignedCore::assign() {
   const bool behind =
       !claims_.progress(Log{0}).caught_up() && !mutated(Mutation::assigns_behind);
   if (!assigner_.active() || left_ || behind) return;
+  PartitionRanges unread = reading_.unread(now_);
+  // Where nobody reads more, nobody else will name anybody either: members of older versions do
+  // not say that they read.
+  if (!unread.empty() && !known_.members.others_read(core().id)) unread = {};
   const AssignerView view{known_.members,        known_.owners, known_.designations,
-                          claims_.lease_bound(), known_.wishes, reading_.unread(now_)};
+                          claims_.lease_bound(), known_.wishes, unread,
+                          reading_.lag(now_)};
   write_assignments(assigner_.decide(view, now_));
   for (Notice& notice : assigner_.take_notices()) ready_.notices.push_back(std::move(notice));
 }

@@ -11,31 +11,45 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <neliroute/ids.h>
 #include <neliroute/settings.h>
 #include <neliroute/time.h>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "neli_core/mutation.h"
 
 namespace neliroute {
 
+/// What of its name the next start has, too: a default name is HOST_PID_ID.
+[[nodiscard]] inline std::string_view lasting_name(const ProcessInfo& process, ProcessId id) {
+  std::string_view name = process.name;
+  const std::string drawn = "_" + to_string(id);
+  if (!name.ends_with(drawn)) return name;
+  name.remove_suffix(drawn.size());
+  return name.substr(0, name.find_last_of('_'));
+}
+
 class Flapping {
  public:
   /// Returns how often it died by now.
-  std::uint32_t died(const ProcessInfo& process, LocalTime now) {
+  std::uint32_t died(const ProcessInfo& process, ProcessId id, LocalTime now) {
     forget(now);
-    Deaths& deaths = deaths_[key_of(process)];
+    Deaths& deaths = deaths_[key_of(process, id)];
     if (is_over(deaths, now)) deaths.count = 0;
     deaths.last = now;
     return ++deaths.count;
   }
-  void left(const ProcessInfo& process) { deaths_.erase(key_of(process)); }
+  [[nodiscard]] bool knows(const ProcessInfo& process, ProcessId id) const {
+    return !deaths_.empty() && deaths_.contains(key_of(process, id));
+  }
+  void left(const ProcessInfo& process, ProcessId id) { deaths_.erase(key_of(process, id)); }
 
   /// For how long one that starts now, with this session, is given nothing new.
-  [[nodiscard]] milliseconds probation(const ProcessInfo& process, milliseconds session,
-                                       LocalTime now) const {
-    const auto at = deaths_.find(key_of(process));
+  [[nodiscard]] milliseconds probation(const ProcessInfo& process, ProcessId id,
+                                       milliseconds session, LocalTime now) const {
+    const auto at = deaths_.find(key_of(process, id));
     if (at == deaths_.end() || is_over(at->second, now)) return milliseconds{0};
     if (at->second.count < kFree + 1 || mutated(Mutation::flapping_forgiven)) {
       return milliseconds{0};
@@ -54,7 +68,9 @@ class Flapping {
     LocalTime last = kLongAgo;
   };
 
-  static Key key_of(const ProcessInfo& process) { return {process.name, process.endpoint}; }
+  static Key key_of(const ProcessInfo& process, ProcessId id) {
+    return {std::string{lasting_name(process, id)}, process.endpoint};
+  }
   static bool is_over(const Deaths& deaths, LocalTime now) {
     return now >= later(deaths.last, kLongest);
   }

@@ -83,7 +83,7 @@ void Members::note(Member& member, const Sighting& seen) {
 void Members::begin_life(Member& member, LocalTime now) {
   ++version_;
   const milliseconds probation =
-      flapping_.probation(member.process, member.fields.session, now);
+      flapping_.probation(member.process, member.id, member.fields.session, now);
   member.probation_until = probation.count() > 0 ? later(now, probation) : kLongAgo;
   if (probation.count() > 0) look_at_ = std::min(look_at_, member.probation_until);
 }
@@ -92,7 +92,7 @@ void Members::begin_life(Member& member, LocalTime now) {
 void Members::begin_to_leave(Member& member) {
   if (std::exchange(member.leaving, true)) return;
   ++version_;
-  flapping_.left(member.process);
+  flapping_.left(member.process, member.id);
 }
 
 void Members::leave(ProcessId id, const Sighting& seen) {
@@ -162,7 +162,10 @@ void Members::die(Member& member) {
   ++dead_;
   ++version_;
   const bool told = !member.leaving && member.seen_alive;
-  member.counts = told && flapping_.died(member.process, last_read_) == 1;
+  // Looked up only where it died before: all may die at once.
+  const bool shared = flapping_.knows(member.process, member.id) && is_shared(member);
+  member.counts =
+      told && (shared || flapping_.died(member.process, member.id, last_read_) == 1);
   if (told) deaths_.push_back(member.id);
 }
 
@@ -255,12 +258,16 @@ bool Members::others_read(ProcessId except) const noexcept {
 
 // Two that share a name and an endpoint by mistake would be punished for each other.
 bool Members::on_probation(const Member& member) const {
-  if (member.probation_until == kLongAgo) return false;
-  return std::none_of(members_.begin(), members_.end(), [&](const auto& entry) {
+  return member.probation_until != kLongAgo && !is_shared(member);
+}
+
+// Another one that lives has its name and endpoint.
+bool Members::is_shared(const Member& member) const {
+  const std::string_view name = lasting_name(member.process, member.id);
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& entry) {
     const Member& other = entry.second;
-    return other.id != member.id && other.lives() &&
-           other.process.name == member.process.name &&
-           other.process.endpoint == member.process.endpoint;
+    return other.id != member.id && other.process.endpoint == member.process.endpoint &&
+           other.lives() && lasting_name(other.process, other.id) == name;
   });
 }
 

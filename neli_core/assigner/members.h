@@ -139,6 +139,7 @@ class Members {
   void begin_to_leave(Member& member);
   void judge(Member& member);
   void die(Member& member);
+  [[nodiscard]] bool is_shared(const Member& member) const;
   [[nodiscard]] bool is_proven(const Member& member) const noexcept;
   [[nodiscard]] bool has_room();
   [[nodiscard]] LocalTime record_due() const noexcept;

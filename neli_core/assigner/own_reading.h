@@ -27,6 +27,10 @@ class OwnReading {
  public:
   explicit OwnReading(OwnReadingOptions options) : options_(options), logs_(options.logs) {}
 
+  /// From the first call on it counts what it does not read.
+  void begins(LocalTime now) {
+    if (began_ == kLongAgo) began_ = now;
+  }
   void wrote(Log log, LocalTime now) {
     LogReads& reads = logs_[log.value()];
     reads.wrote = now;
@@ -36,7 +40,7 @@ class OwnReading {
   void answered(Log log, LocalTime now) { logs_[log.value()].answered = now; }
   /// An own record was read. `sent`: no value: it was under way for longer than a lease.
   void read_back(Log log, std::optional<LocalTime> sent, LocalTime now) {
-    logs_[log.value()].waits_since = kNever;
+    if (sent && now - *sent < options_.lease) logs_[log.value()].waits_since = kNever;
     if (log != Log{0}) return;
     read_ = now;
     lag_ = sent ? now - *sent : microseconds{options_.session} + options_.lease;
@@ -69,7 +73,8 @@ class OwnReading {
       const LogReads& reads = logs_[l];
       const auto is_over = [&](LocalTime since) { return now >= later(since, options_.lease); };
       const bool writes = reads.wrote != kLongAgo && !is_over(reads.wrote);
-      const bool silent = reads.answered != kLongAgo && is_over(reads.answered);
+      const LocalTime answered = std::max(reads.answered, began_);
+      const bool silent = answered != kLongAgo && is_over(answered);
       if (silent || (writes && is_over(reads.waits_since))) unread.push_back(Partition{l});
     }
     return PartitionRanges::of(unread);
@@ -83,6 +88,7 @@ class OwnReading {
 
   OwnReadingOptions options_;
   std::vector<LogReads> logs_;
+  LocalTime began_ = kLongAgo;
   LocalTime read_ = kLongAgo;
   microseconds lag_{0};
   LocalTime gap_end_ = kLongAgo;

@@ -33,7 +33,7 @@ void AssignedCore::note_passed(const Received& event) {
   const std::uint64_t gaps = known_.members.flow().gaps(options_.session);
   if (std::exchange(gaps_, gaps) == gaps) return;
   reading_.gap(now_);
-  yielding_.forget();
+  yielding_.forget_lags();
 }
 
 void AssignedCore::note_record(const Received& event, const Record& record) {
@@ -69,7 +69,7 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
   const bool history = claims_.progress(event.log).is_history(event.offset);
   switch (known_.read(event, record, history, now_)) {
     case Assigned::told:
-      if (record.type == AssignmentType::seat_claim) yielded_to_ = false;
+      if (record.type == AssignmentType::seat_claim) yielded_ = kLongAgo;
       return;
     case Assigned::too_much:
       return note_ignored(record.wish);
@@ -78,7 +78,7 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
       break;
     case Assigned::valid:
       if (record.type == AssignmentType::assign) obey(record, history);
-      if (record.yields_to == core().id && !history) yielded_to_ = true;
+      if (record.yields_to == core().id && !history) yielded_ = now_;
       break;
   }
   if (record.id == core().id && record.seq == last_assign_) assigner_.settled();

@@ -72,9 +72,9 @@ void Seat::look(const Members& members, LocalTime now) {
   }
 }
 
-LocalTime Seat::claim_at(std::size_t rank) const noexcept {
+LocalTime Seat::claim_at(std::size_t rank, microseconds step) const noexcept {
   if (mutated(Mutation::ranks_ignored)) rank = 0;
-  return vacant_since_ == kNever ? kNever : later(vacant_since_, rank * options_.interval);
+  return vacant_since_ == kNever ? kNever : later(vacant_since_, rank * step);
 }
 
 }  // namespace neliroute

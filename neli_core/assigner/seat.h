@@ -52,7 +52,8 @@ class Seat {
   void look(const Members& members, LocalTime now);
   [[nodiscard]] bool is_free() const noexcept { return vacant_since_ != kNever; }
   /// When the member of that rank may claim it; kNever: it is taken.
-  [[nodiscard]] LocalTime claim_at(std::size_t rank) const noexcept;
+  /// `step`: how much later than the one before it.
+  [[nodiscard]] LocalTime claim_at(std::size_t rank, microseconds step) const noexcept;
  private:
   [[nodiscard]] bool is_vacant(const Members& members) const;
   void hear(milliseconds silence, Members& members);

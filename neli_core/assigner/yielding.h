@@ -31,38 +31,67 @@ class Yielding {
     }
     Stated& stated = stated_[renewal.id];
     if (stated.times > 0 && now < later(stated.at, interval_ / 2)) return;  // the same batch
-    ++stated.times;
+    stated.times = is_over(stated, now) ? 1 : stated.times + 1;
     stated.at = now;
+    stated.unread = renewal.member->unread.size();
+    stated.lag = renewal.member->lag.value_or(milliseconds{0});
+    some_ = some_ || stated.times >= kTimes;
   }
-  /// To whom; kNobody: to none yet.
+  /// To whom: to who reads most, and then soonest; kNobody: to none yet.
   [[nodiscard]] ProcessId to(const Members& members, LocalTime now) {
-    if (stated_.empty() || mutated(Mutation::never_yields)) return kNobody;
-    for (const Member* member : members.living()) {
-      const auto stated = stated_.find(member->id);
-      if (stated == stated_.end() || stated->second.times < kTimes) continue;
-      if (last_ != kLongAgo && now < later(last_, pause(member->id))) return kNobody;
-      wait_ = pause(member->id);
-      if (member->id == last_to_) wait_ = std::min<microseconds>(2 * wait_, kLongest);
-      last_ = now;
-      last_to_ = member->id;
-      stated_.clear();
-      return member->id;
+    const bool pauses = last_ != kLongAgo && now < later(last_, 2 * session_);
+    if (!some_ || pauses || mutated(Mutation::never_yields)) return kNobody;
+    some_ = false;
+    std::erase_if(stated_, [&](const auto& entry) {
+      return is_over(entry.second, now) || !members.lives(entry.first);
+    });
+    auto best = stated_.end();
+    for (auto at = stated_.begin(); at != stated_.end(); ++at) {
+      if (at->second.times < kTimes || now < later(last_, pause(at->first, now))) continue;
+      if (best == stated_.end() || goes_before(*at, *best, members)) best = at;
     }
-    return kNobody;
+    if (best == stated_.end()) return kNobody;
+    const ProcessId id = best->first;
+    wait_ = is_again(id, now) ? std::min<microseconds>(2 * wait_, kLongest) : 2 * session_;
+    last_ = now;
+    last_to_ = id;
+    stated_.clear();
+    return id;
   }
   void forget() {
-    stated_.clear();
-    lags_since_ = kNever;
+    forget_lags();
     unread_since_ = kNever;
+  }
+  /// What a log that stood still made of them says nothing of this process.
+  void forget_lags() {
+    stated_.clear();
+    some_ = false;
+    lags_since_ = kNever;
   }
 
  private:
   static constexpr int kTimes = 2;
+  static constexpr int kLastsIntervals = 3;
   static constexpr microseconds kLongest = std::chrono::minutes{10};
   struct Stated {
     int times = 0;
     LocalTime at = kLongAgo;
+    std::size_t unread = 0;
+    milliseconds lag{0};
   };
+  using Entry = std::pair<const ProcessId, Stated>;
+
+  // Who states no more may have died.
+  [[nodiscard]] bool is_over(const Stated& stated, LocalTime now) const {
+    return now >= later(stated.at, kLastsIntervals * interval_);
+  }
+  [[nodiscard]] static bool goes_before(const Entry& one, const Entry& other,
+                                        const Members& members) {
+    const auto& [id, stated] = one;
+    if (stated.unread != other.second.unread) return stated.unread < other.second.unread;
+    if (stated.lag != other.second.lag) return stated.lag < other.second.lag;
+    return is_senior(*members.find(id), *members.find(other.first));
+  }
 
   void look(const OwnReading& own, LocalTime now) {
     lag_ = own.lag(now);
@@ -74,22 +103,27 @@ class Yielding {
   // that says nothing.
   [[nodiscard]] bool is_better(const MemberFields& theirs, LocalTime now) const {
     if (!theirs.reads || theirs.leaving) return false;
+    PartitionRanges both = theirs.unread;
+    both.insert(unread_);
+    if (both != unread_) return false;  // or two would be better than each other
     const microseconds met = mutated(Mutation::yields_at_once) ? microseconds{0} : lag_;
     const bool lags = now >= later(lags_since_, met);
     if (lags && theirs.lag && 2 * *theirs.lag <= lag_) return true;
-    if (now < later(unread_since_, std::max(lag_, interval_))) return false;
-    PartitionRanges both = theirs.unread;
-    both.insert(unread_);
-    return both == unread_ && theirs.unread != unread_;
+    return now >= later(unread_since_, std::max(lag_, interval_)) && theirs.unread != unread_;
   }
   /// Twice as long each time to the same one.
-  [[nodiscard]] microseconds pause(ProcessId id) const {
-    return id == last_to_ && !mutated(Mutation::yields_never_double) ? wait_ : 2 * session_;
+  [[nodiscard]] microseconds pause(ProcessId id, LocalTime now) const {
+    return is_again(id, now) ? wait_ : 2 * session_;
+  }
+  [[nodiscard]] bool is_again(ProcessId id, LocalTime now) const {
+    return id == last_to_ && now < later(last_, wait_ + kLongest) &&
+           !mutated(Mutation::yields_never_double);
   }
 
   microseconds session_;
   microseconds interval_;
   std::map<ProcessId, Stated> stated_;
+  bool some_ = false;                  ///< stated it often enough, and was not looked at
   microseconds lag_{0};                ///< its own
   PartitionRanges unread_;             ///< by it
   LocalTime lags_since_ = kNever;      ///< more than a third of its session

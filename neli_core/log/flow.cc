@@ -34,8 +34,10 @@ Flow::Mark Flow::mark(milliseconds silence) {
   const milliseconds wanted = std::min(silence / 2, kLeaseMax);
   auto at = clocks_.find(wanted);
   if (at == clocks_.end() && clocks_.size() < kClocksMax) at = clocks_.try_emplace(wanted).first;
-  if (at == clocks_.end()) at = clocks_.lower_bound(wanted);
-  if (at == clocks_.end()) --at;
+  if (at == clocks_.end()) {  // a shorter one flows less: nobody is dead too soon
+    at = clocks_.upper_bound(wanted);
+    if (at != clocks_.begin()) --at;
+  }
   return {at->first, at->second.at, at->second.gaps};
 }
 

@@ -42,8 +42,10 @@ bool Assigner::repeats(LocalTime now) const noexcept {
 microseconds Assigner::patience_with(const AssignerView& view, ProcessId designee) const {
   const Member* const member = view.members.find(designee);
   const milliseconds session = member == nullptr ? options_.session : member->fields.session;
-  return with_drift(patience_with_designees(options_.mode, session, options_.interval,
-                                            view.longest_lease));
+  const milliseconds patience = patience_with_designees(options_.mode, session, options_.interval,
+                                                        view.longest_lease);
+  // It must read that it is named, and its own claim.
+  return with_drift(patience) + 2 * view.lag;
 }
 
 // Leases end without a record, so who leads is looked up, too.

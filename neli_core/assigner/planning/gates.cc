@@ -8,9 +8,6 @@
 namespace neliroute {
 namespace {
 
-// Restarts of a tail that are less apart belong together.
-constexpr int kSeriesIntervals = 4;
-
 }  // namespace
 
 void Gates::begin(ProcessId predecessor, LocalTime now) {
@@ -23,7 +20,8 @@ void Gates::begin(ProcessId predecessor, LocalTime now) {
 
 void Gates::read_anew(Log log, LocalTime now) {
   LogStarts& starts = logs_[log.value()];
-  if (now >= later(starts.started, kSeriesIntervals * options_.interval)) starts.series = now;
+  // Those that are less apart belong together: nothing is waited for longer than that.
+  if (now >= later(starts.started, options_.session)) starts.series = now;
   starts.started = now;
 }
 

@@ -37,12 +37,14 @@ void Patience::note(const Record& record, const LogPlace& place) {
 void Patience::excuse(const Record& record) {
   if (mutated(Mutation::preparing_fails)) return;
   const auto& parts = record.member->preparing_parts;
-  for (std::uint32_t p = 0; p < waits_.size(); ++p) {
-    if (waits_[p].designee != record.id) continue;
-    if (!parts || parts->contains(Partition{p}) || mutated(Mutation::preparing_shields_all)) {
-      settle(Partition{p}, false);
-    }
+  const auto excuse_one = [&](Partition partition) {
+    if (waits_[partition.value()].designee == record.id) settle(partition, false);
+  };
+  const auto count = static_cast<std::uint32_t>(waits_.size());
+  if (parts && !mutated(Mutation::preparing_shields_all)) {
+    return parts->for_each(count, excuse_one);
   }
+  for (std::uint32_t p = 0; p < count; ++p) excuse_one(Partition{p});
 }
 
 void Patience::settle(Partition partition, bool counts) {

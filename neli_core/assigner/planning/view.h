@@ -20,6 +20,7 @@ struct AssignerView {
   milliseconds longest_lease{0};  ///< T*: of all members
   const Wishes& wishes;
   PartitionRanges unread{};  ///< numbers of the logs that the assigner does not read
+  microseconds lag{0};       ///< by which it reads log 0 late, as others may
 };
 
 }  // namespace neliroute

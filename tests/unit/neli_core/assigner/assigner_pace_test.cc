@@ -119,5 +119,19 @@ TEST(Assigner, waits_for_owners_no_longer_than_its_own_session) {
   EXPECT_GE(rig.decisions[0].at, started + kSession);
 }
 
+// One log that stands still again and again, and one member with a long session: each return is
+// waited for, but all of them for no longer than a session.
+TEST(Assigner, plans_though_a_log_returns_again_and_again) {
+  AssignerRig rig = settled(3, 9);
+  rig.fields(2).session = 600'000ms;
+  rig.run_for(kInterval);
+  rig.kill(3);
+  for (int i = 0; i < 8; ++i) {
+    rig.assigner.read_anew(Log{0}, rig.now);
+    rig.run_for(kSession - 50ms);
+  }
+  EXPECT_EQ(rig.named_count(3), 0u);
+}
+
 }  // namespace
 }  // namespace neliroute

@@ -162,5 +162,27 @@ TEST_F(FlappingTest, deaths_from_the_second_on_are_none_of_many) {
   EXPECT_EQ(members.deaths_after(kLongAgo, kNobody), 1u);
 }
 
+// A default name is HOST_PID_ID: another one at each start.
+TEST_F(FlappingTest, knows_who_has_a_default_name_by_its_host) {
+  const auto start = [this](const std::string& pid) {
+    Record record = renewal(++id, 500ms);
+    record.process = {"box_" + pid + "_" + to_string(ProcessId{id}), "box:1", {}};
+    read(record);
+  };
+  for (const char* const pid : {"10", "11", "12"}) {
+    start(pid);
+    EXPECT_EQ(members.on_probation(newest()), std::string(pid) == "12");
+    die();
+  }
+  EXPECT_EQ(lasting_name({"box_10_0", "", {}}, ProcessId{7}), "box_10_0");
+}
+
+// More likely this process was cut off than that all of one name died.
+TEST_F(FlappingTest, deaths_of_members_that_share_a_name_count_as_many) {
+  for (int i = 0; i < 3; ++i) read(next());
+  live_for(501ms);
+  EXPECT_EQ(members.deaths_after(at_ms(0), kNobody), 2u);  // all but the last one
+}
+
 }  // namespace
 }  // namespace neliroute

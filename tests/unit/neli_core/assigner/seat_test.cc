@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "neli_core/assigner/own_reading.h"
-#include "neli_core/assigner/yielding.h"
 #include "tests/unit/neli_core/assigner/told.h"
 
 namespace neliroute {
@@ -186,19 +184,19 @@ TEST_F(SeatTest, is_kept_while_its_holder_says_that_it_assigns) {
 
 TEST_F(SeatTest, may_be_claimed_by_each_an_interval_after_who_is_more_senior) {
   start();
-  EXPECT_EQ(seat.claim_at(0), kNever);
+  EXPECT_EQ(seat.claim_at(0, kInterval), kNever);
   ASSERT_TRUE(free_after(0ms));
   const LocalTime since = now;
   read_for(250ms);
-  EXPECT_EQ(seat.claim_at(0), since);
-  EXPECT_EQ(seat.claim_at(1), since + kInterval);
-  EXPECT_EQ(seat.claim_at(7), since + 7 * kInterval);
+  EXPECT_EQ(seat.claim_at(0, kInterval), since);
+  EXPECT_EQ(seat.claim_at(1, kInterval), since + kInterval);
+  EXPECT_EQ(seat.claim_at(7, kInterval), since + 7 * kInterval);
   claim(kOther, kFirst);
-  EXPECT_EQ(seat.claim_at(0), kNever);
+  EXPECT_EQ(seat.claim_at(0, kInterval), kNever);
   leave(kOther);
   other_lives = false;
   free_after(50ms);
-  EXPECT_EQ(seat.claim_at(1), now + kInterval);  // the wait starts anew
+  EXPECT_EQ(seat.claim_at(1, kInterval), now + kInterval);  // the wait starts anew
 }
 
 TEST_F(SeatTest, a_gap_of_the_log_counts_against_nobody) {
@@ -313,116 +311,6 @@ TEST_F(SeatTest, is_nobodys_where_the_log_is_new) {
   EXPECT_TRUE(seat.known());
   EXPECT_EQ(seat.holder(), kNobody);
   EXPECT_EQ(seat.epoch(), kNoEpoch);
-}
-
-/// This process holds the seat, and reads what it writes 400 ms late. Its session is 500 ms.
-class YieldingTest : public testing::Test {
- protected:
-  YieldingTest() { members.read(renewal(2), told::seen(now)); }
-  /// So long that each has met it.
-  void lag_for_long() {
-    for (int i = 0; i < 12; ++i) after_it_states(390ms);
-  }
-  /// An interval passes; the other states that lag, and reads all logs but these.
-  ProcessId after_it_states(std::optional<milliseconds> lag, const std::string& unread = "",
-                            milliseconds own_lag = 400ms) {
-    now += kInterval;
-    own.answered(Log{0}, now);
-    own.read_back(Log{0}, now - own_lag, now);
-    if (writes_log_1) own.wrote(Log{1}, now);
-    Record record = renewal(2);
-    record.member->reads = lag.has_value();
-    record.member->lag = lag;
-    record.member->unread = told::ranges(unread);
-    yielding.read(record, own, now);
-    return yielding.to(members, now);
-  }
-
-  LocalTime now = at_ms(10'000);
-  Members members{{kOwn, kInterval}};
-  OwnReading own{{2, told::kSession, kLease}};
-  Yielding yielding{told::kSession, kInterval};
-  bool writes_log_1 = false;
-};
-
-TEST_F(YieldingTest, gives_way_to_who_states_twice_in_a_row_at_most_half_of_its_lag) {
-  lag_for_long();
-  EXPECT_EQ(after_it_states(200ms), kNobody);
-  EXPECT_EQ(after_it_states(201ms), kNobody);
-  EXPECT_EQ(after_it_states(200ms), kNobody);
-  EXPECT_EQ(after_it_states(10ms), kOther);
-}
-
-// A broker became slow for all: the other met it as late, and wrote of it later.
-TEST_F(YieldingTest, believes_nobody_who_wrote_before_it_could_know_of_the_same_lag) {
-  after_it_states(10ms);  // this one lags from here on, by 400 ms
-  const LocalTime began = now;
-  while (now + kInterval < began + 400ms) EXPECT_EQ(after_it_states(10ms), kNobody);
-  EXPECT_EQ(after_it_states(390ms), kNobody);
-  EXPECT_EQ(after_it_states(10ms), kNobody);
-  EXPECT_EQ(after_it_states(10ms), kOther);
-}
-
-// A broker that is slow for everybody leaves a slow assigner, not none.
-TEST_F(YieldingTest, does_not_give_way_to_who_reads_as_late_or_not_at_all) {
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(after_it_states(390ms), kNobody);
-    EXPECT_EQ(after_it_states(std::nullopt), kNobody);
-  }
-}
-
-TEST_F(YieldingTest, does_not_give_way_for_a_lag_below_a_third_of_its_session) {
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(after_it_states(1ms, "", 160ms), kNobody);
-}
-
-TEST_F(YieldingTest, gives_way_to_who_reads_a_log_that_it_does_not_read) {
-  own.answered(Log{1}, now);
-  own.wrote(Log{1}, now);
-  writes_log_1 = true;
-  const LocalTime away = now;
-  while (now + kInterval < away + kLease) EXPECT_EQ(after_it_states(5ms, "", 5ms), kNobody);
-  now = away + kLease;
-  EXPECT_EQ(own.unread(now).to_string(), "1");
-  EXPECT_EQ(after_it_states(5ms, "1", 5ms), kNobody);  // it is away for all
-  EXPECT_EQ(after_it_states(5ms, "0", 5ms), kNobody);  // another one is
-  EXPECT_EQ(after_it_states(5ms, "", 5ms), kNobody);
-  EXPECT_EQ(after_it_states(5ms, "", 5ms), kOther);
-}
-
-TEST_F(YieldingTest, waits_twice_as_long_each_time_to_the_same_one) {
-  std::vector<LocalTime> yielded;
-  for (int i = 0; i < 200 && yielded.size() < 4; ++i) {
-    if (after_it_states(1ms) == kOther) yielded.push_back(now);
-  }
-  ASSERT_EQ(yielded.size(), 4u);
-  for (std::size_t i = 1; i < yielded.size(); ++i) {
-    const milliseconds least = 2 * told::kSession * (1 << (i - 1));
-    EXPECT_GE(yielded[i] - yielded[i - 1], least) << i;
-    EXPECT_LE(yielded[i] - yielded[i - 1], least + 2 * kInterval) << i;
-  }
-}
-
-TEST_F(YieldingTest, a_gap_of_the_log_counts_against_nobody) {
-  EXPECT_EQ(after_it_states(1ms), kNobody);
-  const LocalTime sent = now;
-  now += 5000ms;
-  own.read_back(Log{0}, sent, now);
-  own.gap(now);
-  EXPECT_EQ(own.lag(now), 0us);
-  own.read_back(Log{0}, sent + 1ms, now + 1ms);
-  EXPECT_EQ(own.lag(now + 1ms), 0us);
-}
-
-TEST_F(YieldingTest, a_lag_is_the_longest_of_the_last_session) {
-  own.read_back(Log{0}, now - 300ms, now);
-  own.read_back(Log{0}, now + 90ms, now + 100ms);
-  EXPECT_EQ(own.lag(now + 100ms), 300ms);
-  EXPECT_EQ(own.lag(now + 500ms), 300ms);
-  EXPECT_EQ(own.lag(now + 501ms), 10ms);
-  EXPECT_TRUE(own.in_time(now + 600ms));
-  EXPECT_FALSE(own.in_time(now + 601ms));
-  own.read_back(Log{0}, std::nullopt, now + 601ms);
-  EXPECT_FALSE(own.in_time(now + 601ms));
 }
 
 }  // namespace
