@@ -19,6 +19,16 @@ from harness import children  # noqa: E402
 from harness.owners import LaneOwners, free_port  # noqa: E402
 
 
+def settled_descriptors(pid):
+    """Those of a process, once none opens or closes any more."""
+    seen = []
+
+    def settled():
+        seen.append(set(map(int, os.listdir(f"/proc/{pid}/fd"))))
+        return seen[-1] if seen[-1:] == seen[-2:-1] else None
+    return children.wait_until(settled, 20, "descriptors at rest", poll=0.3)
+
+
 class Unreached(LaneOwners):
     """One owner, which leads everything, and a gateway."""
     partitions = 4
@@ -125,7 +135,7 @@ class Unreached(LaneOwners):
         self.addCleanup(application.close)
         self.lead(f"127.0.0.1:{free_port()}", key="header:X-Key", upstream=application.address)
         child, port = self.gateway(key="header:X-Key", deadline="1500ms")
-        used = set(map(int, os.listdir(f"/proc/{child.pid}/fd")))
+        used = settled_descriptors(child.pid)
         free = sorted(set(range(max(used) + 3)) - used)
         before = resource.prlimit(child.pid, resource.RLIMIT_NOFILE)
         # The client's connection takes the last one.
