@@ -371,6 +371,25 @@ TEST(ServingOn, where_a_member_assigns_another_that_is_named_has_its_time_and_th
   EXPECT_TRUE(a.leads(1, rig.now()));
 }
 
+// The log came back for a moment: what ends the first silence says nothing of the next.
+TEST(ServingOn, that_another_was_named_in_one_silence_ends_nothing_in_the_next) {
+  Rig rig(serving_on());
+  CoreOptions core = rig.core_options(1, "a");
+  core.serve_stale_beside = 4s;
+  auto& a = rig.start(core);
+  rig.assign(a, "0");
+  rig.run_for(1500ms);
+  fall_silent(a);
+  rig.run_for(3s);
+  rig.revoke(a, "0");
+  rig.run_for(1s);
+  come_back(rig, a);
+  rig.run_for(1500ms);
+  fall_silent(a);
+  rig.run_for(20s);
+  EXPECT_TRUE(a.leads(0, rig.now()));
+}
+
 TEST(ServingOn, who_was_stale_without_sleeping_keeps_its_seniority) {
   for (const milliseconds serve : {milliseconds{60s}, milliseconds{0}}) {
     Rig rig(serving_on(serve));
