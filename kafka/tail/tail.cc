@@ -64,7 +64,7 @@ void Tail::replace_client() {
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
     const LogTail& t = logs_[l];
     if (t.phase == Phase::reading) {
-      consume(Log{l}, t.reread && t.reread->offset >= 0 ? t.reread->offset : t.next);
+      consume(Log{l}, t.reread && t.reread->offset >= 0 && !t.beyond ? t.reread->offset : t.next);
     } else if (t.phase != Phase::waiting) {
       start(Log{l});
     }
@@ -112,6 +112,7 @@ void Tail::start(Log log) {
 void Tail::wait(Log log) {
   tail(log).phase = Phase::waiting;
   tail(log).reread.reset();
+  tail(log).beyond = false;
   tail(log).awaited_since = kNever;
 }
 
@@ -203,6 +204,7 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
     begin(log, t.from_beginning && t.low == 0 ? 0 : message.offset);
   }
   if (t.phase != Phase::reading) return;
+  if (t.reread && go_back(log)) return;
   if (t.reread && !answer_reread(log, message.offset, &value, stamped)) return;
   if (message.offset < t.next) return;
   t.next = message.offset + 1;
@@ -222,18 +224,16 @@ void Tail::on_end(Log log, std::int64_t offset) {
     return gallop(log);
   }
   if (t.phase != Phase::reading) return;
-  if (t.reread && is_doubtful_end(t, offset)) return;
+  // A log's new leader may not know yet how far the others have read: then the log seems to end
+  // before its last record. The next offset shows whether it does: it is out of range if the log is
+  // shorter, and there is no answer while only the leader's knowledge lags.
+  if (t.reread && offset < t.next && !std::exchange(t.beyond, true)) return consume(log, t.next);
+  if (t.reread && offset >= t.next && go_back(log)) return;
   if (t.reread && !answer_reread(log, offset, nullptr, {})) return;
   if (offset < t.next) return gap(log, GapReason::truncated);  // records that were read are gone
   t.next = offset;
   t.fault_reported = false;
   events_(LogPosition{log, offset}, boot_now());
-}
-
-// A log's new leader may not know yet how far the others have read: then the log seems to end
-// before its last record, which arrives a moment later. So only the second such answer counts.
-bool Tail::is_doubtful_end(LogTail& t, std::int64_t offset) {
-  return offset == t.reread->offset && std::exchange(t.doubted_end, offset) != offset;
 }
 
 // The last record of the log, or its end where it has none, is known. A record is enough: the end
@@ -296,14 +296,24 @@ bool Tail::reread(const RereadRequest& request) {
   if (offset < 0) return false;
   if (!t.reread) t.awaited_since = boot_now();
   t.reread = request;
+  t.beyond = false;
   consume(request.log, offset);
+  return true;
+}
+
+// The log reaches beyond its last record after all: what was to be read again can be read now.
+// False: any answer will do, or the log never seemed to be shorter.
+bool Tail::go_back(Log log) {
+  LogTail& t = tail(log);
+  if (!std::exchange(t.beyond, false) || t.reread->offset < 0) return false;
+  consume(log, t.reread->offset);
   return true;
 }
 
 // The first event after the seek is the answer. False: it started something else.
 bool Tail::answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped) {
   const RereadRequest request = *std::exchange(tail(log).reread, std::nullopt);
-  tail(log).doubted_end = -1;
+  tail(log).beyond = false;
   tail(log).awaited_since = kNever;
   backoff_.reset();
   std::optional<RecordIdentity> found;

@@ -101,7 +101,7 @@ class Tail {
     // Reading.
     std::int64_t next = 0;
     std::optional<RereadRequest> reread;
-    std::int64_t doubted_end = -1;  ///< where the log seemed to end at the first reread
+    bool beyond = false;  ///< instead of `reread`, `next` is asked for: the log seemed to end below
     bool fault_reported = false;  ///< since anything new was read
     /// Since when an answer is awaited; kNever: none is.
     LocalTime awaited_since = kNever;
@@ -118,7 +118,7 @@ class Tail {
   void probed(Log log, std::int64_t end);
   void gallop(Log log);
   void begin(Log log, std::int64_t start);
-  [[nodiscard]] static bool is_doubtful_end(LogTail& tail, std::int64_t offset);
+  bool go_back(Log log);
   bool answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped);
   void gap(Log log, GapReason reason);
   [[nodiscard]] LogTail& tail(Log log) { return logs_[log.value()]; }

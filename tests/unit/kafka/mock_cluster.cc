@@ -59,6 +59,14 @@ void MockCluster::start(std::int32_t broker) {
   EXPECT_EQ(rd_kafka_mock_broker_set_up(cluster_.get(), broker), RD_KAFKA_RESP_ERR_NO_ERROR);
 }
 
+void MockCluster::lag(std::int32_t partition, std::int32_t broker, std::int64_t end) {
+  EXPECT_EQ(rd_kafka_mock_partition_set_follower_wmarks(cluster_.get(), kTopic, partition,
+                                                        /*lo=*/-1, end),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  EXPECT_EQ(rd_kafka_mock_partition_set_follower(cluster_.get(), kTopic, partition, broker),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
 void MockCluster::delete_records(std::int32_t partition, std::int64_t before) {
   EXPECT_EQ(rd_kafka_mock_partition_delete_records(cluster_.get(), kTopic, partition, before),
             RD_KAFKA_RESP_ERR_NO_ERROR);

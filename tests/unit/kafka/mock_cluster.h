@@ -30,6 +30,9 @@ class MockCluster {
   void move_leader_untold(std::int32_t partition, std::int32_t broker);
   void stop(std::int32_t broker);
   void start(std::int32_t broker);
+  /// Clients read from another broker from now on. It has the whole log, but lets them read it only
+  /// up to `end`, as a new leader does for a moment.
+  void lag(std::int32_t partition, std::int32_t broker, std::int64_t end);
   /// The log begins at `before` from now on.
   void delete_records(std::int32_t partition, std::int64_t before);
   void create_topic();  ///< there is one at first

@@ -172,36 +172,6 @@ TEST_F(LedgerTest, WithoutARecordToReadAgainTheLeaderAnswers) {
   write_and_receive(1, 2);
 }
 
-// A log's new leader first reports an end that is too low.
-TEST_F(LedgerTest, ARecordThatIsNotThereYetIsWaitedFor) {
-  open();
-  write_and_receive(1, 2);
-  ask_again(13, 2);
-  rig_.write(Log{0}, 3);
-  // The answer comes just before the record itself.
-  ASSERT_TRUE(rig_.wait([](const Seen& seen) {
-    return !seen.rereads.empty() && seen.received[0].size() == 3;
-  }));
-  const Seen seen = rig_.seen();
-  EXPECT_EQ(seen.rereads[0].question, 13U);
-  ASSERT_TRUE(seen.rereads[0].found);
-  EXPECT_EQ(seen.rereads[0].found->seq, 3U);
-  write_and_receive(4, 4);
-}
-
-TEST_F(LedgerTest, ARecordThatIsNotThereWhenAskedTwiceIsNotFound) {
-  open();
-  write_and_receive(1, 2);
-  const auto answered = [](const Seen& seen) { return !seen.rereads.empty(); };
-  std::uint64_t question = 12;
-  do {
-    ask_again(++question, 2);  // as the core does, every T/2
-  } while (rig_.never(answered, milliseconds{500}) && question < 30);
-  ASSERT_TRUE(answered(rig_.seen()));
-  EXPECT_GT(rig_.seen().rereads[0].question, 13U);
-  EXPECT_FALSE(rig_.seen().rereads[0].found);
-}
-
 TEST_F(LedgerTest, AWatcherStartsAtTheEndAndReadsOn) {
   open();
   write_and_receive(1, 3);
