@@ -135,13 +135,16 @@ Result<Lines> Director::ledger(Words& words) {
   const auto partitions = count(words.take("partitions"), options.rig.partitions);
   const auto logs = count(words.take("logs"), options.rig.logs);
   const auto slots = count(words.take("slots"), options.rig.slots);
-  for (const Error& error : {lease.error(), partitions.error(), logs.error(), slots.error()}) {
+  const auto serve = duration(words.take("serve_stale"), options.rig.serve_stale);
+  for (const Error& error :
+       {lease.error(), partitions.error(), logs.error(), slots.error(), serve.error()}) {
     if (error.code() != Errc{}) return error;
   }
   options.rig.lease = *lease;
   options.rig.partitions = *partitions;
   options.rig.logs = *logs;
   options.rig.slots = *slots;
+  options.rig.serve_stale = *serve;
   options.overlap_expected = words.take("overlap").value_or("") == "expected";
   stage_ = std::make_unique<Stage>(options);
   return Lines{timing_text(options)};
