@@ -99,8 +99,8 @@ void ClaimProtocol::tell_stale() {
   ready_.notices.push_back(
       {Severity::warning,
        "no own record was read back for " + std::to_string(options_.lease.count()) + " ms from " +
-           std::to_string(silent) + " of " + std::to_string(logs_.size()) + " logs: " +
-           partitions_text(stale) + " are served on as stale, for at most " +
+           std::to_string(silent) + " of " + std::to_string(logs_.size()) + " logs: serves on " +
+           partitions_text(stale) + " as stale, for at most " +
            std::to_string(options_.serve_stale.count() / 1000) + " s (`timing.serve_stale`)"});
 }
 
@@ -110,8 +110,8 @@ void ClaimProtocol::tell_leaving_stale() {
   ready_.notices.push_back({Severity::warning,
                             "leaving while a log is silent: nobody can take over " +
                                 partitions_text(stale) +
-                                " before it is back; they are served until the drain ends, and "
-                                "have no owner then"});
+                                " before it is back; this process serves until the drain ends, and "
+                                "nobody does then"});
 }
 
 // An own record to the log has been on its way for two intervals: what is written now would arrive

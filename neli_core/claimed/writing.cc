@@ -51,6 +51,7 @@ void ClaimProtocol::schedule_renewals() {
       l.next_renewal = kNever;
       l.renewal_due = false;
       l.state_changed = false;
+      beat = beat || l.stale_count > 0;  // it is to be said that it ended
       l.stale_count = 0;
     } else if (l.next_renewal == kNever) {
       l.next_renewal = next_beat();

@@ -97,7 +97,7 @@ class Silent(LaneOwners):
         self.assertEqual((status, ready["ready"]), (200, True), ready)
         status, route = self.look(admin, "/v1/route?slot=0")
         self.assertEqual((status, route["stale"]), (200, True), route)
-        self.assertEqual(alpha.error_tail().count("served on as stale"), 1, alpha.error_tail())
+        self.assertEqual(alpha.error_tail().count("as stale, for at most"), 1, alpha.error_tail())
         for owner in (alpha, beta):
             owner.refresh()
             self.assertFalse([row for row in owner.events.rows if row["event"] == "stopped"])

@@ -135,12 +135,20 @@ class Unreached(LaneOwners):
         self.addCleanup(application.close)
         self.lead(f"127.0.0.1:{free_port()}", key="header:X-Key", upstream=application.address)
         child, port = self.gateway(key="header:X-Key", deadline="1500ms")
-        used = settled_descriptors(child.pid)
-        free = sorted(set(range(max(used) + 3)) - used)
         before = resource.prlimit(child.pid, resource.RLIMIT_NOFILE)
-        # The client's connection takes the last one.
-        resource.prlimit(child.pid, resource.RLIMIT_NOFILE, (free[1], before[1]))
-        status, text = ask(port, "k")
+
+        def lacks():
+            # The client's connection takes the last one, unless another of its own comes or goes.
+            resource.prlimit(child.pid, resource.RLIMIT_NOFILE, before)
+            used = settled_descriptors(child.pid)
+            free = sorted(set(range(max(used) + 3)) - used)
+            resource.prlimit(child.pid, resource.RLIMIT_NOFILE, (free[1], before[1]))
+            try:
+                return ask(port, "k")
+            except OSError:
+                return None
+        status, text = children.wait_until(
+            lambda: (told := lacks()) and told[0] != 200 and told, 60, self.log)
         self.assertEqual(status, 503)
         self.assertIn("this process lacks descriptors or ports", text)
         self.assertEqual(len(self.lines()), 1)
@@ -154,6 +162,7 @@ class Unreached(LaneOwners):
         _, port = self.gateway(key="header:X-Key", deadline="300ms", http=0)
         owner.leave()
         self.assertEqual(owner.wait_exit(), 0, owner.error_tail())
+        children.wait_until(lambda: '"unowned"' in self.admin("v1/route?key=k"), 20, self.log)
         status, text = ask(port, "k")
         self.assertEqual((status, text), (503, "nobody serves this key at present; try again\n"))
         self.assertEqual(self.results()["unreachable"], 0)

@@ -12,6 +12,7 @@ from harness.kafka_admin import AdminError
 LOGS = 4
 BURST_MS = 200
 BURST_MOST = 10
+LEASE_S = 3  # of the owners that serve on
 HANG = 60.0  # so much later than announced a leave hangs, however busy the machine is
 
 
@@ -51,7 +52,8 @@ class Outage(case.KafkaCase):
 
     def test_owners_that_serve_on_leave_no_gap(self):
         """The audit names each partition that was served while the broker was frozen."""
-        fleet = self.fleet(mode="non_exclusive", assignment="assigner", session="1s")
+        fleet = self.fleet(mode="non_exclusive", assignment="assigner", session="1s",
+                           lease=f"{LEASE_S}s")
         self.start_rested(fleet, 2)
         since, broker = boot_now(), self.kafka.nodes[0].child.pid
 
@@ -60,7 +62,9 @@ class Outage(case.KafkaCase):
                        lambda: f"all say {text!r}\n{fleet.describe()}")
         os.kill(broker, signal.SIGSTOP)
         try:
-            all_say("are served on as stale")
+            all_say("as stale, for at most")
+            silent = boot_now() + LEASE_S  # so that every log shows more than a lease of silence
+            wait_until(lambda: boot_now() > silent, 60, "a lease more")
         finally:
             os.kill(broker, signal.SIGCONT)
         all_say("nothing is served on as stale any more")

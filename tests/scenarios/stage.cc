@@ -57,7 +57,7 @@ std::string Stage::called(ProcessId id) const {
 DirectoryOptions Stage::directory_options(Lane lane) const {
   return {options_.rig.partitions, options_.rig.logs, lane, options_.rig.mode,
           options_.rig.lease, /*watcher=*/false, options_.rig.clock_error,
-          options_.rig.believe_broker_time};
+          options_.rig.believe_broker_time, options_.rig.serve_stale};
 }
 
 // Where an owner's tail starts, as docs/protocol.md rule 6 has it: far enough back that nothing

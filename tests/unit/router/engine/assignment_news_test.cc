@@ -54,7 +54,10 @@ struct NewsWitness : Observer {
 };
 
 struct WatchedLane : EngineRig {
-  explicit WatchedLane(EngineRigOptions of) : EngineRig(of) { start(); }
+  explicit WatchedLane(EngineRigOptions of) : EngineRig(of) {
+    flows = true;
+    start();
+  }
   std::shared_ptr<NewsWitness> join() {
     auto witness = std::make_shared<NewsWitness>();
     engine->observe(witness);
@@ -94,7 +97,7 @@ struct WatchedLane : EngineRig {
     const auto offset = static_cast<std::int64_t>(ledger->written[0].size());
     ledger->written[0].push_back(encode_record(record));
     const Decoded value = record;
-    event(Received{Log{0}, offset, BrokerTime{milliseconds{kInc}}, true, &value});
+    event(Received{Log{0}, offset, stamp(), true, &value});
     return offset;
   }
 };
@@ -176,6 +179,13 @@ TEST(AssignmentNews, who_falls_silent_is_told_and_an_assigner_that_does_assigns_
   EXPECT_TRUE(witness->members.contains("p3"));
   rig.append(0, WatchedLane::member(3));
   EXPECT_EQ(witness->members.at("p3").state, MemberState::living);
+  EXPECT_FALSE(witness->members.at("p3").on_probation) << "the first time";
+  for (int step = 0; step < 20; ++step) {
+    rig.now += 50ms;
+    rig.append(0, WatchedLane::member(4));
+  }
+  EXPECT_EQ(witness->members.at("p3").state, MemberState::silent);
+  rig.append(0, WatchedLane::member(3));
   EXPECT_TRUE(witness->members.at("p3").on_probation);
 }
 

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 struct AssignedEngine : EngineRig {
   AssignedEngine()
       : EngineRig({Mode::non_exclusive, false, kLease, Variation::claimed, Assignment::assigner}) {
+    flows = true;
     start();
   }
   /// Until it leads all, or half a minute has passed.
@@ -40,6 +41,15 @@ struct AssignedEngine : EngineRig {
     record.member->session = kLease / 2;
     append(0, record);
   }
+  /// Another one claims that now, and leads.
+  void lead_elsewhere(std::uint32_t log, const std::string& parts) {
+    Record claim = kB.claim(parts);
+    claim.settings->variation = kAssignedVariation;
+    Record leads = kB.leads(append(log, claim), parts);
+    leads.settings->variation = kAssignedVariation;
+    leads.incarnation = stamp().time_since_epoch() / 1ms;
+    append(log, leads);
+  }
   void wish(Wish wanted) {
     AssignmentRecord record;
     record.type = AssignmentType::wish;
@@ -48,7 +58,7 @@ struct AssignedEngine : EngineRig {
     const auto offset = static_cast<std::int64_t>(ledger->written[0].size());
     ledger->written[0].push_back(encode_record(record));
     const Decoded value = record;
-    event(Received{Log{0}, offset, BrokerTime{milliseconds{kInc}}, true, &value});
+    event(Received{Log{0}, offset, stamp(), true, &value});
     beat();
   }
   [[nodiscard]] bool asks_a_group() const {
@@ -129,11 +139,9 @@ TEST(EngineAssigner, with_another_member_it_leads_until_that_one_does) {
   rig.beat();
   EXPECT_EQ(rig.drained, 0);
   EXPECT_EQ(rig.verdict(0), Verdict::local);
-  const std::int64_t even = rig.append(0, kB.claim("0,2"));
-  const std::int64_t odd = rig.append(1, kB.claim("1,3"));
-  rig.append(0, kB.leads(even, "0,2"));
+  rig.lead_elsewhere(0, "0,2");
   EXPECT_EQ(rig.verdict(0), Verdict::remote);
-  rig.append(1, kB.leads(odd, "1,3"));
+  rig.lead_elsewhere(1, "1,3");
   EXPECT_TRUE(rig.run_until([&] { return rig.drained > 0; }));
   EXPECT_FALSE(rig.asks_a_group());
 }
@@ -207,7 +215,7 @@ TEST(EngineAssigner, its_records_harm_no_other_process) {
     record.type = AssignmentType::assign;
     const std::uint64_t before = rig.engine->meter().count(Count::records_other);
     const Decoded value = record;
-    rig.event(Received{Log{0}, 10, BrokerTime{milliseconds{kInc}}, true, &value});
+    rig.event(Received{Log{0}, 10, rig.stamp(), true, &value});
     EXPECT_EQ(rig.engine->meter().count(Count::records_other), before + 1);
     EXPECT_EQ(rig.engine->meter().count(Count::ignored_other_lane), 1u);
   }

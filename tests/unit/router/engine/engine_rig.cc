@@ -246,7 +246,7 @@ std::int64_t EngineRig::append(std::uint32_t log, const Record& record) {
 
 void EngineRig::read_back(std::uint32_t log, std::int64_t offset) {
   const Decoded value = decode_record(ledger->written[log][static_cast<std::size_t>(offset)]);
-  ledger->events(Received{Log{log}, offset, BrokerTime{milliseconds{kInc}}, true, &value}, now);
+  ledger->events(Received{Log{log}, offset, stamp(), true, &value}, now);
 }
 
 void EngineRig::pass(milliseconds time, std::uint32_t log) {

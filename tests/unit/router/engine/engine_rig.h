@@ -88,13 +88,20 @@ class EngineRig {
   [[nodiscard]] Route route(std::uint32_t slot) const {
     return engine->view().route(Slot{slot}, now);
   }
+  /// The broker's time; it stands still unless the log is to flow.
+  [[nodiscard]] BrokerTime stamp() const {
+    const auto passed = std::chrono::duration_cast<milliseconds>(now - kStart);
+    return BrokerTime{milliseconds{testing_records::kInc} + (flows ? passed : milliseconds{0})};
+  }
   [[nodiscard]] Verdict verdict(std::uint32_t slot) const { return route(slot).verdict; }
   [[nodiscard]] bool told(const std::string& line) const;
   /// Where the line stands in the story; its length if nowhere.
   [[nodiscard]] std::size_t place(const std::string& line) const;
 
   EngineRigOptions options;
-  LocalTime now = testing_records::at_ms(100'000);
+  static constexpr LocalTime kStart = testing_records::at_ms(100'000);
+  LocalTime now = kStart;
+  bool flows = false;
   Story story;
   std::vector<BarrierToken> tokens;
   bool keep_tokens = false;

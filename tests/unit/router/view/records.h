@@ -16,7 +16,7 @@ inline constexpr milliseconds kLease{1000};
 inline constexpr Partition kZero{0};
 inline constexpr Log kLog{0};
 
-inline LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
+constexpr LocalTime at_ms(std::int64_t ms) { return LocalTime{milliseconds{ms}}; }
 inline Epoch epoch(std::int64_t offset) { return {kInc, offset}; }
 
 /// A process that writes: its id, and the name and endpoint that follow from it.
