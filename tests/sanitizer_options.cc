@@ -38,6 +38,10 @@ const char* __tsan_default_suppressions() {
       // list of timers, while a broker's thread starts another one. Seen once, after a group was
       // deleted. neliroute gives that client up, and makes a new one.
       "race:rd_kafka_cgrp_consumer_serve\n"
+      // A broker's thread whose fetch of a partition failed looks without the lock whether the
+      // partition is still fetched, while it is sought elsewhere. At worst the next fetch comes
+      // a moment later, or sooner.
+      "race:rd_kafka_toppar_fetch_backoff\n"
       // Takes the client's lock while it holds a partition's, which others take the other way
       // round: a log's leader is asked for again after OffsetForLeaderEpoch has failed.
       "deadlock:rd_kafka_toppar_handle_OffsetForLeaderEpoch\n";

@@ -30,7 +30,8 @@ OwnerAnswer misdirected() {
 }
 
 struct Owner::Connection : std::enable_shared_from_this<Owner::Connection> {
-  Connection(tcp::socket socket, Owner& of) : stream(std::move(socket)), owner(of) {}
+  Connection(tcp::socket socket, Owner& of)
+      : stream(std::move(socket)), owner(of), there(of.there_) {}
 
   void read() {
     parser.emplace();
@@ -41,6 +42,7 @@ struct Owner::Connection : std::enable_shared_from_this<Owner::Connection> {
                             });
   }
   void on_header() {
+    if (there.expired()) return;
     if (owner.answers_early) return serve_early();
     const bool asked = parser->get()[http::field::expect] == "100-continue";
     if (!asked || !owner.says_continue) return read_body();
@@ -71,6 +73,7 @@ struct Owner::Connection : std::enable_shared_from_this<Owner::Connection> {
                      });
   }
   void serve() {
+    if (there.expired()) return;
     owner.requests.push_back(parser->release());
     answer = owner.serve(owner.requests.back());
     if (answer.bytes.empty() && !answer.close) return stay_silent();
@@ -93,6 +96,7 @@ struct Owner::Connection : std::enable_shared_from_this<Owner::Connection> {
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   boost::beast::tcp_stream stream;
   Owner& owner;
+  std::weak_ptr<bool> there;  ///< expired: the owner is not
   boost::beast::flat_buffer buffer;
   std::optional<http::request_parser<http::string_body>> parser;
   OwnerAnswer answer;
@@ -152,8 +156,9 @@ std::size_t Owner::bodies_size_so_far() const {
 }
 
 void Owner::accept() {
-  acceptor_.async_accept([this](error_code error, tcp::socket socket) {
-    if (error) return;
+  acceptor_.async_accept([this, there = std::weak_ptr<bool>(there_)](error_code error,
+                                                                     tcp::socket socket) {
+    if (error || there.expired()) return;
     ++connections;
     const auto made = std::make_shared<Connection>(std::move(socket), *this);
     open_.push_back(made);

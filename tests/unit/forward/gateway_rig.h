@@ -63,6 +63,7 @@ class Owner {
   std::string endpoint_;
   std::vector<std::weak_ptr<Connection>> open_;
   std::vector<std::shared_ptr<Connection>> silent_;  ///< whose requests are never answered
+  std::shared_ptr<bool> there_ = std::make_shared<bool>(true);  ///< what has come finds it, or not
 };
 
 /// Who leads each slot, as the test says.
