@@ -244,6 +244,17 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
                 [](const std::string& text) { return parse_number(text, 1, 1000); }));
 }
 
+const char* BehindOptions::given_of_application() const noexcept {
+  for (const auto& [flag, given] :
+       {std::pair{"--listen", listen.has_value()}, {"--health", health.has_value()},
+        {"--unhealthy-after", unhealthy_after.has_value()},
+        {"--handover-grace", handover_grace.has_value()},
+        {"--upstream-idle", upstream_idle.has_value()}}) {
+    if (given) return flag;
+  }
+  return nullptr;
+}
+
 Result<void> BehindOptions::check(const OwnerOptions& owner) const {
   const auto unfit = [](std::string text) { return Error{Errc::bad_option, std::move(text)}; };
   const std::string& endpoint = owner.common.router.process.endpoint;
@@ -256,12 +267,7 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
     return unfit("--prepare-timeout: expected at most 10m, since others lead on meanwhile, or "
                  "nobody does");
   }
-  for (const auto& [flag, given] :
-       {std::pair{"--listen", listen.has_value()}, {"--health", health.has_value()},
-        {"--unhealthy-after", unhealthy_after.has_value()},
-        {"--handover-grace", handover_grace.has_value()},
-        {"--upstream-idle", upstream_idle.has_value()}}) {
-    if (upstream || !given) continue;
+  if (const char* const flag = given_of_application(); flag != nullptr && !upstream) {
     return unfit(std::string(flag) + " is of the application behind --upstream; give that, too, or "
                  "leave it out");
   }

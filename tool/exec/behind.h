@@ -31,11 +31,14 @@ struct BehindOptions {
   std::optional<milliseconds> handover_grace;  ///< none: as a Forwarder has it
 
   [[nodiscard]] bool wanted() const noexcept {
-    return upstream || listen || health || unhealthy_after || upstream_idle || handover_grace ||
-           exec || notify || prepare;
+    return upstream || exec || notify || prepare || given_of_application() != nullptr;
   }
   /// Together, and with the owner's.
   [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;
+
+ private:
+  /// The first flag that is given of those that only mean something with `upstream`; null: none.
+  [[nodiscard]] const char* given_of_application() const noexcept;
 };
 void add_behind_options(CommandLine& line, BehindOptions& options);
 

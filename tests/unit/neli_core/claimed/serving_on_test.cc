@@ -351,13 +351,19 @@ TEST(ServingOn, who_is_given_a_partition_by_a_group_serves_on_whatever_the_group
   EXPECT_TRUE(a.leads(0, rig.now()));
 }
 
-TEST(ServingOn, where_a_member_assigns_another_that_is_named_has_its_time_and_then_it_ends) {
-  Rig rig(serving_on());
+/// It leads these where a member assigns, and serves for 4 s beside another that is named.
+rig::Process& leader_beside_others(Rig& rig, const std::string& parts) {
   CoreOptions core = rig.core_options(1, "a");
   core.serve_stale_beside = 4s;
-  auto& a = rig.start(core);
-  rig.assign(a, "0-1");
+  auto& process = rig.start(core);
+  rig.assign(process, parts);
   rig.run_for(1500ms);
+  return process;
+}
+
+TEST(ServingOn, where_a_member_assigns_another_that_is_named_has_its_time_and_then_it_ends) {
+  Rig rig(serving_on());
+  auto& a = leader_beside_others(rig, "0-1");
   rig.revoke(a, "1");  // before the silence: nothing shows that the other one could claim
   fall_silent(a);
   rig.run_for(3s);
@@ -374,11 +380,7 @@ TEST(ServingOn, where_a_member_assigns_another_that_is_named_has_its_time_and_th
 // The log came back for a moment: what ends the first silence says nothing of the next.
 TEST(ServingOn, that_another_was_named_in_one_silence_ends_nothing_in_the_next) {
   Rig rig(serving_on());
-  CoreOptions core = rig.core_options(1, "a");
-  core.serve_stale_beside = 4s;
-  auto& a = rig.start(core);
-  rig.assign(a, "0");
-  rig.run_for(1500ms);
+  auto& a = leader_beside_others(rig, "0");
   fall_silent(a);
   rig.run_for(3s);
   rig.revoke(a, "0");
