@@ -102,10 +102,11 @@ void LogAudit::judge_gap(PartitionAudit& audit, Partition partition,
 }
 
 // By its owner's word: it names the epoch as stale, or leads on within the time for which it says
-// that it serves on.
+// that it serves on. That may be the first record of an epoch: who leads by its claim alone writes
+// the next one in the silence, and who has read its claim too late does not say that it leads.
 bool LogAudit::served_stale(const PartitionAudit& audit, Partition partition,
                             const EpochAudit& epoch, const Statement& said) const {
-  const bool serves = said.leads() && epoch.led && !epoch.exclusive.value_or(false);
+  const bool serves = said.leads() && !epoch.exclusive.value_or(false);
   if (!serves || !timed_ || !audit.covered_until || audit.vacated_at >= 0) return false;
   if (said.at.stamped <= *audit.covered_until + margin()) return false;
   if (said.record.stale.contains(partition, settings_->logs)) return true;

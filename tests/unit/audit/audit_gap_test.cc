@@ -165,6 +165,25 @@ TEST_F(AuditStaleTest, a_record_that_was_under_way_in_the_silence_does_not_say_s
   EXPECT_EQ(auditor_.totals().gaps, 0U);
 }
 
+TEST_F(AuditStaleTest, who_led_by_its_claim_alone_served_on_as_well) {
+  const auto e = at(0, a_.claim("0"));
+  const auto f = at(0, b_.claim("1"));
+  at(4000, b_.leads(f, "1"));
+  at(4001, a_.serves_on(e, "0", "0"));
+  auditor_.finish();
+  EXPECT_THAT(certain(), IsEmpty());
+  EXPECT_EQ(auditor_.totals().served_stale, 2U);
+}
+
+TEST_F(AuditStaleTest, a_claim_that_was_read_too_late_served_nothing) {
+  const auto e = at(0, a_.claim("0"));
+  lead(b_, at(0, b_.claim("1")), "1", 100, 4000);
+  at(4000, a_.looks(e, "0"));
+  at(4100, a_.leads(e, "0"));
+  EXPECT_THAT(certain(), ElementsAre(FindingKind::gap));
+  EXPECT_EQ(auditor_.totals().served_stale, 0U);
+}
+
 TEST_F(AuditStaleTest, who_was_suspended_served_nothing) {
   begin();
   lead(b_, f_, "1", 1000, 4000);
