@@ -141,6 +141,7 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] LocalTime grace_end(Partition partition) const;
   [[nodiscard]] milliseconds history_bound(const LogState& log) const;
   [[nodiscard]] LocalTime claim_after_history(Partition partition) const;
+  [[nodiscard]] LocalTime heard_out_at(const LogState& log) const;
   [[nodiscard]] LocalTime claim_again_at(Partition partition) const;
   [[nodiscard]] LocalTime claim_time(Partition partition) const;
   void on(const BarrierDone& event);

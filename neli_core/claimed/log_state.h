@@ -60,6 +60,8 @@ struct LogState : LogProgress {
   std::uint32_t stale_count = 0;  ///< of these, as the last beat found them
   /// When the oldest record whose fate is not known was sent; kNever: there is none.
   LocalTime unanswered_since = kNever;
+  /// When it had been so for two intervals and was no more: the log's last return from a silence.
+  LocalTime returned_at = kLongAgo;
   /// Partitions whose claim may be due; claim_time() decides when the record is made.
   std::vector<Partition> claims_due;
   std::map<std::int64_t, StoredClaim> stored_claims;  ///< by offset

@@ -190,6 +190,15 @@ void ClaimProtocol::set_epoch_lease(Partition partition) {
   set_lease_word(partition);
 }
 
+// When a log has shown what it withheld: three intervals after it fell silent for the last time. A
+// record whose fate is not known may be the first of a silence, until two have passed.
+LocalTime ClaimProtocol::heard_out_at(const LogState& log) const {
+  if (!serves_on() || mutated(Mutation::claims_in_silence)) return kLongAgo;
+  const LocalTime returned = later(log.returned_at, 3 * options_.interval);
+  if (log.unanswered_since == kNever) return returned;
+  return std::max(returned, later(log.unanswered_since, 2 * options_.interval));
+}
+
 // Rule 9: when an assignee whose claim was superseded claims again.
 LocalTime ClaimProtocol::claim_again_at(Partition partition) const {
   const PartitionState& p = state(partition);
@@ -197,12 +206,14 @@ LocalTime ClaimProtocol::claim_again_at(Partition partition) const {
   if (!newest || newest->id == options_.id) return kLongAgo;
   const EpochHistory::Known* known = p.history.find(newest->epoch);
   if (known == nullptr) return kLongAgo;
-  LocalTime at = std::min(known->released_at, known->over_at);
-  if (mutated(Mutation::waits_for_drainer)) return at;
-  if (known->draining_since != kNever) {
-    at = std::min(at, later(known->draining_since, 2 * options_.interval));
+  LocalTime at = known->over_at;
+  if (!mutated(Mutation::waits_for_drainer)) {
+    if (known->draining_since != kNever) {
+      at = std::min(at, later(known->draining_since, 2 * options_.interval));
+    }
+    if (!exclusive()) at = std::min(at, later(known->last_read, 3 * options_.interval));
   }
-  if (!exclusive()) at = std::min(at, later(known->last_read, 3 * options_.interval));
+  at = std::min(known->released_at, std::max(at, heard_out_at(log(log_of(partition)))));
   // The group's new assignee comes first: it held nothing, and need not wait.
   if (newest->previous_id != options_.id) at = later(at, 2 * options_.interval);
   return at;

@@ -127,7 +127,9 @@ void ClaimProtocol::note_unanswered(Log which, bool was_stuck) {
   for (const auto& [seq, one] : outstanding_) {
     if (one.log == which) l.unanswered_since = std::min(l.unanswered_since, one.sent);
   }
-  if (was_stuck && !is_stuck(which)) evaluate_all(which);
+  if (!was_stuck || is_stuck(which)) return;
+  l.returned_at = now_;
+  evaluate_all(which);
 }
 
 void ClaimProtocol::note_flow(const Received& event, bool own) {

@@ -18,9 +18,10 @@ using namespace std::chrono_literals;
 
 // Process 1 led partition 0; 9 claimed it. 1 is assigned and superseded.
 struct Superseded {
-  explicit Superseded(Mode mode, bool held_before = true) : rig([mode] {
+  explicit Superseded(Mode mode, bool held_before = true, milliseconds serve_stale = 0s) : rig([=] {
     RigOptions options;
     options.mode = mode;
+    options.serve_stale = serve_stale;
     return options;
   }()) {
     a = &rig.start(1, "a");
@@ -100,6 +101,38 @@ TEST(Rule9, non_exclusive_claims_again_after_3_intervals_without_a_valid_record)
   Superseded s(Mode::non_exclusive);
   s.renew_for(300ms);
   s.expect_claims_at(s.rig.now() - 100ms + 300ms);
+}
+
+// It leads another partition there, so it learns from its own records that the log is silent.
+struct SupersededInSilence : Superseded {
+  SupersededInSilence() : Superseded(Mode::non_exclusive, true, 60s) {
+    rig.assign(*a, "0-1");
+    renew_for(500ms, "0");
+    claims = a->records(RecordType::claim).size();
+  }
+  void silence(milliseconds duration) {
+    a->cut_off.insert(kLog);
+    rig.run_for(duration);
+    EXPECT_EQ(claimed(), 0u) << duration.count();
+    a->cut_off.clear();
+    rig.arrive(*a);
+  }
+};
+
+TEST(Rule9, time_in_which_the_log_is_silent_does_not_count) {
+  for (const milliseconds silence : {350ms, 5000ms}) {
+    SupersededInSilence s;
+    s.silence(silence);
+    s.expect_claims_at(s.rig.now() + 300ms);
+  }
+}
+
+TEST(Rule9, an_owner_that_led_through_a_silence_is_heard_first) {
+  SupersededInSilence s;
+  s.silence(5s);
+  s.rig.run_for(250ms);
+  s.renew_for(2s, "0");
+  EXPECT_EQ(s.claimed(), 0u);
 }
 
 TEST(Rule9, exclusive_does_not) {
