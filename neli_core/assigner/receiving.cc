@@ -103,6 +103,9 @@ void AssignedCore::obey(const AssignmentRecord& assign, bool history) {
   }
   take(change.taken);
   give(change.given);
+  for (const Designation& designation : assign.designations) {
+    if (designation.to != core().id) claims_.named_for_others(designation.partitions);
+  }
 }
 
 void AssignedCore::catch_up() {
@@ -115,6 +118,7 @@ void AssignedCore::catch_up() {
     if (named != given_[p]) (named ? given : taken).push_back(Partition{p});
   }
   take(PartitionRanges::of(taken));
+  claims_.named_for_others(PartitionRanges::of(taken));
   give(PartitionRanges::of(given));
 }
 

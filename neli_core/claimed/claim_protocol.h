@@ -93,6 +93,9 @@ class ClaimProtocol final : public Core {
   void say(const MemberFields& member) { member_ = member; }
   /// Renews a log that it renews at all with the next Ready, before the interval is over.
   void renew_now(Log which) { log(which).state_changed = true; }
+  /// Others are named for these: as far as the assigner has read, nobody else leads them yet. What
+  /// is stale here is served on for the time that such a process has to lead it.
+  void named_for_others(const PartitionRanges& partitions);
   /// When a record of its own was sent; nothing once that is longer ago than a lease.
   [[nodiscard]] std::optional<LocalTime> sent_at(std::uint64_t seq) const;
   [[nodiscard]] const LogProgress& progress(Log which) const { return log(which); }

@@ -69,8 +69,6 @@ void ClaimProtocol::revoke(Partition partition) {
     end(partition, StopReason::superseded);  // nobody is served yet
   } else if (p.own && !p.own->leading) {
     drop(partition);
-  } else if (p.own && p.own->stale && !closing_.begun()) {
-    p.own->stale_until = later(now_, options_.serve_stale_beside);
   }
   if (p.own && p.own->leading && !p.own->draining) {
     p.own->draining = true;
@@ -78,6 +76,16 @@ void ClaimProtocol::revoke(Partition partition) {
     note_state_change(partition);
   }
   evaluate(partition);
+}
+
+void ClaimProtocol::named_for_others(const PartitionRanges& partitions) {
+  if (closing_.begun()) return;
+  partitions.for_each(partition_count(), [this](Partition partition) {
+    PartitionState& p = state(partition);
+    if (!p.own || !p.own->stale || p.assigned) return;
+    p.own->stale_until = later(now_, options_.serve_stale_beside);
+    evaluate(partition);
+  });
 }
 
 void ClaimProtocol::on(const CloseRequested& event) {

@@ -36,7 +36,8 @@ struct OwnEpoch {
   bool stale = false;
   /// A gap was found in its log since. It is served on, and nothing is renewed under it.
   bool log_lost = false;
-  /// Another process was named for it while it was stale: it leads no longer than until then.
+  /// Another process was named for it, again perhaps, while it was stale: it leads no longer than
+  /// until then.
   LocalTime stale_until = kNever;
 };
 

@@ -109,8 +109,7 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
   gap_since_[part] = start;
   led_ += start - covered_since_[part];
   if (plan_.exclusive()) return;
-  // Who was cut off for a moment may need this long to show that it is back.
-  const Time grace = plan_.lease();
+  const Time grace = plan_.stops_within();
   bool excused = log_stops_until_[part % plan_.partitions % plan_.logs] + grace >= start;
   if (plan_.broadcast()) {
     // Nobody leads on there until its successor hears, or the group has chosen one.
@@ -139,7 +138,9 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
 }
 
 bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start) const {
-  const auto lately = [&](Time until) { return until != 0 && until + plan_.lease() >= start; };
+  const auto lately = [&](Time until) {
+    return until != 0 && until + plan_.stops_within() >= start;
+  };
   if (lately(node_stops_until_[node])) return true;
   const bool cut = lately(node_until_[node]) || lately(log_until_[part % plan_.partitions %
                                                                   plan_.logs]);
@@ -150,6 +151,10 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
       plan_.has(Fault::other_settings)) {
     return true;
   }
+  // Another was named for it, and had the time to lead it that this one gives it.
+  const auto& [designee, named] = designee_[part];
+  const Time beside = start - named - plan_.patience();
+  if (named != 0 && designee != node && beside >= 0 && beside <= plan_.settled()) return true;
   const Time longest = 2 * plan_.settled() + plan_.session();
   for (std::uint8_t n = 0; n < plan_.processes; ++n) {
     const bool of_lane = n % plan_.lanes == node % plan_.lanes;

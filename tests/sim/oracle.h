@@ -112,6 +112,8 @@ class Oracle {
 
   /// The group has chosen assignees again.
   void rebalanced(std::size_t lane, Time now) { rebalances_[lane].push_back(now); }
+  /// A member named the process for it, again perhaps.
+  void named(std::uint8_t node, std::uint32_t part, Time now) { designee_[part] = {node, now}; }
   /// A member named another process for it.
   void renamed(std::uint32_t part, Time now) { renamed_[part] = now; }
   /// A second process was given it, beside the one that has it.
@@ -197,6 +199,7 @@ class Oracle {
     Time at = 0;
   };
   std::array<Assigned, kPartsMax> assignee_{};  ///< the last one
+  std::array<Assigned, kPartsMax> designee_{};  ///< the same where a member assigns
   std::array<std::uint8_t, kPartsMax> assignee_before_{};
   std::array<Mode, kNodesMax> mode_{};
   std::array<Time, kNodesMax> present_since_ = never();

@@ -94,6 +94,11 @@ struct Plan {
   [[nodiscard]] bool beyond_claimed() const { return !broadcast() && !request.beyond.empty(); }
   /// No silence outlasts it.
   [[nodiscard]] bool serves_on() const { return serve_stale.count() * kMs > chaos; }
+  /// After a fault an owner may stop for it for as long: a lease, until it has shown that it is
+  /// back; and where it serves on for less than faults last, that time more.
+  [[nodiscard]] Time stops_within() const {
+    return lease() + (serves_on() ? 0 : serve_stale.count() * kMs);
+  }
   /// Whether a client whose coordinator has not answered for a session gives up by itself.
   [[nodiscard]] bool notices_expulsion() const {
     return broadcast() && exclusive() && !beyond(Beyond::expelled_unnoticed);

@@ -39,6 +39,9 @@ bool World::names_others(const AssignmentRecord& record) {
     designation.partitions.for_each(plan_.partitions, [&](Partition partition) {
       const std::uint32_t part = lane * plan_.partitions + partition.value();
       const ProcessId before = std::exchange(named_[part], designation.to);
+      for (const Node& node : nodes_) {
+        if (node.alive && node.id == designation.to) oracle_.named(node.index, part, now_);
+      }
       if (before == designation.to) return;
       others = true;
       oracle_.renamed(part, now_);

@@ -361,13 +361,19 @@ rig::Process& leader_beside_others(Rig& rig, const std::string& parts) {
   return process;
 }
 
+void name_another(Rig& rig, rig::Process& process, const std::string& parts) {
+  rig.revoke(process, parts);
+  dynamic_cast<ClaimProtocol&>(process.core).named_for_others(*PartitionRanges::parse(parts));
+}
+
 TEST(ServingOn, where_a_member_assigns_another_that_is_named_has_its_time_and_then_it_ends) {
   Rig rig(serving_on());
   auto& a = leader_beside_others(rig, "0-1");
-  rig.revoke(a, "1");  // before the silence: nothing shows that the other one could claim
+  // Before the silence: nothing shows that the other one could claim.
+  name_another(rig, a, "1");
   fall_silent(a);
   rig.run_for(3s);
-  rig.revoke(a, "0");
+  name_another(rig, a, "0");
   const LocalTime named = rig.now();
   rig.run_to(named + 4s - 1ms);
   EXPECT_TRUE(a.leads(0, rig.now()));
@@ -377,13 +383,27 @@ TEST(ServingOn, where_a_member_assigns_another_that_is_named_has_its_time_and_th
   EXPECT_TRUE(a.leads(1, rig.now()));
 }
 
+TEST(ServingOn, as_long_as_others_are_named_again_none_of_them_leads) {
+  Rig rig(serving_on());
+  auto& a = leader_beside_others(rig, "0");
+  fall_silent(a);
+  rig.run_for(3s);
+  for (int i = 0; i < 5; ++i) {
+    name_another(rig, a, "0");
+    rig.run_for(3s);
+    EXPECT_TRUE(a.leads(0, rig.now())) << i;
+  }
+  rig.run_for(1s);
+  EXPECT_FALSE(a.leads(0, rig.now()));
+}
+
 // The log came back for a moment: what ends the first silence says nothing of the next.
 TEST(ServingOn, that_another_was_named_in_one_silence_ends_nothing_in_the_next) {
   Rig rig(serving_on());
   auto& a = leader_beside_others(rig, "0");
   fall_silent(a);
   rig.run_for(3s);
-  rig.revoke(a, "0");
+  name_another(rig, a, "0");
   rig.run_for(1s);
   come_back(rig, a);
   rig.run_for(1500ms);
