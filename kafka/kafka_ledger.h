@@ -12,6 +12,7 @@
 
 #include "kafka/kafka_options.h"
 #include "kafka/topic/topic_setup.h"
+#include "neli_core/group_port.h"
 #include "neli_core/ledger.h"
 
 namespace neliroute {
@@ -33,7 +34,7 @@ struct KafkaLedgerParameters {
 
 /// Which clients carry it out is hidden (ledger/kafka_ledger_impl.h): no public header includes
 /// librdkafka.
-class KafkaLedger : public Ledger {
+class KafkaLedger : public Ledger, public GroupPort {
  public:
   /// What it returns is destroyed on the strand, but not from inside its own calls and events.
   /// Without close() that drops everything at once, and leaves the group to its session timeout.

@@ -222,8 +222,11 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOp
   auto ledger = KafkaLedger::open(strand, {kafka, facts, timing, statistics, core.id});
   if (!ledger) return ledger.error();
   const SlotSpace space(options.slots, options.hash);
+  const bool grouped = !watcher && options.assignment == Assignment::group;
+  GroupPort* const group = grouped ? ledger->get() : nullptr;
   EngineParts parts{strand,
                     std::move(*ledger),
+                    group,
                     nullptr,
                     directory_options(core, watcher),
                     Peer{core.id, core.process},

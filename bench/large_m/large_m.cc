@@ -94,8 +94,8 @@ struct Written {
   std::atomic<std::uint64_t> records{0};
 };
 
-/// A ledger that counts writes; the bench sets the group's assignments.
-class CountedLedger final : public Ledger {
+/// A ledger that counts writes; the bench is its group.
+class CountedLedger final : public Ledger, public GroupPort {
  public:
   CountedLedger(std::unique_ptr<Ledger> ledger, Written& written)
       : ledger_(std::move(ledger)), written_(written) {}
@@ -115,7 +115,13 @@ class CountedLedger final : public Ledger {
   void reread(const RereadRequest& request) override { ledger_->reread(request); }
   void subscribe() override { subscribed = true; }
   void finish_rebalances(std::uint32_t count) override { rebalances += count; }
+  void expedite(milliseconds) override {}
   void leave_group() override {}
+  void stay_away(bool) override {}
+  void count_others(std::function<void(std::optional<std::size_t>)> answer) override {
+    answer(std::nullopt);
+  }
+  void broadcast() override {}
   void close(LocalTime deadline, std::function<void()> done) override {
     ledger_->close(deadline, std::move(done));
   }
@@ -155,6 +161,7 @@ class Owner : Listener {
     ledger_ = counted.get();
     EngineParts parts{strand,
                       std::move(counted),
+                      ledger_,
                       std::make_unique<ClaimProtocol>(must(ClaimProtocol::make(core))),
                       directory_options(core),
                       Peer{core.id, core.process},

@@ -50,6 +50,7 @@ Engine::Engine(EngineParts parts)
       timer_(parts.strand),
       count_again_(parts.strand),
       ledger_(std::move(parts.ledger)),
+      group_(parts.group),
       core_(std::move(parts.core)),
       directory_(parts.directory),
       view_(parts.self, core_ ? core_->leases() : leases_of(parts), parts.directory.logs,
@@ -221,14 +222,18 @@ void Engine::carry_out(LocalTime now) {
   tell(ready.transitions, now);
   abandon_work(now);
   if (closed_) return;
-  if (ready.rebalances_done > 0) ledger_->finish_rebalances(ready.rebalances_done);
-  if (ready.broadcast) ledger_->broadcast();
+  if (group_ != nullptr) {
+    if (ready.rebalances_done > 0) group_->finish_rebalances(ready.rebalances_done);
+    if (ready.broadcast) group_->broadcast();
+  }
   for (Write& write : ready.writes) ledger_->write(std::move(write));
   for (const Log log : ready.restart_tails) ledger_->restart_tail(log);
   for (const RereadRequest& request : ready.rereads) ledger_->reread(request);
-  if (ready.subscribe) ledger_->subscribe();
-  if (ready.leave_group) ledger_->leave_group();
-  if (ready.expedite) ledger_->expedite(*ready.expedite);
+  if (group_ != nullptr) {
+    if (ready.subscribe) group_->subscribe();
+    if (ready.leave_group) group_->leave_group();
+    if (ready.expedite) group_->expedite(*ready.expedite);
+  }
   for (const Notice& notice : ready.notices) log(notice);
   if (ready.refused) fail(*ready.refused);
   tell_difference();
@@ -343,7 +348,7 @@ void Engine::close_unless_alone(milliseconds bound) {
 void Engine::count_others(std::function<void(std::optional<std::size_t>)> answer) {
   const auto others = core_ ? core_->other_members() : std::nullopt;
   if (others) return answer(others);
-  ledger_->count_others(std::move(answer));
+  group_ != nullptr ? group_->count_others(std::move(answer)) : answer(std::nullopt);
 }
 
 // Whatever the group answers: a process that leads exists, unless it is leaving as well.
@@ -418,6 +423,7 @@ void Engine::close_ledger() {
 }
 
 void Engine::finish_close() {
+  group_ = nullptr;
   ledger_.reset();
   for (auto& done : std::exchange(drained_, {})) done();
 }

@@ -22,6 +22,7 @@
 
 #include "neli_core/assigner/lane_reader.h"
 #include "neli_core/core.h"
+#include "neli_core/group_port.h"
 #include "neli_core/ledger.h"
 #include "neli_core/settings_agreement.h"
 #include "router/engine/handler_watch.h"
@@ -48,6 +49,8 @@ using FailureHandler = std::function<void(const Error&)>;
 struct EngineParts {
   Strand strand;
   std::unique_ptr<Ledger> ledger;
+  /// A part of the ledger; null: no group assigns.
+  GroupPort* group = nullptr;
   /// Of either variation; null: a watcher.
   std::unique_ptr<Core> core;
   DirectoryOptions directory;
@@ -199,6 +202,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer count_again_;
   std::unique_ptr<Ledger> ledger_;
+  GroupPort* group_;  ///< of the ledger; null: no group assigns
   std::unique_ptr<Core> core_;
   Directory directory_;
   std::optional<LaneReader> reader_;  ///< a watcher's; a member's core reads that itself

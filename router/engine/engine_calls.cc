@@ -192,7 +192,7 @@ void Engine::set_health(std::optional<std::string> unhealthy) {
                                                  "): hands over what this process owns, and takes "
                                                  "nothing until it is healthy again"}
                    : Notice{Severity::info, "the application is healthy again: takes its share"});
-    if (!self->core_->known_lane()) return self->ledger_->stay_away(away);
+    if (self->group_ != nullptr) return self->group_->stay_away(away);
     self->on_event(Cordoned{away}, self->clock_());
   });
 }

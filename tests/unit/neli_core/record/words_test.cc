@@ -5,7 +5,6 @@
 #include <boost/system/system_error.hpp>
 
 #include "audit/audit.h"
-#include "neli_core/ledger.h"
 #include "neli_core/record/record.h"
 #include "neli_core/roles.h"
 #include "tests/unit/neli_core/claimed/rig.h"
@@ -52,31 +51,6 @@ TEST(ErrorWords, a_code_of_another_version_is_shown_by_its_number) {
 
 TEST(Invariants, a_broken_one_ends_the_process_with_what_it_is) {
   EXPECT_DEATH(Roles(std::make_shared<LeaseVector>(1), 0), "broken invariant: .*one role");
-}
-
-/// A ledger of `claimed` alone that does not know how many members there are.
-class LeastLedger : public Ledger {
- public:
-  void start(EventSink, NoticeSink) override {}
-  void write(Write) override {}
-  void restart_tail(Log) override {}
-  void reread(const RereadRequest&) override {}
-  void subscribe() override {}
-  void finish_rebalances(std::uint32_t) override {}
-  void leave_group() override {}
-  void close(LocalTime, std::function<void()> done) override { done(); }
-};
-
-TEST(LeastLedgerTest, who_cannot_count_others_says_so_and_broadcasts_to_nobody) {
-  LeastLedger ledger;
-  bool answered = false;
-  ledger.count_others([&](std::optional<std::size_t> others) {
-    answered = true;
-    EXPECT_FALSE(others);
-  });
-  EXPECT_TRUE(answered);
-  ledger.on_refused([](const Error&) { FAIL() << "nobody refuses"; });
-  ledger.broadcast();
 }
 
 TEST(ClaimProtocol, what_is_of_the_other_variation_changes_nothing) {

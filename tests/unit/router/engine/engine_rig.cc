@@ -69,7 +69,7 @@ CoreOptions core_options(const EngineRigOptions& options) {
 
 }  // namespace
 
-class FakeLedger : public Ledger {
+class FakeLedger : public Ledger, public GroupPort {
  public:
   FakeLedger(EngineRig& rig, Strand strand)
       : rig_(rig), state_(rig.ledger), strand_(std::move(strand)) {}
@@ -79,6 +79,7 @@ class FakeLedger : public Ledger {
   }
 
   void start(EventSink events, NoticeSink) override { state_->events = std::move(events); }
+  void on_refused(std::function<void(const Error&)>) override {}
   void write(Write write) override {
     const Decoded decoded = decode_record(write.value);
     const auto* assignment = std::get_if<AssignmentRecord>(&decoded);
@@ -97,6 +98,7 @@ class FakeLedger : public Ledger {
   void broadcast() override { note("broadcast"); }
   void restart_tail(Log log) override { note("restart_tail " + std::to_string(log.value())); }
   void reread(const RereadRequest& request) override { state_->rereads.push_back(request); }
+  void expedite(milliseconds) override {}
   void subscribe() override { note("subscribe"); }
   void finish_rebalances(std::uint32_t count) override {
     note("finish_rebalances " + std::to_string(count));
@@ -128,8 +130,12 @@ class FakeLedger : public Ledger {
 EngineRig::EngineRig(EngineRigOptions rig_options) : options(rig_options) {
   const Strand strand(io->get_executor());
   CoreOptions core = core_options(options);
+  auto made = std::make_unique<FakeLedger>(*this, strand);
+  const bool grouped = !options.watcher && options.assignment == Assignment::group;
+  GroupPort* const group = grouped ? made.get() : nullptr;
   EngineParts parts{strand,
-                    std::make_unique<FakeLedger>(*this, strand),
+                    std::move(made),
+                    group,
                     nullptr,
                     directory_options(core, options.watcher),
                     Peer{core.id, core.process},
