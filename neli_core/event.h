@@ -28,14 +28,25 @@ struct RecordIdentity {
 
 [[nodiscard]] RecordIdentity identity_of(const Decoded& value, BrokerTime stamped) noexcept;
 
+/// What a tail leaves out.
+enum class Below : std::uint8_t {
+  nothing,  ///< no record ever was below its start
+  expired,  ///< there may have been some below its start; none of them is kept
+  older,    ///< those below its start, which were appended before the first one that it reads
+  unread,   ///< these, and of the records from there to `end` perhaps some as well
+};
+
 /// The tail reads a log from `start` on; `end` is the log's end offset. `now` is L0: a time read
 /// after the answer with the end offset arrived.
 struct TailStarted {
   Log log;
   std::int64_t start = 0;
   std::int64_t end = 0;
-  /// `start` is the log's first remaining record: older ones are past retention.
-  bool from_beginning = false;
+  Below below = Below::older;
+  /// From where on nothing is left out.
+  [[nodiscard]] std::int64_t whole_from() const noexcept {
+    return below == Below::unread ? end : start;
+  }
 };
 
 /// A record, in log order. `value` is valid during the call only.

@@ -35,7 +35,7 @@ void WholeMember::start(MemoryLogs& logs, LocalTime now) {
     core_->tick(now);
   }
   for (std::uint32_t l = 0; l < logs.count(); ++l) {
-    const TailStarted started{Log{l}, 0, logs.end(Log{l}), true};
+    const TailStarted started{Log{l}, 0, logs.end(Log{l}), Below::nothing};
     directory_->on(started, now);
     step(started, now);
   }

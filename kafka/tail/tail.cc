@@ -286,7 +286,10 @@ void Tail::begin(Log log, std::int64_t start) {
   t.awaited_since = kNever;
   t.from_end = false;
   backoff_.reset();
-  events_(TailStarted{log, start, t.end, t.from_beginning}, boot_now());
+  const Below below = start == 0         ? Below::nothing
+                      : t.from_beginning ? Below::expired
+                                         : Below::older;
+  events_(TailStarted{log, start, t.end, below}, boot_now());
 }
 
 bool Tail::reread(const RereadRequest& request) {

@@ -21,7 +21,7 @@ void KnownLane::tail_started(const TailStarted& event, LocalTime now) {
   if (event.log != Log{0}) return;
   members.restarted();
   seat.tail_started(event, members);
-  wishes.tail_started(event.start, now);
+  wishes.tail_started(event, now);
   lists_seat = kNoEpoch;
   first_log_read = now;
   if (event.end < upto) upto = 0;  // another log

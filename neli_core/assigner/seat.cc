@@ -5,11 +5,11 @@
 namespace neliroute {
 
 void Seat::tail_started(const TailStarted& event, Members& members) {
-  start_ = event.start;
+  start_ = mutated(Mutation::starts_unread) ? event.start : event.whole_from();
   started_ = true;
   hear(options_.lease, members);
-  // Nothing lies before the first record of all. Otherwise a claim may.
-  if (event.start == 0) {
+  // Where nothing was left out, nobody holds it yet. Otherwise a claim may have been.
+  if (event.below == Below::nothing) {
     known_ = true;
     holder_ = kNobody;
     seat_ = kNoEpoch;

@@ -77,16 +77,15 @@ std::uint32_t uncordoned_weight(const Member& member, const StandingWishes& stan
 
 // Before the first record of all nothing was wished. After a gap, what was known stays until a list
 // says more: most of it will still hold.
-void Wishes::tail_started(std::int64_t start, LocalTime now) {
-  start_ = start;
+void Wishes::tail_started(const TailStarted& event, LocalTime now) {
   started_ = true;
   since_ = now;
-  known_ = start == 0;
-  later_from_ = start;
+  known_ = event.below == Below::nothing;
+  later_from_ = mutated(Mutation::starts_unread) ? event.start : event.whole_from();
   later_.clear();
   listed_upto_ = -1;
   last_wish_ = -1;
-  if (start == 0) set({});
+  if (known_) set({});
   ++version_;
 }
 

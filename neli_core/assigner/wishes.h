@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "neli_core/assigner/members.h"
+#include "neli_core/event.h"
 #include "neli_core/record/record.h"
 
 namespace neliroute {
@@ -43,7 +44,7 @@ class Wishes {
   explicit Wishes(milliseconds lease) : lease_(lease) {}
 
   /// Log 0 is read from there on, and what was read before need not hold.
-  void tail_started(std::int64_t start, LocalTime now);
+  void tail_started(const TailStarted& event, LocalTime now);
   /// Log 0 was not read for that long.
   void excuse(microseconds stretch) noexcept;
   /// A wish at that offset was read.
@@ -82,7 +83,6 @@ class Wishes {
   /// What was wished from there on: older lists say nothing new, and each newer one adds it again.
   std::int64_t later_from_ = 0;
   std::deque<std::pair<std::int64_t, Wish>> later_;
-  std::int64_t start_ = 0;  ///< of the tail of log 0
   bool started_ = false;
   bool known_ = false;
   bool used_ = false;

@@ -37,6 +37,8 @@ struct LogState : LogProgress {
   std::optional<BrokerTime> first_stamp;
   /// T* of the records before the tail's start is known: the history says it, or there are none.
   bool history_bound_known = false;
+  /// Its stamps say how old what lies below at least is; else only L0 does.
+  bool dates_history = true;
   std::int64_t last_offset = -1;  ///< -1: no record was read since the tail started
   RecordIdentity last;
 

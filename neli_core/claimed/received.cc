@@ -32,7 +32,7 @@ void ClaimProtocol::on(const Received& event) {
   l.last = identity_of(*event.value, event.stamped);
   if (!l.check_pending) note_answer(event.log);
   const auto appended = appended_at(event, options_);
-  if (!l.first_stamp) l.first_stamp = appended;
+  if (!l.first_stamp && l.dates_history) l.first_stamp = appended;
   auto at_least = appended ? readable(*appended) : std::nullopt;
   if (at_least) *at_least -= options_.clock_error;
   agreement_.note_time(at_least);

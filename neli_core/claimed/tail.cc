@@ -19,7 +19,8 @@ void ClaimProtocol::on(const TailStarted& event) {
   l.start(event);
   l.started_at = now_;
   l.first_stamp.reset();
-  l.history_bound_known = event.from_beginning || event.start == 0;
+  l.history_bound_known = event.below == Below::nothing || event.below == Below::expired;
+  l.dates_history = event.below != Below::unread || mutated(Mutation::dates_unread);
   l.last_offset = -1;
   l.check_pending = false;
   note_answer(event.log);

@@ -13,6 +13,7 @@
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"
 #include "tests/memory_log.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute::fuzz {
 
@@ -317,7 +318,7 @@ class World {
     if (bytes_.flag() || !believe_broker_time_) from = 0;
     member.reads[log] = true;
     member.next[log] = from;
-    step(member, TailStarted{Log{log}, from, end, from == 0});
+    step(member, tail_at(Log{log}, from, end));
   }
 
   void read(Member& member, std::uint32_t log, std::uint32_t most) {

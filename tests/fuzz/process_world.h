@@ -174,6 +174,7 @@ class Subject {
     TailStarted event{log, bytes_.below(8), 0};
     if (bytes_.flag()) event.start = next_[log.value()];
     event.end = event.start + bytes_.below(4);
+    event.below = event.start == 0 ? Below::nothing : Below::older;
     next_[log.value()] = event.start;
     step(event);
   }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tests/paper/scene.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute::paper {
 namespace {
@@ -34,7 +35,7 @@ TEST(LeaderAndFollowers, reads_the_history_before_it_joins_and_claims) {
   scene.crash("a");
   ClaimProtocol core = *ClaimProtocol::make(scene.stage.rig().core_options(9, "c"));
   const std::int64_t end = scene.stage.rig().log(0).end();
-  core.step(TailStarted{Log{0}, end - 1, end}, scene.now());
+  core.step(tail_at(Log{0}, end - 1, end), scene.now());
   EXPECT_FALSE(core.take_ready().subscribe) << "a record is still to be read";
   const auto& last = scene.stage.rig().log(0).records.back();
   core.step(Received{Log{0}, end - 1, last.stamped, true, last.value.get()}, scene.now());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/scenarios/tell.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute::scenario {
 
@@ -103,7 +104,7 @@ void Stage::watch(const std::string& name, Lane lane) {
       directory_options(lane), self, std::make_shared<LeaseVector>(options_.rig.partitions));
   for (std::uint32_t l = 0; l < options_.rig.logs; ++l) {
     const std::int64_t end = rig_.log(l).end();
-    actor.lookup->feed(TailStarted{Log{l}, end, end}, rig_.now());
+    actor.lookup->feed(tail_at(Log{l}, end, end), rig_.now());
   }
 }
 
@@ -152,7 +153,7 @@ void Stage::create_topic() {
       restart_tails(*actor);
     } else if (!actor->process) {
       for (std::uint32_t l = 0; l < options_.rig.logs; ++l) {
-        actor->lookup->feed(TailStarted{Log{l}, 0, 0}, rig_.now());
+        actor->lookup->feed(tail_at(Log{l}, 0, 0), rig_.now());
       }
     }
   }

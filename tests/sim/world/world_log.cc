@@ -266,7 +266,10 @@ void World::begin_reading(Node& node, const Planned& event) {
   reader.answered_at = now_;
   if (log == 0) node.tail_since = now_;
   if (reader.next <= l.low) reader.history_from = now_;
-  const TailStarted started{Log{log}, reader.next, event.c, reader.next <= l.low};
+  const Below below = reader.next == 0       ? Below::nothing
+                      : reader.next <= l.low ? Below::expired
+                                             : Below::older;
+  const TailStarted started{Log{log}, reader.next, event.c, below};
   if (plan_.request.trace) {
     tell(node, "reads log " + std::to_string(log) + " from " + std::to_string(started.start) +
                    ", it ends at " + std::to_string(started.end));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -205,7 +206,7 @@ TEST(Rule8, who_never_subscribed_has_no_group_to_leave) {
   const Ready ready = core.take_ready();
   EXPECT_TRUE(ready.closed);
   EXPECT_FALSE(ready.leave_group);
-  core.step(TailStarted{kLog, 0, 0}, rig.now() + 1s);
+  core.step(tail_at(kLog, 0, 0), rig.now() + 1s);
   EXPECT_FALSE(core.take_ready().subscribe) << "and joins none any more";
 }
 

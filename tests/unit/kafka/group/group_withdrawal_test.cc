@@ -1,5 +1,6 @@
 // Which of a ledger's answers make the process leave the group for a while.
 #include "kafka/group/group_withdrawal.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 #include <gmock/gmock.h>
 
@@ -148,7 +149,7 @@ TEST_F(GroupWithdrawalTest, WhoseReadsAreRefusedLeaves) {
 TEST_F(GroupWithdrawalTest, AnAnswerOfTheLogsLeaderShowsThatItMayRead) {
   const Decoded records[] = {record_of(kOther, kLane), record_of(kSelf, kOtherLane),
                              record_of(kSelf, kLane), kUnreadable};
-  std::vector<Event> answers{LogPosition{kBad, 7}, TailStarted{kBad, 7, 7}, Reread{kBad, 1, 0, {}}};
+  std::vector<Event> answers{LogPosition{kBad, 7}, tail_at(kBad, 7, 7), Reread{kBad, 1, 0, {}}};
   for (const Decoded& record : records) {
     answers.push_back(Received{kBad, 0, BrokerTime{}, true, &record});
   }
@@ -168,7 +169,7 @@ TEST_F(GroupWithdrawalTest, WhatAnyBrokerAnswersOfAnEmptyLogDoesNotShowIt) {
 TEST_F(GroupWithdrawalTest, AnAnswerForAnotherLogDoesNotShowIt) {
   withdrawal.on_read_refused(kBad);
   note(LogPosition{kGood, 7});
-  note(TailStarted{kGood, 7, 7});
+  note(tail_at(kGood, 7, 7));
   note(Reread{kGood, 1, 0, {}});
   EXPECT_TRUE(leaves());
 }

@@ -205,7 +205,7 @@ TEST_F(LedgerTest, ATailStartsNoFurtherBackThanAnybodyMayStillLead) {
   const Seen seen = newcomer.seen();
   const TailStarted start = started(seen);
   EXPECT_GT(start.start, 0);
-  EXPECT_FALSE(start.from_beginning);
+  EXPECT_EQ(start.below, Below::older);
   // From there on every record once, in order, and none from below.
   EXPECT_EQ(seen.received[0], std::vector<SeenRecord>(all.begin() + start.start, all.end()));
   newcomer.close(seconds{5});
@@ -240,7 +240,7 @@ TEST_F(LedgerTest, ATailStartsAtTheBeginningWhereTheBrokersClockSaysTooLittle) {
         << believed;
     const TailStarted start = started(newcomer.seen());
     EXPECT_EQ(start.start, 0) << believed;
-    EXPECT_TRUE(start.from_beginning) << believed;
+    EXPECT_EQ(start.below, Below::nothing) << believed;
     newcomer.close(seconds{5});
     EXPECT_TRUE(newcomer.wait([](const Seen& seen) { return seen.closed; }));
   }

@@ -6,6 +6,7 @@
 #include "neli_core/assigner/assigned_core.h"
 #include "neli_core/log/log_progress.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -50,7 +51,7 @@ struct Newcomer {
 TEST(AssignedJoining, who_has_not_read_yet_what_the_logs_held_writes_nothing) {
   AssignedRig rig;
   Newcomer newcomer(rig);
-  newcomer.step(TailStarted{Log{0}, 0, 100, true});
+  newcomer.step(tail_at(Log{0}, 0, 100));
   newcomer.run_for(kHistoryBound - 1ms);
   EXPECT_TRUE(newcomer.wrote.empty());
   newcomer.step(LogPosition{Log{0}, 100});
@@ -64,7 +65,7 @@ TEST(AssignedJoining, who_has_not_read_yet_what_the_logs_held_writes_nothing) {
 TEST(AssignedJoining, who_cannot_read_what_the_logs_held_joins_after_three_seconds) {
   AssignedRig rig;
   Newcomer newcomer(rig);
-  newcomer.step(TailStarted{Log{0}, 0, 100, true});
+  newcomer.step(tail_at(Log{0}, 0, 100));
   newcomer.run_for(kHistoryBound + 1ms);
   EXPECT_FALSE(newcomer.wrote.empty());
 }
@@ -78,7 +79,7 @@ TEST(AssignedJoining, who_has_other_settings_refuses_without_a_record) {
   senior.settings->mode = "exclusive";
   senior.settings->variation = "claimed+assigner";
   const Decoded said = decode_record(encode_record(senior));
-  newcomer.step(TailStarted{Log{0}, 0, 1, true});
+  newcomer.step(tail_at(Log{0}, 0, 1));
   newcomer.step(Received{Log{0}, 0, rig.broker_now(), true, &said});
   newcomer.run_for(kInterval);  // it may be of a process long gone
   EXPECT_FALSE(newcomer.refused);
@@ -93,7 +94,7 @@ TEST(AssignedJoining, who_has_other_settings_refuses_without_a_record) {
 TEST(AssignedJoining, who_is_closed_before_it_has_joined_says_nothing_of_leaving) {
   AssignedRig rig;
   Newcomer newcomer(rig);
-  newcomer.step(TailStarted{Log{0}, 0, 100, true});
+  newcomer.step(tail_at(Log{0}, 0, 100));
   newcomer.step(CloseRequested{newcomer.now + 1s});
   newcomer.run_for(2s);
   EXPECT_TRUE(newcomer.core.closed());

@@ -4,6 +4,7 @@
 
 #include "neli_core/assigner/assigned_core.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -75,7 +76,7 @@ TEST(AssignedLogs, a_tail_of_log_1_that_starts_anew_forgets_neither_seat_nor_wis
     rig.run_for(50ms);
     const std::int64_t from = from_the_first_record ? 0 : rig.logs[1].end();
     second.next[1] = from;
-    rig.step(second, TailStarted{Log{1}, from, rig.logs[1].end(), from_the_first_record});
+    rig.step(second, tail_at(Log{1}, from, rig.logs[1].end()));
     EXPECT_TRUE(second.core.seat().known());
     EXPECT_EQ(second.core.seat().holder(), ProcessId{1});
     EXPECT_TRUE(second.core.wishes().known());

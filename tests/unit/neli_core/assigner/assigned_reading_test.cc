@@ -4,6 +4,7 @@
 
 #include "neli_core/assigner/assigned_core.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -151,7 +152,7 @@ TEST(AssignedReading, while_log_0_is_read_anew_nobody_assigns_or_claims_the_seat
     const std::size_t written = assignments_by(rig, i + 1);
     const LocalTime began = rig.now;
     ASSERT_TRUE(process.core.seat().held_by_own());
-    rig.step(process, TailStarted{Log{0}, 0, end, true});
+    rig.step(process, tail_at(Log{0}, 0, end));
     while (process.next[0] < end - 1) {
       rig.read(process, 0, 1);
       rig.run_for(20ms);
@@ -175,7 +176,7 @@ TEST(AssignedReading, waits_for_the_owners_in_a_log_that_is_read_anew) {
     Process& first = *all[0];
     first.hold = true;
     first.next[1] = 0;
-    rig.step(first, TailStarted{Log{1}, 0, rig.logs[1].end(), true});
+    rig.step(first, tail_at(Log{1}, 0, rig.logs[1].end()));
     const LocalTime restarted = rig.now;
     LocalTime from = restarted;
     const std::size_t written = assignments_by(rig, 1);
@@ -224,7 +225,7 @@ TEST(AssignedReading, a_tail_that_starts_anew_revives_no_former_assigner) {
   Process& second = *all[1];
   second.hold = true;
   second.next[0] = 0;
-  rig.step(second, TailStarted{Log{0}, 0, rig.logs[0].end(), true});
+  rig.step(second, tail_at(Log{0}, 0, rig.logs[0].end()));
   while (second.next[0] < rig.logs[0].end()) {
     rig.read(second, 0, 1);
     ASSERT_FALSE(second.core.members().lives(ProcessId{1})) << second.next[0];

@@ -1,4 +1,5 @@
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ Process& AssignedRig::start(AssignedOptions assigned, std::int64_t tail_from) {
   added.next.assign(logs.size(), tail_from);
   added.core.tick(now);
   for (std::uint32_t l = 0; l < logs.size(); ++l) {
-    step(added, TailStarted{Log{l}, tail_from, logs[l].end(), tail_from == 0});
+    step(added, tail_at(Log{l}, tail_from, logs[l].end()));
   }
   settle();
   return added;
@@ -90,7 +91,7 @@ std::int64_t AssignedRig::wish(Wish wished) {
 
 void AssignedRig::restart_tail(Process& process, std::int64_t from) {
   process.next[0] = from;
-  step(process, TailStarted{Log{0}, from, logs[0].end(), from == 0});
+  step(process, tail_at(Log{0}, from, logs[0].end()));
   settle();
 }
 

@@ -4,6 +4,7 @@
 
 #include "neli_core/assigner/planning/assigner.h"
 #include "tests/unit/neli_core/assigner/assigner_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -148,7 +149,7 @@ std::vector<std::uint64_t> named_once_2_is_banned(bool pinned) {
   Owners owners(3);
   Designations designations(3);
   Wishes wishes{kLease};
-  wishes.tail_started(0, now);
+  wishes.tail_started(tail_at(Log{0}, 0, 0), now);
   if (pinned) wishes.read(0, {WishVerb::pin, "x", told::ranges("1-2"), 0});
   Assigner assigner({1, 3, Mode::non_exclusive, kInterval, kSession});
   designations.read(told::assign(1, {1, 1}, {{1, "0"}, {2, "1-2"}}), ProcessId{1}, now);

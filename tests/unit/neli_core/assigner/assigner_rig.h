@@ -14,6 +14,7 @@
 
 #include "neli_core/assigner/planning/assigner.h"
 #include "tests/unit/neli_core/assigner/told.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute::told {
 
@@ -34,7 +35,7 @@ class AssignerRig {
         designations(partition_count),
         assigner({log_count, partition_count, Mode::non_exclusive, kInterval, kSession}),
         leaders_(partition_count) {
-    wishes.tail_started(0, now);
+    wishes.tail_started(tail_at(Log{0}, 0, 0), now);
   }
 
   /// Its first renewal is read now, and one each half interval from now on.

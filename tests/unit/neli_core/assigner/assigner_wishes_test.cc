@@ -6,6 +6,7 @@
 
 #include "placement/plan.h"
 #include "tests/unit/neli_core/assigner/assigner_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -215,7 +216,7 @@ TEST(AssignerWishes, who_is_banned_in_one_log_gets_what_is_pinned_to_it_in_anoth
 
 TEST(AssignerWishes, who_does_not_know_yet_what_is_wished_moves_nothing_that_is_led) {
   AssignerRig rig = settled(3, 9);
-  rig.wishes.tail_started(100, rig.now);
+  rig.wishes.tail_started(tail_at(Log{0}, 100, 100), rig.now);
   rig.wishes.read(110, {cordon, "p1", {}, 0});
   rig.join(4);
   rig.kill(2);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/assigner/told.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -17,7 +18,7 @@ struct Lanes {
   const Record held = told::holding(1, {1'000, 3}, "0", "0");
 
   void start(std::int64_t from, std::int64_t end) {
-    lane.tail_started({Log{0}, from, end, false}, at_ms(0));
+    lane.tail_started(tail_at(Log{0}, from, end), at_ms(0));
   }
   void read(std::int64_t offset, bool history) {
     lane.read(Received{Log{0}, offset, BrokerTime{milliseconds{1}}, true, nullptr}, held, history,

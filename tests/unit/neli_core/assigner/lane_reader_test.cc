@@ -5,6 +5,7 @@
 
 #include "placement/plan.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -33,7 +34,7 @@ struct Watched : AssignedRig {
   }
   void begin(std::uint32_t log, std::int64_t from) {
     next[log] = from;
-    reader.on(TailStarted{Log{log}, from, logs[log].end(), from == 0}, now);
+    reader.on(tail_at(Log{log}, from, logs[log].end()), now);
     read(log);
   }
   void begin(std::int64_t from) {

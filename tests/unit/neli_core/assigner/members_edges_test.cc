@@ -6,6 +6,7 @@
 #include "neli_core/assigner/owners.h"
 #include "neli_core/assigner/seat.h"
 #include "tests/unit/neli_core/assigner/told.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -94,7 +95,7 @@ class SeatEdges : public testing::Test {
  protected:
   SeatEdges() {
     for (std::uint64_t id = 1; id <= 3; ++id) read(id);
-    seat.tail_started({Log{0}, 0, 0, true}, members);
+    seat.tail_started(tail_at(Log{0}, 0, 0), members);
   }
   void read(std::uint64_t id) {
     Record record = renewal(id, 60'000ms);
@@ -126,7 +127,7 @@ TEST_F(SeatEdges, a_new_holder_has_a_whole_session_to_say_that_it_assigns) {
 // The ledger may restart a tail without telling of a gap first.
 TEST_F(SeatEdges, a_tail_that_starts_later_knows_nothing_any_more) {
   seat.claimed(kOther, kFirst, members);
-  seat.tail_started({Log{0}, 50, 50, false}, members);
+  seat.tail_started(tail_at(Log{0}, 50, 50), members);
   EXPECT_FALSE(seat.known());
   EXPECT_FALSE(seat.is_valid(told::assign(2, kFirst, {})));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/unit/neli_core/assigner/told.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -58,7 +59,7 @@ class SeatTest : public testing::Test {
   }
   /// Its tail starts at the first record of all, or later.
   void start(std::int64_t at = 0) {
-    seat.tail_started({Log{0}, at, at, at == 0}, members);
+    seat.tail_started(tail_at(Log{0}, at, at), members);
   }
   void claim(ProcessId id, const Epoch& epoch) { seat.claimed(id, epoch, members); }
   void renew(const Record& record) { seat.renewed(record, members); }
@@ -278,16 +279,24 @@ TEST_F(SeatTest, whose_holder_nobody_tells_for_a_lease_is_free) {
   EXPECT_TRUE(free_after(1ms));
 }
 
-// A reader of an empty log is not told where the log begins, and need not be.
 TEST_F(SeatTest, is_free_at_once_where_nothing_was_ever_written) {
-  seat.tail_started({Log{0}, 0, 0, false}, members);
+  // Not every ledger counts from 0.
+  seat.tail_started({Log{0}, 1, 1, Below::nothing}, members);
   EXPECT_TRUE(seat.known());
   EXPECT_TRUE(free_after(0ms));
 }
 
+TEST_F(SeatTest, is_taken_from_who_read_up_to_where_nothing_was_left_out_any_more) {
+  seat.tail_started({Log{0}, 7, 90, Below::unread}, members);
+  renew(tells(3, 2, kFirst, 89));
+  EXPECT_FALSE(seat.known()) << "a newer claim may have been left out";
+  renew(tells(3, 2, kFirst, 90));
+  EXPECT_TRUE(seat.known());
+}
+
 // Before the first record that remains, there may have been others.
 TEST_F(SeatTest, is_not_known_where_retention_took_records) {
-  seat.tail_started({Log{0}, 7, 7, true}, members);
+  seat.tail_started({Log{0}, 7, 7, Below::expired}, members);
   EXPECT_FALSE(seat.known());
 }
 

@@ -6,6 +6,7 @@
 
 #include "neli_core/assigner/lane_reader.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute::told {
 namespace {
@@ -17,7 +18,7 @@ struct Reading {
         reader({Lane{}, kNobody, milliseconds{0}, kLeaseMax, of.options.logs, of.options.partitions,
                 watchers(of)}),
         next(from) {
-    reader.on(TailStarted{Log{0}, from, of.logs[0].end(), from == 0}, of.now);
+    reader.on(tail_at(Log{0}, from, of.logs[0].end()), of.now);
     read();
   }
   static Settings watchers(const AssignedRig& of) {
@@ -192,7 +193,7 @@ TEST(WatchersLane, after_a_gap_does_not_know_the_seat_until_it_is_told) {
   watcher.reader.on(GapFound{Log{0}}, rig.now);
   EXPECT_FALSE(watcher.reader.known().seat.known());
   const std::int64_t end = rig.logs[0].end();
-  watcher.reader.on(TailStarted{Log{0}, end, end}, rig.now);
+  watcher.reader.on(tail_at(Log{0}, end, end), rig.now);
   watcher.next = end;
   watcher.read_for(milliseconds{300});
   EXPECT_EQ(watcher.reader.known().seat.holder(), ProcessId{1});

@@ -8,6 +8,7 @@
 
 #include "neli_core/assigner/known_lane.h"
 #include "tests/unit/neli_core/assigner/told.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -39,7 +40,7 @@ AssignmentRecord list(std::int64_t upto, StandingWishes standing) {
 /// Of who reads log 0 from there on.
 Wishes reader(std::int64_t start) {
   Wishes wishes(kLease);
-  wishes.tail_started(start, at_ms(0));
+  wishes.tail_started(tail_at(Log{0}, start, start), at_ms(0));
   return wishes;
 }
 
@@ -159,10 +160,20 @@ TEST(Wishes, a_list_corrects_who_believes_something_else) {
   EXPECT_NE(wishes.version(), before);
 }
 
+TEST(Wishes, a_list_counts_once_it_speaks_for_all_that_was_left_out) {
+  Wishes wishes(kLease);
+  wishes.tail_started({Log{0}, 7, 90, Below::unread}, at_ms(0));
+  wishes.read_list(91, list(89, after({wish(cordon, "a")})));
+  EXPECT_FALSE(wishes.known());
+  wishes.read_list(92, list(90, after({wish(cordon, "b")})));
+  EXPECT_TRUE(wishes.known());
+  EXPECT_EQ(wishes.standing().cordoned, std::set<std::string>{"b"});
+}
+
 TEST(Wishes, after_a_gap_what_was_known_stays_until_a_list_says_more) {
   Wishes wishes = reader(0);
   wishes.read(10, wish(cordon, "a"));
-  wishes.tail_started(50, at_ms(10));
+  wishes.tail_started(tail_at(Log{0}, 50, 50), at_ms(10));
   EXPECT_TRUE(wishes.uncertain());
   EXPECT_TRUE(wishes.standing().cordoned.contains("a"));
   wishes.read_list(60, list(55, {}));
@@ -170,7 +181,7 @@ TEST(Wishes, after_a_gap_what_was_known_stays_until_a_list_says_more) {
   EXPECT_EQ(wishes.standing(), StandingWishes{});
   // Another log has wishes of its own, and lists of its own.
   wishes.read(61, wish(cordon, "a"));
-  wishes.tail_started(0, at_ms(20));
+  wishes.tail_started(tail_at(Log{0}, 0, 0), at_ms(20));
   EXPECT_EQ(wishes.standing(), StandingWishes{});
   EXPECT_EQ(wishes.listed_upto(), -1);
   wishes.read(4, wish(cordon, "b"));
@@ -226,7 +237,7 @@ TEST(Wishes, of_a_name_override_what_a_member_says) {
 // simulator).
 TEST(KnownLaneWishes, lists_count_by_the_newest_seat_while_none_is_known) {
   KnownLane lane({Lane{}, ProcessId{9}, told::kInterval, kLease});
-  lane.tail_started({Log{0}, 10, 20}, at_ms(0));
+  lane.tail_started(tail_at(Log{0}, 10, 20), at_ms(0));
   std::int64_t offset = 20;
   const auto read = [&](std::int64_t seat, const std::string& cordoned) {
     AssignmentRecord record = list(offset, after({wish(cordon, cordoned)}));
@@ -245,7 +256,7 @@ TEST(KnownLaneWishes, lists_count_by_the_newest_seat_while_none_is_known) {
   EXPECT_EQ(read(7, "e"), "d") << "not the seat that is known";
   EXPECT_EQ(read(3, "f"), "f");
   EXPECT_TRUE(lane.wishes.known());
-  lane.tail_started({Log{0}, offset, offset}, at_ms(2));
+  lane.tail_started(tail_at(Log{0}, offset, offset), at_ms(2));
   EXPECT_EQ(read(1, "g"), "g") << "the topic may have been made again";
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/broadcast/broadcast_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -298,7 +299,7 @@ TEST(Broadcast, without_claims_beside_events_of_the_logs_mean_nothing) {
   const LocalTime deadline = a.core.next_deadline();
   const Decoded garbage = Ignored::not_json;
   for (const Event& event : std::vector<Event>{
-           TailStarted{Log{0}, 0, 0}, Received{Log{0}, 0, world.broker_now(), true, &garbage},
+           tail_at(Log{0}, 0, 0), Received{Log{0}, 0, world.broker_now(), true, &garbage},
            LogPosition{Log{0}, 1}, WriteFailed{1}}) {
     world.step(a, event);
   }

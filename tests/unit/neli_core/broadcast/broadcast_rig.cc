@@ -1,4 +1,5 @@
 #include "tests/unit/neli_core/broadcast/broadcast_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 #include <algorithm>
 #include <utility>
@@ -62,7 +63,7 @@ Process& World::add(BroadcastOptions options, milliseconds wall_error) {
   process.next.assign(partitions, 0);
   process.core.tick(now_);
   carry_out(process);
-  step(process, TailStarted{Log{0}, 0, topic_[0].end()});
+  step(process, tail_at(Log{0}, 0, topic_[0].end()));
   return process;
 }
 

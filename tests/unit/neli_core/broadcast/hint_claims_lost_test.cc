@@ -6,6 +6,7 @@
 
 #include "neli_core/broadcast/hint_claims.h"
 #include "tests/unit/neli_core/broadcast/broadcast_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -19,7 +20,7 @@ using namespace std::chrono_literals;
 /// Writes at every beat, and hears what the test says.
 struct Alone {
   explicit Alone(std::int64_t end = 0) {
-    beside.on(TailStarted{Log{0}, 0, end}, now);
+    beside.on(tail_at(Log{0}, 0, end), now);
     beside.lead(kP0, now);
   }
   std::vector<Write> write() {
@@ -87,7 +88,7 @@ TEST(HintClaims, after_a_gap_it_claims_anew_once_the_log_is_read) {
   world.pass(1s);
   world.step(a, GapFound{Log{0}, GapReason::truncated});
   const auto end = static_cast<std::int64_t>(world.length());
-  world.step(a, TailStarted{Log{0}, end, end});
+  world.step(a, tail_at(Log{0}, end, end));
   world.pass(1s);
   ASSERT_EQ(world.beside(RecordType::claim).size(), 2u);
   ASSERT_EQ(world.beside(RecordType::renewal).back().epochs.size(), 1u);

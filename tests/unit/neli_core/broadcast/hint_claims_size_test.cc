@@ -5,6 +5,7 @@
 
 #include "neli_core/broadcast/hint_claims.h"
 #include "tests/unit/neli_core/broadcast/broadcast_rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -16,7 +17,7 @@ constexpr milliseconds kBeat{500};
 class LoneClaimer {
  public:
   LoneClaimer() : beside_(options(), kBeat) {
-    beside_.on(TailStarted{Log{0}, 0, 0}, now_);
+    beside_.on(tail_at(Log{0}, 0, 0), now_);
     for (std::uint32_t p = 0; p < kPartitions; p += 2) beside_.lead(Partition{p}, now_);
   }
   static CoreOptions options() {

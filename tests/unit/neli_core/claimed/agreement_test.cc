@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -292,8 +293,8 @@ TEST(OneConfiguration, one_log_s_news_are_not_judged_before_the_others_history) 
   };
   const Decoded senior = record_of(1, 1, 16);
   const Decoded stray = record_of(2, 2, 32);  // another newcomer, who will refuse
-  core.step(TailStarted{Log{0}, 0, 0}, rig.now());
-  core.step(TailStarted{Log{1}, 0, 1}, rig.now());
+  core.step(tail_at(Log{0}, 0, 0), rig.now());
+  core.step(tail_at(Log{1}, 0, 1), rig.now());
   core.step(Received{Log{0}, 0, rig.broker_now(), true, &stray}, rig.now());
   EXPECT_FALSE(core.take_ready().refused);
   core.step(Received{Log{1}, 0, rig.broker_now(), true, &senior}, rig.now());
@@ -427,7 +428,7 @@ TEST(OneConfiguration, who_joined_without_the_history_waits_until_it_is_known_wh
     core.tick(joined);
     ASSERT_TRUE(core.take_ready().subscribe);
     core.step(GroupAssigned{*PartitionRanges::parse("0")}, joined);
-    core.step(TailStarted{kLog, 0, 1}, joined);
+    core.step(tail_at(kLog, 0, 1), joined);
     core.step(Received{kLog, 0, rig.broker_now(), true, &in_force}, joined);
     EXPECT_TRUE(core.take_ready().writes.empty());
     if (lives) {
@@ -460,7 +461,7 @@ TEST(OneConfiguration, who_waits_claims_as_soon_as_the_doubt_ends) {
   core.tick(joined);
   ASSERT_TRUE(core.take_ready().subscribe);
   core.step(GroupAssigned{*PartitionRanges::parse("0-3")}, joined);
-  core.step(TailStarted{kLog, 0, 2}, joined);
+  core.step(tail_at(kLog, 0, 2), joined);
   core.step(Received{kLog, 0, rig.broker_now(), true, &agrees}, joined);
   core.step(Received{kLog, 1, rig.broker_now(), true, &differs}, joined);
   EXPECT_TRUE(core.take_ready().writes.empty()) << "who is in force, if the senior is gone?";

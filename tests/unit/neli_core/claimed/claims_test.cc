@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -100,7 +101,7 @@ TEST(Rule1, a_claim_that_was_stored_above_the_end_of_the_log_is_written_again) {
     rig.run_for(100ms);
     const auto next = a.next[0];
     rig.step(a, WriteAcknowledged{a.unanswered.at(0), next + 5});
-    rig.step(a, TailStarted{kLog, next, next + end});
+    rig.step(a, tail_at(kLog, next, next + end));
     rig.step(a, LogPosition{kLog, next + 5});
     rig.run_for(100ms);
     EXPECT_EQ(a.records(RecordType::claim).size(), end == 5 ? 2u : 1u);

@@ -5,6 +5,7 @@
 
 #include "neli_core/record/judgement.h"
 #include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -425,8 +426,8 @@ TEST(Start, subscribes_when_every_log_was_read_up_to_its_end) {
     core.step(Received{Log{l}, 0, rig.broker_now(), true, &record}, rig.now());
     return core.take_ready().subscribe;
   };
-  core.step(TailStarted{Log{0}, 0, 1}, rig.now());
-  core.step(TailStarted{Log{1}, 0, 1}, rig.now());
+  core.step(tail_at(Log{0}, 0, 1), rig.now());
+  core.step(tail_at(Log{1}, 0, 1), rig.now());
   EXPECT_FALSE(core.take_ready().subscribe);
   EXPECT_FALSE(received(0));
   EXPECT_TRUE(received(1));
@@ -438,7 +439,7 @@ TEST(Start, subscribes_after_3_s_whatever_is_missing_and_claims_only_where_logs_
   Rig rig(options);
   ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
   core.tick(rig.now());
-  core.step(TailStarted{Log{0}, 0, 0}, rig.now());
+  core.step(tail_at(Log{0}, 0, 0), rig.now());
   EXPECT_EQ(core.next_deadline(), rig.now() + 500ms) << "the last record is to be seen again";
   // The one log that is there answers all the while; the other one never does.
   for (milliseconds passed = 400ms; passed < 3s; passed += 400ms) {
@@ -453,7 +454,7 @@ TEST(Start, subscribes_after_3_s_whatever_is_missing_and_claims_only_where_logs_
   ASSERT_EQ(ready.writes.size(), 1u);
   EXPECT_EQ(ready.writes[0].log, Log{0});
   EXPECT_EQ(std::get<Record>(decode_record(ready.writes[0].value)).parts->to_string(), "0-1");
-  core.step(TailStarted{Log{1}, 0, 0}, rig.now() + 3s);
+  core.step(tail_at(Log{1}, 0, 0), rig.now() + 3s);
   const Ready later = core.take_ready();
   ASSERT_EQ(later.writes.size(), 1u) << "its log is there now";
   EXPECT_EQ(later.writes[0].log, Log{1});

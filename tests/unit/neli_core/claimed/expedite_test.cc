@@ -7,6 +7,7 @@
 #include "audit/audit.h"
 #include "neli_core/record/judgement.h"
 #include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -344,7 +345,7 @@ TEST(Greeting, waits_until_the_log_was_read) {
   ASSERT_TRUE(made);
   ClaimProtocol& core = *made;
   core.tick(rig.now());
-  core.step(TailStarted{kLog, 0, 1}, rig.now());
+  core.step(tail_at(kLog, 0, 1), rig.now());
   core.step(GroupJoined{}, rig.now());
   EXPECT_TRUE(core.take_ready().writes.empty());
   const Decoded value = claim_of(7, "0");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 namespace neliroute {
 namespace {
@@ -82,7 +83,7 @@ TEST(Rule11, a_claim_that_is_read_again_is_not_released_before_its_barrier_has_e
     auto& a = leader_of_0(rig);
     const Epoch epoch = *a.core.epoch(kP0);
     a.keep_barriers = true;
-    rig.step(a, TailStarted{kLog, 0, a.next[0]});  // elsewhere than at its next offset
+    rig.step(a, tail_at(kLog, 0, a.next[0]));  // elsewhere than at its next offset
     ASSERT_FALSE(a.leads(0, rig.now()));
     if (!assigned) rig.revoke(a, "0");
     rig.restart_tail(a, kLog, 0);
@@ -114,9 +115,9 @@ TEST(Rule11, a_tail_that_restarted_elsewhere_by_itself_is_a_gap) {
   Rig rig;
   auto& a = leader_of_0(rig);
   const auto next = a.next[0];
-  rig.step(a, TailStarted{kLog, next, next});
+  rig.step(a, tail_at(kLog, next, next));
   EXPECT_TRUE(a.leads(0, rig.now())) << "where it was";
-  rig.step(a, TailStarted{kLog, next - 1, next});
+  rig.step(a, tail_at(kLog, next - 1, next));
   EXPECT_FALSE(a.leads(0, rig.now()));
   EXPECT_EQ(a.last(TransitionKind::stopped, 0)->reason, StopReason::gap);
   EXPECT_TRUE(a.restarts.empty()) << "it has restarted already";
@@ -127,7 +128,7 @@ TEST(Rule11, a_log_that_ends_below_its_end_of_L0_is_a_gap) {
   auto& a = rig.start(1, "a");
   rig.step(a, GapFound{kLog, GapReason::restarted});
   a.restarts.clear();
-  rig.step(a, TailStarted{kLog, 0, 5});
+  rig.step(a, tail_at(kLog, 0, 5));
   rig.step(a, LogPosition{kLog, 3});
   EXPECT_EQ(a.restarts, std::vector<Log>{kLog});
 }
@@ -135,7 +136,7 @@ TEST(Rule11, a_log_that_ends_below_its_end_of_L0_is_a_gap) {
 TEST(Rule11, a_log_whose_last_records_carry_nothing_is_read_when_its_leader_says_where_it_ends) {
   Rig rig;
   ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
-  core.step(TailStarted{kLog, 0, 5}, rig.now());
+  core.step(tail_at(kLog, 0, 5), rig.now());
   core.step(GroupAssigned{*PartitionRanges::parse("0-3")}, rig.now());
   EXPECT_TRUE(core.take_ready().writes.empty()) << "up to 5 somebody may have claimed";
   core.step(LogPosition{kLog, 5}, rig.now());
@@ -315,7 +316,7 @@ TEST(Rule11, a_tail_that_read_nothing_starts_anew_after_a_silence) {
   for (const std::int64_t start : {0, 7}) {  // a whole topic may have come and gone
     Rig rig;
     ClaimProtocol core = std::move(*ClaimProtocol::make(rig.core_options(1, "a")));
-    core.step(TailStarted{kLog, start, start}, rig.now());
+    core.step(tail_at(kLog, start, start), rig.now());
     rig.skip(1100ms);
     core.tick(rig.now());
     const Ready ready = core.take_ready();

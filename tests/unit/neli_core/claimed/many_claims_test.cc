@@ -52,7 +52,7 @@ TEST(ManyClaims, the_last_of_a_hundred_thousand_takes_as_long_as_the_first) {
   ClaimProtocol core = std::move(*ClaimProtocol::make(group.core_options(1, "a")));
   LocalTime now = group.now();
   core.tick(now);
-  core.step(TailStarted{kLog, 0, 0, /*from_beginning=*/true}, now);
+  core.step(TailStarted{kLog, 0, 0, Below::nothing}, now);
   Record claim = rig::claim_of(9, "0", 5);
   claim.lease = kLeaseMax;
   std::int64_t offset = 0;

@@ -1,4 +1,5 @@
 #include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,7 +73,7 @@ Process& Rig::start(std::unique_ptr<Process> process, const std::vector<std::int
 void Rig::restart_tail(Process& process, Log log, std::int64_t from) {
   const std::int64_t end = logs_[log.value()].end();
   process.next[log.value()] = std::min(from, end);
-  step(process, TailStarted{log, process.next[log.value()], end});
+  step(process, tail_at(log, process.next[log.value()], end));
 }
 
 void Rig::assign(Process& process, const std::string& partitions) {

@@ -1,4 +1,5 @@
 #include "tests/unit/neli_core/claimed/walk.h"
+#include "tests/unit/neli_core/tail_at.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -256,7 +257,7 @@ void Walk::restart_tail(const NodePtr& node, std::uint32_t log) {
       u.topic = topic;
       u.running = true;
       u.fetch_at = 0;
-      step(node, TailStarted{Log{log}, start, end});
+      step(node, tail_at(Log{log}, start, end));
       schedule_fetch(node, log, latency());
     });
   });

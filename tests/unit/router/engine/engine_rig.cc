@@ -174,7 +174,7 @@ void EngineRig::start() {
   engine->start();
   poll();
   for (std::uint32_t l = 0; l < 2; ++l) {
-    event(TailStarted{Log{l}, 10, 10, /*from_beginning=*/true});
+    event(TailStarted{Log{l}, 10, 10, Below::expired});
   }
 }
 

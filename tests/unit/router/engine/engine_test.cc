@@ -29,9 +29,9 @@ TEST(Engine, joins_the_group_when_the_history_was_read) {
   rig.engine->start();
   rig.poll();
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
-  rig.event(TailStarted{Log{0}, 10, 10, /*from_beginning=*/true});
+  rig.event(TailStarted{Log{0}, 10, 10, Below::expired});
   EXPECT_FALSE(rig.told("subscribe"));
-  rig.event(TailStarted{Log{1}, 10, 10, /*from_beginning=*/true});
+  rig.event(TailStarted{Log{1}, 10, 10, Below::expired});
   EXPECT_TRUE(rig.told("subscribe"));
 }
 

@@ -217,7 +217,7 @@ TEST(WaitingUntilReady, is_cancelled_by_its_handlers_slot_once) {
   EXPECT_EQ(told, boost::asio::error::operation_aborted);
   signal.emit(boost::asio::cancellation_type::terminal);
   for (std::uint32_t l = 0; l < 2; ++l) {
-    rig.event(TailStarted{Log{l}, 10, 10, /*from_beginning=*/true});
+    rig.event(TailStarted{Log{l}, 10, 10, Below::expired});
   }
   rig.lead_all();  // now it would be ready
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "router/engine/engine.h"
+#include "tests/unit/neli_core/tail_at.h"
 #include "tests/unit/router/engine/engine_rig.h"
 
 namespace neliroute {
@@ -90,7 +91,7 @@ TEST(WatcherEngine, restarts_the_tail_after_a_gap) {
   ASSERT_EQ(rig.notices.size(), 1u);
   EXPECT_EQ(rig.notices[0].severity, Severity::error);
   EXPECT_EQ(rig.notices[0].text.find("log 0: the topic was recreated"), 0u);
-  rig.event(TailStarted{Log{0}, 11, 11});
+  rig.event(tail_at(Log{0}, 11, 11));
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
   rig.append(0, kB.leads(9, "0"));
   EXPECT_EQ(rig.verdict(0), Verdict::remote);
@@ -257,7 +258,7 @@ TEST(WatcherEngine, settings_of_who_wrote_before_it_started_count_for_nothing) {
   rig.poll();
   Record gone = Writer{1}.leads(9, "2");
   gone.settings->slots = 32;
-  for (std::uint32_t l = 0; l < 2; ++l) rig.event(TailStarted{Log{l}, 10, 11});
+  for (std::uint32_t l = 0; l < 2; ++l) rig.event(tail_at(Log{l}, 10, 11));
   EXPECT_EQ(rig.append(0, gone), 10) << "in the history";
   rig.append(0, kB.leads(9, "0"));
   EXPECT_EQ(rig.route(0).owner(), "p2");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "router/view/directory.h"
+#include "tests/unit/neli_core/tail_at.h"
 #include "tests/unit/router/view/records.h"
 
 namespace neliroute {
@@ -16,7 +17,7 @@ using Durations = std::vector<microseconds>;
 
 struct Moving {
   explicit Moving(Mode mode = Mode::non_exclusive) : directory({1, 1, Lane{0}, mode, kLease}) {
-    directory.on(TailStarted{Log{0}, 0, 10}, now);
+    directory.on(tail_at(Log{0}, 0, 10), now);
   }
   void read(std::int64_t offset, const Record& record) {
     const Decoded value = record;
@@ -82,7 +83,7 @@ TEST(DirectoryMoves, behind_a_gap_in_the_log_are_not_measured) {
   const auto gap = [&] {
     moving.directory.on(GapFound{Log{0}}, moving.now);
     moving.wait(50ms);
-    moving.directory.on(TailStarted{Log{0}, 12, 12}, moving.now);
+    moving.directory.on(tail_at(Log{0}, 12, 12), moving.now);
   };
   gap();
   moving.read(13, Writer{2}.leads(12, "0"));

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "router/view/directory.h"
+#include "tests/unit/neli_core/tail_at.h"
 #include "tests/unit/router/view/records.h"
 
 namespace neliroute {
@@ -29,7 +30,7 @@ struct Newcomer {
     start();
   }
   void start() {
-    for (std::uint32_t l = 0; l < 2; ++l) directory.on(TailStarted{Log{l}, 0, 10}, now);
+    for (std::uint32_t l = 0; l < 2; ++l) directory.on(tail_at(Log{l}, 0, 10), now);
   }
   void read(std::int64_t offset, milliseconds ago, const Decoded& value, Log log = kLog,
             bool log_append_time = true) {
@@ -229,7 +230,7 @@ TEST(DirectoryPast, behind_a_gap_brings_no_older_epoch_back) {
     newcomer.read(10, 0ms, kB.leads(older ? 5 : 0, "0"));
     ASSERT_EQ(newcomer.owner(), "p2");
     newcomer.directory.on(GapFound{kLog, GapReason::restarted}, newcomer.now);
-    newcomer.directory.on(TailStarted{kLog, 0, 11}, newcomer.now);
+    newcomer.directory.on(tail_at(kLog, 0, 11), newcomer.now);
     newcomer.read(2, 0ms, kOwner.leads(3, "0"));
     newcomer.read(11, 0ms, Ignored{});
     EXPECT_EQ(newcomer.owner(), older ? "" : "p1");
@@ -241,7 +242,7 @@ TEST(DirectoryPast, that_was_released_is_not_renewed_behind_a_gap) {
   newcomer.read(10, 0ms, kB.leads(5, "0"));
   newcomer.read(11, 0ms, kB.release(5, "0"));
   newcomer.directory.on(GapFound{kLog, GapReason::restarted}, newcomer.now);
-  newcomer.directory.on(TailStarted{kLog, 10, 11}, newcomer.now);
+  newcomer.directory.on(tail_at(kLog, 10, 11), newcomer.now);
   newcomer.read(10, 0ms, kB.leads(5, "0"));
   newcomer.read(11, 0ms, Ignored{});
   EXPECT_EQ(newcomer.owner(), "");
@@ -251,7 +252,7 @@ TEST(DirectoryPast, that_was_not_dated_before_a_gap_counts_no_more) {
   Newcomer newcomer;
   newcomer.owned(300ms);
   newcomer.directory.on(GapFound{kLog, GapReason::topic_replaced}, newcomer.now);
-  newcomer.directory.on(TailStarted{kLog, 0, 1}, newcomer.now);
+  newcomer.directory.on(tail_at(kLog, 0, 1), newcomer.now);
   newcomer.read(0, 100ms, kB.leads(0, "2"));
   newcomer.read(1, 0ms, Ignored{});
   EXPECT_EQ(newcomer.owner(), "") << "it was of another topic";

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "router/view/directory.h"
+#include "tests/unit/neli_core/tail_at.h"
 #include "tests/unit/router/view/records.h"
 
 namespace neliroute {
@@ -25,7 +26,7 @@ Record serving(Record record, milliseconds stale_for = 30s) {
 /// p1 owns 0 in log 0 and 1 in log 1, p2 owns 2 in log 0.
 struct SilentLogs {
   explicit SilentLogs(DirectoryOptions made = options()) : directory(std::move(made)) {
-    for (std::uint32_t l = 0; l < 2; ++l) directory.on(TailStarted{Log{l}, 0, 10}, now);
+    for (std::uint32_t l = 0; l < 2; ++l) directory.on(tail_at(Log{l}, 0, 10), now);
     read(1, serving(kA.leads(10, "1")));
     read(0, serving(kB.leads(11, "2")));
     read(0, serving(kA.leads(10, "0")));
@@ -193,7 +194,7 @@ TEST(DirectoryStale, a_gap_makes_owners_stale_and_the_next_epoch_that_leads_repl
   EXPECT_FALSE(s.hint(1).stale) << "another log";
   s.wait(5s);
   EXPECT_TRUE(s.hint(0).owner);
-  s.directory.on(TailStarted{Log{0}, 0, 0}, s.now);
+  s.directory.on(tail_at(Log{0}, 0, 0), s.now);
   Record again = serving(kB.leads(3, "0"));
   again.incarnation = kInc + 1;
   s.read(0, again);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "router/view/directory.h"
+#include "tests/unit/neli_core/tail_at.h"
 #include "tests/unit/router/view/records.h"
 
 namespace neliroute {
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 /// p1 owns partitions 0 and 1, one of each log, p2 owns 2.
 struct Suspecting {
   Suspecting() {
-    for (std::uint32_t l = 0; l < 2; ++l) directory.on(TailStarted{Log{l}, 0, 10}, now);
+    for (std::uint32_t l = 0; l < 2; ++l) directory.on(tail_at(Log{l}, 0, 10), now);
     read(0, Writer{1}.leads(10, "0"));
     read(1, Writer{1}.leads(10, "1"));
     read(0, kB.leads(11, "2"));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tests/unit/neli_core/tail_at.h"
 #include "tests/unit/router/view/records.h"
 
 namespace neliroute {
@@ -18,7 +19,7 @@ class Told {
  public:
   explicit Told(Mode mode = Mode::non_exclusive)
       : directory({4, 2, Lane{0}, mode, kLease}) {
-    for (std::uint32_t l = 0; l < 2; ++l) directory.on(TailStarted{Log{l}, 0, 10}, now);
+    for (std::uint32_t l = 0; l < 2; ++l) directory.on(tail_at(Log{l}, 0, 10), now);
   }
 
   // Before kInc, so that it is a claim's own incarnation that counts.
@@ -38,7 +39,7 @@ class Told {
   // A gap in log 0, whose tail starts again at offset 3.
   void gap(GapReason reason, std::int64_t end) {
     directory.on(GapFound{kLog, reason}, now);
-    directory.on(TailStarted{kLog, 3, end}, now);
+    directory.on(tail_at(kLog, 3, end), now);
   }
   [[nodiscard]] const Hint& hint(Partition partition = kZero) const {
     return directory.hint(partition);
@@ -347,7 +348,7 @@ TEST(Directory, a_gap_makes_unknown_what_was_believed_and_keeps_older_epochs_out
   told.read(12, kA.leads(7, "0"));
   EXPECT_EQ(told.owner(), "") << "the tail has not started again";
   told.wait(100ms);
-  told.directory.on(TailStarted{kLog, 3, 20}, told.now);
+  told.directory.on(tail_at(kLog, 3, 20), told.now);
   EXPECT_EQ(told.directory.history_until(kLog), told.now + kLease);
   told.read(19, kA.leads(7, "0"));
   EXPECT_EQ(told.owner(), "") << "history again";

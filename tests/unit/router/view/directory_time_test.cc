@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "router/view/directory.h"
+#include "tests/unit/neli_core/tail_at.h"
 #include "tests/unit/router/view/records.h"
 
 namespace neliroute {
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 struct Timed {
   explicit Timed(Mode mode = Mode::non_exclusive)
       : directory({1, 1, Lane{0}, mode, kLease}) {
-    directory.on(TailStarted{kLog, 0, 0}, now);
+    directory.on(tail_at(kLog, 0, 0), now);
   }
   void read(const Record& record) {
     const Decoded value = record;
@@ -34,7 +35,7 @@ struct Timed {
   // The tail starts again at once, behind all that was read.
   void gap(GapReason reason) {
     directory.on(GapFound{kLog, reason}, now);
-    directory.on(TailStarted{kLog, offset, offset}, now);
+    directory.on(tail_at(kLog, offset, offset), now);
   }
   [[nodiscard]] std::string owner() const {
     const Hint& hint = directory.hint(kZero);
@@ -81,7 +82,7 @@ TEST(DirectoryTime, a_tail_that_starts_again_in_a_shorter_log_reads_another_one)
     timed.read(leads(kB, kInc + 50'000, 0));
     ASSERT_EQ(timed.owner(), "p2");
     const std::int64_t start = elsewhere ? 0 : timed.offset;
-    timed.directory.on(TailStarted{kLog, start, start}, timed.now);
+    timed.directory.on(tail_at(kLog, start, start), timed.now);
     timed.offset = start;
     EXPECT_EQ(timed.owner(), elsewhere ? "" : "p2");
     const Writer other{3};
@@ -99,7 +100,7 @@ TEST(DirectoryTime, a_tail_that_starts_again_further_back_forgets_no_epoch) {
   Timed timed;
   timed.read(claims(kB, kInc + 50'000));
   timed.read(leads(kB, kInc + 50'000, 0));
-  timed.directory.on(TailStarted{kLog, 0, timed.offset}, timed.now);
+  timed.directory.on(tail_at(kLog, 0, timed.offset), timed.now);
   EXPECT_EQ(timed.owner(), "p2");
   timed.wait(3 * kLease);
   EXPECT_EQ(timed.owner(), "") << "it has not renewed";
@@ -114,7 +115,7 @@ TEST(DirectoryTime, after_a_gap_a_long_lease_that_was_known_counts_until_its_end
   timed.read(Writer{9, "long", Mode::non_exclusive, 5s}.claim("0"));
   timed.wait(4s);
   timed.directory.on(GapFound{kLog, GapReason::changed}, timed.now);
-  timed.directory.on(TailStarted{kLog, timed.offset, timed.offset}, timed.now);
+  timed.directory.on(tail_at(kLog, timed.offset, timed.offset), timed.now);
   timed.wait(2s);
   timed.read(kB.claim("0"));
   EXPECT_EQ(timed.directory.history_until(kLog), at_ms(14'000) + 5s);
