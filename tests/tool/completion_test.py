@@ -47,8 +47,8 @@ class Texts(unittest.TestCase):
     def test_help_has_options_to_look_for(self):
         self.assertEqual(commands(), ["demo", "broker", "run", "route", "watch", "gateway", "audit",
                                       "cordon", "uncordon", "weight", "pin", "unpin",
-                                      "pause-moves", "resume-moves", "wishes", "slot", "simulate",
-                                      "completion", "man"])
+                                      "pause-moves", "resume-moves", "overrides", "slot",
+                                      "simulate", "completion", "man"])
         for command in commands():
             self.assertLessEqual({"--help", "-h", "--config"}, set(options(command)), command)
         self.assertEqual(options("run")["--slots"], "N")
@@ -67,11 +67,11 @@ class Texts(unittest.TestCase):
 
     def test_commands_of_operators_do_not_list_what_members_say(self):
         """How many slots there are, and how keys are hashed: accepted, as all settings are."""
-        for command in ("cordon", "pin", "pause-moves", "wishes"):
+        for command in ("cordon", "pin", "pause-moves", "overrides"):
             self.assertIn("--brokers", options(command))
             for name in ("--slots", "--hash", "--hash-tags", "--allow-uneven"):
                 self.assertNotIn(name, options(command), command)
-        self.assertEqual(run_raw("wishes", "--slots", "64", "--help").code, 0)
+        self.assertEqual(run_raw("overrides", "--slots", "64", "--help").code, 0)
 
     def test_settings_in_the_environment_are_not_complained_of(self):
         for arguments in (("man",), *(("completion", shell) for shell in SHELLS)):

@@ -33,6 +33,7 @@ struct Command {
 [[nodiscard]] int demo_command(const Arguments& arguments);
 [[nodiscard]] int gateway_command(const Arguments& arguments);
 [[nodiscard]] int man_command(const Arguments& arguments);
+[[nodiscard]] int overrides_command(const Arguments& arguments);
 [[nodiscard]] int pause_moves_command(const Arguments& arguments);
 [[nodiscard]] int pin_command(const Arguments& arguments);
 [[nodiscard]] int resume_moves_command(const Arguments& arguments);
@@ -44,6 +45,5 @@ struct Command {
 [[nodiscard]] int unpin_command(const Arguments& arguments);
 [[nodiscard]] int watch_command(const Arguments& arguments);
 [[nodiscard]] int weight_command(const Arguments& arguments);
-[[nodiscard]] int wishes_command(const Arguments& arguments);
 
 }  // namespace neliroute::tool
