@@ -17,9 +17,10 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   int (*run)(const Arguments& arguments);
+  bool for_operators = false;  ///< writes or prints overrides
 };
 
-/// All of them, in the order in which the help lists them.
+/// All of them, in the order in which the help lists them: operators' come last.
 [[nodiscard]] std::span<const Command> commands();
 /// The contents of a command's --help.
 [[nodiscard]] Description description_of(const Command& command);
