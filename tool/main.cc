@@ -61,6 +61,7 @@ int main_command(const std::vector<std::string>& arguments) {
     say("neliroute " NELIROUTE_VERSION " (librdkafka " NELIROUTE_RDKAFKA ")");
     return kExitYes;
   }
+  if (first == "__complete") return complete(rest);
   std::vector<std::string> names;
   for (const Command& command : commands()) {
     if (command.name == first) {

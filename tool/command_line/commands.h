@@ -27,6 +27,10 @@ struct Command {
 /// Of all commands: Arguments::all_flags.
 [[nodiscard]] std::vector<std::string> all_flags();
 
+/// `neliroute __complete`: prints what the last of these words may become. It is for the scripts of
+/// `neliroute completion`, so no help lists it.
+[[nodiscard]] int complete(const std::vector<std::string>& words);
+
 [[nodiscard]] int audit_command(const Arguments& arguments);
 [[nodiscard]] int broker_command(const Arguments& arguments);
 [[nodiscard]] int completion_command(const Arguments& arguments);
