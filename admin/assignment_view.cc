@@ -88,7 +88,7 @@ void KeptAssignment::add(const AssignmentNews& news) {
   assigner = news.assigner;
   seat = news.seat;
   assigning = news.assigning;
-  wishes = news.wishes;
+  overrides = news.overrides;
   for (const ObservedMember& member : news.members) {
     gone.erase(member.peer->id);
     members[member.peer->id] = member;
@@ -104,7 +104,7 @@ void AssignmentView::take(const KeptAssignment& news) {
   assigner_ = news.assigner;
   seat_ = news.seat;
   assigning_ = news.assigning;
-  if (std::exchange(wishes_, news.wishes) != news.wishes) wishes_changed_ = true;
+  if (std::exchange(overrides_, news.overrides) != news.overrides) overrides_changed_ = true;
   for (const auto& [id, member] : news.members) {
     members_[id] = member;
     changed_members_.insert(id);
@@ -120,24 +120,24 @@ void AssignmentView::take(const KeptAssignment& news) {
 void AssignmentView::settle() {
   changed_members_.clear();
   gone_.clear();
-  changed_ = wishes_changed_ = false;
+  changed_ = overrides_changed_ = false;
 }
 
-// ,"wishes":{..}: all that stand, which is at most a record.
-void AssignmentView::put_wishes(std::string& text) const {
-  static const ObservedWishes none;
-  const ObservedWishes& wishes = wishes_ ? *wishes_ : none;
+// ,"overrides":{..}: all that stand, which is at most a record.
+void AssignmentView::put_overrides(std::string& text) const {
+  static const ObservedOverrides none;
+  const ObservedOverrides& overrides = overrides_ ? *overrides_ : none;
   json::array cordoned;
   json::array encoded;
-  for (const std::string& name : wishes.cordoned) {
+  for (const std::string& name : overrides.cordoned) {
     is_utf8(name) ? cordoned.emplace_back(name) : encoded.emplace_back(base64(name));
   }
   json::object row{{"cordoned", std::move(cordoned)}};
   if (!encoded.empty()) row["cordoned_base64"] = std::move(encoded);
-  put_by_name(row, "weights", wishes.weights);
-  put_by_name(row, "pins", wishes.pins);
-  row["moves_paused"] = wishes.moves_paused;
-  text += ",\"wishes\":" + json::serialize(row);
+  put_by_name(row, "weights", overrides.weights);
+  put_by_name(row, "pins", overrides.pins);
+  row["moves_paused"] = overrides.moves_paused;
+  text += ",\"overrides\":" + json::serialize(row);
 }
 
 // {"at":..,"source":..,"assigner":{..}: the last brace left open.
@@ -159,7 +159,7 @@ std::string AssignmentView::text(std::span<const ObservedRoute> routes, std::uin
   std::string text = opened(now);
   if (!known_) return text + '}';
   if (waits > 0) text += ",\"waits\":\"" + std::string(kWaitReasons.at(waits - 1)) + '"';
-  put_wishes(text);
+  put_overrides(text);
   auto shares = shares_of(routes);
   StatedEndpoints stated;
   for (const auto& [id, member] : members_) {
@@ -190,7 +190,7 @@ std::string AssignmentView::text(std::span<const ObservedRoute> routes, std::uin
 
 std::string AssignmentView::whole(LocalTime now) const {
   std::string text = opened(now) + ",\"whole\":true";
-  put_wishes(text);
+  put_overrides(text);
   put_list(text, "members", [&] {
     for (const auto& [id, member] : members_) text += json::serialize(json_of(member)) + ',';
   });
@@ -199,7 +199,7 @@ std::string AssignmentView::whole(LocalTime now) const {
 
 std::string AssignmentView::changes(LocalTime now) const {
   std::string text = opened(now) + ",\"whole\":false";
-  if (wishes_changed_) put_wishes(text);
+  if (overrides_changed_) put_overrides(text);
   put_list(text, "members", [&] {
     for (const ProcessId id : changed_members_) {
       text += json::serialize(json_of(members_.at(id))) + ',';

@@ -27,7 +27,7 @@ struct KeptAssignment {
   bool assigning = false;
   std::map<ProcessId, ObservedMember> members;
   std::set<ProcessId> gone;
-  std::shared_ptr<const ObservedWishes> wishes = nullptr;
+  std::shared_ptr<const ObservedOverrides> overrides = nullptr;
 
   void add(const AssignmentNews& news);
 };
@@ -58,7 +58,7 @@ class AssignmentView {
 
  private:
   [[nodiscard]] std::string opened(LocalTime now) const;
-  void put_wishes(std::string& text) const;
+  void put_overrides(std::string& text) const;
 
   PeerPtr assigner_;
   Epoch seat_ = kNoEpoch;
@@ -66,8 +66,8 @@ class AssignmentView {
   std::map<ProcessId, ObservedMember> members_;
   std::set<ProcessId> changed_members_;
   std::set<ProcessId> gone_;
-  std::shared_ptr<const ObservedWishes> wishes_;
-  bool wishes_changed_ = false;
+  std::shared_ptr<const ObservedOverrides> overrides_;
+  bool overrides_changed_ = false;
   bool known_;
   bool changed_ = false;
 };

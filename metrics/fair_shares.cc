@@ -10,8 +10,8 @@ void FairShares::take(const AssignmentNews& news) {
   for (const ObservedMember& member : news.members) members_[member.peer->id] = member;
   for (const ProcessId id : news.gone) members_.erase(id);
   pins_.clear();
-  if (!news.wishes) return;
-  for (const auto& [name, text] : news.wishes->pins) {
+  if (!news.overrides) return;
+  for (const auto& [name, text] : news.overrides->pins) {
     const auto pinned = PartitionRanges::parse(text);
     if (pinned) pins_[name] = static_cast<double>(pinned->size());
   }

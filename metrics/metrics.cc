@@ -132,12 +132,13 @@ void add_assignment(MetricFamilies& made, const Meter& meter, bool assigned) {
     made.add(meter.count(Count::assigner_waits) == i + 1 ? 1 : 0,
              {{"reason", std::string(kWaitReasons[i])}});
   }
-  made.gauge("wishes", "Cordons, weights and pins that operators wish, as it knows them");
-  add(Count::wishes);
+  made.gauge("wishes", "Cordons, weights and pins that operators ordered, as it knows them");
+  add(Count::overrides);
   made.gauge("moves_paused", "1 if an operator has paused moves");
   add(Count::moves_paused);
-  total("wishes_ignored_total", "Wishes that would not fit into a list, so that nobody heeds them",
-        Count::wishes_ignored);
+  total("wishes_ignored_total",
+        "Overrides that would not fit into a list, so that nobody heeds them",
+        Count::overrides_ignored);
 }
 
 /// Only for a member of the group.

@@ -58,9 +58,9 @@ struct AssignmentStatus {
   std::uint64_t given_up = 0;      ///< designees that did not lead
   std::uint64_t yields = 0;        ///< times that it gave the seat to who reads better
   std::optional<WaitReason> waits_for;  ///< no value: it plans, or does not assign
-  std::size_t wishes = 0;          ///< cordons, weights and pins that operators wish
-  bool moves_paused = false;       ///< by a wish
-  std::uint64_t wishes_ignored = 0;  ///< as they did not fit into a record
+  std::size_t overrides = 0;            ///< cordons, weights and pins that stand
+  bool moves_paused = false;            ///< by an override
+  std::uint64_t overrides_ignored = 0;  ///< as they did not fit into a record
 };
 
 struct KnownLane;
@@ -96,7 +96,7 @@ class Core {
   [[nodiscard]] virtual std::optional<AssignmentStatus> assignment_status() const {
     return std::nullopt;
   }
-  /// What it knows of members and wishes; valid until the next step or tick. Null: no member
+  /// What it knows of members and overrides; valid until the next step or tick. Null: no member
   /// assigns. See shown() in assigner/lane_reader.h.
   [[nodiscard]] virtual const KnownLane* known_lane() const noexcept { return nullptr; }
 

@@ -65,17 +65,17 @@ enum class Mutation : std::uint8_t {
   from_memory,             ///< A7: plans from what it wrote, not from what it read
   leaves_silently,         ///< A8: a leaver does not say so
   never_repeats,           ///< A7: what is not carried out is not repeated
-  cordons_ignored,         ///< A11: who is cordoned by a wish is named all the same
-  weights_ignored,         ///< A11: weights that are wished do not count
+  cordons_ignored,         ///< A11: a member that an override cordons is named all the same
+  weights_ignored,         ///< A11: overrides of weights do not count
   pins_ignored,            ///< A11: nor do pins
   pause_ignored,           ///< A11: moves go on while they are paused
-  list_undoes_wishes,      ///< A11: a list takes back the wishes behind its `upto`
-  lists_not_repeated,      ///< A11: the assigner lists a wish once, and never again
+  list_undoes_overrides,   ///< A11: a list undoes the overrides behind its `upto`
+  lists_not_repeated,      ///< A11: the assigner lists an override once, and never again
   old_lists_count,         ///< A11: a list that is older than the last one counts
   lists_of_elsewhere,      ///< A11: a list counts though its `upto` lies beyond it
-  late_starter_moves,      ///< A11: who does not know all wishes yet moves what is led
-  own_cordons_ignored,     ///< A11: a member's own cordon is taken back
-  wishes_without_bound,    ///< A11: a list gets longer than a record may be
+  late_starter_moves,      ///< A11: a process that may not know all overrides moves what is led
+  own_cordons_ignored,     ///< A11: a member's own cordon is withdrawn
+  overrides_without_bound, ///< A11: a list gets longer than a record may be
   flapping_forgiven,       ///< A1: who dies again and again is given something each time
   ranks_ignored,           ///< A2: all claim a free seat at once
   late_reads_count,        ///< A2: who reads its own records a lease late keeps the seat

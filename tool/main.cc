@@ -7,6 +7,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "neli_core/system_refusal.h"
@@ -23,7 +24,11 @@ std::string help() {
       "through a Kafka topic (the NELI protocol), and keys are routed to the owner of\n"
       "their slot.\n"
       "\nUsage: neliroute COMMAND [OPTIONS]\n\nCommands:\n";
+  bool for_operators = false;
   for (const Command& command : commands()) {
+    if (std::exchange(for_operators, command.for_operators) != command.for_operators) {
+      text += "\nCommands for operators, with an assigner:\n";
+    }
     text += fmt::format("  {:<14}{}\n", command.name, command.summary);
   }
   text +=
@@ -56,6 +61,7 @@ int main_command(const std::vector<std::string>& arguments) {
     say("neliroute " NELIROUTE_VERSION " (librdkafka " NELIROUTE_RDKAFKA ")");
     return kExitYes;
   }
+  if (first == "__complete") return complete(rest);
   std::vector<std::string> names;
   for (const Command& command : commands()) {
     if (command.name == first) {

@@ -251,9 +251,9 @@ class Owner {
 };
 
 /// Passes on to the owner what anything else wants of it, also before there is one.
-class Wishes {
+class LeaveRequests {
  public:
-  explicit Wishes(asio::io_context& io) : io_(io) {}
+  explicit LeaveRequests(asio::io_context& io) : io_(io) {}
 
   [[nodiscard]] Leave leave() {
     return [this](std::string why) {
@@ -360,10 +360,10 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   const auto& events = *writer;
 
   asio::io_context io(1);
-  Wishes wishes(io);
+  LeaveRequests requests(io);
   std::shared_ptr<void> begun;
   if (before) {
-    auto ready = before(io, wishes.leave());
+    auto ready = before(io, requests.leave());
     if (!ready) return fail(command, ready.error());
     begun = std::move(*ready);
     io.restart();
@@ -375,13 +375,12 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   if (!opened) return fail(command, opened.error());
   Router& router = **opened;
   Owner owner(io, router, common.drain_timeout.value_or(router.timing().drain));
-  const auto admin = AdminPort::open(router.observable(), options.http,
-                                     control_of(options, std::move(*token), router,
-                                                wishes.leave()),
-                                     options.proxy);
+  const auto admin = AdminPort::open(
+      router.observable(), options.http,
+      control_of(options, std::move(*token), router, requests.leave()), options.proxy);
   if (!admin) return fail(command, admin.error());
   owner.start();
-  wishes.pass_on_to(owner);
+  requests.pass_on_to(owner);
   Lines said(io.get_executor(), output);
   if (common.json) {
     said.write(json::serialize(joined_json(router, common, admin->get())));

@@ -287,7 +287,7 @@ int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
   if (!as_json) say_table(view, slots, ages, members->model(), now);
   if (std::string text = assignment_text(members->model()); !as_json && !text.empty()) {
     // The assigner lists them twice a lease, and this starts at the end of the log.
-    if (!members->model().wishes()) text += "\noperators' wishes: see `neliroute wishes`";
+    if (!members->model().overrides()) text += "\noperators' overrides: see `neliroute overrides`";
     say(text);
   }
   const int code = exit_code_of(verdicts);

@@ -134,7 +134,7 @@ export class Processes {
     if (assignment === null) {
       return;
     }
-    const { assigner, since, wishes } = assignment;
+    const { assigner, since, overrides } = assignment;
     const members = owners.filter((owner) => owner.member !== null).map((owner) => owner.member);
     const having = (state, is) => {
       const number = members.filter(is).length;
@@ -153,7 +153,7 @@ export class Processes {
       moving > 0 && `${counted(moving, "partition")} on the way`,
       this.view.pinnedTo.size > 0 && `${counted(this.view.pinnedTo.size, "partition")} pinned`,
     ].filter(Boolean).join(" · "));
-    setShown(byId("assigned-paused"), wishes.moves_paused);
+    setShown(byId("assigned-paused"), overrides.moves_paused);
     byId("assigned-by").classList.toggle("late", !assigner?.assigning);
   }
 

@@ -14,7 +14,7 @@ export const [UNKNOWN, UNOWNED, LOCAL, REMOTE] = [0, 1, 2, 3];
 const STALE_MS = 3000; // older values are shown with their age
 const STALE_INTERVALS = 3; // of the renewals of owners
 const MOVES_KEPT_MS = 3600e3;
-const NO_WISHES = { cordoned: [], weights: {}, pins: {}, moves_paused: false };
+const NO_OVERRIDES = { cordoned: [], weights: {}, pins: {}, moves_paused: false };
 const SETTINGS = ["group", "topic", "lane", "slots", "partitions"];
 
 export class View {
@@ -145,15 +145,15 @@ export class View {
   }
 
   // Who assigns, and the members that are new or changed; with `whole`, all of them.
-  takeAssignment({ at, source, assigner, whole, wishes, members, gone }, now) {
+  takeAssignment({ at, source, assigner, whole, overrides, members, gone }, now) {
     if (source !== "assigner") {
       return;
     }
     const since = assigner ? now - 1000 * (at - assigner.since) : NaN;
     this.assignment = { assigner: assigner && readable(assigner), since,
-      wishes: wishes ?? this.assignment?.wishes ?? NO_WISHES };
-    if (wishes) {
-      this.#takePins(wishes.pins);
+      overrides: overrides ?? this.assignment?.overrides ?? NO_OVERRIDES };
+    if (overrides) {
+      this.#takePins(overrides.pins);
     }
     if (whole) {
       for (const owner of this.owners) {

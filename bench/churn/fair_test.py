@@ -71,7 +71,7 @@ class Walk(unittest.TestCase):
         self.assertEqual({event.kind for event in made.events},
                          {"join", "leave", "kill", "weight", "pin", "unpin"})
 
-    def test_somebody_may_always_own_something_and_wishes_name_who_lives(self):
+    def test_a_process_may_always_own_something_and_overrides_name_living_ones(self):
         for seed in range(50):
             made = weighted.walk_of(6, 64, seed)
             state = weighted.State(made)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What moves as processes of unequal weights join, leave and are killed, and operators wish.
+"""What moves as processes of unequal weights come and go, and operators override weights and pins.
 
     bench/churn/weighted.py              P from 2 to 6 to 3, 64 and 256 partitions; some 4 minutes
     bench/churn/weighted.py --quick      P from 2 to 4 to 3, 64 partitions
@@ -37,13 +37,13 @@ KAFKA = "4.1.1"
 LOGS = 1
 LEAST_SLOTS = 1024
 WEIGHTS = (1, 1, 2, 3)
-WISHED = (0, 1, 2, 3, 5)
+ORDERED = (0, 1, 2, 3, 5)
 REST_S = 120
 
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """As walk.Event; `weight`: of who joins, or wished; `partitions`: that are pinned, or not."""
+    """As walk.Event; `weight`: a new process's, or ordered; `partitions`: pinned or unpinned."""
     kind: str
     name: str = ""
     weight: int = 1
@@ -62,7 +62,6 @@ class State:
     def __init__(self, made):
         self.weights = dict(made.first)
         self.pins = {}
-        self._wished = {}
 
     def take(self, event):
         """After it."""
@@ -77,7 +76,7 @@ class State:
                 self.pins.pop(partition, None)
 
 
-def _wish(rng, state, partitions):
+def _order(rng, state, partitions):
     """An event that an operator makes; of a kind that is possible now."""
     name = rng.choice(sorted(state.weights))
     kind = rng.choice(("weight", "pin", "unpin"))
@@ -86,14 +85,14 @@ def _wish(rng, state, partitions):
         return Event("unpin", partitions=tuple(rng.sample(sorted(state.pins), count)))
     if kind == "weight":
         others = sum(weight for other, weight in state.weights.items() if other != name)
-        return Event("weight", name, rng.choice(WISHED if others else WISHED[1:]))
+        return Event("weight", name, rng.choice(ORDERED if others else ORDERED[1:]))
     count = rng.randint(1, max(1, partitions // 8))
     return Event("pin", name, partitions=tuple(sorted(rng.sample(range(partitions), count))))
 
 
 def walk_of(peak, partitions, seed):
-    """The walk to `peak` processes with a wish after each event of it. Whoever leaves is not the
-    last that may own something.
+    """The walk to `peak` processes with an override after each event of it. A process that leaves
+    is not the last that may own something.
     """
     plain, rng = walk.make(peak, seed), random.Random(f"weights {seed}")
     made = walk.Walk(tuple((name, rng.choice(WEIGHTS)) for name in plain.first), ())
@@ -106,7 +105,7 @@ def walk_of(peak, partitions, seed):
             events.append(Event("weight", remaining, 1))
             state.take(events[-1])
         for event in (event, None):
-            events.append(event or _wish(rng, state, partitions))
+            events.append(event or _order(rng, state, partitions))
             state.take(events[-1])
     return walk.Walk(made.first, tuple(events))
 
@@ -140,7 +139,7 @@ class Cell:
     def _start(self, fleet, name, weight):
         self.running[name] = fleet.start(name, weight=weight)
 
-    def _wish(self, verb, *words):
+    def _order(self, verb, *words):
         done = run_tool(verb, *words, limit=60, brokers=self.kafka.bootstrap, topic=self.topic,
                         **({"whole": True} if verb.endswith("pin") else {}))
         if done.code:
@@ -156,10 +155,10 @@ class Cell:
         elif event.kind == "leave":
             return self.running[event.name].leave()
         elif event.kind == "weight":
-            self._wish("weight", event.name, str(event.weight))
+            self._order("weight", event.name, str(event.weight))
         else:  # slot j is on partition j modulo their number
             slots = ",".join(map(str, event.partitions))
-            self._wish(event.kind, slots, *([event.name] if event.kind == "pin" else []))
+            self._order(event.kind, slots, *([event.name] if event.kind == "pin" else []))
         return at
 
     def _step(self, fleet, event, before):

@@ -72,7 +72,7 @@ struct ObservedMember {
   PeerPtr peer;
   MemberState state = MemberState::living;
   milliseconds session{0};
-  std::uint32_t weight = 1;  ///< as operators wish, or else as it says itself
+  std::uint32_t weight = 1;  ///< an operator's override, or else its own
   bool cordoned = false;     ///< the same: it is to own nothing
   /// It was silent and is heard again: for a while it is given nothing.
   bool on_probation = false;
@@ -82,13 +82,13 @@ struct ObservedMember {
   std::string zone;
 };
 
-/// What operators wish of the assigner (`neliroute cordon`, …), by the names of processes.
-struct ObservedWishes {
+/// Operators' overrides (`neliroute cordon`, …), by the names of processes.
+struct ObservedOverrides {
   std::vector<std::string> cordoned;
   std::map<std::string, std::uint32_t> weights;
   std::map<std::string, std::string> pins;  ///< partitions, as in "0-9,12"
   bool moves_paused = false;
-  friend bool operator==(const ObservedWishes&, const ObservedWishes&) = default;
+  friend bool operator==(const ObservedOverrides&, const ObservedOverrides&) = default;
 };
 
 /// Where a process of the lane assigns, and not Kafka's group: who does, and what changed of the
@@ -99,7 +99,7 @@ struct AssignmentNews {
   bool assigning = false;  ///< it says that it assigns; not while it is cut off from a log
   std::span<const ObservedMember> members;
   std::span<const ProcessId> gone;
-  std::shared_ptr<const ObservedWishes> wishes = nullptr;  ///< all that stand; null: none
+  std::shared_ptr<const ObservedOverrides> overrides = nullptr;  ///< all that stand; null: none
 };
 
 class Observer {

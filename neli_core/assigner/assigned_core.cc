@@ -131,9 +131,8 @@ Ready AssignedCore::take_ready() {
 // What is due and was not done at the last step waits for a record, and for no time.
 LocalTime AssignedCore::next_deadline() const noexcept {
   LocalTime next = claims_.next_deadline();
-  for (const LocalTime due :
-       {known_.members.next_deadline(), assigner_.next_deadline(), flow_due_, seat_claim_due_,
-        list_due_, known_.wishes.next_deadline()}) {
+  for (const LocalTime due : {known_.members.next_deadline(), assigner_.next_deadline(), flow_due_,
+                              seat_claim_due_, list_due_, known_.overrides.next_deadline()}) {
     if (due > now_) next = std::min(next, due);
   }
   return next;
@@ -152,10 +151,10 @@ std::optional<AssignmentStatus> AssignedCore::assignment_status() const {
   status.yields = counters_.yields;
   if (const auto waits = assigner_.waiting()) status.waits_for = waits->reason;
   status.given_up = assigner_.given_up();
-  const StandingWishes& wished = known_.wishes.standing();
-  status.wishes = wished.cordoned.size() + wished.weights.size() + wished.pins.size();
-  status.moves_paused = wished.moves_paused;
-  status.wishes_ignored = known_.wishes.ignored();
+  const StandingOverrides& standing = known_.overrides.standing();
+  status.overrides = standing.cordoned.size() + standing.weights.size() + standing.pins.size();
+  status.moves_paused = standing.moves_paused;
+  status.overrides_ignored = known_.overrides.ignored();
   return status;
 }
 

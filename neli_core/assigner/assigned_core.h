@@ -76,7 +76,7 @@ class AssignedCore final : public Core {
   [[nodiscard]] RejectedRecords rejected() const noexcept override { return claims_.rejected(); }
 
   [[nodiscard]] std::optional<std::size_t> other_members() const override {
-    return known_.members.takers_besides(core().id, known_.wishes.standing());
+    return known_.members.takers_besides(core().id, known_.overrides.standing());
   }
 
   [[nodiscard]] std::optional<AssignmentStatus> assignment_status() const override;
@@ -87,7 +87,7 @@ class AssignedCore final : public Core {
   [[nodiscard]] const Members& members() const noexcept { return known_.members; }
   [[nodiscard]] const Seat& seat() const noexcept { return known_.seat; }
   [[nodiscard]] const Designations& designations() const noexcept { return known_.designations; }
-  [[nodiscard]] const Wishes& wishes() const noexcept { return known_.wishes; }
+  [[nodiscard]] const Overrides& overrides() const noexcept { return known_.overrides; }
   /// Members that were taken for dead at the last step or tick.
   [[nodiscard]] const std::vector<ProcessId>& deaths() const noexcept { return deaths_; }
   [[nodiscard]] const AssignmentCounters& counters() const noexcept { return counters_; }
@@ -98,7 +98,7 @@ class AssignedCore final : public Core {
   // receiving.cc: what records say of members, seat and designations.
   void receive(const Received& event);
   void on_assignment(const Received& event, const AssignmentRecord& record);
-  void note_ignored(const Wish& wish);
+  void note_ignored(const Override& override);
   void obey(const AssignmentRecord& assign, bool history);
   void catch_up();
   void note_passed(const Received& event);
@@ -115,8 +115,8 @@ class AssignedCore final : public Core {
   void keep_flowing();
   void assign();
   void leave();
-  void repeat_wishes();
-  void list_wishes();
+  void repeat_overrides();
+  void list_overrides();
   [[nodiscard]] bool is_asked() const;
   [[nodiscard]] bool reads_own() const { return reading_.in_time(now_); }
   [[nodiscard]] AssignmentRecord own_record(AssignmentType type);
@@ -149,7 +149,7 @@ class AssignedCore final : public Core {
   bool left_ = false;
   std::uint64_t next_seq_;
   std::uint64_t last_assign_ = 0;   ///< the seq of the assignment that was written last
-  LocalTime listed_ = kLongAgo;     ///< when it wrote a list of wishes
+  LocalTime listed_ = kLongAgo;     ///< when it wrote a list of overrides
   LocalTime list_due_ = kNever;
   LocalTime seat_claimed_ = kLongAgo;
   LocalTime seat_claim_due_ = kNever;

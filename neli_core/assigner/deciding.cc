@@ -25,11 +25,11 @@ void AssignedCore::advance() {
   known_.members.tick(now_);
   deaths_ = known_.members.take_deaths();
   counters_.deaths += deaths_.size();
-  known_.wishes.tick(now_);
+  known_.overrides.tick(now_);
   advance_seat();
   keep_flowing();
   assign();
-  repeat_wishes();
+  repeat_overrides();
 }
 
 // Others find out with whoever writes next that somebody is dead. The holder also writes one record
@@ -111,8 +111,8 @@ void AssignedCore::assign() {
   // Where nobody reads more, nobody else will name anybody either: members of older versions do
   // not say that they read.
   if (!unread.empty() && !known_.members.others_read(core().id)) unread = {};
-  const AssignerView view{known_.members,        known_.owners, known_.designations,
-                          claims_.lease_bound(), known_.wishes, unread,
+  const AssignerView view{known_.members,        known_.owners,    known_.designations,
+                          claims_.lease_bound(), known_.overrides, unread,
                           reading_.lag(now_)};
   write_assignments(assigner_.decide(view, now_));
   for (Notice& notice : assigner_.take_notices()) ready_.notices.push_back(std::move(notice));
@@ -128,32 +128,32 @@ void AssignedCore::leave() {
         assigner_.plan_now();
         assign();
       }
-      if (known_.wishes.used() && known_.wishes.known()) list_wishes();
+      if (known_.overrides.used() && known_.overrides.known()) list_overrides();
     }
     if (member_) write(own_record(AssignmentType::leave));
   }
   left_ = true;
 }
 
-// Every half a lease, so that whoever starts reads one; within an interval of a wish, so that the
-// operator learns that it was taken in; and again where one may be lost.
-void AssignedCore::repeat_wishes() {
+// Every half a lease, so that a process that starts reads one; within an interval of an override,
+// so that the operator learns that it was taken in; and again where one may be lost.
+void AssignedCore::repeat_overrides() {
   list_due_ = kNever;
-  if (!assigner_.active() || left_ || !known_.wishes.used() || !known_.wishes.known()) return;
+  if (!assigner_.active() || left_ || !known_.overrides.used() || !known_.overrides.known()) return;
   if (!reads_own() || !claims_.progress(Log{0}).caught_up()) return;
-  list_due_ = known_.wishes.unlisted() ? kLongAgo : later(known_.list_read, core().lease / 2);
-  if (mutated(Mutation::lists_not_repeated) && !known_.wishes.unlisted()) list_due_ = kNever;
+  list_due_ = known_.overrides.unlisted() ? kLongAgo : later(known_.list_read, core().lease / 2);
+  if (mutated(Mutation::lists_not_repeated) && !known_.overrides.unlisted()) list_due_ = kNever;
   list_due_ = std::max(list_due_, later(listed_, core().interval));
   if (now_ < list_due_) return;
-  list_wishes();
+  list_overrides();
   list_due_ = later(now_, core().interval);
 }
 
-void AssignedCore::list_wishes() {
-  AssignmentRecord record = own_record(AssignmentType::wishes);
+void AssignedCore::list_overrides() {
+  AssignmentRecord record = own_record(AssignmentType::overrides);
   record.seat = known_.seat.epoch();
   record.upto = claims_.progress(Log{0}).next;
-  record.standing = known_.wishes.standing();
+  record.standing = known_.overrides.standing();
   listed_ = now_;
   write(record);
 }

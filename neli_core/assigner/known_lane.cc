@@ -14,24 +14,24 @@ KnownLane::KnownLane(KnownLaneOptions given)
       seat({options.own, options.interval, options.lease}),
       owners(options.partitions),
       designations(options.partitions),
-      wishes(options.lease) {}
+      overrides(options.lease) {}
 
 void KnownLane::tail_started(const TailStarted& event, LocalTime now) {
   owners.forget(place(event.log));
   if (event.log != Log{0}) return;
   members.restarted();
   seat.tail_started(event, members);
-  wishes.tail_started(event, now);
+  overrides.tail_started(event, now);
   lists_seat = kNoEpoch;
   first_log_read = now;
   if (event.end < upto) upto = 0;  // another log
 }
 
-// Who waits for a list of wishes waits as much longer as it read nothing.
+// A reader that waits for a list of overrides waits as much longer as it read nothing.
 void KnownLane::note_read(LocalTime now) {
   const LocalTime before = std::exchange(first_log_read, now);
   if (before != kLongAgo && now - before > options.interval * 5 / 2) {
-    wishes.excuse(std::min<microseconds>(now - before, options.lease));
+    overrides.excuse(std::min<microseconds>(now - before, options.lease));
   }
 }
 
@@ -72,8 +72,8 @@ bool KnownLane::is_of_lane(const Settings* theirs) const {
   return *theirs == lane || mutated(Mutation::strangers_are_members);
 }
 
-// Whoever tells of no seat that is known here still says what is wished: processes that start with
-// other settings by mistake, and take the seat, must repeat it.
+// A list whose seat is not known here counts, too: processes that start with other settings by
+// mistake, and take the seat, must repeat the overrides.
 bool KnownLane::counts(const AssignmentRecord& list) const {
   return seat.known() ? seat.is_valid(list) : list.seat >= lists_seat;
 }
@@ -90,14 +90,16 @@ Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, 
     case AssignmentType::seat_claim:
       seat.claimed(record.id, seat_at(event.stamped, event.offset), members);
       break;
-    case AssignmentType::wish:
-      if (wishes.read(event.offset, record.wish) == WishEffect::too_much) return Assigned::too_much;
+    case AssignmentType::override:
+      if (overrides.read(event.offset, record.override) == OverrideEffect::too_much) {
+        return Assigned::too_much;
+      }
       break;
-    case AssignmentType::wishes:
+    case AssignmentType::overrides:
       if (!counts(record)) break;
       list_read = now;
       lists_seat = record.seat;
-      wishes.read_list(event.offset, record, seat.known());
+      overrides.read_list(event.offset, record, seat.known());
       break;
     case AssignmentType::assign:
     case AssignmentType::yield:

@@ -1,5 +1,5 @@
 // What a reader of the logs knows of a lane in which a member assigns: members, seat, owners,
-// designees and wishes. A member's core plans and obeys by it; others show it.
+// designees and overrides. A member's core plans and obeys by it; others show it.
 //
 // Threads: one.   Units: LocalTime, std::chrono.   Errors: none; what is of another lane is left
 // out.
@@ -14,9 +14,9 @@
 
 #include "neli_core/assigner/designations.h"
 #include "neli_core/assigner/members.h"
+#include "neli_core/assigner/overrides.h"
 #include "neli_core/assigner/owners.h"
 #include "neli_core/assigner/seat.h"
-#include "neli_core/assigner/wishes.h"
 #include "neli_core/event.h"
 
 namespace neliroute {
@@ -40,7 +40,7 @@ enum class Assigned : std::uint8_t {
   told,      ///< nothing is to be done
   valid,     ///< an assignment that is to be obeyed
   refused,   ///< one of who does not hold the seat
-  too_much,  ///< a wish that is ignored, as the list of wishes would not fit into a record
+  too_much,  ///< an override that is ignored, as the list would not fit into a record
 };
 
 struct KnownLane {
@@ -60,7 +60,8 @@ struct KnownLane {
                               LocalTime now);
   /// Whether a record with these settings is of the lane.
   [[nodiscard]] bool is_of_lane(const Settings* theirs) const;
-  /// Whether a list of wishes that was just read does: while no seat is known, that of the newest.
+  /// Whether a list of overrides that was just read does: while no seat is known, that of the
+  /// newest.
   [[nodiscard]] bool counts(const AssignmentRecord& list) const;
   [[nodiscard]] Sighting sighting(const Received& event, bool history, LocalTime now) const;
   [[nodiscard]] LogPlace place(Log log) const { return {log, options.logs, options.partitions}; }
@@ -70,10 +71,10 @@ struct KnownLane {
   Seat seat;
   Owners owners;
   Designations designations;
-  Wishes wishes;
+  Overrides overrides;
   LocalTime first_log_read = kLongAgo;  ///< when a record of log 0 was
   std::int64_t upto = 0;                ///< what lies before it in log 0 was read before
-  LocalTime list_read = kLongAgo;  ///< when a list of wishes was read, of whomever
+  LocalTime list_read = kLongAgo;       ///< when a list of overrides was read, whoever wrote it
   Epoch lists_seat = kNoEpoch;     ///< its writer's seat
 };
 

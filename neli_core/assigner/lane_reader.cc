@@ -15,17 +15,17 @@ constexpr int kRenewalsInSession = 3;
 ShownLane shown(const KnownLane& lane) {
   ShownLane shown;
   if (lane.seat.known()) shown.assigner = lane.seat.holder();
-  const StandingWishes& wishes = lane.wishes.standing();
+  const StandingOverrides& overrides = lane.overrides.standing();
   for (const Member* member : lane.members.present()) {
     shown.members.push_back({member->id, member->process, member->fields,
-                             wished_weight(*member, wishes), wished_cordoned(*member, wishes),
+                             effective_weight(*member, overrides), is_cordoned(*member, overrides),
                              lane.members.on_probation(*member), member->leaving,
                              member->seen_alive});
   }
-  shown.wishes = wishes;
-  shown.wishes_known = lane.wishes.known();
-  shown.listed_upto = lane.wishes.listed_upto();
-  shown.wishes_ignored = lane.wishes.ignored();
+  shown.overrides = overrides;
+  shown.overrides_known = lane.overrides.known();
+  shown.listed_upto = lane.overrides.listed_upto();
+  shown.overrides_ignored = lane.overrides.ignored();
   for (std::uint32_t p = 0; p < lane.designations.count(); ++p) {
     shown.designees.push_back(lane.designations.at(Partition{p}).id);
   }
@@ -86,12 +86,12 @@ void LaneReader::on(const GapFound& event, LocalTime) {
 void LaneReader::tick(LocalTime now) {
   known_.members.tick(now);
   static_cast<void>(known_.members.take_deaths());  // that they are dead is what is shown
-  known_.wishes.tick(now);
+  known_.overrides.tick(now);
 }
 
 LocalTime LaneReader::next_deadline(LocalTime now) const noexcept {
   LocalTime next = kNever;
-  for (const LocalTime due : {known_.members.next_deadline(), known_.wishes.next_deadline()}) {
+  for (const LocalTime due : {known_.members.next_deadline(), known_.overrides.next_deadline()}) {
     if (due > now) next = std::min(next, due);
   }
   return next;
@@ -99,13 +99,13 @@ LocalTime LaneReader::next_deadline(LocalTime now) const noexcept {
 
 bool LaneReader::caught_up() const { return all_caught_up(progress_); }
 
-std::vector<WouldMove> LaneReader::would_move(const std::vector<Wish>& wishes,
+std::vector<WouldMove> LaneReader::would_move(const std::vector<Override>& overrides,
                                               LocalTime now) const {
-  Wishes wished = known_.wishes;
-  for (const Wish& wish : wishes) wished.read(progress_[0].next, wish);
-  wished.take_for_all();
+  Overrides assumed = known_.overrides;
+  for (const Override& override : overrides) assumed.read(progress_[0].next, override);
+  assumed.take_for_all();
   std::vector<WouldMove> moves = Assigner::would_move(
-      {known_.members, known_.owners, known_.designations, known_.options.lease, wished},
+      {known_.members, known_.owners, known_.designations, known_.options.lease, assumed},
       known_.options.logs, now);
   // Of what was designated before it began to read, it knows the owner only, who keeps it.
   std::erase_if(moves, [](const WouldMove& move) { return move.from == move.to; });

@@ -1,5 +1,5 @@
-// A lane in which a member assigns, for who only reads its logs: what operators' commands and pages
-// show of it, and what a wish would change.
+// A lane in which a member assigns, for a process that only reads its logs: what operators'
+// commands and pages show of it, and what an override would change.
 //
 // Who lives is known an interval of theirs after the logs were read to their ends, and for certain
 // a session later. It reads nothing of its own, so it takes a member for dead an interval later
@@ -20,13 +20,13 @@
 
 namespace neliroute {
 
-/// A member, and what is wished of it.
+/// A member, and the overrides of its name.
 struct ShownMember {
   ProcessId id = kNobody;
   ProcessInfo process;
   MemberFields fields;       ///< as it says itself
-  std::uint32_t weight = 1;  ///< as is wished, or as it says; 0: it is to own nothing
-  bool cordoned = false;     ///< as it says or as is wished
+  std::uint32_t weight = 1;  ///< by an override, or its own; 0: it is to own nothing
+  bool cordoned = false;     ///< by itself or by an override
   bool flaps = false;        ///< it died again and again: it is given nothing new yet
   bool leaving = false;
   bool heard = false;  ///< it is not only known from the history
@@ -36,10 +36,10 @@ struct ShownMember {
 struct ShownLane {
   ProcessId assigner = kNobody;
   std::vector<ShownMember> members;  ///< those that live or leave, the most senior first
-  StandingWishes wishes;
-  bool wishes_known = false;         ///< whether these are all
-  std::int64_t listed_upto = -1;     ///< the assigner has taken in the wishes before this offset
-  std::uint64_t wishes_ignored = 0;  ///< as they did not fit
+  StandingOverrides overrides;
+  bool overrides_known = false;         ///< whether these are all
+  std::int64_t listed_upto = -1;        ///< the assigner has taken in those before this offset
+  std::uint64_t overrides_ignored = 0;  ///< as they did not fit
   std::vector<ProcessId> designees;  ///< by partition
 };
 [[nodiscard]] ShownLane shown(const KnownLane& lane);
@@ -62,9 +62,9 @@ class LaneReader {
   /// Every log was read to where it ended when its tail started.
   [[nodiscard]] bool caught_up() const;
   [[nodiscard]] ShownLane lane() const { return shown(known_); }
-  /// What is not as it should be now, and would be moved, if this were wished, too. The wishes that
-  /// it knows are taken for all.
-  [[nodiscard]] std::vector<WouldMove> would_move(const std::vector<Wish>& wishes,
+  /// What is not as it should be now, and would be moved, under these overrides, too. Those that it
+  /// knows are taken for all.
+  [[nodiscard]] std::vector<WouldMove> would_move(const std::vector<Override>& overrides,
                                                   LocalTime now) const;
   [[nodiscard]] const KnownLane& known() const noexcept { return known_; }
 

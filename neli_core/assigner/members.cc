@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "neli_core/assigner/wishes.h"
+#include "neli_core/assigner/overrides.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -242,11 +242,11 @@ std::size_t Members::living_count() const noexcept {
   return living_;
 }
 
-std::size_t Members::takers_besides(ProcessId except, const StandingWishes& standing) const {
+std::size_t Members::takers_besides(ProcessId except, const StandingOverrides& standing) const {
   return static_cast<std::size_t>(
       std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
         const Member& member = entry.second;
-        return member.lives() && entry.first != except && wished_weight(member, standing) > 0;
+        return member.lives() && entry.first != except && effective_weight(member, standing) > 0;
       }));
 }
 

@@ -113,8 +113,9 @@ class Members {
   /// How many of the living are senior to it; no value: it does not live.
   [[nodiscard]] std::optional<std::size_t> rank_of(ProcessId id) const;
   [[nodiscard]] std::size_t living_count() const noexcept;
-  /// Of these, those that may own something, as they say and as is wished, apart from `except`.
-  [[nodiscard]] std::size_t takers_besides(ProcessId except, const StandingWishes& standing) const;
+  /// Of these, those that may own something, overrides included, apart from `except`.
+  [[nodiscard]] std::size_t takers_besides(ProcessId except,
+                                           const StandingOverrides& standing) const;
   /// Of the living.
   [[nodiscard]] milliseconds longest_session() const noexcept;
   /// As of the last look at all of them.

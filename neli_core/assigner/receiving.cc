@@ -72,7 +72,7 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
       if (record.type == AssignmentType::seat_claim) yielded_ = kLongAgo;
       return;
     case Assigned::too_much:
-      return note_ignored(record.wish);
+      return note_ignored(record.override);
     case Assigned::refused:
       ++counters_.assignments_refused;
       break;
@@ -84,12 +84,12 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
   if (record.id == core().id && record.seq == last_assign_) assigner_.settled();
 }
 
-void AssignedCore::note_ignored(const Wish& wish) {
+void AssignedCore::note_ignored(const Override& override) {
   if (!assigner_.active()) return;
-  ready_.notices.push_back({Severity::warning,
-                            std::string("an operator's wish (") + to_string(wish.verb) +
-                                ") is ignored: the list of wishes would be longer than a record; "
-                                "pin longer ranges, or withdraw other wishes"});
+  ready_.notices.push_back(
+      {Severity::warning, std::string("an operator's override (") + to_string(override.verb) +
+                              ") is ignored: the list of overrides would be longer than a record; "
+                              "pin longer ranges, or withdraw other overrides"});
 }
 
 // Taken before given: a partition is in one of the two only. Of a history, which a restarted tail

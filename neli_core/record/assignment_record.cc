@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "neli_core/record/object_writer.h"
-#include "neli_core/record/wish_json.h"
+#include "neli_core/record/override_json.h"
 
 namespace neliroute {
 namespace {
@@ -18,8 +18,8 @@ constexpr Name kNames[] = {
     {AssignmentType::assign, "assign"},
     {AssignmentType::yield, "yield"},
     {AssignmentType::leave, "leave"},
-    {AssignmentType::wish, "wish"},
-    {AssignmentType::wishes, "wishes"},
+    {AssignmentType::override, "wish"},
+    {AssignmentType::overrides, "wishes"},
 };
 
 bool read_designations(const json::value* value, std::vector<Designation>& into) {
@@ -42,10 +42,10 @@ bool read_designations(const json::value* value, std::vector<Designation>& into)
 
 // What only some types have. False: it cannot be read.
 bool read_contents(const json::object& object, AssignmentRecord& into) {
-  if (into.type == AssignmentType::wish) {
-    auto wish = wish_of(object);
-    if (wish) into.wish = std::move(*wish);
-    return wish.has_value();
+  if (into.type == AssignmentType::override) {
+    auto override = override_of(object);
+    if (override) into.override = std::move(*override);
+    return override.has_value();
   }
   if (into.type == AssignmentType::seat_claim || into.type == AssignmentType::leave) return true;
   const auto seat = seat_of(object.if_contains("seat"));
@@ -111,8 +111,8 @@ std::string encode_record(const AssignmentRecord& record) {
     }
     out.end();
   }
-  if (record.type == AssignmentType::wish) write_wish(out, record.wish);
-  if (record.type == AssignmentType::wishes) {
+  if (record.type == AssignmentType::override) write_override(out, record.override);
+  if (record.type == AssignmentType::overrides) {
     out.number("upto", record.upto);
     write_standing(out, record.standing);
   }

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "neli_core/record/log_parts.h"
-#include "neli_core/record/wish.h"
+#include "neli_core/record/override.h"
 
 namespace neliroute {
 
@@ -147,8 +147,8 @@ enum class AssignmentType {
   assign,      ///< these partitions should be claimed by these members
   yield,       ///< the writer assigns, and wants the member that it names to do so
   leave,       ///< the writer hands over what it has, assigns no longer, and then ends
-  wish,        ///< an operator, who is no member, wants something of the assigner
-  wishes,      ///< the assigner repeats all that is wished
+  override,    ///< an operator, who is no member, orders something of the assigner
+  overrides,   ///< the assigner repeats all that stand
 };
 
 /// Who should claim what.
@@ -164,15 +164,15 @@ struct AssignmentRecord {
   Lane lane;
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
-  /// Of an assignment, a list of wishes or a yield: the seat claim under which it was written.
+  /// Of an assignment, a list of overrides or a yield: the seat claim under which it was written.
   Epoch seat = kNoEpoch;
   ProcessId yields_to = kNobody;
   std::vector<Designation> designations;
-  /// Of a wish. It has no other identity than `id` and `seq`.
-  Wish wish;
-  /// Of a list: the wishes that stand of all those before this offset.
+  /// Of an override. It has no other identity than `id` and `seq`.
+  Override override;
+  /// Of a list: the overrides that stand of all those before this offset.
   std::int64_t upto = -1;
-  StandingWishes standing;
+  StandingOverrides standing;
   friend bool operator==(const AssignmentRecord&, const AssignmentRecord&) = default;
 };
 

@@ -154,9 +154,9 @@ void Meter::note(const AssignmentStatus& status) {
   set(Count::seats_yielded, status.yields);
   set(Count::assigner_waits,
       status.waits_for ? static_cast<std::uint64_t>(*status.waits_for) + 1 : 0);
-  set(Count::wishes, status.wishes);
+  set(Count::overrides, status.overrides);
   set(Count::moves_paused, status.moves_paused ? 1 : 0);
-  set(Count::wishes_ignored, status.wishes_ignored);
+  set(Count::overrides_ignored, status.overrides_ignored);
 }
 
 void Meter::note(const Ready& ready, LocalTime now) {

@@ -70,9 +70,9 @@ enum class Count : std::uint8_t {
   designees_given_up,
   seats_yielded,
   assigner_waits,  ///< 0: it does not wait; else one more than the reason
-  wishes,
-  moves_paused,  ///< 1: by a wish
-  wishes_ignored,
+  overrides,
+  moves_paused,  ///< 1: by an override
+  overrides_ignored,
   end,
 };
 

@@ -130,8 +130,8 @@ constexpr OptionRow kRows[] = {
     {{.field = "kafka.timeout", .flag = "--timeout", .type = "TIME", .heading = "Timing",
       .help = "Give up if no broker answers within this time of starting (default 10s)",
       .reader_help = "Answer within this time (default: the larger of 10s and lease + 1s)",
-      .wish_help = "End within this time (default: the larger of 10s and lease + 1s to read what "
-                   "is there, then 30s for the wish)"},
+      .override_help = "End within this time (default: the larger of 10s and lease + 1s to read "
+                       "what is there, then 30s to carry it out)"},
      [](Options& o, Text t) { return put(o.kafka.timeout, parse_positive_duration(t)); }},
     {{.field = "timing.interval", .flag = "--interval", .type = "TIME", .heading = "Timing",
       .help = "Time between two renewals", .shown = kOwner},
@@ -199,7 +199,7 @@ constexpr OptionRow kRows[] = {
 OptionText OptionText::of(Part part) const {
   OptionText text = *this;
   if (part != Part::owner && !reader_help.empty()) text.help = reader_help;
-  if (part == Part::wish && !wish_help.empty()) text.help = wish_help;
+  if (part == Part::override && !override_help.empty()) text.help = override_help;
   text.shown &= static_cast<unsigned>(part);
   return text;
 }

@@ -14,9 +14,9 @@
 
 namespace neliroute {
 
-/// How a process uses the ledger: an owner takes part, a reader only reads, a wish is written
+/// How a process uses the ledger: an owner takes part, a reader only reads, an override is written
 /// after reading, and a list is of what members say.
-enum class Part : unsigned { owner = 1, reader = 2, wish = 4, list = 8 };
+enum class Part : unsigned { owner = 1, reader = 2, override = 4, list = 8 };
 
 struct OptionText {
   enum class Takes {
@@ -34,7 +34,7 @@ struct OptionText {
   std::string_view heading = {};  ///< in the help; empty: that of the option before
   std::string_view help = {};
   std::string_view reader_help = {};  ///< of those who own nothing, if that differs
-  std::string_view wish_help = {};
+  std::string_view override_help = {};
   bool first_day = false;  ///< in the short help of `run`
   unsigned shown = 15;     ///< to whom, a bit a Part; the others accept it
 

@@ -21,11 +21,12 @@ bool is_preparing(const Member& member) {
   return !member.dead && member.fields.preparing.count() > 0;
 }
 
-bool is_same(const ObservedMember& known, const Member& member, const StandingWishes& wishes) {
+bool is_same(const ObservedMember& known, const Member& member,
+             const StandingOverrides& overrides) {
   const MemberFields& fields = member.fields;
   return known.state == state_of(member) && known.session == fields.session &&
-         known.weight == uncordoned_weight(member, wishes) &&
-         known.cordoned == wished_cordoned(member, wishes) &&
+         known.weight == uncordoned_weight(member, overrides) &&
+         known.cordoned == is_cordoned(member, overrides) &&
          known.on_probation == (member.probation_until != kLongAgo) &&
          known.preparing == is_preparing(member) && known.host == fields.host &&
          known.zone == fields.zone && known.peer->info == member.process;
@@ -35,20 +36,20 @@ PeerPtr peer_of(const Member& member) {
   return std::make_shared<const Peer>(Peer{member.id, member.process});
 }
 
-ObservedMember observed(const Member& member, const StandingWishes& wishes) {
+ObservedMember observed(const Member& member, const StandingOverrides& overrides) {
   const MemberFields& fields = member.fields;
   return {peer_of(member),
           state_of(member),
           fields.session,
-          uncordoned_weight(member, wishes),
-          wished_cordoned(member, wishes),
+          uncordoned_weight(member, overrides),
+          is_cordoned(member, overrides),
           member.probation_until != kLongAgo,
           is_preparing(member),
           fields.host,
           fields.zone};
 }
 
-bool is_anything(const StandingWishes& wishes) { return wishes != StandingWishes{}; }
+bool is_anything(const StandingOverrides& overrides) { return overrides != StandingOverrides{}; }
 
 }  // namespace
 
@@ -66,11 +67,11 @@ bool MemberDirectory::look(const KnownLane& lane) {
   changed_.clear();
   gone_.clear();
   const std::uint64_t versions =
-      lane.members.version() + lane.members.prepare_version() + lane.wishes.version();
+      lane.members.version() + lane.members.prepare_version() + lane.overrides.version();
   bool other = false;
   if (std::exchange(seen_, versions) != versions) {
     compare(lane);
-    other = note_wishes(lane.wishes);
+    other = note_overrides(lane.overrides);
   }
   const Holder holder = holder_of(lane);
   if (std::exchange(holder_, holder) != holder) {
@@ -84,12 +85,12 @@ bool MemberDirectory::look(const KnownLane& lane) {
 }
 
 void MemberDirectory::compare(const KnownLane& lane) {
-  const StandingWishes& wishes = lane.wishes.standing();
+  const StandingOverrides& overrides = lane.overrides.standing();
   lane.members.for_each([&](const Member& member) {
     if (!is_shown(member)) return;
     const auto [at, added] = members_.try_emplace(member.id);
-    if (!added && is_same(at->second, member, wishes)) return;
-    at->second = observed(member, wishes);
+    if (!added && is_same(at->second, member, overrides)) return;
+    at->second = observed(member, overrides);
     changed_.push_back(at->second);
   });
   std::erase_if(members_, [&](const auto& entry) {
@@ -100,26 +101,26 @@ void MemberDirectory::compare(const KnownLane& lane) {
   });
 }
 
-bool MemberDirectory::note_wishes(const Wishes& wishes) {
-  const StandingWishes& standing = wishes.standing();
-  if (!is_anything(standing)) return std::exchange(wishes_, nullptr) != nullptr;
-  ObservedWishes seen;
+bool MemberDirectory::note_overrides(const Overrides& overrides) {
+  const StandingOverrides& standing = overrides.standing();
+  if (!is_anything(standing)) return std::exchange(overrides_, nullptr) != nullptr;
+  ObservedOverrides seen;
   seen.cordoned.assign(standing.cordoned.begin(), standing.cordoned.end());
   seen.weights = standing.weights;
   for (const auto& [name, partitions] : standing.pins) seen.pins[name] = partitions.to_string();
   seen.moves_paused = standing.moves_paused;
-  if (wishes_ && *wishes_ == seen) return false;
-  wishes_ = std::make_shared<const ObservedWishes>(std::move(seen));
+  if (overrides_ && *overrides_ == seen) return false;
+  overrides_ = std::make_shared<const ObservedOverrides>(std::move(seen));
   return true;
 }
 
 AssignmentNews MemberDirectory::news() const {
-  return {assigner_, holder_.seat, holder_.assigning, changed_, gone_, wishes_};
+  return {assigner_, holder_.seat, holder_.assigning, changed_, gone_, overrides_};
 }
 
 AssignmentNews MemberDirectory::whole(std::vector<ObservedMember>& all) const {
   for (const auto& [id, member] : members_) all.push_back(member);
-  return {assigner_, holder_.seat, holder_.assigning, all, {}, wishes_};
+  return {assigner_, holder_.seat, holder_.assigning, all, {}, overrides_};
 }
 
 PeerPtr MemberDirectory::designee(const KnownLane& lane, Partition partition,

@@ -40,15 +40,15 @@ class MemberDirectory {
   };
   [[nodiscard]] static Holder holder_of(const KnownLane& lane);
   void compare(const KnownLane& lane);
-  [[nodiscard]] bool note_wishes(const Wishes& wishes);
+  [[nodiscard]] bool note_overrides(const Overrides& overrides);
 
   std::map<ProcessId, ObservedMember> members_;  ///< as they were last reported
   std::vector<ObservedMember> changed_;
   std::vector<ProcessId> gone_;
   Holder holder_;
   PeerPtr assigner_;
-  std::uint64_t seen_ = 0;  ///< the versions of members and wishes
-  std::shared_ptr<const ObservedWishes> wishes_;
+  std::uint64_t seen_ = 0;  ///< the versions of members and overrides
+  std::shared_ptr<const ObservedOverrides> overrides_;
   bool known_ = false;
 };
 

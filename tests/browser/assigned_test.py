@@ -99,20 +99,20 @@ class Assigned(PageCase):
         shown.set()
         self.until_text("#lookup-answer", "named by pricing-1")
 
-    def test_what_operators_wish(self):
+    def test_overrides(self):
         world = scenarios.assigned()
         self.open(world)
         self.until_text("#assigned-members", "4 members")
         self.assertFalse(self.page.locator("#assigned-paused").is_visible())
         self.assertFalse(self.page.locator("#slot-pinning").is_visible())
-        world.wishes |= {"pins": {"pricing-2": "0-9,12"}, "moves_paused": True}
+        world.overrides |= {"pins": {"pricing-2": "0-9,12"}, "moves_paused": True}
         world.say_members({1: {"cordoned": True}})
         self.until_text("#assigned-members", "11 partitions pinned")
         self.page.locator("#assigned-paused").wait_for()
         self.until_text("#slot-pinned", "pricing-2")  # the cursor is at slot 0
         self.assertTrue(self.page.locator("#slot-pinning").is_visible())
         self.until_note("pricing-1", "assigns · cordoned")
-        world.wishes = {"cordoned": [], "weights": {}, "pins": {}, "moves_paused": False}
+        world.overrides = {"cordoned": [], "weights": {}, "pins": {}, "moves_paused": False}
         world.say_members({1: {"cordoned": False}})
         self.until_note("pricing-1", "assigns")
         self.until("() => document.querySelector('#slot-pinning').hidden")

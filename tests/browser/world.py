@@ -38,7 +38,7 @@ class World:
         self.next = [NOBODY] * partitions
         self.draining = [0] * partitions
         self.designee = [NOBODY] * partitions
-        self.wishes = {"cordoned": [], "weights": {}, "pins": {}, "moves_paused": False}
+        self.overrides = {"cordoned": [], "weights": {}, "pins": {}, "moves_paused": False}
         self.assignment = None  # of a process that assigns: since when, which, what members say
         self.hold = None  # what comes between an answer to a lookup and its way to the page
         self.epoch = [None] * partitions
@@ -192,7 +192,8 @@ class World:
     def who_assigns(self, members, gone=(), whole=False):
         """The event, with these members."""
         assigner = self.assignment["assigner"]
-        return {"at": time.time(), "source": "assigner", "whole": whole, "wishes": self.wishes,
+        return {"at": time.time(), "source": "assigner", "whole": whole,
+                "overrides": self.overrides,
                 "assigner": None if assigner is None else self.processes[assigner] | {
                     "since": self.assignment["since"], "assigning": self.assignment["assigning"],
                     "seat": {"inc": 1763800000000, "offset": 7}},

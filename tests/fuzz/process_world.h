@@ -380,14 +380,14 @@ class Subject {
       FUZZ_CHECK(now_ >= later(seat_claimed_, 2 * kInterval), "claims the seat without end");
       FUZZ_CHECK(!left_, "claims the seat after it left");
       seat_claimed_ = now_;
-    } else if (record.type == AssignmentType::wishes) {
+    } else if (record.type == AssignmentType::overrides) {
       FUZZ_CHECK(member_->seat().held_by_own() && !left_, "lists under a seat that it holds");
       FUZZ_CHECK(record.seat == member_->seat().epoch(), "and under this one");
       lists_.push_back(now_);
       while (now_ - lists_.front() >= kInterval) lists_.pop_front();
       FUZZ_CHECK(lists_.size() <= kListsMost, "lists without end");
     } else {
-      FUZZ_CHECK(record.type == AssignmentType::leave, "wishes nothing itself");
+      FUZZ_CHECK(record.type == AssignmentType::leave, "no process writes an override");
       FUZZ_CHECK(!std::exchange(left_, true), "leaves once");
     }
     if (assigned_.size() == kEchoesMax) assigned_.erase(assigned_.begin());

@@ -40,12 +40,13 @@ void check_assignment(const AssignmentRecord& record) {
     named += designation.partitions.size();
   }
   FUZZ_CHECK(named <= kPartitionCountMax, "work is bounded");
-  FUZZ_CHECK(record.wish.name.size() <= kWishNameBytesMax, "memory is bounded");
+  FUZZ_CHECK(record.override.name.size() <= kOverrideNameBytesMax, "memory is bounded");
   FUZZ_CHECK(standing_bytes(record.standing) <= kStandingBytesMax, "memory is bounded");
   const Decoded again = decode_record(encode_record(record));
   FUZZ_CHECK(std::holds_alternative<AssignmentRecord>(again), "what was read can be written");
   const auto& same = std::get<AssignmentRecord>(again);
-  FUZZ_CHECK(same.wish == record.wish && same.standing == record.standing, "and means the same");
+  FUZZ_CHECK(same.override == record.override && same.standing == record.standing,
+             "and means the same");
 }
 
 }  // namespace

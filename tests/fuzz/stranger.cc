@@ -1,6 +1,6 @@
 #include "tests/fuzz/stranger.h"
 
-#include "neli_core/assigner/wishes.h"
+#include "neli_core/assigner/overrides.h"
 
 namespace neliroute::fuzz {
 namespace {
@@ -95,13 +95,13 @@ MemberFields forged_member(Bytes& bytes, const std::vector<ProcessId>& members,
   return member;
 }
 
-Wish forged_wish(Bytes& bytes) {
-  Wish wish;
-  wish.verb = static_cast<WishVerb>(bytes.below(8));
-  wish.name = bytes.flag() ? "member" : "other";
-  wish.partitions = partitions_of(bytes.byte() | 1U);
-  wish.weight = bytes.below(3) * kWeightMax / 2;
-  return wish;
+Override forged_override(Bytes& bytes) {
+  Override override;
+  override.verb = static_cast<OverrideVerb>(bytes.below(8));
+  override.name = bytes.flag() ? "member" : "other";
+  override.partitions = partitions_of(bytes.byte() | 1U);
+  override.weight = bytes.below(3) * kWeightMax / 2;
+  return override;
 }
 
 Decoded forged_assignment(Bytes& bytes, const std::vector<ProcessId>& ids,
@@ -113,16 +113,19 @@ Decoded forged_assignment(Bytes& bytes, const std::vector<ProcessId>& ids,
   record.type = static_cast<AssignmentType>(bytes.below(5));
   record.id = bytes.below(4) == 0 ? one_of(members) : one_of(ids);
   record.seq = bytes.byte();
-  if (record.type == AssignmentType::wish) {
-    record.wish = forged_wish(bytes);
+  if (record.type == AssignmentType::override) {
+    record.override = forged_override(bytes);
     return record;
   }
-  if (record.type != AssignmentType::assign && record.type != AssignmentType::wishes) return record;
+  const bool is_list = record.type == AssignmentType::overrides;
+  if (record.type != AssignmentType::assign && !is_list) return record;
   record.seat = seats.empty() ? Epoch{1, bytes.byte()} : seats.back();
   if (!seats.empty() && bytes.below(4) == 0) record.seat = one_of(seats);
-  if (record.type == AssignmentType::wishes) {
+  if (is_list) {
     record.upto = bytes.flag() ? bytes.byte() : INT64_MAX;
-    for (std::uint32_t i = bytes.below(4); i > 0; --i) apply(forged_wish(bytes), record.standing);
+    for (std::uint32_t i = bytes.below(4); i > 0; --i) {
+      apply(forged_override(bytes), record.standing);
+    }
     return record;
   }
   for (std::uint32_t i = bytes.below(4); i > 0; --i) {

@@ -34,8 +34,8 @@ inline constexpr std::int64_t kBrokerEpochMs = 1'700'000'000'000;
 /// What it says of itself, to be taken for a member.
 [[nodiscard]] MemberFields forged_member(Bytes& bytes, const std::vector<ProcessId>& members,
                                          const std::vector<Epoch>& seats);
-/// What an operator may wish, of members or others.
-[[nodiscard]] Wish forged_wish(Bytes& bytes);
+/// What an operator may order, for members or others.
+[[nodiscard]] Override forged_override(Bytes& bytes);
 /// What a stranger writes to be obeyed: under one of these ids, for these members, under these
 /// seats or others.
 [[nodiscard]] Decoded forged_assignment(Bytes& bytes, const std::vector<ProcessId>& ids,

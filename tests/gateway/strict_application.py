@@ -1,4 +1,4 @@
-"""An HTTP server that takes nothing malformed, keeps what it got, and answers as its caller wishes.
+"""An HTTP server that takes nothing malformed, keeps what it got, and answers as its caller asks.
 
 `framing` and `size` in the query say how, and with how much.
 """
@@ -49,7 +49,7 @@ class Application(Server):
 
     def _answer(self, connection, request):
         """Whether the connection goes on."""
-        framing, size = _wishes(request)
+        framing, size = _asked(request)
         segment = first_segment(request)
         status = (b"200", b"Fine")
         if segment not in self.methods:
@@ -72,7 +72,7 @@ class Application(Server):
         return framing not in ("until_close", "old")
 
 
-def _wishes(request):
+def _asked(request):
     asked = parse_qs(request.start[1].partition(b"?")[2].decode("latin-1"))
     framing, size = (asked.get(name, [""])[0] for name in ("framing", "size"))
     number = int(size) if re.fullmatch("[0-9]{1,6}", size) else 0

@@ -44,8 +44,8 @@ def assigners_garbage():
     """Of the kinds that only members of a lane with an assigner read; obeyed, each of them would
     move something."""
     mine = {"v": 2, "lane": 0, "id": STRANGER, "seq": 1}
-    assign, wish = {**mine, "t": "assign"}, {**mine, "t": "wish"}
-    wishes = {**mine, "t": "wishes", "seat": "1:1", "upto": 1}
+    assign, order = {**mine, "t": "assign"}, {**mine, "t": "wish"}
+    listed = {**mine, "t": "wishes", "seat": "1:1", "upto": 1}
     seat = {**mine, "t": "seat_claim"}
     return [{"t": "seat_claim"}, {"t": "seat_claim", "lane": 0}, {**seat, "id": 5},
             {**seat, "lane": "0"}, {"t": "leave", "lane": 0}, {**mine, "t": "leave"},
@@ -53,19 +53,19 @@ def assigners_garbage():
             {**assign, "seat": "99999999999999999999:-1", "to": {STRANGER: "0-31"}},
             {**assign, "seat": "1:1", "to": {"somebody": "0-31"}},
             {**assign, "seat": "1:1", "to": {STRANGER: "0-4294967295"}},
-            wish, {**wish, "verb": ["cordon"]}, {**wish, "verb": "explode", "name": "owner-1"},
-            {**wish, "verb": "cordon", "name": {"owner-1": 1}},
-            {**wish, "verb": "cordon", "name": "x" * 256},
-            {**wish, "verb": "weight", "name": "owner-1", "weight": 1001},
-            {**wish, "verb": "weight", "name": "owner-1", "weight": -1},
-            {**wish, "verb": "pin", "name": "owner-1", "parts": "0-65536"},
-            {**wish, "verb": "pin", "name": "owner-1", "parts": "31-0"},
-            {**wishes, "seat": None, "cordoned": ["owner-1"]},
-            {**wishes, "upto": -1, "cordoned": ["owner-1"]},
-            {**wishes, "cordoned": "owner-1"}, {**wishes, "weights": {"owner-1": "none"}},
-            {**wishes, "pins": {"owner-1": "0-9", "owner-2": "9-31"}},
-            {**wishes, "moves_paused": "yes"},
-            {**wishes, "cordoned": ["owner-1", *(f"{i:0250}" for i in range(3000))]}]
+            order, {**order, "verb": ["cordon"]}, {**order, "verb": "explode", "name": "owner-1"},
+            {**order, "verb": "cordon", "name": {"owner-1": 1}},
+            {**order, "verb": "cordon", "name": "x" * 256},
+            {**order, "verb": "weight", "name": "owner-1", "weight": 1001},
+            {**order, "verb": "weight", "name": "owner-1", "weight": -1},
+            {**order, "verb": "pin", "name": "owner-1", "parts": "0-65536"},
+            {**order, "verb": "pin", "name": "owner-1", "parts": "31-0"},
+            {**listed, "seat": None, "cordoned": ["owner-1"]},
+            {**listed, "upto": -1, "cordoned": ["owner-1"]},
+            {**listed, "cordoned": "owner-1"}, {**listed, "weights": {"owner-1": "none"}},
+            {**listed, "pins": {"owner-1": "0-9", "owner-2": "9-31"}},
+            {**listed, "moves_paused": "yes"},
+            {**listed, "cordoned": ["owner-1", *(f"{i:0250}" for i in range(3000))]}]
 
 
 class Impostor:

@@ -71,21 +71,21 @@ class Secured(case.KafkaCase):
         missing = [line for line in fleet.owners[0].error_tail().splitlines() if "grant" in line]
         self.assertEqual(len(missing), 1, missing)
         self.assertIn("DESCRIBE_CONFIGS on the topic", missing[0])
-        self.wish(fleet)
+        self.override(fleet)
         self.assert_clean(fleet)
 
-    def wish(self, fleet):
-        """Who may read sees what is wished and what would move; a wish takes the right to write."""
+    def override(self, fleet):
+        """A reader sees what stands and what would move; an override takes the right to write."""
         self.kafka.admin.allow("User:watcher", "TOPIC", "assigned", "READ", "DESCRIBE")
         lane = {"topic": "assigned", "timeout": f"{20 * case.SLOW}s"}
         names = [owner.name for owner in fleet.owners]
-        for words, options in ((("wishes",), {}), (("cordon", names[0]), {"dry_run": True})):
+        for words, options in ((("overrides",), {}), (("cordon", names[0]), {"dry_run": True})):
             done = self.look("watcher", *words, **lane, **options)
             self.assertEqual(done.code, 0, done)
         self.assertEqual(sum(len(move["partitions"]) > 0 for move in done.rows()[0]["moves"]), 1)
         refused = self.look("watcher", "cordon", names[0], **lane)
         self.assertEqual(refused.code, 2, refused)
-        self.assertIn("who wishes needs WRITE on the topic", refused.err)
+        self.assertIn("an override is a record, so it takes WRITE on the topic", refused.err)
         for verb in ("cordon", "uncordon"):
             done = self.look("member", verb, names[0], **lane)
             self.assertEqual(done.code, 0, done)

@@ -335,7 +335,7 @@ class Assigned(Strangers):
 
     def test_assignments_without_the_seat(self):
         """By a stranger, by a member that does not assign, by a former assigner, and by the
-        assigner under another's seat: all are read, and none is obeyed. Nor are lists of wishes."""
+        assigner under another's seat: all are read, none is obeyed. Nor are lists of overrides."""
         fleet, lane, _ = self.assigned("exclusive", 3, http="0", json=True)
         former, old_seat = lane.assigner, seat_of(lane)
         next(owner for owner in fleet.owners if id_of(owner) == former).kill()

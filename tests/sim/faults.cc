@@ -15,7 +15,7 @@ std::string_view to_string(Fault fault) noexcept {
       "wide_skew",      "leader_flip",       "log_as_long",
       "two_lanes",      "other_settings",    "stopped_in_step",  "fetch_in_parts",
       "unclean_leader", "hang",              "store_ahead",
-      "forbidden",      "out_of_reach",      "wish",            "broadcast_beside",
+      "forbidden",      "out_of_reach",      "override",         "broadcast_beside",
       "stuck_log",      "sick"};
   return kNames[static_cast<std::size_t>(fault)];
 }

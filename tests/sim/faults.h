@@ -58,7 +58,7 @@ enum class Fault : std::uint8_t {
   store_ahead,        ///< the fenced store knows a greater epoch than anybody was given
   forbidden,          ///< a log's broker refuses what a process writes, for long
   out_of_reach,       ///< a log's leader, for one process alone, and for long
-  wish,               ///< an operator cordons, weighs, pins or pauses, or takes that back
+  override,           ///< an operator cordons, weighs, pins or pauses, or withdraws that
   broadcast_beside,   ///< a fact: lane 1 is of variation `broadcast`, and only lane 0 is judged
   stuck_log,          ///< what is written hangs, and reads stand still: a replica in sync is silent
   sick,               ///< process 0 stalls, lags or is cut one way, for ever; others crash

@@ -23,7 +23,7 @@ bool is_of_records(Fault fault) {
 bool is_planned_move(Fault fault) {
   return fault == Fault::leave || fault == Fault::reshuffle || fault == Fault::cut_coordinator ||
          fault == Fault::group_forgotten || fault == Fault::coordinator_down ||
-         fault == Fault::drift || fault == Fault::noise || fault == Fault::wish;
+         fault == Fault::drift || fault == Fault::noise || fault == Fault::override;
 }
 
 // What is not drawn like the rest.
@@ -31,7 +31,7 @@ std::optional<std::int64_t> chance_of(Fault fault) {
   if (fault == Fault::two_lanes) return 15;
   if (fault == Fault::other_settings) return 10;
   if (fault == Fault::forbidden || fault == Fault::out_of_reach) return 10;
-  if (fault == Fault::wish) return 40;
+  if (fault == Fault::override) return 40;
   if (fault == Fault::broadcast_beside) return 60;  // of those with two lanes
   if (fault == Fault::stuck_log) return 20;
   if (fault == Fault::sick) return 0;
@@ -48,7 +48,7 @@ void leave_out_the_impossible(Plan& plan) {
   if (plan.assigner()) {
     for (const Fault fault : kOfGroup) plan.faults.remove(fault);
   } else {
-    plan.faults.remove(Fault::wish);
+    plan.faults.remove(Fault::override);
   }
   if (plan.assigner() || !plan.has(Fault::two_lanes)) plan.faults.remove(Fault::broadcast_beside);
   if (plan.exclusive()) {
@@ -217,7 +217,7 @@ bool is_possible(Fault fault, const Request& request) {
   const bool of_group =
       std::find(std::begin(kOfGroup), std::end(kOfGroup), fault) != std::end(kOfGroup);
   const bool not_of_assigner = of_group || fault == Fault::broadcast_beside;
-  const bool of_assigner = fault == Fault::wish || fault == Fault::sick;
+  const bool of_assigner = fault == Fault::override || fault == Fault::sick;
   if (request.assigner ? not_of_assigner : of_assigner) return false;
   const bool exclusive = request.mode == Mode::exclusive;
   if (!exclusive) return fault != Fault::group_lies;
@@ -263,7 +263,7 @@ Time Plan::takeover() const {
 }
 
 bool Plan::heals_crashes() const {
-  constexpr Fault kOthers[] = {Fault::wish,           Fault::other_settings,
+  constexpr Fault kOthers[] = {Fault::override,       Fault::other_settings,
                                Fault::no_broker_time, Fault::topic_made_again,
                                Fault::fetch_in_parts, Fault::write_reordered,
                                Fault::slow_barrier};

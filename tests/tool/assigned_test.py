@@ -80,7 +80,7 @@ class Assigned(case.LaneCase):
         self.assertEqual(done.code, 0, done)
         self.assertEqual(done.out.splitlines()[-2:],
                          ["assigned by alpha; 2 members: beta weight 3",
-                          "operators' wishes: see `neliroute wishes`"])
+                          "operators' overrides: see `neliroute overrides`"])
         done = self.tool("route", "user:1000", explain=True)
         self.assertRegex(done.out, r"(?m)^assigner +alpha$")
         row, = self.tool("route", "user:1000", explain=True, json=True).rows()

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from case import run_raw
+from case import process, run_raw
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -19,10 +19,15 @@ def said(*arguments):
     return done.out
 
 
+def headings():
+    """What `neliroute --help` lists: {heading: names of commands}."""
+    listed = re.findall(r"^(Commands.*):\n((?:  .*\n)+)", said("--help"), re.MULTILINE)
+    return {heading: re.findall(r"^  ([\w-]+) ", rows, re.MULTILINE) for heading, rows in listed}
+
+
 def commands():
-    """The names that `neliroute --help` lists."""
-    listed = said("--help").partition("Commands:\n")[2].partition("\n\n")[0]
-    return re.findall(r"^  ([\w-]+) ", listed, re.MULTILINE)
+    """The names of all of them."""
+    return [name for names in headings().values() for name in names]
 
 
 def options(command):
@@ -35,6 +40,11 @@ def options(command):
     return found
 
 
+def offered(*words):
+    """What the last word may become, without the meanings."""
+    return [line.partition("\t")[0] for line in said("__complete", *words).splitlines()]
+
+
 def part(text, begin, end):
     """What stands between them."""
     assert begin in text, f"{begin!r} is missing"
@@ -42,13 +52,15 @@ def part(text, begin, end):
 
 
 class Texts(unittest.TestCase):
-    """Every option of every --help is in all four."""
+    """The manual has every option of every --help, and settings are taken everywhere."""
 
     def test_help_has_options_to_look_for(self):
-        self.assertEqual(commands(), ["demo", "broker", "run", "route", "watch", "gateway", "audit",
-                                      "cordon", "uncordon", "weight", "pin", "unpin",
-                                      "pause-moves", "resume-moves", "wishes", "slot", "simulate",
-                                      "completion", "man"])
+        self.assertEqual(headings(), {
+            "Commands": ["demo", "broker", "run", "route", "watch", "gateway", "audit", "slot",
+                         "simulate", "completion", "man"],
+            "Commands for operators, with an assigner": [
+                "cordon", "uncordon", "weight", "pin", "unpin", "pause-moves", "resume-moves",
+                "overrides"]})
         for command in commands():
             self.assertLessEqual({"--help", "-h", "--config"}, set(options(command)), command)
         self.assertEqual(options("run")["--slots"], "N")
@@ -67,11 +79,11 @@ class Texts(unittest.TestCase):
 
     def test_commands_of_operators_do_not_list_what_members_say(self):
         """How many slots there are, and how keys are hashed: accepted, as all settings are."""
-        for command in ("cordon", "pin", "pause-moves", "wishes"):
+        for command in ("cordon", "pin", "pause-moves", "overrides"):
             self.assertIn("--brokers", options(command))
             for name in ("--slots", "--hash", "--hash-tags", "--allow-uneven"):
                 self.assertNotIn(name, options(command), command)
-        self.assertEqual(run_raw("wishes", "--slots", "64", "--help").code, 0)
+        self.assertEqual(run_raw("overrides", "--slots", "64", "--help").code, 0)
 
     def test_settings_in_the_environment_are_not_complained_of(self):
         for arguments in (("man",), *(("completion", shell) for shell in SHELLS)):
@@ -90,43 +102,6 @@ class Texts(unittest.TestCase):
                 wanted = rf"\fB{name}\fR" + (rf" \fI{kind}\fR" if kind else "")
                 self.assertIn(wanted, section, command)
 
-    def test_zsh(self):
-        text = said("completion", "zsh")
-        self.assertTrue(text.startswith("#compdef neliroute\n"))
-        for command in commands():
-            self.assertIn(f"'{command}:", text)
-            section = part(text, f"\n    {command})\n", r"^      ;;$")
-            for name, kind in options(command).items():
-                sign = "" if not kind else "+" if len(name) == 2 else "="
-                self.assertRegex(section, rf"'\*?{name}{re.escape(sign)}\[", command)
-
-    def test_fish(self):
-        text = said("completion", "fish")
-        for command in commands():
-            self.assertIn(f"complete -c neliroute -n '__neliroute_is \"\"' -a {command} ", text)
-            lines = re.findall(rf"^complete -c neliroute -n '__neliroute_is {command}'(.*)$", text,
-                               re.MULTILINE)
-            for name, kind in options(command).items():
-                flag = f" -s {name[1:]}" if len(name) == 2 else f" -l {name[2:]}"
-                found = [line for line in lines if f"{flag} " in line]
-                self.assertEqual(len(found), 1, f"{command} {name}")
-                self.assertEqual(bool(kind), " -x" in found[0] or " -r" in found[0], found[0])
-
-    def test_what_is_offered_is_taken(self):
-        """Values that bash is told of are accepted; others are not, so that this tells."""
-        self.assertEqual(run_raw("run", "--hash", "nonsense", "--help").code, 2)
-        text = said("completion", "bash")
-        offered = 0
-        for command in commands():
-            section = part(text, f"\n      {command})\n", r"^        ;;$")
-            for name, values in re.findall(r"^ +(--[\w-]+)\) choices='(.*)' ;;$", section,
-                                           re.MULTILINE):
-                for value in values.split():
-                    self.assertEqual(run_raw(command, name, value, "--help").code, 0,
-                                     f"{command} {name} {value}")
-                    offered += 1
-        self.assertGreater(offered, 30)
-
     def test_wrong_use(self):
         for arguments, word in ((["completion"], "which shell?"),
                                 (["completion", "tcsh"], '"tcsh"'),
@@ -137,8 +112,85 @@ class Texts(unittest.TestCase):
             self.assertIn(word, done.err)
 
 
+class Complete(unittest.TestCase):
+    """`neliroute __complete`, which the scripts of all shells ask."""
+
+    def test_first_words(self):
+        self.assertEqual(offered(""), [*commands(), "help", "--help", "--version"])
+        self.assertEqual(said("__complete"), said("__complete", ""))
+        self.assertEqual(said("__complete", "wat"),
+                         "watch\tShows who owns what, and every change\n")
+        self.assertEqual(offered("help", ""), commands())
+        self.assertEqual(offered("help", "aud"), ["audit"])
+        for words in (("help", "run", ""), ("nonsense", ""), ("--help", ""), ("__",)):
+            self.assertEqual(offered(*words), [], words)
+
+    def test_options(self):
+        for command in commands():
+            self.assertEqual(set(offered(command, "-")), set(options(command)), command)
+        self.assertEqual(offered("run", "--hash-"), ["--hash-tags"])
+        self.assertEqual(offered("run", "--slots", "64", "--dr"), ["--drain-timeout"])
+        self.assertEqual(offered("slot", "key", "--hash-"), ["--hash-tags"])
+        self.assertIn("-h\tThis text\n", said("__complete", "run", "-"))
+
+    def test_values_that_are_offered_are_taken(self):
+        """Others are not, so that this tells."""
+        self.assertEqual(run_raw("run", "--hash", "nonsense", "--help").code, 2)
+        taken = 0
+        for command in commands():
+            for name, kind in options(command).items():
+                for value in offered(command, name, "") if kind not in ("", "FILE") else ():
+                    self.assertEqual(run_raw(command, name, value, "--help").code, 0,
+                                     f"{command} {name} {value}")
+                    taken += 1
+        self.assertGreater(taken, 30)
+
+    def test_values(self):
+        """Also in one word with their option, and where bash has made three words of it."""
+        hashes = ["xxh3", "crc16", "murmur2"]
+        self.assertEqual(offered("run", "--hash", ""), hashes)
+        self.assertEqual(offered("run", "--hash", "cr"), ["crc16"])
+        self.assertEqual(offered("run", "--hash="), [f"--hash={name}" for name in hashes])
+        self.assertEqual(offered("run", "--hash=cr"), ["--hash=crc16"])
+        self.assertEqual(offered("run", "--hash", "="), hashes)
+        self.assertEqual(offered("run", "--hash", "=", "cr"), ["crc16"])
+        self.assertEqual(offered("run", "--hash", "=", "crc16", "--hash-"), ["--hash-tags"])
+        self.assertEqual(offered("run", "--name", "--hash", "cr"), [], "the value is --hash")
+        for words in (("--name", ""), ("--name=",), ("--json=",), ("--nonsense=",), ("=",)):
+            self.assertEqual(offered("run", *words), [], words)
+
+    def test_files(self):
+        for command in commands():
+            for name, kind in options(command).items():
+                if kind == "FILE":
+                    for words in ((name, ""), (name, "x"), (f"{name}=x",), (name, "="),
+                                  (name, "=", "x")):
+                        self.assertEqual(offered(command, *words), [":file"], (command, words))
+
+    def test_words(self):
+        self.assertEqual(offered("completion", "")[:3], list(SHELLS))
+        self.assertEqual(offered("completion", "z"), ["zsh"])
+        self.assertEqual(offered("route", "k"), [], "keys are not known")
+
+    def test_nothing_is_an_option_behind_two_dashes(self):
+        for words in (("--", "-"), ("key", "--", ""), ("--", "--hash", "")):
+            self.assertEqual(offered("route", *words), [], words)
+        self.assertEqual(offered("route", "--topic", "--", "--hash-"), ["--hash-tags"])
+
+    def test_it_is_hidden(self):
+        for arguments in (("--help",), ("man",), ("completion", "--help")):
+            self.assertNotIn("__complete", said(*arguments))
+
+    def test_it_complains_of_nothing(self):
+        """No matter what the environment says, or how odd the words are."""
+        for words in (("run", "--na"), ("run", "--hash", "nonsense", "--na"), ("run", b"\xff"),
+                      ("",) * 3):
+            done = run_raw("__complete", *words, env={"NELIROUTE_SLOTS": "no", "NELIROUTE_X_": ""})
+            self.assertEqual((done.code, done.err), (0, ""), words)
+
+
 class Shells(unittest.TestCase):
-    """Each shell reads its own, and bash and fish answer by it."""
+    """Each shell loads its script, and offers what the program behind the line says."""
 
     @classmethod
     def setUpClass(cls):
@@ -146,6 +198,7 @@ class Shells(unittest.TestCase):
         for shell in SHELLS:
             (cls.folder / shell).write_text(said("completion", shell))
         (cls.folder / "settings.toml").touch()
+        cls.tool = Path(process.tool_path()).resolve()
 
     def run_shell(self, *command):
         """Its lines; it must end well and complain of nothing."""
@@ -154,47 +207,68 @@ class Shells(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), command)
         return done.stdout.splitlines()
 
-    def bash(self, *words):
+    def bash(self, *words, tool=None):
         """What bash offers behind these words, of which the last is unfinished."""
         script = ('set -eu; source ./bash; [[ $(complete -p neliroute) == *"-F _neliroute"* ]]; '
                   'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _neliroute; '
                   'printf "%s\\n" "${COMPREPLY[@]}"')
-        return self.run_shell("bash", "--norc", "--noprofile", "-c", script, "bash", "neliroute",
-                              *words)
+        return self.run_shell("bash", "--norc", "--noprofile", "-c", script, "bash",
+                              tool or self.tool, *words)
+
+    def fish(self, line, tool=None):
+        return [row.partition("\t")[0] for row in self.run_shell(
+            "fish", "--no-config", "-c", 'source ./fish; complete -C "$argv"',
+            f"{tool or self.tool} {line}")]
+
+    def zsh(self, *words, tool=None):
+        """What its script hands to zsh's own functions."""
+        script = ('_describe() { print -rl -- ${(P)3} }; _files() { print files $PREFIX }; '
+                  'compset() { print compset $2 }; compdef() { }; source ./zsh; '
+                  'words=("$@"); CURRENT=$#; _neliroute')
+        return self.run_shell("zsh", "-f", "-c", script, "zsh", tool or self.tool, *words)
 
     def test_bash(self):
-        self.assertLessEqual({*commands(), "help"}, set(self.bash("")))
         self.assertEqual(self.bash("wat"), ["watch"])
         for command in commands():
-            self.assertLessEqual(set(options(command)), set(self.bash(command, "-")), command)
-        self.assertEqual(self.bash("run", "--hash-"), ["--hash-tags"])
-        hashes = ["xxh3", "crc16", "murmur2"]
-        self.assertEqual(self.bash("run", "--hash", ""), hashes)
-        self.assertEqual(self.bash("run", "--hash", "="), hashes)
+            self.assertEqual(set(self.bash(command, "-")), set(options(command)), command)
         self.assertEqual(self.bash("run", "--hash", "=", "cr"), ["crc16"])
-        self.assertEqual(self.bash("run", "--config", "sett"), ["settings.toml"])
+        for words in (("sett",), ("=", "sett"), ("=",), ("",)):
+            self.assertIn("settings.toml", self.bash("run", "--config", *words), words)
         self.assertEqual(self.bash("run", "--name", ""), [""], "nothing that it could know")
-        self.assertEqual(self.bash("route", "--", "--"), [""], "keys from there on")
-        self.assertEqual(self.bash("completion", "z"), ["zsh"])
-        self.assertEqual(self.bash("help", "aud"), ["audit"])
+        self.assertEqual(self.bash("wat", tool="/no/such/neliroute"), [""])
 
     def test_fish(self):
-        def offered(line):
-            return [row.partition("\t")[0] for row in self.run_shell(
-                "fish", "--no-config", "-c", 'source ./fish; complete -C "$argv"', line)]
-
-        self.assertEqual(offered("neliroute wat"), ["watch"])
+        self.assertEqual(self.fish("wat"), ["watch"])
         for command in commands():
-            found = offered(f"neliroute {command} --")
-            self.assertLessEqual({name for name in options(command) if len(name) > 2}, set(found))
-        self.assertEqual(sorted(offered("neliroute run --hash ")), ["crc16", "murmur2", "xxh3"])
-        self.assertEqual(offered("neliroute completion z"), ["zsh"])
+            self.assertEqual(set(self.fish(f"{command} -")), set(options(command)), command)
+        self.assertEqual(sorted(self.fish("run --hash ")), ["crc16", "murmur2", "xxh3"])
+        self.assertEqual(self.fish("run --hash=cr"), ["--hash=crc16"])
+        self.assertEqual(self.fish("run --config sett"), ["settings.toml"])
+        self.assertEqual(self.fish("run --config=sett"), ["--config=settings.toml"])
+        self.assertIn("settings.toml", self.fish("run --config "))
+        self.assertEqual(self.fish("run --name "), [])
 
     def test_zsh(self):
         self.run_shell("zsh", "-f", "-n", "zsh")
         script = ("autoload -U compinit; compinit -u -D; source ./zsh; "
                   "print -r -- $_comps[neliroute] $+functions[_neliroute]")
         self.assertEqual(self.run_shell("zsh", "-f", "-c", script), ["_neliroute 1"])
+        self.assertEqual(self.zsh("wat"), ["watch:Shows who owns what, and every change"])
+        self.assertIn(r"--log-level:trace, debug, info, warning, error or off",
+                      self.zsh("run", "--l"))
+        self.assertEqual(self.zsh("run", "--hash=cr"), ["--hash=crc16"])
+        self.assertEqual(self.zsh("run", "--config", "x")[-1], "files")
+        self.assertEqual(self.zsh("run", "--name", ""), [""])
+
+    def test_the_program_of_the_line_answers(self):
+        """Whichever it is, and also if it was named by its folder, with a tilde."""
+        other = self.folder / "bin" / "neliroute"
+        other.parent.mkdir()
+        other.write_text("#!/bin/sh\necho other\n")
+        other.chmod(0o755)
+        for tool in (other, "~/bin/neliroute"):
+            for of_shell in (self.bash, self.zsh, self.fish):
+                self.assertEqual(of_shell("", tool=tool), ["other"], (of_shell.__name__, tool))
 
 
 if __name__ == "__main__":

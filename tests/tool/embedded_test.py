@@ -289,7 +289,7 @@ class Embedded(unittest.TestCase):
             hasty.child.send_signal(number)
         children.wait_until(lambda: "counts as the same" in hasty.error_tail(), 5, hasty.error_tail)
         self.assertEqual(hasty.error_tail().count("a second signal, 1 s later"), 1)
-        self.assertTrue(hasty.running(), "two signals of one wish")
+        self.assertTrue(hasty.running(), "two signals that ask once")
         def ended():
             hasty.child.send_signal(signal.SIGINT)
             return not hasty.running()

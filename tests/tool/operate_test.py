@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What operators wish of an assigner, by the command: on the embedded broker."""
+"""Operators' overrides, by the command: on the embedded broker."""
 import json
 import signal
 import subprocess
@@ -14,7 +14,7 @@ SLOTS = 64
 
 
 class Operate(LaneCase):
-    """What becomes of wishes, and of those that are refused."""
+    """What becomes of overrides, and of those that are refused."""
 
     def member(self, name, **options):
         """A process of the lane; its address is `self.url` from then on."""
@@ -40,13 +40,13 @@ class Operate(LaneCase):
         children.wait_until(lambda: self.shares() == shares, 30,
                             lambda: f"{shares}: {self.assignment()}")
 
-    def wish(self, *words, code=0, **options):
+    def order(self, *words, code=0, **options):
         """A command of the family, without any setting of the lane's slots."""
         done = process.run_tool(*words, **{**self.lane, **options})
         self.assertEqual(done.code, code, done)
         return done
 
-    def spawn_wish(self, *words, **options):
+    def spawn_order(self, *words, **options):
         """One that goes on meanwhile."""
         child = children.spawn(
             [process.tool_path(), words[0], *process.option_list({**self.lane, **options}),
@@ -56,10 +56,10 @@ class Operate(LaneCase):
         return child
 
     def row(self, *words, **options):
-        return self.wish(*words, json=True, **options).rows()[0]
+        return self.order(*words, json=True, **options).rows()[0]
 
     def standing(self):
-        return self.wish("wishes", json=True).rows()
+        return self.order("overrides", json=True).rows()
 
     def start(self):
         """alpha and beta share all."""
@@ -77,13 +77,13 @@ class Operate(LaneCase):
         children.wait_until(lambda: self.assignment().get("moves"), 30, self.assignment)
 
     def wait_cordoned(self, name):
-        children.wait_until(lambda: name in self.assignment()["wishes"]["cordoned"], 20,
+        children.wait_until(lambda: name in self.assignment()["overrides"]["cordoned"], 20,
                             self.assignment)
 
     def test_cordon_and_uncordon(self):
-        """Dry run, moves, the list, taking it back; nobody is without a leader meanwhile."""
+        """Dry run, moves, the list, withdrawing it; no slot is without a leader meanwhile."""
         self.start()
-        self.assertEqual(self.wish("wishes").out, "no wishes stand\n")
+        self.assertEqual(self.order("overrides").out, "no overrides stand\n")
         dry = self.row("cordon", "beta", dry_run=True)
         self.assertTrue(dry["dry_run"])
         move, = dry["moves"]
@@ -99,10 +99,10 @@ class Operate(LaneCase):
         self.assertEqual(self.shares(), {"alpha": 16, "beta": 0})
         told = {one["name"]: one["cordoned"] for one in self.assignment()["members"]}
         self.assertEqual(told, {"alpha": False, "beta": True})
-        self.assertEqual(self.standing(), [{"wish": "cordon", "name": "beta", "processes": 1}])
+        self.assertEqual(self.standing(), [{"override": "cordon", "name": "beta", "processes": 1}])
         again = self.row("cordon", "beta")
         self.assertEqual((again["carried_out"], again["moved"]), (True, []))
-        back = self.wish("uncordon", "beta")
+        back = self.order("uncordon", "beta")
         self.assertRegex(back.out, r"(?s)^uncordon beta: carried out in .*8 partitions from alpha "
                                    r"to beta: .*nobody led them for 0\.0 ms")
         self.assertEqual(self.shares(), {"alpha": 8, "beta": 8})
@@ -114,18 +114,18 @@ class Operate(LaneCase):
         self.assertTrue(self.row("weight", "beta", "3")["carried_out"])
         self.assertEqual(self.shares(), {"alpha": 4, "beta": 12})
         self.assertEqual(self.standing(),
-                         [{"wish": "weight", "name": "beta", "processes": 1, "weight": 3}])
-        self.assertEqual(self.row("weight", "beta", "own")["wish"], "unweight")
+                         [{"override": "weight", "name": "beta", "processes": 1, "weight": 3}])
+        self.assertEqual(self.row("weight", "beta", "own")["override"], "unweight")
         self.assertEqual(self.shares(), {"alpha": 8, "beta": 8})
         for words, expected in ((("weight", "beta", "1001"), "from 0, nothing, to 1000"),
                                 (("weight", "beta"), "expected NAME and N"),
                                 (("weight", "beta", "-1"), "to 1000")):
-            self.assertIn(expected, self.wish(*words, code=2).err)
+            self.assertIn(expected, self.order(*words, code=2).err)
 
     def test_an_idle_member_counts(self):
         """It owns nothing and renews rarely: only its renewals tell that it is there."""
         self.start()
-        self.wish("resume-moves")  # so that lists come, and nothing else is waited for
+        self.order("resume-moves")  # so that lists come, and nothing else is waited for
         self.member("gamma", weight=0, session="4s", lease="9s", interval="1300ms")
         self.wait_shares(alpha=8, beta=8, gamma=0)
         self.assertTrue(self.row("weight", "gamma", "2")["carried_out"])
@@ -136,13 +136,13 @@ class Operate(LaneCase):
         self.start()
         owned = {one["name"]: one["partitions"] for one in self.assignment()["members"]}
         self.assertEqual(owned, {"alpha": 8, "beta": 8})
-        part = self.wish("pin", "0-3", "beta", code=2)
+        part = self.order("pin", "0-3", "beta", code=2)
         self.assertIn("only some of the slots of partitions 0-3", part.err)
         self.assertIn("partition 0 has the slots 0, 16, 32, 48.", part.err)
         self.assertIn("slot 64 does not exist: the lane has 64 slots, 0 to 63",
-                      self.wish("pin", "60-64", "beta", code=2).err)
+                      self.order("pin", "60-64", "beta", code=2).err)
         for words in (("pin", "x", "beta"), ("pin", "beta", "0-3"), ("unpin", "")):
-            self.assertIn("as in 0-9,12", self.wish(*words, code=2).err)
+            self.assertIn("as in 0-9,12", self.order(*words, code=2).err)
         done = self.row("pin", "0-9", "beta", whole=True)
         self.assertEqual((done["partitions"], done["carried_out"]), ("0-9", True), done)
         self.assertEqual(self.shares(), {"alpha": 6, "beta": 10})
@@ -159,10 +159,10 @@ class Operate(LaneCase):
         done = self.row("cordon", "beta")
         self.assertEqual((done["taken_in"], done["moves_paused"], done["moved"]),
                          (True, True, []), done)
-        self.assertIn("moves are paused", self.wish("cordon", "beta").out)
+        self.assertIn("moves are paused", self.order("cordon", "beta").out)
         self.assertEqual(self.shares(), {"alpha": 8, "beta": 8})
-        self.assertTrue(self.assignment()["wishes"]["moves_paused"])
-        self.assertEqual([one["wish"] for one in self.standing()], ["cordon", "pause-moves"])
+        self.assertTrue(self.assignment()["overrides"]["moves_paused"])
+        self.assertEqual([one["override"] for one in self.standing()], ["cordon", "pause-moves"])
         moved, = self.row("resume-moves")["moved"]
         self.assertEqual((moved["from"], moved["to"]), ("beta", "alpha"))
         self.assertEqual(self.shares(), {"alpha": 16, "beta": 0})
@@ -170,56 +170,56 @@ class Operate(LaneCase):
     def test_names(self):
         """One that is not there is refused, with those that are; --absent; a default name."""
         self.start()
-        done = self.wish("cordon", "bet", code=2)
+        done = self.order("cordon", "bet", code=2)
         self.assertIn("no process named bet lives; did you mean beta? There are: alpha, beta.",
                       done.err)
-        self.assertEqual(self.standing(), [], "nothing was wished")
+        self.assertEqual(self.standing(), [], "nothing was ordered")
         done = self.row("weight", "gamma", "2", absent=True)
         self.assertEqual((done["carried_out"], done["moved"]), (True, []))
         self.assertEqual(self.standing(),
-                         [{"wish": "weight", "name": "gamma", "processes": 0, "weight": 2}])
+                         [{"override": "weight", "name": "gamma", "processes": 0, "weight": 2}])
         self.member("gamma")
         self.wait_shares(alpha=4, beta=4, gamma=8)
-        self.wish("weight", "gamma", "own")
+        self.order("weight", "gamma", "own")
         self.member(None)
         shares = children.wait_until(
             lambda: shares if len(shares := self.shares()) == 4 else None, 30, "one more")
         name, = set(shares) - {"alpha", "beta", "gamma"}
-        done = self.wish("cordon", name)
-        self.assertIn("after its restart the wish is for nobody", done.err)
+        done = self.order("cordon", name)
+        self.assertIn("after its restart the override is for nobody", done.err)
 
     def test_not_within_its_time(self):
-        """Its successor prepares for long: exit code 1, and the wish stands."""
+        """Its successor prepares for long: exit code 1, and the override stands."""
         self.start_one_that_prepares()
-        done = self.wish("cordon", "alpha", timeout="7s", json=True, code=1)
+        done = self.order("cordon", "alpha", timeout="7s", json=True, code=1)
         row, = done.rows()
         self.assertEqual((row["taken_in"], row["stands"], row["carried_out"]),
                          (True, True, False), done)
         self.assertIn("cordon alpha was written, and stands, but is not carried out", done.err)
         self.assertIn("16 partitions are not where they should be", done.err)
-        self.assertEqual(self.standing(), [{"wish": "cordon", "name": "alpha", "processes": 1}])
+        self.assertEqual(self.standing(), [{"override": "cordon", "name": "alpha", "processes": 1}])
 
     def test_everybody_is_cordoned(self):
         """The last keeps what it leads, and the command says so, also before."""
         self.start()
         stays = "what they lead stays with them"
-        self.assertNotIn(stays, self.wish("cordon", "alpha").err)
-        dry = self.wish("cordon", "beta", dry_run=True)
+        self.assertNotIn(stays, self.order("cordon", "alpha").err)
+        dry = self.order("cordon", "beta", dry_run=True)
         self.assertIn("would move nothing", dry.out)
         self.assertIn(stays, dry.err)
-        self.assertIn(stays, self.wish("cordon", "beta").err)
+        self.assertIn(stays, self.order("cordon", "beta").err)
         self.assertEqual(self.shares(), {"alpha": 0, "beta": 16})
-        self.assertNotIn(stays, self.wish("uncordon", "alpha").err)
+        self.assertNotIn(stays, self.order("uncordon", "alpha").err)
         self.assertEqual(self.shares(), {"alpha": 16, "beta": 0})
 
     def test_nobody_led_them(self):
-        """All are cordoned and the owner dies: what nobody leads counts from the next wish on."""
+        """All are cordoned, the owner dies: what nobody leads counts from the next override on."""
         alpha = self.member("alpha")
         self.wait_shares(alpha=16)
         self.member("beta")
         self.wait_shares(alpha=8, beta=8)
-        self.wish("cordon", "beta")
-        self.wish("cordon", "alpha")
+        self.order("cordon", "beta")
+        self.order("cordon", "alpha")
         alpha.kill()
         children.wait_until(lambda: process.run_tool("route", "k", slots=SLOTS,
                                                      **self.lane).code == 1, 30, "unowned")
@@ -228,35 +228,35 @@ class Operate(LaneCase):
         self.assertEqual((moved["from"], moved["to"], moved["partitions"]), (None, "beta", "0-15"))
         self.assertTrue(0 < done["unowned_ms"] <= done["took_ms"] + 1, done)
 
-    def test_another_wish_says_otherwise(self):
+    def test_another_override_says_otherwise(self):
         """Before the first is carried out: it stands no more, and its command ends with 1."""
         self.start_one_that_prepares()
-        first = self.spawn_wish("cordon", "alpha", json=True, timeout="12s")
+        first = self.spawn_order("cordon", "alpha", json=True, timeout="12s")
         self.wait_cordoned("alpha")
-        later = self.wish("uncordon", "alpha", json=True, timeout="5s", code=1)
+        later = self.order("uncordon", "alpha", json=True, timeout="5s", code=1)
         self.assertTrue(later.rows()[0]["stands"])
         out, err = first.communicate(timeout=60)
         row = json.loads(out)
         self.assertEqual((row["taken_in"], row["stands"], row["carried_out"], first.returncode),
                          (True, False, False, 1), err)
-        self.assertIn(b"does not stand: another wish was written meanwhile", err)
+        self.assertIn(b"does not stand: another override was written meanwhile", err)
         self.assertEqual(self.standing(), [])
 
     def test_interrupted(self):
-        """Ctrl-C ends the waiting, not the wish, and says so."""
+        """Ctrl-C ends the waiting, not the override, and says so."""
         self.start_one_that_prepares()
-        child = self.spawn_wish("cordon", "alpha")
+        child = self.spawn_order("cordon", "alpha")
         self.wait_cordoned("alpha")
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=10)
         self.assertEqual((child.returncode, out), (-signal.SIGINT, b""), err)
-        self.assertIn(b"no longer waiting; what was wished stands if it was stored", err)
-        self.assertIn("alpha", self.assignment()["wishes"]["cordoned"])
+        self.assertIn(b"no longer waiting; the override stands if it was stored", err)
+        self.assertIn("alpha", self.assignment()["overrides"]["cordoned"])
 
     def test_nobody_is_there(self):
         """No member at all: who would carry it out?"""
-        for words in (("cordon", "alpha"), ("wishes",), ("pause-moves",)):
-            done = self.wish(*words, code=2, lease="500ms")
+        for words in (("cordon", "alpha"), ("overrides",), ("pause-moves",)):
+            done = self.order(*words, code=2, lease="500ms")
             self.assertIn("no member lives, so nobody would carry it out", done.err)
             self.assertIn(f"topic {self.topic}, lane 0", done.err)
 
@@ -267,16 +267,16 @@ class Operate(LaneCase):
         for owner in owners:
             owner.kill()
             owner.wait()
-        for words in (("cordon", "alpha"), ("weight", "beta", "2"), ("wishes",)):
-            done = self.wish(*words, code=2, lease="500ms")
+        for words in (("cordon", "alpha"), ("weight", "beta", "2"), ("overrides",)):
+            done = self.order(*words, code=2, lease="500ms")
             self.assertIn("no member lives, so nobody would carry it out", done.err)
 
     def test_owners_lease_counts(self):
         """A list comes in their lease, not in the longer one that is assumed of them."""
         self.member("alpha", session="1s", lease="2500ms")
         self.wait_shares(alpha=16)
-        done = self.wish("wishes", profile="balanced", timeout="8s")  # which has 9 s
-        self.assertEqual(done.out, "no wishes stand\n")
+        done = self.order("overrides", profile="balanced", timeout="8s")  # which has 9 s
+        self.assertEqual(done.out, "no overrides stand\n")
 
     def test_nobody_assigns(self):
         """The assigner leaves, and the only other member is stopped: it counts as living, and would
@@ -288,8 +288,8 @@ class Operate(LaneCase):
         beta.send_signal(signal.SIGSTOP)
         self.addCleanup(beta.send_signal, signal.SIGCONT)
         alpha.send_signal(signal.SIGTERM)  # it drains, as its successor does not lead
-        for words in (("cordon", "beta"), ("wishes",)):
-            done = self.wish(*words, code=2, timeout="4s")
+        for words in (("cordon", "beta"), ("overrides",)):
+            done = self.order(*words, code=2, timeout="4s")
             self.assertIn("members live, but none assigns now. One takes over within about a "
                           "session; try again", done.err)
         self.assertIsNone(alpha.poll())
@@ -298,20 +298,20 @@ class Operate(LaneCase):
         """The command was told another number than the members have: it says which they have."""
         self.start()
         for options, read in (({"partitions": 8}, "8 in 4"), ({"logs": 2}, "16 in 2")):
-            done = self.wish("cordon", "beta", code=2, timeout="5s", **options)
+            done = self.order("cordon", "beta", code=2, timeout="5s", **options)
             self.assertIn(f"the members run with 16 partitions in 4 logs, but {read} were read; "
                           "say --partitions 16 --logs 4", done.err)
-        self.assertEqual(self.standing(), [], "nothing was wished")
+        self.assertEqual(self.standing(), [], "nothing was ordered")
 
     def test_a_group_assigns(self):
-        """Which knows no wishes."""
+        """A group knows no overrides."""
         self.member("alpha", assignment="group", partitions=None, session=None, lease=None)
         def ready():
             with urllib.request.urlopen(self.url + "v1/slots", timeout=10) as answer:
                 return json.load(answer)["ready"]
         children.wait_until(ready, 30, "it owns all")
-        for words in (("cordon", "alpha"), ("pin", "0", "alpha"), ("wishes",)):
-            done = self.wish(*words, code=2)
+        for words in (("cordon", "alpha"), ("pin", "0", "alpha"), ("overrides",)):
+            done = self.order(*words, code=2)
             self.assertIn("Kafka's group assigns there", done.err)
             self.assertIn("without `--assignment group`", done.err)
 

@@ -144,7 +144,7 @@ class Screen(unittest.TestCase):
         self.assert_given_back(terminal)
         self.assertIn("512", "\n".join(terminal.read()))
 
-    def test_colours_are_as_wished(self):
+    def test_colours_are_as_asked(self):
         """Some on a terminal that has them; none with NO_COLOR."""
         self.owner("alpha", 7001)
         for env, coloured in (({}, True), ({"TERM": "xterm"}, True), ({"NO_COLOR": "1"}, False)):

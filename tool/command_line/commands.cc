@@ -5,6 +5,7 @@
 namespace neliroute::tool {
 namespace {
 
+constexpr bool kForOperators = true;
 constexpr std::array kCommands = {
     Command{"demo", "Shows it all in half a minute: owners, keys, a kill, a failover",
             demo_command},
@@ -16,21 +17,22 @@ constexpr std::array kCommands = {
             gateway_command},
     Command{"audit", "Checks the topic's records against the protocol's rules",
             audit_command},
-    Command{"cordon", "Moves everything away from a process", cordon_command},
-    Command{"uncordon", "Takes a cordon back", uncordon_command},
-    Command{"weight", "Says how much a process owns beside the others", weight_command},
-    Command{"pin", "Keeps slots with a process", pin_command},
-    Command{"unpin", "Lets slots be anywhere again", unpin_command},
-    Command{"pause-moves", "Leaves slots where they are", pause_moves_command},
-    Command{"resume-moves", "Lets slots move again", resume_moves_command},
-    Command{"wishes", "Prints cordons, weights, pins and whether moves are paused",
-            wishes_command},
     Command{"slot", "Prints the slots of keys, offline", slot_command},
     Command{"simulate", "Shows what placements move when processes come and go, offline",
             simulate_command},
     Command{"completion", "Prints a completion script for bash, zsh or fish",
             completion_command},
     Command{"man", "Prints the manual page", man_command},
+    Command{"cordon", "Moves everything away from a process", cordon_command, kForOperators},
+    Command{"uncordon", "Withdraws a cordon", uncordon_command, kForOperators},
+    Command{"weight", "Says how much a process owns beside the others", weight_command,
+            kForOperators},
+    Command{"pin", "Keeps slots with a process", pin_command, kForOperators},
+    Command{"unpin", "Removes a pin", unpin_command, kForOperators},
+    Command{"pause-moves", "Leaves slots where they are", pause_moves_command, kForOperators},
+    Command{"resume-moves", "Lets slots move again", resume_moves_command, kForOperators},
+    Command{"overrides", "Prints cordons, weights, pins and whether moves are paused",
+            overrides_command, kForOperators},
 };
 
 }  // namespace

@@ -17,14 +17,19 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   int (*run)(const Arguments& arguments);
+  bool for_operators = false;  ///< writes or prints overrides
 };
 
-/// All of them, in the order in which the help lists them.
+/// All of them, in the order in which the help lists them: operators' come last.
 [[nodiscard]] std::span<const Command> commands();
 /// The contents of a command's --help.
 [[nodiscard]] Description description_of(const Command& command);
 /// Of all commands: Arguments::all_flags.
 [[nodiscard]] std::vector<std::string> all_flags();
+
+/// `neliroute __complete`: prints what the last of these words may become. It is for the scripts of
+/// `neliroute completion`, so no help lists it.
+[[nodiscard]] int complete(const std::vector<std::string>& words);
 
 [[nodiscard]] int audit_command(const Arguments& arguments);
 [[nodiscard]] int broker_command(const Arguments& arguments);
@@ -33,6 +38,7 @@ struct Command {
 [[nodiscard]] int demo_command(const Arguments& arguments);
 [[nodiscard]] int gateway_command(const Arguments& arguments);
 [[nodiscard]] int man_command(const Arguments& arguments);
+[[nodiscard]] int overrides_command(const Arguments& arguments);
 [[nodiscard]] int pause_moves_command(const Arguments& arguments);
 [[nodiscard]] int pin_command(const Arguments& arguments);
 [[nodiscard]] int resume_moves_command(const Arguments& arguments);
@@ -44,6 +50,5 @@ struct Command {
 [[nodiscard]] int unpin_command(const Arguments& arguments);
 [[nodiscard]] int watch_command(const Arguments& arguments);
 [[nodiscard]] int weight_command(const Arguments& arguments);
-[[nodiscard]] int wishes_command(const Arguments& arguments);
 
 }  // namespace neliroute::tool

@@ -131,24 +131,24 @@ void LaneLink::note(const Received& event) {
     if (!record->lease) return;
     lease_ = std::exchange(lease_heard_, true) ? std::max(lease_, *record->lease) : *record->lease;
   } else if (const auto* own = std::get_if<AssignmentRecord>(event.value);
-             own != nullptr && own->type == AssignmentType::wish && own->id == id_) {
+             own != nullptr && own->type == AssignmentType::override && own->id == id_) {
     if (!offset_) offset_ = event.offset;
   }
 }
 
-void LaneLink::wish(const Wish& wish) {
+void LaneLink::append(const Override& override) {
   AssignmentRecord record;
-  record.type = AssignmentType::wish;
+  record.type = AssignmentType::override;
   record.lane = lane_;
   record.id = id_;
   record.seq = 1;
-  record.wish = wish;
-  wish_ = encode_record(record);
+  record.override = override;
+  text_ = encode_record(record);
   write();
 }
 
-// Again under the same identity, where it is not known whether it was stored: to wish the same
+// Again under the same identity, where it is not known whether it was stored: the same override
 // twice changes nothing.
-void LaneLink::write() { ledger_->write({Log{0}, ++seq_, wish_}); }
+void LaneLink::write() { ledger_->write({Log{0}, ++seq_, text_}); }
 
 }  // namespace neliroute::tool

@@ -1,5 +1,5 @@
-// A lane, as an operator's command has it: reads all logs, knows members, owners and wishes, and
-// appends wishes to log 0. It is no member, owns nothing and joins no group.
+// A lane, as an operator's command has it: reads all logs, knows members, owners and overrides,
+// and appends overrides to log 0. It is no member, owns nothing and joins no group.
 //
 // Threads: one.   Units: LocalTime is CLOCK_BOOTTIME.
 // Errors: open() returns what is wrong; failure() is what went wrong later.
@@ -22,7 +22,7 @@ namespace neliroute::tool {
 
 class LaneLink {
  public:
-  /// `writes`: it will wish something, for which it needs WRITE on the topic.
+  /// `writes`: it will append an override, for which it needs WRITE on the topic.
   [[nodiscard]] static Result<std::unique_ptr<LaneLink>> open(const CommonOptions& options,
                                                               bool writes);
   ~LaneLink();
@@ -46,7 +46,7 @@ class LaneLink {
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
 
   /// Appends it. offset() is where it stands, once that is known.
-  void wish(const Wish& wish);
+  void append(const Override& override);
   [[nodiscard]] std::optional<std::int64_t> offset() const noexcept { return offset_; }
   [[nodiscard]] ProcessId id() const noexcept { return id_; }
 
@@ -72,7 +72,7 @@ class LaneLink {
   LocalTime caught_up_ = kNever;
   LocalTime now_ = kLongAgo;
   std::optional<Error> failure_;
-  std::string wish_;  ///< the record
+  std::string text_;  ///< the record
   std::uint64_t seq_ = 0;
   std::optional<std::int64_t> offset_;
 };

@@ -1,6 +1,6 @@
 // A line on stderr that tells a person what takes so long: after the first second, and erased when
-// it is over. Where stderr is no terminal, nothing; or, if that is wished, one line after the first
-// second, and one when it is over.
+// it is over. Where stderr is no terminal, nothing; or, if that is asked for, one line after the
+// first second, and one when it is over.
 //
 // Threads: any; one Progress at a time. A thread of its own draws it, since the slow work blocks.
 // Units: none.   Errors: none; what cannot be drawn is left out.

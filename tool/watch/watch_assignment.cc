@@ -75,11 +75,11 @@ std::string assignment_text(const WatchModel& model) {
                      partitions.to_string()),
          kIndent);
   }
-  if (const auto& wishes = model.wishes()) {
-    for (const auto& [name, partitions] : wishes->pins) {
+  if (const auto& overrides = model.overrides()) {
+    for (const auto& [name, partitions] : overrides->pins) {
       wrap(text, fmt::format("pinned to {}: partitions {}", shown(name), partitions), kIndent);
     }
-    if (wishes->moves_paused) text += "moves are paused\n";
+    if (overrides->moves_paused) text += "moves are paused\n";
   }
   if (!text.empty()) text.pop_back();  // the last line's end
   return text;

@@ -50,7 +50,7 @@ void WatchModel::take(const ViewChange& change) {
 void WatchModel::take(const AssignmentNews& news) {
   assigned_ = true;
   assigner_ = news.assigner;
-  wishes_ = news.wishes;
+  overrides_ = news.overrides;
   for (const ObservedMember& member : news.members) members_[member.peer->id] = member;
   for (const ProcessId id : news.gone) members_.erase(id);
   ++version_;

@@ -94,9 +94,9 @@ class WatchModel {
   [[nodiscard]] const std::map<ProcessId, ObservedMember>& members() const noexcept {
     return members_;
   }
-  /// Null: operators wish nothing.
-  [[nodiscard]] const std::shared_ptr<const ObservedWishes>& wishes() const noexcept {
-    return wishes_;
+  /// Null: no override stands.
+  [[nodiscard]] const std::shared_ptr<const ObservedOverrides>& overrides() const noexcept {
+    return overrides_;
   }
   /// Partitions that are named for another process than their owner.
   [[nodiscard]] std::uint32_t moving() const;
@@ -114,7 +114,7 @@ class WatchModel {
   std::vector<RequestRow> requests_;
   std::map<ProcessId, ObservedMember> members_;
   PeerPtr assigner_;
-  std::shared_ptr<const ObservedWishes> wishes_;
+  std::shared_ptr<const ObservedOverrides> overrides_;
   bool assigned_ = false;
   std::uint64_t version_ = 1;
   // What sum_up() computes from the rows, on request.

@@ -239,7 +239,7 @@ PictureLine ledger_line(const WatchModel& model, const WatchMoment& moment) {
       line.push_back({fmt::format(", {} on the way", text_of(std::uint64_t{moving})),
                       Ink::strong});
     }
-    if (model.wishes() && model.wishes()->moves_paused) {
+    if (model.overrides() && model.overrides()->moves_paused) {
       line.push_back({", moves are paused", Ink::strong});
     }
   }

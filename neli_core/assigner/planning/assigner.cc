@@ -13,7 +13,7 @@ constexpr int kPlansInInterval = 8;
 
 std::uint64_t version_of(const AssignerView& view) {
   return view.members.version() + view.owners.version() + view.designations.version() +
-         view.wishes.version();
+         view.overrides.version();
 }
 
 }  // namespace

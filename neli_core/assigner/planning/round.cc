@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "neli_core/assigner/planning/wished_pins.h"
+#include "neli_core/assigner/planning/pin_overrides.h"
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -47,8 +47,7 @@ std::vector<WouldMove> Round::moves() {
 /// Moves are paused, or it is not known whether they are.
 bool Round::stays() const {
   const bool paused = standing().moves_paused && !mutated(Mutation::pause_ignored);
-  const bool uncertain =
-      view_.wishes.uncertain() && !mutated(Mutation::late_starter_moves);
+  const bool uncertain = view_.overrides.uncertain() && !mutated(Mutation::late_starter_moves);
   return paused || uncertain;
 }
 
@@ -96,13 +95,13 @@ void Round::weigh() {
     index_.emplace(member.id, i);
     const bool flaps = view_.members.on_probation(member);
     const bool waits = (flaps || !member.seen_alive) && !view_.designations.names(member.id);
-    members_.push_back({waits ? 0 : wished_weight(member, standing())});
+    members_.push_back({waits ? 0 : effective_weight(member, standing())});
     if (flaps) look_again(member.probation_until);
   }
   const auto takes = [](const PlanMember& member) { return member.weight > 0; };
   const bool some = std::any_of(members_.begin(), members_.end(), takes);
   for (MemberId i = 0; i < living_.size() && !some; ++i) {
-    members_[i].weight = wished_weight(*living_[i], standing());
+    members_[i].weight = effective_weight(*living_[i], standing());
   }
   nobody_takes_ = !members_.empty() && std::none_of(members_.begin(), members_.end(), takes);
 }
@@ -115,7 +114,7 @@ Round::MemberId Round::index_of(ProcessId id) const {
 void Round::look_at_partitions(bool repeat) {
   const std::uint32_t count = view_.designations.count();
   partitions_.resize(count);
-  WishedPins wished(standing(), living_, members_, count);
+  PinOverrides overrides(standing(), living_, members_, count);
   std::vector<std::uint32_t> pins;
   for (std::uint32_t l = 0; l < logs_; ++l) pins.push_back(others_than_banned(Log{l}));
   for (std::uint32_t p = 0; p < count; ++p) {
@@ -127,9 +126,8 @@ void Round::look_at_partitions(bool repeat) {
     const bool banned = is_banned(partition, designee.id);
     planned.owner = index_of(owner.id);
     planned.designee = index_of(designee.id);
-    planned.pinned_to = wished.at(
-        partition, log_of(partition, logs_),
-        carried_out ? planned.designee : placement::kNobody,
+    planned.pinned_to = overrides.at(
+        partition, log_of(partition, logs_), carried_out ? planned.designee : placement::kNobody,
         [&](MemberId i) { return is_banned(partition, living_[i]->id); }, pins_);
     // What a banned one leads, it keeps, unless it is pinned to another.
     if (planned.pinned_to == PlanPartition::kNotPinned && (!banned || !carried_out)) {

@@ -72,7 +72,7 @@ class Round {
   [[nodiscard]] bool is_banned(Partition partition, ProcessId id) const;
   [[nodiscard]] std::uint32_t others_than_banned(Log log);
   void look_again(LocalTime at) noexcept { next_ = next_ < at ? next_ : at; }
-  [[nodiscard]] const StandingWishes& standing() const { return view_.wishes.standing(); }
+  [[nodiscard]] const StandingOverrides& standing() const { return view_.overrides.standing(); }
 
   std::uint32_t logs_;
   const AssignerView& view_;

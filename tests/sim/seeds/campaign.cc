@@ -54,7 +54,7 @@ constexpr std::uint64_t least_of(Judged what) {
     case Judged::sick_gaps:
       return 60;
     case Judged::unowned_answers:
-    case Judged::wishes:
+    case Judged::overrides:
       return 20;
     case Judged::two_leaders:  // most seeds show none
       return 2;
@@ -96,7 +96,7 @@ bool is_judged(Judged what, const Request& request) {
   if (what == Judged::planned_gaps || what == Judged::barriers) return claimed && exclusive;
   if (what == Judged::disturbed_gaps) return true;
   if (what == Judged::late_writes) return claimed && exclusive;
-  if (what == Judged::wishes || what == Judged::crash_gaps || what == Judged::agreements ||
+  if (what == Judged::overrides || what == Judged::crash_gaps || what == Judged::agreements ||
       what == Judged::sick_gaps) {
     return request.assigner;
   }

@@ -53,7 +53,7 @@ enum class Happening : std::uint8_t {
   heal,
   check_alive,
   look_around,
-  wish,            ///< an operator's next one
+  override,        ///< an operator's next one
   request_arrives, ///< a: index of a caller's request
   request_given_up,
 };

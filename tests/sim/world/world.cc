@@ -26,7 +26,7 @@ World::World(const Plan& plan)
       beats_(plan.partitions),
       now_(kBeginning),
       start_(kBeginning),
-      wished_(plan.lanes, Wishes(plan.timing.lease)) {
+      overrides_(plan.lanes, Overrides(plan.timing.lease)) {
   const std::uint64_t seed = plan.request.seed;
   for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) groups_.emplace_back(plan_, lane);
   for (std::size_t i = 0; i < kFaultCount; ++i) chance_[i] = Random(seed, 100 + i);
@@ -141,8 +141,8 @@ void World::handle(const Planned& event) {
       return check_alive();
     case Happening::look_around:
       return look_around();
-    case Happening::wish:
-      return wish();
+    case Happening::override:
+      return order();
     case Happening::request_arrives:
       return request_arrives(event.a);
     case Happening::request_given_up:

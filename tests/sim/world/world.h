@@ -221,13 +221,13 @@ class World {
   void judge_agreement(const Node& node);
   void judge_leave(const Node& node, const std::vector<Transition>& transitions);
 
-  // world_wishes.cc: what operators wish.
-  void wish();
-  [[nodiscard]] Wish next_wish(std::uint8_t lane);
-  void note_wish(const AssignmentRecord& record);
+  // world_overrides.cc: operators' overrides.
+  void order();
+  [[nodiscard]] Override next_override(std::uint8_t lane);
+  void note_override(const AssignmentRecord& record);
   void note_list(const AssignmentRecord& record);
   void judge_pause(std::uint8_t lane, Partition partition, ProcessId before);
-  void check_wishes(const Node& holder);
+  void check_overrides(const Node& holder);
   [[nodiscard]] bool may_own(const Node& node) const;
   [[nodiscard]] std::string name_of(const Node& node) const;
 
@@ -337,15 +337,15 @@ class World {
   Time last_assignment_ = 0;
   /// How far each had read log 0 when it was last compared with the others.
   std::array<std::int64_t, kNodesMax> compared_{};
-  std::vector<Wishes> wished_;  ///< by lane: what log 0 says
-  std::array<Time, kLanesMax> listed_{};  ///< the last valid list of wishes; 0: none yet
+  std::vector<Overrides> overrides_;      ///< by lane: what log 0 says
+  std::array<Time, kLanesMax> listed_{};  ///< the last valid list of overrides; 0: none yet
   std::array<Epoch, kLanesMax> seats_{};  ///< the newest seat claims
   std::array<ProcessId, kLanesMax> seated_{};  ///< and whose they are
   std::array<Time, kLanesMax> paused_since_{};    ///< moves; 0: they are not
-  std::array<Time, kLanesMax> unwished_since_{};  ///< healed, but not as wished; 0: as wished
+  std::array<Time, kLanesMax> disobeyed_since_{};  ///< healed, but not as ordered; 0: as ordered
   /// By part: whom the newest assignment in log 0 names.
   std::array<ProcessId, kPartsMax> named_{};
-  Time last_wish_ = 0;
+  Time last_override_ = 0;
   Time mismatched_until_ = 0;  ///< records of one with other settings may still count
 };
 

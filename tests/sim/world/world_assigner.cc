@@ -16,8 +16,8 @@ constexpr std::string_view kYields = "this process assigns, and reads its logs w
 
 void World::note_assignment(const AssignmentRecord& record) {
   if (record.lane.value() >= plan_.lanes) return;
-  if (record.type == AssignmentType::wish) return note_wish(record);
-  if (record.type == AssignmentType::wishes) return note_list(record);
+  if (record.type == AssignmentType::override) return note_override(record);
+  if (record.type == AssignmentType::overrides) return note_list(record);
   if (record.type == AssignmentType::seat_claim) {
     seats_[record.lane.value()] = seat_at(logs_[0].records.back().stamped, logs_[0].end() - 1);
     if (std::exchange(seated_[record.lane.value()], record.id) != record.id) {
@@ -150,7 +150,7 @@ void World::judge_leave(const Node& node, const std::vector<Transition>& transit
            !other.closing && other.started_at < node.left_at && may_own(other);
   });
   const bool calm =
-      std::max(oracle_.wrong_until(), last_wish_) + plan_.settled() < node.left_at;
+      std::max(oracle_.wrong_until(), last_override_) + plan_.settled() < node.left_at;
   if (!another || !calm) oracle_.disturb_node(node.index, now_);
 }
 
@@ -197,7 +197,7 @@ void World::check_assigner(std::uint8_t lane) {
                      now_);
     }
   }
-  if (plan_.has(Fault::wish)) check_wishes(*holder);
+  if (plan_.has(Fault::override)) check_overrides(*holder);
   for (std::uint32_t p = 0; p < plan_.partitions && !is_moving(); ++p) {
     const ProcessId named = holder->assigned_core()->designations().at(Partition{p}).id;
     std::uint8_t owner = 0;

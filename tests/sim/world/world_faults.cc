@@ -13,7 +13,7 @@ bool strikes_by_itself(Fault fault) {
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
          fault == Fault::slow_network || fault == Fault::leader_flip ||
          fault == Fault::stopped_in_step ||
-         (fault >= Fault::unclean_leader && fault <= Fault::wish) || fault >= Fault::stuck_log;
+         (fault >= Fault::unclean_leader && fault <= Fault::override) || fault >= Fault::stuck_log;
 }
 
 bool is_of_node(Fault fault) {
@@ -75,8 +75,8 @@ void World::strike(Fault fault) {
         random.between(0, static_cast<std::int64_t>(logs_.size()) - 1));
     if (fault == Fault::store_ahead) {
       raise_store(random);
-    } else if (fault == Fault::wish) {
-      wish();
+    } else if (fault == Fault::override) {
+      order();
     } else if (is_of_group(fault)) {
       strike_group(fault, random);
     } else {

@@ -60,8 +60,8 @@ struct WatchRig {
   }
   void assign(const PeerPtr& assigner, const std::vector<ObservedMember>& members,
               const std::vector<ProcessId>& gone = {},
-              std::shared_ptr<const ObservedWishes> wishes = nullptr) {
-    model.take(AssignmentNews{assigner, {1, 2}, true, members, gone, std::move(wishes)});
+              std::shared_ptr<const ObservedOverrides> overrides = nullptr) {
+    model.take(AssignmentNews{assigner, {1, 2}, true, members, gone, std::move(overrides)});
   }
 
   WatchModel model;

@@ -192,11 +192,11 @@ TEST(WatchScreenTest, WordsForThoseWhoAskOnce) {
             "assigned by alpha; 3 members: alpha weight 2; gamma cordoned\n"
             "on the way to beta: 3 partitions 0-1,3");
   EXPECT_EQ(assignment_text(uneven().model), "") << "a group assigns";
-  ObservedWishes wishes;
-  wishes.pins = {{"beta", "0-1"}};
-  wishes.moves_paused = true;
+  ObservedOverrides overrides;
+  overrides.pins = {{"beta", "0-1"}};
+  overrides.moves_paused = true;
   screen.tell({0, 1, 3}, WatchRig::led(kBeta));
-  screen.assign(kAlpha, {}, {}, std::make_shared<const ObservedWishes>(wishes));
+  screen.assign(kAlpha, {}, {}, std::make_shared<const ObservedOverrides>(overrides));
   EXPECT_EQ(assignment_text(screen.model),
             "assigned by alpha; 3 members: alpha weight 2; gamma cordoned\n"
             "pinned to beta: partitions 0-1\n"

@@ -165,44 +165,44 @@ TEST(AssignmentView, forgets_who_came_and_went_between_two_events) {
   EXPECT_EQ(json.at("gone").as_array().size(), 0u) << "it is back";
 }
 
-TEST(AssignmentView, tells_wishes_at_first_and_when_they_change) {
+TEST(AssignmentView, reports_overrides_at_first_and_when_they_change) {
   AssignmentView view(true);
-  ObservedWishes wishes;
-  wishes.cordoned = {"p2"};
-  wishes.weights = {{"p1", 3}};
-  wishes.pins = {{"p1", "0-3"}};
-  wishes.moves_paused = true;
+  ObservedOverrides overrides;
+  overrides.cordoned = {"p2"};
+  overrides.weights = {{"p1", 3}};
+  overrides.pins = {{"p1", "0-3"}};
+  overrides.moves_paused = true;
   KeptAssignment kept = news_of({member(1)});
-  kept.wishes = std::make_shared<const ObservedWishes>(wishes);
+  kept.overrides = std::make_shared<const ObservedOverrides>(overrides);
   view.take(kept);
   const std::string expected =
       R"({"cordoned":["p2"],"weights":{"p1":3},"pins":{"p1":"0-3"},"moves_paused":true})";
-  EXPECT_EQ(boost::json::serialize(parsed(view.changes(boot_now())).at("wishes")), expected);
+  EXPECT_EQ(boost::json::serialize(parsed(view.changes(boot_now())).at("overrides")), expected);
   view.settle();
   kept.members.clear();
   kept.assigning = false;
   view.take(kept);
-  EXPECT_FALSE(parsed(view.changes(boot_now())).contains("wishes")) << "they are the same";
-  EXPECT_EQ(boost::json::serialize(parsed(view.whole(boot_now())).at("wishes")), expected);
-  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, 0, boot_now())).at("wishes")), expected);
+  EXPECT_FALSE(parsed(view.changes(boot_now())).contains("overrides")) << "they are the same";
+  EXPECT_EQ(boost::json::serialize(parsed(view.whole(boot_now())).at("overrides")), expected);
+  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, 0, boot_now())).at("overrides")), expected);
   view.settle();
-  kept.wishes = nullptr;
+  kept.overrides = nullptr;
   view.take(kept);
-  EXPECT_EQ(boost::json::serialize(parsed(view.changes(boot_now())).at("wishes")),
+  EXPECT_EQ(boost::json::serialize(parsed(view.changes(boot_now())).at("overrides")),
             R"({"cordoned":[],"weights":{},"pins":{},"moves_paused":false})");
 }
 
 // Names are bytes, and JSON is UTF-8.
-TEST(AssignmentView, tells_of_wishes_for_names_that_are_no_utf8_apart) {
+TEST(AssignmentView, reports_overrides_of_names_that_are_no_utf8_apart) {
   AssignmentView view(true);
-  ObservedWishes wishes;
-  wishes.cordoned = {"p2", "caf\xe9"};
-  wishes.weights = {{"caf\xe9", 3}};
-  wishes.pins = {{"caf\xe9", "0-3"}};
+  ObservedOverrides overrides;
+  overrides.cordoned = {"p2", "caf\xe9"};
+  overrides.weights = {{"caf\xe9", 3}};
+  overrides.pins = {{"caf\xe9", "0-3"}};
   KeptAssignment kept = news_of({member(1)});
-  kept.wishes = std::make_shared<const ObservedWishes>(wishes);
+  kept.overrides = std::make_shared<const ObservedOverrides>(overrides);
   view.take(kept);
-  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, 0, boot_now())).at("wishes")),
+  EXPECT_EQ(boost::json::serialize(parsed(view.text({}, 0, boot_now())).at("overrides")),
             R"({"cordoned":["p2"],"cordoned_base64":["Y2Fm6Q=="],"weights":{},)"
             R"("weights_base64":{"Y2Fm6Q==":3},"pins":{},"pins_base64":{"Y2Fm6Q==":"0-3"},)"
             R"("moves_paused":false})");

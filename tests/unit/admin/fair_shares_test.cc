@@ -27,7 +27,8 @@ FairShares shares(const std::vector<ObservedMember>& members,
   FairShares made(kPartitions);
   AssignmentNews news;
   news.members = members;
-  news.wishes = std::make_shared<const ObservedWishes>(ObservedWishes{{}, {}, std::move(pins)});
+  news.overrides =
+      std::make_shared<const ObservedOverrides>(ObservedOverrides{{}, {}, std::move(pins)});
   made.take(news);
   return made;
 }
@@ -40,7 +41,7 @@ std::vector<double> of_each(const FairShares& all, std::uint64_t count) {
 
 using Each = std::vector<double>;
 
-TEST(FairShares, are_equal_where_nothing_is_wished) {
+TEST(FairShares, are_equal_without_overrides) {
   EXPECT_EQ(of_each(shares({member(1), member(2), member(3), member(4)}), 4),
             (Each{15, 15, 15, 15}));
 }

@@ -309,10 +309,10 @@ TEST_F(AuditTest, what_an_assigner_writes_is_counted_apart) {
   at(1, a_.leads(e, "0"));
   AssignmentRecord record;
   record.id = ProcessId{9};
-  record.wish = {WishVerb::cordon, "p9", {}, 0};
+  record.override = {OverrideVerb::cordon, "p9", {}, 0};
   for (const AssignmentType type :
        {AssignmentType::seat_claim, AssignmentType::assign, AssignmentType::leave,
-        AssignmentType::wish, AssignmentType::wishes}) {
+        AssignmentType::override, AssignmentType::overrides}) {
     record.type = type;
     at(2, Decoded{record});
   }

@@ -66,11 +66,11 @@ TEST(AssignedLogs, nobody_is_dead_after_an_outage_of_log_0) {
   EXPECT_EQ(seats_claimed, 1u);
 }
 
-TEST(AssignedLogs, a_tail_of_log_1_that_starts_anew_forgets_neither_seat_nor_wishes) {
+TEST(AssignedLogs, a_tail_of_log_1_that_starts_anew_forgets_neither_seat_nor_overrides) {
   for (const bool from_the_first_record : {false, true}) {
     TwoLogs rig;
     const auto all = rig.start_all(2);
-    rig.wish({WishVerb::cordon, "p3", {}, 0});
+    rig.order({OverrideVerb::cordon, "p3", {}, 0});
     Process& second = *all[1];
     second.hold = true;
     rig.run_for(50ms);
@@ -79,8 +79,8 @@ TEST(AssignedLogs, a_tail_of_log_1_that_starts_anew_forgets_neither_seat_nor_wis
     rig.step(second, tail_at(Log{1}, from, rig.logs[1].end()));
     EXPECT_TRUE(second.core.seat().known());
     EXPECT_EQ(second.core.seat().holder(), ProcessId{1});
-    EXPECT_TRUE(second.core.wishes().known());
-    EXPECT_TRUE(second.core.wishes().standing().cordoned.contains("p3"));
+    EXPECT_TRUE(second.core.overrides().known());
+    EXPECT_TRUE(second.core.overrides().standing().cordoned.contains("p3"));
   }
 }
 

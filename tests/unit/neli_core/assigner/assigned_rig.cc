@@ -78,12 +78,12 @@ void AssignedRig::append(const std::string& value) {
   settle();
 }
 
-std::int64_t AssignedRig::wish(Wish wished) {
+std::int64_t AssignedRig::order(Override override) {
   AssignmentRecord record;
-  record.type = AssignmentType::wish;
+  record.type = AssignmentType::override;
   record.id = ProcessId{++operators_};
   record.seq = 1;
-  record.wish = std::move(wished);
+  record.override = std::move(override);
   const std::int64_t offset = logs[0].end();
   append(encode_record(record));
   return offset;

@@ -74,7 +74,7 @@ class AssignedRig {
   void kill(Process& process) { process.dead = true; }
   void append(const std::string& value);
   /// Written by an operator. Returns its offset.
-  std::int64_t wish(Wish wished);
+  std::int64_t order(Override override);
   /// Its tail of log 0 starts again there.
   void restart_tail(Process& process, std::int64_t from);
   /// One that is held reads so many records of a log all the same.

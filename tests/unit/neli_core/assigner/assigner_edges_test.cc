@@ -148,9 +148,9 @@ std::vector<std::uint64_t> named_once_2_is_banned(bool pinned) {
   Members members{{ProcessId{1}, kInterval}};
   Owners owners(3);
   Designations designations(3);
-  Wishes wishes{kLease};
-  wishes.tail_started(tail_at(Log{0}, 0, 0), now);
-  if (pinned) wishes.read(0, {WishVerb::pin, "x", told::ranges("1-2"), 0});
+  Overrides overrides{kLease};
+  overrides.tail_started(tail_at(Log{0}, 0, 0), now);
+  if (pinned) overrides.read(0, {OverrideVerb::pin, "x", told::ranges("1-2"), 0});
   Assigner assigner({1, 3, Mode::non_exclusive, kInterval, kSession});
   designations.read(told::assign(1, {1, 1}, {{1, "0"}, {2, "1-2"}}), ProcessId{1}, now);
   assigner.begin(kNobody, now);
@@ -167,7 +167,7 @@ std::vector<std::uint64_t> named_once_2_is_banned(bool pinned) {
       owners.read(record, place, kLease, now);
       assigner.read(record, place, now.time_since_epoch(), now);
     }
-    made = assigner.decide({members, owners, designations, kLease, wishes}, now);
+    made = assigner.decide({members, owners, designations, kLease, overrides}, now);
     if (made.empty()) continue;
     AssignmentRecord record;
     record.designations = made;

@@ -35,7 +35,7 @@ class AssignerRig {
         designations(partition_count),
         assigner({log_count, partition_count, Mode::non_exclusive, kInterval, kSession}),
         leaders_(partition_count) {
-    wishes.tail_started(tail_at(Log{0}, 0, 0), now);
+    overrides.tail_started(tail_at(Log{0}, 0, 0), now);
   }
 
   /// Its first renewal is read now, and one each half interval from now on.
@@ -47,9 +47,9 @@ class AssignerRig {
     read_renewals();
   }
   /// An operator's record is read now.
-  WishEffect wish(WishVerb verb, const std::string& name = "", const std::string& parts = "",
-                  std::uint32_t weight = 0) {
-    return wishes.read(wish_offset++, {verb, name, ranges(parts), weight});
+  OverrideEffect order(OverrideVerb verb, const std::string& name = "",
+                       const std::string& parts = "", std::uint32_t weight = 0) {
+    return overrides.read(override_offset++, {verb, name, ranges(parts), weight});
   }
   void rename(std::uint64_t id, const std::string& name) {
     said_.at(id).process.name = name;
@@ -68,9 +68,9 @@ class AssignerRig {
     }
   }
   void decide() {
-    wishes.tick(now);
+    overrides.tick(now);
     std::vector<Designation> made =
-        assigner.decide({members, owners, designations, longest_lease, wishes, silent()}, now);
+        assigner.decide({members, owners, designations, longest_lease, overrides, silent()}, now);
     ++asked;
     for (Notice& notice : assigner.take_notices()) notices.push_back(std::move(notice));
     if (made.empty()) return;
@@ -113,12 +113,12 @@ class AssignerRig {
   Members members{{ProcessId{1}, kInterval}};
   Owners owners;
   Designations designations;
-  Wishes wishes{kLease};
+  Overrides overrides{kLease};
   Assigner assigner;
   std::vector<Decision> decisions;
   std::vector<Notice> notices;
   milliseconds longest_lease = kLease;
-  std::int64_t wish_offset = 0;
+  std::int64_t override_offset = 0;
   std::set<std::uint64_t> draining;                      ///< members that lead until others do
   std::size_t asked = 0;                                 ///< times that it could decide
   bool lose = false;                                     ///< what is decided reaches nobody

@@ -16,7 +16,7 @@ using told::kInterval;
 using told::kLease;
 using told::kSession;
 using told::ranges;
-using enum WishVerb;
+using enum OverrideVerb;
 
 /// Beside two members, it reads everything from an offset on.
 struct Watched : AssignedRig {
@@ -55,10 +55,10 @@ struct Watched : AssignedRig {
   [[nodiscard]] std::size_t shown_members() const { return reader.lane().members.size(); }
 };
 
-TEST(LaneReader, shows_members_designees_and_wishes) {
+TEST(LaneReader, shows_members_designees_and_overrides) {
   Watched lane;
-  lane.wish({weight, "p2", {}, 3});
-  lane.wish({pin, "p1", ranges("0"), 0});
+  lane.order({weight, "p2", {}, 3});
+  lane.order({pin, "p1", ranges("0"), 0});
   lane.run_for(1000ms);
   lane.begin(0);
   lane.watch_for(500ms);
@@ -70,15 +70,15 @@ TEST(LaneReader, shows_members_designees_and_wishes) {
   EXPECT_EQ(shown.members[1].weight, 3u);
   EXPECT_EQ(shown.members[1].fields.weight, 1u);
   EXPECT_TRUE(shown.members[1].heard);
-  EXPECT_TRUE(shown.wishes_known);
-  EXPECT_EQ(shown.wishes, lane.first.core.wishes().standing());
+  EXPECT_TRUE(shown.overrides_known);
+  EXPECT_EQ(shown.overrides, lane.first.core.overrides().standing());
   EXPECT_GT(shown.listed_upto, 0);
   for (std::uint32_t p = 0; p < 8; ++p) {
     EXPECT_EQ(shown.designees[p], lane.first.core.designations().at(Partition{p}).id);
   }
 }
 
-TEST(LaneReader, says_what_a_wish_would_move_before_it_is_wished) {
+TEST(LaneReader, says_what_an_override_would_move_before_it_is_written) {
   Watched lane;
   lane.begin(0);
   lane.watch_for(500ms);
@@ -89,22 +89,22 @@ TEST(LaneReader, says_what_a_wish_would_move_before_it_is_wished) {
   EXPECT_EQ(moves[0].to, ProcessId{1});
   EXPECT_EQ(moves[0].why, placement::Reason::cordon);
   EXPECT_EQ(lane.led_by(lane.second), 4u);
-  lane.wish({cordon, "p2", {}, 0});
+  lane.order({cordon, "p2", {}, 0});
   lane.watch_for(1000ms);
   EXPECT_EQ(lane.led_by(lane.first), 8u);
   EXPECT_TRUE(lane.reader.would_move({}, lane.now).empty());
   EXPECT_TRUE(lane.reader.lane().members[1].cordoned);
 }
 
-TEST(LaneReader, that_starts_late_knows_wishes_after_the_next_list) {
+TEST(LaneReader, that_starts_late_knows_overrides_after_the_next_list) {
   Watched lane;
-  lane.wish({cordon, "p2", {}, 0});
+  lane.order({cordon, "p2", {}, 0});
   lane.run_for(1000ms);
   lane.begin(lane.logs[0].end());
-  EXPECT_FALSE(lane.reader.lane().wishes_known);
+  EXPECT_FALSE(lane.reader.lane().overrides_known);
   lane.watch_for(kLease / 2 + 300ms);
-  EXPECT_TRUE(lane.reader.lane().wishes_known);
-  EXPECT_TRUE(lane.reader.lane().wishes.cordoned.contains("p2"));
+  EXPECT_TRUE(lane.reader.lane().overrides_known);
+  EXPECT_TRUE(lane.reader.lane().overrides.cordoned.contains("p2"));
 }
 
 TEST(LaneReader, no_longer_shows_who_is_dead) {
@@ -130,12 +130,12 @@ TEST(LaneReader, takes_nobody_for_dead_after_an_outage_of_log_0) {
 
 TEST(LaneReader, a_tail_that_goes_on_where_it_was_forgets_nothing) {
   Watched lane;
-  lane.wish({cordon, "p2", {}, 0});
+  lane.order({cordon, "p2", {}, 0});
   lane.begin(lane.logs[0].end() - 1);
   lane.watch_for(kLease);
-  ASSERT_TRUE(lane.reader.lane().wishes_known);
+  ASSERT_TRUE(lane.reader.lane().overrides_known);
   lane.begin(lane.next[0]);
-  EXPECT_TRUE(lane.reader.lane().wishes_known);
+  EXPECT_TRUE(lane.reader.lane().overrides_known);
   EXPECT_EQ(lane.reader.lane().assigner, ProcessId{1});
 }
 

@@ -124,7 +124,7 @@ TEST(WatchersLane, that_begins_late_learns_of_the_seat_from_renewals) {
   EXPECT_EQ(watcher.living(), (Ids{1, 2}));
 }
 
-TEST(WatchersLane, that_begins_late_says_what_a_wish_would_move) {
+TEST(WatchersLane, that_begins_late_says_what_an_override_would_move) {
   AssignedRig rig;
   rig.start(1);
   rig.start(2);
@@ -133,8 +133,8 @@ TEST(WatchersLane, that_begins_late_says_what_a_wish_would_move) {
   watcher.read_for(milliseconds{300});
   EXPECT_TRUE(watcher.reader.would_move({}, rig.now).empty())
       << "who owns what it was named for before is not moved to itself";
-  const auto moves = watcher.reader.would_move({{WishVerb::cordon, "p2", {}, 0}}, rig.now);
-  ASSERT_EQ(moves.size(), 4u) << "no list of wishes was ever written";
+  const auto moves = watcher.reader.would_move({{OverrideVerb::cordon, "p2", {}, 0}}, rig.now);
+  ASSERT_EQ(moves.size(), 4u) << "no list of overrides was ever written";
   for (const WouldMove& move : moves) {
     EXPECT_EQ(move.from, ProcessId{2});
     EXPECT_EQ(move.to, ProcessId{1});

@@ -263,7 +263,7 @@ TEST(Broadcast, non_exclusive_leaving_drains_until_the_vector_lapses) {
   EXPECT_EQ(a.core.next_deadline(), kNever);
 }
 
-TEST(Broadcast, leaving_ends_at_its_bound_and_a_later_wish_may_shorten_it) {
+TEST(Broadcast, leaving_ends_at_its_bound_and_a_later_request_may_shorten_it) {
   World world;
   Process& a = world.add();
   world.assign(a, "0");

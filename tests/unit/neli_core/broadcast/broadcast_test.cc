@@ -34,7 +34,7 @@ TEST(Broadcast, every_process_writes_to_all_partitions_every_interval) {
   EXPECT_EQ(a.core.counters().broadcasts, 11u);
 }
 
-// "The message has no key or value": there is nothing but the wish to broadcast in what comes out.
+// "The message has no key or value": what comes out asks for a broadcast and has nothing else.
 TEST(Broadcast, no_record_of_the_other_variation_is_written) {
   auto core = Broadcast::make(options_of()).value();
   core.tick(LocalTime{1s});

@@ -30,7 +30,7 @@ struct NewsWitness : Observer {
     assigner = news.assigner ? news.assigner->info.name : "";
     seat = news.seat;
     assigning = news.assigning;
-    wishes = news.wishes;
+    overrides = news.overrides;
     for (const ObservedMember& member : news.members) members[member.peer->info.name] = member;
     for (const ProcessId id : news.gone) {
       std::erase_if(members, [id](const auto& one) { return one.second.peer->id == id; });
@@ -46,7 +46,7 @@ struct NewsWitness : Observer {
   std::string assigner;
   Epoch seat = kNoEpoch;
   bool assigning = false;
-  std::shared_ptr<const ObservedWishes> wishes;
+  std::shared_ptr<const ObservedOverrides> overrides;
   int told = 0;
   int views = 0;
   std::size_t last = 0;       ///< members of the last call
@@ -220,39 +220,39 @@ TEST(AssignmentNews, an_assigner_that_is_cut_off_does_not_say_that_it_assigns) {
   EXPECT_FALSE(witness->assigning);
 }
 
-TEST(AssignmentNews, a_wish_is_told_and_counts_for_who_has_the_name) {
+TEST(AssignmentNews, an_override_is_reported_and_counts_for_members_of_that_name) {
   WatchedLane rig(kWatcher);
   Record own = WatchedLane::member(2);
   own.member->weight = 3;
   rig.append(0, own);
   rig.claim_seat(3);
   const auto witness = rig.join();
-  EXPECT_EQ(witness->wishes, nullptr);
-  const auto wish = [&](Wish wanted) {
+  EXPECT_EQ(witness->overrides, nullptr);
+  const auto order = [&](Override wanted) {
     AssignmentRecord record;
-    record.type = AssignmentType::wish;
+    record.type = AssignmentType::override;
     record.id = ProcessId{99};
-    record.wish = std::move(wanted);
+    record.override = std::move(wanted);
     rig.write(record);
   };
-  wish({WishVerb::weight, "p2", {}, 7});
+  order({OverrideVerb::weight, "p2", {}, 7});
   EXPECT_EQ(witness->members.at("p2").weight, 7u);
   EXPECT_EQ(witness->last, 1u);
-  wish({WishVerb::cordon, "p2", {}, 0});
+  order({OverrideVerb::cordon, "p2", {}, 0});
   EXPECT_TRUE(witness->members.at("p2").cordoned);
   EXPECT_EQ(witness->members.at("p2").weight, 7u) << "what it will have again";
-  wish({WishVerb::pin, "p3", *PartitionRanges::parse("0-1"), 0});
-  wish({WishVerb::pause_moves, "", {}, 0});
-  ASSERT_TRUE(witness->wishes);
-  EXPECT_EQ(witness->wishes->pins.at("p3"), "0-1");
-  EXPECT_TRUE(witness->wishes->moves_paused);
+  order({OverrideVerb::pin, "p3", *PartitionRanges::parse("0-1"), 0});
+  order({OverrideVerb::pause_moves, "", {}, 0});
+  ASSERT_TRUE(witness->overrides);
+  EXPECT_EQ(witness->overrides->pins.at("p3"), "0-1");
+  EXPECT_TRUE(witness->overrides->moves_paused);
   const auto late = rig.join();
-  EXPECT_EQ(*late->wishes, *witness->wishes);
-  wish({WishVerb::uncordon, "p2", {}, 0});
-  wish({WishVerb::unweight, "p2", {}, 0});
-  wish({WishVerb::unpin, "", *PartitionRanges::parse("0-3"), 0});
-  wish({WishVerb::resume_moves, "", {}, 0});
-  EXPECT_EQ(witness->wishes, nullptr) << "nothing stands";
+  EXPECT_EQ(*late->overrides, *witness->overrides);
+  order({OverrideVerb::uncordon, "p2", {}, 0});
+  order({OverrideVerb::unweight, "p2", {}, 0});
+  order({OverrideVerb::unpin, "", *PartitionRanges::parse("0-3"), 0});
+  order({OverrideVerb::resume_moves, "", {}, 0});
+  EXPECT_EQ(witness->overrides, nullptr) << "nothing stands";
   EXPECT_EQ(witness->members.at("p2").weight, 3u);
 }
 

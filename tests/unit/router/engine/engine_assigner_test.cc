@@ -50,11 +50,11 @@ struct AssignedEngine : EngineRig {
     leads.incarnation = stamp().time_since_epoch() / 1ms;
     append(log, leads);
   }
-  void wish(Wish wanted) {
+  void order(Override wanted) {
     AssignmentRecord record;
-    record.type = AssignmentType::wish;
+    record.type = AssignmentType::override;
     record.id = ProcessId{99};
-    record.wish = std::move(wanted);
+    record.override = std::move(wanted);
     const auto offset = static_cast<std::int64_t>(ledger->written[0].size());
     ledger->written[0].push_back(encode_record(record));
     const Decoded value = record;
@@ -101,23 +101,23 @@ TEST(EngineAssigner, counts_what_it_was_assigned_as_if_a_group_had) {
   EXPECT_EQ(meter.count(Count::members_living), 2u);
 }
 
-TEST(EngineAssigner, counts_what_operators_wish) {
+TEST(EngineAssigner, counts_overrides) {
   AssignedEngine rig;
   rig.lead();
   const Meter& meter = rig.engine->meter();
-  EXPECT_EQ(meter.count(Count::wishes), 0u);
+  EXPECT_EQ(meter.count(Count::overrides), 0u);
   EXPECT_EQ(meter.count(Count::moves_paused), 0u);
-  rig.wish({WishVerb::cordon, "b", {}, 0});
-  rig.wish({WishVerb::weight, "c", {}, 7});
-  rig.wish({WishVerb::pin, "d", *PartitionRanges::parse("0-1"), 0});
-  rig.wish({WishVerb::pause_moves, "", {}, 0});
-  EXPECT_EQ(meter.count(Count::wishes), 3u);
+  rig.order({OverrideVerb::cordon, "b", {}, 0});
+  rig.order({OverrideVerb::weight, "c", {}, 7});
+  rig.order({OverrideVerb::pin, "d", *PartitionRanges::parse("0-1"), 0});
+  rig.order({OverrideVerb::pause_moves, "", {}, 0});
+  EXPECT_EQ(meter.count(Count::overrides), 3u);
   EXPECT_EQ(meter.count(Count::moves_paused), 1u);
-  rig.wish({WishVerb::uncordon, "b", {}, 0});
-  rig.wish({WishVerb::resume_moves, "", {}, 0});
-  EXPECT_EQ(meter.count(Count::wishes), 2u);
+  rig.order({OverrideVerb::uncordon, "b", {}, 0});
+  rig.order({OverrideVerb::resume_moves, "", {}, 0});
+  EXPECT_EQ(meter.count(Count::overrides), 2u);
   EXPECT_EQ(meter.count(Count::moves_paused), 0u);
-  EXPECT_EQ(meter.count(Count::wishes_ignored), 0u);
+  EXPECT_EQ(meter.count(Count::overrides_ignored), 0u);
 }
 
 TEST(EngineAssigner, alone_it_leaves_at_once) {

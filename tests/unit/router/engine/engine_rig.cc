@@ -42,9 +42,9 @@ const char* name_of(AssignmentType type) {
       return "yield";
     case AssignmentType::leave:
       return "leave";
-    case AssignmentType::wish:
+    case AssignmentType::override:
       return "wish";
-    case AssignmentType::wishes:
+    case AssignmentType::overrides:
       return "wishes";
   }
   return "";

@@ -1,4 +1,4 @@
-#include "tool/operate/wish_text.h"
+#include "tool/operate/override_text.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@ using boost::json::serialize;
 
 std::string name_of(ProcessId id) { return id == kNobody ? "" : "p" + std::to_string(id.value()); }
 
-WishOutcome cordoned() {
-  WishOutcome outcome;
-  outcome.wish = {WishVerb::cordon, "p2", {}, 0};
+OverrideOutcome cordoned() {
+  OverrideOutcome outcome;
+  outcome.override = {OverrideVerb::cordon, "p2", {}, 0};
   outcome.id = "00000000000000ab";
   outcome.offset = 41;
   outcome.taken_in = outcome.stands = outcome.carried_out = true;
@@ -23,18 +23,18 @@ WishOutcome cordoned() {
   return outcome;
 }
 
-TEST(WishTextTest, WhatMovedAndHowLongNobodyLed) {
-  WishOutcome outcome = cordoned();
+TEST(OverrideTextTest, WhatMovedAndHowLongNobodyLed) {
+  OverrideOutcome outcome = cordoned();
   EXPECT_EQ(text_of(outcome),
             "cordon p2: carried out in 350 ms\n"
             "  2 partitions from p2 to p1: 1-2\n"
             "  1 partition from nobody to p3: 3\n"
-            "  nobody led them for 0.0 ms at most after it was wished");
+            "  nobody led them for 0.0 ms at most after it was ordered");
   outcome.unowned = microseconds{12'340};
   EXPECT_NE(text_of(outcome).find("nobody led them for 12.3 ms"), std::string::npos);
   EXPECT_EQ(
       serialize(json_of(outcome)),
-      R"({"wish":"cordon","name":"p2","id":"00000000000000ab","offset":41,"taken_in":true,)"
+      R"({"override":"cordon","name":"p2","id":"00000000000000ab","offset":41,"taken_in":true,)"
       R"("stands":true,"carried_out":true,"moves_paused":false,"took_ms":350,"moved":[)"
       R"({"from":"p2","to":"p1","partitions":"1-2"},{"from":null,"to":"p3","partitions":"3"}])"
       R"(,"unowned_ms":13})")
@@ -43,8 +43,8 @@ TEST(WishTextTest, WhatMovedAndHowLongNobodyLed) {
   EXPECT_TRUE(serialize(json_of(outcome)).ends_with(R"(,"unowned_ms":0})"));
 }
 
-TEST(WishTextTest, NothingHadToMove) {
-  WishOutcome outcome = cordoned();
+TEST(OverrideTextTest, NothingHadToMove) {
+  OverrideOutcome outcome = cordoned();
   outcome.moves.clear();
   EXPECT_EQ(text_of(outcome), "cordon p2: in force in 350 ms; nothing had to move");
   outcome.moves_paused = true;
@@ -53,9 +53,9 @@ TEST(WishTextTest, NothingHadToMove) {
   EXPECT_EQ(text_of(outcome), "cordon p2: not carried out yet");
 }
 
-TEST(WishTextTest, WhatWouldMoveAndWhy) {
-  WishOutcome outcome;
-  outcome.wish = {WishVerb::pin, "p1", *PartitionRanges::parse("0-1"), 0};
+TEST(OverrideTextTest, WhatWouldMoveAndWhy) {
+  OverrideOutcome outcome;
+  outcome.override = {OverrideVerb::pin, "p1", *PartitionRanges::parse("0-1"), 0};
   outcome.dry_run = true;
   EXPECT_EQ(text_of(outcome), "pin partitions 0-1 to p1 would move nothing");
   outcome.moves = moves_of({{Partition{0}, ProcessId{2}, ProcessId{1}, placement::Reason::pin},
@@ -67,22 +67,23 @@ TEST(WishTextTest, WhatWouldMoveAndWhy) {
             "  2 partitions from p2 to p1: 0-1 (pin)\n"
             "  1 partition from p1 to p2: 5 (weight)");
   EXPECT_EQ(serialize(json_of(outcome)),
-            R"({"wish":"pin","name":"p1","partitions":"0-1","dry_run":true,"moves":[)"
+            R"({"override":"pin","name":"p1","partitions":"0-1","dry_run":true,"moves":[)"
             R"({"from":"p2","to":"p1","partitions":"0-1","why":"pin"},)"
             R"({"from":"p1","to":"p2","partitions":"5","why":"weight"}]})");
 }
 
-TEST(WishTextTest, EachWishInWords) {
-  EXPECT_EQ(text_of(Wish{WishVerb::weight, "p1", {}, 3}), "weight p1 3");
-  EXPECT_EQ(text_of(Wish{WishVerb::unweight, "p1", {}, 0}), "weight p1 own");
-  EXPECT_EQ(text_of(Wish{WishVerb::unpin, "", *PartitionRanges::parse("4"), 0}),
+TEST(OverrideTextTest, EachOverrideInWords) {
+  EXPECT_EQ(text_of(Override{OverrideVerb::weight, "p1", {}, 3}), "weight p1 3");
+  EXPECT_EQ(text_of(Override{OverrideVerb::unweight, "p1", {}, 0}), "weight p1 own");
+  EXPECT_EQ(text_of(Override{OverrideVerb::unpin, "", *PartitionRanges::parse("4"), 0}),
             "unpin partitions 4");
-  EXPECT_EQ(text_of(Wish{WishVerb::pause_moves, "", {}, 0}), "pause-moves");
-  EXPECT_EQ(text_of(Wish{WishVerb::cordon, "\x1b[2J", {}, 0}).find('\x1b'), std::string::npos);
+  EXPECT_EQ(text_of(Override{OverrideVerb::pause_moves, "", {}, 0}), "pause-moves");
+  EXPECT_EQ(text_of(Override{OverrideVerb::cordon, "\x1b[2J", {}, 0}).find('\x1b'),
+            std::string::npos);
 }
 
-TEST(WishTextTest, WhyItIsNotCarriedOut) {
-  WishOutcome outcome = cordoned();
+TEST(OverrideTextTest, WhyItIsNotCarriedOut) {
+  OverrideOutcome outcome = cordoned();
   outcome.carried_out = false;
   EXPECT_EQ(undone_text(outcome, 3),
             "cordon p2 was written, and stands, but is not carried out after 350 ms: the assigner "
@@ -92,38 +93,38 @@ TEST(WishTextTest, WhyItIsNotCarriedOut) {
   EXPECT_NE(undone_text(outcome, 0).find("after 350 ms: no assigner has taken it in."),
             std::string::npos);
   outcome.stands = false;
-  EXPECT_NE(undone_text(outcome, 0).find("does not stand: another wish was written meanwhile"),
+  EXPECT_NE(undone_text(outcome, 0).find("does not stand: another override was written meanwhile"),
             std::string::npos);
 }
 
-TEST(WishTextTest, TheListOfThoseThatStand) {
+TEST(OverrideTextTest, TheListOfThoseThatStand) {
   ShownLane lane;
   lane.members.resize(3);
   lane.members[0].process.name = "p1";
   lane.members[1].process.name = lane.members[2].process.name = "twin";
-  lane.wishes.cordoned = {"gone", "p1"};
-  lane.wishes.weights = {{"twin", 4}};
-  lane.wishes.pins = {{"p1", *PartitionRanges::parse("0-1")}};
-  lane.wishes.moves_paused = true;
+  lane.overrides.cordoned = {"gone", "p1"};
+  lane.overrides.weights = {{"twin", 4}};
+  lane.overrides.pins = {{"p1", *PartitionRanges::parse("0-1")}};
+  lane.overrides.moves_paused = true;
   std::vector<std::string> lines;
   const SlotPlan plan{8, 4};
-  for (const StandingWish& wish : list_of(lane)) lines.push_back(text_of(wish, plan));
+  for (const StandingOverride& override : list_of(lane)) lines.push_back(text_of(override, plan));
   EXPECT_EQ(lines,
             (std::vector<std::string>{"cordon  gone  (no process has this name now)", "cordon  p1",
                                       "weight  twin  4  (2 processes)",
                                       "pin  p1  partitions 0-1, slots 0-1,4-5", "pause-moves"}));
   EXPECT_EQ(serialize(json_of(list_of(lane)[3], plan)),
-            R"({"wish":"pin","name":"p1","processes":1,"partitions":"0-1","slots":"0-1,4-5"})");
-  EXPECT_EQ(serialize(json_of(list_of(lane)[4], plan)), R"({"wish":"pause-moves"})");
+            R"({"override":"pin","name":"p1","processes":1,"partitions":"0-1","slots":"0-1,4-5"})");
+  EXPECT_EQ(serialize(json_of(list_of(lane)[4], plan)), R"({"override":"pause-moves"})");
   EXPECT_TRUE(list_of({}).empty());
   std::vector<Partition> even;
   for (std::uint32_t p = 0; p < 8192; p += 2) even.push_back(Partition{p});
-  const StandingWish pin{"pin", "p1", std::nullopt, PartitionRanges::of(even), 1};
+  const StandingOverride pin{"pin", "p1", std::nullopt, PartitionRanges::of(even), 1};
   const SlotPlan big{16'384, 8192};
   EXPECT_LT(text_of(pin, big).size(), 500u);
   EXPECT_EQ(json_of(pin, big).at("slots").as_string(), slots_text(pin.partitions, big))
       << "all, for `unpin`";
-  EXPECT_LT(text_of(Wish{WishVerb::pin, "p1", pin.partitions, 0}).size(), 250u);
+  EXPECT_LT(text_of(Override{OverrideVerb::pin, "p1", pin.partitions, 0}).size(), 250u);
 }
 
 }  // namespace

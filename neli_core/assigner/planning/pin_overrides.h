@@ -1,4 +1,4 @@
-// To which living members each partition is pinned by a wish: those that have the name and may own
+// To which living members an override pins each partition: those that have the name and may own
 // something, apart from those that are banned from its log. None: the pin waits for one of them.
 //
 // Threads: one (inside one plan).   Units: partitions, members by their index.   Errors: none.
@@ -18,13 +18,13 @@
 
 namespace neliroute {
 
-class WishedPins {
+class PinOverrides {
  public:
   static constexpr std::uint32_t kNone = placement::PlanPartition::kNotPinned;
 
   /// `members`: the living ones, and what each may own.
-  WishedPins(const StandingWishes& standing, const std::vector<const Member*>& living,
-             const std::vector<placement::PlanMember>& members, std::uint32_t partitions) {
+  PinOverrides(const StandingOverrides& standing, const std::vector<const Member*>& living,
+               const std::vector<placement::PlanMember>& members, std::uint32_t partitions) {
     if (standing.pins.empty() || mutated(Mutation::pins_ignored)) return;
     std::map<std::string_view, std::vector<placement::MemberId>> named;
     for (placement::MemberId i = 0; i < living.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "neli_core/record/wish_json.h"
+#include "neli_core/record/override_json.h"
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -12,17 +12,23 @@
 namespace neliroute {
 namespace {
 
-constexpr WishVerb kVerbs[] = {WishVerb::cordon,      WishVerb::uncordon,    WishVerb::weight,
-                               WishVerb::unweight,    WishVerb::pin,         WishVerb::unpin,
-                               WishVerb::pause_moves, WishVerb::resume_moves};
+constexpr OverrideVerb kVerbs[] = {OverrideVerb::cordon,      OverrideVerb::uncordon,
+                                   OverrideVerb::weight,      OverrideVerb::unweight,
+                                   OverrideVerb::pin,         OverrideVerb::unpin,
+                                   OverrideVerb::pause_moves, OverrideVerb::resume_moves};
 
-bool has_name(WishVerb verb) {
-  return verb != WishVerb::unpin && verb != WishVerb::pause_moves && verb != WishVerb::resume_moves;
+bool has_name(OverrideVerb verb) {
+  return verb != OverrideVerb::unpin && verb != OverrideVerb::pause_moves &&
+         verb != OverrideVerb::resume_moves;
 }
 
-bool has_partitions(WishVerb verb) { return verb == WishVerb::pin || verb == WishVerb::unpin; }
+bool has_partitions(OverrideVerb verb) {
+  return verb == OverrideVerb::pin || verb == OverrideVerb::unpin;
+}
 
-bool is_name(std::string_view text) { return !text.empty() && text.size() <= kWishNameBytesMax; }
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= kOverrideNameBytesMax;
+}
 
 std::optional<std::uint32_t> weight_of(const json::value* value) {
   const auto weight = small_of(value);
@@ -70,61 +76,61 @@ bool pins_one_twice(const std::map<std::string, PartitionRanges>& pins) {
 
 }  // namespace
 
-const char* to_string(WishVerb verb) noexcept {
+const char* to_string(OverrideVerb verb) noexcept {
   switch (verb) {
-    case WishVerb::cordon:
+    case OverrideVerb::cordon:
       return "cordon";
-    case WishVerb::uncordon:
+    case OverrideVerb::uncordon:
       return "uncordon";
-    case WishVerb::weight:
+    case OverrideVerb::weight:
       return "weight";
-    case WishVerb::unweight:
+    case OverrideVerb::unweight:
       return "unweight";
-    case WishVerb::pin:
+    case OverrideVerb::pin:
       return "pin";
-    case WishVerb::unpin:
+    case OverrideVerb::unpin:
       return "unpin";
-    case WishVerb::pause_moves:
+    case OverrideVerb::pause_moves:
       return "pause_moves";
-    case WishVerb::resume_moves:
+    case OverrideVerb::resume_moves:
       return "resume_moves";
   }
   return "";
 }
 
-std::optional<Wish> wish_of(const json::object& object) {
+std::optional<Override> override_of(const json::object& object) {
   const std::string named = text_of(object.if_contains("verb"));
   const auto* const verb = std::find_if(std::begin(kVerbs), std::end(kVerbs),
-                                        [&](WishVerb one) { return named == to_string(one); });
+                                        [&](OverrideVerb one) { return named == to_string(one); });
   if (verb == std::end(kVerbs)) return std::nullopt;
-  Wish wish;
-  wish.verb = *verb;
-  if (has_name(wish.verb)) {
-    wish.name = text_of(object.if_contains("name"));
-    if (!is_name(wish.name)) return std::nullopt;
+  Override override;
+  override.verb = *verb;
+  if (has_name(override.verb)) {
+    override.name = text_of(object.if_contains("name"));
+    if (!is_name(override.name)) return std::nullopt;
   }
-  if (has_partitions(wish.verb)) {
+  if (has_partitions(override.verb)) {
     auto partitions = partitions_of(object.if_contains("parts"));
     if (!partitions) return std::nullopt;
-    wish.partitions = std::move(*partitions);
+    override.partitions = std::move(*partitions);
   }
-  if (wish.verb == WishVerb::weight) {
+  if (override.verb == OverrideVerb::weight) {
     const auto weight = weight_of(object.if_contains("weight"));
     if (!weight) return std::nullopt;
-    wish.weight = *weight;
+    override.weight = *weight;
   }
-  return wish;
+  return override;
 }
 
-void write_wish(ObjectWriter& out, const Wish& wish) {
-  out.text("verb", to_string(wish.verb));
-  if (has_name(wish.verb)) out.text("name", wish.name);
-  if (has_partitions(wish.verb)) out.text("parts", wish.partitions.to_string());
-  if (wish.verb == WishVerb::weight) out.number("weight", wish.weight);
+void write_override(ObjectWriter& out, const Override& override) {
+  out.text("verb", to_string(override.verb));
+  if (has_name(override.verb)) out.text("name", override.name);
+  if (has_partitions(override.verb)) out.text("parts", override.partitions.to_string());
+  if (override.verb == OverrideVerb::weight) out.number("weight", override.weight);
 }
 
-std::optional<StandingWishes> standing_of(const json::object& object) {
-  StandingWishes standing;
+std::optional<StandingOverrides> standing_of(const json::object& object) {
+  StandingOverrides standing;
   if (!read_cordoned(object.if_contains("cordoned"), standing.cordoned)) return std::nullopt;
   const auto read_weight = [&](const std::string& name, const json::value& value) {
     const auto weight = weight_of(&value);
@@ -148,7 +154,7 @@ std::optional<StandingWishes> standing_of(const json::object& object) {
   return standing;
 }
 
-void write_standing(ObjectWriter& out, const StandingWishes& standing) {
+void write_standing(ObjectWriter& out, const StandingOverrides& standing) {
   if (!standing.cordoned.empty()) {
     out.begin_list("cordoned");
     for (const std::string& name : standing.cordoned) out.item(name);
@@ -167,7 +173,7 @@ void write_standing(ObjectWriter& out, const StandingWishes& standing) {
   if (standing.moves_paused) out.truth("moves_paused", true);
 }
 
-std::size_t standing_bytes(const StandingWishes& standing) {
+std::size_t standing_bytes(const StandingOverrides& standing) {
   ObjectWriter out;
   write_standing(out, standing);
   return out.take().size();

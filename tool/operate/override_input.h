@@ -44,8 +44,8 @@ struct SlotRange {
 /// That the name is one of those that are there. `absent`: it need not be.
 [[nodiscard]] Result<void> check_name(const std::string& name, const std::set<std::string>& there,
                                       bool absent);
-/// Whether, with these wishes, no member may own anything: each is cordoned or of weight 0.
-[[nodiscard]] bool nobody_takes(const ShownLane& lane, const StandingWishes& standing);
+/// Whether, with these overrides, no member may own anything: each is cordoned or of weight 0.
+[[nodiscard]] bool nobody_takes(const ShownLane& lane, const StandingOverrides& standing);
 /// Whether a name looks like the one that a process without --name has: it ends with the process.
 [[nodiscard]] bool is_default_name(std::string_view name);
 

@@ -1,4 +1,4 @@
-#include "tool/operate/wish_run.h"
+#include "tool/operate/override_run.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 #include "neli_core/options.h"
 #include "tool/command_line/values.h"
 #include "tool/operate/lane_link.h"
-#include "tool/operate/wish_input.h"
-#include "tool/operate/wish_text.h"
+#include "tool/operate/override_input.h"
+#include "tool/operate/override_text.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
 #include "tool/print/stderr_lines.h"
@@ -36,8 +36,8 @@ constexpr milliseconds kPlanAgain{50};
 // Ends the process as the signal would have, but not before it has said what remains.
 void end_waiting(int signal) {
   constexpr std::string_view kText =
-      "\nneliroute: no longer waiting; what was wished stands if it was stored, and `neliroute "
-      "wishes` says so\n";
+      "\nneliroute: no longer waiting; the override stands if it was stored, and `neliroute "
+      "overrides` says so\n";
   erase_progress_from_handler();
   draw_stderr(kText);
   std::signal(signal, SIG_DFL);
@@ -49,7 +49,7 @@ std::string assignment_hint(const CommonOptions& options) {
 }
 
 /// What a lane is read for.
-enum class Purpose { list, foresee, wish };
+enum class Purpose { list, foresee, write };
 
 class LaneRun {
  public:
@@ -58,9 +58,9 @@ class LaneRun {
         options_(options),
         progress_(options.connecting(), OffTerminal::lines) {}
 
-  /// Until members, assigner and wishes are known, and owners unless it is for the list. For a wish
-  /// that is for nobody, or for `name` if that lives, other wishes need not be known: the list that
-  /// takes it in has all. A value: exit with it.
+  /// Until members, assigner and overrides are known, and owners unless it is for the list. To
+  /// write one that is for no name, or for `name` if that lives, others need not be known: the list
+  /// that takes it in has all. A value: exit with it.
   std::optional<int> begin(Purpose purpose, const std::string& name = "");
   [[nodiscard]] LaneLink& link() { return *link_; }
   [[nodiscard]] const KnownLane& known() const { return link_->reader().known(); }
@@ -93,7 +93,7 @@ std::set<std::string> LaneRun::names() const {
   return names;
 }
 
-// Who lives writes every interval, and a list of wishes comes every half a lease.
+// A member that lives writes every interval, and a list of overrides comes every half a lease.
 bool LaneRun::is_known(Purpose purpose, const std::string& name) const {
   if (link_->caught_up_at() == kNever) return false;
   if (link_->settings() && link_->settings()->variation != kAssignedVariation) return true;
@@ -104,10 +104,10 @@ bool LaneRun::is_known(Purpose purpose, const std::string& name) const {
                                                  [&name](const ShownMember& member) {
                                                    return member.process.name == name;
                                                  });
-  if (purpose == Purpose::wish && named && are_owners_known(now)) return true;
+  if (purpose == Purpose::write && named && are_owners_known(now)) return true;
   const LocalTime listed = later(link_->caught_up_at(), link_->lease());
-  const bool wishes_matter = purpose != Purpose::wish || !named;
-  return has_heard_all() && (!wishes_matter || shown.wishes_known || now >= listed);
+  const bool overrides_matter = purpose != Purpose::write || !named;
+  return has_heard_all() && (!overrides_matter || shown.overrides_known || now >= listed);
 }
 
 // Who lives and owns nothing says so once an interval, and nothing else tells of it.
@@ -131,7 +131,7 @@ bool LaneRun::is_waited_for() const {
 }
 
 std::optional<int> LaneRun::begin(Purpose purpose, const std::string& name) {
-  auto link = LaneLink::open(options_, purpose == Purpose::wish);
+  auto link = LaneLink::open(options_, purpose == Purpose::write);
   if (!link) return fail(command_, link.error());
   link_ = std::move(*link);
   progress_.now("reading who lives");
@@ -156,10 +156,8 @@ std::optional<int> LaneRun::begin(Purpose purpose, const std::string& name) {
   }
   if (const auto no = refuse()) return no;
   if (known) return std::nullopt;
-  return fail_with(
-      fmt::format("who lives there, who owns what and what is wished is not known after {}; raise "
-                  "--timeout",
-                  text_of(limit)));
+  return fail_with(fmt::format(
+      "could not read members, owners and overrides within {}; raise --timeout", text_of(limit)));
 }
 
 int LaneRun::fail_with(const std::string& silent) const {
@@ -168,9 +166,7 @@ int LaneRun::fail_with(const std::string& silent) const {
   // Without the right to write, the command is wrong, and stays so.
   if (failure->code() == Errc::ledger_refused) {
     return fail(command_,
-                failure->message() +
-                    "; a wish is a record, so who wishes needs WRITE on "
-                    "the topic",
+                failure->message() + "; an override is a record, so it takes WRITE on the topic",
                 kExitUsage);
   }
   return fail(command_, *failure);
@@ -209,11 +205,11 @@ std::optional<int> LaneRun::refuse() const {
   return std::nullopt;
 }
 
-// --- One wish ------------------------------------------------------------------------------------
+// --- One override --------------------------------------------------------------------------------
 
-class WishRun {
+class OverrideRun {
  public:
-  WishRun(std::string command, WishRequest request)
+  OverrideRun(std::string command, OverrideRequest request)
       : command_(std::move(command)),
         request_(std::move(request)),
         lane_(command_, request_.common) {}
@@ -226,57 +222,59 @@ class WishRun {
   [[nodiscard]] int carry_out();
   [[nodiscard]] bool has_settled();
   [[nodiscard]] bool stands() const;
-  [[nodiscard]] WishOutcome outcome(const std::vector<ProcessId>& before);
-  [[nodiscard]] int tell_undone(const WishOutcome& outcome);
-  void warn_if_nobody_takes(const StandingWishes& standing) const;
+  [[nodiscard]] OverrideOutcome outcome(const std::vector<ProcessId>& before);
+  [[nodiscard]] int tell_undone(const OverrideOutcome& outcome);
+  void warn_if_nobody_takes(const StandingOverrides& standing) const;
   [[nodiscard]] PartitionRanges pending() const;
   [[nodiscard]] std::vector<ProcessId> owners();
-  /// The assigner has taken in the wishes before that offset.
-  [[nodiscard]] std::int64_t known_upto() const { return lane_.known().wishes.listed_upto(); }
+  /// The assigner has taken in the overrides before that offset.
+  [[nodiscard]] std::int64_t known_upto() const { return lane_.known().overrides.listed_upto(); }
   void note_names();
   void note_gaps();
   [[nodiscard]] std::string name_of(ProcessId id) const {
     const auto at = names_.find(id);
     return at == names_.end() ? (id == kNobody ? "" : to_string(id)) : at->second;
   }
-  [[nodiscard]] int tell(const WishOutcome& outcome, int code) const {
+  [[nodiscard]] int tell(const OverrideOutcome& outcome, int code) const {
     request_.common.json ? say(json_of(outcome)) : say(text_of(outcome));
     return code;
   }
 
   std::string command_;
-  WishRequest request_;
+  OverrideRequest request_;
   LaneRun lane_;
   std::map<ProcessId, std::string> names_;
   microseconds unowned_{0};
-  std::vector<Partition> unled_;  ///< when it was wished, and since
-  LocalTime wished_ = kLongAgo;
+  std::vector<Partition> unled_;  ///< when it was ordered, and since
+  LocalTime ordered_ = kLongAgo;
   LocalTime planned_ = kLongAgo;
 };
 
-int WishRun::run() {
-  const Purpose purpose = request_.dry_run ? Purpose::foresee : Purpose::wish;
-  const std::string name = request_.absent ? "" : request_.wish.name;
+int OverrideRun::run() {
+  const Purpose purpose = request_.dry_run ? Purpose::foresee : Purpose::write;
+  const std::string name = request_.absent ? "" : request_.override.name;
   if (const auto code = lane_.begin(purpose, name)) return *code;
   if (const auto code = check()) return *code;
   note_names();
   return request_.dry_run ? say_what_would_move() : carry_out();
 }
 
-std::optional<int> WishRun::check() {
-  Wish& wish = request_.wish;
-  const StandingWishes standing = lane_.lane().wishes;
-  if (!wish.name.empty()) {
-    // What stands for a name may be taken back after its processes have gone.
-    const bool stands = standing.cordoned.contains(wish.name) ||
-                        standing.weights.contains(wish.name) || standing.pins.contains(wish.name);
-    const auto fits = check_name(wish.name, lane_.names(), request_.absent || stands);
+std::optional<int> OverrideRun::check() {
+  Override& override = request_.override;
+  const StandingOverrides standing = lane_.lane().overrides;
+  if (!override.name.empty()) {
+    // What stands for a name may be withdrawn after its processes have gone.
+    const bool stands = standing.cordoned.contains(override.name) ||
+                        standing.weights.contains(override.name) ||
+                        standing.pins.contains(override.name);
+    const auto fits = check_name(override.name, lane_.names(), request_.absent || stands);
     if (!fits) return fail(command_, fits.error());
-    if (is_default_name(wish.name) && !request_.dry_run) {
-      warn(command_, fmt::format("{} looks like the name of a process without --name, which ends "
-                                 "with the process: after its restart the wish is for nobody. Give "
-                                 "processes names of their own",
-                                 tool::shown(wish.name)));
+    if (is_default_name(override.name) && !request_.dry_run) {
+      warn(command_,
+           fmt::format("{} looks like the name of a process without --name, which ends "
+                       "with the process: after its restart the override is for nobody. Give "
+                       "processes names of their own",
+                       tool::shown(override.name)));
     }
   }
   if (!request_.slots.empty()) {
@@ -284,13 +282,13 @@ std::optional<int> WishRun::check() {
     if (!slots) return fail(command_, slots.error());
     auto partitions = whole_partitions(*slots, lane_.plan(), request_.whole);
     if (!partitions) return fail(command_, partitions.error());
-    wish.partitions = std::move(*partitions);
+    override.partitions = std::move(*partitions);
   }
-  StandingWishes after = standing;
-  if (apply(wish, after) == WishEffect::too_much) {
+  StandingOverrides after = standing;
+  if (apply(override, after) == OverrideEffect::too_much) {
     return fail(command_,
-                "the wishes that stand would not fit into a record of 64 KiB; withdraw "
-                "others first (`neliroute wishes` lists them), or pin longer ranges",
+                "the overrides that stand would not fit into a record of 64 KiB; withdraw "
+                "others first (`neliroute overrides` lists them), or pin longer ranges",
                 kExitUsage);
   }
   if (request_.dry_run) warn_if_nobody_takes(after);
@@ -298,29 +296,29 @@ std::optional<int> WishRun::check() {
 }
 
 // There is no way to name nobody, so who leads something keeps it.
-void WishRun::warn_if_nobody_takes(const StandingWishes& standing) const {
+void OverrideRun::warn_if_nobody_takes(const StandingOverrides& standing) const {
   if (!nobody_takes(lane_.lane(), standing)) return;
   warn(command_,
        "every process that lives is then cordoned or of weight 0: what they lead stays with them, "
        "and nobody is named for the rest, until a process may own something again");
 }
 
-void WishRun::note_names() {
+void OverrideRun::note_names() {
   for (const ShownMember& member : lane_.lane().members) {
     names_[member.id] = member.process.name;
   }
 }
 
-int WishRun::say_what_would_move() {
+int OverrideRun::say_what_would_move() {
   const auto name = [this](ProcessId id) { return name_of(id); };
-  WishOutcome outcome;
-  outcome.wish = request_.wish;
+  OverrideOutcome outcome;
+  outcome.override = request_.override;
   outcome.dry_run = true;
-  outcome.moves = moves_of(lane_.link().reader().would_move({request_.wish}, boot_now()), name);
+  outcome.moves = moves_of(lane_.link().reader().would_move({request_.override}, boot_now()), name);
   return tell(outcome, kExitYes);
 }
 
-std::vector<ProcessId> WishRun::owners() {
+std::vector<ProcessId> OverrideRun::owners() {
   std::vector<ProcessId> ids(lane_.link().partitions(), kNobody);
   for (std::uint32_t p = 0; p < ids.size(); ++p) {
     const Hint& hint = lane_.link().directory().hint(Partition{p});
@@ -330,7 +328,7 @@ std::vector<ProcessId> WishRun::owners() {
 }
 
 /// Partitions that are not led as they are designated.
-PartitionRanges WishRun::pending() const {
+PartitionRanges OverrideRun::pending() const {
   const KnownLane& known = lane_.known();
   const LocalTime now = boot_now();
   std::vector<Partition> waiting;
@@ -344,7 +342,7 @@ PartitionRanges WishRun::pending() const {
   return PartitionRanges::of(waiting);
 }
 
-void WishRun::note_gaps() {
+void OverrideRun::note_gaps() {
   for (const microseconds gap : lane_.link().directory().take_gaps()) {
     unowned_ = std::max(unowned_, gap);
   }
@@ -352,19 +350,19 @@ void WishRun::note_gaps() {
   const LocalTime now = boot_now();
   std::erase_if(unled_, [&](Partition partition) {
     if (!lane_.link().directory().hint(partition).owner) return false;
-    unowned_ = std::max(unowned_, now - wished_);
+    unowned_ = std::max(unowned_, now - ordered_);
     return true;
   });
 }
 
-/// It is as it was wished, and nobody has wished otherwise since.
-bool WishRun::stands() const {
-  StandingWishes standing = lane_.known().wishes.standing();
-  return apply(request_.wish, standing) == WishEffect::nothing_new;
+/// It is as it was ordered, and no later override says otherwise.
+bool OverrideRun::stands() const {
+  StandingOverrides standing = lane_.known().overrides.standing();
+  return apply(request_.override, standing) == OverrideEffect::nothing_new;
 }
 
 /// An assigner has taken it in, and all is where it should be.
-bool WishRun::has_settled() {
+bool OverrideRun::has_settled() {
   note_gaps();
   const auto offset = lane_.link().offset();
   const LocalTime now = boot_now();
@@ -375,7 +373,7 @@ bool WishRun::has_settled() {
   return pending().empty() && lane_.link().reader().would_move({}, now).empty();
 }
 
-int WishRun::carry_out() {
+int OverrideRun::carry_out() {
   lane_.progress().now("waiting until it is carried out");
   const std::vector<ProcessId> before = owners();
   note_gaps();
@@ -383,40 +381,41 @@ int WishRun::carry_out() {
   for (std::uint32_t p = 0; p < before.size(); ++p) {
     if (before[p] == kNobody) unled_.push_back(Partition{p});
   }
-  wished_ = boot_now();
+  ordered_ = boot_now();
   for (const int signal : {SIGINT, SIGTERM}) {
     if (std::signal(signal, end_waiting) == SIG_IGN) std::signal(signal, SIG_IGN);
   }
-  lane_.link().wish(request_.wish);
+  lane_.link().append(request_.override);
   const auto& timeout = request_.common.timeout;
-  const LocalTime deadline = timeout ? later(lane_.began(), *timeout) : later(wished_, kCarriedOut);
+  const LocalTime deadline =
+      timeout ? later(lane_.began(), *timeout) : later(ordered_, kCarriedOut);
   const bool settled = lane_.link().run_until([this] { return has_settled(); }, deadline);
-  WishOutcome made = outcome(before);
+  OverrideOutcome made = outcome(before);
   made.carried_out = settled && made.stands;
   if (!made.carried_out) return tell_undone(made);
-  if (!made.moves_paused) warn_if_nobody_takes(lane_.known().wishes.standing());
+  if (!made.moves_paused) warn_if_nobody_takes(lane_.known().overrides.standing());
   return tell(made, kExitYes);
 }
 
-WishOutcome WishRun::outcome(const std::vector<ProcessId>& before) {
-  WishOutcome made;
-  made.wish = request_.wish;
+OverrideOutcome OverrideRun::outcome(const std::vector<ProcessId>& before) {
+  OverrideOutcome made;
+  made.override = request_.override;
   made.id = to_string(lane_.link().id());
   made.offset = lane_.link().offset().value_or(-1);
   made.taken_in = made.offset >= 0 && known_upto() > made.offset;
   made.stands = made.offset >= 0 && stands();
-  made.moves_paused = lane_.lane().wishes.moves_paused;
-  made.took = std::chrono::duration_cast<milliseconds>(boot_now() - wished_);
+  made.moves_paused = lane_.lane().overrides.moves_paused;
+  made.took = std::chrono::duration_cast<milliseconds>(boot_now() - ordered_);
   made.moves = moves_between(before, owners(), [this](ProcessId id) { return name_of(id); });
   made.unowned = unowned_;
   return made;
 }
 
-int WishRun::tell_undone(const WishOutcome& outcome) {
+int OverrideRun::tell_undone(const OverrideOutcome& outcome) {
   if (lane_.link().failure() || outcome.offset < 0) {
     return lane_.fail_with(
-        "the wish could not be written: the ledger does not answer. It may "
-        "have been stored all the same; `neliroute wishes` says so");
+        "the override could not be written: the ledger does not answer. It may "
+        "have been stored all the same; `neliroute overrides` says so");
   }
   if (request_.common.json) say(json_of(outcome));
   PartitionRanges astray = pending();
@@ -428,18 +427,20 @@ int WishRun::tell_undone(const WishOutcome& outcome) {
 
 }  // namespace
 
-int run_wish(const std::string& command, WishRequest request) {
-  return WishRun(command, std::move(request)).run();
+int run_override(const std::string& command, OverrideRequest request) {
+  return OverrideRun(command, std::move(request)).run();
 }
 
-int list_wishes(const std::string& command, const CommonOptions& options) {
+int list_overrides(const std::string& command, const CommonOptions& options) {
   LaneRun lane(command, options);
   if (const auto code = lane.begin(Purpose::list)) return *code;
-  const std::vector<StandingWish> list = list_of(lane.lane());
-  for (const StandingWish& wish : list) {
-    if (!(options.json ? say(json_of(wish, lane.plan())) : say(text_of(wish, lane.plan())))) break;
+  const std::vector<StandingOverride> list = list_of(lane.lane());
+  for (const StandingOverride& override : list) {
+    const bool said = options.json ? say(json_of(override, lane.plan()))
+                                   : say(text_of(override, lane.plan()));
+    if (!said) break;
   }
-  if (list.empty() && !options.json) say("no wishes stand");
+  if (list.empty() && !options.json) say("no overrides stand");
   return kExitYes;
 }
 

@@ -1,4 +1,4 @@
-#include "tool/operate/wish_input.h"
+#include "tool/operate/override_input.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ Error refused(const std::string& slots, const SlotPlan& plan) {
   return whole_partitions(parse_slot_ranges(slots).value(), plan, false).error();
 }
 
-TEST(WishInputTest, SlotsAreRangesInAnyOrder) {
+TEST(OverrideInputTest, SlotsAreRangesInAnyOrder) {
   using Ranges = std::vector<SlotRange>;
   EXPECT_EQ(parse_slot_ranges("7").value(), (Ranges{{7, 7}}));
   EXPECT_EQ(parse_slot_ranges("12,0-9").value(), (Ranges{{0, 9}, {12, 12}}));
@@ -27,7 +27,7 @@ TEST(WishInputTest, SlotsAreRangesInAnyOrder) {
   EXPECT_EQ(parse_slot_ranges("1048575").value(), (Ranges{{1048575, 1048575}}));
 }
 
-TEST(WishInputTest, WhatIsNoSlotIsNamed) {
+TEST(OverrideInputTest, WhatIsNoSlotIsNamed) {
   for (const char* text : {"", ",", "1,", "a", "-1", "1-", "0-9;12", "1 2", "4294967296"}) {
     const auto parsed = parse_slot_ranges(text);
     ASSERT_FALSE(parsed) << text;
@@ -37,7 +37,7 @@ TEST(WishInputTest, WhatIsNoSlotIsNamed) {
   EXPECT_TRUE(says(parse_slot_ranges("9-0").error(), "0 is less than 9"));
 }
 
-TEST(WishInputTest, APartitionIsAllOfItsSlots) {
+TEST(OverrideInputTest, APartitionIsAllOfItsSlots) {
   EXPECT_EQ(whole("0-7", {8, 8}).to_string(), "0-7") << "a slot each";
   EXPECT_EQ(whole("0,4,1,5", {8, 4}).to_string(), "0-1");
   EXPECT_EQ(whole("0-1023", kPlan64).to_string(), "0-63");
@@ -46,7 +46,7 @@ TEST(WishInputTest, APartitionIsAllOfItsSlots) {
   EXPECT_EQ(whole("0,3,6,9", {10, 3}).to_string(), "0") << "partition 0 has one more";
 }
 
-TEST(WishInputTest, PartOfAPartitionIsRefusedWithWhatIsMissing) {
+TEST(OverrideInputTest, PartOfAPartitionIsRefusedWithWhatIsMissing) {
   const Error error = refused("0,4,1", {8, 4});
   EXPECT_EQ(error.code(), Errc::bad_option);
   EXPECT_TRUE(says(error, "only some of the slots of partition 1,")) << error.message();
@@ -56,13 +56,13 @@ TEST(WishInputTest, PartOfAPartitionIsRefusedWithWhatIsMissing) {
   EXPECT_TRUE(says(refused("0-6", {10, 3}), "partitions 0-2")) << "9 is missing of partition 0";
 }
 
-TEST(WishInputTest, ASlotThatDoesNotExistIsRefused) {
+TEST(OverrideInputTest, ASlotThatDoesNotExistIsRefused) {
   EXPECT_TRUE(says(refused("1000-1024", kPlan64), "slot 1024 does not exist"));
   EXPECT_TRUE(says(refused("1024", kPlan64), "1,024 slots, 0 to 1023"));
   EXPECT_TRUE(says(refused("4294967295", kPlan64), "does not exist"));
 }
 
-TEST(WishInputTest, PartitionsAsSlots) {
+TEST(OverrideInputTest, PartitionsAsSlots) {
   EXPECT_EQ(slots_text(*PartitionRanges::parse("0-1,3"), {8, 4}), "0-1,3-5,7");
   EXPECT_EQ(slots_text(*PartitionRanges::parse("0-7"), {8, 8}), "0-7");
   EXPECT_EQ(slots_text(*PartitionRanges::parse("2-9"), {4, 4}), "2-3") << "there are 4";
@@ -72,7 +72,7 @@ TEST(WishInputTest, PartitionsAsSlots) {
   EXPECT_EQ(whole(all, big).to_string(), "0,5") << "SLOTS takes it back";
 }
 
-TEST(WishInputTest, LongRangesAreShortenedForPeople) {
+TEST(OverrideInputTest, LongRangesAreShortenedForPeople) {
   EXPECT_EQ(shortened("0-9,12"), "0-9,12");
   std::string all = "0";
   for (int i = 2; i < 10'000; i += 2) all += "," + std::to_string(i);
@@ -86,7 +86,7 @@ TEST(WishInputTest, LongRangesAreShortenedForPeople) {
   EXPECT_LT(shortened(digits).size(), 210u) << "without a comma";
 }
 
-TEST(WishInputTest, ANameIsOneThatIsThere) {
+TEST(OverrideInputTest, ANameIsOneThatIsThere) {
   const std::set<std::string> there{"orders-0", "orders-1"};
   EXPECT_TRUE(check_name("orders-1", there, false));
   EXPECT_TRUE(check_name("orders-7", there, /*absent=*/true));
@@ -102,14 +102,14 @@ TEST(WishInputTest, ANameIsOneThatIsThere) {
   EXPECT_TRUE(says(check_name("unlike", many, false).error(), "p109 and 20 more"));
 }
 
-TEST(WishInputTest, NobodyTakesWhereEachIsCordonedOrOfNoWeight) {
+TEST(OverrideInputTest, NobodyTakesWhereEachIsCordonedOrOfNoWeight) {
   ShownLane lane;
   EXPECT_FALSE(nobody_takes(lane, {})) << "nobody is there";
   lane.members.resize(3);
   for (const std::size_t i : {0u, 1u, 2u}) lane.members[i].process.name = "p" + std::to_string(i);
   lane.members[2].leaving = true;
   EXPECT_FALSE(nobody_takes(lane, {}));
-  StandingWishes standing;
+  StandingOverrides standing;
   standing.cordoned = {"p0"};
   EXPECT_FALSE(nobody_takes(lane, standing));
   standing.weights = {{"p1", 0}};
@@ -121,7 +121,7 @@ TEST(WishInputTest, NobodyTakesWhereEachIsCordonedOrOfNoWeight) {
   EXPECT_FALSE(nobody_takes(lane, standing));
 }
 
-TEST(WishInputTest, ADefaultNameEndsWithItsProcess) {
+TEST(OverrideInputTest, ADefaultNameEndsWithItsProcess) {
   EXPECT_TRUE(is_default_name("host-7_4711_00c0ffee12345678"));
   EXPECT_TRUE(is_default_name("a_b_1_fedcba9876543210"));
   for (const char* name : {"orders-0", "host_4711", "_1_fedcba9876543210",

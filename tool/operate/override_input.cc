@@ -1,4 +1,4 @@
-#include "tool/operate/wish_input.h"
+#include "tool/operate/override_input.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <charconv>
 #include <optional>
 
-#include "neli_core/assigner/wishes.h"
-#include "neli_core/record/wish.h"
+#include "neli_core/assigner/overrides.h"
+#include "neli_core/record/override.h"
 #include "slots/partition.h"
 #include "tool/command_line/command_line.h"
 #include "tool/command_line/values.h"
@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kNamed = 10;       // names or slots in a message
 constexpr std::size_t kRangesText = 200;  // characters
 
-Error bad_wish(std::string text) { return {Errc::bad_option, std::move(text)}; }
+Error bad_input(std::string text) { return {Errc::bad_option, std::move(text)}; }
 
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   std::uint32_t value = 0;
@@ -75,8 +75,8 @@ std::string first_slots(std::uint32_t partition, const SlotPlan& plan) {
 Result<std::vector<SlotRange>> parse_slot_ranges(std::string_view text) {
   const std::string_view whole = text;
   const auto wrong = [&] {
-    return bad_wish(fmt::format("SLOTS \"{}\": expected slots and ranges of them, as in 0-9,12",
-                                shortened(std::string(whole))));
+    return bad_input(fmt::format("SLOTS \"{}\": expected slots and ranges of them, as in 0-9,12",
+                                 shortened(std::string(whole))));
   };
   std::vector<SlotRange> ranges;
   while (true) {
@@ -88,8 +88,9 @@ Result<std::vector<SlotRange>> parse_slot_ranges(std::string_view text) {
       const auto last = take_number(text);
       if (!last) return wrong();
       if (*last < *first) {
-        return bad_wish(fmt::format("SLOTS \"{}\": {} is less than {}; write the smaller one first",
-                                    shortened(std::string(whole)), *last, *first));
+        return bad_input(
+            fmt::format("SLOTS \"{}\": {} is less than {}; write the smaller one first",
+                        shortened(std::string(whole)), *last, *first));
       }
       range.last = *last;
     }
@@ -103,9 +104,9 @@ Result<std::vector<SlotRange>> parse_slot_ranges(std::string_view text) {
 Result<PartitionRanges> whole_partitions(const std::vector<SlotRange>& slots, const SlotPlan& plan,
                                          bool whole) {
   if (slots.back().last >= plan.slots) {
-    return bad_wish(fmt::format("slot {} does not exist: the lane has {} slots, 0 to {}",
-                                slots.back().last, text_of(std::uint64_t{plan.slots}),
-                                plan.slots - 1));
+    return bad_input(fmt::format("slot {} does not exist: the lane has {} slots, 0 to {}",
+                                 slots.back().last, text_of(std::uint64_t{plan.slots}),
+                                 plan.slots - 1));
   }
   const std::vector<std::uint32_t> counts = counted(slots, plan);
   std::vector<Partition> touched;
@@ -120,7 +121,7 @@ Result<PartitionRanges> whole_partitions(const std::vector<SlotRange>& slots, co
   PartitionRanges partitions = PartitionRanges::of(touched);
   if (whole || partial.empty()) return partitions;
   const std::uint32_t first = partial.front().value();
-  return bad_wish(fmt::format(
+  return bad_input(fmt::format(
       "these are only some of the slots of {} {}, and a partition moves as a whole; partition {} "
       "has the slots {}. Give all of them, or --whole for every slot of the partitions {}",
       partial.size() == 1 ? "partition" : "partitions",
@@ -154,9 +155,9 @@ std::string shortened(std::string ranges) {
 }
 
 Result<void> check_name(const std::string& name, const std::set<std::string>& there, bool absent) {
-  if (name.empty() || name.size() > kWishNameBytesMax) {
-    return bad_wish(
-        fmt::format("a name of {} bytes: expected 1 to {}", name.size(), kWishNameBytesMax));
+  if (name.empty() || name.size() > kOverrideNameBytesMax) {
+    return bad_input(
+        fmt::format("a name of {} bytes: expected 1 to {}", name.size(), kOverrideNameBytesMax));
   }
   if (absent || there.contains(name)) return {};
   std::string list;
@@ -167,19 +168,19 @@ Result<void> check_name(const std::string& name, const std::set<std::string>& th
   }
   if (there.size() > kNamed) list += fmt::format(" and {} more", there.size() - kNamed);
   const auto near = nearest(name, {there.begin(), there.end()});
-  return bad_wish(
+  return bad_input(
       fmt::format("no process named {} lives{} There are: {}. With --absent it stands "
                   "for one that comes later",
                   shown(name), near ? "; did you mean " + shown(*near) + "?" : ".", list));
 }
 
-bool nobody_takes(const ShownLane& lane, const StandingWishes& standing) {
+bool nobody_takes(const ShownLane& lane, const StandingOverrides& standing) {
   return !lane.members.empty() &&
          std::none_of(lane.members.begin(), lane.members.end(), [&](const ShownMember& shown) {
            Member member;
            member.process = shown.process;
            member.fields = shown.fields;
-           return !shown.leaving && wished_weight(member, standing) > 0;
+           return !shown.leaving && effective_weight(member, standing) > 0;
          });
 }
 

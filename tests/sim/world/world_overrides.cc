@@ -1,4 +1,4 @@
-// Operators that wish something of the assigner, and what must hold of it once all has healed.
+// Operators that order something of the assigner, and what must hold of it once all has healed.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -15,14 +15,14 @@ constexpr std::uint32_t kNames = 5;
 
 }  // namespace
 
-// Names are for people: where nobody wishes anything of them, all are equal.
+// Names are for people: where no override can be for one, all are equal.
 std::string World::name_of(const Node& node) const {
-  return plan_.has(Fault::wish) ? "p" + std::to_string(node.index % kNames) : "the same name";
+  return plan_.has(Fault::override) ? "p" + std::to_string(node.index % kNames) : "the same name";
 }
 
 // Nobody takes the last one away that may own something: the first of each lane.
-Wish World::next_wish(std::uint8_t lane) {
-  Random& random = chance_[static_cast<std::size_t>(Fault::wish)];
+Override World::next_override(std::uint8_t lane) {
+  Random& random = chance_[static_cast<std::size_t>(Fault::override)];
   const auto number = [&](std::uint32_t first) {
     return static_cast<std::uint32_t>(random.between(first, kNames - 1));
   };
@@ -38,46 +38,46 @@ Wish World::next_wish(std::uint8_t lane) {
   const std::string another = "p" + std::to_string(number(plan_.lanes));
   const bool needed = one == "p0" || one == "p1";
   const auto weight = static_cast<std::uint32_t>(random.between(needed ? 1 : 0, 3));
-  const StandingWishes& wished = wished_[lane].standing();
-  if (chance < 20) return {WishVerb::cordon, another, {}, 0};
+  const StandingOverrides& standing = overrides_[lane].standing();
+  if (chance < 20) return {OverrideVerb::cordon, another, {}, 0};
   if (chance < 40) {
-    // Most take back what stands.
-    const bool stands = !wished.cordoned.empty() && random.percent(80);
-    return {WishVerb::uncordon, stands ? *wished.cordoned.begin() : one, {}, 0};
+    // Most withdraw what stands.
+    const bool stands = !standing.cordoned.empty() && random.percent(80);
+    return {OverrideVerb::uncordon, stands ? *standing.cordoned.begin() : one, {}, 0};
   }
-  if (chance < 55) return {WishVerb::weight, one, {}, weight};
-  if (chance < 65) return {WishVerb::unweight, one, {}, 0};
-  if (chance < 82) return {WishVerb::pin, one, some(), 0};
-  if (chance < 88) return {WishVerb::unpin, "", some(), 0};
-  if (chance < 93) return {WishVerb::pause_moves, "", {}, 0};
-  return {WishVerb::resume_moves, "", {}, 0};
+  if (chance < 55) return {OverrideVerb::weight, one, {}, weight};
+  if (chance < 65) return {OverrideVerb::unweight, one, {}, 0};
+  if (chance < 82) return {OverrideVerb::pin, one, some(), 0};
+  if (chance < 88) return {OverrideVerb::unpin, "", some(), 0};
+  if (chance < 93) return {OverrideVerb::pause_moves, "", {}, 0};
+  return {OverrideVerb::resume_moves, "", {}, 0};
 }
 
 // Operators try until it is stored; often one after the other.
-void World::wish() {
-  Random& random = chance_[static_cast<std::size_t>(Fault::wish)];
+void World::order() {
+  Random& random = chance_[static_cast<std::size_t>(Fault::override)];
   if (!chaos()) return;
   if (std::max(logs_[0].away_until, topic_away_until_) <= now_) {
     AssignmentRecord record;
-    record.type = AssignmentType::wish;
+    record.type = AssignmentType::override;
     record.lane = Lane{static_cast<std::uint32_t>(random.between(0, plan_.lanes - 1))};
     record.id = ProcessId{random.next() | 0xff};
     record.seq = 1;
-    record.wish = next_wish(static_cast<std::uint8_t>(record.lane.value()));
+    record.override = next_override(static_cast<std::uint8_t>(record.lane.value()));
     append(0, read_value(encode_record(record)));
   }
   if (random.percent(40)) {
-    plan_at(now_ + random.magnitude(100, 4 * plan_.latency_max), Happening::wish);
+    plan_at(now_ + random.magnitude(100, 4 * plan_.latency_max), Happening::override);
   }
 }
 
-void World::note_wish(const AssignmentRecord& record) {
+void World::note_override(const AssignmentRecord& record) {
   const std::uint32_t lane = record.lane.value();
-  wished_[lane].read(logs_[0].end() - 1, record.wish);
+  overrides_[lane].read(logs_[0].end() - 1, record.override);
   if (listed_[lane] == 0) listed_[lane] = now_;
-  if (!wished_[lane].standing().moves_paused) paused_since_[lane] = 0;
-  if (record.wish.verb == WishVerb::pause_moves) paused_since_[lane] = now_;
-  last_wish_ = now_;
+  if (!overrides_[lane].standing().moves_paused) paused_since_[lane] = 0;
+  if (record.override.verb == OverrideVerb::pause_moves) paused_since_[lane] = now_;
+  last_override_ = now_;
   oracle_.disturb(now_);
 }
 
@@ -87,18 +87,18 @@ void World::note_list(const AssignmentRecord& record) {
   const std::uint32_t lane = record.lane.value();
   if (record.seat != seats_[lane]) return;
   if (listed_[lane] + plan_.lease() < now_) {
-    wished_[lane].read_list(logs_[0].end() - 1, record);
-    paused_since_[lane] = wished_[lane].standing().moves_paused ? now_ : 0;
-    last_wish_ = now_;
+    overrides_[lane].read_list(logs_[0].end() - 1, record);
+    paused_since_[lane] = overrides_[lane].standing().moves_paused ? now_ : 0;
+    last_override_ = now_;
   }
   listed_[lane] = now_;
 }
 
 bool World::may_own(const Node& node) const {
-  const StandingWishes& wished = wished_[node.lane].standing();
-  const auto weight = wished.weights.find(name_of(node));
-  return !wished.cordoned.contains(name_of(node)) &&
-         (weight == wished.weights.end() || weight->second > 0);
+  const StandingOverrides& standing = overrides_[node.lane].standing();
+  const auto weight = standing.weights.find(name_of(node));
+  return !standing.cordoned.contains(name_of(node)) &&
+         (weight == standing.weights.end() || weight->second > 0);
 }
 
 // What somebody leads that lives, as it is to, is named for nobody else while moves are paused.
@@ -120,14 +120,14 @@ void World::judge_pause(std::uint8_t lane, Partition partition, ProcessId before
 }
 
 // Everybody believes what the log says, and who owns what is as plan() makes it of that.
-void World::check_wishes(const Node& holder) {
+void World::check_overrides(const Node& holder) {
   if (loses_records() || plan_.has(Fault::topic_made_again)) return;
-  const Time since = std::exchange(unwished_since_[holder.lane], 0);
-  const StandingWishes& wished = wished_[holder.lane].standing();
+  const Time since = std::exchange(disobeyed_since_[holder.lane], 0);
+  const StandingOverrides& standing = overrides_[holder.lane].standing();
   const bool lists = listed_[holder.lane] + plan_.longest_lease() + 2 * plan_.interval() > now_;
   if (!lists) {
-    if (!holder.assigned_core()->wishes().used()) return;  // nobody knew any more
-    return oracle_.broken("healed, but the assigner does not repeat what is wished", now_);
+    if (!holder.assigned_core()->overrides().used()) return;  // nobody knew any more
+    return oracle_.broken("healed, but the assigner does not repeat the overrides", now_);
   }
   std::vector<placement::PlanMember> members;
   std::map<std::uint8_t, placement::MemberId> index;
@@ -135,22 +135,22 @@ void World::check_wishes(const Node& holder) {
   bool flaps = false;
   for (const Node& node : nodes_) {
     if (!node.alive || node.lane != holder.lane) continue;
-    const Wishes& known = node.assigned_core()->wishes();
-    if (known.uncertain() || known.standing() != wished) {
+    const Overrides& known = node.assigned_core()->overrides();
+    if (known.uncertain() || known.standing() != standing) {
       oracle_.broken("healed, but process " + std::to_string(node.index) +
-                         " believes that other things are wished than those in the log",
+                         " believes in other overrides than those in the log",
                      now_);
     }
     const auto i = static_cast<placement::MemberId>(members.size());
     index[node.index] = i;
     named[name_of(node)].push_back(i);
-    const auto weight = wished.weights.find(name_of(node));
-    members.push_back({!may_own(node) ? 0 : weight == wished.weights.end() ? 1 : weight->second});
+    const auto weight = standing.weights.find(name_of(node));
+    members.push_back({!may_own(node) ? 0 : weight == standing.weights.end() ? 1 : weight->second});
     const Member* const member = holder.assigned_core()->members().find(node.id);
     flaps = flaps || member == nullptr || member->probation_until != kLongAgo;
   }
   const bool banned = holder.assigned_core()->assignment_status()->given_up > 0;
-  if (wished.moves_paused || flaps || banned || is_moving()) return;
+  if (standing.moves_paused || flaps || banned || is_moving()) return;
   std::vector<placement::PlanPartition> partitions(plan_.partitions);
   std::vector<std::vector<placement::MemberId>> pins;
   for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
@@ -159,20 +159,20 @@ void World::check_wishes(const Node& holder) {
     if (!leader_of(holder.lane, p, owner, life)) return;
     partitions[p].owner = partitions[p].designee = index.at(owner);
   }
-  for (const auto& [name, pinned] : wished.pins) {
+  for (const auto& [name, pinned] : standing.pins) {
     pinned.for_each(plan_.partitions, [&](Partition p) {
       partitions[p.value()].pinned_to = static_cast<std::uint32_t>(pins.size());
     });
     pins.push_back(named[name]);
   }
   const auto moves = placement::plan(members, partitions, pins);
-  oracle_.count(Judged::wishes);
+  oracle_.count(Judged::overrides);
   if (moves.empty()) return;
   // A penalty may have ended this moment, and the assigner's record be on its way.
-  unwished_since_[holder.lane] = since != 0 ? since : now_;
+  disobeyed_since_[holder.lane] = since != 0 ? since : now_;
   if (since == 0 || now_ < since + plan_.known_by() + plan_.interval()) return;
   oracle_.broken("healed, but partition " + std::to_string(moves.front().partition.value()) +
-                     " is not where it is wished to be",
+                     " is not where overrides put it",
                  now_);
 }
 
