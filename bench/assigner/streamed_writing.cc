@@ -37,6 +37,8 @@ Record StreamedMembers::header(const Streamed& member, RecordType type, Log log)
     record.member->seat_by = seat_by_;
   }
   record.member->upto = logs_[0].next;
+  record.member->reads = true;
+  record.member->lag = milliseconds{0};
   return record;
 }
 
