@@ -164,7 +164,6 @@ void choose_faults(Plan& plan, Random& random) {
     for (const Fault fault : {Fault::wide_skew, Fault::leader_flip}) plan.faults.add(fault);
   }
   leave_out_the_impossible(plan);
-  if (!plan.request.silences) plan.faults.remove(Fault::stuck_log);
   if (plan.broadcast()) keep_to_the_assumptions(plan);
   for (std::size_t i = 0; i < kFaultCount; ++i) {
     if (plan.request.without.has(static_cast<Fault>(i))) plan.faults.remove(static_cast<Fault>(i));
@@ -369,7 +368,7 @@ Plan make_plan(const Request& request) {
     plan.prepare_timeout = milliseconds{prepares.magnitude(20, 2000)};
   }
   Random silences(request.seed, 13);
-  if (!plan.broadcast() && !plan.exclusive() && request.silences && !silences.percent(20)) {
+  if (!plan.broadcast() && !plan.exclusive() && !silences.percent(20)) {
     plan.serve_stale = silences.percent(25)
                            ? plan.timing.lease + milliseconds{silences.magnitude(1, 60'000)}
                            : kServeStaleDefault;

@@ -33,7 +33,6 @@ struct Request {
   BeyondSet beyond;                      ///< assumptions of `broadcast` that do not hold
   FaultSet without;                      ///< kinds to leave out
   bool all_faults = false;               ///< every kind that the mode allows
-  bool silences = true;                  ///< logs that are stuck, and owners that serve on
   std::optional<std::uint32_t> processes;
   std::optional<std::uint32_t> partitions;
   std::optional<std::uint32_t> logs;

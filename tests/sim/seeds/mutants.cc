@@ -78,8 +78,6 @@ std::optional<bool> check_line(const std::string& line, bool assigner) {
   request.assigner = assigner;
   if (!(words >> names >> mode >> request.seed) || !mutate(names)) return std::nullopt;
   words >> beyond;
-  request.silences = beyond == "silences";  // most seeds were pinned before there were any
-  if (request.silences) beyond.clear();
   const auto set = parse_beyond(beyond);
   const auto named = mode_named(mode);
   if (!set || !named) return std::nullopt;

@@ -117,6 +117,7 @@ struct Node {
   Time client_until = 0;       ///< while its executor hangs: until when its client runs on
   std::optional<UnfinishedStep> unfinished;
   LocalTime armed_for = kNever;
+  std::uint32_t armed = 0;  ///< how often: a timer that was set before the last one is void
   LocalTime last_now;  ///< of the last event
   std::array<Reader, kLogsMax> readers;
   std::array<Link, kLogsMax + 1> links;

@@ -180,7 +180,7 @@ void World::handle_for(Node& node, const Planned& event) {
   if (of_reader && node.readers[event.a].version != event.b) return;
   switch (event.what) {
     case Happening::timer:
-      return on_timer(node);
+      return event.a == node.armed ? on_timer(node) : void();
     case Happening::fetch:
       if (node.readers[event.a].fetch_at == event.c) fetch(node, event.a);
       return;
@@ -373,7 +373,7 @@ void World::carry_out(Node& node) {
   for (const Transition& transition : ready.transitions) note(node, transition);
   if (stops_inside(node) && !ready.writes.empty()) {
     node.unfinished = {std::nullopt, {}, std::move(ready), nullptr};
-    plan_for(node, node.stop_inside_until, Happening::timer);
+    plan_for(node, node.stop_inside_until, Happening::timer, node.armed);
     return pause(node, node.stop_inside_until);
   }
   act(node, std::move(ready));
@@ -460,7 +460,7 @@ void World::arm(Node& node) {
     late = node.random.between(0, plan_.lease() / 4);
     oracle_.disturb_node(node.index, now_ + late);
   }
-  plan_for(node, std::max(node.true_time(next), now_ + 1) + late, Happening::timer);
+  plan_for(node, std::max(node.true_time(next), now_ + 1) + late, Happening::timer, ++node.armed);
 }
 
 void World::tell(const Node& node, const std::string& what) const {
