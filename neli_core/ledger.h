@@ -1,7 +1,24 @@
 // The port: what the protocol needs from an ordered log, and no more. What a consumer group does
 // besides is group_port.h.
 //
-// A ledger carries out a Ready and emits events. It decides nothing.
+// A ledger carries out a Ready and emits events. It decides nothing. What it promises:
+// P1  The records of a log have one order. A record's position is at least 0 and below 2^53, rises
+//     along that order and never changes. Positions need not be dense.
+// P2  From `TailStarted::start` on, each record is delivered once, in that order.
+// P3  WriteAcknowledged names the position at which every reader finds the record. After
+//     WriteFailed, or without an answer, it may still appear, late, once or twice.
+// P4  What was acknowledged or delivered to anybody is not lost while the store's own assumptions
+//     hold; else it is a gap for whoever had read it.
+// P5  A stamp that is said to be the store's was made by the store, after its predecessor's append
+//     and before the own acknowledgement.
+// P6  TailStarted says what the tail leaves out, and comes with a time read after `end` was known.
+// P7  It knows whether it reads the same log. If not: GapFound. Reread is answered by whoever may
+//     append, never from memory.
+// P8  Each request has a bound; nothing blocks the strand. A refusal is reported once, and what was
+//     refused is tried again.
+// P9  Records are kept for at least ten times the longest lease, and 10 min.
+// P10 The writes of one Ready may share a request; each keeps its position and its answer.
+// tests/unit/ledgers tries that on every ledger.
 //
 // Threads: all calls, and all events, on one strand.   Units: LocalTime.
 // Errors: a ledger that cannot be reached is an event (WriteFailed, GapFound), never a failed call.

@@ -56,7 +56,7 @@ enum class Mutation : std::uint8_t {
   stale_beside_exclusive,  ///< it goes on beside the claim of a process in exclusive mode
   claims_in_silence,       ///< claims are written to a log that stores nothing
   dates_unread,            ///< rule 6: stamps date what a tail may have left out above its start
-  starts_unread,           ///< A3, A11: nor does it matter to seat and wishes
+  starts_unread,           ///< A3, A11: nor does it matter to seat and overrides
   silence_by_reader,       ///< A1: silence is measured by the reader's clock, not in the log
   death_unproven,          ///< A1: where stamps are not the broker's, silence alone proves a death
   seat_kept,               ///< A2: a silent holder keeps the seat

@@ -81,6 +81,8 @@ MAY_INCLUDE = {
     "neli_core/broadcast": (r"neli_core/(?!assigner/|claimed/)", PURE),
     "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
     "kafka": (r"(neli_core|kafka)/", r".*"),
+    "base": (r"(?!)", STD + r"|neliroute/clock\.h|time\.h"),
+    "ledgers": (r"(neli_core|ledgers)/", ANY_BUT_RDKAFKA),
     "embedded_broker": (r"(neli_core|kafka|embedded_broker)/", r".*"),
     "router": (r"(slots|neli_core|kafka|router)/", r"(?!librdkafka/|boost/beast).*"),
     "metrics": (r"(slots|neli_core|kafka|router|metrics)/", r"(?!librdkafka/|boost/beast).*"),
@@ -90,8 +92,8 @@ MAY_INCLUDE = {
     # Applications, with a Kafka client.
     "examples": (r"(slots|neli_core|kafka|router|metrics|admin|examples)/", r".*"),
 }
-ROOM = re.compile(r"(slots|placement|neli_core|audit|kafka|embedded_broker|router|metrics|admin"
-                  r"|forward|tool|examples|bench|tests)/")
+ROOM = re.compile(r"(base|slots|placement|neli_core|audit|kafka|ledgers|embedded_broker|router"
+                  r"|metrics|admin|forward|tool|examples|bench|tests)/")
 
 
 def layering(file: File) -> Findings:
@@ -142,7 +144,7 @@ def impure(file: File) -> Findings:
 FLAG = (r"--(?:allow-uneven|brokers|(?:local-)?clock-error|endpoint|group(?:s|-protocol)?"
         r"|hang-limit|hash(?:-tags)?|interval|lane|lease|logs|mode|name|no-hints|partitions"
         r"|profile|roles|serve-stale|session|slots|timeout|topic|variation|wait)\b(?!-)")
-LIBRARY = ("include", "slots", "neli_core", *INNER_ROOMS, "kafka",
+LIBRARY = ("include", "base", "slots", "neli_core", *INNER_ROOMS, "kafka", "ledgers",
            "embedded_broker", "router", "metrics", "admin", "forward")
 
 

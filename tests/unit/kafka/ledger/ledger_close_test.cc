@@ -191,16 +191,14 @@ TEST(LedgerClosingTest, WhatWasWrittenLastIsStoredBeforeItIsClosed) {
 }
 
 TEST(LedgerClosingTest, MayBeClosedFromWithinAnEvent) {
-  KafkaLedger* ledger = nullptr;
   bool asked = false;
   LedgerRig rig;
   rig.open_broker();
   rig.open(rig.parameters());
-  rig.on_ledger([&](KafkaLedger& opened) { ledger = &opened; });
   rig.after_event([&](const Event& event) {
     if (!std::holds_alternative<TailStarted>(event) || asked) return;
     asked = true;
-    rig.close(*ledger, seconds{5});
+    rig.close_now(seconds{5});
   });
   rig.start();
   EXPECT_TRUE(rig.wait([](const Seen& seen) { return seen.closed; }));
