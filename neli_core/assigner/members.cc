@@ -53,22 +53,23 @@ void Members::read(const Record& record, const Sighting& seen) {
     last_newcomer_ = seen.now;
     begin_life(member, seen.now);
   }
-  note(member, seen);
+  note(member, seen, true);
   if (fields.leaving) begin_to_leave(member);
   member.seen_alive = member.seen_alive || !seen.history;
 }
 
 void Members::heard(ProcessId id, const Sighting& seen) {
-  if (const auto at = members_.find(id); at != members_.end()) note(at->second, seen);
+  if (const auto at = members_.find(id); at != members_.end()) note(at->second, seen, false);
 }
 
-void Members::note(Member& member, const Sighting& seen) {
+void Members::note(Member& member, const Sighting& seen, bool revives) {
   flow_.read(seen.stamp);
   again_ = seen.again;
   last_read_ = seen.now;
   looked_ = false;
-  // What is read again of a dead member was written before its death.
-  if (member.dead && seen.again) return;
+  // What is read again of a dead member was written before its death, and what is no renewal may
+  // have been: one that lives renews each interval.
+  if (member.dead && (seen.again || !revives)) return;
   member.heard = flow_.mark(member.fields.session);
   member.heard_at = seen.now;
   look_flow_ = std::min(look_flow_, flow_.total() + member.fields.session);
@@ -98,7 +99,7 @@ void Members::begin_to_leave(Member& member) {
 void Members::leave(ProcessId id, const Sighting& seen) {
   const auto at = members_.find(id);
   if (at == members_.end()) return;
-  note(at->second, seen);
+  note(at->second, seen, false);
   begin_to_leave(at->second);
 }
 

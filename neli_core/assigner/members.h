@@ -134,7 +134,7 @@ class Members {
   [[nodiscard]] std::uint64_t prepare_version() const noexcept { return prepare_version_; }
 
  private:
-  void note(Member& member, const Sighting& seen);
+  void note(Member& member, const Sighting& seen, bool revives);
   void begin_life(Member& member, LocalTime now);
   void look(LocalTime now);
   void begin_to_leave(Member& member);
