@@ -26,6 +26,7 @@ class Application(Server):
 
     def __init__(self, name):
         self.may_answer = threading.Event()
+        self.late = []  # one for each request that waits, or waited
         application = self
 
         class Answers(Handler):
@@ -34,6 +35,7 @@ class Application(Server):
             def do_GET(self):
                 """As the path wants it."""
                 if self.path == "/late":
+                    application.late.append(self.path)
                     application.may_answer.wait(120)
                 body = bytes(SIZE) if self.path == "/long" else name.encode()
                 self.send_response(200)
@@ -145,6 +147,8 @@ class HandOver(LaneOwners):
                    for key in KEYS for method in ("GET", "POST")]
         for one in threads:
             one.start()
+        children.wait_until(lambda: len(alpha.application.late) == len(threads), 60,
+                            lambda: f"{len(alpha.application.late)} requests are with alpha")
         beta = self.owner("beta", deadline="60s")
         beta.application.may_answer.set()
         self.wait_led(alpha, beta)
