@@ -321,7 +321,10 @@ GatewayRig::GatewayRig(GatewayRigOptions options) {
 }
 
 GatewayRig::~GatewayRig() {
-  gateway->drain(0ms, [] {});
+  // A connection that is cut off in the middle of a turn keeps itself alive until it is ended.
+  bool drained = false;
+  gateway->drain(0ms, [&drained] { drained = true; });
+  static_cast<void>(run_until([&] { return drained && gateway->connections() == 0; }));
   io.restart();
   io.run_for(50ms);
 }
