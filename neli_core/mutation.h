@@ -24,6 +24,7 @@ enum class Mutation : std::uint8_t {
   grace_history,           ///< rule 6 (b): does not wait for existing records
   no_clock_error,          ///< rule 6 (b) without e
   horizon,                 ///< rule 6: does not wait for records before the tail's start
+  dates_unread,            ///< rule 6: stamps date what a tail may have left out above its start
   longest_lease,           ///< T* is the process's own T
   lease_bound_early,       ///< T* forgets leases that are in force, and what others state of them
   vouches_unread,          ///< a record claims that its writer has read all that is there
@@ -55,9 +56,9 @@ enum class Mutation : std::uint8_t {
   stale_for_ever,          ///< "Serving on" has no end
   stale_beside_exclusive,  ///< it goes on beside the claim of a process in exclusive mode
   claims_in_silence,       ///< claims are written to a log that stores nothing
-  dates_unread,            ///< rule 6: stamps date what a tail may have left out above its start
-  starts_unread,           ///< A3, A11: nor does it matter to seat and overrides
   silence_by_reader,       ///< A1: silence is measured by the reader's clock, not in the log
+  prepares_for_ever,       ///< A5: a designee is excused however often it prepares
+  starts_unread,           ///< A3, A11: a tail's start counts where its end does
   death_unproven,          ///< A1: where stamps are not the broker's, silence alone proves a death
   seat_kept,               ///< A2: a silent holder keeps the seat
   stale_assignments,       ///< A3: an assignment of a former assigner is obeyed

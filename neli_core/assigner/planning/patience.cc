@@ -5,6 +5,12 @@
 #include "neli_core/mutation.h"
 
 namespace neliroute {
+namespace {
+
+/// Of the time that a designee leads, so small a part is excused anew.
+constexpr int kExcusesReturn = 8;
+
+}  // namespace
 
 bool Patience::read(const Record& record, const LogPlace& place, microseconds stamp) {
   Flow& flow = flows_[place.log.value()];
@@ -38,7 +44,9 @@ void Patience::excuse(const Record& record) {
   if (mutated(Mutation::preparing_fails)) return;
   const auto& parts = record.member->preparing_parts;
   const auto excuse_one = [&](Partition partition) {
-    if (waits_[partition.value()].designee == record.id) settle(partition, false);
+    if (waits_[partition.value()].designee == record.id) {
+      excuse(partition, record.member->preparing);
+    }
   };
   const auto count = static_cast<std::uint32_t>(waits_.size());
   if (parts && !mutated(Mutation::preparing_shields_all)) {
@@ -47,9 +55,25 @@ void Patience::excuse(const Record& record) {
   for (std::uint32_t p = 0; p < count; ++p) excuse_one(Partition{p});
 }
 
+// It prepares before it claims, and warms up before it leads. One that loses its lease again and
+// again warms up each time.
+void Patience::excuse(Partition partition, microseconds preparing) {
+  Wait& wait = waits_[partition.value()];
+  wait.excuse = std::max(wait.excuse, 2 * preparing + microseconds{session_});
+  const microseconds passed = flow_of(partition).since(wait.from);
+  const bool excused =
+      wait.excused + passed <= wait.excuse || mutated(Mutation::prepares_for_ever);
+  if (excused) wait.excused += passed;
+  settle(partition, !excused);
+}
+
 void Patience::settle(Partition partition, bool counts) {
   Wait& wait = waits_[partition.value()];
-  if (counts) wait.missed = missed(partition);
+  if (counts) {
+    const microseconds led = std::min(flow_of(partition).since(wait.from), wait.covered);
+    wait.excused = std::max(wait.excused - led / kExcusesReturn, microseconds{0});
+    wait.missed = missed(partition);
+  }
   wait.from = flow_of(partition).mark(session_);
 }
 
@@ -57,7 +81,7 @@ void Patience::name(Partition partition, ProcessId designee, microseconds limit)
   Wait& wait = waits_[partition.value()];
   wait.limit = limit;
   if (wait.designee == designee) return;
-  wait = {designee, limit, flow_of(partition).mark(session_), microseconds{0}, microseconds{0}};
+  wait = {designee, limit, flow_of(partition).mark(session_)};
 }
 
 void Patience::begin_anew() {

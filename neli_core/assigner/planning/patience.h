@@ -42,6 +42,8 @@ class Patience {
     Flow::Mark from;
     microseconds missed{0};   ///< up to there
     microseconds covered{0};  ///< so much of what follows it leads, unless it says otherwise
+    microseconds excused{0};  ///< as its application prepared; leading takes off an eighth
+    microseconds excuse{0};   ///< how much may be
   };
   [[nodiscard]] Flow& flow_of(Partition partition) {
     return flows_[partition.value() % flows_.size()];
@@ -50,6 +52,7 @@ class Patience {
   void note(const Record& record, const LogPlace& place);
   void settle(Partition partition, bool counts);
   void excuse(const Record& record);
+  void excuse(Partition partition, microseconds preparing);
 
   milliseconds session_;  ///< the assigner's
   std::vector<Flow> flows_;

@@ -211,7 +211,8 @@ TEST(AssignerEdges, one_assignment_names_one_for_each_partition) {
   }
 }
 
-// A5: that it prepares is no failure, however long; that it does not lead once it has prepared is.
+// A5: that it prepares is no failure, for as long as it may; that it does not lead once it has
+// prepared is.
 TEST(AssignerEdges, waits_for_a_designee_that_prepares) {
   AssignerRig rig = settled(1, 8);
   rig.idle = {{2, 0}};
@@ -223,6 +224,19 @@ TEST(AssignerEdges, waits_for_a_designee_that_prepares) {
   rig.run_for(kPatience - 100ms);
   EXPECT_EQ(rig.named_count(2), 4u);
   rig.run_for(300ms);
+  EXPECT_EQ(rig.named(), "1:0-7");
+}
+
+// A5: one that loses its lease again and again warms up each time.
+TEST(AssignerEdges, gives_up_a_designee_that_prepares_again_and_again) {
+  AssignerRig rig = settled(1, 8);
+  rig.idle = {{2, 0}};
+  rig.join(2);
+  rig.may_prepare = 500ms;
+  rig.preparing[2] = std::nullopt;
+  rig.run_for(2 * rig.may_prepare + kSession);
+  EXPECT_EQ(rig.named_count(2), 4u);
+  rig.run_for(kPatience + 300ms);
   EXPECT_EQ(rig.named(), "1:0-7");
 }
 

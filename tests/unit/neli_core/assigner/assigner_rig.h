@@ -126,6 +126,7 @@ class AssignerRig {
   std::set<std::uint32_t> unread;                        ///< logs of which nothing is read
   /// Members that prepare, and for what.
   std::map<std::uint64_t, std::optional<PartitionRanges>> preparing;
+  milliseconds may_prepare{60'000};  ///< as their records say
 
  private:
   static std::string text_of(const std::map<std::uint64_t, std::vector<Partition>>& by) {
@@ -148,7 +149,7 @@ class AssignerRig {
 
   void read_renewals() {
     for (auto& [id, record] : said_) {
-      record.member->preparing = milliseconds{preparing.contains(id) ? 1000 : 0};
+      record.member->preparing = preparing.contains(id) ? may_prepare : milliseconds{0};
       record.member->preparing_parts =
           preparing.contains(id) ? preparing.at(id) : std::nullopt;
       members.read(record, seen(now));
