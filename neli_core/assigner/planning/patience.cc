@@ -60,7 +60,7 @@ void Patience::excuse(const Record& record) {
 void Patience::excuse(Partition partition, microseconds preparing) {
   Wait& wait = waits_[partition.value()];
   wait.excuse = std::max(wait.excuse, 2 * preparing + microseconds{session_});
-  const microseconds passed = flow_of(partition).since(wait.from);
+  const microseconds passed = since_settled(partition);
   const bool excused =
       wait.excused + passed <= wait.excuse || mutated(Mutation::prepares_for_ever);
   if (excused) wait.excused += passed;
@@ -70,8 +70,7 @@ void Patience::excuse(Partition partition, microseconds preparing) {
 void Patience::settle(Partition partition, bool counts) {
   Wait& wait = waits_[partition.value()];
   if (counts) {
-    const microseconds led = std::min(flow_of(partition).since(wait.from), wait.covered);
-    wait.excused = std::max(wait.excused - led / kExcusesReturn, microseconds{0});
+    wait.excused = std::max(wait.excused - led(partition) / kExcusesReturn, microseconds{0});
     wait.missed = missed(partition);
   }
   wait.from = flow_of(partition).mark(session_);
@@ -88,16 +87,24 @@ void Patience::begin_anew() {
   for (Wait& wait : waits_) wait = {};
 }
 
+microseconds Patience::since_settled(Partition partition) const {
+  return flows_[partition.value() % flows_.size()].since(waits_[partition.value()].from);
+}
+
+microseconds Patience::led(Partition partition) const {
+  return std::min(since_settled(partition), waits_[partition.value()].covered);
+}
+
 microseconds Patience::missed(Partition partition) const {
   const Wait& wait = waits_[partition.value()];
   if (wait.designee == kNobody) return microseconds{0};  // no clock is kept for it
-  const microseconds passed = flows_[partition.value() % flows_.size()].since(wait.from);
-  const microseconds led = std::min(passed, wait.covered);
+  const microseconds covered = led(partition);
   const microseconds before =
-      mutated(Mutation::moments_reset) && led > microseconds{0}
+      mutated(Mutation::moments_reset) && covered > microseconds{0}
           ? microseconds{0}
-          : std::max(wait.missed - led, microseconds{0});
-  return std::min(before + (passed - led), wait.limit);  // who leads again has not failed
+          : std::max(wait.missed - covered, microseconds{0});
+  // Who leads again has not failed.
+  return std::min(before + since_settled(partition) - covered, wait.limit);
 }
 
 }  // namespace neliroute

@@ -48,6 +48,9 @@ class Patience {
   [[nodiscard]] Flow& flow_of(Partition partition) {
     return flows_[partition.value() % flows_.size()];
   }
+  [[nodiscard]] microseconds since_settled(Partition partition) const;
+  /// How much of that its designee led.
+  [[nodiscard]] microseconds led(Partition partition) const;
   [[nodiscard]] microseconds missed(Partition partition) const;
   void note(const Record& record, const LogPlace& place);
   void settle(Partition partition, bool counts);
