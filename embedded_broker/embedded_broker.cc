@@ -15,8 +15,8 @@
 #include <optional>
 #include <set>
 
-#include "kafka/kafka_options.h"
-#include "kafka/relay.h"
+#include "ledgers/ledger_address.h"
+#include "ledgers/kafka/relay.h"
 #include "neli_core/system_refusal.h"
 
 namespace neliroute {

@@ -195,7 +195,7 @@ int subscribe(const std::string& brokers) {
   const Client consumer = open_client(
       RD_KAFKA_CONSUMER, brokers, {{"group.id", kQuotes}, {"enable.auto.commit", "false"}});
   const std::int32_t partitions = partitions_of(consumer.get());
-  if (partitions == 0) return fail({neliroute::Errc::topic_unfit, "no topic neliroute-quotes yet"});
+  if (partitions == 0) return fail({neliroute::Errc::ledger_unfit, "no topic neliroute-quotes"});
   auto* all = rd_kafka_topic_partition_list_new(0);  // assigned, so it joins no group
   for (std::int32_t p = 0; p < partitions; ++p) {
     rd_kafka_topic_partition_list_add(all, kQuotes, p)->offset = RD_KAFKA_OFFSET_END;

@@ -41,7 +41,7 @@ void add_kafka_counters(MetricFamilies& made, const std::vector<KafkaClient>& cl
 
 }  // namespace
 
-void add_withdrawals(MetricFamilies& made, const KafkaStatistics& statistics) {
+void add_withdrawals(MetricFamilies& made, const LedgerStatistics& statistics) {
   made.counter("withdrawals_total", "Times that it left the group because it could not lead");
   for (const Obstacle why : {Obstacle::refused, Obstacle::out_of_reach}) {
     made.add(static_cast<double>(statistics.withdrawals(why)), {{"reason", to_string(why)}});
@@ -50,7 +50,7 @@ void add_withdrawals(MetricFamilies& made, const KafkaStatistics& statistics) {
   made.add(statistics.withdrawn() ? 1 : 0);
 }
 
-void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, LocalTime now) {
+void add_kafka_metrics(MetricFamilies& made, const LedgerStatistics& statistics, LocalTime now) {
   std::vector<KafkaClient> clients;
   for (const auto& [kind, label] : {std::pair{ClientKind::producer, "producer"},
                                     {ClientKind::tail, "tail"},

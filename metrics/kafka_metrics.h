@@ -3,14 +3,14 @@
 // Threads: as Metrics::Collect().   Units: seconds, bytes.   Errors: none.
 #pragma once
 
-#include "kafka/client/kafka_statistics.h"
+#include "ledgers/ledger_statistics.h"
 #include "metrics/metric_families.h"
 
 namespace neliroute {
 
 /// As of the clients' last statistics.
-void add_kafka_metrics(MetricFamilies& made, const KafkaStatistics& statistics, LocalTime now);
+void add_kafka_metrics(MetricFamilies& made, const LedgerStatistics& statistics, LocalTime now);
 /// Only for a member.
-void add_withdrawals(MetricFamilies& made, const KafkaStatistics& statistics);
+void add_withdrawals(MetricFamilies& made, const LedgerStatistics& statistics);
 
 }  // namespace neliroute

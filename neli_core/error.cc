@@ -17,14 +17,14 @@ class Category final : public boost::system::error_category {
         return "this process does not own the slot now; route the key and go to its owner";
       case Errc::bad_option:
         return "a setting is wrong; see the message of this error";
-      case Errc::topic_unfit:
-        return "the ledger topic's configuration breaks an assumption; alter it or use another";
+      case Errc::ledger_unfit:
+        return "the ledger breaks an assumption of the protocol; alter it or use another";
       case Errc::settings_conflict:
         return "the running processes use other settings; start with theirs, or stop them all";
       case Errc::ledger_unreachable:
-        return "no broker answered in time; check `kafka.brokers`, and that Kafka runs";
+        return "the ledger did not answer in time; check its address, and that it runs";
       case Errc::ledger_refused:
-        return "the broker refused; check the ACLs of this user";
+        return "the ledger refused; check the rights of this user";
       case Errc::barrier_stuck:
         return "a barrier did not end in time, so the process left the group; restart it";
       case Errc::closed:

@@ -18,15 +18,15 @@ RecordIdentity identity_of(const Decoded& value, BrokerTime stamped) noexcept {
 const char* to_string(GapReason reason) noexcept {
   switch (reason) {
     case GapReason::out_of_range:
-      return "the next offset is outside the log";
+      return "the next position is outside the log";
     case GapReason::truncated:
       return "the log was truncated";
-    case GapReason::topic_replaced:
-      return "the topic was recreated";
-    case GapReason::topic_missing:
-      return "the topic or its partition is unknown to the broker";
+    case GapReason::replaced:
+      return "another log is in its place";
+    case GapReason::missing:
+      return "the ledger does not know it any more";
     case GapReason::restarted:
-      return "the tail did not restart at its next offset";
+      return "the tail did not restart at its next position";
     case GapReason::changed:
       return "the last record read is gone";
     case GapReason::unread:

@@ -74,7 +74,7 @@ struct Reread {
   std::optional<RecordIdentity> found;
 };
 
-enum class GapReason { out_of_range, truncated, topic_replaced, topic_missing, restarted, changed,
+enum class GapReason { out_of_range, truncated, replaced, missing, restarted, changed,
                        unread, unread_claim };
 
 /// The tail cannot guarantee any more that it reads the same log as before.

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kOverdueMax{5};
 }  // namespace
 
 Observable::Observable(std::shared_ptr<Engine> engine, ObservedFacts facts,
-                       std::shared_ptr<const KafkaStatistics> statistics)
+                       std::shared_ptr<const LedgerStatistics> statistics)
     : engine_(std::move(engine)),
       facts_(std::make_shared<const ObservedFacts>(std::move(facts))),
       statistics_(std::move(statistics)) {}

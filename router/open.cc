@@ -4,11 +4,7 @@
 #include <neliroute/clock.h>
 #include <utility>
 
-#include "kafka/client/kafka_statistics.h"
-#include "kafka/group/group_strategy.h"
-#include "kafka/kafka_ledger.h"
-#include "kafka/topic/last_settings.h"
-#include "kafka/topic/topic_setup.h"
+#include "ledgers/ledgers.h"
 #include "neli_core/assigner/assigned_core.h"
 #include "neli_core/broadcast/broadcast.h"
 #include "neli_core/claimed/claim_protocol.h"
@@ -107,17 +103,13 @@ Result<std::unique_ptr<Core>> make_core(const RouterOptions& options, CoreOption
 }
 
 // What an operator should know about an owner that starts.
-std::vector<std::string> warnings_of(const RouterOptions& options, const KafkaOptions& kafka,
+std::vector<std::string> warnings_of(const RouterOptions& options, const LedgerAddress& address,
                                      const LedgerFacts& facts, const Timing& timing) {
   std::vector<std::string> lines = timing.warnings;
-  if (auto line = long_session_warning(facts.group_session)) lines.push_back(std::move(*line));
-  if (auto line = eager_lease_warning(kafka, facts.session.protocol, timing.lease)) {
-    lines.push_back(std::move(*line));
+  if (const auto* kafka = std::get_if<KafkaConnection>(&address)) {
+    auto line = loopback_warning(options.process.endpoint, kafka->brokers);
+    if (line) lines.push_back(std::move(*line));
   }
-  if (auto line = loopback_warning(options.process.endpoint, kafka.brokers)) {
-    lines.push_back(std::move(*line));
-  }
-  if (auto line = short_retention_warning(facts, timing)) lines.push_back(std::move(*line));
   if (options.variation == Variation::broadcast && !facts.believe_broker_time) {
     lines.emplace_back("variation broadcast: the topic is not known to stamp LogAppendTime, so the "
                        "clocks of all writers must be right, too");
@@ -173,41 +165,42 @@ Timing timing_of_watcher(const TimingOptions& options) {
   return timing;
 }
 
-/// What the broker, the topic and the group report, and what follows from it.
-struct Found {
-  LedgerFacts facts;
-  Timing timing;
-};
+void notify(const RouterOptions& options, const std::vector<Notice>& notices) {
+  for (const Notice& notice : notices) notify(options, notice.severity, notice.text);
+}
 
-Result<Found> find(const RouterOptions& options, const KafkaOptions& kafka) {
-  auto facts = prepare_topic(kafka, options.on_notice, [&](const LedgerFacts& wanted) {
-    return check_new_topic(options, wanted);
-  });
-  if (!facts) return facts.error();
-  if (auto learned = learn_partitions(kafka, *facts); !learned) return learned.error();
-  for (const Notice& notice : facts->notices) notify(options, notice.severity, notice.text);
-  if (auto even = check_slots(options, facts->partitions); !even) return even.error();
-  if (kafka.watcher) return Found{std::move(*facts), timing_of_watcher(options.timing)};
+/// The durations that follow from what the ledger reports.
+Result<Timing> timing_on(const PreparedStore& store, const RouterOptions& options,
+                         const LedgerAddress& address, bool watcher) {
+  const LedgerFacts& facts = store.facts();
+  notify(options, facts.notices);
+  if (auto even = check_slots(options, facts.partitions); !even) return even.error();
+  if (watcher) return timing_of_watcher(options.timing);
 
-  auto timing = derive_timing(timing_request(options), facts->session);
+  auto timing = derive_timing(timing_request(options), facts.session);
   if (!timing) return timing.error();
-  for (const std::string& line : warnings_of(options, kafka, *facts, *timing)) {
+  for (const std::string& line : warnings_of(options, address, facts, *timing)) {
     notify(options, Severity::warning, line);
   }
-  if (options.mode == Mode::exclusive) {
-    const auto line = broker_loss_text(*facts, timing->lease);
-    if (line) notify(options, Severity::info, "exclusive mode: " + *line);
-  }
-  if (auto kept = check_retention(*facts, timing->lease); !kept) return kept.error();
-  return Found{std::move(*facts), std::move(*timing)};
+  const auto told = store.check(*timing);
+  if (!told) return told.error();
+  notify(options, *told);
+  return timing;
 }
 
 Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOptions& options,
-                           const KafkaOptions& kafka) {
-  const bool watcher = kafka.watcher;
-  const auto found = find(options, kafka);
-  if (!found) return found.error();
-  const auto& [facts, timing] = *found;
+                           const LedgerNeeds& needs) {
+  const bool watcher = needs.watcher;
+  const auto address = ledger_address(options);
+  if (!address) return address.error();
+  const auto store = prepare_store(
+      *address, needs, options.on_notice,
+      [&](const LedgerFacts& wanted) { return check_new_topic(options, wanted); });
+  if (!store) return store.error();
+  const LedgerFacts& facts = (*store)->facts();
+  const auto timed = timing_on(**store, options, *address, watcher);
+  if (!timed) return timed.error();
+  const Timing& timing = *timed;
   CoreOptions core = core_options(options, facts, timing);
   if (auto valid = core.validate(); !valid) return valid.error();
 
@@ -218,15 +211,12 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOp
   opened.process = core.process;
   opened.id = core.id;
   const Strand strand(executor);
-  const auto statistics = std::make_shared<KafkaStatistics>();
-  auto ledger = KafkaLedger::open(strand, {kafka, facts, timing, statistics, core.id});
+  auto ledger = (*store)->open(strand, timing, core.id);
   if (!ledger) return ledger.error();
   const SlotSpace space(options.slots, options.hash);
-  const bool grouped = !watcher && options.assignment == Assignment::group;
-  GroupPort* const group = grouped ? ledger->get() : nullptr;
   EngineParts parts{strand,
-                    std::move(*ledger),
-                    group,
+                    std::move(ledger->ledger),
+                    ledger->group,
                     nullptr,
                     directory_options(core, watcher),
                     Peer{core.id, core.process},
@@ -234,7 +224,7 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOp
                     space,
                     options.on_notice,
                     boot_now};
-  ObservedFacts observed{core.process, std::nullopt, kafka.topic, core.lane,
+  ObservedFacts observed{core.process, std::nullopt, topic_of(*address), core.lane,
                          core.settings, space, std::nullopt, core.lease};
   if (!watcher) {
     observed.id = core.id;
@@ -246,7 +236,7 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOp
   }
   opened.engine = std::make_shared<Engine>(std::move(parts));
   opened.observable =
-      std::make_unique<const Observable>(opened.engine, std::move(observed), statistics);
+      std::make_unique<const Observable>(opened.engine, std::move(observed), ledger->statistics);
   return opened;
 }
 
@@ -260,7 +250,7 @@ Result<Opened> open_owner(boost::asio::any_io_executor executor, RouterOptions o
     notify(options, Severity::info, std::string(group) + " is of `assignment` group, so Kafka's "
            "group assigns here; without it the default is `assignment` assigner");
   }
-  return open_engine(std::move(executor), options, kafka_options(options));
+  return open_engine(std::move(executor), options, ledger_needs(options));
 }
 
 // Options that a watcher does not have are set to an owner's defaults; they are never read.
@@ -268,6 +258,7 @@ Result<Opened> open_watcher(boost::asio::any_io_executor executor, WatcherOption
   RouterOptions same;
   same.assignment = Assignment::group;  // it is told by the records who assigns
   same.kafka = std::move(options.kafka);
+  same.ledger = std::move(options.ledger);
   same.lane = options.lane;
   same.partitions = options.partitions;
   same.logs = options.logs;
@@ -277,10 +268,10 @@ Result<Opened> open_watcher(boost::asio::any_io_executor executor, WatcherOption
   same.timing.lease = options.lease;
   same.timing.serve_stale = options.serve_stale;
   same.on_notice = std::move(options.on_notice);
-  KafkaOptions kafka = kafka_options(same);
-  kafka.watcher = true;
-  kafka.missing_topic = options.missing_topic;
-  return open_engine(std::move(executor), same, kafka);
+  LedgerNeeds needs = ledger_needs(same);
+  needs.watcher = true;
+  needs.missing_topic = options.missing_topic;
+  return open_engine(std::move(executor), same, needs);
 }
 
 }  // namespace neliroute

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "audit/audit.h"
-#include "kafka/tail/log_reader.h"
+#include "ledgers/ledgers.h"
 #include "router/options/option_parts.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
@@ -28,9 +28,10 @@ milliseconds unix_now() {
 int audit(const std::string& command, const CommonOptions& options,
           std::optional<milliseconds> since) {
   const RouterOptions router = options.for_router();
-  LogReading wanted;
-  wanted.kafka = kafka_options(router);
-  if (since) wanted.since = BrokerTime{*since};
+  const auto address = ledger_address(router);
+  if (!address) return fail(command, address.error());
+  std::optional<BrokerTime> from;
+  if (since) from = BrokerTime{*since};
   AuditOptions how;
   how.lane = router.lane;
   how.clock_error = watcher_timing(timing_request(router)).clock_error;
@@ -40,8 +41,8 @@ int audit(const std::string& command, const CommonOptions& options,
   Auditor auditor(how, tell);
   Progress progress("reading topic " + router.kafka.topic + " at " + router.kafka.brokers);
   std::uint64_t records = 0;
-  const auto logs = read_logs(
-      std::move(wanted),
+  const auto logs = read_store(
+      *address, ledger_needs(router), from,
       [&](const Received& record) {
         auditor.on(record);
         progress.count(++records, "records");

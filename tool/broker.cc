@@ -9,7 +9,7 @@
 #include <csignal>
 #include <utility>
 
-#include "kafka/kafka_options.h"
+#include "ledgers/ledger_needs.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"
 #include "tool/command_line/take.h"

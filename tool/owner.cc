@@ -16,7 +16,7 @@
 #include <set>
 #include <utility>
 
-#include "kafka/kafka_options.h"
+#include "ledgers/ledger_needs.h"
 #include "router/options/option_parts.h"
 #include "tool/admin_port.h"
 #include "tool/command_line/take.h"

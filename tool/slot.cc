@@ -3,7 +3,6 @@
 
 #include <neliroute/slot_space.h>
 
-#include "kafka/kafka_options.h"
 #include "slots/partition.h"
 #include "tool/command_line/commands.h"
 #include "tool/command_line/options.h"

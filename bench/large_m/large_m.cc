@@ -32,9 +32,9 @@
 
 #include "bench/cpu_clock.h"
 #include "embedded_broker/embedded_broker.h"
-#include "kafka/client/kafka_statistics.h"
-#include "kafka/kafka_ledger.h"
-#include "kafka/topic/topic_setup.h"
+#include "ledgers/kafka/client/kafka_statistics.h"
+#include "ledgers/kafka/kafka_ledger.h"
+#include "ledgers/kafka/topic/topic_setup.h"
 #include "neli_core/claimed/claim_protocol.h"
 #include "router/engine/engine.h"
 
@@ -139,7 +139,7 @@ class CountedLedger final : public Ledger, public GroupPort {
 class Owner : Listener {
  public:
   Owner(std::uint64_t id, const KafkaOptions& kafka) : led_(*kafka.partitions, false) {
-    const LedgerFacts facts = must(prepare_topic(kafka));
+    const TopicFacts facts = must(prepare_topic(kafka));
     TimingRequest request;
     request.session = 10s;
     request.interval = 2s;

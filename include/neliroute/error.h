@@ -18,10 +18,10 @@ namespace neliroute {
 enum class Errc {
   not_owner = 1,       ///< this process does not lead the slot's partition now
   bad_option,          ///< a setting is wrong, or two of them contradict each other
-  topic_unfit,         ///< the topic exists, but its configuration breaks an assumption
+  ledger_unfit,        ///< the ledger is there, but breaks an assumption of the protocol
   settings_conflict,   ///< the running group has other slots, partitions, logs, hash or mode
-  ledger_unreachable,  ///< no broker answered in time
-  ledger_refused,      ///< the broker refused: not authorised, or not supported
+  ledger_unreachable,  ///< the ledger did not answer in time
+  ledger_refused,      ///< the ledger refused: not authorised, or not supported
   barrier_stuck,       ///< the application's barrier did not end; the process left the group
   closed,              ///< the object was closed, or is closing
   timed_out,           ///< the call's time limit passed

@@ -133,7 +133,7 @@ class Listener {
   virtual void barrier_overdue(const Transition& transition) { static_cast<void>(transition); }
   /// The release was acknowledged: others can read that it leads no more.
   virtual void released(const Transition& transition) { static_cast<void>(transition); }
-  /// This process gave up: settings_conflict, barrier_stuck, ledger_refused, or topic_unfit
+  /// This process gave up: settings_conflict, barrier_stuck, ledger_refused, or ledger_unfit
   /// (variation `broadcast`, exclusive mode: the number of partitions changed). Called once; the
   /// process leaves by itself.
   virtual void failed(const Error& error) { static_cast<void>(error); }

@@ -22,7 +22,7 @@
 namespace neliroute {
 
 class Engine;
-class KafkaStatistics;
+class LedgerStatistics;
 class Meter;
 
 using LookupCounts = std::array<std::uint64_t, 4>;     ///< by Verdict
@@ -42,9 +42,9 @@ struct ObservedFacts {
 
 class Observable {
  public:
-  /// `statistics`: of the Kafka clients; null if the ledger has none.
+  /// `statistics`: null if the ledger has none.
   Observable(std::shared_ptr<Engine> engine, ObservedFacts facts,
-             std::shared_ptr<const KafkaStatistics> statistics = nullptr);
+             std::shared_ptr<const LedgerStatistics> statistics = nullptr);
 
   [[nodiscard]] const ObservedFacts& facts() const noexcept { return *facts_; }
   /// As in facts(), but a watcher's mode and variation are those that it has read in records.
@@ -70,14 +70,14 @@ class Observable {
   /// Callers that wait for an owner now.
   [[nodiscard]] std::size_t waiters() const;
   [[nodiscard]] const Meter& meter() const;
-  [[nodiscard]] const KafkaStatistics* statistics() const { return statistics_.get(); }
+  [[nodiscard]] const LedgerStatistics* statistics() const { return statistics_.get(); }
   /// Calls the observer on the strand from now on, for as long as it lives.
   void observe(std::weak_ptr<Observer> observer) const;
 
  private:
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<const ObservedFacts> facts_;
-  std::shared_ptr<const KafkaStatistics> statistics_;
+  std::shared_ptr<const LedgerStatistics> statistics_;
 };
 
 }  // namespace neliroute

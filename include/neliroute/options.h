@@ -100,6 +100,9 @@ using NoticeHandler = std::function<void(const Notice&)>;
 
 struct RouterOptions {
   KafkaConnection kafka;
+  /// In place of kafka.brokers and kafka.topic: `kafka://HOST:PORT,.../TOPIC`; or `memory:NAME`,
+  /// which all Routers and Watchers of one program share, for tests without a broker.
+  std::string ledger;
   /// Names the processes that divide the slots. With Assignment::group the Kafka group is `group`
   /// in lane 0, else `group`.lane-N.
   std::string group = "neliroute";
@@ -158,6 +161,7 @@ enum class MissingTopic { fail, wait_for_timeout, wait_for_ever };
 
 struct WatcherOptions {
   KafkaConnection kafka;
+  std::string ledger;  ///< as RouterOptions::ledger
   Lane lane;
   /// No value: what the newest records say, or the topic's if there are none.
   std::optional<std::uint32_t> partitions;

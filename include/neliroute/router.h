@@ -54,7 +54,7 @@ struct Lease {
 class Router : public Lookup {
  public:
   /// Queries the broker (blocking, at most options.kafka.timeout), creates the topic if it is
-  /// missing, and joins the group as soon as the executor runs. Errors: bad_option, topic_unfit,
+  /// missing, and joins the group as soon as the executor runs. Errors: bad_option, ledger_unfit,
   /// ledger_unreachable, ledger_refused. Whether the settings are the running group's is known only
   /// later: Listener::failed().
   [[nodiscard]] static Result<std::unique_ptr<Router>> open(boost::asio::any_io_executor executor,

@@ -25,7 +25,7 @@ class Watcher : public Lookup {
  public:
   /// Blocks until a broker answers and the topic exists, at most for options.kafka.timeout. The
   /// owners create the topic; options.missing_topic may say to wait for it as long as it takes, or
-  /// not at all. Errors: bad_option, topic_unfit, ledger_unreachable, ledger_refused.
+  /// not at all. Errors: bad_option, ledger_unfit, ledger_unreachable, ledger_refused.
   [[nodiscard]] static Result<std::unique_ptr<Watcher>> open(
       boost::asio::any_io_executor executor, WatcherOptions options);
   /// As ~Router: on its executor, or after async_close().

@@ -111,7 +111,7 @@ void MemoryLedger::serve_tail(Log log) {
     start_tail(log, *answer);
     return serve_soon();
   }
-  if (answer->made != tail.made) return lose_tail(log, GapReason::topic_replaced);
+  if (answer->made != tail.made) return lose_tail(log, GapReason::replaced);
   for (std::size_t i = tail.cuts; i < answer->cuts.size(); ++i) {
     if (answer->cuts[i] < tail.next) return lose_tail(log, GapReason::truncated);
   }

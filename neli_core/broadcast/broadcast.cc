@@ -303,7 +303,7 @@ void Broadcast::other_partition_count(std::uint32_t count, const char* least) {
                            ": the number must not change while a group runs, as a process "
                            "that starts now maps the same roles to other partitions";
   if (exclusive()) {
-    refuse({Errc::topic_unfit, text + "; stop all processes and start them with the new number"},
+    refuse({Errc::ledger_unfit, text + "; stop all processes and start them with the new number"},
            now_);
   } else {
     ready_.notices.push_back({Severity::error, text + ". Going on with the old number; stop all "

@@ -28,25 +28,29 @@ TimingRequest timing_request(const RouterOptions& options) {
   return request;
 }
 
-KafkaOptions kafka_options(const RouterOptions& options) {
-  KafkaOptions kafka;
-  static_cast<KafkaConnection&>(kafka) = options.kafka;
-  kafka.group = options.group;
-  kafka.lane = options.lane;
-  kafka.mode = options.mode;
-  kafka.variation = options.variation;
-  kafka.assignment = assignment_of(options);
-  kafka.partitions = options.partitions;
-  kafka.logs = options.logs;
-  kafka.protocol = options.group_protocol;
-  kafka.session = options.timing.session;
-  kafka.prepare_timeout = options.prepare_timeout;
-  return kafka;
+Result<LedgerAddress> ledger_address(const RouterOptions& options) {
+  return ledger_address(options.ledger, options.kafka);
+}
+
+LedgerNeeds ledger_needs(const RouterOptions& options) {
+  LedgerNeeds needs;
+  needs.group = options.group;
+  needs.lane = options.lane;
+  needs.mode = options.mode;
+  needs.variation = options.variation;
+  needs.assignment = assignment_of(options);
+  needs.partitions = options.partitions;
+  needs.logs = options.logs;
+  needs.protocol = options.group_protocol;
+  needs.session = options.timing.session;
+  needs.prepare_timeout = options.prepare_timeout;
+  return needs;
 }
 
 WatcherOptions watcher_options(const RouterOptions& options) {
   WatcherOptions watcher;
   watcher.kafka = options.kafka;
+  watcher.ledger = options.ledger;
   watcher.lane = options.lane;
   watcher.partitions = options.partitions;
   watcher.logs = options.logs;

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <utility>
 
-#include "kafka/kafka_options.h"
 #include "neli_core/record/record.h"
 #include "router/options/option_checks.h"
 #include "router/options/option_text.h"
@@ -68,6 +67,9 @@ constexpr OptionRow kRows[] = {
     {{.field = "kafka.topic", .flag = "--topic", .type = "NAME", .heading = "Ledger",
       .help = "Ledger topic (default neliroute)", .first_day = true},
      [](Options& o, Text t) { return put(o.kafka.topic, parse_topic(t)); }},
+    {{.field = "ledger", .flag = "--ledger", .type = "ADDRESS", .heading = "Ledger",
+      .help = "kafka://HOST:PORT,.../TOPIC, in place of --brokers and --topic"},
+     [](Options& o, Text t) { return put(o.ledger, parse_text(t)); }},
     {{.field = "group", .flag = "--group", .type = "NAME", .heading = "Ledger",
       .help = "Who belongs together; with Kafka's group its name (default neliroute)",
       .shown = kOwner},

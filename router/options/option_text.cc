@@ -5,7 +5,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "kafka/kafka_options.h"
+#include "ledgers/ledger_address.h"
 #include "neli_core/record/record.h"
 
 namespace neliroute {

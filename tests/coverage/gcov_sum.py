@@ -17,7 +17,7 @@ import sys
 from typing import Iterable, NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = ("slots/", "placement/", "neli_core/", "audit/", "kafka/", "embedded_broker/")
+ROOMS = ("slots/", "placement/", "neli_core/", "audit/", "ledgers/", "embedded_broker/")
 BOUND = ("slots/", "placement/", "neli_core/", "audit/")
 # path of the file from the root -> line -> how often it ran
 Counts = dict[str, dict[int, int]]

@@ -42,16 +42,16 @@ class Sum(unittest.TestCase):
 
     def test_the_table_names_what_did_not_run(self):
         counts = added(report("../neli_core/a.cc", {1: 0, 2: 0, 3: 1, 9: 0}),
-                       report("../kafka/b.cc", {1: 0}), report("../slots/c.cc", {1: 1}))
+                       report("../ledgers/b.cc", {1: 0}), report("../slots/c.cc", {1: 1}))
         rows = [row.split() for row in coverage.table(counts)]
         self.assertIn("neli_core/a.cc 1 of 4 25.0 % 1-2, 9".split(), rows)
         self.assertIn("= neli_core/ 1 of 4 25.0 %".split(), rows)
-        self.assertIn("= kafka/ 0 of 1 0.0 %".split(), rows)
+        self.assertIn("= ledgers/ 0 of 1 0.0 %".split(), rows)
         self.assertIn("= slots/ 1 of 1 100.0 %".split(), rows)
 
-    def test_each_pure_room_has_the_bound_and_kafka_none(self):
+    def test_each_pure_room_has_the_bound_and_ledgers_none(self):
         counts = added(report("../neli_core/a.cc", {n: int(n > 5) for n in range(1, 101)}),
-                       report("../kafka/b.cc", {1: 0}), report("../slots/c.cc", {1: 1}),
+                       report("../ledgers/b.cc", {1: 0}), report("../slots/c.cc", {1: 1}),
                        report("../placement/d.cc", {1: 1}), report("../audit/e.cc", {1: 1}))
         self.assertEqual(coverage.below(counts, 95), [])
         wrong, = coverage.below(counts, 95.5)

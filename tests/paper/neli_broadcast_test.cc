@@ -54,7 +54,7 @@ TEST(NeliBroadcast, each_process_publishes_on_all_partitions) {
 // neli-paper: "The message has no key or value; the producing process explicitly specifies the
 // partition number for each published message."
 // The state machine asks for no more than a broadcast; that Kafka's records have neither:
-// tests/unit/kafka.
+// tests/unit/ledgers/kafka.
 TEST(NeliBroadcast, a_message_carries_nothing_and_means_the_same_from_a_stranger) {
   World world;
   Process& a = world.add();

@@ -133,7 +133,7 @@ void Stage::delete_topic() {
   for (std::uint32_t l = 0; l < options_.rig.logs; ++l) rig_.log(l).records.clear();
   for (const auto& actor : actors_) {
     for (std::uint32_t l = 0; l < options_.rig.logs; ++l) {
-      const GapFound gone{Log{l}, GapReason::topic_missing};
+      const GapFound gone{Log{l}, GapReason::missing};
       if (!actor->process) {
         actor->lookup->feed(gone, rig_.now());
       } else if (!actor->crashed) {

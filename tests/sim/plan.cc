@@ -282,11 +282,12 @@ Time Plan::healed(std::uint32_t crashes, bool some_lead) const {
 }
 
 // A1 and A2: two sessions and the ranks, where the sick one held the seat; A5: it may be named for
-// what the dead led, and not lead it.
+// what the dead led, and not lead it, but prepare for it again and again.
 Time Plan::healed_beside_the_sick(std::uint32_t crashes) const {
   const Time dead = session() * (crashes > 1 ? 3 : 2);  // A9
-  return (dead + patience()) * 1002 / 1000 + (3 + processes) * interval() + 12 * latency_max +
-         2 * prepare() + (exclusive() ? grace() : 0);
+  const Time excused = prepare() > 0 ? 2 * prepare() + session() : 0;
+  return (dead + patience() + excused) * 1002 / 1000 + (3 + processes) * interval() +
+         12 * latency_max + 2 * prepare() + (exclusive() ? grace() : 0);
 }
 
 // An application takes 10 ms to finish, or is slow; the oracle knows which.

@@ -23,7 +23,7 @@ BAD = [
     ("layering", "neli_core/a.cc", "#include <neliroute/clock.h>\n", [1]),
     ("layering", "slots/a.cc", "#include <neliroute/router.h>\n", [1]),
     ("flag", "router/a.cc", 'x();\nbad("lower --lease");\n', [2]),
-    ("flag", "kafka/tail/a.cc", 'bad("raise --timeout"  // or not\n', [1]),
+    ("flag", "ledgers/kafka/tail/a.cc", 'bad("raise --timeout"  // or not\n', [1]),
     ("layering", "slots/a.cc", '#include <vector>\n#include <boost/json.hpp>\n', [2]),
     ("layering", "slots/a.cc", "#include <time.h>\n", [1]),
     ("layering", "slots/a.cc", '#include "a.h"\n', [1]),
@@ -31,10 +31,14 @@ BAD = [
     ("layering", "placement/a.cc", '#include "neli_core/b.h"\n', [1]),
     ("layering", "router/a.cc", '#include "placement/b.h"\n', [1]),
     ("layering", "neli_core/a.cc", '#include "slots/b.h"\n', [1]),
-    ("layering", "neli_core/a.cc", '#include "kafka/b.h"\n', [1]),
+    ("layering", "neli_core/a.cc", '#include "ledgers/kafka/b.h"\n', [1]),
     ("layering", "neli_core/a.h", "#include <boost/asio/post.hpp>\n", [1]),
     ("layering", "neli_core/a.h", "#include <librdkafka/rdkafka.h>\n", [1]),
-    ("layering", "kafka/a.h", '#include "slots/b.h"\n', [1]),
+    ("layering", "ledgers/kafka/a.h", '#include "slots/b.h"\n', [1]),
+    ("layering", "ledgers/kafka/a.h", '#include "ledgers/memory/b.h"\n', [1]),
+    ("layering", "ledgers/b.cc", '#include "ledgers/kafka/b.h"\n', [1]),
+    ("layering", "router/a.cc", '#include "ledgers/kafka/b.h"\n', [1]),
+    ("layering", "tool/a.cc", '#include "ledgers/memory/b.h"\n', [1]),
     ("layering", "neli_core/a.cc", '#include "neli_core/claimed/b.h"\n', [1]),
     ("layering", "neli_core/claimed/a.cc", '#include "neli_core/broadcast/b.h"\n', [1]),
     ("layering", "neli_core/claimed/a.cc", '#include "neli_core/assigner/b.h"\n', [1]),
@@ -44,9 +48,9 @@ BAD = [
     ("layering", "neli_core/assigner/a.cc", '#include "neli_core/broadcast/b.h"\n', [1]),
     ("layering", "neli_core/broadcast/a.cc", '#include "neli_core/claimed/b.h"\n', [1]),
     ("layering", "neli_core/a.cc", '#include "audit/b.h"\n', [1]),
-    ("layering", "audit/a.cc", '#include "kafka/b.h"\n', [1]),
-    ("layering", "kafka/a.h", '#include "router/b.h"\n', [1]),
-    ("layering", "kafka/a.h", '#include "embedded_broker/b.h"\n', [1]),
+    ("layering", "audit/a.cc", '#include "ledgers/kafka/b.h"\n', [1]),
+    ("layering", "ledgers/kafka/a.h", '#include "router/b.h"\n', [1]),
+    ("layering", "ledgers/kafka/a.h", '#include "embedded_broker/b.h"\n', [1]),
     ("layering", "embedded_broker/a.h", '#include "router/b.h"\n', [1]),
     ("layering", "router/a.h", '#include "embedded_broker/b.h"\n', [1]),
     ("layering", "router/a.cc", "#include <librdkafka/rdkafka.h>\n", [1]),
@@ -107,8 +111,9 @@ GOOD = [
     ("router/a.cc", "#include <neliroute/clock.h>\n"),
     ("slots/a.h", '#include <cstdint>\n#include "slots/b.h"\n#include <xxhash.h>\n'),
     ("neli_core/a.h", '#include <boost/system/result.hpp>\n#include "neli_core/b.h"\n'),
-    ("kafka/a.cc", '#include "neli_core/b.h"\n#include <librdkafka/rdkafka.h>\n'),
-    ("router/a.cc", '#include "kafka/b.h"\n#include "slots/b.h"\n'),
+    ("ledgers/kafka/a.cc", '#include "neli_core/b.h"\n#include <librdkafka/rdkafka.h>\n'),
+    ("router/a.cc", '#include "ledgers/b.h"\n#include "slots/b.h"\n'),
+    ("ledgers/ledgers.cc", '#include "ledgers/kafka/b.h"\n#include "ledgers/memory/b.h"\n'),
     ("tests/unit/kafka/a.cc", "#include <librdkafka/rdkafka.h>\n"),
     ("examples/a.cc", "#include <librdkafka/rdkafka.h>\n"),
     ("neli_core/a.cc", '// #include "slots/b.h"\nauto a = "std::mutex";  // rand()\n'),
@@ -188,7 +193,7 @@ class Commands(unittest.TestCase):
         self.write("slots/a.h", "#pragma once\n#include <string>\nstd::string f();\n")
 
     def write(self, path, text):
-        (self.root / path).parent.mkdir(exist_ok=True)
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(text)
 
     def tidy(self, *arguments):
@@ -214,22 +219,25 @@ class Commands(unittest.TestCase):
         self.assertIn("slots:1: folder: has 26 files of code, more than 25\n", bad.stdout)
 
     def test_a_chain_of_headers_to_librdkafka(self):
-        self.write("kafka/a.h", "#include <librdkafka/rdkafka.h>\n")
-        self.write("kafka/b.h", '#include "kafka/a.h"\n#include "kafka/c.h"\n')
-        self.write("kafka/c.h", '#include "kafka/b.h"\n')
-        self.write("examples/a.cc", '#include "kafka/b.h"\n')
-        self.write("router/a.cc", '#include "kafka/d.h"\n// #include "kafka/b.h"\n')
-        self.write("kafka/d.cc", '#include "kafka/c.h"\n')
-        self.write("kafka/d.h", "struct Client;\n")
+        self.write("ledgers/kafka/a.h", "#include <librdkafka/rdkafka.h>\n")
+        self.write("ledgers/kafka/b.h",
+                   '#include "ledgers/kafka/a.h"\n#include "ledgers/kafka/c.h"\n')
+        self.write("ledgers/kafka/c.h", '#include "ledgers/kafka/b.h"\n')
+        self.write("embedded_broker/a.cc", '#include "ledgers/kafka/b.h"\n')
+        self.write("router/a.cc", '#include "ledgers/d.h"\n// #include "ledgers/kafka/b.h"\n')
+        self.write("ledgers/kafka/d.cc", '#include "ledgers/kafka/c.h"\n')
+        self.write("ledgers/d.h", "struct Client;\n")
         self.assertEqual(self.tidy("rules", self.root).returncode, 0)
         for room in ("router", "metrics", "admin", "forward", "tool"):
-            self.write(f"{room}/b.h", '#include <string>\n#include "kafka/c.h"\n')
+            self.write(f"{room}/b.h", '#include <string>\n#include "ledgers/kafka/c.h"\n')
             self.write(f"{room}/b.cc", f'#include "{room}/b.h"\n')
             bad = self.tidy("rules", self.root)
             self.assertEqual(bad.returncode, 1)
-            self.assertIn(f"{room}/b.h:2: layering: reaches <librdkafka/rdkafka.h> by kafka/c.h, "
-                          "kafka/b.h, kafka/a.h\n", bad.stdout)
-            self.assertIn(" 1 findings\n", bad.stdout)  # b.h's, once
+            self.assertIn(f"{room}/b.h:2: layering: reaches <librdkafka/rdkafka.h> by "
+                          "ledgers/kafka/c.h, "
+                          "ledgers/kafka/b.h, ledgers/kafka/a.h\n", bad.stdout)
+            # b.h's, once, beside that it names a store.
+            self.assertIn(" 2 findings\n", bad.stdout)
             (self.root / room / "b.h").unlink()
 
     def test_a_page_that_names_a_test(self):

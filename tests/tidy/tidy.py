@@ -23,9 +23,9 @@ from typing import Callable, Iterator, NamedTuple
 import cpp_text
 
 FILE_LINES, FUNCTION_LINES, LINE_COLUMNS, FOLDER_FILES = 500, 70, 100, 25
-INNER_ROOMS = ("neli_core/assigner", "neli_core/claimed", "neli_core/broadcast")
-PURE_ROOMS = ("slots", "placement", "neli_core", *INNER_ROOMS,
-              "audit")
+PROTOCOLS = ("neli_core/assigner", "neli_core/claimed", "neli_core/broadcast")
+INNER_ROOMS = (*PROTOCOLS, "ledgers/kafka", "ledgers/memory")
+PURE_ROOMS = ("slots", "placement", "neli_core", *PROTOCOLS, "audit")
 CPP = (".h", ".cc")
 CODE = CPP + (".py", ".sh", ".cmake", ".java", ".js", ".css", ".html")
 
@@ -70,6 +70,7 @@ VOCABULARY = (r"neliroute/(detail/\w+|error|hash|ids|options|route|settings"
 STD = VOCABULARY + r"|(?!.*\.h$)[a-z_0-9]+"
 PURE = STD + r"|boost/(?!asio|beast).*"
 ANY_BUT_RDKAFKA = r"(?!librdkafka/).*"
+LEDGERS = r"ledgers/(?!kafka/|memory/)"
 # room -> its own project's rooms, and everything else, that it may include.
 MAY_INCLUDE = {
     "include": (r"(?!)", STD + r"|neliroute/\w+\.h|boost/(asio|system)/.*|fmt/.*|prometheus/.*"),
@@ -80,19 +81,23 @@ MAY_INCLUDE = {
     "neli_core/claimed": (r"neli_core/(?!assigner/|broadcast/)", PURE),
     "neli_core/broadcast": (r"neli_core/(?!assigner/|claimed/)", PURE),
     "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
-    "kafka": (r"(neli_core|kafka)/", r".*"),
     "base": (r"(?!)", STD + r"|neliroute/clock\.h|time\.h"),
-    "ledgers": (r"(neli_core|ledgers)/", ANY_BUT_RDKAFKA),
-    "embedded_broker": (r"(neli_core|kafka|embedded_broker)/", r".*"),
-    "router": (r"(slots|neli_core|kafka|router)/", r"(?!librdkafka/|boost/beast).*"),
-    "metrics": (r"(slots|neli_core|kafka|router|metrics)/", r"(?!librdkafka/|boost/beast).*"),
-    "admin": (r"(slots|neli_core|kafka|router|metrics|admin)/", ANY_BUT_RDKAFKA),
-    "forward": (r"(slots|neli_core|kafka|router|metrics|forward)/", ANY_BUT_RDKAFKA),
-    "tool": (r"(?!tests|bench|examples)", ANY_BUT_RDKAFKA),
+    # A store is one of many: above its folder ledgers.cc alone names it.
+    "ledgers": (r"(neli_core|ledgers)/(?!kafka/|memory/)", ANY_BUT_RDKAFKA),
+    "ledgers/kafka": (r"(neli_core/|ledgers/(?!memory/))", r".*"),
+    "ledgers/memory": (r"(neli_core/|ledgers/(?!kafka/))", ANY_BUT_RDKAFKA),
+    "embedded_broker": (r"(neli_core|ledgers|embedded_broker)/(?!memory/)", r".*"),
+    "router": (rf"(slots/|neli_core/|{LEDGERS}|router/)", r"(?!librdkafka/|boost/beast).*"),
+    "metrics": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/)",
+                r"(?!librdkafka/|boost/beast).*"),
+    "admin": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/)", ANY_BUT_RDKAFKA),
+    "forward": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|forward/)", ANY_BUT_RDKAFKA),
+    "tool": (r"(?!tests|bench|examples|ledgers/kafka/|ledgers/memory/)", ANY_BUT_RDKAFKA),
     # Applications, with a Kafka client.
-    "examples": (r"(slots|neli_core|kafka|router|metrics|admin|examples)/", r".*"),
+    "examples": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/|examples/)", r".*"),
 }
-ROOM = re.compile(r"(base|slots|placement|neli_core|audit|kafka|ledgers|embedded_broker|router"
+FACTORY = "ledgers/ledgers.cc"
+ROOM = re.compile(r"(base|slots|placement|neli_core|audit|ledgers|embedded_broker|router"
                   r"|metrics|admin|forward|tool|examples|bench|tests)/")
 
 
@@ -101,6 +106,8 @@ def layering(file: File) -> Findings:
     if not file.is_cpp or file.room not in MAY_INCLUDE:
         return
     rooms, others = MAY_INCLUDE[file.room]
+    if file.path == FACTORY:
+        rooms = r"ledgers/"
     for include in cpp_text.includes_of(file.text):
         if include.quoted and not ROOM.match(include.path):
             yield include.line, f'write "{include.path}" with its folder, from the top'
@@ -144,7 +151,7 @@ def impure(file: File) -> Findings:
 FLAG = (r"--(?:allow-uneven|brokers|(?:local-)?clock-error|endpoint|group(?:s|-protocol)?"
         r"|hang-limit|hash(?:-tags)?|interval|lane|lease|logs|mode|name|no-hints|partitions"
         r"|profile|roles|serve-stale|session|slots|timeout|topic|variation|wait)\b(?!-)")
-LIBRARY = ("include", "base", "slots", "neli_core", *INNER_ROOMS, "kafka", "ledgers",
+LIBRARY = ("include", "base", "slots", "neli_core", *INNER_ROOMS, "ledgers",
            "embedded_broker", "router", "metrics", "admin", "forward")
 
 

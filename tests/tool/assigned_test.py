@@ -186,6 +186,30 @@ class Assigned(case.LaneCase):
                 highest[partition] = epoch
         self.assertEqual(len(highest), 4)
 
+    def test_a_ledger_by_its_address(self):
+        """Every command takes one; a place that is said twice, or another store, is refused."""
+        place = {"ledger": f"kafka://{self.brokers}/{self.topic}", "profile": "fast"}
+        self.settings = {**place, "slots": SLOTS}
+        _, url = self.member("alpha")
+        children.wait_until(lambda: self.ask(url, "v1/slots")["ready"], 30, "it is ready")
+        routed = self.tool("route", "user:1000", json=True)
+        self.assertEqual(routed.rows()[0]["owner"], "alpha")
+        self.settings = place
+        for command, words in (("cordon", ["alpha"]), ("overrides", []), ("audit", [])):
+            dry = {"dry_run": True} if words else {}
+            done = process.run_tool(command, *words, **place, **dry)
+            self.assertEqual(done.code, 0, done)
+        for wrong, words in (
+                ({"topic": self.topic}, "give either the one or the others"),
+                ({"ledger": "etcd://h:2379/x"}, "expected kafka://HOST:PORT,.../TOPIC"),
+                ({"ledger": "memory:x"}, "--ledger memory:x is for the Routers of one program")):
+            for command in (["route", "k"], ["pin", "1", "alpha"], ["run"]):
+                endpoint = {"endpoint": "h:1"} if command == ["run"] else {}
+                done = process.run_tool(*command, **{**place, **endpoint, **wrong})
+                self.assertEqual(done.code, 2, done)
+                self.assertIn(words, done.err)
+                self.assertIn("--ledger", done.err)
+
     def test_with_a_group(self):
         """Nothing is said of an assigner."""
         _, url = self.member("delta", assignment="group", partitions=None, session=None,

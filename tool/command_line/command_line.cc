@@ -114,6 +114,7 @@ struct CommandLine::Parts {
   std::string_view heading = "Options";
   std::vector<OptionText> options;
   std::vector<std::string> names;
+  std::vector<std::function<Result<void>()>> checks;
   std::vector<std::string> positionals;
 
   /// Splits what CLI11 did not know into positionals and mistakes; returns the mistake, if any.
@@ -235,6 +236,10 @@ void CommandLine::add(const OptionText& option, Take take) {
   if (takes == Takes::each) made->delimiter('\n');
 }
 
+void CommandLine::after(std::function<Result<void>()> check) {
+  parts_->checks.push_back(std::move(check));
+}
+
 std::optional<int> CommandLine::parse(const Arguments& asked) {
   if (asked.describe != nullptr) {
     *asked.describe = description();
@@ -278,6 +283,9 @@ std::optional<int> CommandLine::parse(const Arguments& asked) {
   }
   if (const auto mistake = parts_->sort_rest()) return fail(name(), *mistake, kExitUsage);
   parts_->warn_of_unknown_variables();
+  for (const auto& check : parts_->checks) {
+    if (const auto fits = check(); !fits) return fail(name(), fits.error());
+  }
   return std::nullopt;
 }
 

@@ -62,6 +62,8 @@ class CommandLine {
   void heading(std::string_view title);
   /// `take` gets each value; of a flag "true". Views into `option` must outlive this.
   void add(const OptionText& option, Take take);
+  /// Of options together: parse() calls it once all have their values.
+  void after(std::function<Result<void>()> check);
 
   /// A value: exit with it now.
   [[nodiscard]] std::optional<int> parse(const Arguments& arguments);

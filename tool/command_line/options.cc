@@ -16,6 +16,20 @@ void add_row(CommandLine& line, const OptionRow& row, RouterOptions& router, Par
            [&row, &router](const std::string& text) { return row.set(router, text); });
 }
 
+/// Takes --ledger apart, so that all else knows brokers and a topic alone.
+Result<void> find_ledger(RouterOptions& router) {
+  const auto address = ledger_address(router);
+  if (!address) return address.error();
+  const auto* kafka = std::get_if<KafkaConnection>(&*address);
+  if (kafka == nullptr) {
+    return Error{Errc::bad_option, "`ledger` " + router.ledger + " is for the Routers of one "
+                                   "program; a command needs Kafka"};
+  }
+  router.kafka = *kafka;
+  router.ledger.clear();
+  return {};
+}
+
 }  // namespace
 
 void add_slot_options(CommandLine& line, RouterOptions& router) {
@@ -55,6 +69,7 @@ void add_common_options(CommandLine& line, CommonOptions& options, Part part) {
       line.add(row.of(part), into(options.timeout, parse_positive_duration));
     }
   }
+  line.after([&options] { return find_ledger(options.router); });
   const OptionText drain{.flag = "--drain-timeout", .type = "TIME", .heading = "Timing",
                          .help = "How long a planned leave may take (default: 3 x session + 4 x "
                                  "interval, in exclusive mode 2 x lease + session; with "

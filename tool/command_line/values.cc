@@ -5,7 +5,6 @@
 #include <chrono>
 #include <optional>
 
-#include "kafka/kafka_options.h"
 #include "slots/partition.h"
 #include "tool/print/output.h"
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "kafka/kafka_options.h"
+#include "ledgers/ledger_needs.h"
 
 namespace neliroute::tool {
 namespace {

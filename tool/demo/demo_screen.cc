@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "kafka/kafka_options.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
 
@@ -194,7 +193,7 @@ void Screen::stay(const Cast& cast, const DemoOptions& options) {
   line(fmt::format("PATH={}:$PATH", program.parent_path().string()));
   line(fmt::format("export NELIROUTE_BROKERS={} NELIROUTE_PROFILE={}", cast.brokers(),
                    options.profile));
-  const KafkaOptions defaults;
+  const KafkaConnection defaults;
   if (cast.topic() != defaults.topic) {
     line(fmt::format("export NELIROUTE_TOPIC={} NELIROUTE_GROUP={}", cast.topic(), cast.topic()));
   }

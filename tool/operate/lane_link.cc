@@ -6,9 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "kafka/kafka_ledger.h"
-#include "kafka/topic/last_settings.h"
-#include "kafka/topic/topic_setup.h"
+#include "ledgers/ledgers.h"
 #include "neli_core/record/judgement.h"
 #include "router/options/option_parts.h"
 #include "tool/print/log.h"
@@ -43,20 +41,22 @@ Timing timing_of(milliseconds lease) {
 
 Result<std::unique_ptr<LaneLink>> LaneLink::open(const CommonOptions& options, bool writes) {
   const RouterOptions router = options.for_router();
-  KafkaOptions kafka = kafka_options(router);
-  kafka.watcher = true;  // it creates no topic, and reads no history: only who writes now lives
-  kafka.missing_topic = options.missing_topic;
-  auto facts = prepare_topic(kafka, router.on_notice);
-  if (!facts) return facts.error();
-  if (auto learned = learn_partitions(kafka, *facts); !learned) return learned.error();
-  for (const Notice& notice : facts->notices) router.on_notice(notice);
+  const auto address = ledger_address(router);
+  if (!address) return address.error();
+  LedgerNeeds needs = ledger_needs(router);
+  needs.watcher = true;  // it creates no topic, and reads no history: only who writes now lives
+  needs.writes = writes;
+  needs.missing_topic = options.missing_topic;
+  const auto store = prepare_store(*address, needs, router.on_notice);
+  if (!store) return store.error();
+  const LedgerFacts& facts = (*store)->facts();
+  for (const Notice& notice : facts.notices) router.on_notice(notice);
   const milliseconds lease = *watcher_options(router).lease;
-  std::unique_ptr<LaneLink> link(new LaneLink(options, facts->partitions, facts->logs, lease));
-  kafka.writes = writes;
+  std::unique_ptr<LaneLink> link(new LaneLink(options, facts.partitions, facts.logs, lease));
   const auto strand = boost::asio::make_strand(link->io_);
-  auto ledger = KafkaLedger::open(strand, {kafka, *facts, timing_of(lease), nullptr, link->id_});
+  auto ledger = (*store)->open(strand, timing_of(lease), link->id_);
   if (!ledger) return ledger.error();
-  link->ledger_ = std::move(*ledger);
+  link->ledger_ = std::move(ledger->ledger);
   link->ledger_->on_refused([raw = link.get()](const Error& error) {
     if (!raw->failure_) raw->failure_ = error;
   });

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "audit/audit.h"
-#include "kafka/tail/log_reader.h"
+#include "ledgers/log_read.h"
 
 namespace neliroute::tool {
 

@@ -102,7 +102,7 @@ void end_at_once(int) {
 int exit_code_of(Errc code) noexcept {
   switch (code) {
     case Errc::bad_option:
-    case Errc::topic_unfit:
+    case Errc::ledger_unfit:
     case Errc::settings_conflict:
       return kExitUsage;
     case Errc::not_owner:

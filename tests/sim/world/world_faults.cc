@@ -378,7 +378,7 @@ void World::on_topic_lost(Node& node, const Planned& event) {
     // whoever reads that.
     oracle_.disturb_log(event.a, now_);
     const bool again = reader.topic != topic_;
-    return step(node, GapFound{Log{event.a}, again ? GapReason::topic_replaced
+    return step(node, GapFound{Log{event.a}, again ? GapReason::replaced
                                                    : GapReason::truncated});
   }
   reader.topic = topic_;

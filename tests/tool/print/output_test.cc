@@ -13,7 +13,7 @@ using namespace std::string_literals;
 
 TEST(OutputTest, ExitCodes) {
   EXPECT_EQ(exit_code_of(Errc::bad_option), 2);
-  EXPECT_EQ(exit_code_of(Errc::topic_unfit), 2);
+  EXPECT_EQ(exit_code_of(Errc::ledger_unfit), 2);
   EXPECT_EQ(exit_code_of(Errc::settings_conflict), 2);
   EXPECT_EQ(exit_code_of(Errc::ledger_unreachable), 3);
   EXPECT_EQ(exit_code_of(Errc::ledger_refused), 3);

@@ -8,7 +8,7 @@
 #include <neliroute/clock.h>
 #include <utility>
 
-#include "kafka/client/kafka_statistics.h"
+#include "ledgers/kafka/client/kafka_statistics.h"
 
 namespace neliroute::testing_admin {
 

@@ -1,4 +1,4 @@
-#include "kafka/relay.h"
+#include "ledgers/kafka/relay.h"
 
 #include <gmock/gmock.h>
 

@@ -337,7 +337,7 @@ TEST_F(RouterOnBroker, AWatcherWhoseTopicNeverComesSaysWhatToDo) {
     wanted.kafka.timeout = missing == MissingTopic::fail ? milliseconds{kPatience} : 1500ms;
     auto watcher = Watcher::open(io.executor(), wanted);
     ASSERT_FALSE(watcher.has_value());
-    EXPECT_EQ(watcher.error().code(), Errc::topic_unfit);
+    EXPECT_EQ(watcher.error().code(), Errc::ledger_unfit);
     const std::string message = watcher.error().message();
     for (const char* words : {"topic never does not exist", "start an owner"}) {
       EXPECT_NE(message.find(words), std::string::npos) << message;

@@ -6,9 +6,9 @@
 #include <neliroute/clock.h>
 #include <utility>
 
-#include "kafka/kafka_ledger.h"
+#include "ledgers/kafka/kafka_ledger.h"
 #include "ledgers/memory/memory_ledger.h"
-#include "tests/unit/kafka/mock_cluster.h"
+#include "tests/unit/ledgers/kafka/mock_cluster.h"
 
 namespace neliroute {
 namespace {

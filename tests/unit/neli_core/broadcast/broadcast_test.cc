@@ -271,7 +271,7 @@ TEST(Broadcast, exclusive_a_changed_partition_count_ends_the_process) {
   world.step(a, PartitionsCounted{5});
   EXPECT_FALSE(world.leads(a));
   ASSERT_TRUE(a.refused);
-  EXPECT_EQ(a.refused->code(), Errc::topic_unfit);
+  EXPECT_EQ(a.refused->code(), Errc::ledger_unfit);
   EXPECT_THAT(a.refused->message(), HasSubstr("has 5 partitions, but this process runs with 4"));
   EXPECT_TRUE(a.left_group);
   EXPECT_TRUE(a.closed);

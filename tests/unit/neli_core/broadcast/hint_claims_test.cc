@@ -188,7 +188,7 @@ TEST(HintClaims, after_a_gap_it_claims_anew_and_above_what_it_knew) {
   world.assign(a, "0");
   world.pass(1s);
   const std::int64_t incarnation = world.beside(RecordType::renewal).back().incarnation;
-  world.step(a, GapFound{Log{0}, GapReason::topic_replaced});
+  world.step(a, GapFound{Log{0}, GapReason::replaced});
   EXPECT_TRUE(world.leads(a));
   world.pass(2s);
   EXPECT_EQ(world.beside(RecordType::claim).size(), 1u) << "the log is not read yet";

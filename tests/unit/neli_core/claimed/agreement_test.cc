@@ -271,7 +271,7 @@ TEST(OneConfiguration, since_is_the_broker_time_of_the_first_own_record_and_then
   rig.assign(a, "0");
   rig.broker_offset += 7s;
   rig.run_for(1s);
-  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.step(a, GapFound{kLog, GapReason::replaced});
   rig.log(0).records.clear();
   rig.restart_tail(a, kLog, 0);
   rig.run_for(1s);

@@ -177,7 +177,7 @@ TEST(Epoch, a_claim_that_lands_in_a_topic_made_again_is_of_its_time_there) {
   rig.append(kLog, "the first");
   rig.append(kLog, a.written[0].value);
   a.hold = false;
-  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.step(a, GapFound{kLog, GapReason::replaced});
   rig.restart_tail(a, kLog, 0);
   rig.settle();
   EXPECT_TRUE(a.leads(0, rig.now()));
@@ -193,7 +193,7 @@ TEST(Epoch, what_is_claimed_after_a_gap_outranks_what_was_known_before) {
   rig.run_for(500ms);
   rig.log(0).records.clear();  // the topic is made again, with a broker whose clock is behind
   rig.broker_offset -= 10s;
-  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.step(a, GapFound{kLog, GapReason::replaced});
   rig.restart_tail(a, kLog, 0);
   rig.run_for(200ms);
   EXPECT_TRUE(a.leads(0, rig.now()));

@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 TEST(Rule11, a_gap_stops_releases_restarts_the_tail_and_claims_again) {
   for (const Mode mode : {Mode::exclusive, Mode::non_exclusive}) {
     for (const GapReason reason :
-         {GapReason::out_of_range, GapReason::truncated, GapReason::topic_replaced,
-          GapReason::topic_missing, GapReason::restarted}) {
+         {GapReason::out_of_range, GapReason::truncated, GapReason::replaced,
+          GapReason::missing, GapReason::restarted}) {
       RigOptions options;
       options.mode = mode;
       Rig rig(options);
@@ -101,7 +101,7 @@ TEST(Rule11, who_holds_nothing_has_gaps_too) {
   Rig rig(exclusive());
   auto& a = rig.start(1, "a");
   rig.run_for(5s);
-  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.step(a, GapFound{kLog, GapReason::replaced});
   rig.restart_tail(a, kLog, 0);
   const LocalTime l0 = rig.now();
   rig.assign(a, "0");
@@ -247,7 +247,7 @@ TEST(Rule11, a_claim_under_way_is_written_again_after_a_gap) {
   rig.assign(a, "0");
   a.drop_writes = false;
   rig.run_for(100ms);
-  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.step(a, GapFound{kLog, GapReason::replaced});
   rig.restart_tail(a, kLog, 0);
   rig.settle();
   EXPECT_TRUE(a.leads(0, rig.now())) << "it need not wait for 2 T";

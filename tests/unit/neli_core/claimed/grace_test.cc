@@ -360,7 +360,7 @@ TEST(Valid, what_was_known_before_a_gap_keeps_standing_in_the_way) {
   rig.settle();
   const LocalTime read = rig.now();
   rig.run_for(100ms);
-  rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+  rig.step(a, GapFound{kLog, GapReason::replaced});
   rig.log(0).records.clear();
   rig.restart_tail(a, kLog, 0);
   const LocalTime l0 = rig.now();

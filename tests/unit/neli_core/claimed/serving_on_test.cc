@@ -238,7 +238,7 @@ TEST(ServingOn, a_gap_stops_nobody_and_the_partition_is_claimed_anew) {
       rig.run_for(3s);
       come_back(rig, a);
     }
-    rig.step(a, GapFound{kLog, GapReason::topic_replaced});
+    rig.step(a, GapFound{kLog, GapReason::replaced});
     EXPECT_TRUE(a.leads(0, rig.now()));
     EXPECT_TRUE(a.core.leases()->get(kP0).stale);
     a.written.clear();

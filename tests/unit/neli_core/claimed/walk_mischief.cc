@@ -124,7 +124,7 @@ void Walk::make_topic_again() {
       for_node(when, node, [this, node, l, told, version] {
         Tail& tail = node->tails[l];
         if (tail.version != version || !tail.running) return;
-        if (told) return step(node, GapFound{Log{l}, GapReason::topic_replaced});
+        if (told) return step(node, GapFound{Log{l}, GapReason::replaced});
         tail.topic = topic_;
         schedule_fetch(node, l, 0);
       });

@@ -34,12 +34,12 @@ TEST(AuditWords, are_those_of_the_operating_guide) {
 }
 
 TEST(ErrorWords, who_takes_the_value_of_a_failure_throws_its_code_and_its_detail) {
-  const Result<int> bad = Error(Errc::topic_unfit, "topic shop is compacted");
+  const Result<int> bad = Error(Errc::ledger_unfit, "topic shop is compacted");
   try {
     static_cast<void>(bad.value());
     FAIL() << "there is no value";
   } catch (const boost::system::system_error& error) {
-    EXPECT_EQ(error.code(), Errc::topic_unfit);
+    EXPECT_EQ(error.code(), Errc::ledger_unfit);
     EXPECT_THAT(error.what(), HasSubstr("topic shop is compacted"));
   }
   EXPECT_EQ(make_error_code(Error(Errc::closed, "why")), make_error_code(Errc::closed));

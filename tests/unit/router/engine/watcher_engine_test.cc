@@ -84,13 +84,13 @@ TEST(WatcherEngine, restarts_the_tail_after_a_gap) {
   Watching rig;
   rig.append(0, kB.leads(9, "0"));
   rig.append(1, kB.leads(9, "1"));
-  rig.event(GapFound{Log{0}, GapReason::topic_replaced});
+  rig.event(GapFound{Log{0}, GapReason::replaced});
   EXPECT_TRUE(rig.told("restart_tail 0"));
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
   EXPECT_EQ(rig.verdict(1), Verdict::remote);
   ASSERT_EQ(rig.notices.size(), 1u);
   EXPECT_EQ(rig.notices[0].severity, Severity::error);
-  EXPECT_EQ(rig.notices[0].text.find("log 0: the topic was recreated"), 0u);
+  EXPECT_EQ(rig.notices[0].text.find("log 0: another log is in its place"), 0u);
   rig.event(tail_at(Log{0}, 11, 11));
   EXPECT_EQ(rig.verdict(0), Verdict::unknown);
   rig.append(0, kB.leads(9, "0"));
@@ -138,7 +138,7 @@ TEST(WatcherEngine, asks_by_its_timer_too_and_a_log_that_does_not_answer_becomes
 
 TEST(WatcherEngine, does_not_ask_a_log_whose_tail_has_not_started) {
   Watching rig;
-  rig.event(GapFound{Log{0}, GapReason::topic_missing});
+  rig.event(GapFound{Log{0}, GapReason::missing});
   rig.ledger->rereads.clear();
   for (int step = 0; step < 20; ++step) rig.pass(100ms, 1);
   EXPECT_TRUE(std::none_of(rig.ledger->rereads.begin(), rig.ledger->rereads.end(),

@@ -251,7 +251,7 @@ TEST(DirectoryPast, that_was_released_is_not_renewed_behind_a_gap) {
 TEST(DirectoryPast, that_was_not_dated_before_a_gap_counts_no_more) {
   Newcomer newcomer;
   newcomer.owned(300ms);
-  newcomer.directory.on(GapFound{kLog, GapReason::topic_replaced}, newcomer.now);
+  newcomer.directory.on(GapFound{kLog, GapReason::replaced}, newcomer.now);
   newcomer.directory.on(tail_at(kLog, 0, 1), newcomer.now);
   newcomer.read(0, 100ms, kB.leads(0, "2"));
   newcomer.read(1, 0ms, Ignored{});

@@ -189,7 +189,7 @@ TEST(DirectoryStale, a_reader_that_slept_for_longer_than_a_lease_knows_nothing_u
 
 TEST(DirectoryStale, a_gap_makes_owners_stale_and_the_next_epoch_that_leads_replaces_them) {
   SilentLogs s;
-  s.directory.on(GapFound{Log{0}, GapReason::topic_replaced}, s.now);
+  s.directory.on(GapFound{Log{0}, GapReason::replaced}, s.now);
   EXPECT_TRUE(s.hint(0).stale);
   EXPECT_FALSE(s.hint(1).stale) << "another log";
   s.wait(5s);
