@@ -26,8 +26,8 @@ void LogAudit::on(const Received& event) {
   const bool hole = next_ >= 0 && event.offset != next_;
   next_ = event.offset + 1;
   last_stamp_ = event.stamped;
-  timed_ = timed_ && event.log_append_time;
-  totals_.broker_time = totals_.broker_time && event.log_append_time;
+  timed_ = timed_ && event.store_stamped;
+  totals_.broker_time = totals_.broker_time && event.store_stamped;
   if (hole) forget(FindingKind::hole, Mark{event.offset, event.stamped});
   if (start_ < 0) {
     start_ = event.offset;

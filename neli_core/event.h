@@ -54,7 +54,7 @@ struct Received {
   Log log;
   std::int64_t offset = 0;
   BrokerTime stamped;
-  bool log_append_time = false;
+  bool store_stamped = false;  ///< by the store, and not by the record's writer
   const Decoded* value = nullptr;
 };
 
@@ -151,7 +151,7 @@ struct Heard {
   Partition partition;
   std::int64_t offset = 0;
   BrokerTime stamped;
-  bool log_append_time = false;
+  bool store_stamped = false;
   /// Both clocks after the record was received, `read` before `wall`: a pause between the two
   /// makes the record look older, never younger.
   LocalTime read;

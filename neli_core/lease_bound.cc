@@ -26,7 +26,7 @@ LeaseBound::LeaseBound(const CoreOptions& options)
 void LeaseBound::read(const Received& event, const Record& record) {
   LogLeases& l = logs_[event.log.value()];
   const milliseconds before = l.bound();
-  if (believe_broker_time_ && event.log_append_time && readable(event.stamped)) {
+  if (believe_broker_time_ && event.store_stamped && readable(event.stamped)) {
     read_stamped(l, record, event.stamped);
   } else {
     // It is not known for how long it was read: what records said stands.

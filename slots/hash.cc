@@ -1,10 +1,10 @@
 #include <neliroute/hash.h>
 
-#include <xxhash.h>
-
 #include <array>
 #include <cstddef>
 #include <neliroute/detail/assert.h>
+
+#include "slots/xxh3.h"
 
 namespace neliroute {
 namespace {
@@ -32,7 +32,7 @@ constexpr std::uint32_t byte_at(std::string_view bytes, std::size_t index) noexc
 
 }  // namespace
 
-std::uint64_t detail::xxh3_library(std::string_view bytes) noexcept {
+std::uint64_t xxh3(std::string_view bytes) noexcept {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 

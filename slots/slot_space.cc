@@ -4,6 +4,8 @@
 #include <neliroute/detail/assert.h>
 #include <type_traits>
 
+#include "slots/xxh3.h"
+
 namespace neliroute {
 namespace {
 
@@ -44,7 +46,10 @@ std::optional<HashScheme> parse_hash_scheme(std::string_view name) noexcept {
   return scheme;
 }
 
-Slot SlotSpace::slot_of_scheme(std::string_view key) const noexcept {
+Slot SlotSpace::slot_of(std::string_view key) const noexcept {
+  if (plain_) [[likely]] {
+    return slot_of_hash(XXH3_64bits(key.data(), key.size()));
+  }
   const std::string_view hashed = scheme_.tags == HashTags::on ? hash_tag(key) : key;
   return slot_of_hash(hash_value(scheme_.hash, hashed));
 }

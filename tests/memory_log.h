@@ -23,7 +23,7 @@ namespace neliroute {
 struct StoredRecord {
   std::shared_ptr<const Decoded> value;  ///< null: an offset without a record
   BrokerTime stamped;
-  bool log_append_time = true;
+  bool store_stamped = true;
 
   [[nodiscard]] const Record* record() const {
     return value ? std::get_if<Record>(value.get()) : nullptr;
@@ -43,8 +43,8 @@ struct MemoryLog {
 
   /// Its offset.
   std::int64_t append(std::shared_ptr<const Decoded> value, BrokerTime stamped,
-                      bool log_append_time = true) {
-    records.push_back({std::move(value), stamped, log_append_time});
+                      bool store_stamped = true) {
+    records.push_back({std::move(value), stamped, store_stamped});
     return end() - 1;
   }
 

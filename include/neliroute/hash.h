@@ -9,11 +9,13 @@
 #pragma once
 
 #include <cstdint>
-#include <neliroute/detail/xxh3.h>
 #include <neliroute/settings.h>
 #include <string_view>
 
 namespace neliroute {
+
+/// XXH3_64bits of xxHash, seed 0: the default.
+[[nodiscard]] std::uint64_t xxh3(std::string_view bytes) noexcept;
 
 /// CRC16 of Redis Cluster: XMODEM, polynomial 0x1021, initial value 0, nothing reflected.
 [[nodiscard]] std::uint16_t crc16(std::string_view bytes) noexcept;

@@ -24,16 +24,10 @@ namespace neliroute {
 class SlotSpace {
  public:
   constexpr explicit SlotSpace(SlotCount count, HashScheme scheme = HashScheme{}) noexcept
-      : modulo_(count.value()), scheme_(scheme), inlined_(scheme == HashScheme{}) {}
+      : modulo_(count.value()), scheme_(scheme), plain_(scheme == HashScheme{}) {}
 
   /// The slot of a key. A key is bytes: it may be empty, hold zeros, or not be UTF-8.
-  [[nodiscard]] Slot slot_of(std::string_view key) const noexcept {
-    // The default scheme is inlined, and costs no call.
-    if (inlined_) [[likely]] {
-      return slot_of_hash(xxh3(key));
-    }
-    return slot_of_scheme(key);
-  }
+  [[nodiscard]] Slot slot_of(std::string_view key) const noexcept;
 
   /// slots[i] = slot_of(keys[i]). Aborts unless both have the same length. The hashes do not depend
   /// on each other, so a batch takes less time than as many dependent lookups.
@@ -53,13 +47,10 @@ class SlotSpace {
     return Slot{static_cast<std::uint32_t>(modulo_(hash))};
   }
 
-  /// Any scheme, not inlined.
-  [[nodiscard]] Slot slot_of_scheme(std::string_view key) const noexcept;
-
   FastMod modulo_;
   HashScheme scheme_;
   // Whether scheme_ is the default, in one comparison: two would be noticeable in a hash of 2 ns.
-  bool inlined_;
+  bool plain_;
 };
 
 }  // namespace neliroute

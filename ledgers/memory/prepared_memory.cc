@@ -32,7 +32,8 @@ class Names {
   /// Null: nobody has it open.
   std::shared_ptr<NamedStore> find(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    return stores_[name].lock();
+    const auto found = stores_.find(name);
+    return found == stores_.end() ? nullptr : found->second.lock();
   }
   /// Another thread's, if that was faster.
   std::shared_ptr<NamedStore> make(const std::string& name, const LedgerFacts& facts) {

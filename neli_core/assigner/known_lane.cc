@@ -36,7 +36,7 @@ void KnownLane::note_read(LocalTime now) {
 }
 
 Sighting KnownLane::sighting(const Received& event, bool history, LocalTime now) const {
-  const bool believed = options.believe_broker_time && event.log_append_time &&
+  const bool believed = options.believe_broker_time && event.store_stamped &&
                         readable(event.stamped).has_value() &&
                         !mutated(Mutation::silence_by_reader);
   const microseconds stamp =

@@ -148,7 +148,7 @@ void Broadcast::on(const Heard& event) {
 }
 
 bool Broadcast::heeded(const Heard& event) {
-  if (exclusive() && options_.require_broker_time && !event.log_append_time) {
+  if (exclusive() && options_.require_broker_time && !event.store_stamped) {
     ++counters_.records_not_stamped;
     notice_once(not_stamped_told_, Severity::error,
                 "records are stamped by their writers: exclusive broadcast needs "

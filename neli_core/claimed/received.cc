@@ -18,7 +18,7 @@ bool is_own(const Record& record, const CoreOptions& self) {
 
 // When its broker appended it, if that is believed.
 std::optional<BrokerTime> appended_at(const Received& event, const CoreOptions& self) {
-  if (!self.believe_broker_time || !event.log_append_time) return std::nullopt;
+  if (!self.believe_broker_time || !event.store_stamped) return std::nullopt;
   return event.stamped;
 }
 

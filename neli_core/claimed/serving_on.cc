@@ -134,7 +134,7 @@ void ClaimProtocol::note_unanswered(Log which, bool was_stuck) {
 
 void ClaimProtocol::note_flow(const Received& event, bool own) {
   if (!serves_on()) return;
-  const bool stamped = options_.believe_broker_time && event.log_append_time;
+  const bool stamped = options_.believe_broker_time && event.store_stamped;
   flow_.read(stamped ? microseconds{event.stamped.time_since_epoch()} : now_.time_since_epoch());
   if (own) own_mark_ = flow_.mark(options_.lease);
 }

@@ -12,7 +12,7 @@ namespace {
 /// Both are hashes of 64 good bits already, so one multiplication mixes them enough, and the first
 /// placement of many members is nothing but this line.
 std::uint64_t mixed(std::uint64_t item, std::uint64_t member) noexcept {
-  return detail::folded_product(item, member);
+  return folded_product(item, member);
 }
 
 double score(std::uint64_t hash, std::uint32_t weight) noexcept {

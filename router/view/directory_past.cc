@@ -23,7 +23,7 @@ LocalTime in_log(BrokerTime stamped) {
 }  // namespace
 
 void Directory::read_past(const Received& event) {
-  if (!event.log_append_time) return;
+  if (!event.store_stamped) return;
   if (const auto* record = std::get_if<Record>(event.value); record && has_other_slots(*record)) {
     return;
   }
@@ -47,7 +47,7 @@ void Directory::read_past(const Received& event) {
 // Any record shows what time it is in the log, whoever wrote it. If it does not, what follows is
 // read as it would be without a past, which so becomes outdated.
 void Directory::date_past(const Received& event, LocalTime now) {
-  if (past_ && event.log_append_time) {
+  if (past_ && event.store_stamped) {
     place(event.log).for_each([&](Partition p) {
       const Hint& past = past_->hints_[p.value()];
       if (past.owner) adopt(p, past, now - in_log(event.stamped), now);

@@ -24,7 +24,7 @@ void Directory::read_flow(const Received& event, const Record* record, LocalTime
                        : assignment != nullptr ? assignment->lane == options_.lane
                                                : false;
   if (!of_lane) return;
-  const bool stamped = options_.believe_broker_time && event.log_append_time;
+  const bool stamped = options_.believe_broker_time && event.store_stamped;
   logs_[event.log.value()].flow.read(stamped ? microseconds{event.stamped.time_since_epoch()}
                                              : now.time_since_epoch());
   drop_gone(now);

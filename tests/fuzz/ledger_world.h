@@ -325,7 +325,7 @@ class World {
     for (; most > 0 && member.reads[log] && member.next[log] < logs_[log].end(); --most) {
       const std::int64_t offset = member.next[log]++;
       const StoredRecord stored = *logs_[log].find(offset);
-      step(member, Received{Log{log}, offset, stored.stamped, stored.log_append_time,
+      step(member, Received{Log{log}, offset, stored.stamped, stored.store_stamped,
                             stored.value.get()});
     }
   }

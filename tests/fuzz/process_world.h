@@ -190,7 +190,7 @@ class Subject {
     next = std::max(next, offset + 1);
     Received event{log, offset, stamp(), bytes_.below(4) != 0, &value};
     // Whoever writes chooses the stamp where the broker does not.
-    if (!event.log_append_time && bytes_.flag()) {
+    if (!event.store_stamped && bytes_.flag()) {
       event.stamped = BrokerTime{milliseconds{bytes_.wide()}};
     }
     step(event);

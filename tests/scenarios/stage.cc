@@ -231,7 +231,7 @@ void Stage::on_append(const rig::Process* writer, Log log, std::int64_t offset) 
   const StoredRecord stored = *rig_.log(log.value()).find(offset);
   for (const auto& actor : actors_) {
     if (actor->process) continue;
-    actor->lookup->feed(Received{log, offset, stored.stamped, stored.log_append_time,
+    actor->lookup->feed(Received{log, offset, stored.stamped, stored.store_stamped,
                                  stored.value.get()},
                         rig_.now());
   }

@@ -35,8 +35,7 @@ TEST_F(FlagsTest, StandInPlaceOfOptionsNames) {
             "--upstream-ca needs --upstream-tls");
   EXPECT_EQ(with_flags("`application` and `trusted_peers`, or `missing_topic`"),
             "--upstream and --trust-peers, or --wait");
-  EXPECT_EQ(with_flags(Error{Errc::ledger_unreachable}.message()),
-            "no broker answered in time; check --brokers, and that Kafka runs");
+  EXPECT_EQ(with_flags("`ledger`, or `kafka.brokers`"), "--ledger, or --brokers");
 }
 
 TEST_F(FlagsTest, LeaveEverythingElse) {

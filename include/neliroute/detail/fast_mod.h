@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <limits>
 #include <neliroute/detail/assert.h>
-#include <neliroute/detail/wide_multiply.h>
 
 namespace neliroute {
 
@@ -30,7 +29,9 @@ class FastMod {
     if (reciprocal_ == kPowerOfTwo) [[likely]] {
       return value & (divisor_ - 1);
     }
-    const std::uint64_t quotient = detail::high_product(value, reciprocal_);
+    // ISO C++ has no 128-bit integer; both supported compilers have one, on every 64-bit target.
+    __extension__ using Uint128 = unsigned __int128;
+    const auto quotient = static_cast<std::uint64_t>((Uint128{value} * reciprocal_) >> 64);
     const std::uint64_t remainder = value - quotient * divisor_;
     return remainder >= divisor_ ? remainder - divisor_ : remainder;
   }

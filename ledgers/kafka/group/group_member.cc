@@ -140,7 +140,7 @@ void GroupMember::emit_records(rd_kafka_event_t* event) {
     heard.offset = message->offset;
     rd_kafka_timestamp_type_t type{};
     heard.stamped = BrokerTime{milliseconds{rd_kafka_message_timestamp(message, &type)}};
-    heard.log_append_time = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
+    heard.store_stamped = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
     heard.read = boot_now();
     heard.wall = wall_now();
     events_(heard);

@@ -106,7 +106,7 @@ void World::hear(Node& node, std::uint32_t partition) {
     heard.partition = Partition{partition};
     heard.offset = node.heard[partition]++;
     heard.stamped = beats[static_cast<std::size_t>(heard.offset)];
-    heard.log_append_time = true;
+    heard.store_stamped = true;
     heard.read = node.local(now_);
     heard.wall = WallTime{microseconds{kBrokerEpochMs * kMs + now_ + node.wall_offset}};
     step(node, heard);

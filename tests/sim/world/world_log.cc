@@ -181,7 +181,7 @@ void World::fetch(Node& node, std::uint32_t log) {
     const std::int64_t offset = reader.next++;
     if (l.find(offset) == nullptr) continue;
     const StoredRecord stored = *l.find(offset);
-    step(node, Received{Log{log}, offset, stored.stamped, stored.log_append_time,
+    step(node, Received{Log{log}, offset, stored.stamped, stored.store_stamped,
                         stored.value.get()});
   }
   const bool is_read_on = node.alive && node.life == life && reader.version == version;

@@ -32,12 +32,12 @@ class LeaseBoundTest : public testing::Test {
     std::optional<milliseconds> lease = std::nullopt;
     std::optional<milliseconds> max = std::nullopt;
   };
-  void at(milliseconds time, Said said, Log log = kLog, bool log_append_time = true) {
+  void at(milliseconds time, Said said, Log log = kLog, bool store_stamped = true) {
     Record record;
     record.lease = said.lease;
     record.max_lease = said.max;
     const Decoded value = record;
-    bound_.read({log, offset_++, BrokerTime{1'700'000'000'000ms + time}, log_append_time, &value},
+    bound_.read({log, offset_++, BrokerTime{1'700'000'000'000ms + time}, store_stamped, &value},
                 record);
   }
   milliseconds value() const { return bound_.value(); }
@@ -69,7 +69,7 @@ TEST_F(LeaseBoundTest, a_lease_of_which_nobody_tells_any_more_counts_as_long) {
 TEST_F(LeaseBoundTest, after_a_record_without_a_broker_s_stamp_it_learns_anew) {
   at(0s, {1s, 1s});
   at(5s, {1s, 1s});
-  at(6s, {1s, 1s}, kLog, /*log_append_time=*/false);
+  at(6s, {1s, 1s}, kLog, /*store_stamped=*/false);
   at(7s, {1s, 60s});
   EXPECT_EQ(value(), 60s) << "nobody knows for how long it was read";
   at(67'160ms, {1s, 1s});

@@ -46,6 +46,14 @@ constexpr Crc16Vector kCrc16Vectors[] = {
     {"somekey", 0x6b32},   {"hash_tag", 0x89d3}, {"\xff\xff", 0x1d0f},
 };
 
+TEST(HashTest, Xxh3DoesNotDependOnAlignment) {
+  constexpr std::string_view kText = "................0123456789abcdef0123456789abcdef";
+  for (std::size_t offset = 0; offset < 16; ++offset) {
+    const std::string shifted = std::string(offset, '.') + std::string(kText.substr(16));
+    EXPECT_EQ(xxh3(std::string_view(shifted).substr(offset)), 0x01121d5b6c0ac055U);
+  }
+}
+
 TEST(Crc16Test, GoldenVectors) {
   for (const Crc16Vector& vector : kCrc16Vectors) {
     EXPECT_EQ(crc16(vector.bytes), vector.hash) << vector.bytes;

@@ -138,7 +138,7 @@ TEST(Broadcast, non_exclusive_a_clock_that_is_behind_never_makes_a_lease_longer_
 TEST(Broadcast, exclusive_a_record_that_its_writer_stamped_makes_no_leader) {
   World world;
   Process& a = world.add(options_of(Mode::exclusive));
-  a.log_append_time = false;
+  a.store_stamped = false;
   world.assign(a, "0");
   world.pass(5s);
   EXPECT_FALSE(world.leads(a));
@@ -147,7 +147,7 @@ TEST(Broadcast, exclusive_a_record_that_its_writer_stamped_makes_no_leader) {
   BroadcastOptions lenient = options_of(Mode::exclusive);
   lenient.require_broker_time = false;
   Process& b = world.add(lenient);
-  b.log_append_time = false;
+  b.store_stamped = false;
   world.assign(b, "1");
   world.pass(5s);
   EXPECT_TRUE(world.leads(b, 1));

@@ -151,7 +151,7 @@ bool World::deliver_once() {
         const BrokerTime stamped = topic_[p].find(offset)->stamped;
         const Partition partition{static_cast<std::uint32_t>(p)};
         process->core.step(
-            Heard{partition, offset, stamped, process->log_append_time, now_, wall}, now_);
+            Heard{partition, offset, stamped, process->store_stamped, now_, wall}, now_);
         carry_out(*process);
         any = true;
       }

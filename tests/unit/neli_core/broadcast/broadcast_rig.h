@@ -42,7 +42,7 @@ struct Process {
   /// Writes nothing.
   bool mute = false;
   bool keep_barriers = false;
-  bool log_append_time = true;
+  bool store_stamped = true;
   std::vector<bool> assigned;
   std::vector<std::int64_t> next;  ///< offset of the next record to read, per partition
   std::int64_t tail_next = 0;      ///< the same of the log, which is partition 0

@@ -378,9 +378,9 @@ bool refuses_who_reads_late(const RigOptions& options) {
 TEST(OneConfiguration, a_senior_that_is_dead_in_the_logs_time_is_dead_however_late_it_is_read) {
   RigOptions options;
   EXPECT_TRUE(refuses_who_reads_late(options));
-  options.log_append_time = false;
+  options.store_stamped = false;
   EXPECT_FALSE(refuses_who_reads_late(options)) << "writers stamped them: the time is not known";
-  options.log_append_time = true;
+  options.store_stamped = true;
   options.believe_broker_time = false;
   EXPECT_FALSE(refuses_who_reads_late(options));
 }

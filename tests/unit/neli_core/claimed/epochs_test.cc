@@ -250,7 +250,7 @@ TEST(Epoch, behind_an_own_claim_that_would_fall_nothing_extends_the_lease) {
 // A writer that stamps in microseconds, where writers stamp.
 TEST(Epoch, a_claim_stamped_in_the_far_future_makes_nobody_claim_for_ever) {
   RigOptions options;
-  options.believe_broker_time = options.log_append_time = false;
+  options.believe_broker_time = options.store_stamped = false;
   Rig rig(options);
   auto& a = rig.start(1, "a");
   rig.log(0).append(read_value(R"({"t":"claim","lane":7})"),

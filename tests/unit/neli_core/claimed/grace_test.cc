@@ -283,7 +283,7 @@ TEST(Rule6, b_needs_all_valid_records_below_the_end_offset_of_L0) {
 TEST(Rule6, b_and_the_horizon_believe_only_log_append_time) {
   for (const bool known : {false, true}) {
     RigOptions options = exclusive();
-    options.log_append_time = false;
+    options.store_stamped = false;
     options.believe_broker_time = known;  // not even if the topic's configuration says otherwise
     Rig rig(options);
     rig.append(kLog, claim_of(9, "0"));

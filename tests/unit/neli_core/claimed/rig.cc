@@ -181,7 +181,7 @@ std::int64_t Rig::append(Log log, const std::string& value) {
 
 std::int64_t Rig::store(const Process* writer, Log log, const std::string& value) {
   const std::int64_t offset =
-      logs_[log.value()].append(read_value(value), broker_now(), options.log_append_time);
+      logs_[log.value()].append(read_value(value), broker_now(), options.store_stamped);
   if (onlooker_) onlooker_->on_append(writer, log, offset);
   return offset;
 }
@@ -292,7 +292,7 @@ void Rig::deliver(Process& process) {
     while (reads_next_at(process, l) <= now_) {
       const StoredRecord record = *logs_[l].find(next);
       const std::int64_t offset = next++;
-      step(process, Received{Log{l}, offset, record.stamped, record.log_append_time,
+      step(process, Received{Log{l}, offset, record.stamped, record.store_stamped,
                              record.value.get()});
     }
   }

@@ -145,7 +145,7 @@ struct RigOptions {
   milliseconds lease{1000};
   milliseconds clock_error{100};
   bool believe_broker_time = true;
-  bool log_append_time = true;
+  bool store_stamped = true;
   milliseconds prepare_timeout{0};
   milliseconds serve_stale{0};
 };

@@ -33,9 +33,9 @@ struct Newcomer {
     for (std::uint32_t l = 0; l < 2; ++l) directory.on(tail_at(Log{l}, 0, 10), now);
   }
   void read(std::int64_t offset, milliseconds ago, const Decoded& value, Log log = kLog,
-            bool log_append_time = true) {
+            bool store_stamped = true) {
     const BrokerTime stamped{milliseconds{kInc - 100'000} - ago};
-    directory.on(Received{log, offset, stamped, log_append_time, &value}, now);
+    directory.on(Received{log, offset, stamped, store_stamped, &value}, now);
   }
   // It claimed partition 0 and led it, `ago`.
   void owned(milliseconds ago, const Writer& owner = kOwner) {

@@ -64,7 +64,7 @@ TEST_F(LedgerBroadcastTest, ARecordGoesToEveryPartitionAndComesBackFromThoseAssi
     EXPECT_LE(last.read, boot_now());
     EXPECT_LE(last.wall, now);
     EXPECT_GT(last.wall, now - std::chrono::minutes{1});
-    EXPECT_FALSE(last.log_append_time) << "the embedded broker stamps nothing";
+    EXPECT_FALSE(last.store_stamped) << "the embedded broker stamps nothing";
   }
   const Seen seen = rig_.seen();
   EXPECT_TRUE(seen.acknowledged.empty()) << "nobody asks what became of them";

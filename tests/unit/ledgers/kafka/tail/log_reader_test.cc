@@ -33,7 +33,7 @@ class LogReaderTest : public testing::Test {
     wanted_.since = since;
     return read_logs(wanted_, [this](const Received& event) {
       EXPECT_EQ(event.log, Log{1});
-      EXPECT_FALSE(event.log_append_time) << "the embedded broker stamps nothing";
+      EXPECT_FALSE(event.store_stamped) << "the embedded broker stamps nothing";
       const auto* record = std::get_if<Record>(event.value);
       ASSERT_NE(record, nullptr);
       seqs_.push_back(record->seq);

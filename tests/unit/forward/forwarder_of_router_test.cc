@@ -1,4 +1,4 @@
-// Forwarders of Routers and of a Watcher, as a service has them: on a broker.
+// Forwarders of Routers and of a Watcher, as a service has them.
 #include <neliroute/forwarder.h>
 
 #include <gmock/gmock.h>
@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "router/text/listen_address.h"
-#include "tests/unit/embedded_broker/broker_on_thread.h"
 #include "tests/unit/embedded_broker/io_thread.h"
 #include "tests/unit/forward/gateway_rig.h"
 
@@ -48,11 +47,11 @@ class Reserved {
   tcp::acceptor held_;
 };
 
-class ForwarderOnBroker : public testing::Test {
+class ForwarderOfRouter : public testing::Test {
  protected:
   /// A process of a service. Its application says its name.
   struct Process {
-    explicit Process(ForwarderOnBroker& fixture, std::string named)
+    explicit Process(ForwarderOfRouter& fixture, std::string named)
         : of(fixture),
           name(std::move(named)),
           reserved(of.io_),
@@ -86,7 +85,7 @@ class ForwarderOnBroker : public testing::Test {
       return count;
     }
 
-    ForwarderOnBroker& of;
+    ForwarderOfRouter& of;
     std::string name;
     Reserved reserved;
     Owner application;
@@ -101,7 +100,7 @@ class ForwarderOnBroker : public testing::Test {
 
   [[nodiscard]] RouterOptions router_options() const {
     RouterOptions made;
-    made.kafka.brokers = broker_.address();
+    made.ledger = ledger_;
     made.slots = SlotCount{16};
     made.partitions = 4;
     made.mode = Mode::exclusive;
@@ -174,11 +173,12 @@ class ForwarderOnBroker : public testing::Test {
 
   milliseconds lease_ = 1500ms;  ///< for so long a first owner waits
   IoThread front_io_;  // outlives those of the routers
-  BrokerOnThread broker_;
+  const std::string ledger_ =
+      std::string("memory:") + testing::UnitTest::GetInstance()->current_test_info()->name();
   boost::asio::io_context io_;
 };
 
-TEST_F(ForwarderOnBroker, ServesWhatItOwnsAndSendsOnTheRest) {
+TEST_F(ForwarderOfRouter, ServesWhatItOwnsAndSendsOnTheRest) {
   Process alpha(*this, "alpha");
   Process beta(*this, "beta");
   ASSERT_TRUE(is_shared({&alpha, &beta}));
@@ -198,7 +198,7 @@ TEST_F(ForwarderOnBroker, ServesWhatItOwnsAndSendsOnTheRest) {
 }
 
 // Neither side is sent all before the other has some.
-void ForwarderOnBroker::pass_long_bodies(Process& asked, Process& owner) {
+void ForwarderOfRouter::pass_long_bodies(Process& asked, Process& owner) {
   constexpr std::size_t kPart = std::size_t{3} << 19;
   const std::string first(kPart, 'a');
   const std::string rest(kPart, 'b');
@@ -220,7 +220,7 @@ void ForwarderOnBroker::pass_long_bodies(Process& asked, Process& owner) {
   EXPECT_TRUE(body_of(caller.received()) == first + rest);
 }
 
-TEST_F(ForwarderOnBroker, PassesLongBodiesOnInPartsBothWays) {
+TEST_F(ForwarderOfRouter, PassesLongBodiesOnInPartsBothWays) {
   Process alpha(*this, "alpha");
   Process beta(*this, "beta");
   ASSERT_TRUE(is_shared({&alpha, &beta}));
@@ -228,7 +228,7 @@ TEST_F(ForwarderOnBroker, PassesLongBodiesOnInPartsBothWays) {
   pass_long_bodies(alpha, beta);
 }
 
-TEST_F(ForwarderOnBroker, HandsOverWhenTheAnswerHasEnded) {
+TEST_F(ForwarderOfRouter, HandsOverWhenTheAnswerHasEnded) {
   lease_ = 6s;  // guards of work are waited for as long
   Process alpha(*this, "alpha");
   Process beta(*this, "beta");
@@ -257,7 +257,7 @@ TEST_F(ForwarderOnBroker, HandsOverWhenTheAnswerHasEnded) {
   EXPECT_TRUE(has_drained(*alpha.forwarder, 20s));
 }
 
-TEST_F(ForwarderOnBroker, OutlivesItsRouter) {
+TEST_F(ForwarderOfRouter, OutlivesItsRouter) {
   Process alpha(*this, "alpha");
   ASSERT_TRUE(is_shared({&alpha}));
   const std::string key = key_of(alpha);
@@ -273,7 +273,7 @@ TEST_F(ForwarderOnBroker, OutlivesItsRouter) {
   EXPECT_TRUE(has_drained(*alpha.forwarder, 20s));
 }
 
-TEST_F(ForwarderOnBroker, ServesWhileTheRoutersExecutorHangs) {
+TEST_F(ForwarderOfRouter, ServesWhileTheRoutersExecutorHangs) {
   lease_ = 6s;
   Process alpha(*this, "alpha");
   ASSERT_TRUE(is_shared({&alpha}));
@@ -293,12 +293,12 @@ TEST_F(ForwarderOnBroker, ServesWhileTheRoutersExecutorHangs) {
   go_on.set_value();
 }
 
-TEST_F(ForwarderOnBroker, OfAWatcherIsAGateway) {
+TEST_F(ForwarderOfRouter, OfAWatcherIsAGateway) {
   Process alpha(*this, "alpha");
   ASSERT_TRUE(is_shared({&alpha}));
   IoThread watcher_io;
   WatcherOptions options;
-  options.kafka.brokers = broker_.address();
+  options.ledger = ledger_;
   options.slots = SlotCount{16};
   auto watcher = Watcher::open(watcher_io.executor(), options).value();
   ForwarderOptions made;
@@ -317,11 +317,11 @@ TEST_F(ForwarderOnBroker, OfAWatcherIsAGateway) {
   EXPECT_TRUE(has_drained(*gateway, 20s));
 }
 
-TEST_F(ForwarderOnBroker, NamesWhatDoesNotFitARouterOrAWatcher) {
+TEST_F(ForwarderOfRouter, NamesWhatDoesNotFitARouterOrAWatcher) {
   Process alpha(*this, "alpha");
   IoThread watcher_io;
   WatcherOptions options;
-  options.kafka.brokers = broker_.address();
+  options.ledger = ledger_;
   options.slots = SlotCount{16};
   auto watcher = Watcher::open(watcher_io.executor(), options).value();
   const auto refusal = [&](const auto& of, const ForwarderOptions& wrong) {
