@@ -131,12 +131,4 @@ LeastMoves least_moves_within(std::span<const MemberId> current, std::span<const
   return found;
 }
 
-void Least::update(std::span<const MemberId>, std::span<const MemberId>) {
-  if (members().empty()) return;
-  std::vector<Share> shares;
-  shares.reserve(members().size());
-  for (const MemberId member : members()) shares.push_back({member, weight_of(member)});
-  owners_ = least_moves(owners_, shares, tolerance_, setting().roster.size()).owners;
-}
-
 }  // namespace neliroute::placement

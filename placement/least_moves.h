@@ -1,5 +1,5 @@
-// The least that must move to balance a new set of members, and an assignment that attains it.
-// Every placement is measured against this.
+// The least that must move to balance a new set of members, and an assignment that attains it: for
+// plan(), and what bench/placements measures every placement against.
 //
 // With bands L_b..U_b of how much each member may own (the floor and the ceiling of its share;
 // wider with a tolerance), O orphans (items whose owner is gone, or that have none) and c_b items
@@ -19,11 +19,12 @@
 // Errors: no members, an owner that is no id of the roster, or a tolerance outside 0..1 aborts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "placement/placement.h"
+#include "placement/member.h"
 
 namespace neliroute::placement {
 
@@ -68,17 +69,5 @@ struct LeastMoves {
 [[nodiscard]] LeastMoves least_moves_within(std::span<const MemberId> current,
                                             std::span<const MemberId> members,
                                             std::span<const Band> bands, std::size_t roster);
-
-/// As a placement: each change moves the least, starting from the previous result.
-class Least final : public Placement {
- public:
-  Least(const Setting& setting, double tolerance) : Placement(setting), tolerance_(tolerance) {}
-
- private:
-  void update(std::span<const MemberId> leaving, std::span<const MemberId> joining) override;
-  [[nodiscard]] std::size_t own_memory() const override { return 0; }
-
-  double tolerance_;
-};
 
 }  // namespace neliroute::placement

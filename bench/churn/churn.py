@@ -12,7 +12,7 @@ processes' own.
 
 For each event, from one steady state to the next: partitions moved, the least possible, those that
 moved twice or away and back, how long each had no leader or two, how long it took; and what
-`neliroute simulate` says of the same walk. `range` and `roundrobin` must do exactly what it says;
+`neliroute_placements` says of the same walk. `range` and `roundrobin` must do exactly what it says;
 if `uniform` or `cooperative-sticky` moved more than the least, or another number than it says, the
 assignments before and after are listed. Exit 1 if one of the first two differs, if an assigner
 moved more than the least though no lease lapsed, if two led at once in exclusive mode, or if an

@@ -1,5 +1,5 @@
-"""What `neliroute simulate` says the same walk moves, by the algorithm of whoever assigns."""
-from harness.process import run_tool
+"""What neliroute_placements says the same walk moves, by the algorithm of whoever assigns."""
+from harness.process import option_list, placements_path, run_to_end
 
 # Who assigns -> the simulator's placement.
 PLACEMENTS = {"uniform": "uniform-4.1", "cooperative-sticky": "sticky", "range": "range",
@@ -20,8 +20,9 @@ def predict(assignor, partitions, walk, ids, folder):
     """A row for each event of the walk. One slot a partition, so that slots are partitions."""
     trace = folder / f"{assignor}-{partitions}.trace"
     trace.write_text(trace_text(walk, ids), encoding="utf-8")
-    done = run_tool("simulate", placement=PLACEMENTS[assignor], trace_file=trace, seeds=1,
-                    slots=partitions, partitions=partitions, steps=True, json=True)
+    options = {"placement": PLACEMENTS[assignor], "trace_file": trace, "seeds": 1,
+               "slots": partitions, "partitions": partitions, "steps": True, "json": True}
+    done = run_to_end([placements_path(), *option_list(options)])
     if done.code != 0:
         raise RuntimeError(str(done))
     by_time = {row["at_seconds"]: row for row in done.rows()}

@@ -1,5 +1,5 @@
 // What it costs to find the owner of a hashed key without a table of slots: the algorithms of
-// placement/, and the structure that cluster clients use, next to neliroute's table.
+// bench/placements, and the structure that cluster clients use, next to neliroute's table.
 //
 //   placement_bench --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
 //
@@ -21,12 +21,12 @@
 #include <string>
 #include <vector>
 
-#include "placement/hash/anchor.h"
-#include "placement/hash/dx.h"
-#include "placement/hash/jump.h"
-#include "placement/hash/memento.h"
-#include "placement/hash/mix.h"
-#include "placement/hash/ring.h"
+#include "bench/placements/hash/anchor.h"
+#include "bench/placements/hash/dx.h"
+#include "bench/placements/hash/jump.h"
+#include "bench/placements/hash/memento.h"
+#include "bench/placements/hash/mix.h"
+#include "bench/placements/hash/ring.h"
 #include "placement/plan.h"
 
 namespace neliroute::placement {

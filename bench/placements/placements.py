@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""What placements move, and how even they are: `neliroute simulate` over many sizes, in one JSON.
+"""What placements move, and how even they are: neliroute_placements over many sizes, in one JSON.
 
     bench/placements/placements.py --json FILE      40 seeds, 2 to 200 processes: minutes
     bench/placements/placements.py --quick          a few seeds and sizes: seconds
 
 Everything but `sizes` (memory and seconds) is the same on any machine, however busy. What the
-command printed is kept in --cache FOLDER, by the program's content and its arguments: what is
+program printed is kept in --cache FOLDER, by the program's content and its arguments: what is
 there is not computed again.
 """
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
-from harness.process import tool_path  # noqa: E402
+from harness.process import environment, placements_path  # noqa: E402
 
 LONGEST_S = 120  # one invocation
 RESAMPLES = 300
@@ -54,10 +54,10 @@ QUICK = {
 
 
 class Simulate:
-    """Runs the command, or takes what it printed before."""
+    """Runs the program, or takes what it printed before."""
 
     def __init__(self, cache):
-        self.program = tool_path()
+        self.program = placements_path()
         self.content = hashlib.sha256(Path(self.program).read_bytes()).hexdigest()
         self.cache = Path(cache)
         self.cache.mkdir(parents=True, exist_ok=True)
@@ -65,16 +65,16 @@ class Simulate:
 
     def rows(self, cached=True, **options):
         """The rows of one invocation; `cached` is for what does not depend on the machine."""
-        words = ["simulate", "--csv"]
+        words = ["--csv"]
         for name, value in options.items():
             flag = "--" + name.replace("_", "-")
             words += [flag] if value is True else [flag, str(value)]
-        self.commands.append("neliroute " + " ".join(words))
+        self.commands.append("neliroute_placements " + " ".join(words))
         key = hashlib.sha256("\n".join([self.content, *words]).encode()).hexdigest()
-        kept = self.cache / f"simulate-{key[:24]}.csv"
+        kept = self.cache / f"placements-{key[:24]}.csv"
         if not (cached and kept.is_file()):
             done = subprocess.run([self.program, *words], stdout=subprocess.PIPE, text=True,
-                                  timeout=LONGEST_S, check=True)
+                                  timeout=LONGEST_S, check=True, env=environment())
             unfinished = kept.with_suffix(".new")
             unfinished.write_text(done.stdout, encoding="utf-8")
             unfinished.rename(kept)
@@ -179,7 +179,7 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few seeds and sizes")
     parser.add_argument("--json", metavar="FILE", help="write there, not to the output")
-    parser.add_argument("--cache", metavar="FOLDER", help="keep there what the command printed")
+    parser.add_argument("--cache", metavar="FOLDER", help="keep there what the program printed")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""Pictures of `neliroute simulate`: moves, amplification, balance, traces, what tables cost."""
+"""Pictures of neliroute_placements: moves, amplification, balance, traces, what tables cost."""
 import math
 
 import style

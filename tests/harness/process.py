@@ -25,6 +25,12 @@ def tool_path():
     return _existing("NELIROUTE_BIN", REPOSITORY / "build" / "neliroute")
 
 
+def placements_path():
+    """The program of bench/placements: $NELIROUTE_PLACEMENTS, or where CMake puts it."""
+    return _existing("NELIROUTE_PLACEMENTS",
+                     REPOSITORY / "build" / "bench" / "placements" / "neliroute_placements")
+
+
 def witness_path():
     """The witness process: $NELIROUTE_WITNESS, or where CMake puts it."""
     return _existing("NELIROUTE_WITNESS",
@@ -81,6 +87,11 @@ def run_tool(subcommand, *positional, limit=30.0, env=None, **options):
     command = [tool_path(), subcommand, *option_list(options)]
     if positional:
         command += ["--", *positional]
+    return run_to_end(command, limit, env)
+
+
+def run_to_end(command, limit=30.0, env=None):
+    """A Finished; a command that takes longer than `limit` is an error."""
     started = boot_now()
     child = children.spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                            env=environment(env))

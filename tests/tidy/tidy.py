@@ -24,8 +24,11 @@ import cpp_text
 
 FILE_LINES, FUNCTION_LINES, LINE_COLUMNS, FOLDER_FILES = 500, 70, 100, 25
 PROTOCOLS = ("neli_core/assigner", "neli_core/claimed", "neli_core/broadcast")
-INNER_ROOMS = (*PROTOCOLS, "ledgers/kafka", "ledgers/memory")
-PURE_ROOMS = ("slots", "placement", "neli_core", *PROTOCOLS, "audit")
+LEDGER_ROOMS = ("ledgers/kafka", "ledgers/memory")
+# The longer first. The program is a user of all rooms, as other benchmarks are.
+PLACEMENTS = ("bench/placements/program", "bench/placements")
+INNER_ROOMS = (*PROTOCOLS, *LEDGER_ROOMS, *PLACEMENTS)
+PURE_ROOMS = ("slots", "placement", "neli_core", *PROTOCOLS, "audit", "bench/placements")
 CPP = (".h", ".cc")
 CODE = CPP + (".py", ".sh", ".cmake", ".java", ".js", ".css", ".html")
 
@@ -75,7 +78,8 @@ LEDGERS = r"ledgers/(?!kafka/|memory/)"
 MAY_INCLUDE = {
     "include": (r"(?!)", STD + r"|neliroute/\w+\.h|boost/(asio|system)/.*|fmt/.*|prometheus/.*"),
     "slots": (r"slots/", STD + r"|xxhash\.h"),
-    "placement": (r"(slots|placement)/", STD),
+    "placement": (r"placement/", STD),
+    "bench/placements": (r"placement/|bench/placements/(?!program/)", STD),
     "neli_core": (r"neli_core/(?!assigner/|claimed/|broadcast/)", PURE),
     "neli_core/assigner": (r"(neli_core/(?!broadcast/)|placement/)", PURE),
     "neli_core/claimed": (r"neli_core/(?!assigner/|broadcast/)", PURE),
@@ -151,7 +155,7 @@ def impure(file: File) -> Findings:
 FLAG = (r"--(?:allow-uneven|brokers|(?:local-)?clock-error|endpoint|group(?:s|-protocol)?"
         r"|hang-limit|hash(?:-tags)?|interval|lane|lease|logs|mode|name|no-hints|partitions"
         r"|profile|roles|serve-stale|session|slots|timeout|topic|variation|wait)\b(?!-)")
-LIBRARY = ("include", "base", "slots", "neli_core", *INNER_ROOMS, "ledgers",
+LIBRARY = ("include", "base", "slots", "neli_core", *PROTOCOLS, "ledgers", *LEDGER_ROOMS,
            "embedded_broker", "router", "metrics", "admin", "forward")
 
 

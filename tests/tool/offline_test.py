@@ -12,7 +12,7 @@ from pathlib import Path
 from case import run_raw
 from harness import children, process
 
-COMMANDS = ("demo", "broker", "run", "gateway", "route", "watch", "audit", "slot", "simulate",
+COMMANDS = ("demo", "broker", "run", "gateway", "route", "watch", "audit", "slot",
             "completion", "man")
 # Parts of the design that come later: a help that names them would promise too much.
 NOT_YET = r"\b(doctor|plan)\b"

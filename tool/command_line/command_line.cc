@@ -126,8 +126,8 @@ struct CommandLine::Parts {
       } else if (!options_ended && rest.size() > 1 && rest[0] == '-') {
         return unknown_option(rest);
       } else if (text.positionals.empty()) {
-        return fmt::format("unexpected argument \"{}\"; it takes options only, see `neliroute {} "
-                           "--help`", shown_text(rest), text.name);
+        return fmt::format("unexpected argument \"{}\"; it takes options only, see `{} --help`",
+                           shown_text(rest), called(text.name));
       } else {
         positionals.push_back(rest);
       }
@@ -140,7 +140,7 @@ struct CommandLine::Parts {
     if (const auto meant = nearest(name, names)) {
       return fmt::format("unknown option {}; did you mean {}?", name, *meant);
     }
-    return fmt::format("unknown option {}; `neliroute {} --help` lists them all{}", name, text.name,
+    return fmt::format("unknown option {}; `{} --help` lists them all{}", name, called(text.name),
                        text.positionals.empty() ? "" : ", and words that begin with - go after --");
   }
 
@@ -177,7 +177,7 @@ struct CommandLine::Parts {
       warn(text.name,
            fmt::format("{} in the environment is no setting, so it is ignored; {}", name,
                        meant ? "did you mean " + *meant + "?"
-                             : "`neliroute " + text.name + " --help` lists the options"));
+                             : "`" + called(text.name) + " --help` lists the options"));
     }
   }
 
@@ -187,7 +187,7 @@ struct CommandLine::Parts {
 CommandLine::CommandLine(CommandText text) : parts_(std::make_unique<Parts>()) {
   parts_->text = std::move(text);
   CLI::App& app = parts_->app;
-  app.name("neliroute " + parts_->text.name);
+  app.name(called(parts_->text.name));
   app.allow_extras();
   app.set_help_flag("-h,--help");
   if (parts_->text.brief) app.set_help_all_flag("--help-all");
@@ -322,7 +322,7 @@ Description CommandLine::description() const {
 
 std::string CommandLine::help(bool all) const {
   const CommandText& text = parts_->text;
-  std::string out = fmt::format("Usage: neliroute {} [OPTIONS]{}{}\n\n", text.name,
+  std::string out = fmt::format("Usage: {} [OPTIONS]{}{}\n\n", called(text.name),
                                 text.positionals.empty() ? "" : " ", text.positionals);
   wrap(out, text.summary, 0);
   std::string_view heading;
@@ -349,7 +349,7 @@ std::string CommandLine::help(bool all) const {
   } else if (!text.footer.empty()) {
     wrap(out += '\n', text.footer, 0);
   }
-  if (!all) out += fmt::format("\n`neliroute {} --help-all` shows all options.\n", text.name);
+  if (!all) out += fmt::format("\n`{} --help-all` shows all options.\n", called(text.name));
   out.pop_back();
   return out;
 }

@@ -26,7 +26,7 @@
 namespace neliroute::tool {
 
 struct CommandText {
-  std::string name;         ///< "route": what follows `neliroute`
+  std::string name;         ///< "route": what follows `neliroute`; see called()
   std::string summary;      ///< the help's first lines
   std::string positionals;  ///< "[KEY...]" in the usage line; empty: there are none
   std::string footer;       ///< the help's end; several lines are printed unchanged

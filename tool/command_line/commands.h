@@ -44,7 +44,6 @@ struct Command {
 [[nodiscard]] int resume_moves_command(const Arguments& arguments);
 [[nodiscard]] int route_command(const Arguments& arguments);
 [[nodiscard]] int run_command(const Arguments& arguments);
-[[nodiscard]] int simulate_command(const Arguments& arguments);
 [[nodiscard]] int slot_command(const Arguments& arguments);
 [[nodiscard]] int uncordon_command(const Arguments& arguments);
 [[nodiscard]] int unpin_command(const Arguments& arguments);

@@ -127,12 +127,17 @@ int exit_code_of(std::span<const Verdict> verdicts) noexcept {
   return any(Verdict::unowned) ? kExitNo : kExitYes;
 }
 
+std::string called(std::string_view command) {
+  if (command.empty()) return "neliroute";
+  return command.starts_with("neliroute") ? std::string(command)
+                                          : fmt::format("neliroute {}", command);
+}
+
 int fail(std::string_view command, std::string_view text, int code) {
   // librdkafka ends some of its texts with a newline.
   const std::size_t end = text.find_last_not_of(" \n");
   text = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
-  write_stderr(fmt::format("neliroute{}{}: {}\n", command.empty() ? "" : " ", command,
-                           printable(with_flags(text))));
+  write_stderr(fmt::format("{}: {}\n", called(command), printable(with_flags(text))));
   return code;
 }
 
@@ -141,7 +146,7 @@ int fail(std::string_view command, const Error& error) {
 }
 
 void warn(std::string_view command, std::string_view text) {
-  write_stderr(fmt::format("neliroute {}: warning: {}\n", command, printable(with_flags(text))));
+  write_stderr(fmt::format("{}: warning: {}\n", called(command), printable(with_flags(text))));
 }
 
 bool say(std::string_view line) {

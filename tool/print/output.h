@@ -31,6 +31,9 @@ inline constexpr int kExitKilled = 130;     ///< the second signal
 /// Any unknown takes precedence over any unowned, and that over yes.
 [[nodiscard]] int exit_code_of(std::span<const Verdict> verdicts) noexcept;
 
+/// "neliroute COMMAND"; a program that is named so itself, such as neliroute_placements, is no
+/// subcommand.
+[[nodiscard]] std::string called(std::string_view command);
 /// "neliroute COMMAND: text" on stderr; returns `code`, so that callers can end with it.
 int fail(std::string_view command, std::string_view text, int code);
 int fail(std::string_view command, const Error& error);
