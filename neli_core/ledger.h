@@ -4,7 +4,8 @@
 // A ledger carries out a Ready and emits events. It decides nothing. What it promises:
 // P1  The records of a log have one order. A record's position is at least 0 and below 2^53, rises
 //     along that order and never changes. Positions need not be dense.
-// P2  From `TailStarted::start` on, each record is delivered once, in that order.
+// P2  From `TailStarted::start` on, each record is delivered once, in that order. A LogPosition is
+//     an end: all records below it were delivered.
 // P3  WriteAcknowledged names the position at which every reader finds the record. After
 //     WriteFailed, or without an answer, it may still appear, late, once or twice.
 // P4  What was acknowledged or delivered to anybody is not lost while the store's own assumptions

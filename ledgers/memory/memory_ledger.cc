@@ -139,7 +139,8 @@ void MemoryLedger::start_tail(Log log, const MemoryStore::Answer& answer) {
                       : options_.watcher ? Below::older
                                          : Below::expired;
   emit(TailStarted{log, tail.next, answer.end, below});
-  if (tails_[log.value()].running) emit(LogPosition{log, tails_[log.value()].next});
+  const Tail& now = tails_[log.value()];
+  if (now.running && now.next == answer.end) emit(LogPosition{log, answer.end});
 }
 
 void MemoryLedger::lose_tail(Log log, GapReason reason) {

@@ -114,8 +114,10 @@ class Exec(OwnersCase):
         for partition, events in moved.items():
             self.assertEqual(events, UPON_A_START)
             tale = {row["event"]: row for row in beta.log.rows if row["partition"] == partition}
-            if "predecessor" in tale["prepare"]:  # it may not have read this log's owner yet
-                predecessors.add(tale["prepare"]["predecessor"]["name"])
+            # When it prepares it may not have read this log's owner yet; when it leads it has.
+            for step in ("prepare", "warm_up"):
+                if "predecessor" in tale[step]:
+                    predecessors.add(tale[step]["predecessor"]["name"])
             acquired = self.wait_row(beta, event="acquired", partition=partition)
             self.assertGreaterEqual(acquired["boot"], tale["warm_up"]["boot"],
                                     "it leads once the program is warm")

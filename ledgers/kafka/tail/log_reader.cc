@@ -6,6 +6,7 @@
 #include <neliroute/clock.h>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "ledgers/kafka/client/client_config.h"
@@ -18,6 +19,14 @@ namespace neliroute {
 namespace {
 
 constexpr int kPollMs = 100;
+
+// What a query says while a log's leader changes, or a broker has just begun to answer again.
+bool passes(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
+         error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
+         error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+         error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
 
 class BoundedReader {
  public:
@@ -95,15 +104,14 @@ Result<void> BoundedReader::find_bounds(std::uint32_t partitions) {
   return {};
 }
 
-// Repeated while a log's leader changes, or is being elected; finding the leader takes a round
-// trip, which is pause enough.
 rd_kafka_resp_err_t BoundedReader::query_bounds(std::int32_t log, std::int64_t* low,
                                                 std::int64_t* high) const {
   const LocalTime deadline = later(boot_now(), wanted_.kafka.timeout);
   for (;;) {
     const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
         handle_.get(), wanted_.kafka.topic.c_str(), log, low, high, timeout_ms());
-    if (error != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION || boot_now() >= deadline) return error;
+    if (!passes(error) || boot_now() >= deadline) return error;
+    std::this_thread::sleep_for(milliseconds{kPollMs});
     const struct rd_kafka_metadata* raw = nullptr;
     const rd_kafka_resp_err_t found =
         rd_kafka_metadata(handle_.get(), 0, topic_.get(), &raw, timeout_ms());

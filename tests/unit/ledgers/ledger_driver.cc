@@ -110,8 +110,23 @@ void LedgerDriver::start_and_read() {
   EXPECT_TRUE(wait([this](const Seen& seen) { return seen.started.size() >= logs_; }));
 }
 
+// P2: a log's end is said to be no earlier than what it is known to hold.
+void LedgerDriver::check_end(const Event& event) {
+  if (const auto* started = std::get_if<TailStarted>(&event)) {
+    known_ends_[started->log] = started->end;
+  } else if (const auto* received = std::get_if<Received>(&event)) {
+    std::int64_t& end = known_ends_[received->log];
+    end = std::max(end, received->offset + 1);
+  } else if (const auto* gap = std::get_if<GapFound>(&event)) {
+    known_ends_.erase(gap->log);
+  } else if (const auto* position = std::get_if<LogPosition>(&event)) {
+    EXPECT_GE(position->next, known_ends_[position->log]) << "log " << position->log.value();
+  }
+}
+
 void LedgerDriver::note(const Event& event, LocalTime now) {
   EXPECT_FALSE(closing_) << "an event after close(), kind " << event.index();
+  check_end(event);
   {
     const std::lock_guard lock(mutex_);
     if (const auto* started = std::get_if<TailStarted>(&event)) seen_.started.push_back(*started);

@@ -92,12 +92,14 @@ class LedgerDriver {
 
  private:
   void note(const Event& event, LocalTime now);
+  void check_end(const Event& event);
 
   std::uint32_t logs_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Seen seen_;
   bool closing_ = false;  ///< the strand's
+  std::map<Log, std::int64_t> known_ends_;  ///< the strand's
   std::function<void(const Event&)> after_event_;
   std::function<void(const Event&, LocalTime)> after_timed_event_;
   IoThread io_;

@@ -25,6 +25,7 @@ struct MemoryLedgerTest : testing::Test {
     made.ledger = ledger;
     made.slots = 16;
     made.partitions = kSlots;
+    made.mode = mode;
     made.timing.profile = Profile::fast;
     made.process = {name, name + ":1", {}};
     return made;
@@ -60,6 +61,7 @@ struct MemoryLedgerTest : testing::Test {
     return done();
   }
 
+  Mode mode = Mode::non_exclusive;
   boost::asio::io_context io;
   const std::string ledger =
       std::string("memory:") + testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -82,6 +84,14 @@ TEST_F(MemoryLedgerTest, TwoRoutersDivideTheSlotsAndAWatcherSeesIt) {
   // What one leaves the other takes.
   a.reset();
   EXPECT_TRUE(run_until([&] { return owned_by(*b) == kSlots; }));
+}
+
+TEST_F(MemoryLedgerTest, ExclusiveOwnersShareToo) {
+  mode = Mode::exclusive;
+  auto a = open("a");
+  ASSERT_TRUE(run_until([&] { return owned_by(*a) == kSlots; }));
+  auto b = open("b");
+  EXPECT_TRUE(run_until([&] { return owned_by(*a) == kSlots / 2 && owned_by(*b) == kSlots / 2; }));
 }
 
 TEST_F(MemoryLedgerTest, OneThatDrainsHandsOverAtOnce) {

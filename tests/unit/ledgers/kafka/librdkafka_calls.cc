@@ -94,12 +94,13 @@ rd_kafka_resp_err_t __wrap_rd_kafka_event_error(rd_kafka_event_t* event) {
 rd_kafka_resp_err_t __wrap_rd_kafka_query_watermark_offsets(rd_kafka_t* handle, const char* topic,
                                                             int32_t partition, int64_t* low,
                                                             int64_t* high, int timeout_ms) {
-  const rd_kafka_resp_err_t error = __real_rd_kafka_query_watermark_offsets(
+  rd_kafka_resp_err_t error = __real_rd_kafka_query_watermark_offsets(
       handle, topic, partition, low, high, timeout_ms);
   with_watching([&](const Watching& watching) {
     if (watching.queried_end && error == RD_KAFKA_RESP_ERR_NO_ERROR) {
       *high = watching.queried_end(*high);
     }
+    if (watching.query_error) error = watching.query_error(partition, error);
   });
   return error;
 }

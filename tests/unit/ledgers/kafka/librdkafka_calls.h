@@ -22,6 +22,8 @@ struct Watching {
   std::function<std::optional<std::int64_t>(std::int32_t, std::int64_t)> end_of_log;
   /// Of a log, as a query for both told it; returns what the caller gets as its end instead.
   std::function<std::int64_t(std::int64_t)> queried_end;
+  /// Of a query for both ends, by partition; returns what the caller gets instead.
+  std::function<rd_kafka_resp_err_t(std::int32_t, rd_kafka_resp_err_t)> query_error;
   /// What is wrong, by an event; returns what the reader gets instead.
   std::function<rd_kafka_resp_err_t(rd_kafka_resp_err_t)> error;
   /// Before partitions are assigned; other than none: they are not, and the caller gets this error.

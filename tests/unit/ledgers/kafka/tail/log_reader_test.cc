@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/unit/ledgers/kafka/ledger/ledger_rig.h"
+#include "tests/unit/ledgers/kafka/librdkafka_calls.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000  // the embedded broker's
 
@@ -82,6 +83,45 @@ TEST_F(LogReaderTest, an_empty_topic_has_no_logs) {
   const auto logs = read();
   ASSERT_TRUE(logs.has_value()) << logs.error().message();
   EXPECT_TRUE(logs->empty());
+}
+
+// As a broker says for a moment once it answers again.
+TEST_F(LogReaderTest, waits_for_a_log_that_has_no_leader_yet) {
+  write(1, 3);
+  for (const auto error :
+       {RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE,
+        RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART}) {
+    int asked = 0;
+    librdkafka_calls::Watching watching;
+    watching.query_error = [&](std::int32_t log, rd_kafka_resp_err_t told) {
+      return log == 1 && ++asked <= 2 ? error : told;
+    };
+    const librdkafka_calls::Watch watch(std::move(watching));
+    const auto logs = read();
+    ASSERT_TRUE(logs.has_value()) << logs.error().message();
+    EXPECT_EQ(seqs_.size(), 3U);
+    EXPECT_EQ(asked, 3);
+  }
+}
+
+TEST_F(LogReaderTest, waits_for_it_no_longer_than_it_may_and_not_after_a_refusal) {
+  write(1, 3);
+  wanted_.kafka.timeout = milliseconds{300};
+  auto error = RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+  int asked = 0;
+  librdkafka_calls::Watching watching;
+  watching.query_error = [&](std::int32_t, rd_kafka_resp_err_t) { return ++asked, error; };
+  const librdkafka_calls::Watch watch(std::move(watching));
+  auto logs = read();
+  ASSERT_FALSE(logs.has_value());
+  EXPECT_EQ(logs.error().code(), Errc::ledger_unreachable);
+  EXPECT_GT(asked, 1);
+  asked = 0;
+  error = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+  logs = read();
+  ASSERT_FALSE(logs.has_value());
+  EXPECT_EQ(logs.error().code(), Errc::ledger_refused);
+  EXPECT_EQ(asked, 1);
 }
 
 TEST_F(LogReaderTest, makes_no_topic_and_says_who_is_away) {
