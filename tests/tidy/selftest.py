@@ -250,10 +250,10 @@ class Commands(unittest.TestCase):
         self.write("tests/a_test.cc", "TEST_F(Epoch,\n       never_falls) {}\nTEST(B, c) {}\n")
         self.write("docs/a.md", "(`Epoch.never_falls`, `B.c`; `README.md`, `timing.lease`)\n")
         self.assertEqual(self.tidy("rules", self.root).returncode, 0)
-        self.write("docs/b.md", "as before\n`B.c` and `Epoch.c` show\n")
+        self.write("tests/b.md", "as before\n`B.c` and `Epoch.c` show\n")
         bad = self.tidy("rules", self.root)
         self.assertEqual(bad.returncode, 1)
-        self.assertIn("docs/b.md:2: unknown-test: no test in tests/ is named `Epoch.c`\n",
+        self.assertIn("tests/b.md:2: unknown-test: no test in tests/ is named `Epoch.c`\n",
                       bad.stdout)
         self.assertIn(" 1 findings\n", bad.stdout)
 
