@@ -158,7 +158,7 @@ def line(row):
 
 
 def table(rows):
-    """In Markdown, as docs/benchmarks.md has it."""
+    """In Markdown, as bench/results/assigner-scale.md has it."""
     return "\n".join(["", f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|",
                       *(f"| {' | '.join(line(row))} |" for row in rows)])
 
