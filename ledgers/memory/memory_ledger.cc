@@ -139,8 +139,9 @@ void MemoryLedger::start_tail(Log log, const MemoryStore::Answer& answer) {
                       : options_.watcher ? Below::older
                                          : Below::expired;
   emit(TailStarted{log, tail.next, answer.end, below});
-  const Tail& now = tails_[log.value()];
-  if (now.running && now.next == answer.end) emit(LogPosition{log, answer.end});
+  // Another one, if the event restarted it.
+  const Tail& started = tails_[log.value()];
+  if (started.running && started.next == answer.end) emit(LogPosition{log, answer.end});
 }
 
 void MemoryLedger::lose_tail(Log log, GapReason reason) {

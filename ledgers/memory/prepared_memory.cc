@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <neliroute/clock.h>
 #include <utility>
 
 #include "ledgers/memory/memory_ledger.h"
@@ -13,9 +14,8 @@ namespace {
 
 constexpr milliseconds kRetention{3'600'000};
 
-BrokerTime wall_now() {
-  return BrokerTime{std::chrono::duration_cast<milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch())};
+BrokerTime stamp_now() {
+  return BrokerTime{std::chrono::floor<milliseconds>(wall_now().time_since_epoch())};
 }
 
 struct NamedStore {
@@ -42,7 +42,7 @@ class Names {
     if (auto there = known.lock()) return there;
     // MemoryStore cannot be moved, so the aggregate is made in place.
     std::shared_ptr<NamedStore> made(
-        new NamedStore{{facts.logs, wall_now, kRetention}, facts.partitions});
+        new NamedStore{{facts.logs, stamp_now, kRetention}, facts.partitions});
     known = made;
     return made;
   }
