@@ -68,6 +68,7 @@ class AdminServer::Impl : public admin::Service, public std::enable_shared_from_
 
   admin::Site& site() override { return site_; }
   admin::EventHub& hub() override { return *hub_; }
+  admin::Steps& steps() override { return control_.steps(); }
   [[nodiscard]] const AdminLimits& limits() const override { return options_.limits; }
   admin::AnswerBudget& budget() override { return budget_; }
   void left(Connection& connection) override { connections_.erase(&connection); }

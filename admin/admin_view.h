@@ -18,7 +18,7 @@
 
 #include "admin/assignment_view.h"
 #include "admin/move_history.h"
-#include "router/engine/meter.h"
+#include "router/reader/meter.h"
 
 namespace neliroute::admin {
 

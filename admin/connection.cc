@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "admin/control/route_wait.h"
+#include "admin/control/steps.h"
 
 namespace neliroute::admin {
 namespace {
@@ -152,17 +153,23 @@ void Connection::handle(const Request& request) {
   }
   Answer answer = service_->site().answer(request, boot_now());
   if (answer.wait) return await_route(*answer.wait, request.keep_alive);
-  if (!answer.events || request.head) {
-    return send(std::move(answer), request.head,
-                request.keep_alive && !answer.events && !refused_);
+  const bool streams = answer.events || answer.steps;
+  if (!streams || request.head) {
+    return send(std::move(answer), request.head, request.keep_alive && !streams && !refused_);
   }
-  const Text first = service_->hub().first_events();
+  const Text first = answer.steps ? service_->steps().first() : service_->hub().first_events();
   AnswerBudget::Held held = service_->budget().hold(first);
   if (!held) return send(too_much(), request.head, request.keep_alive);
   std::ostringstream header;
   header << header_of(answer, /*keep_alive=*/false);
-  service_->hub().join(std::move(stream_), header.str(), {first, std::move(held)},
-                       std::exchange(place_, nullptr));
+  Kept begin{first, std::move(held)};
+  AcceptGate::PlacePtr place = std::exchange(place_, nullptr);
+  if (!answer.steps) {
+    return service_->hub().join(std::move(stream_), header.str(), std::move(begin),
+                                std::move(place));
+  }
+  service_->steps().join(std::move(stream_), header.str(), std::move(begin), *answer.steps,
+                         std::move(place));
 }
 
 void Connection::await_route(const RouteQuestion& question, bool keep_alive) {

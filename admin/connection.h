@@ -24,12 +24,14 @@
 namespace neliroute::admin {
 
 class Connection;
+class Steps;
 
 /// What connections share; it outlives them.
 struct Service {
   virtual ~Service() = default;
   virtual Site& site() = 0;
   virtual EventHub& hub() = 0;
+  virtual Steps& steps() = 0;
   virtual AnswerBudget& budget() = 0;
   [[nodiscard]] virtual const AdminLimits& limits() const = 0;
   /// The connection has ended.

@@ -1,7 +1,6 @@
 #include "admin/event_hub.h"
 
 #include <algorithm>
-#include <boost/asio/buffer.hpp>
 #include <neliroute/clock.h>
 #include <utility>
 
@@ -10,73 +9,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A stream's client is read only to notice that it has gone.
-constexpr std::size_t kReceivedMax = 64 * 1024;
 constexpr std::size_t kTransitionBytesMax = std::size_t{1} << 20;
 
-std::string event_text(std::string_view event, std::string_view data) {
-  std::string text = "event: ";
-  text += event;
-  text += "\ndata: ";
-  text += data;
-  text += "\n\n";
-  return text;
-}
-
 }  // namespace
-
-void EventStream::start() {
-  stream_.expires_never();  // it need not send anything
-  watch();
-}
-
-void EventStream::send(Kept kept, std::size_t limit) {
-  if (closed()) return;
-  queued_ += kept.text->size();
-  queue_.push_back(std::move(kept));
-  if (queue_.size() == 1) write();
-  if (queued_ > limit) close();
-}
-
-void EventStream::write() {
-  const std::string& text = *queue_.front().text;
-  stream_.expires_after(patience_);  // for this write only: reading has begun already
-  stream_.async_write_some(
-      boost::asio::buffer(text.data() + begun_, text.size() - begun_),
-      [self = shared_from_this()](const boost::system::error_code& error, std::size_t sent) {
-        self->on_written(error, sent);
-      });
-}
-
-void EventStream::on_written(const boost::system::error_code& error, std::size_t sent) {
-  if (error || closed()) {
-    queue_.clear();
-    return close();
-  }
-  begun_ += sent;
-  queued_ -= sent;
-  if (begun_ == queue_.front().text->size()) {
-    queue_.pop_front();
-    begun_ = 0;
-  }
-  if (!queue_.empty()) write();
-}
-
-void EventStream::watch() {
-  stream_.async_read_some(
-      boost::asio::buffer(ignored_),
-      [self = shared_from_this()](const boost::system::error_code& error, std::size_t read) {
-        self->received_ += read;
-        if (error || self->received_ > kReceivedMax) return self->close();
-        self->watch();
-      });
-}
-
-// The text that is being written is kept until on_written().
-void EventStream::close() {
-  place_.reset();
-  stream_.close();
-}
 
 EventHub::EventHub(boost::asio::any_io_executor strand, Site& site, const AdminLimits& limits)
     : site_(site),
@@ -105,10 +40,8 @@ void EventHub::join(boost::beast::tcp_stream client, std::string header, Kept fi
     const auto stream =
         std::make_shared<EventStream>(std::move(client), limits_.write, std::move(place));
     streams_.push_back(stream);  // first: what is under way keeps it alive, whatever fails then
-    stream->start();
     limit_ = std::max(limits_.stream_bytes, 2 * first.text->size());
-    stream->send({std::make_shared<const std::string>(std::move(header)), nullptr}, limit_);
-    stream->send(std::move(first), limit_);
+    stream->start(std::move(header), std::move(first), limit_);
     if (stream->closed()) streams_.pop_back();
     if (!ageing_) await_age();
   });

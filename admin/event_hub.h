@@ -6,57 +6,19 @@
 // Threads: one (the server's strand).   Units: bytes, std::chrono.   Errors: none; a stream closes.
 #pragma once
 
-#include <array>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <neliroute/admin.h>
 #include <string>
 #include <vector>
 
+#include "admin/event_stream.h"
 #include "admin/site.h"
 
 namespace neliroute::admin {
-
-/// One of the allowed connections; released with its last copy.
-using Place = std::shared_ptr<void>;
-
-/// A text, and what counts it for as long as it is kept, if anything does.
-struct Kept {
-  Text text;
-  std::shared_ptr<const void> held;
-};
-
-/// One client of the hub.
-class EventStream : public std::enable_shared_from_this<EventStream> {
- public:
-  /// `patience`: how long the client may read none of what is queued for it.
-  EventStream(boost::beast::tcp_stream stream, milliseconds patience, Place place)
-      : stream_(std::move(stream)), patience_(patience), place_(std::move(place)) {}
-
-  void start();
-  /// Queues at most `limit` bytes that the client has not read; above it, closes.
-  void send(Kept text, std::size_t limit);
-  void close();
-  [[nodiscard]] bool closed() const noexcept { return !place_; }
-
- private:
-  void write();
-  void on_written(const boost::system::error_code& error, std::size_t sent);
-  void watch();
-
-  boost::beast::tcp_stream stream_;
-  milliseconds patience_;
-  Place place_;
-  std::deque<Kept> queue_;
-  std::size_t begun_ = 0;   ///< bytes of the first text that are sent
-  std::size_t queued_ = 0;  ///< bytes of all, less those
-  std::size_t received_ = 0;
-  std::array<char, 128> ignored_{};
-};
 
 class EventHub : public std::enable_shared_from_this<EventHub> {
  public:

@@ -1,6 +1,7 @@
 #include "admin/request.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/split.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -81,6 +82,12 @@ std::optional<std::string> decoded(std::string_view text) {
     }
   }
   return made;
+}
+
+Refusal misfollowed(std::string_view what) {
+  std::string text(what);
+  text += "; ask /v1/steps, and to be waited for with ?await= and some of prepare,warm_up,stopped";
+  return {400, std::move(text)};
 }
 
 Refusal misasked(std::string what) {
@@ -277,6 +284,27 @@ std::variant<RouteQuestion, Refusal> read_route_question(std::string_view query,
     return misasked("expected exactly one of key and slot");
   }
   if (given.contains("after") && !made.wait) return misasked("after is given without wait");
+  return made;
+}
+
+unsigned step_bit(std::string_view step) noexcept {
+  return step == "prepare" ? 1U : step == "warm_up" ? 2U : step == "stopped" ? 4U : 0U;
+}
+
+std::variant<unsigned, Refusal> read_steps_question(std::string_view query) {
+  const auto parameters = read_query(query);
+  if (!parameters) return misfollowed("a % is not followed by two hexadecimal digits");
+  unsigned made = 0;
+  for (const auto& [name, value] : *parameters) {
+    if (name != "await") return misfollowed("there is no such parameter");
+    std::vector<std::string> steps;
+    boost::algorithm::split(steps, value, [](char c) { return c == ','; });
+    for (const std::string& step : steps) {
+      const unsigned bit = step_bit(step);
+      if (bit == 0) return misfollowed("there is no such step to wait in");
+      made |= bit;
+    }
+  }
   return made;
 }
 

@@ -97,4 +97,9 @@ struct RouteQuestion {
 [[nodiscard]] std::variant<RouteQuestion, Refusal> read_route_question(std::string_view query,
                                                                        std::uint32_t slots);
 
+/// A bit for each kind of step that a client of /v1/steps may await; 0: that is none.
+[[nodiscard]] unsigned step_bit(std::string_view step) noexcept;
+/// The bits of those that it awaits.
+[[nodiscard]] std::variant<unsigned, Refusal> read_steps_question(std::string_view query);
+
 }  // namespace neliroute::admin

@@ -115,6 +115,7 @@ Answer Site::find(const Request& request, LocalTime now) {
     return request.post ? control_.act(request)
                         : answer_of({405, "only POST is answered here", "POST"});
   }
+  if (path == Control::kSteps) return control_.follow(request);
   if (EnvoyAnswers::takes(path)) {
     return request.post ? envoy_.discover(request)
                         : answer_of({405, "only POST is answered here", "POST"});

@@ -37,6 +37,7 @@ struct Answer {
   Fields more = {};       ///< besides those that all have
   bool events = false;    ///< not this answer, but the stream of events
   std::optional<RouteQuestion> wait = std::nullopt;  ///< not this answer, but that of Site::wait()
+  std::optional<unsigned> steps = std::nullopt;  ///< nor this one, but the stream of steps
 };
 
 [[nodiscard]] Answer answer_of(const Refusal& refusal);

@@ -15,8 +15,8 @@
 #include <optional>
 #include <set>
 
-#include "ledgers/ledger_address.h"
 #include "ledgers/kafka/relay.h"
+#include "ledgers/topic_name.h"
 #include "neli_core/system_refusal.h"
 
 namespace neliroute {
@@ -64,11 +64,7 @@ Error refused(std::string_view what, std::string_view why) {
 std::optional<Error> check(const EmbeddedBrokerOptions& options) {
   std::set<std::string_view> names;
   for (const auto& [name, partitions] : options.topics) {
-    if (!is_topic_name(name)) {
-      return Error(Errc::bad_option, "topic \"" + name +
-                                         "\": a name has 1 to 249 of the characters a-z, A-Z, "
-                                         "0-9, '.', '_' and '-', and is not . or ..");
-    }
+    if (auto fits = check_topic_name(name); !fits) return fits.error();
     if (partitions == 0 || partitions > EmbeddedBroker::kPartitionsMax) {
       return Error(Errc::bad_option, "topic " + name + ": " + std::to_string(partitions) +
                                          " partitions; choose 1 to " +

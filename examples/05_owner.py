@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Guest books over HTTP, in Python alone: an owner that knows of neliroute by lines of JSON only.
+"""Guest books over HTTP, in Python alone: an owner without the library.
 
   neliroute run --endpoint 127.0.0.1:8001 --upstream 127.0.0.1:9001 --key path:1 --partitions 16 \\
       --mode exclusive --exec 'exec python3 examples/05_owner.py 127.0.0.1:9001 16 FOLDER'
@@ -7,8 +7,8 @@
   curl -d 'Ada was here' http://127.0.0.1:8080/tower          # and a GET reads the book
 
 Start several, each with ports of its own and the same folder. `neliroute run` is in front of each:
-it owns partitions, and sends here what is asked of them, and nothing else. It says on stdin what it
-is about to own and what it owns no more, and waits for our answers on descriptor 3:
+it owns partitions, and sends here what is asked of them, and nothing else. Its control port streams
+what it is about to own and what it owns no more, and waits until we have done each step:
 
   prepare   we shall own the partition, while another one still does: read what is saved
   warm_up   the other one has finished: read what it saved last. Then requests come
@@ -19,6 +19,7 @@ lost: save each change, as 04_counter_service does, if that must not be.
 """
 import contextlib
 import fcntl
+import http.client
 import http.server
 import json
 import os
@@ -144,32 +145,49 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Nothing: neliroute counts."""
 
 
-def follow(events, steps, answers):
-    """Takes the steps that the events name, one after the other, and says when each is done."""
-    for line in events:
-        event = json.loads(line)
-        if event["event"] in steps:
-            epoch = event.get("epoch", {})
-            steps[event["event"]](event["partition"], [epoch.get("inc"), epoch.get("offset")])
-            print(json.dumps({"done": event["seq"]}), file=answers)
+class Control:
+    """The control port of our `neliroute run`."""
+
+    def __init__(self):
+        self.headers = {"Authorization": f"Bearer {os.environ['NELI_TOKEN']}",
+                        "Content-Type": "application/json"}
+        self.stream = http.client.HTTPConnection(os.environ["NELI_CONTROL"])
+        self.calls = http.client.HTTPConnection(os.environ["NELI_CONTROL"])
+
+    def events(self, awaited):
+        """What happens to partitions, from now on; the steps that are awaited wait for done()."""
+        self.stream.request("GET", f"/v1/steps?await={','.join(awaited)}", headers=self.headers)
+        answer = self.stream.getresponse()
+        if answer.status != 200:
+            raise OSError(answer.read().decode())
+        return (json.loads(line[len(b"data: "):]) for line in answer if line.startswith(b"data: "))
+
+    def done(self, event):
+        """One of them is."""
+        self.calls.request("POST", "/v1/done", json.dumps({"step": event["seq"]}), self.headers)
+        self.calls.getresponse().read()
 
 
 def main():
-    """Until stdin ends, as neliroute has left, or it ends this process."""
+    """Until the stream ends, as neliroute has left, or it ends this process."""
     try:
         host, port = sys.argv[1].rsplit(":", 1)
         books = Handler.books = Books(folder=sys.argv[3], partitions=int(sys.argv[2]))
         steps = {"prepare": books.prepare, "warm_up": books.warm_up, "stopped": books.stopped}
-        answers = os.fdopen(3, "w", buffering=1)
-        print(json.dumps({"awaits": list(steps)}), file=answers)
+        control = Control()
+        events = control.events(steps)
         # Only now, as neliroute joins once somebody accepts connections.
         server = http.server.ThreadingHTTPServer((host, int(port)), Handler)
-    except (IndexError, ValueError, OSError) as wrong:
+    except (IndexError, KeyError, ValueError, OSError) as wrong:
         print(f"{wrong}\nuse: neliroute run --exec '05_owner.py HOST:PORT PARTITIONS FOLDER' ...",
               file=sys.stderr)
         return 2
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    follow(sys.stdin, steps, answers)
+    for event in events:
+        if event["event"] in steps:
+            epoch = event.get("epoch", {})
+            steps[event["event"]](event["partition"], [epoch.get("inc"), epoch.get("offset")])
+            control.done(event)
     return 0
 
 

@@ -120,7 +120,7 @@ class AdmittedDirections final : public Directions {
   [[nodiscard]] Direction direct(const Visit& visit) override {
     auto admitted = router_.admit(visit.slot, visit.epoch, visit.hops);
     // Clients that come without a gateway count a refusal as a failure.
-    const bool closed = admitted.answer() == Admit::refuse && router_.observable().closed();
+    const bool closed = admitted.answer() == Admit::refuse && router_.closed();
     if (closed) admitted = router_.admit_last(visit.slot, visit.epoch, visit.hops);
     if (visit.detour && admitted.answer() == Admit::wait && admitted.epoch() == visit.epoch) {
       // The owner cannot be reached from there, and perhaps from here: it is asked as by a caller

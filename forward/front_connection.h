@@ -14,7 +14,7 @@
 #include <string>
 
 #include "forward/byte_budget.h"
-#include "forward/exchange.h"
+#include "forward/exchange/exchange.h"
 #include "forward/rules/key_source.h"
 #include "router/listen/accept_gate.h"
 

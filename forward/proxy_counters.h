@@ -10,7 +10,7 @@
 #include <neliroute/time.h>
 #include <string_view>
 
-#include "router/engine/histogram.h"
+#include "router/reader/histogram.h"
 
 namespace neliroute::forward {
 

@@ -95,19 +95,16 @@ class Stream {
         token);
   }
 
-  /// Writes the rest of a message, or what there is of it, and calls `then` as Beast would, after
-  /// `limit` at the latest: from inside if the kernel takes all of it at once, as it mostly does,
-  /// which spares a timer, a turn of the executor, and memory.
-  template <class Serializer, class Then>
-  void write(Serializer& serializer, milliseconds limit, Then then) {
-    if (!tls_) {
-      Error error;
-      if (!tcp_.socket().non_blocking()) tcp_.socket().non_blocking(true, error);
-      while (!error && !serializer.is_done()) write_at_once(serializer, error);
-      if (error != boost::asio::error::would_block) return then(error, 0);
-    }
-    expires_after(limit);
-    boost::beast::http::async_write(*this, serializer, Moved(std::move(then)));
+  /// Writes of a message what the kernel takes at once, which mostly is all there is: that spares a
+  /// timer, a turn of the executor, and memory. would_block: the rest is to be written as Beast
+  /// does, as is all of it with TLS.
+  template <class Serializer>
+  [[nodiscard]] Error write_at_once(Serializer& serializer) {
+    if (tls_) return boost::asio::error::would_block;
+    Error error;
+    if (!tcp_.socket().non_blocking()) tcp_.socket().non_blocking(true, error);
+    while (!error && !serializer.is_done()) write_some_at_once(serializer, error);
+    return error;
   }
 
  private:
@@ -136,7 +133,7 @@ class Stream {
 
   void prepare(const TlsContextPtr& context);
   template <class Serializer>
-  void write_at_once(Serializer& serializer, Error& error) {
+  void write_some_at_once(Serializer& serializer, Error& error) {
     std::size_t written = 0;
     serializer.next(error, [&](Error& failed, const auto& buffers) {
       written = write_flat(buffers, failed);

@@ -1,6 +1,9 @@
 #include "ledgers/ledger_address.h"
 
 #include <utility>
+#include <variant>
+
+#include "ledgers/topic_name.h"
 
 namespace neliroute {
 namespace {
@@ -31,13 +34,13 @@ Result<LedgerAddress> on_kafka(std::string_view ledger, const KafkaConnection& k
     rest = rest.substr(0, slash);
   }
   if (rest.empty()) return bad(ledger, "expected brokers, as in kafka://HOST:9092/TOPIC");
-  if (!is_topic_name(found.topic)) {
-    return bad(ledger, "\"" + found.topic + "\" is no name that Kafka takes for a topic; expected "
-                       "1 to 249 of a-z, A-Z, 0-9, \".\", \"_\" and \"-\"");
-  }
+  if (auto fits = check_topic_name(found.topic); !fits) return bad(ledger, fits.error().message());
   found.brokers = rest;
   return LedgerAddress{std::move(found)};
 }
+
+const std::string& name_of(const KafkaConnection& kafka) { return kafka.topic; }
+const std::string& name_of(const MemoryConnection& memory) { return memory.name; }
 
 }  // namespace
 
@@ -49,8 +52,7 @@ Result<LedgerAddress> ledger_address(std::string_view ledger, const KafkaConnect
 }
 
 const std::string& topic_of(const LedgerAddress& address) {
-  if (const auto* kafka = std::get_if<KafkaConnection>(&address)) return kafka->topic;
-  return std::get<MemoryConnection>(address).name;
+  return std::visit([](const auto& at) -> const std::string& { return name_of(at); }, address);
 }
 
 }  // namespace neliroute

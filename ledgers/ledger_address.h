@@ -27,14 +27,4 @@ using LedgerAddress = std::variant<KafkaConnection, MemoryConnection>;
 /// The topic, or what another store calls it.
 [[nodiscard]] const std::string& topic_of(const LedgerAddress& address);
 
-/// Kafka's own limit: it makes folders of them.
-inline constexpr std::size_t kTopicNameMax = 249;
-/// Whether Kafka accepts it: 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', but not . or .. alone.
-[[nodiscard]] constexpr bool is_topic_name(std::string_view name) noexcept {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !name.empty() && name.size() <= kTopicNameMax && name != "." && name != ".." &&
-         name.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
 }  // namespace neliroute

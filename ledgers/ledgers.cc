@@ -1,27 +1,47 @@
 #include "ledgers/ledgers.h"
 
+#include <variant>
+
 #include "ledgers/kafka/kafka_store.h"
 #include "ledgers/memory/prepared_memory.h"
 
 namespace neliroute {
+namespace {
+
+// One of each for every store: the compiler misses a store that has none.
+auto prepare(const KafkaConnection& kafka, const LedgerNeeds& needs, const NoticeSink& waiting,
+             const BeforeCreation& before_creation) {
+  return prepare_kafka({kafka, needs}, waiting, before_creation);
+}
+auto prepare(const MemoryConnection& memory, const LedgerNeeds& needs, const NoticeSink&,
+             const BeforeCreation& before_creation) {
+  return prepare_memory(memory.name, needs, before_creation);
+}
+
+auto read(const KafkaConnection& kafka, const LedgerNeeds& needs, std::optional<BrokerTime> since,
+          const RecordSink& record, const NoticeSink& notices) {
+  return read_logs({{kafka, needs}, since}, record, notices);
+}
+auto read(const MemoryConnection& memory, const LedgerNeeds&, std::optional<BrokerTime> since,
+          const RecordSink& record, const NoticeSink&) {
+  return read_memory(memory.name, since, record);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<PreparedStore>> prepare_store(const LedgerAddress& address,
                                                      const LedgerNeeds& needs,
                                                      const NoticeSink& waiting,
                                                      const BeforeCreation& before_creation) {
-  if (const auto* memory = std::get_if<MemoryConnection>(&address)) {
-    return prepare_memory(memory->name, needs, before_creation);
-  }
-  return prepare_kafka({std::get<KafkaConnection>(address), needs}, waiting, before_creation);
+  return std::visit([&](const auto& at) { return prepare(at, needs, waiting, before_creation); },
+                    address);
 }
 
 Result<std::vector<LogRead>> read_store(const LedgerAddress& address, const LedgerNeeds& needs,
                                         std::optional<BrokerTime> since, const RecordSink& record,
                                         const NoticeSink& notices) {
-  if (const auto* memory = std::get_if<MemoryConnection>(&address)) {
-    return read_memory(memory->name, since, record);
-  }
-  return read_logs({{std::get<KafkaConnection>(address), needs}, since}, record, notices);
+  return std::visit([&](const auto& at) { return read(at, needs, since, record, notices); },
+                    address);
 }
 
 }  // namespace neliroute

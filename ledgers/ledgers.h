@@ -18,9 +18,6 @@
 
 namespace neliroute {
 
-/// May refuse options that new logs would not fit: then none are made.
-using BeforeCreation = std::function<Result<void>(const LedgerFacts& facts)>;
-
 /// Asks what a process must know before it takes part; makes the logs if they are missing.
 /// `waiting` is notified when nobody answers at first, or a watcher finds no logs.
 [[nodiscard]] Result<std::unique_ptr<PreparedStore>> prepare_store(

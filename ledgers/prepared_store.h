@@ -6,6 +6,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
@@ -32,6 +33,9 @@ struct LedgerFacts {
   std::vector<Notice> notices;
 };
 
+/// May refuse options that new logs would not fit: then none are made.
+using BeforeCreation = std::function<Result<void>(const LedgerFacts& facts)>;
+
 struct OpenedLedger {
   std::unique_ptr<Ledger> ledger;
   /// A part of the ledger; null: nobody needs a group, or the store has none.
@@ -49,8 +53,9 @@ class PreparedStore {
   [[nodiscard]] virtual const LedgerFacts& facts() const noexcept = 0;
   /// Whether an owner's timing fits the store; if so, what operators should know of both.
   [[nodiscard]] virtual Result<std::vector<Notice>> check(const Timing& timing) const = 0;
-  /// Once. `self`: whose records are this process's own. What it returns is destroyed on the
-  /// strand, but not from inside its own calls and events.
+  /// Once. `self`: whose records are this process's own; kNobody: a command's, which reads no
+  /// statistics. What it returns is destroyed on the strand, but not from inside its own calls and
+  /// events.
   [[nodiscard]] virtual Result<OpenedLedger> open(boost::asio::any_io_executor strand,
                                                   const Timing& timing, ProcessId self) = 0;
 };

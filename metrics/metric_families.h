@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "router/engine/histogram.h"
+#include "router/reader/histogram.h"
 
 namespace neliroute {
 

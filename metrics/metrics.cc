@@ -16,7 +16,7 @@
 #include "metrics/slot_moves.h"
 #include "neli_core/core.h"
 #include "neli_core/options.h"
-#include "router/engine/meter.h"
+#include "router/reader/meter.h"
 #include "slots/partition.h"
 
 namespace neliroute {

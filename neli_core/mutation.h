@@ -112,9 +112,11 @@ enum class Mutation : std::uint8_t {
   names_in_silence,        ///< A7: somebody is named in a log that the assigner does not read
   returns_unread,          ///< A7: a log that stood still is planned for before owners renewed
   yields_at_once,          ///< A2: what others wrote before they could know of the same lag counts
+  lag_forgotten,           ///< A2: who reads nothing for a session lags no more
+  late_seat_claims,        ///< A2: a claim counts whichever claim it replaces
 };
 inline constexpr std::size_t kMutationCount =
-    static_cast<std::size_t>(Mutation::yields_at_once) + 1;
+    static_cast<std::size_t>(Mutation::late_seat_claims) + 1;
 
 #ifdef NELIROUTE_MUTATIONS
 inline std::bitset<kMutationCount> active_mutations;

@@ -1,6 +1,6 @@
 // What a process must do next: the outputs of the state machine.
 //
-// Carry out everything, in the order of the fields, as every driver does: Engine, the simulator,
+// Carry out everything, in the order of the fields, as every driver does: Member, the simulator,
 // the tests' rigs. The lease vector was changed before the Ready was made, so a partition that
 // stopped answers "no" before anybody is notified. `transitions` come first: readers see them, then
 // the application is notified, and only then is the rebalance acknowledged and anything written.

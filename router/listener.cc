@@ -1,6 +1,6 @@
 #include <neliroute/listener.h>
 
-#include "router/engine/listeners.h"
+#include "router/owner/listeners.h"
 
 namespace neliroute {
 

@@ -188,7 +188,7 @@ Result<Timing> timing_on(const PreparedStore& store, const RouterOptions& option
   return timing;
 }
 
-Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOptions& options,
+Result<Opened> open_reader(boost::asio::any_io_executor executor, const RouterOptions& options,
                            const LedgerNeeds& needs) {
   const bool watcher = needs.watcher;
   const auto address = ledger_address(options);
@@ -214,29 +214,32 @@ Result<Opened> open_engine(boost::asio::any_io_executor executor, const RouterOp
   auto ledger = (*store)->open(strand, timing, core.id);
   if (!ledger) return ledger.error();
   const SlotSpace space(options.slots, options.hash);
-  EngineParts parts{strand,
-                    std::move(ledger->ledger),
-                    ledger->group,
-                    nullptr,
-                    directory_options(core, watcher),
-                    Peer{core.id, core.process},
-                    core.settings,
-                    space,
-                    options.on_notice,
-                    boot_now};
+  ReaderParts reading{strand,
+                      std::move(ledger->ledger),
+                      directory_options(core, watcher),
+                      Peer{core.id, core.process},
+                      space,
+                      options.on_notice,
+                      boot_now};
   ObservedFacts observed{core.process, std::nullopt, topic_of(*address), core.lane,
                          core.settings, space, std::nullopt, core.lease};
-  if (!watcher) {
-    observed.id = core.id;
-    observed.interval = parts.interval = core.interval;
-    auto made = make_core(options, std::move(core), facts, timing);
-    if (!made) return made.error();
-    parts.core = std::move(*made);
-    opened.leases = parts.core->leases();
+  const auto observe = [&](std::shared_ptr<Reader> reader) {
+    opened.observable = std::make_unique<const Observable>(std::move(reader), std::move(observed),
+                                                           ledger->statistics);
+  };
+  if (watcher) {
+    opened.reader = std::make_shared<WatchingReader>(std::move(reading), core.settings);
+    observe(opened.reader);
+    return opened;
   }
-  opened.engine = std::make_shared<Engine>(std::move(parts));
-  opened.observable =
-      std::make_unique<const Observable>(opened.engine, std::move(observed), ledger->statistics);
+  observed.id = core.id;
+  observed.interval = reading.interval = core.interval;
+  auto made = make_core(options, std::move(core), facts, timing);
+  if (!made) return made.error();
+  opened.leases = (*made)->leases();
+  opened.owner = std::make_shared<OwningReader>(
+      std::move(reading), OwnerParts{std::move(*made), opened.settings, ledger->group});
+  observe(opened.owner);
   return opened;
 }
 
@@ -250,7 +253,7 @@ Result<Opened> open_owner(boost::asio::any_io_executor executor, RouterOptions o
     notify(options, Severity::info, std::string(group) + " is of `assignment` group, so Kafka's "
            "group assigns here; without it the default is `assignment` assigner");
   }
-  return open_engine(std::move(executor), options, ledger_needs(options));
+  return open_reader(std::move(executor), options, ledger_needs(options));
 }
 
 // Options that a watcher does not have are set to an owner's defaults; they are never read.
@@ -271,7 +274,7 @@ Result<Opened> open_watcher(boost::asio::any_io_executor executor, WatcherOption
   LedgerNeeds needs = ledger_needs(same);
   needs.watcher = true;
   needs.missing_topic = options.missing_topic;
-  return open_engine(std::move(executor), same, needs);
+  return open_reader(std::move(executor), same, needs);
 }
 
 }  // namespace neliroute

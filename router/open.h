@@ -1,4 +1,4 @@
-// From options to an engine that runs: what Router::open and Watcher::open have in common. Private.
+// From options to a reader that runs: what Router::open and Watcher::open have in common. Private.
 //
 // Threads: one.   Units: std::chrono.   Errors: names the option, what was expected, what to do.
 #pragma once
@@ -10,12 +10,14 @@
 #include <neliroute/options.h>
 #include <neliroute/settings.h>
 
-#include "router/engine/engine.h"
+#include "router/owner/owning_reader.h"
+#include "router/reader/watching_reader.h"
 
 namespace neliroute {
 
 struct Opened {
-  std::shared_ptr<Engine> engine;
+  std::shared_ptr<OwningReader> owner;     ///< a Router's
+  std::shared_ptr<WatchingReader> reader;  ///< a Watcher's
   std::unique_ptr<const Observable> observable;
   Settings settings;
   Timing timing;

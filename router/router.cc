@@ -4,8 +4,8 @@
 
 #include "neli_core/roles.h"
 #include "neli_core/settings_mode.h"
-#include "router/engine/completion.h"
 #include "router/open.h"
+#include "router/reader/completion.h"
 #include "router/view/admissions.h"
 
 namespace neliroute {
@@ -25,24 +25,24 @@ Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor execut
   if (!opened) return opened.error();
   const Mode mode = serving_mode(opened->settings);
   std::unique_ptr<Router> router(new Router({std::move(*opened), roles, mode, hop_limit}));
-  router->engine_->start();
+  router->owner_->start();
   return router;
 }
 
 Router::Router(Parts parts)
-    : Lookup(parts.opened.engine->view(), std::move(parts.opened.settings)),
+    : Lookup(parts.opened.owner->view(), std::move(parts.opened.settings)),
       timing_(std::move(parts.opened.timing)),
       protocol_(parts.opened.protocol),
       process_(std::move(parts.opened.process)),
       id_(parts.opened.id),
       roles_(std::make_unique<Roles>(std::move(parts.opened.leases), parts.roles)),
-      engine_(std::move(parts.opened.engine)),
+      owner_(std::move(parts.opened.owner)),
       observable_(std::move(parts.opened.observable)),
-      gate_(*engine_->work()),
+      gate_(*owner_->work()),
       mode_(parts.mode),
       hop_limit_(parts.hop_limit) {}
 
-Router::~Router() { engine_->abandon(); }
+Router::~Router() { owner_->abandon(); }
 
 bool Router::owns(std::string_view key, LocalTime now) const noexcept {
   return view_.owns(view_.slots().slot_of(key), now);
@@ -107,20 +107,20 @@ Admission Router::admit(Partition partition, const Epoch& epoch, std::uint32_t h
 }
 
 void Router::refused(std::string_view key, const Epoch& stored) {
-  engine_->refused(partition_of(key), stored);
+  owner_->refused(partition_of(key), stored);
 }
 
 void Router::refused(Slot slot, const Epoch& stored) {
-  engine_->refused(partition_of(slot), stored);
+  owner_->refused(partition_of(slot), stored);
 }
 
 void Router::refused(Partition partition, const Epoch& stored) {
   refused(view_.first_slot_of(partition), stored);
 }
 
-void Router::set_unhealthy(std::string why) { engine_->set_health(std::move(why)); }
+void Router::set_unhealthy(std::string why) { owner_->set_health(std::move(why)); }
 
-void Router::set_healthy() { engine_->set_health(std::nullopt); }
+void Router::set_healthy() { owner_->set_health(std::nullopt); }
 
 bool Router::leads(Role role, LocalTime now) const noexcept { return roles_->leads(role, now); }
 
@@ -133,27 +133,27 @@ std::uint32_t Router::led_role_count(LocalTime now) const noexcept {
 Result<void> Router::set_role_count(std::uint32_t count) { return roles_->set_count(count); }
 
 Subscription Router::subscribe(Listener& listener) {
-  return Subscription(engine_->subscribe(listener));
+  return Subscription(owner_->subscribe(listener));
 }
 
-void Router::suspect(std::string_view endpoint) { engine_->suspect(endpoint); }
+void Router::suspect(std::string_view endpoint) { owner_->suspect(endpoint); }
 
-void Router::reached(std::string_view endpoint) { engine_->reached(endpoint); }
+void Router::reached(std::string_view endpoint) { owner_->reached(endpoint); }
 
 void Router::redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) {
-  engine_->redirected(slot, endpoint, epoch);
+  owner_->redirected(slot, endpoint, epoch);
 }
 
 void Router::wait_for_route(
     Slot slot, const Epoch& after, milliseconds limit,
     boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {
-  wait_until_routed(*engine_, slot, after, limit, std::move(handler));
+  wait_until_routed(*owner_, slot, after, limit, std::move(handler));
 }
 
-void Router::ready(Completion handler) { wait_until_ready(*engine_, std::move(handler)); }
+void Router::ready(Completion handler) { wait_until_ready(*owner_, std::move(handler)); }
 
 void Router::drain(milliseconds bound, Completion handler) {
-  engine_->drain(bound, [done = completion_of(std::move(handler))] { done({}); });
+  owner_->drain(bound, [done = completion_of(std::move(handler))] { done({}); });
 }
 
 }  // namespace neliroute

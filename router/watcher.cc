@@ -2,8 +2,8 @@
 #include <neliroute/watcher.h>
 #include <utility>
 
-#include "router/engine/completion.h"
 #include "router/open.h"
+#include "router/reader/completion.h"
 
 namespace neliroute {
 
@@ -16,45 +16,45 @@ Result<std::unique_ptr<Watcher>> Watcher::open(boost::asio::any_io_executor exec
   auto opened = open_watcher(std::move(executor), std::move(options));
   if (!opened) return opened.error();
   std::unique_ptr<Watcher> watcher(new Watcher({std::move(*opened)}));
-  watcher->engine_->start();
+  watcher->reader_->start();
   return watcher;
 }
 
 Watcher::Watcher(Parts parts)
-    : Lookup(parts.opened.engine->view(), std::move(parts.opened.settings)),
-      engine_(std::move(parts.opened.engine)),
+    : Lookup(parts.opened.reader->view(), std::move(parts.opened.settings)),
+      reader_(std::move(parts.opened.reader)),
       observable_(std::move(parts.opened.observable)) {}
 
-Watcher::~Watcher() { engine_->abandon(); }
+Watcher::~Watcher() { reader_->abandon(); }
 
-milliseconds Watcher::lease() const noexcept { return engine_->lease(); }
+milliseconds Watcher::lease() const noexcept { return reader_->lease(); }
 
 void Watcher::on_change(std::function<void(Partition)> handler) {
-  engine_->set_change_handler(std::move(handler));
+  reader_->set_change_handler(std::move(handler));
 }
 
 void Watcher::on_failure(std::function<void(const Error&)> handler) {
-  engine_->set_failure_handler(std::move(handler));
+  reader_->set_failure_handler(std::move(handler));
 }
 
-void Watcher::suspect(std::string_view endpoint) { engine_->suspect(endpoint); }
+void Watcher::suspect(std::string_view endpoint) { reader_->suspect(endpoint); }
 
-void Watcher::reached(std::string_view endpoint) { engine_->reached(endpoint); }
+void Watcher::reached(std::string_view endpoint) { reader_->reached(endpoint); }
 
 void Watcher::redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) {
-  engine_->redirected(slot, endpoint, epoch);
+  reader_->redirected(slot, endpoint, epoch);
 }
 
 void Watcher::wait_for_route(
     Slot slot, const Epoch& after, milliseconds limit,
     boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {
-  wait_until_routed(*engine_, slot, after, limit, std::move(handler));
+  wait_until_routed(*reader_, slot, after, limit, std::move(handler));
 }
 
-void Watcher::ready(Completion handler) { wait_until_ready(*engine_, std::move(handler)); }
+void Watcher::ready(Completion handler) { wait_until_ready(*reader_, std::move(handler)); }
 
 void Watcher::close(Completion handler) {
-  engine_->drain(milliseconds{0}, [done = completion_of(std::move(handler))] { done({}); });
+  reader_->drain(milliseconds{0}, [done = completion_of(std::move(handler))] { done({}); });
 }
 
 }  // namespace neliroute

@@ -13,7 +13,6 @@
 #include "neli_core/system_refusal.h"
 #include "tool/command_line/commands.h"
 #include "tool/print/output.h"
-#include "tool/print/stderr_lines.h"
 
 namespace neliroute::tool {
 namespace {
@@ -102,14 +101,11 @@ int main(int count, char** arguments) {
   using namespace neliroute::tool;
   share_arenas();
   occupy_standard_files();
-  int code = kExitYes;
   try {
-    code = after_output(main_command({arguments + 1, arguments + count}));
+    return after_output(main_command({arguments + 1, arguments + count}));
   } catch (const std::exception& error) {
     // Errors are values here; only Asio and the library throw, when the system refuses something.
-    code = fail("", fmt::format("the system refuses what it needs: {}; {}", error.what(),
+    return fail("", fmt::format("the system refuses what it needs: {}; {}", error.what(),
                                 neliroute::kLookAtLimits), kExitUnreachable);
   }
-  finish_stderr();
-  return code;
 }

@@ -250,32 +250,6 @@ class Owner {
   std::optional<Error> failure_;
 };
 
-/// Passes on to the owner what anything else wants of it, also before there is one.
-class LeaveRequests {
- public:
-  explicit LeaveRequests(asio::io_context& io) : io_(io) {}
-
-  [[nodiscard]] Leave leave() {
-    return [this](std::string why) {
-      asio::post(io_, [this, why = std::move(why)] {
-        if (owner_ != nullptr) return owner_->leave_as(why);
-        if (!why_) why_ = why;
-      });
-    };
-  }
-
-  /// On the executor.
-  void pass_on_to(Owner& owner) {
-    owner_ = &owner;
-    if (why_) owner.leave_as(*why_);
-  }
-
- private:
-  asio::io_context& io_;
-  Owner* owner_ = nullptr;
-  std::optional<std::string> why_;
-};
-
 /// Reports what happens to the router to the owner and to the event log.
 class Teller : public Listener {
  public:
@@ -347,7 +321,7 @@ void add_owner_options(CommandLine& line, OwnerOptions& options) {
 }
 
 int run_owner(const std::string& command, const OwnerOptions& options,
-              const Companion& companion, const BeforeOpen& before) {
+              const Companion& companion) {
   const CommonOptions& common = options.common;
   auto token = checked(options);
   if (!token) return fail(command, token.error());
@@ -360,14 +334,6 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   const auto& events = *writer;
 
   asio::io_context io(1);
-  LeaveRequests requests(io);
-  std::shared_ptr<void> begun;
-  if (before) {
-    auto ready = before(io, requests.leave());
-    if (!ready) return fail(command, ready.error());
-    begun = std::move(*ready);
-    io.restart();
-  }
   auto opened = [&] {
     const Progress progress(common.connecting());
     return Router::open(io.get_executor(), common.for_router());
@@ -375,12 +341,14 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   if (!opened) return fail(command, opened.error());
   Router& router = **opened;
   Owner owner(io, router, common.drain_timeout.value_or(router.timing().drain));
+  const Leave leave = [&](std::string why) {
+    asio::post(io, [&owner, why = std::move(why)] { owner.leave_as(why); });
+  };
   const auto admin = AdminPort::open(
       router.observable(), options.http,
-      control_of(options, std::move(*token), router, requests.leave()), options.proxy);
+      control_of(options, std::move(*token), router, leave), options.proxy);
   if (!admin) return fail(command, admin.error());
   owner.start();
-  requests.pass_on_to(owner);
   Lines said(io.get_executor(), output);
   if (common.json) {
     said.write(json::serialize(joined_json(router, common, admin->get())));
@@ -399,7 +367,8 @@ int run_owner(const std::string& command, const OwnerOptions& options,
   const auto idle = std::make_shared<IdleOwner>(
       io, router, assignment_of(common.router) == Assignment::assigner);
   router.observable().observe(idle);
-  const auto beside = companion ? companion(router, io.get_executor()) : nullptr;
+  const auto beside =
+      companion ? companion({router, io.get_executor(), admin->get(), leave}) : nullptr;
   io.run();
   owner.finish();
   tally.tell();

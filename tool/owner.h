@@ -6,7 +6,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
 #include <neliroute/forwarder.h>
@@ -14,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "tool/admin_port.h"
 #include "tool/command_line/options.h"
 #include "tool/exec/control_options.h"
 
@@ -32,20 +32,21 @@ struct OwnerOptions {
 
 void add_owner_options(CommandLine& line, OwnerOptions& options);
 
-/// Made when the router is open, destroyed before it is; the executor is the router's.
-using Companion =
-    std::function<std::shared_ptr<void>(Router&, const boost::asio::any_io_executor&)>;
-
-/// Has the owner hand over and leave; the first time counts. `why`: "leaving, as …". Any thread,
-/// for as long as what it was given to lives.
+/// Has the owner hand over and leave; the first time counts. `why`: "leaving, as …". Any thread.
 using Leave = std::function<void(std::string why)>;
 
-/// Called before the router is opened, on the executor that it will run on. What it returns lives
-/// longer than that one, and may have the owner leave from now on.
-using BeforeOpen = std::function<Result<std::shared_ptr<void>>(boost::asio::io_context&, Leave)>;
+/// What a Companion has of its owner, for as long as it lives.
+struct OpenOwner {
+  Router& router;
+  boost::asio::any_io_executor executor;  ///< the router's
+  const AdminPort* http;                  ///< null: there is none
+  Leave leave;
+};
+/// Made when the router is open and nothing runs yet, destroyed before the router is.
+using Companion = std::function<std::shared_ptr<void>(const OpenOwner&)>;
 
 /// Owns slots until SIGTERM or SIGINT, or until the group refuses it. `command` is for messages.
 [[nodiscard]] int run_owner(const std::string& command, const OwnerOptions& options,
-                            const Companion& companion = {}, const BeforeOpen& before = {});
+                            const Companion& companion = {});
 
 }  // namespace neliroute::tool

@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
+#include <clocale>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -22,11 +23,10 @@
 #include "tool/exec/control_options.h"
 #include "tool/print/event_log.h"
 #include "tool/print/output.h"
-#include "tool/print/placement.h"
 #include "tool/print/progress.h"
-#include "tool/watch/watch_assignment.h"
 #include "tool/watch/watch_live.h"
 #include "tool/watch/watch_model.h"
+#include "tool/watch/watch_once.h"
 #include "tool/watcher_loop.h"
 #include "tool/xds/xds_folder.h"
 
@@ -133,163 +133,56 @@ int follow(const std::string& command, WatcherLoop& lookup, bool as_json, Print 
   return kExitYes;
 }
 
-/// "0,3,6,9" on lines of at most 80 columns.
-std::string wrapped(const std::string& ranges) {
-  constexpr std::size_t kColumns = 74;
-  std::string text;
-  for (std::size_t at = 0; at < ranges.size();) {
-    std::size_t end = std::min(ranges.size(), at + kColumns);
-    if (end < ranges.size()) end = ranges.rfind(',', end - 1) + 1;
-    text += "\n    " + ranges.substr(at, end - at);
-    at = end;
-  }
-  return text;
-}
-
-/// When each partition's owner was last read: when its hint was last extended.
-class Ages {
- public:
-  void look(const std::vector<Route>& view, LocalTime now) {
-    until_.resize(view.size(), kLongAgo);
-    heard_.resize(view.size(), now);
-    for (std::size_t p = 0; p < view.size(); ++p) {
-      const LocalTime until = now + view[p].valid_for;
-      if (until > until_[p]) heard_[p] = now;
-      until_[p] = until;
-    }
-  }
-  /// The age of the owner's partition whose renewal is oldest.
-  [[nodiscard]] milliseconds age(const PartitionRanges& partitions, LocalTime now) const {
-    microseconds oldest{0};
-    for (const Partition p : partitions.to_vector()) {
-      oldest = std::max(oldest, now - heard_[p.value()]);
-    }
-    return std::chrono::duration_cast<milliseconds>(oldest);
-  }
-
- private:
-  std::vector<LocalTime> until_;
-  std::vector<LocalTime> heard_;
-};
-
-void say_table(const std::vector<Route>& view, SlotCount slots, const Ages& ages,
-               const WatchModel& model, LocalTime now) {
-  const auto is_shared = [&model](const std::string& endpoint) {
-    return std::any_of(model.owners().begin(), model.owners().end(), [&](const OwnerRow& row) {
-      return row.endpoint_shared && row.peer->info.endpoint == endpoint;
-    });
-  };
-  std::vector<Holding> holdings = holdings_of(view, slots);
-  std::size_t name = 5;
-  std::size_t endpoint = 8;
-  for (Holding& one : holdings) {
-    one.owner = shown(one.owner);
-    one.endpoint = shown(one.endpoint) + (is_shared(one.endpoint) ? " (shared)" : "");
-    name = std::max(name, one.owner.size());
-    endpoint = std::max(endpoint, one.endpoint.size());
-  }
-  say(fmt::format("{:<{}}  {:<{}}  {:>7}  {:>10}  {:>8}  {}", "OWNER", name, "ENDPOINT", endpoint,
-                  "SLOTS", "PARTITIONS", "AGE", "NEWEST EPOCH"));
-  for (const Holding& one : holdings) {
-    say(fmt::format("{:<{}}  {:<{}}  {:>7}  {:>10}  {:>8}  {}{}", one.owner, name, one.endpoint,
-                    endpoint, text_of(one.slots), one.partitions.size(),
-                    text_of(ages.age(one.partitions, now)), to_string(one.newest_epoch),
-                    wrapped(one.partitions.to_string())));
-  }
-  for (const Verdict verdict : {Verdict::unowned, Verdict::unknown}) {
-    PartitionRanges partitions;
-    for (const Route& route : view) {
-      if (route.verdict == verdict) partitions.insert(route.partition);
-    }
-    if (partitions.empty()) continue;
-    say(fmt::format("{}: {} partitions{}", to_string(verdict), partitions.size(),
-                    wrapped(partitions.to_string())));
-  }
-}
-
-/// What members say, where one of them assigns; and whether it was told of the view.
-class Members : public Observer {
- public:
-  explicit Members(const Settings& settings)
-      : model_(SlotCount{settings.slots}, settings.partitions) {}
-  void on_view(const ViewChange& change) override {
-    model_.take(change);
-    told_ = true;
-  }
-  void on_assignment(const AssignmentNews& news) override { model_.take(news); }
-  [[nodiscard]] bool told() const noexcept { return told_; }
-  [[nodiscard]] const WatchModel& model() const noexcept { return model_; }
-  [[nodiscard]] PeerPtr designee(Partition partition) const {
-    return model_.partitions()[partition.value()].route.designee;
-  }
-
- private:
-  WatchModel model_;
-  bool told_ = false;
-};
-
 // A member that owns nothing is known by its renewals only, of which it writes three a session at
 // the least: of two, one may be late. Long sessions are for long pauses, not for rare renewals.
-void hear_all_members(WatcherLoop& lookup, const WatchModel& model,
-                      const std::function<void()>& look) {
+void hear_all_members(WatcherLoop& lookup, const WatchModel& model) {
   constexpr milliseconds kMost{5000};
   milliseconds session{0};
   for (const auto& [id, member] : model.members()) session = std::max(session, member.session);
-  const LocalTime heard = later(boot_now(), std::min(2 * session / 3, kMost));
-  lookup.run_until_told(
-      [&] {
-        look();
-        return false;
-      },
-      heard);
+  lookup.run_until_told([] { return false; }, later(boot_now(), std::min(2 * session / 3, kMost)));
+}
+
+void say_rows(const std::vector<Route>& view, const WatchModel& model) {
+  const auto count = static_cast<std::uint32_t>(view.size());
+  for (const Route& route : view) {
+    const std::uint32_t p = route.partition.value();
+    boost::json::object row = json_of(route, slots_on_partition(p, model.slots(), count));
+    const PartitionRow& known = model.partitions()[p];
+    if (is_owned(route)) {
+      row["age_ms"] = std::chrono::duration_cast<milliseconds>(known.heard).count();
+    }
+    if (const PeerPtr& designee = known.route.designee) {
+      put_text(row, "designee", designee->info.name);
+    }
+    say(row);
+  }
 }
 
 int once(const std::string& command, WatcherLoop& lookup, bool as_json) {
+  const Observable observable = lookup.watcher().observable();
   const Settings& settings = lookup.watcher().settings();
-  const auto members = std::make_shared<Members>(settings);
-  lookup.watcher().observable().observe(members);
-  std::vector<Route> view;
-  Ages ages;
-  LocalTime now;
-  const auto look = [&] {
-    now = boot_now();
-    view = lookup.watcher().view(now);
-    ages.look(view, now);
-  };
   lookup.run_until_known([&] {
-    look();
+    const std::vector<Route> view = lookup.watcher().view(boot_now());
     return std::none_of(view.begin(), view.end(), [](const Route& route) {
       return route.verdict == Verdict::unknown;
     });
   });
   if (lookup.failure()) return lookup.fail(command);
-  lookup.run_until_observed([&] { return members->told(); },
-                            [&] { return members->model().assigner() != nullptr; });
-  if (!as_json) {
-    hear_all_members(lookup, members->model(), look);
-  }
+  // Only now: an observer is told of all partitions when it joins, and later of each change only
+  // when the reader comes to it.
+  const auto model =
+      std::make_shared<WatchModel>(SlotCount{settings.slots}, settings.partitions);
+  observable.observe(model);
+  lookup.run_until_observed([&] { return model->version() > 0; },
+                            [&] { return model->assigner() != nullptr; });
+  if (!as_json) hear_all_members(lookup, *model);
   if (lookup.failure()) return lookup.fail(command);
-  const SlotCount slots{settings.slots};
+  const LocalTime now = boot_now();
+  const std::vector<Route> view = lookup.watcher().view(now);
+  hear(*model, observable, now);
+  as_json ? say_rows(view, *model) : static_cast<void>(say(once_text(*model)));
   std::vector<Verdict> verdicts;
-  for (const Route& route : view) {
-    verdicts.push_back(route.verdict);
-    if (!as_json) continue;
-    boost::json::object row =
-        json_of(route, slots_on_partition(route.partition.value(), slots, settings.partitions));
-    if (is_owned(route)) {
-      row["age_ms"] = ages.age(PartitionRanges::of({route.partition}), now).count();
-    }
-    if (const PeerPtr designee = members->designee(route.partition)) {
-      put_text(row, "designee", designee->info.name);
-    }
-    say(row);
-  }
-  if (!as_json) say_table(view, slots, ages, members->model(), now);
-  if (std::string text = assignment_text(members->model()); !as_json && !text.empty()) {
-    // The assigner lists them twice a lease, and this starts at the end of the log.
-    if (!members->model().overrides()) text += "\noperators' overrides: see `neliroute overrides`";
-    say(text);
-  }
+  for (const Route& route : view) verdicts.push_back(route.verdict);
   const int code = exit_code_of(verdicts);
   if (code == kExitUnreachable) fail(command, lookup.silence(), code);
   return code;
@@ -305,7 +198,6 @@ struct WatchCommand {
   CommonOptions common;
   bool once = false;
   std::optional<std::string> http;
-  std::vector<AskedPort> requests;
   ControlOptions control;
   XdsOptions xds;
 
@@ -319,10 +211,6 @@ struct WatchCommand {
       return "--once prints a table and exits, and --http and --xds-dir need a process that stays: "
              "leave --once out";
     }
-    if (!requests.empty() && !on_screen()) {
-      return "--requests is for the screen, which needs a terminal and neither --once nor --json; "
-             "/v1/requests of an admin port says the same";
-    }
     return std::nullopt;
   }
 };
@@ -332,10 +220,6 @@ void add_watch_options(CommandLine& line, WatchCommand& options) {
   add_wait_flag(line, options.common);
   line.heading("General");
   add_flag(line, "--once", "Print a table of owners and exit", options.once);
-  line.add({.flag = "--requests", .takes = OptionText::Takes::list, .type = "HOST:PORT,...",
-            .help = "Ask the admin ports (--http) of gateways and owners there what becomes of "
-                    "requests, and show that on the screen, too: key 4"},
-           into(options.requests, parse_asked_ports));
   add_http_option(line, options.http);
   add_control_options(line, options.control);
   add_xds_options(line, options.xds);
@@ -359,9 +243,9 @@ int stay(const std::string& command, const WatchCommand& asked, const std::strin
   if (!admin) return fail(command, admin.error());
   if (asked.on_screen()) {
     auto screen = FullScreen::open();
-    WatchExtras extras{*admin ? (*admin)->address() : "", asked.requests};
     if (screen) {
-      return watch_live(command, lookup, options, std::move(extras), std::move(*screen));
+      return watch_live(command, lookup, options, *admin ? (*admin)->address() : "",
+                        std::move(*screen));
     }
     warn(command, screen.error().message() + "; here is a line for every change");
   }
@@ -380,11 +264,16 @@ int stay(const std::string& command, const WatchCommand& asked, const std::strin
 
 int watch_command(const Arguments& arguments) {
   CommandLine line({"watch",
-                    "Shows who owns what, until Ctrl-C: on a terminal a screen that can be sorted "
-                    "and filtered, with moves and ages (? explains its keys); elsewhere, and with "
-                    "--json, a line for every change. Owns nothing and joins no group.", "",
-                    "Exit codes of --once are those of route: 0 all owned, 1 one is not, 3 one is "
-                    "unknown. With --http give --group, too, because both show it."});
+                    "Shows who owns what, until Ctrl-C: on a terminal a screen that can be "
+                    "filtered, with moves and ages; elsewhere, and with --json, a line for every "
+                    "change. Owns nothing and joins no group.", "",
+                    "On the screen, HEARD is the age of an owner's last renewal, of several "
+                    "partitions the oldest; NEXT has claimed a partition or is designated to; "
+                    "SINCE is how long its owner, or nobody, has had it; UNOWNED is how long moved "
+                    "partitions had no owner, at most. A filter (key /) shows the rows that "
+                    "contain its text, or exactly its number. Exit codes of --once are those of "
+                    "route: 0 all owned, 1 one is not, 3 one is unknown. With --http give --group, "
+                    "too, because both show it."});
   WatchCommand asked;
   add_watch_options(line, asked);
   if (const auto code = line.parse(arguments)) return *code;
@@ -398,6 +287,7 @@ int watch_command(const Arguments& arguments) {
   if (!token) return fail(line.name(), token.error());
   start_log(options.log_level);
   std::signal(SIGPIPE, SIG_IGN);
+  std::setlocale(LC_CTYPE, "C.UTF-8");  // names are; for the width of their characters
   if (!asked.once) end_at_once_on_signals();  // it holds nothing, and being ended is how it stops
   return run_with_watcher(line.name(), options, [&](WatcherLoop& lookup) {
     if (!asked.once) return stay(line.name(), asked, *token, lookup);

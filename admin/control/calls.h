@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <neliroute/admin.h>
+#include <neliroute/listener.h>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,12 +37,21 @@ class Calls {
     if (!control_) return std::nullopt;
     return control_->admit(slot, epoch, hops);
   }
+  /// To what happens to partitions.
+  void subscribe(std::unique_ptr<Listener> listener) {
+    const std::lock_guard lock(mutex_);
+    if (!control_ || !control_->subscribe) return;
+    listener_ = std::move(listener);
+    subscription_ = control_->subscribe(*listener_);
+  }
   void drain() {
     const std::lock_guard lock(mutex_);
     if (control_ && control_->drain) control_->drain();
   }
   void close() {
     const std::lock_guard lock(mutex_);
+    subscription_ = {};
+    listener_.reset();
     control_.reset();
   }
 
@@ -50,6 +61,8 @@ class Calls {
   const std::string token_;
   std::mutex mutex_;
   std::optional<AdminControl> control_;
+  std::unique_ptr<Listener> listener_;
+  Subscription subscription_;  ///< of it
 };
 
 }  // namespace neliroute::admin

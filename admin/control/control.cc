@@ -69,8 +69,11 @@ Control::Control(const boost::asio::any_io_executor& strand, Observable observab
           [each = limits.work, on_notice = std::move(on_notice)] {
             if (on_notice) on_notice(late_work(each));
           })),
+      steps_(std::make_shared<Steps>(strand, observable_, limits)),
       metrics_(calls_->enabled() ? std::make_shared<Metrics>(observable_, works_, waits_)
-                                 : nullptr) {}
+                                 : nullptr) {
+  calls_->subscribe(steps_->listener());
+}
 
 bool Control::takes(std::string_view path) noexcept {
   return path == kAdmit || path == kDone || path == kDrain;
@@ -96,12 +99,22 @@ std::optional<Refusal> Control::may_not_call(const Request& header) const {
   return std::nullopt;
 }
 
+std::optional<Refusal> Control::may_not_act(const Request& header) const {
+  if (auto refusal = may_not_call(header)) return refusal;
+  if (calls_->is_owner()) return std::nullopt;
+  return Refusal{404, "this process is a watcher, which owns nothing: there is no " + header.path +
+                          " here; ask an owner"};
+}
+
+Answer Control::follow(const Request& request) const {
+  if (const auto refusal = may_not_act(request)) return answer_of(*refusal);
+  const auto read = read_steps_question(request.query);
+  if (const auto* refusal = std::get_if<Refusal>(&read)) return answer_of(*refusal);
+  return {.type = "text/event-stream", .steps = std::get<unsigned>(read)};
+}
+
 std::variant<std::size_t, Refusal> Control::may_post(const Request& header) const {
-  if (auto refusal = may_not_call(header)) return *refusal;
-  if (!calls_->is_owner()) {
-    return Refusal{404, "this process is a watcher, which owns nothing: there is no " +
-                            header.path + " here; ask an owner"};
-  }
+  if (auto refusal = may_not_act(header)) return *refusal;
   if (!is_json(header.type)) {
     return Refusal{415, "the body is not said to be JSON; send `Content-Type: application/json`"};
   }
@@ -149,9 +162,12 @@ Answer Control::admit(const Request& request) {
 Answer Control::done(const Request& request) {
   const auto read = read_done(request.body);
   if (const auto* refusal = std::get_if<Refusal>(&read)) return answer_of(*refusal);
-  if (works_->end(std::get<std::uint64_t>(read))) return object_answer({{"ended", true}});
-  return answer_of({404, "no such work is held here: it was ended before, or it took so long that "
-                         "nothing waits for it any more"});
+  const auto& ended = std::get<Ended>(read);
+  if (ended.step ? steps_->end(ended.number) : works_->end(ended.number)) {
+    return object_answer({{"ended", true}});
+  }
+  return answer_of({404, std::string("nothing waits for that ") + (ended.step ? "step" : "work") +
+                             ": it was ended before, or took too long"});
 }
 
 Answer Control::drain(const Request& request) {
@@ -173,6 +189,7 @@ std::weak_ptr<RouteWait> Control::wait(Slot slot, const Epoch& after, millisecon
 
 void Control::close() {
   works_->close();
+  steps_->close();
   strand_.reset();
 }
 

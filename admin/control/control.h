@@ -23,6 +23,7 @@
 #include "admin/control/calls.h"
 #include "admin/control/held_works.h"
 #include "admin/control/route_wait.h"
+#include "admin/control/steps.h"
 #include "admin/request.h"
 #include "admin/site.h"
 
@@ -30,6 +31,8 @@ namespace neliroute::admin {
 
 class Control {
  public:
+  static constexpr std::string_view kSteps = "/v1/steps";
+
   Control(const boost::asio::any_io_executor& strand, Observable observable,
           std::shared_ptr<Calls> calls, const AdminLimits& limits,
           std::function<void(const Notice&)> on_notice);
@@ -40,6 +43,10 @@ class Control {
   [[nodiscard]] std::variant<std::size_t, Refusal> may_post(const Request& header) const;
   /// Answers a POST that may_post() let pass.
   [[nodiscard]] Answer act(const Request& request);
+
+  /// Of a GET of kSteps: that it may join steps(), or why not.
+  [[nodiscard]] Answer follow(const Request& request) const;
+  [[nodiscard]] Steps& steps() const noexcept { return *steps_; }
 
   /// Why this request may not wait for a newer owner.
   [[nodiscard]] std::optional<Refusal> may_not_wait(const Request& request) const;
@@ -54,6 +61,8 @@ class Control {
  private:
   class Metrics;
   [[nodiscard]] std::optional<Refusal> may_not_call(const Request& header) const;
+  /// The same of what only owners answer.
+  [[nodiscard]] std::optional<Refusal> may_not_act(const Request& header) const;
   [[nodiscard]] Answer admit(const Request& request);
   [[nodiscard]] Answer done(const Request& request);
   [[nodiscard]] Answer drain(const Request& request);
@@ -65,6 +74,7 @@ class Control {
   std::size_t waits_most_;
   std::shared_ptr<std::size_t> waits_ = std::make_shared<std::size_t>(0);
   std::shared_ptr<HeldWorks> works_;
+  std::shared_ptr<Steps> steps_;
   std::shared_ptr<prometheus::Collectable> metrics_;
 };
 

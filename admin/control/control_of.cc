@@ -22,6 +22,7 @@ AdminControl AdminControl::of(Router& router, std::function<void()> drain) {
   made.admit = [&router](Slot slot, const Epoch& epoch, std::uint32_t hops) {
     return router.admit(slot, epoch, hops);
   };
+  made.subscribe = [&router](Listener& listener) { return router.subscribe(listener); };
   made.drain = std::move(drain);
   return made;
 }

@@ -20,7 +20,7 @@ Refusal misfit(std::string what, std::string_view expected) {
 
 constexpr std::string_view kAdmitLike =
     R"({"key":"user:1000","epoch":"1763690000123:4711","hops":0}, or with "slot" for "key")";
-constexpr std::string_view kDoneLike = R"({"work":"0123456789abcdef"})";
+constexpr std::string_view kDoneLike = R"({"work":"0123456789abcdef"} or {"step":7})";
 constexpr std::string_view kDrainLike = "{}";
 // And the port that goes without saying.
 constexpr std::pair<std::string_view, std::string_view> kSchemes[] = {{"http://", ":80"},
@@ -44,7 +44,8 @@ std::variant<boost::json::object, Refusal> object_of(std::string_view body,
 }
 
 /// A whole number from 0 to `most`, written as one.
-std::optional<std::uint32_t> whole_number(const boost::json::value& value, std::uint32_t most) {
+template <class Number>
+std::optional<Number> whole_number(const boost::json::value& value, Number most) {
   std::uint64_t number = 0;
   if (value.is_uint64()) {
     number = value.get_uint64();
@@ -54,7 +55,7 @@ std::optional<std::uint32_t> whole_number(const boost::json::value& value, std::
     return std::nullopt;
   }
   if (number > most) return std::nullopt;
-  return static_cast<std::uint32_t>(number);
+  return static_cast<Number>(number);
 }
 
 /// As answers have it, or as the field Neliroute-Epoch has it.
@@ -115,10 +116,16 @@ std::variant<AdmitQuestion, Refusal> read_admit(std::string_view body, const Slo
   return made;
 }
 
-std::variant<std::uint64_t, Refusal> read_done(std::string_view body) {
-  auto read = object_of(body, {"work"}, kDoneLike);
+std::variant<Ended, Refusal> read_done(std::string_view body) {
+  auto read = object_of(body, {"work", "step"}, kDoneLike);
   if (const auto* refusal = std::get_if<Refusal>(&read)) return *refusal;
   const auto& object = std::get<boost::json::object>(read);
+  if (object.size() != 1) return misfit("expected exactly one of work and step", kDoneLike);
+  if (const boost::json::value* const step = object.if_contains("step")) {
+    const auto number = whole_number(*step, std::numeric_limits<std::uint64_t>::max());
+    if (!number) return misfit("step is not the seq of an event of /v1/steps", kDoneLike);
+    return Ended{true, *number};
+  }
   const boost::json::value* const work = object.if_contains("work");
   constexpr std::size_t kDigits = 16;
   if (work == nullptr || !work->is_string() || work->get_string().size() != kDigits) {
@@ -130,7 +137,7 @@ std::variant<std::uint64_t, Refusal> read_done(std::string_view body) {
   if (error != std::errc{} || end != begin + kDigits) {
     return misfit("work is not what POST /v1/admit answered", kDoneLike);
   }
-  return number;
+  return Ended{false, number};
 }
 
 std::optional<Refusal> read_drain(std::string_view body) {

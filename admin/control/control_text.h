@@ -24,8 +24,12 @@ struct AdmitQuestion {
 [[nodiscard]] std::variant<AdmitQuestion, Refusal> read_admit(std::string_view body,
                                                               const SlotSpace& space);
 
-/// The number in POST /v1/done.
-[[nodiscard]] std::variant<std::uint64_t, Refusal> read_done(std::string_view body);
+/// What POST /v1/done ends.
+struct Ended {
+  bool step = false;  ///< of /v1/steps; else a work that POST /v1/admit began
+  std::uint64_t number = 0;
+};
+[[nodiscard]] std::variant<Ended, Refusal> read_done(std::string_view body);
 
 /// POST /v1/drain takes nothing.
 [[nodiscard]] std::optional<Refusal> read_drain(std::string_view body);

@@ -34,7 +34,7 @@ EnvoyAnswers::EnvoyAnswers(const boost::asio::any_io_executor& strand, Observabl
                            std::function<void(const Notice&)> on_notice)
     : observable_(std::move(observable)),
       owners_(strand, observable_.facts().settings.partitions,
-              {nullptr, reporter(std::move(on_notice))}, find_names(strand)) {}
+              {nullptr, reporter(std::move(on_notice))}, find_by_system(strand)) {}
 
 bool EnvoyAnswers::takes(std::string_view path) noexcept { return path == kDiscoverPath; }
 

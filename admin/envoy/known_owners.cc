@@ -15,10 +15,26 @@ std::uint64_t unix_now() {
   return static_cast<std::uint64_t>(wall_now().time_since_epoch().count());
 }
 
+// IPv4 first, as most services listen there.
+const boost::asio::ip::address& preferred(const HostNames::Addresses& addresses) {
+  const auto v4 = std::find_if(addresses.begin(), addresses.end(),
+                               [](const auto& address) { return address.is_v4(); });
+  return v4 == addresses.end() ? addresses.front() : *v4;
+}
+
 }  // namespace
 
+// Nothing is kept here: a failure is reported at once, and KnownOwners keeps what it had.
+FindHost find_by_system(boost::asio::any_io_executor executor) {
+  const auto names = std::make_shared<HostNames>(std::move(executor),
+                                                 HostNameLimits{.kept = milliseconds{0}});
+  return [names](const std::string& host, HostNames::Found found) {
+    names->find(host, std::move(found));
+  };
+}
+
 KnownOwners::KnownOwners(const boost::asio::any_io_executor& executor, std::uint32_t partitions,
-                         KnownOwnersEvents events, FindIp find, OwnerTimes times)
+                         KnownOwnersEvents events, FindHost find, OwnerTimes times)
     : sweeper_(executor),
       events_(std::move(events)),
       find_(std::move(find)),
@@ -47,10 +63,7 @@ void KnownOwners::close() {
   *alive_ = false;
   events_ = {};
   sweeper_.cancel();
-  for (auto& [text, endpoint] : endpoints_) {
-    endpoint.lookup.reset();
-    endpoint.limit.reset();
-  }
+  for (auto& [text, endpoint] : endpoints_) endpoint.limit.reset();
   find_ = nullptr;
 }
 
@@ -102,24 +115,29 @@ void KnownOwners::look_up(const std::string& text, Endpoint& endpoint) {
   endpoint.limit->async_wait([this, alive = alive_, text](const error_code& error) {
     if (error || !*alive) return;
     const auto at = endpoints_.find(text);
-    if (at == endpoints_.end() || !at->second.lookup) return;
+    if (at == endpoints_.end() || !at->second.looking) return;
     if (Clock::now() < at->second.limit->expiry()) return;  // this is of the lookup before
     fail(text, at->second,
          "its host's name was not resolved within " + std::to_string(times_.limit.count()) + " ms");
   });
-  endpoint.lookup =
-      find_(endpoint.text.host, [this, text](std::optional<std::string> ip, std::string why) {
-        found(text, std::move(ip), std::move(why));
-      });
+  endpoint.looking = true;
+  find_(endpoint.text.host, [this, text](const error_code& error, const auto& addresses) {
+    found(text, error, addresses);
+  });
   sweep();
 }
 
-void KnownOwners::found(const std::string& text, std::optional<std::string> ip, std::string why) {
-  Endpoint& endpoint = endpoints_.find(text)->second;             // it wants to know
-  const Wanted lookup = std::exchange(endpoint.lookup, nullptr);  // and lives until this returns
+void KnownOwners::found(const std::string& text, const error_code& error,
+                        const HostNames::Addresses& addresses) {
+  const auto at = endpoints_.find(text);
+  if (at == endpoints_.end()) return;  // nobody uses it any more
+  Endpoint& endpoint = at->second;
+  endpoint.looking = false;
   endpoint.limit.reset();
+  auto ip = error ? std::nullopt : ip_of(preferred(addresses).to_string());
   endpoint.due = Clock::now() + (ip ? times_.fresh : times_.again);
-  if (!ip) return fail(text, endpoint, std::move(why));
+  if (error) return fail(text, endpoint, error.message());
+  if (!ip) return fail(text, endpoint, "its address means something on this machine only");
   const bool was_settled = settled();
   endpoint.address = SocketAddress{std::move(*ip), endpoint.text.port};
   endpoint.trouble.clear();
@@ -199,7 +217,7 @@ void KnownOwners::sweep() {
     bool names = false;
     for (auto& [text, endpoint] : endpoints_) {
       names = names || endpoint.is_name;
-      if (endpoint.is_name && !endpoint.lookup && now >= endpoint.due) look_up(text, endpoint);
+      if (endpoint.is_name && !endpoint.looking && now >= endpoint.due) look_up(text, endpoint);
     }
     if (names) sweep();
   });

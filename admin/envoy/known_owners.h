@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "admin/envoy/eds_json.h"
-#include "admin/envoy/name_lookups.h"
 #include "admin/envoy/socket_address.h"
+#include "base/host_names.h"
 
 namespace neliroute::admin {
 
@@ -43,10 +43,16 @@ struct KnownOwnersEvents {
   std::function<void(const std::string&)> report;
 };
 
+/// As HostNames::find(); nothing is called once its last copy is destroyed.
+using FindHost = std::function<void(const std::string& host, HostNames::Found found)>;
+
+/// What KnownOwners calls but in tests.
+[[nodiscard]] FindHost find_by_system(boost::asio::any_io_executor executor);
+
 class KnownOwners {
  public:
   KnownOwners(const boost::asio::any_io_executor& executor, std::uint32_t partitions,
-              KnownOwnersEvents events, FindIp find, OwnerTimes times = {});
+              KnownOwnersEvents events, FindHost find, OwnerTimes times = {});
   ~KnownOwners() { close(); }
   KnownOwners(const KnownOwners&) = delete;
   KnownOwners& operator=(const KnownOwners&) = delete;
@@ -82,7 +88,7 @@ class KnownOwners {
     std::string trouble;  ///< why there is none; empty: none yet
     bool is_name = false;
     bool reported = false;
-    Wanted lookup;  ///< under way
+    bool looking = false;
     std::unique_ptr<boost::asio::steady_timer> limit;
     Clock::time_point due = Clock::time_point::min();
   };
@@ -96,7 +102,8 @@ class KnownOwners {
 
   Endpoint& listed(const std::string& text);
   void look_up(const std::string& text, Endpoint& endpoint);
-  void found(const std::string& text, std::optional<std::string> ip, std::string why);
+  void found(const std::string& text, const boost::system::error_code& error,
+             const HostNames::Addresses& addresses);
   void fail(const std::string& text, Endpoint& endpoint, std::string why);
   bool adopt(std::size_t partition);
   void report(const std::string& text, Endpoint& endpoint);
@@ -106,7 +113,7 @@ class KnownOwners {
 
   boost::asio::steady_timer sweeper_;
   KnownOwnersEvents events_;
-  FindIp find_;
+  FindHost find_;
   OwnerTimes times_;
   OwnerAddresses addresses_;
   std::vector<Held> partitions_;

@@ -36,7 +36,7 @@
 #include "ledgers/kafka/kafka_ledger.h"
 #include "ledgers/kafka/topic/topic_setup.h"
 #include "neli_core/claimed/claim_protocol.h"
-#include "router/engine/engine.h"
+#include "router/owner/owning_reader.h"
 
 namespace neliroute {
 namespace {
@@ -159,22 +159,21 @@ class Owner : Listener {
         strand, {kafka, facts, timing, std::make_shared<KafkaStatistics>()}));
     auto counted = std::make_unique<CountedLedger>(std::move(ledger), written);
     ledger_ = counted.get();
-    EngineParts parts{strand,
-                      std::move(counted),
-                      ledger_,
-                      std::make_unique<ClaimProtocol>(must(ClaimProtocol::make(core))),
-                      directory_options(core),
-                      Peer{core.id, core.process},
-                      core.settings,
-                      SlotSpace{SlotCount{core.settings.slots}},
-                      [](const Notice& notice) {
-                        if (notice.severity == Severity::info) return;
-                        std::fprintf(stderr, "large_m: %s\n", notice.text.c_str());
-                      },
-                      boot_now};
-    engine_ = std::make_shared<Engine>(std::move(parts));
-    listening_ = engine_->subscribe(*this);
-    engine_->start();
+    ReaderParts reading{strand,
+                        std::move(counted),
+                        directory_options(core),
+                        Peer{core.id, core.process},
+                        SlotSpace{SlotCount{core.settings.slots}},
+                        [](const Notice& notice) {
+                          if (notice.severity == Severity::info) return;
+                          std::fprintf(stderr, "large_m: %s\n", notice.text.c_str());
+                        },
+                        boot_now};
+    OwnerParts parts{std::make_unique<ClaimProtocol>(must(ClaimProtocol::make(core))),
+                     core.settings, ledger_};
+    owner_ = std::make_shared<OwningReader>(std::move(reading), std::move(parts));
+    listening_ = owner_->subscribe(*this);
+    owner_->start();
     reader_ = std::thread([this] { read(); });
   }
   ~Owner() {
@@ -182,7 +181,7 @@ class Owner : Listener {
     reader_.join();
     loop_.stop();
     listening_->cancel();
-    engine_.reset();
+    owner_.reset();
   }
   void acquired(const Transition& transition) override { note(transition, true); }
   void draining(const Transition& transition) override { note(transition, true); }
@@ -207,8 +206,8 @@ class Owner : Listener {
   void read() {
     std::uint32_t slot = 0;
     while (reading_) {
-      static_cast<void>(engine_->view().route(Slot{slot}, boot_now()));
-      slot = (slot + 7919) % engine_->view().partition_count();
+      static_cast<void>(owner_->view().route(Slot{slot}, boot_now()));
+      slot = (slot + 7919) % owner_->view().partition_count();
       std::this_thread::sleep_for(kReadEvery);
     }
   }
@@ -217,8 +216,8 @@ class Owner : Listener {
   std::atomic<std::int64_t> leads_{0};
   Loop loop_;
   std::optional<Strand> strand_;
-  CountedLedger* ledger_ = nullptr;  ///< the engine's
-  std::shared_ptr<Engine> engine_;
+  CountedLedger* ledger_ = nullptr;  ///< the owner's
+  std::shared_ptr<OwningReader> owner_;
   std::shared_ptr<ListenerSlot> listening_;
   std::atomic<bool> reading_{true};
   std::thread reader_;

@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "forward/api/closable_directions.h"
-#include "forward/api/engine_calls.h"
 #include "forward/api/forwarder_maker.h"
+#include "forward/api/reader_calls.h"
 #include "forward/gateway.h"
-#include "router/engine/completion.h"
+#include "router/reader/completion.h"
+#include "router/reader/watching_reader.h"
 #include "router/text/listen_address.h"
 
 namespace neliroute {
@@ -164,7 +165,7 @@ Result<std::unique_ptr<Forwarder>> Forwarder::bind(boost::asio::any_io_executor 
   if (options.listen.empty()) options.listen = router.process().endpoint;
   if (!options.trusted_peers) options.trusted_peers = "127.0.0.0/8,::1";
   auto directions = std::make_unique<forward::AdmittedDirections<forward::OwnerCalls>>(
-      forward::OwnerCalls(router.engine_, router.mode_, router.hop_limit_),
+      forward::OwnerCalls(router.owner_, router.mode_, router.hop_limit_),
       std::move(*application));
   // In the other mode a successor leads already, and waits for nobody.
   const auto grace = router.mode_ == Mode::exclusive
@@ -184,8 +185,8 @@ Result<std::unique_ptr<Forwarder>> Forwarder::bind(boost::asio::any_io_executor 
     return Error{Errc::bad_option, "`listen`: it is missing; say where clients connect, as in "
                                    "0.0.0.0:8080"};
   }
-  auto directions = std::make_unique<forward::WatchedDirections<forward::EngineCalls>>(
-      forward::EngineCalls(watcher.engine_));
+  auto directions = std::make_unique<forward::WatchedDirections<forward::ReaderCalls>>(
+      forward::ReaderCalls(watcher.reader_));
   return forward::ForwarderMaker::bind(std::move(executor), std::move(directions),
                                        watcher.observable().facts().space, options, std::nullopt);
 }

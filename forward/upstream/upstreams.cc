@@ -86,7 +86,7 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
 
   /// `refused` is called if nobody could be reached there.
   template <class Refused>
-  void connect(const Names::Addresses& addresses, Refused refused) {
+  void connect(const HostNames::Addresses& addresses, Refused refused) {
     has_address = true;
     std::vector<tcp::endpoint> ends;
     for (const ip::address& address : addresses) ends.emplace_back(address, port);
@@ -129,7 +129,7 @@ struct Upstreams::Connecting : std::enable_shared_from_this<Connecting> {
 Upstreams::Upstreams(boost::asio::any_io_executor executor, UpstreamLimits limits)
     : executor_(std::move(executor)),
       limits_(std::move(limits)),
-      names_(executor_, limits_.names),
+      names_(executor_),
       notices_(limits_.on_notice),
       sweeper_(executor_) {}
 
@@ -206,7 +206,7 @@ Upstreams::Attempt Upstreams::connect(const std::string& endpoint, bool own, Han
   }
   // Its limit keeps it, and the executor that: the handler may own this, and so its names.
   names_.find(one->host, [this, alive = alive_, weak = std::weak_ptr(one)](
-                             const error_code& failed, const Names::Addresses& found) {
+                             const error_code& failed, const HostNames::Addresses& found) {
     const auto self = weak.lock();
     if (!self) return;
     if (failed || self->done) return self->finish(failed);

@@ -21,10 +21,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/host_names.h"
 #include "forward/input.h"
 #include "forward/stream.h"
 #include "forward/upstream/connect_failure.h"
-#include "forward/upstream/names.h"
 
 namespace neliroute::forward {
 
@@ -40,7 +40,6 @@ struct UpstreamLimits {
   milliseconds recent{100};
   std::size_t idle_each = 64;  ///< connections, to one owner
   std::size_t idle_all = 10'000;
-  NameLimits names;
   TlsContextPtr tls;  ///< null: owners are spoken to without
   std::function<void(const Notice&)> on_notice{};  ///< of those that cannot be reached
 };
@@ -110,7 +109,7 @@ class Upstreams {
 
   boost::asio::any_io_executor executor_;
   UpstreamLimits limits_;
-  Names names_;
+  HostNames names_;
   ConnectNotices notices_;
   std::shared_ptr<AllConnecting> connecting_ = std::make_shared<AllConnecting>();
   std::map<std::string, std::list<Idle>> idle_;  ///< of each endpoint, the newest first

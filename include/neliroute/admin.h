@@ -24,6 +24,7 @@
 #include <neliroute/admission.h>
 #include <neliroute/error.h>
 #include <neliroute/ids.h>
+#include <neliroute/listener.h>
 #include <neliroute/observable.h>
 #include <neliroute/route.h>
 #include <neliroute/time.h>
@@ -73,7 +74,7 @@ struct AdminLimits {
 };
 
 /// The control calls: `GET /v1/route` that waits for a newer owner, `POST /v1/admit`, `/v1/done`
-/// and `/v1/drain`. docs/routing.md describes them.
+/// and `/v1/drain`, and the stream `GET /v1/steps`. docs/routing.md describes them.
 ///
 /// The Router or Watcher must outlive the AdminServer. Its functions are called on the server's
 /// strand, under a lock that ~AdminServer() takes, too: none begins after that.
@@ -89,9 +90,10 @@ struct AdminControl {
   /// Every control call must carry it, as `Authorization: Bearer TOKEN`. Visible ASCII characters.
   /// Empty: none need; then open() returns bad_option unless only this machine can reach the port.
   std::string token;
-  /// What of() fills in. `admit` and `drain` are empty for a watcher.
+  /// What of() fills in. All but `wait` are empty for a watcher.
   std::function<void(Slot, const Epoch&, milliseconds, RouteHandler)> wait;
   std::function<Admission(Slot, const Epoch&, std::uint32_t hops)> admit;
+  std::function<Subscription(Listener&)> subscribe;
   std::function<void()> drain;
 };
 

@@ -21,7 +21,7 @@
 
 namespace neliroute {
 
-class Engine;
+class Reader;
 class LedgerStatistics;
 class Meter;
 
@@ -43,7 +43,7 @@ struct ObservedFacts {
 class Observable {
  public:
   /// `statistics`: null if the ledger has none.
-  Observable(std::shared_ptr<Engine> engine, ObservedFacts facts,
+  Observable(std::shared_ptr<Reader> reader, ObservedFacts facts,
              std::shared_ptr<const LedgerStatistics> statistics = nullptr);
 
   [[nodiscard]] const ObservedFacts& facts() const noexcept { return *facts_; }
@@ -75,7 +75,7 @@ class Observable {
   void observe(std::weak_ptr<Observer> observer) const;
 
  private:
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Reader> reader_;
   std::shared_ptr<const ObservedFacts> facts_;
   std::shared_ptr<const LedgerStatistics> statistics_;
 };

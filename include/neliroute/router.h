@@ -37,7 +37,7 @@
 
 namespace neliroute {
 
-class Engine;
+class OwningReader;
 class Observable;
 class Roles;
 class WorkGate;
@@ -207,7 +207,7 @@ class Router : public Lookup {
   ProcessInfo process_;
   ProcessId id_;
   std::unique_ptr<Roles> roles_;
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<OwningReader> owner_;
   std::unique_ptr<const Observable> observable_;
   WorkGate& gate_;
   Mode mode_;

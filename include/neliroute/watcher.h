@@ -18,7 +18,7 @@
 
 namespace neliroute {
 
-class Engine;
+class WatchingReader;
 class Observable;
 
 class Watcher : public Lookup {
@@ -102,7 +102,7 @@ class Watcher : public Lookup {
       Slot slot, const Epoch& after, milliseconds limit,
       boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler);
 
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<WatchingReader> reader_;
   std::unique_ptr<const Observable> observable_;
 };
 

@@ -45,7 +45,7 @@ Result<std::vector<Notice>> KafkaStore::check(const Timing& timing) const {
 
 Result<OpenedLedger> KafkaStore::open(boost::asio::any_io_executor strand, const Timing& timing,
                                       ProcessId self) {
-  auto statistics = std::make_shared<KafkaStatistics>();
+  auto statistics = self == kNobody ? nullptr : std::make_shared<KafkaStatistics>();
   auto made = KafkaLedger::open(std::move(strand), {options_, facts_, timing, statistics, self});
   if (!made) return made.error();
   OpenedLedger opened;
@@ -59,7 +59,7 @@ Result<OpenedLedger> KafkaStore::open(boost::asio::any_io_executor strand, const
 
 Result<std::unique_ptr<PreparedStore>> prepare_kafka(
     const KafkaOptions& options, const NoticeSink& waiting,
-    const std::function<Result<void>(const LedgerFacts&)>& before_creation) {
+    const BeforeCreation& before_creation) {
   auto facts = prepare_topic(options, waiting, before_creation);
   if (!facts) return facts.error();
   if (auto learned = learn_partitions(options, *facts); !learned) return learned.error();

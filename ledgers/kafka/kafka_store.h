@@ -15,6 +15,6 @@ namespace neliroute {
 
 [[nodiscard]] Result<std::unique_ptr<PreparedStore>> prepare_kafka(
     const KafkaOptions& options, const NoticeSink& waiting,
-    const std::function<Result<void>(const LedgerFacts&)>& before_creation);
+    const BeforeCreation& before_creation);
 
 }  // namespace neliroute

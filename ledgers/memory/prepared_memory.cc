@@ -99,7 +99,7 @@ LedgerFacts wanted(const LedgerNeeds& needs) {
 
 Result<std::unique_ptr<PreparedStore>> prepare_memory(
     const std::string& name, const LedgerNeeds& needs,
-    const std::function<Result<void>(const LedgerFacts&)>& before_creation) {
+    const BeforeCreation& before_creation) {
   if (!needs.watcher && needs.assignment == Assignment::group) {
     return Error{Errc::bad_option, "`ledger` memory:" + name + " has no group; leave `assignment`, "
                                    "`variation` and `group_protocol` out, or use Kafka"};

@@ -21,7 +21,7 @@ namespace neliroute {
 
 [[nodiscard]] Result<std::unique_ptr<PreparedStore>> prepare_memory(
     const std::string& name, const LedgerNeeds& needs,
-    const std::function<Result<void>(const LedgerFacts&)>& before_creation);
+    const BeforeCreation& before_creation);
 
 [[nodiscard]] Result<std::vector<LogRead>> read_memory(const std::string& name,
                                                        std::optional<BrokerTime> since,

@@ -179,7 +179,7 @@ MemberFields AssignedCore::own_fields() const {
   fields.upto = claims_.progress(Log{0}).next;
   fields.reads = reads_own();
   fields.assigning = assigner_.active() && fields.reads && !left_;
-  const auto lag = std::chrono::ceil<milliseconds>(reading_.lag(now_));
+  const auto lag = std::chrono::ceil<milliseconds>(own_lag());
   if (fields.reads) fields.lag = std::max(lag, milliseconds{1});
   fields.unread = reading_.unread(now_);
   fields.preparing = claims_.preparing_for();

@@ -119,6 +119,9 @@ class AssignedCore final : public Core {
   void list_overrides();
   [[nodiscard]] bool is_asked() const;
   [[nodiscard]] bool reads_own() const { return reading_.in_time(now_); }
+  [[nodiscard]] microseconds own_lag() const {
+    return reading_.lag(now_).value_or(microseconds{0});
+  }
   [[nodiscard]] AssignmentRecord own_record(AssignmentType type);
   void write(const AssignmentRecord& record);
   void write_assignments(const std::vector<Designation>& designations);

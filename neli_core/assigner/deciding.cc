@@ -91,7 +91,7 @@ void AssignedCore::claim_seat() {
   const auto rank = known_.members.rank_of(core().id);
   if (!rank) return;
   // What it claims is known to it, and to others like it, as late as it reads.
-  const auto step = std::max<microseconds>(core().interval, reading_.lag(now_));
+  const auto step = std::max<microseconds>(core().interval, own_lag());
   seat_claim_due_ = is_asked() ? kLongAgo : known_.seat.claim_at(*rank, step);
   if (seat_claimed_ != kLongAgo && !mutated(Mutation::seat_claims_flood)) {
     seat_claim_due_ = std::max(seat_claim_due_, later(seat_claimed_, 2 * step));
@@ -100,7 +100,9 @@ void AssignedCore::claim_seat() {
   seat_claimed_ = now_;
   yielded_ = kLongAgo;
   ++counters_.seats_claimed;
-  write(own_record(AssignmentType::seat_claim));
+  AssignmentRecord claim = own_record(AssignmentType::seat_claim);
+  if (known_.seat.known()) claim.seat = known_.seat.epoch();
+  write(claim);
 }
 
 void AssignedCore::assign() {
@@ -113,7 +115,7 @@ void AssignedCore::assign() {
   if (!unread.empty() && !known_.members.others_read(core().id)) unread = {};
   const AssignerView view{known_.members,        known_.owners,    known_.designations,
                           claims_.lease_bound(), known_.overrides, unread,
-                          reading_.lag(now_)};
+                          own_lag()};
   write_assignments(assigner_.decide(view, now_));
   for (Notice& notice : assigner_.take_notices()) ready_.notices.push_back(std::move(notice));
 }

@@ -88,7 +88,7 @@ Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, 
     case AssignmentType::leave:
       break;
     case AssignmentType::seat_claim:
-      seat.claimed(record.id, seat_at(event.stamped, event.offset), members);
+      seat.claimed(record, seat_at(event.stamped, event.offset), members);
       break;
     case AssignmentType::override:
       if (overrides.read(event.offset, record.override) == OverrideEffect::too_much) {

@@ -59,12 +59,12 @@ class OwnReading {
   [[nodiscard]] bool in_time(LocalTime now) const noexcept {
     return read_ != kLongAgo && lag_ <= options_.session && now - read_ <= options_.session;
   }
-  /// The longest that one took within the last session.
-  [[nodiscard]] microseconds lag(LocalTime now) const {
+  /// The longest that one took within the last session. No value: none was read in it.
+  [[nodiscard]] std::optional<microseconds> lag(LocalTime now) const {
     for (const auto& [read, lag] : lags_) {
       if (now - read <= options_.session) return lag;  // the later ones are shorter
     }
-    return microseconds{0};
+    return std::nullopt;
   }
   /// Nothing was read of them for a lease, or nothing that this process wrote.
   [[nodiscard]] PartitionRanges unread(LocalTime now) const {

@@ -40,7 +40,7 @@ void AssignedCore::note_record(const Received& event, const Record& record) {
   const microseconds stamp = known_.sighting(event, false, now_).stamp;
   assigner_.read(record, known_.place(event.log), stamp, now_);
   if (!assigner_.active() || !record.member || record.id == core().id) return;
-  yielding_.read(record, reading_, now_);
+  yielding_.read(record, reading_, known_.members, now_);
 }
 
 // Also before the claims protocol reads it. A tail that goes on where it was has missed nothing.
@@ -69,7 +69,7 @@ void AssignedCore::on_assignment(const Received& event, const AssignmentRecord& 
   const bool history = claims_.progress(event.log).is_history(event.offset);
   switch (known_.read(event, record, history, now_)) {
     case Assigned::told:
-      if (record.type == AssignmentType::seat_claim) yielded_ = kLongAgo;
+      if (known_.seat.epoch() == seat_at(event.stamped, event.offset)) yielded_ = kLongAgo;
       return;
     case Assigned::too_much:
       return note_ignored(record.override);

@@ -1,5 +1,7 @@
 #include "neli_core/assigner/seat.h"
 
+#include <algorithm>
+
 #include "neli_core/mutation.h"
 
 namespace neliroute {
@@ -23,7 +25,19 @@ void Seat::hear(milliseconds silence, Members& members) {
   heard_ = members.mark(silence);
 }
 
-void Seat::claimed(ProcessId id, const Epoch& seat, Members& members) {
+// Whoever writes late claims a seat that was free when it looked, and that another one holds now.
+// Who does not know whether the claim came too late waits for the word of one who does.
+void Seat::claimed(const AssignmentRecord& claim, const Epoch& at, Members& members) {
+  const bool names = claim.seat != kNoEpoch && !mutated(Mutation::late_seat_claims);
+  if (names && !known_) {
+    start_ = std::max(start_, at.offset + 1);
+    return;
+  }
+  const bool late = names && claim.seat.offset < seat_.offset && claim.seat < seat_;
+  if (!late) take(claim.id, at, members);
+}
+
+void Seat::take(ProcessId id, const Epoch& seat, Members& members) {
   known_ = true;
   if (holder_ != id) predecessor_ = holder_;
   holder_ = id;
@@ -41,7 +55,7 @@ void Seat::renewed(const Record& record, Members& members) {
   const bool reached = member.upto >= start_ || mutated(Mutation::believes_early_renewals);
   const bool unknown = !known_ && reached;
   const bool lost = known_ && member.upto > seat_.offset && member.seat > seat_;
-  if (member.seat && (unknown || lost)) claimed(member.seat_by, *member.seat, members);
+  if (member.seat && (unknown || lost)) take(member.seat_by, *member.seat, members);
   if (known_ && record.id == holder_ && member.assigning && member.seat == seat_) {
     hear(member.session, members);
   }

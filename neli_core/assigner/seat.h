@@ -1,8 +1,8 @@
-// The seat: the right to assign, one a lane (rules A2 and A3). The newest seat claim in log 0 holds
-// it, without lease and grace: two processes that both believe to hold it do no harm, since an
-// assignment counts only under the newest claim before it in the log. Its holder loses it by its
-// death, and where it does not read what it writes while another member does: silence is measured
-// in the flow of log 0, as a member's.
+// The seat: the right to assign, one a lane (rules A2 and A3). The newest seat claim in log 0 that
+// counts holds it, without lease and grace: two processes that both believe to hold it do no harm,
+// since an assignment counts only under the newest claim before it in the log. Its holder loses it
+// by its death, and where it does not read what it writes while another member does: silence is
+// measured in the flow of log 0, as a member's.
 //
 // Threads: one (inside AssignedCore).   Units: LocalTime, offsets.   Errors: none.
 #pragma once
@@ -32,7 +32,8 @@ class Seat {
   /// What lies between is not known: the holder is unknown until somebody tells it.
   void tail_lost() noexcept { known_ = false; }
 
-  void claimed(ProcessId id, const Epoch& seat, Members& members);
+  /// A seat claim was read, which stands at `at`.
+  void claimed(const AssignmentRecord& claim, const Epoch& at, Members& members);
   /// A member's renewal: who holds the seat as its writer knows, or that its writer assigns.
   void renewed(const Record& record, Members& members);
 
@@ -55,6 +56,7 @@ class Seat {
   /// `step`: how much later than the one before it.
   [[nodiscard]] LocalTime claim_at(std::size_t rank, microseconds step) const noexcept;
  private:
+  void take(ProcessId id, const Epoch& seat, Members& members);
   [[nodiscard]] bool is_vacant(const Members& members) const;
   void hear(milliseconds silence, Members& members);
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
+#include <optional>
 
 #include "neli_core/assigner/members.h"
 #include "neli_core/assigner/own_reading.h"
@@ -22,17 +23,19 @@ class Yielding {
  public:
   Yielding(milliseconds session, milliseconds interval) : session_(session), interval_(interval) {}
 
-  /// A renewal of another member was read, while this process holds the seat.
-  void read(const Record& renewal, const OwnReading& own, LocalTime now) {
-    look(own, now);
-    if (!is_better(*renewal.member, now)) {
+  /// A renewal of another of the members was read, while this process holds the seat. Who reads in
+  /// bursts reads many at once: how far they are apart the log's flow says.
+  void read(const Record& renewal, const OwnReading& own, const Members& members, LocalTime now) {
+    const microseconds flowed = members.flow().total();
+    look(own, flowed, now);
+    if (!is_better(*renewal.member, flowed, now)) {
       stated_.erase(renewal.id);
       return;
     }
     Stated& stated = stated_[renewal.id];
-    if (stated.times > 0 && now < later(stated.at, interval_ / 2)) return;  // the same batch
-    stated.times = is_over(stated, now) ? 1 : stated.times + 1;
-    stated.at = now;
+    if (stated.times > 0 && flowed < stated.at + interval_ / 2) return;  // the same batch
+    stated.times = is_over(stated, flowed) ? 1 : stated.times + 1;
+    stated.at = flowed;
     stated.unread = renewal.member->unread.size();
     stated.lag = renewal.member->lag.value_or(milliseconds{0});
     some_ = some_ || stated.times >= kTimes;
@@ -43,7 +46,7 @@ class Yielding {
     if (!some_ || pauses || mutated(Mutation::never_yields)) return kNobody;
     some_ = false;
     std::erase_if(stated_, [&](const auto& entry) {
-      return is_over(entry.second, now) || !members.lives(entry.first);
+      return is_over(entry.second, members.flow().total()) || !members.lives(entry.first);
     });
     auto best = stated_.end();
     for (auto at = stated_.begin(); at != stated_.end(); ++at) {
@@ -66,7 +69,8 @@ class Yielding {
   void forget_lags() {
     stated_.clear();
     some_ = false;
-    lags_since_ = kNever;
+    lag_ = microseconds{0};
+    lags_since_.reset();
   }
 
  private:
@@ -75,15 +79,15 @@ class Yielding {
   static constexpr microseconds kLongest = std::chrono::minutes{10};
   struct Stated {
     int times = 0;
-    LocalTime at = kLongAgo;
+    microseconds at{0};  ///< in the log's flow
     std::size_t unread = 0;
     milliseconds lag{0};
   };
   using Entry = std::pair<const ProcessId, Stated>;
 
   // Who states no more may have died.
-  [[nodiscard]] bool is_over(const Stated& stated, LocalTime now) const {
-    return now >= later(stated.at, kLastsIntervals * interval_);
+  [[nodiscard]] bool is_over(const Stated& stated, microseconds flowed) const {
+    return flowed >= stated.at + kLastsIntervals * interval_;
   }
   [[nodiscard]] static bool goes_before(const Entry& one, const Entry& other,
                                         const Members& members) {
@@ -93,21 +97,34 @@ class Yielding {
     return is_senior(*members.find(id), *members.find(other.first));
   }
 
-  void look(const OwnReading& own, LocalTime now) {
-    lag_ = own.lag(now);
+  void look(const OwnReading& own, microseconds flowed, LocalTime now) {
     unread_ = own.unread(now);
-    lags_since_ = lag_ > session_ / 3 ? std::min(lags_since_, now) : kNever;
     unread_since_ = unread_.empty() ? kNever : std::min(unread_since_, now);
+    // Of who read nothing of its own in a session, nothing shows that it reads sooner now.
+    const auto lag = own.lag(now);
+    if (!lag && !mutated(Mutation::lag_forgotten)) return;
+    lag_ = lag.value_or(microseconds{0});
+    if (lag_ <= session_ / 3) {
+      lags_since_.reset();
+    } else if (!lags_since_ || has_grown()) {
+      lags_since_ = flowed;
+      lagged_ = lag_;
+    }
+  }
+  // What others who lag as much stated before is more than half of it: they seem no better.
+  [[nodiscard]] bool has_grown() const {
+    return 2 * lag_ > 3 * lagged_ && !mutated(Mutation::yields_at_once);
   }
   // What a broker does to all, each states only when it has met it itself: what was written before
-  // that says nothing.
-  [[nodiscard]] bool is_better(const MemberFields& theirs, LocalTime now) const {
+  // that says nothing. When that was the log's flow says, as a burst is read at once.
+  [[nodiscard]] bool is_better(const MemberFields& theirs, microseconds flowed,
+                               LocalTime now) const {
     if (!theirs.reads || theirs.leaving) return false;
     PartitionRanges both = theirs.unread;
     both.insert(unread_);
     if (both != unread_) return false;  // or two would be better than each other
     const microseconds met = mutated(Mutation::yields_at_once) ? microseconds{0} : lag_;
-    const bool lags = now >= later(lags_since_, met);
+    const bool lags = lags_since_ && flowed >= *lags_since_ + met;
     if (lags && theirs.lag && 2 * *theirs.lag <= lag_) return true;
     return now >= later(unread_since_, std::max(lag_, interval_)) && theirs.unread != unread_;
   }
@@ -126,7 +143,8 @@ class Yielding {
   bool some_ = false;                  ///< stated it often enough, and was not looked at
   microseconds lag_{0};                ///< its own
   PartitionRanges unread_;             ///< by it
-  LocalTime lags_since_ = kNever;      ///< more than a third of its session
+  std::optional<microseconds> lags_since_;  ///< more than a third of its session; in the flow
+  microseconds lagged_{0};                  ///< then
   LocalTime unread_since_ = kNever;
   LocalTime last_ = kLongAgo;
   ProcessId last_to_ = kNobody;

@@ -47,8 +47,12 @@ bool read_contents(const json::object& object, AssignmentRecord& into) {
     if (override) into.override = std::move(*override);
     return override.has_value();
   }
-  if (into.type == AssignmentType::seat_claim || into.type == AssignmentType::leave) return true;
+  if (into.type == AssignmentType::leave) return true;
   const auto seat = seat_of(object.if_contains("seat"));
+  if (into.type == AssignmentType::seat_claim) {
+    into.seat = seat.value_or(kNoEpoch);
+    return true;
+  }
   if (!seat) return false;
   into.seat = *seat;
   if (into.type == AssignmentType::yield) {

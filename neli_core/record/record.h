@@ -165,6 +165,7 @@ struct AssignmentRecord {
   ProcessId id = kNobody;
   std::uint64_t seq = 0;
   /// Of an assignment, a list of overrides or a yield: the seat claim under which it was written.
+  /// Of a seat claim: the one that it replaces, if its writer knows one.
   Epoch seat = kNoEpoch;
   ProcessId yields_to = kNobody;
   std::vector<Designation> designations;

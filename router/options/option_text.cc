@@ -5,7 +5,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "ledgers/ledger_address.h"
+#include "ledgers/topic_name.h"
 #include "neli_core/record/record.h"
 
 namespace neliroute {
@@ -74,11 +74,7 @@ Result<std::uint32_t> parse_number(std::string_view text, std::uint32_t least,
 
 Result<std::string> parse_topic(std::string_view text) {
   if (text.empty()) return bad("must not be empty");
-  if (!is_topic_name(text)) {
-    return bad(quoted(text) + " is no name of a topic; write 1 to " +
-               std::to_string(kTopicNameMax) + " of a-z, A-Z, 0-9, \".\", \"_\" and \"-\", but "
-                                               "not \".\" or \"..\" alone");
-  }
+  if (auto fits = check_topic_name(text); !fits) return fits.error();
   return std::string(text);
 }
 

@@ -146,7 +146,12 @@ class Directory {
   /// This process itself stopped leading, which it knows before any record says so.
   void forget_owner(Partition partition, ProcessId id, LocalTime at);
 
+  [[nodiscard]] const DirectoryOptions& options() const noexcept { return options_; }
   [[nodiscard]] Lane lane() const noexcept { return options_.lane; }
+  /// It was there when the tail started: its writer may be long gone.
+  [[nodiscard]] bool is_history(const Received& event) const {
+    return logs_[event.log.value()].is_history(event.offset);
+  }
   [[nodiscard]] const Hint& hint(Partition partition) const { return hints_[partition.value()]; }
   /// T: how long an answer of a log's leader counts. A watcher's is the owners', as they state it.
   [[nodiscard]] milliseconds lease() const noexcept { return options_.lease; }

@@ -42,7 +42,7 @@
 // up, the partition keeps its column, and the next barrier waits for the old guards, too, at most
 // until its own deadline.
 //
-// Its owners: the Router's engine, every thread that has a block here, and, when the engine is
+// Its owners: the Router's reader, every thread that has a block here, and, when the reader is
 // gone before the guards are, the gate itself, until the last one ends. A thread without a block
 // counts in a shared one, by read-modify-write, and keeps the gate alive meanwhile.
 //

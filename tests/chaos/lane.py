@@ -2,7 +2,7 @@
 import bisect
 import math
 
-from harness.lane_log import numbers, offset_of
+from harness.lane_log import is_late, numbers, offset_of
 from harness.process import LineFile
 
 # Stamps are the brokers' wall clocks: the second one's may be off by this, and they count
@@ -18,9 +18,13 @@ class Lane:
         self.claims = []  # (instant, owner)
         self.named = {}   # partition -> [(instant, owner)]
         seat, holder = None, None
+        last = -1
         for row in rows:
+            if row["offset"] <= last:
+                seat, holder = None, None  # the topic was made anew
+            last = row["offset"]
             instant = row["stamp"] / 1000 - wall_minus_boot
-            if row["t"] == "seat_claim":
+            if row["t"] == "seat_claim" and not is_late(row, seat):
                 seat, holder = row["offset"], row["id"]
                 self.claims.append((instant, ids.get(holder)))
             elif (row["t"] == "assign" and row["id"] == holder

@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
 import judge  # noqa: E402
+import lane  # noqa: E402
 
 LANES = 3  # in which neighbouring faults' names stand, so that they can be read
 SECONDS_AN_INCH = 6.0
@@ -61,10 +62,7 @@ def draw_slots(axes, run, since):
 
 def draw_assigner(axes, run, since, colours):
     """A row above the slots: who holds the seat, by log 0. Where the row ends."""
-    owners = {life.get("id"): key for key, life in run.about["lives"].items()}
-    claims = [(row["stamp"] / 1000 - run.about["wall_minus_boot"], owners[row["id"]])
-              for row in judge.Run.lines(run.folder / "assignments.jsonl")
-              if row["t"] == "seat_claim" and row["id"] in owners]
+    claims = [(at, key) for at, key in lane.read(run.folder, run.about).claims if key]
     ends = [begin for begin, _ in claims[1:]] + [run.until]
     for (begin, key), end in zip(claims, ends):
         end = max(begin, min(end, run.lives[key].ended, run.until))

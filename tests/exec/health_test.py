@@ -10,7 +10,7 @@ from harness import children, process
 from harness.metrics import metric
 
 ILL = "the application is unhealthy"
-WELL = "the application is healthy again"
+WELL = "the application is healthy: takes its share"
 SESSION_S = 0.5  # of profile `fast`
 # What a machine that others use as well may add.
 SLOW_S = 8
@@ -97,7 +97,7 @@ class Health(OwnersCase):
         self.assertEqual(self.served(alpha), {200}, "it sends requests on")
         alpha.application.start()
         self.wait_led(*owners)
-        self.assertEqual(self.said(alpha, WELL), 1, alpha.error_tail())
+        self.assertEqual(self.said(alpha, WELL), 2, "at its start, and again")
         self.assertEqual(self.said(alpha, ILL), 1, alpha.error_tail())
         children.wait_until(lambda: self.http(alpha, "/readyz")[0] == 200, 20, alpha.error_tail)
         self.assertEqual(self.is_gauged(alpha), 0)
@@ -114,6 +114,16 @@ class Health(OwnersCase):
     def test_a_dead_one_gives_up_its_slots_with_a_group(self):
         """It leaves it, and joins again."""
         self.a_dead_one_gives_up_its_slots(assignment="group", group_protocol="classic")
+
+    def test_one_is_ill_only_after_the_time_that_was_given(self):
+        """And not after the session."""
+        alpha, beta = (self.owner(name, unhealthy_after="60s") for name in ("alpha", "beta"))
+        self.wait_led(alpha, beta)
+        alpha.application.stop()
+        since = children.boot_now()
+        children.wait_until(lambda: children.boot_now() > since + 4 * SESSION_S, 20, "4 sessions")
+        self.assertEqual(self.said(alpha, ILL), 0, alpha.error_tail())
+        self.assertEqual(self.leads(alpha), PARTITIONS // 2)
 
     def if_all_are_dead_each_keeps_what_it_leads(self, **options):
         """Others could serve as little; and the first that is well again leads everything."""
@@ -156,7 +166,7 @@ class Health(OwnersCase):
         self.assertEqual(self.said(alpha, ILL), 2, alpha.error_tail())
 
     def test_one_that_is_ill_at_first_takes_nothing(self):
-        """It is no member before."""
+        """Its owner is a member all the same."""
         beta = self.owner("beta")
         self.wait_led(beta)
         application = Application(free_port())

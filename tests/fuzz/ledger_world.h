@@ -12,8 +12,7 @@
 #include "neli_core/claimed/claim_protocol.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/stranger.h"
-#include "tests/memory_log.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute::fuzz {
 
@@ -269,10 +268,8 @@ class World {
   void append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
     // Two brokers' clocks, at most clock_error apart.
     const auto most = static_cast<std::uint32_t>(kClockError.count());
-    const auto time =
-        std::chrono::duration_cast<milliseconds>(now_) + milliseconds{bytes_.below(most + 1)};
-    logs_[log].append(std::move(value), BrokerTime{milliseconds{kBrokerEpochMs} + time},
-                      believe_broker_time_);
+    const BrokerTime time = broker_time(LocalTime{now_}) + milliseconds{bytes_.below(most + 1)};
+    logs_[log].append(std::move(value), time, believe_broker_time_);
   }
 
   void append_again(std::uint32_t log) {
@@ -296,26 +293,11 @@ class World {
     }
   }
 
-  // T* at the end of a log, as its tail learns it: from the last record that says one.
-  [[nodiscard]] BrokerTime horizon(std::uint32_t log, milliseconds own) const {
-    const auto& records = logs_[log].records;
-    const BrokerTime end = records.back().stamped;
-    for (auto stored = records.rbegin(); stored != records.rend(); ++stored) {
-      const Record* record = stored->record();
-      if (record != nullptr && record->max_lease) return history_horizon(record, end, own);
-    }
-    return history_horizon(nullptr, end, own);
-  }
-
   // From the beginning, or as far back as rule 6 asks, at least one record.
   void start_tail(Member& member, std::uint32_t log) {
     const std::int64_t end = logs_[log].end();
-    std::int64_t from = 0;
-    if (end > 0) {
-      const BrokerTime least = horizon(log, member.lease) - kClockError;
-      from = std::min(logs_[log].first_since(least), end - 1);
-    }
-    if (bytes_.flag() || !believe_broker_time_) from = 0;
+    const bool whole = bytes_.flag() || !believe_broker_time_;
+    const std::int64_t from = whole ? 0 : logs_[log].history_start(member.lease, kClockError);
     member.reads[log] = true;
     member.next[log] = from;
     step(member, tail_at(Log{log}, from, end));
@@ -323,10 +305,7 @@ class World {
 
   void read(Member& member, std::uint32_t log, std::uint32_t most) {
     for (; most > 0 && member.reads[log] && member.next[log] < logs_[log].end(); --most) {
-      const std::int64_t offset = member.next[log]++;
-      const StoredRecord stored = *logs_[log].find(offset);
-      step(member, Received{Log{log}, offset, stored.stamped, stored.store_stamped,
-                            stored.value.get()});
+      step(member, logs_[log].received(Log{log}, member.next[log]++));
     }
   }
 

@@ -303,10 +303,18 @@ public final class KafkaAdmin {
           new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
     }
     ArrayNode offsets = answer.putArray("offsets");
-    for (JsonNode value : ask.get("values")) {
-      ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(text(ask, "topic"),
-          ask.get("partition").asInt(), bytes(ask.get("key")), bytes(value));
-      offsets.add(producer.send(record).get().offset());
+    try {
+      for (JsonNode value : ask.get("values")) {
+        ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(text(ask, "topic"),
+            ask.get("partition").asInt(), bytes(ask.get("key")), bytes(value));
+        offsets.add(producer.send(record).get().offset());
+      }
+    } catch (ExecutionException e) {
+      // After a record that was not acknowledged, this client may number the next ones such that
+      // brokers refuse each of them (OutOfOrderSequenceException): begin with another producer.
+      producer.close(Duration.ZERO);
+      producer = null;
+      throw e;
     }
   }
 

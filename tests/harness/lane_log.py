@@ -15,6 +15,12 @@ def offset_of(epoch):
     return int(epoch.rpartition(":")[2])
 
 
+def is_late(claim, seat):
+    """Whether a seat claim does not count: it replaces one that lies before the newest (A2).
+    `seat`: the newest one's offset; None: there is none. Of a log that lost nothing."""
+    return seat is not None and "seat" in claim and offset_of(claim["seat"]) < seat
+
+
 def numbers(ranges):
     """ "0-9,12" as a list."""
     found = []
@@ -81,7 +87,7 @@ class LaneLog:
             self.names[who] = record["by"]
         if kind == "renewal" and "member" in record:
             self.heard[who] = offset
-        elif kind == "seat_claim":
+        elif kind == "seat_claim" and not is_late(record, self._seat):
             self.assigner, self._seat = who, offset
         elif kind == "assign" and who == self.assigner and offset_of(record["seat"]) == self._seat:
             for named, partitions in record["to"].items():

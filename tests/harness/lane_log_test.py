@@ -58,6 +58,16 @@ class LaneLogTest(unittest.TestCase):
         self.assertEqual(self.lane.designees[0], "b")
         self.assertEqual([row["offset"] for row in self.lane.kept], [0, 1, 2, 3, 4, 5])
 
+    def test_a_claim_that_replaces_an_older_one_comes_too_late(self):
+        self.log0.write("seat_claim", "a")
+        self.log0.write("seat_claim", "b", seat="17:0")
+        self.log0.write("seat_claim", "c", seat="17:0")
+        self.lane.read()
+        self.assertEqual(self.lane.assigner, "b")
+        self.log0.write("seat_claim", "c", seat="18:1")
+        self.lane.read()
+        self.assertEqual(self.lane.assigner, "c")
+
     def test_names_are_those_that_were_given_last(self):
         self.log0.write("renewal", "a", by="alpha")
         self.log0.write("seat_claim", "b", by="beta")

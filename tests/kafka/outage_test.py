@@ -129,7 +129,7 @@ class Outage(case.KafkaCase):
 
     def test_planned_leave_without_a_broker(self):
         """It ends by itself, though nothing can be handed over or left. To the millisecond it is
-        asked where no machine is slow: tests/unit/router/engine/engine_close_test.cc."""
+        asked where no machine is slow: tests/unit/router/owner/owner_leaving_test.cc."""
         bound = 6.0
         fleet = self.fleet(drain_timeout=f"{bound:g}s", serve_stale="0s")
         self.start_rested(fleet, 2)

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "tests/paper/scene.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute::paper {
 namespace {

@@ -47,8 +47,8 @@ int calling_main(const Arguments& arguments) {
   add_owner_options(line, options);
   if (const auto code = line.parse(arguments)) return *code;
   return run_owner(line.name(), options,
-                   [](Router& router, const boost::asio::any_io_executor&) {
-                     return std::make_shared<Caller>(router);
+                   [](const OpenOwner& owner) {
+                     return std::make_shared<Caller>(owner.router);
                    });
 }
 

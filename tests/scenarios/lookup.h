@@ -1,5 +1,5 @@
 // What one process, or a watcher, would answer about slots: the production directory and view,
-// fed with the events of the rig as Engine feeds them.
+// fed with the events of the rig as a Reader feeds them.
 //
 // Threads: one.   Units: LocalTime.   Errors: none.
 #pragma once

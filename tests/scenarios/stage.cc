@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tests/scenarios/tell.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute::scenario {
 
@@ -61,18 +61,10 @@ DirectoryOptions Stage::directory_options(Lane lane) const {
           options_.rig.believe_broker_time, options_.rig.serve_stale};
 }
 
-// Where an owner's tail starts, as docs/protocol.md rule 6 has it: far enough back that nothing
-// below may still be led.
+// Where an owner's tail starts.
 std::int64_t Stage::horizon(Log log) const {
-  const MemoryLog& stored = const_cast<rig::Rig&>(rig_).log(log.value());
-  if (stored.end() == 0 || !options_.rig.believe_broker_time) return 0;
-  const StoredRecord& last = stored.records.back();
-  milliseconds bound = options_.rig.lease;
-  if (last.record()) bound = std::max(bound, last.record()->max_lease.value_or(bound));
-  const BrokerTime back = last.stamped - bound - options_.rig.clock_error;
-  std::int64_t offset = stored.end() - 1;
-  while (offset > 0 && stored.find(offset)->stamped > back) --offset;
-  return offset;
+  if (!options_.rig.believe_broker_time) return 0;
+  return rig_.log(log.value()).history_start(options_.rig.lease, options_.rig.clock_error);
 }
 
 void Stage::start(const std::string& name, CoreOptions options, std::uint32_t weight,
@@ -229,11 +221,9 @@ std::string Stage::text_of_stored(const StoredRecord& stored, Log log) const {
 
 void Stage::on_append(const rig::Process* writer, Log log, std::int64_t offset) {
   const StoredRecord stored = *rig_.log(log.value()).find(offset);
+  const Received received = rig_.log(log.value()).received(log, offset);
   for (const auto& actor : actors_) {
-    if (actor->process) continue;
-    actor->lookup->feed(Received{log, offset, stored.stamped, stored.store_stamped,
-                                 stored.value.get()},
-                        rig_.now());
+    if (!actor->process) actor->lookup->feed(received, rig_.now());
   }
   Actor* actor = writer ? actor_of(writer) : nullptr;
   const Record* record = stored.record();

@@ -16,7 +16,7 @@
 
 #include "neli_core/timing.h"
 #include "tests/scenarios/lookup.h"
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute::scenario {
 

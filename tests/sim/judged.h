@@ -31,6 +31,7 @@ enum class Judged : std::uint8_t {
   requests_redirected,
   requests_waiting,
   requests_refused,  ///< sent on too often
+  audited,           ///< ownerships that the auditor found in the logs
   two_leaders,       ///< a lease while another leads, where an assumption does not hold
   beyond,            ///< all that broke where an assumption does not hold
 };
@@ -44,7 +45,8 @@ using JudgedCounts = std::array<std::uint64_t, kJudgedCount>;
       "disturbed_gaps",  "crash_gaps",      "local_answers",   "remote_answers", "unowned_answers",
       "unknown_answers", "writes_taken",    "writes_refused", "late_writes",
       "agreements",      "sick_gaps",       "overrides",       "requests_served",
-      "requests_redirected", "requests_waiting", "requests_refused", "two_leaders", "beyond"};
+      "requests_redirected", "requests_waiting", "requests_refused", "audited",
+      "two_leaders", "beyond"};
   return kNames[static_cast<std::size_t>(what)];
 }
 

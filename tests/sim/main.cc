@@ -27,6 +27,7 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
                        session, grace: then there must be two leaders; of claimed,
                        broker_clocks, lost_records: then only the store is judged, and the end
   --seed S             this seed alone
+  --audit              the auditor reads the logs, too, and must find no broken rule
   --trace              tell everything that happens (with --seed)
   --without KIND,...   leave these kinds of fault out
   --with KIND,...      of these seeds only those that draw all of these kinds
@@ -153,6 +154,8 @@ Arguments read_arguments(int argc, char** argv) {
       std::exit(0);
     } else if (name == "--trace") {
       campaign.request.trace = true;
+    } else if (name == "--audit") {
+      campaign.request.audit = true;
     } else if (name == "--all-faults") {
       campaign.request.all_faults = true;
     } else if (name == "--no-minimise") {

@@ -155,6 +155,7 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
   const auto& [designee, named] = designee_[part];
   const Time beside = start - named - plan_.patience();
   if (named != 0 && designee != node && beside >= 0 && beside <= plan_.settled()) return true;
+  if (may_have_read_of_others(node, part, start)) return true;
   const Time longest = 2 * plan_.settled() + plan_.session();
   for (std::uint8_t n = 0; n < plan_.processes; ++n) {
     const bool of_lane = n % plan_.lanes == node % plan_.lanes;
@@ -162,6 +163,24 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
     if (n != node && of_lane && stopped != 0 && stopped + longest >= start) return true;
   }
   return false;
+}
+
+// Another was named once since it led. It may read that late, in log 0, and nothing yet of what was
+// written after it; what was written before it was cut off, it has read.
+bool Oracle::may_have_read_of_others(std::uint8_t node, std::uint32_t part, Time start) const {
+  const auto since = [&](Time begun, Time until) {
+    return until + plan_.stops_within() >= start ? begun : start;
+  };
+  const Time cut_since =
+      std::min(since(node_since_[node], node_until_[node]), since(log_since_[0], log_until_[0]));
+  const auto has_read = [&](Time written) { return written + plan_.known_by() < cut_since; };
+  const Namings& named = namings_[part][node];
+  const Time read_by = std::max(node_until_[node], log_until_[0]) + plan_.settled();
+  if (named.first_other <= since_[part][node] || named.first_other >= read_by) return false;
+  if (named.it > named.last_other && has_read(named.it)) return false;
+  const Time from =
+      plan_.patience() + (has_read(named.last_other) ? named.last_other : named.first_other);
+  return start >= from && start <= read_by + plan_.patience();
 }
 
 // And was not disturbed, for long enough to take over from those who left.
@@ -192,9 +211,15 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
     count(Judged::sick_gaps);
   } else if (crashes > 0 && only_crashes(part, start)) {
     count(Judged::crash_gaps);
-    // Who starts meanwhile delays nobody.
     const Time last = std::max(start, departed_[part / plan_.partitions]);
-    allowed = std::min(allowed, last + plan_.healed(crashes, leads_on(part, start, now)));
+    const bool some_lead = leads_on(part, start, now);
+    Time healed = last + plan_.healed(crashes, some_lead);
+    // Who starts meanwhile delays nobody, but where nobody leads.
+    if (!some_lead) {
+      const Time awaited = last_start(part, now) + plan_.healed_after_a_start();
+      healed = std::clamp(awaited, healed, healed + plan_.longer_from_nothing());
+    }
+    allowed = std::min(allowed, healed);
   }
   if (now > allowed) {
     broken_if_assumed(name_of(part) + " was unowned for " +
@@ -244,6 +269,15 @@ bool Oracle::only_crashes(std::uint32_t part, Time start) const {
     if (of_lane && present_since_[n] <= start - knew) return true;  // never, of one that left
   }
   return false;
+}
+
+Time Oracle::last_start(std::uint32_t part, Time now) const {
+  Time last = 0;
+  for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+    const bool of_lane = n % plan_.lanes == part / plan_.partitions;
+    if (of_lane && present_since_[n] <= now) last = std::max(last, present_since_[n]);
+  }
+  return last;
 }
 
 // Somebody led something of the lane since before then.

@@ -38,6 +38,7 @@ class Oracle {
 
   /// Time passes up to just before `now`: leases end by themselves.
   void advance(Time now) {
+    now_ = now;
     if (now > next_end_) find_gaps(now);
   }
   /// The process leads the partition from now until then (or not, if that is not after now).
@@ -69,8 +70,7 @@ class Oracle {
   /// It does not read, or is not read: no reason to stop where owners serve on.
   void cut_node(std::uint8_t node, Time until) {
     if (!plan_.serves_on()) return disturb_node(node, until);
-    node_until_[node] = std::max(node_until_[node], until);
-    wrong(until);
+    cut(node_since_[node], node_until_[node], until);
   }
   /// The same, but others must lead what it led as soon as if all were well after `limit`.
   void hangs(std::uint8_t node, Time until, Time limit) {
@@ -93,8 +93,7 @@ class Oracle {
   /// It is away, and loses nothing.
   void cut_log(std::uint32_t log, Time until) {
     if (!plan_.serves_on()) return disturb_log(log, until);
-    log_until_[log] = std::max(log_until_[log], until);
-    wrong(until);
+    cut(log_since_[log], log_until_[log], until);
   }
   /// It assigns nothing, or its assignees are not notified.
   void disturb_group(Time until) {
@@ -113,7 +112,18 @@ class Oracle {
   /// The group has chosen assignees again.
   void rebalanced(std::size_t lane, Time now) { rebalances_[lane].push_back(now); }
   /// A member named the process for it, again perhaps.
-  void named(std::uint8_t node, std::uint32_t part, Time now) { designee_[part] = {node, now}; }
+  void named(std::uint8_t node, std::uint32_t part, Time now) {
+    designee_[part] = {node, now};
+    for (std::uint8_t n = 0; n < plan_.processes; ++n) {
+      Namings& known = namings_[part][n];
+      if (n == node) {
+        known.it = now;
+      } else {
+        if (known.first_other <= since_[part][n]) known.first_other = now;
+        known.last_other = now;
+      }
+    }
+  }
   /// A member named another process for it.
   void renamed(std::uint32_t part, Time now) { renamed_[part] = now; }
   /// A second process was given it, beside the one that has it.
@@ -152,7 +162,9 @@ class Oracle {
   [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
   /// Up to `now`, where the run ends.
   [[nodiscard]] JudgedCounts judged(Time now);
-  void count(Judged what) noexcept { ++judged_[static_cast<std::size_t>(what)]; }
+  void count(Judged what, std::uint64_t times = 1) noexcept {
+    judged_[static_cast<std::size_t>(what)] += times;
+  }
 
  private:
   struct Acquisition {
@@ -168,12 +180,20 @@ class Oracle {
   void open_gap(std::uint32_t part, Time start);
   void close_gap(std::uint32_t part, Time now);
   void cover(std::uint32_t part, Time now);
+  void cut(Time& since, Time& until, Time to) {
+    if (until + plan_.known_by() < now_) since = now_;
+    until = std::max(until, to);
+    wrong(to);
+  }
   [[nodiscard]] bool may_have_stopped(std::uint8_t node, std::uint32_t part, Time start) const;
+  [[nodiscard]] bool may_have_read_of_others(std::uint8_t node, std::uint32_t part,
+                                             Time start) const;
   [[nodiscard]] bool is_planned(Time start) const {
     return wrong_until_ + plan_.settled() < start;
   }
   [[nodiscard]] std::uint32_t crashes_before(std::uint32_t part, Time start) const;
   [[nodiscard]] bool only_crashes(std::uint32_t part, Time start) const;
+  [[nodiscard]] Time last_start(std::uint32_t part, Time now) const;
   [[nodiscard]] bool leads_on(std::uint32_t part, Time start, Time now) const;
   [[nodiscard]] std::uint32_t parts() const { return plan_.lanes * plan_.partitions; }
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
@@ -200,11 +220,21 @@ class Oracle {
   };
   std::array<Assigned, kPartsMax> assignee_{};  ///< the last one
   std::array<Assigned, kPartsMax> designee_{};  ///< the same where a member assigns
+  /// Who was named for a part, as one process sees it.
+  struct Namings {
+    Time it = 0;           ///< last
+    Time first_other = 0;  ///< since it led
+    Time last_other = 0;
+  };
+  std::array<std::array<Namings, kNodesMax>, kPartsMax> namings_{};
   std::array<std::uint8_t, kPartsMax> assignee_before_{};
   std::array<Mode, kNodesMax> mode_{};
   std::array<Time, kNodesMax> present_since_ = never();
+  Time now_ = 0;
   std::array<Time, kNodesMax> node_until_{};
   std::array<Time, kLogsMax> log_until_{};
+  std::array<Time, kNodesMax> node_since_{};  ///< it is cut off, without a pause
+  std::array<Time, kLogsMax> log_since_{};
   /// The same, where that is a reason to stop.
   std::array<Time, kNodesMax> node_stops_until_{};
   std::array<Time, kLogsMax> log_stops_until_{};

@@ -281,6 +281,13 @@ Time Plan::healed(std::uint32_t crashes, bool some_lead) const {
   return std::max(dead, exclusive() ? grace() : 0) + waits + 12 * latency_max + 2 * prepare();
 }
 
+// A6: two intervals without a new member, but at most a session.
+Time Plan::healed_after_a_start() const {
+  return 2 * interval() + 12 * latency_max + 2 * prepare();
+}
+
+Time Plan::longer_from_nothing() const { return std::max(session() - 2 * interval(), Time{0}); }
+
 // A1 and A2: two sessions and the ranks, where the sick one held the seat; A5: it may be named for
 // what the dead led, and not lead it, but prepare for it again and again.
 Time Plan::healed_beside_the_sick(std::uint32_t crashes) const {
@@ -393,6 +400,7 @@ std::string describe(const Plan& plan) {
   const std::string beyond = to_string(plan.request.beyond);
   if (!beyond.empty()) text += " --beyond " + beyond;
   if (plan.request.all_faults) text += " --all-faults";
+  if (plan.request.audit) text += " --audit";
   std::string without;
   std::string with;
   for (std::size_t i = 0; i < kFaultCount; ++i) {

@@ -39,6 +39,7 @@ struct Request {
   std::optional<Profile> profile;
   std::optional<Time> chaos;             ///< how long things go wrong
   bool trace = false;
+  bool audit = false;  ///< the logs, in the end; not for what does not hold
 
   /// Not all that a seed draws happens, or not for as long; or there must be two leaders.
   [[nodiscard]] bool is_narrowed() const {
@@ -124,7 +125,10 @@ struct Plan {
   /// Where a member assigns and nothing but crashes was wrong: by then, counted from the last
   /// crash (both modes). `some_lead`: others have led something all the time.
   [[nodiscard]] Time healed(std::uint32_t crashes, bool some_lead) const;
-  /// The same, where one process is sick all the time.
+  /// Where nobody led: counted from the last start, and how much later than healed() at most.
+  [[nodiscard]] Time healed_after_a_start() const;
+  [[nodiscard]] Time longer_from_nothing() const;
+  /// As healed(), where one process is sick all the time.
   [[nodiscard]] Time healed_beside_the_sick(std::uint32_t crashes) const;
   /// Whether nothing in the run lets that take longer, without being an event.
   [[nodiscard]] bool heals_crashes() const;

@@ -24,7 +24,9 @@ import cpp_text
 
 FILE_LINES, FUNCTION_LINES, LINE_COLUMNS, FOLDER_FILES = 500, 70, 100, 25
 PROTOCOLS = ("neli_core/assigner", "neli_core/claimed", "neli_core/broadcast")
-LEDGER_ROOMS = ("ledgers/kafka", "ledgers/memory")
+HERE = pathlib.Path(__file__).resolve().parents[2]
+STORES = sorted(path.name for path in (HERE / "ledgers").iterdir() if path.is_dir())
+LEDGER_ROOMS = tuple(f"ledgers/{store}" for store in STORES)
 # The longer first. The program is a user of all rooms, as other benchmarks are.
 PLACEMENTS = ("bench/placements/program", "bench/placements")
 INNER_ROOMS = (*PROTOCOLS, *LEDGER_ROOMS, *PLACEMENTS)
@@ -73,7 +75,8 @@ VOCABULARY = (r"neliroute/(detail/\w+|error|hash|ids|options|route|settings"
 STD = VOCABULARY + r"|(?!.*\.h$)[a-z_0-9]+"
 PURE = STD + r"|boost/(?!asio|beast).*"
 ANY_BUT_RDKAFKA = r"(?!librdkafka/).*"
-LEDGERS = r"ledgers/(?!kafka/|memory/)"
+NO_STORE = f"(?!(?:{'|'.join(STORES)})/)"
+LEDGERS = f"ledgers/{NO_STORE}"
 # room -> its own project's rooms, and everything else, that it may include.
 MAY_INCLUDE = {
     "include": (r"(?!)", STD + r"|neliroute/\w+\.h|boost/(asio|system)/.*|fmt/.*|prometheus/.*"),
@@ -85,18 +88,18 @@ MAY_INCLUDE = {
     "neli_core/claimed": (r"neli_core/(?!assigner/|broadcast/)", PURE),
     "neli_core/broadcast": (r"neli_core/(?!assigner/|claimed/)", PURE),
     "audit": (r"(neli_core|audit)/(?!assigner/|claimed/|broadcast/)", PURE),
-    "base": (r"(?!)", STD + r"|neliroute/clock\.h|time\.h"),
+    "base": (r"base/", STD + r"|boost/(asio|system)/.*|neliroute/clock\.h|time\.h"),
     # A store is one of many: above its folder ledgers.cc alone names it.
-    "ledgers": (r"(neli_core|ledgers)/(?!kafka/|memory/)", ANY_BUT_RDKAFKA),
-    "ledgers/kafka": (r"(neli_core/|ledgers/(?!memory/))", r".*"),
-    "ledgers/memory": (r"(neli_core/|ledgers/(?!kafka/))", ANY_BUT_RDKAFKA),
-    "embedded_broker": (r"(neli_core|ledgers|embedded_broker)/(?!memory/)", r".*"),
-    "router": (rf"(slots/|neli_core/|{LEDGERS}|router/)", r"(?!librdkafka/|boost/beast).*"),
-    "metrics": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/)",
+    "ledgers": (rf"(neli_core/|{LEDGERS})", ANY_BUT_RDKAFKA),
+    **{room: (rf"(neli_core/|{LEDGERS}|{room}/)",
+              r".*" if room == "ledgers/kafka" else ANY_BUT_RDKAFKA) for room in LEDGER_ROOMS},
+    "embedded_broker": (rf"(neli_core/|{LEDGERS}|ledgers/kafka/|embedded_broker/)", r".*"),
+    "router": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/)", r"(?!librdkafka/|boost/beast).*"),
+    "metrics": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/)",
                 r"(?!librdkafka/|boost/beast).*"),
-    "admin": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/)", ANY_BUT_RDKAFKA),
-    "forward": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|forward/)", ANY_BUT_RDKAFKA),
-    "tool": (r"(?!tests|bench|examples|ledgers/kafka/|ledgers/memory/)", ANY_BUT_RDKAFKA),
+    "admin": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/)", ANY_BUT_RDKAFKA),
+    "forward": (rf"(base/|slots/|neli_core/|{LEDGERS}|router/|metrics/|forward/)", ANY_BUT_RDKAFKA),
+    "tool": (rf"(?!tests|bench|examples|ledgers/)|{LEDGERS}", ANY_BUT_RDKAFKA),
     # Applications, with a Kafka client.
     "examples": (rf"(slots/|neli_core/|{LEDGERS}|router/|metrics/|admin/|examples/)", r".*"),
 }
@@ -152,9 +155,10 @@ def impure(file: File) -> Findings:
             yield line, f"the order of the unordered {name} is not the same everywhere"
 
 
-FLAG = (r"--(?:allow-uneven|brokers|(?:local-)?clock-error|endpoint|group(?:s|-protocol)?"
-        r"|hang-limit|hash(?:-tags)?|interval|lane|lease|logs|mode|name|no-hints|partitions"
-        r"|profile|roles|serve-stale|session|slots|timeout|topic|variation|wait)\b(?!-)")
+OPTION_TABLE = "router/options/option_table.cc"
+FLAG = (r"--(?:" + "|".join(sorted(set(re.findall(r'"--([a-z-]+)"',
+                                                  (HERE / OPTION_TABLE).read_text("utf-8")))))
+        + r")\b(?!-)")
 LIBRARY = ("include", "base", "slots", "neli_core", *PROTOCOLS, "ledgers", *LEDGER_ROOMS,
            "embedded_broker", "router", "metrics", "admin", "forward")
 

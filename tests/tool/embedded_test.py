@@ -118,7 +118,7 @@ class Embedded(unittest.TestCase):
                          {p: owner.name for p, owner in by_partition.items()})
         self.assertEqual({row["slots"] for row in done.rows()}, {16})
         table = self.tool("watch", "life", once=True).out
-        self.assertRegex(table, r"(?m)^alpha +127\.0\.0\.1:7001 +128 +8 ")
+        self.assertRegex(table, r"(?m)^alpha +128 .* 8  127\.0\.0\.1:7001 ")
 
     def follow(self, topic):
         """A running watch; its rows so far by LineFile."""
@@ -413,7 +413,7 @@ class Embedded(unittest.TestCase):
             row = self.tool(command, "raw", *more, json=True, **options).rows()[0]
             self.assertEqual((row["owner_base64"], row["endpoint"]), (base64, "h:1"))
             text = self.tool(command, "raw", *more, **options)
-            self.assertRegex(text.out, r"bad\\xff\\x1b\[2J +h:1 ")
+            self.assertRegex(text.out, r"bad\\xff\\x1b\[2J .*\bh:1 ")
             self.assertNotIn("\x1b", text.out + text.err)
         counts = self.tool("route", "raw", "a", "b", count=True, json=True).rows()
         self.assertEqual(counts, [{"owner_base64": base64, "endpoint": "h:1", "keys": 2}])

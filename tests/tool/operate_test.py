@@ -3,12 +3,16 @@
 import json
 import signal
 import subprocess
+import sys
 import unittest
 import urllib.request
+from pathlib import Path
 
 from case import LONG_SESSION, LaneCase, run_raw
 from harness import children, process
+from harness.owners import free_port
 
+FOLLOWER = Path(__file__).resolve().parents[1] / "exec" / "follower.py"
 PARTITIONS = 16
 SLOTS = 64
 
@@ -72,8 +76,10 @@ class Operate(LaneCase):
         """alpha has all, and half of it is beta's to be once its program has prepared: never."""
         self.member("alpha")
         self.wait_shares(alpha=16)
-        self.member("beta", exec="echo '{\"awaits\":[\"prepare\"]}' >&3; exec sleep 600",
-                    prepare_timeout="60s")
+        port, listens = free_port(), free_port()
+        self.member("beta", upstream=f"127.0.0.1:{port}", key="host",
+                    listen=f"127.0.0.1:{listens}", prepare_timeout="60s",
+                    exec=f"exec {sys.executable} -B {FOLLOWER} {port} /dev/null silent")
         children.wait_until(lambda: self.assignment().get("moves"), 30, self.assignment)
 
     def wait_cordoned(self, name):

@@ -55,6 +55,13 @@ class Stalled(LaneCase):
             leaving.terminate()
             self.assertEqual(leaving.wait(30), 0)
 
+    def test_a_crash_ends_an_owner(self):
+        """It waits for the reader of its last lines no longer than a second."""
+        alpha = self.owner("alpha")
+        self.wait_owned(alpha=16)
+        alpha.send_signal(signal.SIGABRT)
+        self.assertEqual(alpha.wait(20), -signal.SIGABRT)
+
     def test_a_gateway_ends(self):
         """By one signal."""
         self.owner("alpha")

@@ -51,7 +51,7 @@ class Waiting(case.LaneCase):
         self.wait_said(errors, "leads 16 of 16 partitions")
         done = process.run_tool("cordon", "alpha", dry_run=True, **self.lane)
         self.assertEqual(done.code, 0, done)
-        self.assertIn("neliroute: reading who lives ...\n", done.err)
+        self.assertIn("neliroute: reading who lives ... 1 s\n", done.err)
         self.assertRegex(done.err, r"neliroute: reading who lives took \d+\.\d s\n")
 
     def test_a_lane_that_nobody_runs(self):

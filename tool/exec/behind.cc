@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <utility>
@@ -13,15 +13,11 @@
 #include "tool/admin_port.h"
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
-#include "tool/exec/finish_time.h"
-#include "tool/exec/notifier.h"
 #include "tool/exec/program.h"
-#include "tool/exec/program_listener.h"
 #include "tool/exec/when_ready.h"
 #include "tool/print/log.h"
 #include "tool/print/output.h"
 #include "tool/upstream/health_watch.h"
-#include "tool/upstream/ready.h"
 
 namespace neliroute::tool {
 namespace {
@@ -30,6 +26,8 @@ namespace {
 constexpr milliseconds kReady{60'000};
 // Shorter would take a busy machine for a dead application.
 constexpr milliseconds kUnhealthyLeast{100};
+// For the program to end, if --stop-timeout allows as much.
+constexpr milliseconds kLastLeast{1000};
 
 Result<std::string> parse_path(const std::string& text) {
   const bool printable = std::all_of(text.begin(), text.end(),
@@ -37,126 +35,6 @@ Result<std::string> parse_path(const std::string& text) {
   if (text.starts_with('/') && printable) return text;
   return Error{Errc::bad_option, "\"" + text + "\": expected a path, as in /health"};
 }
-
-/// The program, and what it is told. Its end, or its hanging, has the owner leave.
-class Run {
- public:
-  Run(std::optional<int>& status, FinishTime& finish, Leave leave)
-      : status_(status), finish_(finish), leave_(std::move(leave)) {}
-  ~Run() {
-    if (!program_) return;
-    program_->finish(finish_.left());
-    if (const auto status = program_->stop(finish_.last())) ended(*status);
-  }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-
-  [[nodiscard]] Result<void> start(boost::asio::io_context& io, const BehindOptions& options,
-                                   milliseconds bound) {
-    if (options.exec) {
-      auto started =
-          Program::start(io.get_executor(), *options.exec, options.front.stop, handlers());
-      if (!started) return started.error();
-      program_ = std::move(*started);
-    }
-    notified_elsewhere_ = options.notify.has_value();
-    if (options.upstream) {
-      HealthProbe probe(io.get_executor(), *options.upstream, options.health);
-      if (auto ready = await(io, "--upstream", probe, bound); !ready) return ready;
-    }
-    // Or it would miss what happens first.
-    if (!options.notify) return {};
-    HealthProbe probe(io.get_executor(), options.notify->address(), std::nullopt);
-    return await(io, "--notify", probe, bound);
-  }
-
-  /// Whether the program is notified by its stdin: of what this router owns, from now on.
-  [[nodiscard]] Subscription notify_of(Router& router) {
-    if (!program_ || notified_elsewhere_) return {};
-    program_->expect(router.settings().partitions);
-    listener_.of_process(router.id());
-    return router.subscribe(listener_);
-  }
-  [[nodiscard]] const Leave& leave() const noexcept { return leave_; }
-  void leave_as_hung() {
-    if (!status_) status_ = kExitUnreachable;
-    leave_("the program hangs");
-  }
-  /// Before the router was opened.
-  [[nodiscard]] bool ended_early() const noexcept { return ended_early_; }
-
- private:
-  [[nodiscard]] Program::Handlers handlers() {
-    Program::Handlers made;
-    made.on_line = [this](std::string_view line) { listener_.on_line(line); };
-    made.on_silent = [this] { listener_.on_silent(); };
-    made.on_exit = [this](int status) {
-      ended(status);
-      leave_("the program has ended");
-    };
-    made.on_hung = [this] {
-      log(Severity::error, "the program does not read its stdin: it counts as hung");
-      leave_as_hung();
-    };
-    made.on_deaf = [] {
-      log(Severity::warning,
-          "the program reads nothing of its stdin, and has written nothing on its descriptor 3: it "
-          "is told nothing any more of what it owns");
-    };
-    return made;
-  }
-  void ended(int status) {
-    if (!status_) status_ = status;  // or else why it has to leave came before
-    log(Severity::error, fmt::format("the program ended with status {}", status));
-  }
-  [[nodiscard]] Result<void> await(boost::asio::io_context& io, const std::string& flag,
-                                   HealthProbe& probe, milliseconds bound) {
-    auto ready = await_upstream(io, flag, probe, bound, [this] { return status_.has_value(); });
-    if (!ready && status_) {
-      ended_early_ = true;
-      return Error{Errc::closed, fmt::format("--exec: the program ended with status {} before it "
-                                             "accepted a connection", *status_)};
-    }
-    return ready;
-  }
-
-  std::optional<int>& status_;
-  FinishTime& finish_;
-  Leave leave_;
-  bool notified_elsewhere_ = false;
-  bool ended_early_ = false;
-  ProgramListener listener_{[this](std::string_view line) { program_->write(line); }};
-  std::unique_ptr<Program> program_;
-};
-
-/// Serves at the endpoint, and notifies, for as long as the router is open, and then finishes.
-class Served {
- public:
-  explicit Served(FinishTime& finish) : finish_(finish) {}
-  ~Served() {
-    ready.reset();
-    health.reset();
-    static_cast<void>(finish_.left());  // it begins here; the front itself has all of it
-    if (front) {
-      std::promise<void> ended;
-      front->drain([&ended] { ended.set_value(); });
-      ended.get_future().wait();
-    }
-    subscription.cancel();
-    if (notifier) notifier->finish(finish_.left());
-  }
-  Served(const Served&) = delete;
-  Served& operator=(const Served&) = delete;
-
-  std::unique_ptr<HttpFront> front;
-  std::unique_ptr<WhenReady> ready;  ///< the front listens then
-  std::unique_ptr<HealthWatch> health;
-  std::unique_ptr<Notifier> notifier;
-  Subscription subscription;
-
- private:
-  FinishTime& finish_;
-};
 
 Result<std::unique_ptr<HttpFront>> front_of(const Router& router, const BehindOptions& options) {
   return HttpFront::bind(
@@ -178,14 +56,103 @@ Result<void> listen(HttpFront& front, const BehindOptions& options) {
   return {};
 }
 
-std::unique_ptr<Notifier> notifier_of(const NotifyUrl& url, milliseconds each, ProcessId process,
-                                      std::function<void()> hung) {
-  NotifierOptions made{url};
-  if (each.count() > 0) made.each = each;
-  auto notifier = std::make_unique<Notifier>(std::move(made), std::move(hung));
-  notifier->of_process(process);
-  return notifier;
+/// Where a program on this machine reaches the port.
+std::string here(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const std::string host = address.substr(0, colon);
+  if (host == "0.0.0.0") return "127.0.0.1" + address.substr(colon);
+  return host == "[::]" ? "[::1]" + address.substr(colon) : address;
 }
+
+/// Serves for as long as its owner is open, and then finishes: the front, and the program after it.
+class Behind {
+ public:
+  /// `status`: why it ended, unless its owner was told to.
+  Behind(const OpenOwner& owner, const BehindOptions& options, milliseconds starts_within,
+         const std::string& token, std::optional<int>& status)
+      : owner_(owner), options_(options), status_(status) {
+    if (options.upstream && !serve(starts_within)) return;
+    if (options.exec) start_program(token);
+  }
+  ~Behind() {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + options_.front.stop;
+    ready_.reset();
+    health_.reset();
+    if (front_) {
+      std::promise<void> ended;
+      front_->drain([&ended] { ended.set_value(); });
+      ended.get_future().wait();
+    }
+    if (!program_) return;
+    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    // It has only now been told to end.
+    const auto bound = std::max(left, std::min(options_.front.stop, kLastLeast));
+    if (const auto status = program_->stop(bound)) ended(*status);
+  }
+  Behind(const Behind&) = delete;
+  Behind& operator=(const Behind&) = delete;
+
+ private:
+  bool serve(milliseconds starts_within) {
+    auto opened = front_of(owner_.router, options_);
+    if (!opened) return cannot_serve(opened.error()), false;
+    front_ = std::move(*opened);
+    ready_ = std::make_unique<WhenReady>(owner_.router, [this] {
+      if (const auto listens = listen(*front_, options_); !listens) cannot_serve(listens.error());
+    });
+    owner_.router.set_unhealthy(*options_.upstream + " has not answered yet");
+    HealthWatch::Handlers handlers;
+    handlers.healthy = [this] { owner_.router.set_healthy(); };
+    handlers.unhealthy = [this](const std::string& why) { owner_.router.set_unhealthy(why); };
+    handlers.never = [this](const std::string& why) {
+      fail(kExitUnreachable, "--upstream " + why + "; start it, or raise --timeout");
+    };
+    health_ = std::make_unique<HealthWatch>(
+        owner_.executor,
+        HealthWatch::Options{*options_.upstream, options_.health,
+                             options_.unhealthy_after.value_or(owner_.router.timing().session),
+                             starts_within},
+        std::move(handlers));
+    return true;
+  }
+  void start_program(const std::string& token) {
+    std::vector<std::string> variables{"NELI_CONTROL=" + here(owner_.http->address())};
+    if (!token.empty()) variables.push_back("NELI_TOKEN=" + token);
+    auto started = Program::start(
+        owner_.executor, *options_.exec, variables,
+        [this](int status) {
+          ended(status);
+          owner_.leave("the program has ended");
+        });
+    if (!started) return fail(kExitUsage, started.error().message());
+    program_ = std::move(*started);
+  }
+  void cannot_serve(const Error& error) {
+    fail(exit_code_of(error.code()),
+         (options_.listen ? "--listen: " : "--endpoint: ") + error.message());
+  }
+  void fail(int status, const std::string& why) {
+    log(Severity::error, why);
+    if (!status_) status_ = status;
+    owner_.leave("it cannot serve");
+  }
+  void ended(int status) {
+    if (status_) return;  // why it has to leave came before
+    const bool early = health_ && !health_->has_started();
+    status_ = early && status == kExitYes ? kExitUnreachable : status;
+    log(Severity::error, fmt::format("the program ended with status {}{}", status,
+                                     early ? " before it accepted a connection" : ""));
+  }
+
+  OpenOwner owner_;
+  const BehindOptions& options_;
+  std::optional<int>& status_;
+  std::unique_ptr<HttpFront> front_;
+  std::unique_ptr<WhenReady> ready_;  ///< the front listens then
+  std::unique_ptr<HealthWatch> health_;
+  std::unique_ptr<Program> program_;
+};
 
 }  // namespace
 
@@ -194,7 +161,7 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
   line.add({.field = "application", .flag = "--upstream", .type = "HOST:PORT",
             .help = "An HTTP server that knows nothing of slots: serve at --endpoint, send it the "
                     "requests for keys that this process owns, and the others to their owners. "
-                    "Joins once it is healthy: within a minute, or --timeout",
+                    "Takes its share once it is healthy: within a minute, or --timeout",
             .first_day = true},
            into_if(options.upstream, parse_listen));
   line.add({.flag = "--listen", .type = "HOST:PORT",
@@ -216,17 +183,13 @@ void add_behind_options(CommandLine& line, BehindOptions& options) {
                     "timeout says, else 1s)"},
            into(options.upstream_idle, parse_duration));
   line.add({.flag = "--exec", .type = "COMMAND",
-            .help = "Start this program, by a shell; leave when it ends, and end it on leaving. "
-                    "Lines of JSON on its stdin say what it owns",
+            .help = "Start this program, by a shell; leave when it ends, and end it on leaving. It "
+                    "may make control calls at $NELI_CONTROL, with $NELI_TOKEN",
             .first_day = true},
            into(options.exec));
-  line.add({.flag = "--notify", .type = "URL",
-            .help = "POST there, to a server on this machine, what --exec says on stdin: in order "
-                    "for each partition; an answer 2xx ends a step"},
-           into(options.notify, parse_notify_url));
   line.add({.field = "prepare_timeout", .flag = "--prepare-timeout", .type = "TIME",
-            .help = "How long the program may take for each prepare and warm_up, and with --notify "
-                    "for any event (default 5s); raise --drain-timeout by as much"},
+            .help = "How long a program that follows /v1/steps may take for each prepare and "
+                    "warm_up (default 5s); raise --drain-timeout by as much"},
            into(options.prepare, parse_duration));
   add_front_options(line, options.front);
   line.add({.field = "limits.handover_grace", .flag = "--handover-grace", .type = "TIME",
@@ -259,9 +222,13 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
   const auto unfit = [](std::string text) { return Error{Errc::bad_option, std::move(text)}; };
   const std::string& endpoint = owner.common.router.process.endpoint;
   if (endpoint.empty()) return unfit("--endpoint is missing: say where callers should connect");
-  if (prepare && !exec && !notify) {
-    return unfit("--prepare-timeout: no program is told of what it may prepare; give --exec or "
-                 "--notify, too");
+  if (prepare && !exec && !owner.control.wanted) {
+    return unfit("--prepare-timeout: no program can follow what it may prepare; give --exec or "
+                 "--control, too");
+  }
+  if (exec && owner.control.token_file && !owner.control.wanted) {
+    return unfit("--control-token says who may make control calls: give --control, or leave the "
+                 "token to --exec");
   }
   if (prepare && *prepare > kLeaseMax) {
     return unfit("--prepare-timeout: expected at most 10m, since others lead on meanwhile, or "
@@ -285,62 +252,19 @@ Result<void> BehindOptions::check(const OwnerOptions& owner) const {
 
 int run_before(const std::string& command, const OwnerOptions& owner,
                const BehindOptions& options) {
+  OwnerOptions made = owner;
+  if (options.upstream) made.proxy = options.front.counts;
+  if (options.exec) {
+    if (!made.http) made.http = "127.0.0.1:0";
+    if (!made.control.wanted) made.control.secret = random_token();
+    made.control.wanted = true;
+  }
   std::optional<int> status;
-  bool ended_early = false;
-  FinishTime finish(options.front.stop);
-  std::weak_ptr<Run> running;
-  const BeforeOpen before = [&](boost::asio::io_context& io,
-                                Leave leave) -> Result<std::shared_ptr<void>> {
-    auto run = std::make_shared<Run>(status, finish, std::move(leave));
-    const auto started = run->start(io, options, owner.common.timeout.value_or(kReady));
-    ended_early = run->ended_early();
-    if (!started) return started.error();
-    running = run;
-    return std::shared_ptr<void>(std::move(run));
+  const Companion beside = [&](const OpenOwner& open) -> std::shared_ptr<void> {
+    return std::make_shared<Behind>(open, options, owner.common.timeout.value_or(kReady),
+                                    made.control.secret, status);
   };
-  const Companion beside =
-      [&](Router& router, const boost::asio::any_io_executor& executor) -> std::shared_ptr<void> {
-    const auto run = running.lock();  // it lives longer than the router
-    const auto served = std::make_shared<Served>(finish);
-    const char* const flag = options.listen ? "--listen: " : "--endpoint: ";
-    const auto cannot_serve = [&status, flag, leave = run->leave()](const Error& error) {
-      log(Severity::error, flag + error.message());
-      status = exit_code_of(error.code());
-      leave("it cannot serve");
-    };
-    if (options.upstream) {
-      auto opened = front_of(router, options);
-      if (!opened) {
-        cannot_serve(opened.error());
-        return nullptr;
-      }
-      served->front = std::move(*opened);
-      const auto begin = [&options, cannot_serve, front = served->front.get()] {
-        if (const auto listens = listen(*front, options); !listens) cannot_serve(listens.error());
-      };
-      served->ready = std::make_unique<WhenReady>(router, begin);
-      served->health = std::make_unique<HealthWatch>(
-          executor, router, *options.upstream, options.health,
-          options.unhealthy_after.value_or(router.timing().session));
-    }
-    if (options.notify) {
-      const auto hung = [executor, running] {
-        boost::asio::post(executor, [running] {
-          if (const auto hanging = running.lock()) hanging->leave_as_hung();
-        });
-      };
-      served->notifier = notifier_of(
-          *options.notify, owner.common.router.prepare_timeout, router.id(), hung);
-      served->subscription = router.subscribe(*served->notifier);
-    } else {
-      served->subscription = run->notify_of(router);
-    }
-    return served;
-  };
-  OwnerOptions served = owner;
-  if (options.upstream) served.proxy = options.front.counts;
-  const int code = run_owner(command, served, beside, before);
-  if (ended_early && *status != kExitYes) return *status;
+  const int code = run_owner(command, made, beside);
   return status && code == kExitYes ? *status : code;
 }
 

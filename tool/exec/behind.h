@@ -1,7 +1,7 @@
-// What stands behind an owner: an HTTP server that knows nothing of slots (`--upstream`), perhaps
-// the program that it is (`--exec`), and where it is notified of what it owns (`--notify`).
+// What stands behind an owner: an HTTP server that knows nothing of slots (`--upstream`), and the
+// program that it is, perhaps (`--exec`).
 //
-// Threads: one, besides those of HttpFront and Notifier.   Units: std::chrono.
+// Threads: one, besides that of HttpFront.   Units: std::chrono.
 // Errors: bad_option, naming the option and what to do.
 #pragma once
 
@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "tool/exec/notify_url.h"
 #include "tool/http_front.h"
 #include "tool/owner.h"
 
@@ -22,7 +21,6 @@ struct BehindOptions {
   std::optional<std::string> health;    ///< a path there; none: that it accepts connections
   std::optional<milliseconds> unhealthy_after;  ///< none: the session
   std::optional<std::string> exec;      ///< for a shell
-  std::optional<NotifyUrl> notify;      ///< in place of the program's stdin
   std::optional<milliseconds> prepare;  ///< RouterOptions::prepare_timeout
   std::optional<milliseconds> upstream_idle;  ///< ForwarderLimits::application_idle
   FrontOptions front;
@@ -31,7 +29,7 @@ struct BehindOptions {
   std::optional<milliseconds> handover_grace;  ///< none: as a Forwarder has it
 
   [[nodiscard]] bool wanted() const noexcept {
-    return upstream || exec || notify || prepare || given_of_application() != nullptr;
+    return upstream || exec || prepare || given_of_application() != nullptr;
   }
   /// Together, and with the owner's.
   [[nodiscard]] Result<void> check(const OwnerOptions& owner) const;
@@ -42,7 +40,8 @@ struct BehindOptions {
 };
 void add_behind_options(CommandLine& line, BehindOptions& options);
 
-/// run_owner() with all of that. Returns the program's status, if it ended by itself.
+/// run_owner() with all of that. The program is told in its variables NELI_CONTROL and NELI_TOKEN
+/// where to make control calls. Returns its status, if it ended by itself.
 [[nodiscard]] int run_before(const std::string& command, const OwnerOptions& owner,
                              const BehindOptions& options);
 

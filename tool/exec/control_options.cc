@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "router/options/option_parts.h"
 #include "router/options/option_text.h"
 #include "router/text/listen_address.h"
 #include "tool/command_line/take.h"
@@ -83,6 +84,8 @@ Result<std::string> read_token(const std::string& path) {
   return token;
 }
 
+std::string random_token() { return to_string(draw_process_id()) + to_string(draw_process_id()); }
+
 Result<std::string> ControlOptions::token(const std::optional<std::string>& http) const {
   const auto unfit = [](std::string text) { return Error{Errc::bad_option, std::move(text)}; };
   if (!wanted) {
@@ -91,6 +94,7 @@ Result<std::string> ControlOptions::token(const std::optional<std::string>& http
   }
   if (!http) return unfit("--control is about the admin port: give --http, too");
   if (token_file) return read_token(*token_file);
+  if (!secret.empty()) return secret;
   const auto at = resolve_listen(*http);
   if (!at) return at.error();
   if (!at->address().is_loopback()) {

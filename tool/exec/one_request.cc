@@ -3,6 +3,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -21,10 +22,10 @@ constexpr std::size_t kAnswerMost = 64 * 1024;
 
 class OneRequest : public std::enable_shared_from_this<OneRequest> {
  public:
-  OneRequest(boost::beast::tcp_stream stream, http::verb method, const std::string& host,
+  OneRequest(boost::asio::ip::tcp::socket connected, const std::string& host,
              const std::string& target, Asked done)
-      : stream_(std::move(stream)), done_(std::move(done)) {
-    request_.method(method);
+      : stream_(std::move(connected)), done_(std::move(done)) {
+    request_.method(http::verb::get);
     request_.target(target);
     request_.version(11);
     request_.set(http::field::host, host);
@@ -33,19 +34,6 @@ class OneRequest : public std::enable_shared_from_this<OneRequest> {
     parser_.body_limit(kAnswerMost);
   }
 
-  void put(const std::string& json) {
-    request_.set(http::field::content_type, "application/json");
-    request_.body() = json;
-    request_.prepare_payload();
-  }
-  /// `bound`: of all of it.
-  void start(const boost::asio::ip::tcp::endpoint& at, milliseconds bound) {
-    stream_.expires_after(bound);
-    stream_.async_connect(at, [self = shared_from_this()](const error_code& error) {
-      if (error) return self->finish(error);
-      self->send();
-    });
-  }
   void start(milliseconds bound) {
     stream_.expires_after(bound);
     send();
@@ -74,7 +62,7 @@ class OneRequest : public std::enable_shared_from_this<OneRequest> {
   }
 
   boost::beast::tcp_stream stream_;
-  http::request<http::string_body> request_;
+  http::request<http::empty_body> request_;
   http::response_parser<http::string_body> parser_;
   boost::beast::flat_buffer received_{2 * kAnswerMost};
   Asked done_;
@@ -82,19 +70,9 @@ class OneRequest : public std::enable_shared_from_this<OneRequest> {
 
 }  // namespace
 
-void post_json(const boost::asio::any_io_executor& executor, const NotifyUrl& url,
-               const std::string& body, milliseconds bound, Asked done) {
-  const auto request = std::make_shared<OneRequest>(
-      boost::beast::tcp_stream(executor), http::verb::post, url.host, url.target, std::move(done));
-  request->put(body);
-  request->start(url.at, bound);
-}
-
 void get_status(boost::asio::ip::tcp::socket connected, const std::string& host,
                 const std::string& target, milliseconds bound, Asked done) {
-  std::make_shared<OneRequest>(boost::beast::tcp_stream(std::move(connected)), http::verb::get,
-                               host, target, std::move(done))
-      ->start(bound);
+  std::make_shared<OneRequest>(std::move(connected), host, target, std::move(done))->start(bound);
 }
 
 }  // namespace neliroute::tool

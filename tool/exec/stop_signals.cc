@@ -8,8 +8,8 @@
 #include <cstdlib>
 
 #include "tool/exec/process_group.h"
+#include "tool/print/log.h"
 #include "tool/print/output.h"
-#include "tool/print/progress.h"
 
 namespace neliroute::tool {
 namespace {
@@ -26,8 +26,7 @@ void end_while_starting(int) {
   const int kept = errno;
   switch (note_stop_signal()) {
     case StopSignal::first:
-      end_group_from_handler();
-      erase_progress_from_handler();
+      finish_stderr();
       std::_Exit(kExitYes);
     case StopSignal::again:
       stop_at_once();
@@ -66,7 +65,7 @@ void finish_until_stop_signal() { handle(end_while_finishing); }
 
 void stop_at_once() noexcept {
   kill_group_from_handler();
-  erase_progress_from_handler();
+  finish_stderr();
   std::_Exit(kExitKilled);
 }
 

@@ -16,8 +16,7 @@ enum class StopSignal { first, same, again };
 /// A signal has come.
 [[nodiscard]] StopSignal note_stop_signal() noexcept;
 
-/// While an owner starts and owns nothing: the first signal ends the program, if one runs, within
-/// its grace, and then this process, as a planned stop.
+/// While an owner starts and owns nothing: the first signal ends this process, as a planned stop.
 void end_on_stop_signals();
 /// While one finishes, and has handed over: only the second signal counts.
 void finish_until_stop_signal();

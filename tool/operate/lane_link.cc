@@ -54,7 +54,7 @@ Result<std::unique_ptr<LaneLink>> LaneLink::open(const CommonOptions& options, b
   const milliseconds lease = *watcher_options(router).lease;
   std::unique_ptr<LaneLink> link(new LaneLink(options, facts.partitions, facts.logs, lease));
   const auto strand = boost::asio::make_strand(link->io_);
-  auto ledger = (*store)->open(strand, timing_of(lease), link->id_);
+  auto ledger = (*store)->open(strand, timing_of(lease), kNobody);
   if (!ledger) return ledger.error();
   link->ledger_ = std::move(ledger->ledger);
   link->ledger_->on_refused([raw = link.get()](const Error& error) {

@@ -17,9 +17,9 @@
 #include "tool/operate/lane_link.h"
 #include "tool/operate/override_input.h"
 #include "tool/operate/override_text.h"
+#include "tool/print/log.h"
 #include "tool/print/output.h"
 #include "tool/print/progress.h"
-#include "tool/print/stderr_lines.h"
 
 namespace neliroute::tool {
 namespace {
@@ -38,8 +38,7 @@ void end_waiting(int signal) {
   constexpr std::string_view kText =
       "\nneliroute: no longer waiting; the override stands if it was stored, and `neliroute "
       "overrides` says so\n";
-  erase_progress_from_handler();
-  draw_stderr(kText);
+  write_last_words(kText);
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }

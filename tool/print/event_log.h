@@ -11,19 +11,25 @@
 // sake of a log.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
+#include <deque>
 #include <memory>
 #include <neliroute/error.h>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "router/text/event_line.h"
-#include "tool/print/line_queue.h"
 
 namespace neliroute::tool {
 
 /// A file, pipe or terminal that is written one whole line at a time, without ever blocking.
 class LineWriter {
  public:
+  static constexpr std::size_t kKeptMost = 1U << 20U;  ///< bytes: some thousands of events
+
   /// "-" is stdout. A file is appended to. A FIFO may get its reader later.
   [[nodiscard]] static Result<std::unique_ptr<LineWriter>> open(const std::string& path);
   /// Gives a slow reader a second to take the rest.
@@ -38,14 +44,22 @@ class LineWriter {
   void reopen();
 
  private:
-  LineWriter(std::string path, const PromptFile& file) : path_(std::move(path)), file_(file) {}
+  LineWriter(std::string path, int file, bool blocks)
+      : path_(std::move(path)), file_(file), blocks_(blocks) {}
+  static std::unique_ptr<LineWriter> of_stdout();
+  [[nodiscard]] bool fits(std::size_t bytes) const noexcept { return kept_ + bytes <= kKeptMost; }
+  ssize_t write_now(std::string_view bytes) const;
+  bool write_kept();
   void tell(const std::string& why);
   void tell_lost();
 
   std::string path_;
-  PromptFile file_;
-  LineQueue lines_;
-  std::size_t lost_ = 0;  ///< lines, since the last report
+  int file_;
+  bool blocks_;                    ///< a write could block: write_now() does what else can be done
+  std::deque<std::string> lines_;  ///< not written yet
+  std::size_t begun_ = 0;          ///< bytes of the first line that are written
+  std::size_t kept_ = 0;           ///< bytes of all lines
+  std::size_t lost_ = 0;           ///< lines, since the last report
   bool told_ = false;
 };
 

@@ -15,9 +15,7 @@
 #include <ctime>
 
 #include "tool/command_line/flags.h"
-#include "tool/print/line_queue.h"
-#include "tool/print/progress.h"
-#include "tool/print/stderr_lines.h"
+#include "tool/print/log.h"
 
 namespace neliroute::tool {
 namespace {
@@ -25,35 +23,6 @@ namespace {
 // Whether stdout failed, and whether part of an answer was lost.
 bool output_ended = false;
 bool output_lost = false;
-
-/// Writes all of it to stdout, however long the reader takes; others may write on the terminal
-/// meanwhile. False, with errno: it cannot be written.
-bool write_all(const PromptFile& file, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t written = 0;
-    {
-      const ProgressAside aside;
-      written = file.write_now(text);
-    }
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {
-      pollfd wait{STDOUT_FILENO, POLLOUT, 0};
-      ::poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool write_line(std::string_view line) {
-  std::fflush(stdout);  // what the demo's screen has drawn
-  const PromptFile file = PromptFile::of_standard(STDOUT_FILENO);
-  const bool written = write_all(file, line);
-  file.close();
-  return written;
-}
 
 /// Length of the first character if a terminal obeys it, or it is invisible; otherwise 0.
 std::size_t unseen_at_front(std::string_view text) {
@@ -93,7 +62,7 @@ std::string escaped(std::string_view text, What what) {
 }
 
 void end_at_once(int) {
-  erase_progress_from_handler();
+  finish_stderr();
   std::_Exit(kExitYes);
 }
 
@@ -137,7 +106,7 @@ int fail(std::string_view command, std::string_view text, int code) {
   // librdkafka ends some of its texts with a newline.
   const std::size_t end = text.find_last_not_of(" \n");
   text = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
-  write_stderr(fmt::format("{}: {}\n", called(command), printable(with_flags(text))));
+  write_stderr(fmt::format("{}: {}", called(command), printable(with_flags(text))));
   return code;
 }
 
@@ -146,14 +115,30 @@ int fail(std::string_view command, const Error& error) {
 }
 
 void warn(std::string_view command, std::string_view text) {
-  write_stderr(fmt::format("{}: warning: {}\n", called(command), printable(with_flags(text))));
+  write_stderr(fmt::format("{}: warning: {}", called(command), printable(with_flags(text))));
+}
+
+bool write_whole(int file, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {  // another process that shares it may have made it non-blocking
+      pollfd wait{file, POLLOUT, 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool say(std::string_view line) {
   if (output_ended) return false;
   std::string whole(line);
   whole += '\n';
-  if (write_line(whole)) return true;
+  std::fflush(stdout);  // what the demo's screen has drawn
+  if (write_whole(STDOUT_FILENO, whole)) return true;
   output_ended = true;
   if (errno == EPIPE) return false;
   output_lost = true;

@@ -40,6 +40,8 @@ int fail(std::string_view command, const Error& error);
 /// "neliroute COMMAND: warning: text" on stderr.
 void warn(std::string_view command, std::string_view text);
 
+/// All of it, however long the reader takes. False, with errno: it cannot be written.
+bool write_whole(int file, std::string_view text) noexcept;
 /// Writes a line on stdout at once. False: nobody reads it (silently: `| head -1` is no error), or
 /// it cannot be written, which is reported on stderr once.
 bool say(std::string_view line);

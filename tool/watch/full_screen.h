@@ -1,5 +1,5 @@
-// The whole terminal, by ncurses: shows pictures, reads keys and changes of size, and restores the
-// terminal when it is destroyed, and when a signal ends the process.
+// The whole terminal, by ncurses: shows pictures, reads keys, and restores the terminal when it is
+// destroyed, and when a signal ends the process.
 //
 // SIGINT, SIGTERM and SIGHUP only set ended(); Ctrl-Z and resuming work.
 //
@@ -7,12 +7,10 @@
 // Errors: open() says why a terminal cannot be used.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <neliroute/error.h>
-#include <optional>
 
-#include "tool/demo/picture.h"
+#include "tool/watch/picture.h"
 
 namespace neliroute::tool {
 
@@ -27,18 +25,14 @@ class FullScreen {
 
   /// As it is now. It changes while keys are read.
   [[nodiscard]] Window window() const;
-  /// The next key that was pressed, as WatchKey says; none: no key waits.
-  [[nodiscard]] std::optional<std::uint32_t> key();
-  /// Whether the size changed since the last call.
-  [[nodiscard]] bool resized();
+  /// The next byte that was typed, or a WatchKey; 0: none waits.
+  [[nodiscard]] int key();
   void show(const Picture& picture);
   /// A signal requested the end, or the terminal is gone.
   [[nodiscard]] bool ended() const;
 
  private:
-  struct Parts;
-  explicit FullScreen(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  FullScreen() = default;
 };
 
 }  // namespace neliroute::tool

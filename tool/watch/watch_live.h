@@ -4,25 +4,23 @@
 #pragma once
 
 #include <memory>
+#include <neliroute/observable.h>
 #include <string>
-#include <vector>
 
 #include "tool/command_line/options.h"
-#include "tool/watcher_loop.h"
 #include "tool/watch/full_screen.h"
-#include "tool/watch/requests_poll.h"
+#include "tool/watch/watch_model.h"
+#include "tool/watcher_loop.h"
 
 namespace neliroute::tool {
 
-/// What is shown besides who owns what.
-struct WatchExtras {
-  std::string http;               ///< this process's admin port; empty: none
-  std::vector<AskedPort> requests;  ///< those that are asked what becomes of requests there
-};
+/// Has the model hear how long ago each partition's owner was read.
+void hear(WatchModel& model, const Observable& observable, LocalTime now);
 
-/// Runs until the user quits, or a signal arrives; returns the exit code.
+/// Runs until the user quits, or a signal arrives; returns the exit code. `http`: this process's
+/// admin port; empty: none.
 [[nodiscard]] int watch_live(const std::string& command, WatcherLoop& lookup,
-                             const CommonOptions& options, WatchExtras extras,
+                             const CommonOptions& options, const std::string& http,
                              std::unique_ptr<FullScreen> screen);
 
 }  // namespace neliroute::tool

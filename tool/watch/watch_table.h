@@ -1,39 +1,49 @@
-// The tables of `watch`: their columns, cells and order. Private to the screen.
+// The tables of `watch`, one a page: their columns, cells, order and filter.
 //
 // Threads: values, any.   Units: LocalTime, columns of a terminal.   Errors: none.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tool/demo/picture.h"
-#include "tool/watch/watch_screen.h"
+#include "tool/watch/picture.h"
+#include "tool/watch/watch_model.h"
 
 namespace neliroute::tool {
 
+enum class WatchPage : std::uint8_t { owners, partitions, moves };
+inline constexpr std::size_t kWatchPages = 3;
+
 struct WatchColumn {
   std::string_view title;
-  std::size_t most = 10;       ///< columns that it takes at most
-  std::size_t rank = 0;        ///< if there is no room, the greatest is dropped first
-  bool to_the_right = false;   ///< numbers
-  bool descending = false;     ///< sorted by it, the greatest first
+  bool to_the_right = false;  ///< numbers: a filter must be equal to them, not a part
 };
 
-[[nodiscard]] std::span<const WatchColumn> columns(const WatchModel& model, WatchPage page);
+/// Refers to the model that it was made of.
+struct WatchTable {
+  std::span<const WatchColumn> columns;  ///< what matters most first
+  std::size_t rows = 0;
+  std::function<std::vector<Span>(std::uint32_t row)> cells;  ///< one a column
+  std::function<bool(std::uint32_t row)> urgent;  ///< such rows come first
+};
 
-/// Rows of the page, filtered or not.
-[[nodiscard]] std::size_t row_count(const WatchModel& model, WatchPage page);
+[[nodiscard]] WatchTable table_of(const WatchModel& model, WatchPage page, LocalTime now);
 
-/// A row's cells, one per column.
-[[nodiscard]] std::vector<Span> cells(const WatchModel& model, WatchPage page, std::uint32_t row,
-                                      LocalTime now);
+/// The rows of which a cell passes the filter, in order.
+[[nodiscard]] std::vector<std::uint32_t> list(const WatchTable& table, std::string_view filter);
 
-/// Heading and rows, as wide as fits.
-[[nodiscard]] std::vector<PictureLine> table(const WatchModel& model, WatchPage page,
-                                             std::span<const std::uint32_t> rows, LocalTime now,
-                                             const WatchState::Table& state, std::size_t width);
+inline constexpr std::size_t kNoWidth = static_cast<std::size_t>(-1);  ///< all of every cell
+/// A heading and these rows, with as many columns as there is room for.
+[[nodiscard]] Picture picture_of(const WatchTable& table, std::span<const std::uint32_t> rows,
+                                 std::size_t width);
+
+/// "assigned by NAME", and whether moves are paused.
+[[nodiscard]] std::string assigner_text(const WatchModel& model);
+/// "0.4 s", "12 s", "3 min", "5 h", "2 d".
+[[nodiscard]] std::string age_text(microseconds age);
 
 }  // namespace neliroute::tool

@@ -19,17 +19,6 @@ Error file_error(std::string_view what, const std::string& path, int error) {
                                         std::generic_category().message(error))};
 }
 
-/// 0, or the system's error.
-int write_whole(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
 FileId id_of(const struct stat& found) {
   const std::int64_t seconds = found.st_mtim.tv_sec;
   return {found.st_dev, found.st_ino, found.st_size,
@@ -62,7 +51,7 @@ Result<FileId> replace_file(const std::string& path, std::string_view text) {
   const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0) return file_error("write", fresh, errno);
   FileId id;
-  int error = write_whole(file, text);
+  int error = write_whole(file, text) ? 0 : errno;
   if (error == 0) error = finish(file, id);
   // A full disk may show only now.
   if (::close(file) != 0 && error == 0) error = errno;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <set>
 #include <system_error>
@@ -85,7 +86,7 @@ XdsFolder::XdsFolder(const boost::asio::any_io_executor& executor, const Observe
       owners_(executor, facts.settings.partitions,
               {[this] { consider(); },
                [](const std::string& text) { log(Severity::warning, "xds: " + text); }},
-              admin::find_names(executor)) {
+              admin::find_by_system(executor)) {
   if (options.sample) {
     others_.push_back({.name = kSampleFile, .text = envoy_sample(folder_, cluster_)});
   }
@@ -164,13 +165,21 @@ void XdsFolder::write() {
     tasks.push_back(
         {kEdsFile, admin::eds_json(clusters, owners, std::to_string(owners_.version()), origin_)});
   }
-  busy_ = true;
-  busy_since_ = Clock::now();
-  side_.run([this, system = system_, folder = folder_, lock = lock_, tasks = std::move(tasks),
-             with_owners, owners = std::move(owners)]() mutable -> admin::SideThreads::Then {
+  run_aside([this, system = system_, folder = folder_, lock = lock_, tasks = std::move(tasks),
+             with_owners, owners = std::move(owners)]() mutable -> SideThreads::Then {
     return
         [this, all = carry_out(system, folder, tasks), with_owners,
          owners = std::move(owners)]() mutable { finished(all, with_owners, std::move(owners)); };
+  });
+}
+
+void XdsFolder::run_aside(const SideThreads::Job& job) {
+  busy_ = true;
+  busy_since_ = Clock::now();
+  if (side_.run(job)) return;
+  // The system has no thread left: a disk rarely hangs.
+  boost::asio::post(timer_.get_executor(), [then = job(), alive = std::weak_ptr<int>(alive_)] {
+    if (!alive.expired()) then();
   });
 }
 
@@ -288,9 +297,7 @@ void XdsFolder::look() {
     if (file.id && !file.due) kept.emplace_back(file.name, *file.id);
   }
   if (kept.empty()) return;
-  busy_ = true;
-  busy_since_ = Clock::now();
-  side_.run([this, folder = folder_, lock = lock_, kept]() -> admin::SideThreads::Then {
+  run_aside([this, folder = folder_, lock = lock_, kept]() -> SideThreads::Then {
     std::vector<std::string> names;
     for (const auto& [name, id] : kept) {
       if (file_at(folder + '/' + name) != id) names.push_back(name);

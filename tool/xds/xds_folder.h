@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "admin/envoy/known_owners.h"
-#include "admin/envoy/side_threads.h"
+#include "base/side_threads.h"
 #include "tool/xds/atomic_file.h"
 #include "tool/xds/xds_options.h"
 
@@ -98,6 +98,7 @@ class XdsFolder : public Observer {
   [[nodiscard]] bool is_due(const File& file) const;
   void consider();
   void write();
+  void run_aside(const SideThreads::Job& job);
   [[nodiscard]] static std::vector<Done> carry_out(const XdsSystem& system,
                                                    const std::string& folder,
                                                    const std::vector<Task>& tasks);
@@ -118,7 +119,7 @@ class XdsFolder : public Observer {
   std::shared_ptr<const Lock> lock_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer looker_;
-  admin::SideThreads side_;
+  SideThreads side_;
   admin::KnownOwners owners_;
   std::vector<File> others_;
   std::optional<admin::OwnerAddresses> there_;    ///< in the file, whoever wrote it

@@ -15,7 +15,6 @@
 #include "tool/command_line/take.h"
 #include "tool/command_line/values.h"
 #include "tool/print/output.h"
-#include "tool/print/stderr_lines.h"
 
 namespace neliroute::placement {
 namespace {
@@ -131,13 +130,13 @@ class ProgressLine {
   void operator()(const std::string& what) {
     const auto now = std::chrono::steady_clock::now();
     if (!seen_ || now < next_) return;
-    draw_stderr(fmt::format("\r{}\033[K", what));
+    fmt::print(stderr, "\r{}\033[K", what);
     next_ = now + std::chrono::milliseconds(100);
     shown_ = true;
   }
   /// Before anything else is written.
   void clear() {
-    if (shown_) draw_stderr("\r\033[K");
+    if (shown_) fmt::print(stderr, "\r\033[K");
     shown_ = false;
   }
 
@@ -301,8 +300,5 @@ int show_what_moves(const std::vector<std::string>& arguments) {
 
 int main(int count, char** arguments) {
   using namespace neliroute;
-  const int code = tool::after_output(
-      placement::show_what_moves({arguments + 1, arguments + count}));
-  tool::finish_stderr();
-  return code;
+  return tool::after_output(placement::show_what_moves({arguments + 1, arguments + count}));
 }

@@ -160,7 +160,8 @@ int run_counting_owner(const std::vector<std::string>& arguments) {
   if (const auto code = line.parse({arguments})) return *code;
   if (store.empty()) fail("--store is missing");
   return tool::run_owner(
-      line.name(), options, [&](Router& router, const boost::asio::any_io_executor&) {
+      line.name(), options, [&](const tool::OpenOwner& owner) {
+        Router& router = owner.router;
         // The id is of this start, the name of all of them.
         const std::string name = to_string(router.id()) + "." + router.process().name;
         return std::shared_ptr<void>(std::make_shared<Front>(router, store, name));

@@ -37,21 +37,8 @@ struct AtExit {
   }
 };
 
-// librdkafka takes the end of a client for no answer to its request to leave the group. One that is
-// destroyed meanwhile waits for that answer for ever, and keeps a core busy. The request itself
-// ends after 5 s.
-constexpr milliseconds kCloseBound{10'000};
-constexpr milliseconds kClosePoll{20};
-
-void await_close(rd_kafka_t* handle) noexcept {
-  for (milliseconds waited{0}; waited < kCloseBound; waited += kClosePoll) {
-    if (rd_kafka_consumer_closed(handle) != 0) return;
-    std::this_thread::sleep_for(kClosePoll);
-  }
-}
-
-void destroy_now(rd_kafka_t* handle, bool closing) noexcept {
-  if (closing) await_close(handle);
+void destroy_now(rd_kafka_t* handle, const std::function<void()>& first) noexcept {
+  if (first) first();
   if (rd_kafka_type(handle) == RD_KAFKA_PRODUCER) {
     rd_kafka_purge(handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
   }
@@ -60,20 +47,20 @@ void destroy_now(rd_kafka_t* handle, bool closing) noexcept {
 
 }  // namespace
 
-void destroy(rd_kafka_t* handle, milliseconds within, bool closing) noexcept {
+void destroy(rd_kafka_t* handle, milliseconds within, std::function<void()> first) noexcept {
   if (handle == nullptr) return;
   static const AtExit at_exit;
   under_way().add(1);
   std::promise<void> done;
   const std::future<void> ended = done.get_future();
   try {
-    std::thread([handle, closing, done = std::move(done)]() mutable {
-      destroy_now(handle, closing);
+    std::thread([handle, first, done = std::move(done)]() mutable {
+      destroy_now(handle, first);
       done.set_value();
       under_way().add(-1);
     }).detach();
   } catch (const std::system_error&) {  // no thread available: then wait for it
-    destroy_now(handle, closing);
+    destroy_now(handle, first);
     return under_way().add(-1);
   }
   ended.wait_for(within);

@@ -8,6 +8,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <functional>
 #include <neliroute/time.h>
 
 namespace neliroute::rdkafka {
@@ -16,9 +17,8 @@ namespace neliroute::rdkafka {
 inline constexpr milliseconds kDestroyPatience{250};
 
 /// Destroys it on a thread of its own, and waits at most so long. What the producer still holds is
-/// purged. Null: nothing to do. This does not leave the group: to leave, close the consumer first.
-/// `closing`: that was done. If it still waits for the group's answer it is destroyed after that,
-/// or after 10 s.
-void destroy(rd_kafka_t* handle, milliseconds within, bool closing = false) noexcept;
+/// purged. Null: nothing to do. This does not leave the group: that is for `first`, which that
+/// thread calls before.
+void destroy(rd_kafka_t* handle, milliseconds within, std::function<void()> first = {}) noexcept;
 
 }  // namespace neliroute::rdkafka

@@ -11,7 +11,8 @@ namespace neliroute {
 namespace {
 
 constexpr milliseconds kRejoinAfter{1000};
-constexpr milliseconds kLeaveBound{300};
+// The request to leave ends after 5 s.
+constexpr milliseconds kLeaveBound{10'000};
 // A member that has not left this long after its pause joins again as a new member.
 constexpr milliseconds kWithdrawPatience{5000};
 constexpr int kLeavePollMs = 20;
@@ -27,6 +28,43 @@ PartitionRanges ranges_of(const rd_kafka_topic_partition_list_t* list) {
 bool assigns(const rd_kafka_event_t* event) {
   return rd_kafka_event_error(const_cast<rd_kafka_event_t*>(event)) ==
          RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+}
+
+// The answer to a rebalance. The partitions start at the end, so that no committed offset is looked
+// up, and, where they only show what the group suggests, paused, so that nothing is fetched.
+struct Rebalances {
+  rd_kafka_t* handle;
+  bool reads;
+  bool cooperative;
+
+  rd_kafka_resp_err_t acknowledge(rd_kafka_event_t* event) const {
+    rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event);
+    const bool assign = assigns(event);
+    for (int i = 0; assign && i < list->cnt; ++i) list->elems[i].offset = RD_KAFKA_OFFSET_END;
+    const rd_kafka_resp_err_t outcome = answer(assign, list);
+    if (assign && !reads) rd_kafka_pause_partitions(handle, list);
+    return outcome;
+  }
+  rd_kafka_resp_err_t answer(bool assign, rd_kafka_topic_partition_list_t* list) const {
+    if (!cooperative) return rd_kafka_assign(handle, assign ? list : nullptr);
+    const rdkafka::ErrorPtr error{assign ? rd_kafka_incremental_assign(handle, list)
+                                         : rd_kafka_incremental_unassign(handle, list)};
+    return error ? rd_kafka_error_code(error.get()) : RD_KAFKA_RESP_ERR_NO_ERROR;
+  }
+};
+
+// A client that is destroyed while it waits for a rebalance's acknowledgement, or for the answer to
+// its request to leave, never ends, and keeps a core busy. After a fatal error it cannot leave.
+void leave_group(const Rebalances& rebalances, rd_kafka_queue_t* queue) {
+  const rdkafka::ErrorPtr gone{rd_kafka_consumer_close_queue(rebalances.handle, queue)};
+  const LocalTime until = later(boot_now(), kLeaveBound);
+  while (boot_now() < until) {
+    const auto event = rdkafka::poll(queue, gone ? 0 : kLeavePollMs);
+    if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) {
+      static_cast<void>(rebalances.acknowledge(event.get()));
+    }
+    if (gone ? !event : rd_kafka_consumer_closed(rebalances.handle) != 0) return;
+  }
 }
 
 }  // namespace
@@ -185,22 +223,8 @@ void GroupMember::finish() {
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) refused_ = error;
 }
 
-// The partitions start at the end, so that no committed offset is looked up, and, where they only
-// show what the group suggests, paused, so that nothing is fetched.
 rd_kafka_resp_err_t GroupMember::acknowledge(rd_kafka_event_t* event) {
-  rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event);
-  const bool assign = assigns(event);
-  for (int i = 0; assign && i < list->cnt; ++i) list->elems[i].offset = RD_KAFKA_OFFSET_END;
-  const rd_kafka_resp_err_t outcome = answer(assign, list);
-  if (assign && !reads_) rd_kafka_pause_partitions(handle_.get(), list);
-  return outcome;
-}
-
-rd_kafka_resp_err_t GroupMember::answer(bool assign, rd_kafka_topic_partition_list_t* list) {
-  if (!cooperative_) return rd_kafka_assign(handle_.get(), assign ? list : nullptr);
-  const rdkafka::ErrorPtr error{assign ? rd_kafka_incremental_assign(handle_.get(), list)
-                                       : rd_kafka_incremental_unassign(handle_.get(), list)};
-  return error ? rd_kafka_error_code(error.get()) : RD_KAFKA_RESP_ERR_NO_ERROR;
+  return Rebalances{handle_.get(), reads_, cooperative_}.acknowledge(event);
 }
 
 // The library still waits for the answer that it refused, so that its client never ends, and keeps
@@ -208,7 +232,8 @@ rd_kafka_resp_err_t GroupMember::answer(bool assign, rd_kafka_topic_partition_li
 // or in place of that.
 void GroupMember::accept_nothing() {
   const rdkafka::TopicPartitionsPtr none{rd_kafka_topic_partition_list_new(0)};
-  static_cast<void>(answer(cooperative_, none.get()));
+  const Rebalances rebalances{handle_.get(), reads_, cooperative_};
+  static_cast<void>(rebalances.answer(cooperative_, none.get()));
 }
 
 // For a membership that ends: the results do not matter.
@@ -257,24 +282,16 @@ void GroupMember::end_membership(milliseconds patience) {
   pump_.reset();
   announced_ = false;
   if (!handle_) return;
-  acknowledge_all();  // a consumer that waits for a rebalance's acknowledgement does not end
-  if (leaving_) finish_leaving();
+  acknowledge_all();
   wakeup_.detach(queue_.get());
   log_.reset();
-  queue_.reset();
-  rdkafka::destroy(handle_.release(), patience, leaving_ || withdrawing_);
+  const Rebalances rebalances{handle_.get(), reads_, cooperative_};
+  const auto queue = std::make_shared<rdkafka::QueuePtr>(std::move(queue_));
+  rdkafka::destroy(handle_.release(), patience, [rebalances, queue] {
+    leave_group(rebalances, queue->get());
+    queue->reset();
+  });
   left_as_.clear();
-}
-
-// A member that is dropped while leaving still has to acknowledge: else its consumer does not end.
-void GroupMember::finish_leaving() {
-  const LocalTime until = later(boot_now(), kLeaveBound);
-  while (!gone() && boot_now() < until) {
-    const auto event = rdkafka::poll(queue_.get(), kLeavePollMs);
-    if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) {
-      static_cast<void>(acknowledge(event.get()));
-    }
-  }
 }
 
 void GroupMember::lose_membership() {

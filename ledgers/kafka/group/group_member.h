@@ -70,13 +70,11 @@ class GroupMember {
   [[nodiscard]] rd_kafka_resp_err_t subscribe();
   void emit_records(rd_kafka_event_t* event);
   [[nodiscard]] rd_kafka_resp_err_t acknowledge(rd_kafka_event_t* event);
-  rd_kafka_resp_err_t answer(bool assign, rd_kafka_topic_partition_list_t* list);
   void accept_nothing();
   void acknowledge_all();
   void end_withdrawn(LocalTime now);
   /// Waits so long until its client is destroyed: leases wait meanwhile.
   void end_membership(milliseconds patience = milliseconds{0});
-  void finish_leaving();
   void lose_membership();
 
   ClientSettings settings_;

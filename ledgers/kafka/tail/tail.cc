@@ -62,10 +62,9 @@ void Tail::replace_client() {
   }
   open_failure_reported_ = false;
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
-    const LogTail& t = logs_[l];
-    if (t.phase == Phase::reading) {
-      consume(Log{l}, t.reread && t.reread->offset >= 0 && !t.beyond ? t.reread->offset : t.next);
-    } else if (t.phase != Phase::waiting) {
+    if (const auto* reading = logs_[l].in<Reading>()) {
+      consume(Log{l}, reading->position());
+    } else if (!logs_[l].in<Waiting>()) {
       start(Log{l});
     }
   }
@@ -97,29 +96,22 @@ void Tail::consume(Log log, std::int64_t offset) {
 }
 
 void Tail::start(Log log) {
-  LogTail next;
-  next.phase = Phase::probing;
-  next.span = kFirstSpan;
-  next.fault_reported = tail(log).fault_reported;
-  next.from_end = tail(log).from_end;
-  next.awaited_since = boot_now();
-  const bool used = std::exchange(tail(log), next).consuming;
-  tail(log).consuming = used;
-  if (used) return replace_client();  // which starts it
-  consume(log, next.from_end ? std::int64_t{RD_KAFKA_OFFSET_END} : RD_KAFKA_OFFSET_TAIL(1));
+  LogTail& t = tail(log);
+  t.phase = Probing{};
+  t.awaited_since = boot_now();
+  if (t.consuming) return replace_client();  // which starts it
+  consume(log, t.from_end ? std::int64_t{RD_KAFKA_OFFSET_END} : RD_KAFKA_OFFSET_TAIL(1));
 }
 
 void Tail::wait(Log log) {
-  tail(log).phase = Phase::waiting;
-  tail(log).reread.reset();
-  tail(log).beyond = false;
+  tail(log).phase = Waiting{};
   tail(log).awaited_since = kNever;
 }
 
 void Tail::start_waiting() {
   bool used = false;
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
-    if (logs_[l].phase != Phase::waiting) continue;
+    if (!logs_[l].in<Waiting>()) continue;
     used |= logs_[l].consuming;
     logs_[l].consuming = false;
     start(Log{l});
@@ -129,7 +121,7 @@ void Tail::start_waiting() {
 
 bool Tail::waits_for_topic() const {
   return std::any_of(logs_.begin(), logs_.end(),
-                     [](const LogTail& t) { return t.phase == Phase::waiting; });
+                     [](const LogTail& t) { return t.in<Waiting>() != nullptr; });
 }
 
 bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
@@ -170,16 +162,13 @@ bool Tail::serve(const std::function<void(const rd_kafka_event_t*)>& other) {
   return true;
 }
 
-// How far back reading starts follows from the newest record that contains a lease. A malformed
-// record contains none.
-void Tail::note_last(LogTail& t, const Decoded& value, BrokerTime stamped) {
-  if (!t.record_seen) t.last_stamp = stamped;
+void HistoryHorizon::note(const Decoded& value, BrokerTime stamped, milliseconds own_lease) {
   const auto* record = std::get_if<Record>(&value);
   const bool has_lease = record != nullptr && record->max_lease;
-  if (t.record_seen && (t.lease_seen || !has_lease)) return;
-  t.record_seen = true;
-  t.lease_seen = has_lease;
-  t.horizon = history_horizon(has_lease ? record : nullptr, t.last_stamp, options_.lease);
+  if (last_ && (lease_seen_ || !has_lease)) return;
+  if (!last_) last_ = stamped;
+  lease_seen_ = has_lease;
+  at_ = history_horizon(has_lease ? record : nullptr, *last_, own_lease);
 }
 
 void Tail::on_record(Log log, const rd_kafka_message_t& message) {
@@ -188,118 +177,133 @@ void Tail::on_record(Log log, const rd_kafka_message_t& message) {
   const BrokerTime stamped{milliseconds{rd_kafka_message_timestamp(&message, &type)}};
   const Decoded value =
       decode_record({static_cast<const char*>(message.payload), message.len});
-  if (t.phase == Phase::probing) {
-    note_last(t, value, stamped);
-    return probed(log, message.offset + 1);
+  if (t.in<Probing>()) {
+    HistoryHorizon horizon;
+    horizon.note(value, stamped, options_.lease);
+    return probed(log, message.offset + 1, horizon);
   }
-  if (t.phase == Phase::galloping) {
-    note_last(t, value, stamped);
+  if (auto* galloping = t.in<Galloping>()) {
+    galloping->horizon.note(value, stamped, options_.lease);
     // The horizon of docs/protocol.md rule 6: nobody may still lead by an older record.
-    const bool far_enough = t.from_beginning || stamped <= t.horizon - options_.clock_error;
-    if (!far_enough) {
-      t.span *= kSpanGrowth;
-      return gallop(log);
-    }
+    const BrokerTime old_enough = galloping->horizon.at() - options_.clock_error;
+    if (!galloping->from_beginning && stamped > old_enough) return gallop_further(log);
     // Offsets without a record may precede it; the log begins where it was created.
-    begin(log, t.from_beginning && t.low == 0 ? 0 : message.offset);
+    const bool whole = galloping->from_beginning && galloping->low == 0;
+    begin(log, {log, whole ? 0 : message.offset, galloping->end,
+                galloping->from_beginning ? Below::expired : Below::older});
   }
-  if (t.phase != Phase::reading) return;
-  if (t.reread && go_back(log)) return;
-  if (t.reread && !answer_reread(log, message.offset, &value, stamped)) return;
-  if (message.offset < t.next) return;
-  t.next = message.offset + 1;
+  if (t.in<Reading>()) {
+    read(log, message.offset, value, stamped, type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME);
+  }
+}
+
+void Tail::read(Log log, std::int64_t offset, const Decoded& value, BrokerTime stamped,
+                bool store_stamped) {
+  LogTail& t = tail(log);
+  if (t.in<Reading>()->again) {
+    if (go_back(log) || !answer_reread(log, offset, &value, stamped)) return;
+  }
+  Reading& reading = *t.in<Reading>();
+  if (offset < reading.next) return;
+  reading.next = offset + 1;
   t.fault_reported = false;
-  events_(Received{log, message.offset, stamped, type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME,
-                   &value},
-          boot_now());
+  events_(Received{log, offset, stamped, store_stamped, &value}, boot_now());
 }
 
 void Tail::on_end(Log log, std::int64_t offset) {
   LogTail& t = tail(log);
-  if (t.phase == Phase::probing) return probed(log, offset);
-  if (t.phase == Phase::galloping) {
+  if (t.in<Probing>()) return probed(log, offset, {});
+  if (const auto* galloping = t.in<Galloping>()) {
+    if (!galloping->from_beginning) return gallop_further(log);
     // No record that far back: there are only markers, or retention removed the rest meanwhile.
-    if (t.from_beginning) return begin(log, offset);
-    t.span *= kSpanGrowth;
-    return gallop(log);
+    return begin(log, {log, offset, galloping->end, Below::expired});
   }
-  if (t.phase != Phase::reading) return;
-  // A log's new leader may not know yet how far the others have read: then the log seems to end
-  // before its last record. The next offset shows whether it does: it is out of range if the log is
-  // shorter, and there is no answer while only the leader's knowledge lags.
-  if (t.reread && offset < t.next && !std::exchange(t.beyond, true)) return consume(log, t.next);
-  if (t.reread && offset >= t.next && go_back(log)) return;
-  if (t.reread && !answer_reread(log, offset, nullptr, {})) return;
-  if (offset < t.next) return gap(log, GapReason::truncated);  // records that were read are gone
-  t.next = offset;
+  auto* reading = t.in<Reading>();
+  if (reading == nullptr) return;
+  if (reading->again) {
+    // A log's new leader may not know yet how far the others have read: then the log seems to end
+    // before its last record. The next offset shows whether it does: it is out of range if the log
+    // is shorter, and there is no answer while only the leader's knowledge lags.
+    const bool ends_below = offset < reading->next;
+    if (ends_below && !std::exchange(reading->again->beyond, true)) {
+      return consume(log, reading->next);
+    }
+    if (!ends_below && go_back(log)) return;
+    if (!answer_reread(log, offset, nullptr, {})) return;
+    reading = t.in<Reading>();
+  }
+  if (offset < reading->next) return gap(log, GapReason::truncated);  // what was read is gone
+  reading->next = offset;
   t.fault_reported = false;
   events_(LogPosition{log, offset}, boot_now());
 }
 
 // The last record of the log, or its end where it has none, is known. A record is enough: the end
 // is reported only when a fetch finds nothing new, and where many write, that may be never.
-void Tail::probed(Log log, std::int64_t end) {
-  LogTail& t = tail(log);
-  t.end = end;
-  if (!options_.watcher && end > 0) return gallop(log);
-  begin(log, end);
+void Tail::probed(Log log, std::int64_t end, const HistoryHorizon& horizon) {
+  if (options_.watcher || end <= 0) return begin(log, {log, end, end, Below::older});
+  gallop(log, {horizon, end, kFirstSpan});
 }
 
 std::uint64_t Tail::unread() const {
   std::int64_t sum = 0;
   for (std::size_t log = 0; handle_ && log < logs_.size(); ++log) {
-    const LogTail& t = logs_[log];
+    const auto* reading = logs_[log].in<Reading>();
     std::int64_t low = -1;
     std::int64_t high = -1;
-    const bool known = t.phase == Phase::reading &&
+    const bool known = reading != nullptr &&
                        rd_kafka_get_watermark_offsets(handle_.get(), options_.topic.c_str(),
                                                       static_cast<std::int32_t>(log), &low,
                                                       &high) == RD_KAFKA_RESP_ERR_NO_ERROR;
-    if (known) sum += std::max<std::int64_t>(high - t.next, 0);
+    if (known) sum += std::max<std::int64_t>(high - reading->next, 0);
   }
   return static_cast<std::uint64_t>(sum);
 }
 
 // Querying an offset by time blocks, and not every broker can answer; records are small, so reading
 // back in growing steps costs little more.
-void Tail::gallop(Log log) {
-  LogTail& t = tail(log);
-  std::int64_t low = -1;
+void Tail::gallop(Log log, Galloping galloping) {
   std::int64_t high = -1;
+  galloping.low = -1;
   rd_kafka_get_watermark_offsets(handle_.get(), options_.topic.c_str(),
-                                 static_cast<std::int32_t>(log.value()), &low, &high);
-  t.phase = Phase::galloping;
-  t.low = low;
-  const std::int64_t start = t.end - t.span;
-  t.from_beginning = !options_.believe_broker_time || start <= std::max<std::int64_t>(low, 0);
+                                 static_cast<std::int32_t>(log.value()), &galloping.low, &high);
+  const std::int64_t low = galloping.low;
+  const std::int64_t start = galloping.end - galloping.span;
+  galloping.from_beginning =
+      !options_.believe_broker_time || start <= std::max<std::int64_t>(low, 0);
   // By number where it is known: after OFFSET_TAIL(1) librdkafka subtracts 1 from a beginning that
   // it remembers, and below the first record there is nothing to read.
   const std::int64_t beginning = low >= 0 ? low : std::int64_t{RD_KAFKA_OFFSET_BEGINNING};
-  consume(log, t.from_beginning ? beginning : start);
+  tail(log).phase = galloping;
+  consume(log, galloping.from_beginning ? beginning : start);
 }
 
-void Tail::begin(Log log, std::int64_t start) {
+void Tail::gallop_further(Log log) {
+  Galloping galloping = *tail(log).in<Galloping>();
+  galloping.span *= kSpanGrowth;
+  gallop(log, galloping);
+}
+
+void Tail::begin(Log log, const TailStarted& started) {
   LogTail& t = tail(log);
-  t.phase = Phase::reading;
-  t.next = start;
+  t.phase = Reading{started.start, std::nullopt};
   t.fault_reported = false;
   t.awaited_since = kNever;
   t.from_end = false;
   backoff_.reset();
-  const Below below = start == 0         ? Below::nothing
-                      : t.from_beginning ? Below::expired
-                                         : Below::older;
-  events_(TailStarted{log, start, t.end, below}, boot_now());
+  TailStarted event = started;
+  if (event.start == 0) event.below = Below::nothing;
+  events_(event, boot_now());
 }
 
 bool Tail::reread(const RereadRequest& request) {
   LogTail& t = tail(request.log);
-  if (t.phase != Phase::reading) return true;
-  const std::int64_t offset = request.offset >= 0 ? request.offset : t.next - 1;
+  auto* reading = t.in<Reading>();
+  if (reading == nullptr) return true;
+  const std::int64_t offset = request.offset >= 0 ? request.offset : reading->next - 1;
   if (offset < 0) return false;
-  if (!t.reread) t.awaited_since = boot_now();
-  t.reread = request;
-  t.beyond = false;
+  if (!reading->again) t.awaited_since = boot_now();
+  reading->again = Rereading{request};
   consume(request.log, offset);
   return true;
 }
@@ -307,27 +311,27 @@ bool Tail::reread(const RereadRequest& request) {
 // The log reaches beyond its last record after all: what was to be read again can be read now.
 // False: any answer will do, or the log never seemed to be shorter.
 bool Tail::go_back(Log log) {
-  LogTail& t = tail(log);
-  if (!std::exchange(t.beyond, false) || t.reread->offset < 0) return false;
-  consume(log, t.reread->offset);
+  Rereading& again = *tail(log).in<Reading>()->again;
+  if (!std::exchange(again.beyond, false) || again.request.offset < 0) return false;
+  consume(log, again.request.offset);
   return true;
 }
 
 // The first event after the seek is the answer. False: it started something else.
 bool Tail::answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped) {
-  const RereadRequest request = *std::exchange(tail(log).reread, std::nullopt);
-  tail(log).beyond = false;
+  const RereadRequest request =
+      std::exchange(tail(log).in<Reading>()->again, std::nullopt)->request;
   tail(log).awaited_since = kNever;
   backoff_.reset();
   std::optional<RecordIdentity> found;
   if (value != nullptr && offset == request.offset) found = identity_of(*value, stamped);
   events_(Reread{log, request.question, request.offset, found}, boot_now());
-  return tail(log).phase == Phase::reading;
+  return tail(log).in<Reading>() != nullptr;
 }
 
 void Tail::gap(Log log, GapReason reason) {
-  if (tail(log).phase != Phase::reading && reason == GapReason::out_of_range) return;
-  const bool reading = tail(log).phase == Phase::reading;
+  const bool reading = tail(log).in<Reading>() != nullptr;
+  if (!reading && reason == GapReason::out_of_range) return;
   wait(log);
   if (reading) events_(GapFound{log, reason}, boot_now());
 }
@@ -358,7 +362,7 @@ bool Tail::on_log_line(std::string_view line) {
 
 void Tail::topic_replaced() {
   for (std::uint32_t l = 0; l < logs_.size(); ++l) {
-    if (logs_[l].phase == Phase::reading) gap(Log{l}, GapReason::replaced);
+    if (logs_[l].in<Reading>()) gap(Log{l}, GapReason::replaced);
   }
 }
 
@@ -370,8 +374,8 @@ void Tail::on_error(Log log, rd_kafka_resp_err_t error) {
     case TailFault::out_of_range:
       // Retention may overtake a tail that is only starting.
       // After such an error the library does not seek any more.
-      replace_soon_ = replace_soon_ || t.phase != Phase::reading;
-      t.from_end = t.phase == Phase::probing;
+      replace_soon_ = replace_soon_ || !t.in<Reading>();
+      t.from_end = t.in<Probing>() != nullptr;
       return gap(log, GapReason::out_of_range);
     case TailFault::truncated:
       return gap(log, GapReason::truncated);

@@ -2,8 +2,7 @@
 //
 // A log is read in phases. Probing: its last record, which shows its end. Galloping: back from the
 // end until the first record read is old enough that nothing below it can matter (an owner; a
-// watcher starts at the end). Dating: the log's very first record, if it is still there, whose
-// stamp shows when the topic was created. Reading: every record becomes an event.
+// watcher starts at the end). Reading: every record becomes an event.
 //
 // The position moves by seeking, which does not block. If that is not enough, after an error or
 // to learn the end again, the client is replaced: stopping a log was seen to block for ever when
@@ -20,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "ledgers/kafka/client/backoff.h"
@@ -44,6 +44,20 @@ struct TailOptions {
 /// The id that the topic has now, if this line of librdkafka's log contains it. The library logs it
 /// at debug level only, and continues to read the new topic at the old offset.
 [[nodiscard]] std::string_view topic_id_in(std::string_view line, std::string_view topic) noexcept;
+
+/// How far back reading must start, by the newest records: the newest that contains a lease says
+/// so, or else the newest of all. A malformed record contains none.
+class HistoryHorizon {
+ public:
+  /// Records come in the order in which a gallop reads them: the log's last one first.
+  void note(const Decoded& value, BrokerTime stamped, milliseconds own_lease);
+  [[nodiscard]] BrokerTime at() const noexcept { return at_; }
+
+ private:
+  std::optional<BrokerTime> last_;  ///< the stamp of the log's last record
+  bool lease_seen_ = false;
+  BrokerTime at_;
+};
 
 class Tail {
  public:
@@ -84,27 +98,44 @@ class Tail {
   [[nodiscard]] std::uint64_t unread() const;
 
  private:
-  enum class Phase { waiting, probing, galloping, reading };
-  struct LogTail {
-    Phase phase = Phase::waiting;
-    bool consuming = false;
-    // Probing and galloping.
+  /// For the topic's check.
+  struct Waiting {};
+  struct Probing {};
+  /// Back from `end`, by `span` records so far.
+  struct Galloping {
+    HistoryHorizon horizon;
     std::int64_t end = -1;
-    bool record_seen = false;
-    BrokerTime last_stamp;
-    bool lease_seen = false;  ///< in a record
-    BrokerTime horizon;
     std::int64_t span = 0;
-    bool from_beginning = false;
-    bool from_end = false;  ///< retention took even the last record
     std::int64_t low = -1;  ///< the first offset that is still there; -1: not known
-    // Reading.
+    bool from_beginning = false;
+  };
+  /// What was read before is being read again. `beyond`: `next` is asked for instead, as the log
+  /// seemed to end below.
+  struct Rereading {
+    RereadRequest request;
+    bool beyond = false;
+  };
+  struct Reading {
     std::int64_t next = 0;
-    std::optional<RereadRequest> reread;
-    bool beyond = false;  ///< instead of `reread`, `next` is asked for: the log seemed to end below
+    std::optional<Rereading> again;
+    /// What the client is to read from.
+    [[nodiscard]] std::int64_t position() const noexcept {
+      const bool back = again && again->request.offset >= 0 && !again->beyond;
+      return back ? again->request.offset : next;
+    }
+  };
+  struct LogTail {
+    std::variant<Waiting, Probing, Galloping, Reading> phase;
+    bool consuming = false;
+    bool from_end = false;        ///< retention took even the last record
     bool fault_reported = false;  ///< since anything new was read
     /// Since when an answer is awaited; kNever: none is.
     LocalTime awaited_since = kNever;
+
+    template <class Phase>
+    [[nodiscard]] Phase* in() noexcept { return std::get_if<Phase>(&phase); }
+    template <class Phase>
+    [[nodiscard]] const Phase* in() const noexcept { return std::get_if<Phase>(&phase); }
   };
 
   void release_client();
@@ -114,10 +145,12 @@ class Tail {
   void on_record(Log log, const rd_kafka_message_t& message);
   void on_end(Log log, std::int64_t offset);
   void on_error(Log log, rd_kafka_resp_err_t error);
-  void note_last(LogTail& tail, const Decoded& value, BrokerTime stamped);
-  void probed(Log log, std::int64_t end);
-  void gallop(Log log);
-  void begin(Log log, std::int64_t start);
+  void probed(Log log, std::int64_t end, const HistoryHorizon& horizon);
+  void gallop(Log log, Galloping galloping);
+  void gallop_further(Log log);
+  void begin(Log log, const TailStarted& started);
+  void read(Log log, std::int64_t offset, const Decoded& value, BrokerTime stamped,
+            bool store_stamped);
   bool go_back(Log log);
   bool answer_reread(Log log, std::int64_t offset, const Decoded* value, BrokerTime stamped);
   void gap(Log log, GapReason reason);

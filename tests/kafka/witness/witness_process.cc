@@ -184,18 +184,19 @@ int witness_main(const std::vector<std::string>& arguments) {
     file = std::move(*opened);
   }
   return run_owner(line.name(), options,
-                   [&](Router& router, const boost::asio::any_io_executor& executor) {
+                   [&](const OpenOwner& owner) {
+                     Router& router = owner.router;
                      auto witness =
                          file ? std::make_unique<Witness>(router, std::move(file)) : nullptr;
                      auto warmer = steps ? std::make_unique<WarmListener>(
-                                               executor, warm.prepare, warm.warm_up,
+                                               owner.executor, warm.prepare, warm.warm_up,
                                                std::move(steps))
                                          : nullptr;
                      Subscription subscription;
                      if (warmer) subscription = router.subscribe(*warmer);
                      return std::shared_ptr<void>(
                          new Beside{std::move(witness), std::move(warmer),
-                                    std::move(subscription), Blocker(executor)},
+                                    std::move(subscription), Blocker(owner.executor)},
                          [](Beside* beside) { delete beside; });
                    });
 }

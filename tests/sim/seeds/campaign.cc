@@ -44,6 +44,7 @@ constexpr std::uint64_t least_of(Judged what) {
     case Judged::led_seconds:
       return 150'000;
     case Judged::acquisitions:
+    case Judged::audited:
       return 30'000;
     case Judged::barriers:
       return 5000;
@@ -92,6 +93,7 @@ bool is_judged(Judged what, const Request& request) {
   const bool claimed = request.variation == Variation::claimed;
   const bool exclusive = request.mode == Mode::exclusive;
   if (what == Judged::beyond || what == Judged::two_leaders) return !request.beyond.empty();
+  if (what == Judged::audited) return request.audit;
   if (what == Judged::led_seconds || what == Judged::acquisitions) return true;
   if (what == Judged::planned_gaps || what == Judged::barriers) return claimed && exclusive;
   if (what == Judged::disturbed_gaps) return true;

@@ -75,6 +75,7 @@ Outcome World::run() {
     note_rebalances();
     if (++events_ > kEventsMax) oracle_.broken("it does not come to rest", now_);
   }
+  if (plan_.request.audit && oracle_.broken().empty()) audit();
   finish(outcome);
   return outcome;
 }
@@ -359,7 +360,7 @@ void World::on_timer(Node& node) {
   carry_out(node);
 }
 
-// As router/engine/engine.cc does, in its order.
+// As router/owner/owning_reader.cc does, in its order.
 void World::carry_out(Node& node) {
   Ready ready = node.core->take_ready();
   for (const Log log : ready.restart_tails) {

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "tests/memory_log.h"
 #include "tests/sim/met.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/plan.h"
@@ -26,7 +25,11 @@
 #include "tests/sim/world/group.h"
 #include "tests/sim/world/node.h"
 #include "tests/sim/world/request.h"
+#include "tests/world/memory_log.h"
 
+namespace neliroute {
+struct Finding;
+}
 namespace neliroute::sim {
 
 struct Outcome {
@@ -265,6 +268,10 @@ class World {
   [[nodiscard]] bool reaches_anybody(const Node& node) const;
   [[nodiscard]] Time withdrawn_by(Fault fault) const;
   [[nodiscard]] Time given_up_by() const;
+
+  // world_audit.cc: what the logs show.
+  void audit();
+  [[nodiscard]] bool may_be_found(const Finding& finding) const;
 
   // world_settings.cc: who starts with other settings than the group's.
   void choose_settings(Node& node, CoreOptions& core);

@@ -19,13 +19,18 @@ void World::note_assignment(const AssignmentRecord& record) {
   if (record.type == AssignmentType::override) return note_override(record);
   if (record.type == AssignmentType::overrides) return note_list(record);
   if (record.type == AssignmentType::seat_claim) {
-    seats_[record.lane.value()] = seat_at(logs_[0].records.back().stamped, logs_[0].end() - 1);
+    Epoch& seat = seats_[record.lane.value()];
+    if (logs_[0].end() - 1 <= seat.offset) seat = kNoEpoch;  // the log is another one
+    const bool late = record.seat.offset < seat.offset && record.seat < seat;
+    if (record.seat != kNoEpoch && late) return;
+    seat = seat_at(logs_[0].records.back().stamped, logs_[0].end() - 1);
     if (std::exchange(seated_[record.lane.value()], record.id) != record.id) {
       meet(Met::seat_changes);
     }
   }
   if (record.type != AssignmentType::assign) return;
-  const bool others = names_others(record);
+  // One that came late, after another claim of the seat, names nobody: readers refuse it.
+  const bool others = record.seat == seats_[record.lane.value()] && names_others(record);
   meet(Met::assignments);
   last_assignment_ = now_;
   if (others && now_ >= recovered_by_) ++assignments_after_;

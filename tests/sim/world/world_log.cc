@@ -139,7 +139,7 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
                                                      : "none";
     tell("log " + std::to_string(log) + " [" + std::to_string(l.end() - 1) + "] stamped " +
          std::to_string(l.records.back().stamped.time_since_epoch().count()) + " " +
-         text.substr(0, 220));
+         text.substr(0, 2000));
   }
   for (Node& node : nodes_) {
     if (node.alive) schedule_fetch(node, log, now_ + latency(node) + node.reads_late);

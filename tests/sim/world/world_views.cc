@@ -12,7 +12,7 @@ constexpr std::int64_t kStoppedPercent = 5;  ///< between asking and writing, fo
 
 }  // namespace
 
-// As router/engine/engine.cc does, in its order.
+// As router/owner/owning_reader.cc does, in its order.
 void World::publish(Node& node, const std::vector<Transition>& transitions) {
   for (const Transition& t : transitions) {
     if (t.kind == TransitionKind::acquired) {
@@ -145,6 +145,8 @@ void World::judge_unowned(Node& node, std::uint32_t p) {
   for (const Node& other : nodes_) {
     if (!other.alive || other.lane != node.lane || other.other_settings) continue;
     if (oracle_.node_disturbed_until(other.index) + plan_.settled() > now_) continue;
+    // Who leaves claims nothing again: what the log has lost it serves on, and nobody reads of it.
+    if (other.left_at != 0 && loses_records()) continue;
     const Time since = oracle_.led_since(other.index, part_of(node, p), now_);
     if (since + plan_.interval() + plan_.known_by() > now_) continue;
     // For a moment it may know before the owner that somebody has claimed.

@@ -183,6 +183,7 @@ TEST_F(LineWriterTest, AStalledReaderStopsNobodyAndIsToldWhatItMissed) {
   text += take(reader);
   writer.reset();
   ::close(reader);
+  finish_stderr();
   const std::string told = testing::internal::GetCapturedStderr();
   // What is there is the beginning, in order and whole, and then what came after it was read.
   std::istringstream lines(text);
@@ -214,6 +215,7 @@ TEST_F(LineWriterTest, AFullDiskStopsNobody) {
     (*writer)->write("lost");
     (*writer)->write("lost as well, and not told again");
   }
+  finish_stderr();
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_NE(told.find("No space left"), std::string::npos) << told;
   EXPECT_NE(told.find("2 lines were lost"), std::string::npos) << told;

@@ -112,9 +112,14 @@ class LateTopic(unittest.TestCase):
         children.wait_until(lambda: "gateway: http" in told.read_text(), 20, told.read_text)
         owner = self.owner("--partitions", "16")
         rows = process.LineFile(seen)
-        children.wait_until(
-            lambda: {row["partition"] for row in rows.read() if row.get("owner") == "alpha"} ==
-            set(range(16)), 30, lambda: f"{rows.rows}\n{said.read_text()}")
+
+        def all_are_alphas():
+            """Said in one batch of rows, or in several."""
+            rows.read()
+            return {row["partition"] for row in rows.rows
+                    if row.get("owner") == "alpha"} == set(range(16))
+
+        children.wait_until(all_are_alphas, 30, lambda: f"{rows.rows}\n{said.read_text()}")
         children.wait_until(lambda: self.partitions(told) == 16, 30, told.read_text)
         listens = "gateway: http://127.0.0.1:"
         children.wait_until(lambda: told.read_text().count(listens) == 2, 30, told.read_text)

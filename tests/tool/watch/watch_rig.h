@@ -47,7 +47,7 @@ struct WatchRig {
   void tell(const std::vector<std::uint32_t>& partitions, const ObservedRoute& route) {
     std::vector<ChangedRoute> routes;
     for (const std::uint32_t p : partitions) routes.push_back({Partition{p}, route});
-    model.take({now, ++version, 0, routes});
+    model.on_view({now, ++version, 0, routes});
   }
 
   /// A member as it says it is; the spans of the news live as long as the call.
@@ -61,7 +61,7 @@ struct WatchRig {
   void assign(const PeerPtr& assigner, const std::vector<ObservedMember>& members,
               const std::vector<ProcessId>& gone = {},
               std::shared_ptr<const ObservedOverrides> overrides = nullptr) {
-    model.take(AssignmentNews{assigner, {1, 2}, true, members, gone, std::move(overrides)});
+    model.on_assignment({assigner, {1, 2}, true, members, gone, std::move(overrides)});
   }
 
   WatchModel model;

@@ -126,8 +126,8 @@ bool Client::ends() {
   return rig_.run_until([this] { return ended_; });
 }
 
-AdminRig::AdminRig(bool watcher, AdminLimits limits, milliseconds ago)
-    : EngineRig({Mode::non_exclusive, watcher, kLongLease}) {
+AdminRig::AdminRig(bool watcher, AdminLimits limits, milliseconds ago, milliseconds prepare_timeout)
+    : ReaderRig({.watcher = watcher, .lease = kLongLease, .prepare_timeout = prepare_timeout}) {
   now = boot_now() - ago;
   start();
   AdminOptions wanted;
@@ -153,7 +153,7 @@ Observable AdminRig::observable() const {
                       testing_records::settings(), SlotSpace(SlotCount{64}), std::nullopt,
                       options.lease};
   if (!options.watcher) {
-    facts.id = ProcessId{testing_engine::kOwnId};
+    facts.id = ProcessId{testing_reader::kOwnId};
     facts.interval = options.lease / 10;
   }
   // As librdkafka reports it, without the fields that are not read.
@@ -171,7 +171,7 @@ Observable AdminRig::observable() const {
                                       R"(,"cgrp":{"state":"up","join_state":"steady"}})",
                boot_now());
   }
-  return {engine, std::move(facts), told};
+  return {reader, std::move(facts), told};
 }
 
 }  // namespace neliroute::testing_admin

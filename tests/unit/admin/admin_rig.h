@@ -1,6 +1,6 @@
-// An engine with a ledger in memory, an AdminServer before it, and clients on one io_context.
+// A reader with a ledger in memory, an AdminServer before it, and clients on one io_context.
 //
-// The engine's clock stands still at the time at which the test began, and leases last longer than
+// The reader's clock stands still at the time at which the test began, and leases last longer than
 // any test.
 //
 // Threads: one.   Units: bytes.   Errors: none.
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/unit/router/engine/engine_rig.h"
+#include "tests/unit/router/reader/reader_rig.h"
 
 namespace neliroute::testing_admin {
 
@@ -78,10 +78,11 @@ class Client {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-class AdminRig : public testing_engine::EngineRig {
+class AdminRig : public testing_reader::ReaderRig {
  public:
   /// `ago`: when the ledger last answered.
-  explicit AdminRig(bool watcher = true, AdminLimits limits = {}, milliseconds ago = {});
+  explicit AdminRig(bool watcher = true, AdminLimits limits = {}, milliseconds ago = {},
+                    milliseconds prepare_timeout = {});
   ~AdminRig();
 
   /// Somebody else owns all partitions.

@@ -8,17 +8,17 @@
 #include <neliroute/clock.h>
 #include <string>
 
-#include "tests/unit/router/engine/engine_rig.h"
+#include "tests/unit/router/reader/reader_rig.h"
 
 namespace neliroute::admin {
 namespace {
 
-using testing_engine::EngineRig;
+using testing_reader::ReaderRig;
 
-/// A view of any size, on an engine that is not asked.
+/// A view of any size, on a reader that is not asked.
 struct Sized {
   Sized(std::uint32_t slots, std::uint32_t partitions)
-      : view(Observable(rig.engine,
+      : view(Observable(rig.reader,
                         {{"self", "self:1", {}}, std::nullopt, "ledger", Lane{},
                          {"group", slots, partitions, 4, "xxh3", "non_exclusive"},
                          SlotSpace(SlotCount{slots}), std::nullopt, milliseconds{1000}})) {}
@@ -39,7 +39,7 @@ struct Sized {
     view.take(change);
   }
 
-  EngineRig rig;
+  ReaderRig rig;
   AdminView view;
 };
 

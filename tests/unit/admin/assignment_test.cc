@@ -1,4 +1,4 @@
-// Who assigns, as the admin port tells it: the JSON of AssignmentView, and the port on an engine.
+// Who assigns, as the admin port tells it: the JSON of AssignmentView, and the port on a reader.
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
@@ -226,7 +226,7 @@ TEST(PendingView, merges_what_is_told_of_members) {
   EXPECT_TRUE(add({member(3)}, {}));
 }
 
-// --- The port, before a watcher's engine ---------------------------------------------------------
+// --- The port, before a watcher's reader ---------------------------------------------------------
 
 struct AssignedAdmin : AdminRig {
   static Record renewal(std::uint64_t id) {

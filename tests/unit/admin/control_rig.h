@@ -1,4 +1,4 @@
-// An AdminServer whose control calls act on a rig's engine, as they do on a Router's or Watcher's.
+// An AdminServer whose control calls act on a rig's reader, as they do on a Router's or Watcher's.
 //
 // Threads: one.   Units: milliseconds.   Errors: none.
 #pragma once
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "router/engine/completion.h"
+#include "router/reader/completion.h"
 #include "router/view/admissions.h"
 #include "tests/unit/admin/admin_rig.h"
 
@@ -28,8 +28,9 @@ inline std::string posting(const std::string& target, const std::string& body,
 }
 
 struct ControlRig : AdminRig {
-  explicit ControlRig(bool watcher = false, AdminLimits limits = {}, std::string token = {})
-      : AdminRig(watcher) {
+  explicit ControlRig(bool watcher = false, AdminLimits limits = {}, std::string token = {},
+                      milliseconds prepare_timeout = {})
+      : AdminRig(watcher, {}, {}, prepare_timeout) {
     AdminOptions wanted;
     wanted.limits = limits;
     wanted.on_notice = [this](const Notice& notice) { noticed.push_back(notice.text); };
@@ -47,13 +48,17 @@ struct ControlRig : AdminRig {
     AdminControl made;
     made.wait = [this](Slot slot, const Epoch& after, milliseconds limit,
                        AdminControl::RouteHandler handler) {
-      wait_until_routed(*engine, slot, after, limit, std::move(handler));
+      wait_until_routed(*reader, slot, after, limit, std::move(handler));
     };
     if (watcher) return made;
     made.admit = [this](Slot slot, const Epoch& epoch, std::uint32_t hops) {
       ++admits;
-      return Admissions(engine->view(), *engine->work(), Mode::non_exclusive, 3)
+      return Admissions(reader->view(), *owner->work(), Mode::non_exclusive, 3)
           .admit(slot, {epoch, hops}, now);
+    };
+    made.subscribe = [this](Listener& listener) {
+      steps = &listener;
+      return Subscription(owner->subscribe(listener));
     };
     made.drain = [this] { ++drains; };
     return made;
@@ -92,6 +97,7 @@ struct ControlRig : AdminRig {
   }
 
   std::vector<std::string> noticed;  ///< on_notice
+  Listener* steps = nullptr;  ///< the server's
   int admits = 0;
   int drains = 0;
 };

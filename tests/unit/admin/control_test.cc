@@ -92,7 +92,7 @@ TEST(Control, holds_a_guard_until_it_is_done) {
   EXPECT_TRUE(rig.run_until([&] { return rig.told("write release"); }));
   const HttpAnswer again = rig.done(second);
   EXPECT_EQ(again.status, 404u);
-  EXPECT_TRUE(says(again, "no such work"));
+  EXPECT_TRUE(says(again, "nothing waits for that work"));
   EXPECT_EQ(rig.done("0123456789abcdef").status, 404u);
 }
 
@@ -164,8 +164,8 @@ TEST(Control, begins_a_planned_leave) {
 TEST(Control, refuses_when_this_process_has_left) {
   ControlRig rig;
   rig.lead_all();
-  rig.engine->drain(0ms, [] {});
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->closed(); }));
+  rig.reader->drain(0ms, [] {});
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->closed(); }));
   const auto row = rig.post("/v1/admit", R"({"slot":0})").json();
   EXPECT_EQ(row.at("answer"), "refuse");
   EXPECT_EQ(row.at("leaving"), true);

@@ -79,8 +79,8 @@ TEST(ControlText, that_asks_otherwise_is_refused_with_an_example) {
 TEST(ControlText, ends_a_work_by_its_number) {
   const auto number = [](const std::string& body) {
     const auto read = read_done(body);
-    const auto* made = std::get_if<std::uint64_t>(&read);
-    return made != nullptr ? *made : 0;
+    const auto* made = std::get_if<Ended>(&read);
+    return made != nullptr && !made->step ? made->number : 0;
   };
   EXPECT_EQ(number(R"({"work":"0000000000000001"})"), 1u);
   EXPECT_EQ(number(R"({"work":"ffffffffffffffff"})"), std::numeric_limits<std::uint64_t>::max());
@@ -88,6 +88,17 @@ TEST(ControlText, ends_a_work_by_its_number) {
        {"{}", R"({"work":1})", R"({"work":"1"})", R"({"work":"000000000000000g"})",
         R"({"work":"-000000000000001"})", R"({"work":"00000000000000001"})",
         R"({"work":"0x00000000000001"})", R"({"work":"0000000000000001","a":1})"}) {
+    EXPECT_TRUE(std::holds_alternative<Refusal>(read_done(body))) << body;
+  }
+}
+
+TEST(ControlText, ends_a_step_by_its_number) {
+  const auto read = read_done(R"({"step":7})");
+  ASSERT_TRUE(std::holds_alternative<Ended>(read));
+  EXPECT_TRUE(std::get<Ended>(read).step);
+  EXPECT_EQ(std::get<Ended>(read).number, 7u);
+  for (const char* body : {R"({"step":"7"})", R"({"step":-7})", R"({"step":7.5})",
+                           R"({"step":7,"work":"0000000000000001"})"}) {
     EXPECT_TRUE(std::holds_alternative<Refusal>(read_done(body))) << body;
   }
 }

@@ -23,7 +23,7 @@ using testing_admin::ControlRig;
 using testing_admin::request;
 using testing_admin::writer;
 
-/// An AdminServer on a thread of its own, before the rig's engine, which the test's thread runs.
+/// An AdminServer on a thread of its own, before the rig's reader, which the test's thread runs.
 class OtherThread {
  public:
   explicit OtherThread(ControlRig& rig) {
@@ -83,10 +83,10 @@ TEST(ControlThreads, end_although_the_router_ends_no_wait) {
   OtherThread other(rig);
   Caller caller(other.port());
   caller.send(request("/v1/route?slot=0&wait=60s"));
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 1; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 1; }));
   other.end();
   EXPECT_EQ(caller.answer(), "") << "it is closed";
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 0; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 0; }));
 }
 
 TEST(ControlThreads, cross_while_owners_change) {
@@ -111,7 +111,7 @@ TEST(ControlThreads, cross_while_owners_change) {
   }
   callers.join();
   EXPECT_EQ(answered, 100);
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 0; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 0; }));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Waiting : ControlRig {
   explicit Waiting(AdminLimits limits = {}) : ControlRig(/*watcher=*/true, limits) {
     append(0, writer(2).leads(9, "0"));
     client.send(request(kWaits));
-    EXPECT_TRUE(run_until([this] { return engine->waiters() == 1; }));
+    EXPECT_TRUE(run_until([this] { return reader->waiters() == 1; }));
   }
   Client client{*this};
 };
@@ -58,7 +58,7 @@ TEST(RouteWait, ends_when_this_process_begins_to_lead) {
   ControlRig rig;
   Client client(rig);
   client.send(request("/v1/route?key=a&wait=60s"));
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 1; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 1; }));
   rig.lead_all();
   EXPECT_EQ(client.answer().json().at("verdict"), "local");
 }
@@ -71,7 +71,7 @@ TEST(RouteWait, ends_with_what_is_known_when_its_time_is_over) {
   const HttpAnswer answer = client.get("/v1/route?slot=0&after=1700000000000:9&wait=20ms");
   EXPECT_EQ(answer.status, 200u);
   EXPECT_EQ(answer.json().at("epoch").at("offset"), 9);
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 0; })) << "nor does the router";
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 0; })) << "nor does the router";
   EXPECT_EQ(client.get("/v1/route?slot=0&after=1700000000000:9&wait=0s").status, 200u);
   client.send(request(kWaits, "HEAD"));
   EXPECT_EQ(client.answer(/*head=*/true).status, 200u) << "without waiting";
@@ -80,7 +80,7 @@ TEST(RouteWait, ends_with_what_is_known_when_its_time_is_over) {
 TEST(RouteWait, is_cancelled_by_a_client_that_goes_away) {
   Waiting rig;
   rig.client.close();
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 0; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 0; }));
   EXPECT_TRUE(rig.run_until([&] { return rig.metric("control_waits") == 0; }));
 }
 
@@ -89,14 +89,14 @@ TEST(RouteWait, is_not_ended_by_the_next_request) {
   rig.client.send(request("/healthz"));
   rig.poll();
   EXPECT_EQ(rig.client.received(), "");
-  EXPECT_EQ(rig.engine->waiters(), 1u);
+  EXPECT_EQ(rig.reader->waiters(), 1u);
   rig.append(0, writer(3).leads(12, "0"));
   EXPECT_EQ(rig.client.answer().json().at("owner"), "p3");
   EXPECT_EQ(rig.client.answer().body, R"({"status":"ok"})");
   rig.client.send(request("/v1/route?slot=0&after=1700000000000:12&wait=60s"));
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 1; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 1; }));
   rig.client.close();
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 0; })) << "it is watched again";
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 0; })) << "it is watched again";
 }
 
 TEST(RouteWait, is_granted_to_so_many_and_no_more) {
@@ -109,22 +109,22 @@ TEST(RouteWait, is_granted_to_so_many_and_no_more) {
   EXPECT_EQ(refused.field("Retry-After"), "1");
   EXPECT_EQ(another.get("/v1/route?slot=0").status, 200u);
   rig.client.close();
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 0; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 0; }));
   another.send(request(kWaits));
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 1; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 1; }));
 }
 
 TEST(RouteWait, ends_when_the_server_goes) {
   Waiting rig;
   rig.server.reset();
   EXPECT_TRUE(rig.client.ends());
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->waiters() == 0; }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->waiters() == 0; }));
 }
 
 TEST(RouteWait, says_when_nobody_will_come) {
   ControlRig rig;
-  rig.engine->drain(0ms, [] {});
-  EXPECT_TRUE(rig.run_until([&] { return rig.engine->closed(); }));
+  rig.reader->drain(0ms, [] {});
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->closed(); }));
   Client client(rig);
   const HttpAnswer answer = client.get("/v1/route?slot=0&wait=60s");
   EXPECT_EQ(answer.status, 503u);

@@ -230,12 +230,12 @@ TEST(Metrics, count_admissions_and_callers_that_wait_for_an_owner) {
   Measured rig;
   EXPECT_EQ(sum(values_of(*rig.metrics, "admissions_total")), 0);
   for (const Admit answer : {Admit::serve, Admit::redirect, Admit::redirect, Admit::refuse}) {
-    rig.engine->view().count(answer);
+    rig.reader->view().count(answer);
   }
   EXPECT_EQ(values_of(*rig.metrics, "admissions_total"),
             (Values{{"serve", 1}, {"redirect", 2}, {"wait", 0}, {"refuse", 1}}));
   for (const std::uint32_t slot : {1U, 2U}) {
-    rig.engine->wait_for_route(rig.engine->next_wait_id(), Slot{slot}, kNoEpoch, kLongLease,
+    rig.reader->wait_for_route(rig.reader->next_wait_id(), Slot{slot}, kNoEpoch, kLongLease,
                                [](boost::system::error_code, const Route&) {});
   }
   rig.poll();
@@ -330,7 +330,7 @@ TEST(Metrics, tell_what_librdkafka_tells) {
 TEST(Metrics, tell_when_the_ledger_is_silent) {
   Measured rig;
   EXPECT_EQ(values_of(*rig.metrics, "ledger_answering"), (Values{{"", 1}}));
-  // Their clock is the machine's; the engine's was turned back by more than a lease.
+  // Their clock is the machine's; the reader's was turned back by more than a lease.
   Measured silent(/*watcher=*/true, /*ago=*/testing_admin::kLongLease * 2);
   EXPECT_EQ(values_of(*silent.metrics, "ledger_answering"), (Values{{"", 0}}));
   EXPECT_GE(values_of(*silent.metrics, "view_age_seconds").at(""), 1200);

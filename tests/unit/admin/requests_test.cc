@@ -38,7 +38,7 @@ TEST(Requests, of_an_owner_are_what_admit_answered) {
   AdminRig rig(/*watcher=*/false);
   for (const Admit answer : {Admit::serve, Admit::serve, Admit::serve, Admit::redirect,
                              Admit::redirect, Admit::refuse}) {
-    rig.engine->view().count(answer);
+    rig.reader->view().count(answer);
   }
   EXPECT_EQ(told(rig), R"({"process":"self","source":"admit","served":3,"redirected":2,)"
                        R"("waited":0,"refused":1})");

@@ -1,6 +1,6 @@
 // An io_context on a thread of its own, for tests whose own thread blocks.
 //
-// Threads: run() any but its own.   Units: none.   Errors: none.
+// Threads: any but its own.   Units: none.   Errors: none.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -40,6 +40,28 @@ class IoThread {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
       io_.get_executor()};
   std::thread thread_;
+};
+
+/// Keeps the thread from carrying out anything, from the constructor's return to the destructor.
+class Hang {
+ public:
+  explicit Hang(IoThread& io) {
+    std::promise<void> hangs;
+    auto begun = hangs.get_future();
+    auto over = over_.get_future();
+    boost::asio::post(io.executor(),
+                      [hangs = std::move(hangs), over = std::move(over)]() mutable {
+                        hangs.set_value();
+                        over.wait();
+                      });
+    begun.wait();
+  }
+  ~Hang() { over_.set_value(); }
+  Hang(const Hang&) = delete;
+  Hang& operator=(const Hang&) = delete;
+
+ private:
+  std::promise<void> over_;
 };
 
 }  // namespace neliroute

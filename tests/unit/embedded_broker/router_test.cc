@@ -7,7 +7,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -26,7 +25,7 @@
 #include "tests/unit/embedded_broker/broker_on_thread.h"
 #include "tests/unit/embedded_broker/clients.h"
 #include "tests/unit/embedded_broker/io_thread.h"
-#include "tests/unit/router/engine/function_listener.h"
+#include "tests/unit/router/reader/function_listener.h"
 
 #if RD_KAFKA_VERSION >= 0x020c0000
 
@@ -69,7 +68,7 @@ class RouterOnBroker : public testing::Test {
     }
     auto all = std::make_shared<std::promise<void>>();
     auto left = std::make_shared<int>(4);
-    testing_engine::FunctionListener listener([all, left](const Transition& t, BarrierToken) {
+    testing_reader::FunctionListener listener([all, left](const Transition& t, BarrierToken) {
       if (t.kind == TransitionKind::acquired && --*left == 0) all->set_value();
     });
     const Subscription subscription = (*opened)->subscribe(listener);
@@ -148,7 +147,7 @@ TEST_F(RouterOnBroker, WhoDiesWhileItPreparesTakesNothingWithIt) {
     auto first = leading(io.executor());
     ASSERT_NE(first, nullptr);
     std::atomic<int> stopped{0};
-    testing_engine::FunctionListener listener([&](const Transition& t, BarrierToken) {
+    testing_reader::FunctionListener listener([&](const Transition& t, BarrierToken) {
       stopped += t.kind == TransitionKind::stopped ? 1 : 0;
     });
     const Subscription subscription = first->subscribe(listener);
@@ -219,7 +218,7 @@ TEST_F(RouterOnBroker, MayBeDestroyedByItsOwnHandlerAndSaysNothingAfter) {
   auto router = leading(io.executor());
   ASSERT_NE(router, nullptr);
   std::promise<void> gone;
-  testing_engine::FunctionListener listener([&](const Transition&, BarrierToken) {
+  testing_reader::FunctionListener listener([&](const Transition&, BarrierToken) {
     if (!router) return;
     router.reset();
     lines_ = 0;
@@ -242,11 +241,11 @@ TEST_F(RouterOnBroker, WithAnAssignerWhoHangsIsReplaced) {
   auto second = Router::open(second_io.executor(), options());
   ASSERT_TRUE(second.has_value()) << second.error().message();
   ASSERT_TRUE(wait_until([&] { return owned_by(*first) == 2 && owned_by(**second) == 2; }));
-  std::promise<void> go_on;
-  boost::asio::post(first_io.executor(), [&] { go_on.get_future().wait(); });
-  EXPECT_TRUE(wait_until([&] { return owned_by(**second) == 4; }));
-  EXPECT_TRUE(wait_until([&] { return owned_by(*first) == 0; })) << "its lease ends by itself";
-  go_on.set_value();
+  {
+    const Hang hang(first_io);
+    EXPECT_TRUE(wait_until([&] { return owned_by(**second) == 4; }));
+    EXPECT_TRUE(wait_until([&] { return owned_by(*first) == 0; })) << "its lease ends by itself";
+  }
   EXPECT_TRUE(wait_until([&] {
     return first->route("a key").verdict == Verdict::remote && owned_by(*first) == 0;
   })) << "and it follows";

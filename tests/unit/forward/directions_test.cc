@@ -107,7 +107,7 @@ TEST_F(Watched, others_to_ask_are_who_claimed_the_slot_and_an_owner_beside) {
 /// A router that answers as the test says, and is closed or not.
 struct Answering : Unasked {
   [[nodiscard]] Admission admit(Slot slot, const Epoch& epoch, std::uint32_t hops) const {
-    if (closed) return Admission(Admit::refuse, Route{});  // it reads nothing any more
+    if (is_closed) return Admission(Admit::refuse, Route{});  // it reads nothing any more
     return admit_last(slot, epoch, hops);
   }
   [[nodiscard]] Admission admit_last(Slot slot, const Epoch& epoch, std::uint32_t hops) const {
@@ -117,13 +117,9 @@ struct Answering : Unasked {
     }
     return Admission(hops >= 2 ? Admit::refuse : Admit::redirect, route);
   }
-  struct Seen {
-    bool is_closed;
-    [[nodiscard]] bool closed() const { return is_closed; }
-  };
-  [[nodiscard]] Seen observable() const { return {closed}; }
+  [[nodiscard]] bool closed() const { return is_closed; }
   Known known;
-  bool closed = false;
+  bool is_closed = false;
 };
 
 struct Admitted : testing::Test {
@@ -146,7 +142,7 @@ TEST_F(Admitted, a_request_is_sent_on_until_the_hop_limit) {
 
 // Its router reads nothing any more.
 TEST_F(Admitted, who_has_left_sends_on_to_whom_it_knew_last) {
-  router.closed = true;
+  router.is_closed = true;
   EXPECT_EQ(direct().answer, Admit::redirect);
   EXPECT_EQ(direct().endpoint, "h:2");
   EXPECT_EQ(direct().epoch, kEpoch);
@@ -154,7 +150,7 @@ TEST_F(Admitted, who_has_left_sends_on_to_whom_it_knew_last) {
 }
 
 TEST_F(Admitted, who_has_left_and_knew_nobody_says_so) {
-  router.closed = true;
+  router.is_closed = true;
   router.known.verdict = Verdict::unowned;
   EXPECT_EQ(direct().answer, Admit::refuse);
   EXPECT_TRUE(direct().leaving);
@@ -162,7 +158,7 @@ TEST_F(Admitted, who_has_left_and_knew_nobody_says_so) {
 }
 
 TEST_F(Admitted, who_has_left_sends_nobody_in_a_circle) {
-  router.closed = true;
+  router.is_closed = true;
   for (const Direction& made : {direct(2), directions.direct({kSlot, kEpoch, 0})}) {
     EXPECT_EQ(made.answer, Admit::refuse);
     EXPECT_TRUE(made.leaving);

@@ -91,6 +91,36 @@ TEST_F(Early, hints_that_do_not_reach_the_client_end_the_owners_connection) {
   EXPECT_EQ(owner.connections, 2u);
 }
 
+// Its body waits for the owner's word, which never comes.
+TEST_F(Early, hints_that_do_not_reach_the_client_end_its_body_too) {
+  owner.says_continue = false;
+  Caller caller = rig.call();
+  caller.send(long_head("POST") + std::string(64 * 1024, 'x'));
+  ASSERT_TRUE(rig.run_until([&] { return owner.connections == 1 && !caller.unsent(); }));
+  while (rig.io.poll() > 0) {
+  }
+  caller.reset();
+  owner.say("HTTP/1.1 103 Early Hints\r\n\r\n");
+  EXPECT_TRUE(gone());
+}
+
+// The client is told to go on, if it is, before the answer, and not in the middle of it.
+TEST_F(Early, answers_behind_hints_are_not_cut_by_what_waited_for_those) {
+  owner.answers_early = true;
+  owner.serve = [](const OwnerRequest&) {
+    return OwnerAnswer{"HTTP/1.1 103 Early Hints\r\n\r\n"
+                       "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"};
+  };
+  Caller caller = rig.call();
+  caller.send("POST / HTTP/1.1\r\nHost: gw\r\nX-Key: k\r\nExpect: 100-continue\r\n"
+              "Content-Length: 200000\r\n\r\n");
+  ASSERT_TRUE(rig.run_until([&] { return caller.received().find("hello") != std::string::npos; }));
+  owner.say("world");
+  ASSERT_TRUE(rig.run_until([&] { return caller.ended(); }));
+  EXPECT_EQ(body_of(caller.received().substr(caller.received().find("HTTP/1.1 200"))),
+            "helloworld") << caller.received();
+}
+
 TEST_F(Early, refusals_of_a_body_that_was_passed_on_send_it_to_nobody_else) {
   Owner next{rig.io, [](const OwnerRequest&) { return ok("next"); }};
   owner.serve = [&](const OwnerRequest&) {

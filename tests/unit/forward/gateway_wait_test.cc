@@ -219,6 +219,17 @@ TEST_P(ClientThat, goes_while_its_request_is_connected_for_holds_up_no_hand_over
   EXPECT_EQ(rig.count(ProxyCount::unreachable), 0u);
 }
 
+// It is asked again and again: meanwhile the next owner does not wait for that.
+TEST_F(Waiting, for_an_application_that_cannot_be_reached_holds_up_no_hand_over) {
+  owner.stop();
+  rig.directions.own = true;
+  rig.directions.leads(owner.endpoint());
+  Caller caller = rig.call();
+  caller.send(get());
+  ASSERT_TRUE(rig.run_until([&] { return rig.count(ProxyCount::waited) == 1; }));
+  EXPECT_TRUE(rig.directions.guarded.expired());
+}
+
 struct Draining : Waiting {
   Draining() : Waiting(ClientThat::patient()) {}
 };

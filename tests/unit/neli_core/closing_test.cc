@@ -1,8 +1,8 @@
 // Rule 8 of docs/protocol.md: leaving in an orderly way, and at once.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/rig.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +27,7 @@ const SocketAddress kB{"10.0.0.2", 80};
 
 struct Asked {
   std::string host;
-  std::weak_ptr<const void> wanted;
-  FoundIp found;
+  HostNames::Found found;
 };
 
 /// Four partitions, and a resolver that answers when the test says so.
@@ -35,10 +36,8 @@ struct Rig {
       : owners(
             io.get_executor(), 4,
             {[this] { ++changes; }, [this](const std::string& text) { reports.push_back(text); }},
-            [this](const std::string& host, FoundIp found) -> Wanted {
-              const auto wanted = std::make_shared<int>();
-              asked.push_back({host, wanted, std::move(found)});
-              return wanted;
+            [this, kept = finder](const std::string& host, HostNames::Found found) {
+              asked.push_back({host, std::move(found)});
             },
             times) {
     if (begins) owners.begin();
@@ -60,14 +59,16 @@ struct Rig {
   void own(const std::vector<std::uint32_t>& partitions, const std::string& endpoint) {
     tell(partitions, Verdict::remote, endpoint);
   }
-  /// Says where the host of that lookup is, if anybody wants to know; "": nowhere.
-  void answer(std::size_t lookup, const std::string& ip, const std::string& why = {}) {
-    const auto found = asked.at(lookup).found;
-    if (!is_wanted(lookup)) return;
-    found(ip.empty() ? std::nullopt : std::optional(ip), why);
+  /// Says where the host of that lookup is.
+  void answer(std::size_t lookup, const std::vector<std::string>& ips) {
+    HostNames::Addresses addresses;
+    for (const std::string& ip : ips) addresses.push_back(boost::asio::ip::make_address(ip));
+    const auto found = asked.at(lookup).found;  // it may ask again
+    found({}, addresses);
   }
-  [[nodiscard]] bool is_wanted(std::size_t lookup) const {
-    return !asked.at(lookup).wanted.expired();
+  void answer_nowhere(std::size_t lookup) {
+    const auto found = asked.at(lookup).found;
+    found(boost::asio::error::host_not_found, {});
   }
   void run_for(std::chrono::milliseconds time) {
     io.restart();
@@ -86,6 +87,7 @@ struct Rig {
   int changes = 0;
   std::vector<std::string> reports;
   std::vector<Asked> asked;
+  std::shared_ptr<int> finder = std::make_shared<int>();  ///< shared while lookups may call back
   KnownOwners owners;
 };
 
@@ -161,7 +163,7 @@ TEST(KnownOwnersTest, with_names_are_told_once_those_are_resolved) {
   EXPECT_FALSE(rig.owners.settled());
   EXPECT_EQ(rig.owners.address_of("alpha.example:80"), kNone);
   EXPECT_THAT(rig.owners.addresses(), ElementsAre(kNone, kNone, kB, kB));
-  rig.answer(0, "10.0.0.1");
+  rig.answer(0, {"10.0.0.1"});
   EXPECT_TRUE(rig.owners.settled());
   EXPECT_THAT(rig.owners.addresses(), ElementsAre(kA, kA, kB, kB));
   EXPECT_EQ(rig.owners.address_of("alpha.example:80"), kA);
@@ -189,13 +191,13 @@ TEST(KnownOwnersTest, are_asked_for_once_at_a_time_and_late_answers_count) {
   rig.run_for(50ms);  // often enough for another lookup
   EXPECT_EQ(rig.asked.size(), 1u) << "as the first one is under way";
   const int changes = rig.changes;
-  rig.answer(0, "10.0.0.1");
+  rig.answer(0, {"10.0.0.1"});
   EXPECT_EQ(rig.changes, changes + 1);
   EXPECT_THAT(rig.owners.addresses(), ElementsAre(kA, kA, kA, kA));
   EXPECT_EQ(rig.reports.size(), 1u);
   rig.own({0, 1, 2, 3}, "beta.example:80");
   rig.run_until([&] { return rig.reports.size() == 2; });
-  rig.answer(1, "", "no such host");
+  rig.answer_nowhere(1);
   rig.run_until([&] { return rig.asked.size() == 3; });
   EXPECT_EQ(rig.reports.size(), 2u) << "once, however often it is tried";
 }
@@ -203,25 +205,41 @@ TEST(KnownOwnersTest, are_asked_for_once_at_a_time_and_late_answers_count) {
 TEST(KnownOwnersTest, that_are_not_listed_any_more_are_not_looked_up) {
   Rig rig({1h, 1ms, 1h, 1h});
   rig.own({0, 1, 2, 3}, "alpha.example:80");
-  EXPECT_TRUE(rig.is_wanted(0));
   rig.own({0, 1, 2, 3}, "10.0.0.2:80");
-  rig.run_until([&] { return !rig.is_wanted(0); });
+  rig.run_for(20s);  // ends at once, as no timer is left
+  rig.answer(0, {"10.0.0.1"});
+  EXPECT_EQ(rig.owners.address_of("alpha.example:80"), kNone);
   EXPECT_THAT(rig.owners.addresses(), ElementsAre(kB, kB, kB, kB));
+  EXPECT_EQ(rig.asked.size(), 1u);
+}
+
+TEST(KnownOwnersTest, with_many_addresses_are_told_by_an_ipv4_that_all_understand) {
+  Rig rig;
+  rig.own({0}, "alpha.example:80");
+  rig.own({1}, "beta.example:80");
+  rig.own({2}, "gamma.example:80");
+  rig.answer(0, {"2001:db8::1", "10.0.0.1", "10.0.0.2"});
+  rig.answer(1, {"2001:db8::1", "2001:db8::2"});
+  rig.answer(2, {"fe80::1%1"});
+  EXPECT_EQ(rig.owners.address_of("alpha.example:80"), kA);
+  EXPECT_EQ(rig.owners.address_of("beta.example:80"), (SocketAddress{"2001:db8::1", 80}));
+  EXPECT_EQ(rig.owners.address_of("gamma.example:80"), kNone);
+  EXPECT_THAT(rig.reports, ElementsAre(HasSubstr("on this machine only")));
 }
 
 TEST(KnownOwnersTest, are_resolved_again_as_a_name_may_move) {
   Rig rig({1h, 1ms, 1ms, 1h});
   rig.own({0, 1, 2, 3}, "alpha.example:80");
-  rig.answer(0, "10.0.0.1");
+  rig.answer(0, {"10.0.0.1"});
   rig.run_until([&] { return rig.asked.size() == 2; });
-  rig.answer(1, "10.0.0.1");
+  rig.answer(1, {"10.0.0.1"});
   EXPECT_EQ(rig.changes, 1) << "it did not move";
   rig.run_until([&] { return rig.asked.size() == 3; });
-  rig.answer(2, "", "no such host");
+  rig.answer_nowhere(2);
   EXPECT_EQ(rig.changes, 1) << "a server of names that fails changes nothing";
-  EXPECT_THAT(rig.reports, ElementsAre(HasSubstr("no such host")));
+  EXPECT_THAT(rig.reports, ElementsAre(HasSubstr("Host not found")));
   rig.run_until([&] { return rig.asked.size() == 4; });
-  rig.answer(3, "10.0.0.2");
+  rig.answer(3, {"10.0.0.2"});
   EXPECT_THAT(rig.owners.addresses(), ElementsAre(kB, kB, kB, kB));
 }
 
@@ -255,7 +273,7 @@ TEST(KnownOwnersTest, of_the_past_are_forgotten) {
   Rig rig;
   for (int n = 0; n < 200; ++n) {
     rig.own({0}, "h" + std::to_string(n) + ":80");
-    rig.answer(rig.asked.size() - 1, "10.0.0.1");
+    rig.answer(rig.asked.size() - 1, {"10.0.0.1"});
   }
   EXPECT_EQ(rig.owners.address_of("h0:80"), kNone);
   EXPECT_EQ(rig.owners.address_of("h199:80"), kA);
@@ -265,7 +283,7 @@ TEST(KnownOwnersTest, that_are_closed_call_nobody) {
   Rig rig({1ms, 1ms, 1ms, 1ms});
   rig.own({0, 1, 2, 3}, "alpha.example:80");
   rig.owners.close();
-  EXPECT_FALSE(rig.is_wanted(0)) << "its lookup may be skipped";
+  EXPECT_EQ(rig.finder.use_count(), 1) << "so no lookup calls back";
   rig.own({0}, "beta.example:80");
   rig.run_for(50ms);  // ends at once unless a timer was left
   EXPECT_EQ(rig.changes, 0);

@@ -52,9 +52,9 @@ TEST(AssignedCore, refuses_options_that_cannot_work) {
 
 TEST(AssignedCore, the_first_one_claims_the_seat_and_leads_everything) {
   AssignedRig rig;
-  const LocalTime started = rig.now;
+  const LocalTime started = rig.now();
   Process& first = start_first(rig);
-  EXPECT_LE(rig.now, started + 3 * kInterval);
+  EXPECT_LE(rig.now(), started + 3 * kInterval);
   EXPECT_TRUE(first.core.seat().held_by_own());
   EXPECT_EQ(first.core.counters().seats_claimed, 1u);
   EXPECT_EQ(first.core.counters().assignments_written, 1u);
@@ -102,17 +102,17 @@ TEST(AssignedCore, a_member_that_holds_nothing_says_each_interval_that_it_lives)
   EXPECT_EQ(said->member->seat, first.core.seat().epoch());
   EXPECT_EQ(said->member->seat_by, ProcessId{1});
   EXPECT_FALSE(said->member->assigning);
-  EXPECT_GE(said->member->upto, rig.logs[0].end() - 4);
+  EXPECT_GE(said->member->upto, rig.log(0).end() - 4);
   EXPECT_EQ(rig.led_by(first), 8u);
 }
 
 TEST(AssignedCore, half_is_handed_over_to_a_second_one_without_a_gap) {
   AssignedRig rig;
   Process& first = start_first(rig);
-  const LocalTime came = rig.now;
+  const LocalTime came = rig.now();
   Process& second = rig.start(2);
   ASSERT_TRUE(rig.run_until([&] { return rig.led_by(second) == 4; }, 2000ms));
-  EXPECT_LE(rig.now, came + 2 * kInterval);
+  EXPECT_LE(rig.now(), came + 2 * kInterval);
   rig.run_for(10'000ms);
   EXPECT_EQ(rig.led_by(first), 4u);
   EXPECT_EQ(rig.led_by(second), 4u);
@@ -178,10 +178,10 @@ TEST(AssignedCore, a_member_that_cordons_itself_hands_over_and_takes_its_share_l
   Process& first = *all[0];
   Process& second = *all[1];
   rig.watch = true;
-  const LocalTime told = rig.now;
+  const LocalTime told = rig.now();
   rig.step(second, Cordoned{true});
   EXPECT_TRUE(rig.run_until([&] { return rig.led_by(first) == 8; }, 2000ms));
-  EXPECT_LE(rig.now, told + 2 * kInterval);
+  EXPECT_LE(rig.now(), told + 2 * kInterval);
   EXPECT_EQ(rig.unled, 0u);
   // The last one that takes anything keeps what it leads, though it assigns.
   rig.step(first, Cordoned{true});
@@ -221,10 +221,10 @@ TEST(AssignedCore, a_killed_member_is_replaced_after_its_session) {
   Process& first = start_first(rig);
   Process& second = start_second(rig, first);
   rig.watch = false;
-  const LocalTime killed = rig.now;
+  const LocalTime killed = rig.now();
   rig.kill(second);
   ASSERT_TRUE(rig.run_until([&] { return rig.led_by(first) == 8; }, 5000ms));
-  EXPECT_LE(rig.now, killed + kSession + 2ms);
+  EXPECT_LE(rig.now(), killed + kSession + 2ms);
   EXPECT_EQ(first.core.counters().deaths, 1u);
 }
 
@@ -237,10 +237,10 @@ TEST(AssignedCore, the_seat_moves_when_its_holder_dies) {
   ASSERT_EQ(rig.led(), 8u);
   rig.watch = false;
   const std::uint64_t assigned = second.core.counters().assignments_obeyed;
-  const LocalTime killed = rig.now;
+  const LocalTime killed = rig.now();
   rig.kill(first);
   ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
-  EXPECT_LE(rig.now, killed + kSession + 2 * kInterval);
+  EXPECT_LE(rig.now(), killed + kSession + 2 * kInterval);
   EXPECT_TRUE(second.core.seat().held_by_own());
   EXPECT_EQ(third.core.seat().holder(), ProcessId{2});
   EXPECT_GT(second.core.counters().assignments_obeyed, assigned);
@@ -256,11 +256,11 @@ TEST(AssignedCore, a_holder_that_reads_nothing_loses_the_seat) {
   Process& first = start_first(rig);
   Process& second = start_second(rig, first);
   rig.watch = false;
-  const LocalTime cut = rig.now;
+  const LocalTime cut = rig.now();
   first.hold = true;
   ASSERT_TRUE(rig.run_until([&] { return second.core.seat().held_by_own(); }, 5000ms));
-  EXPECT_GE(rig.now, cut + kSession);
-  EXPECT_LE(rig.now, cut + kLease + 4 * kInterval);
+  EXPECT_GE(rig.now(), cut + kSession);
+  EXPECT_LE(rig.now(), cut + kLease + 4 * kInterval);
   first.hold = false;
   rig.settle();
   rig.run_for(10'000ms);
@@ -327,7 +327,7 @@ TEST(AssignedCore, a_late_reader_is_assigned_to) {
   AssignedRig rig;
   Process& first = start_first(rig);
   rig.run_for(5000ms);
-  Process& late = rig.start(2, rig.logs[0].end());
+  Process& late = rig.start(2, rig.log(0).end());
   ASSERT_TRUE(rig.run_until([&] { return rig.led_by(late) == 4; }, 1000ms));
   EXPECT_EQ(late.core.seat().holder(), ProcessId{1});
   rig.run_for(5000ms);

@@ -35,9 +35,9 @@ TEST(AssignedFaults, a_leaver_whose_leave_is_lost_hands_over_all_the_same) {
     leaver->lose_leave = true;
     leaver->fail_assignments = true;
     rig.close(*leaver, 2 * kLease + kSession);
-    const LocalTime asked = rig.now;
+    const LocalTime asked = rig.now();
     EXPECT_TRUE(rig.run_until([&] { return leaver->closed; }, 5000ms));
-    EXPECT_LE(rig.now, asked + 4 * kInterval);
+    EXPECT_LE(rig.now(), asked + 4 * kInterval);
     rig.run_for(2000ms);
   }
   EXPECT_EQ(rig.led_by(*all[2]), 8u);
@@ -66,9 +66,9 @@ TEST(AssignedFaults, a_holder_that_cannot_write_one_of_the_logs_lets_another_ass
   const auto all = rig.start_all(3);
   Process& first = *all[0];
   first.forbidden = {1};
-  const LocalTime cut = rig.now;
+  const LocalTime cut = rig.now();
   ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 20'000ms));
-  EXPECT_LE(rig.now, cut + 3 * kLease + kSession + 5 * kInterval);
+  EXPECT_LE(rig.now(), cut + 3 * kLease + kSession + 5 * kInterval);
   EXPECT_EQ(first.notices.size(), 1u);
   // It is given up in that log, and nowhere else.
   ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 20'000ms));
@@ -119,14 +119,14 @@ TEST(AssignedFaults, a_tail_that_goes_on_where_it_was_forgets_nothing) {
   const auto all = rig.start_all(2);
   const std::size_t claims = rig.claims();
   for (Process* const process : all) {
-    rig.restart_tail(*process, rig.logs[0].end());
+    rig.restart_tail(*process, rig.log(0).end());
     EXPECT_TRUE(process->core.seat().known());
   }
-  const LocalTime restarted = rig.now;
+  const LocalTime restarted = rig.now();
   rig.watch = true;
   rig.close(*all[1], 10'000ms);
   EXPECT_TRUE(rig.run_until([&] { return all[1]->closed; }, 5000ms));
-  EXPECT_LE(rig.now, restarted + kInterval);
+  EXPECT_LE(rig.now(), restarted + kInterval);
   EXPECT_EQ(rig.unled, 0u);
   EXPECT_LE(rig.claims(), claims + 1);
 }
@@ -137,7 +137,7 @@ TEST(AssignedFaults, a_member_whose_barriers_run_says_that_it_lives) {
   AssignedRig rig({Mode::exclusive, 4, 1});
   const auto all = rig.start_all(2);
   Process& second = *all[1];
-  second.hold_barriers = true;
+  second.keep_barriers = true;
   second.hold = true;  // it writes, and does not read it back
   ASSERT_TRUE(rig.run_until([&] { return rig.led_by(second) == 0; }, 2 * kLease));
   second.hold = false;

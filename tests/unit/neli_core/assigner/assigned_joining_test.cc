@@ -6,7 +6,7 @@
 #include "neli_core/assigner/assigned_core.h"
 #include "neli_core/log/log_progress.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {
@@ -19,7 +19,7 @@ using told::kSession;
 /// A newcomer that is driven by hand: what it wrote, and what it refused with.
 struct Newcomer {
   explicit Newcomer(const AssignedRig& rig)
-      : core(*AssignedCore::make(rig.core_options(2))), now(rig.now) {
+      : core(*AssignedCore::make(rig.core_options(2))), now(rig.now()) {
     core.tick(now);
   }
 

@@ -4,7 +4,7 @@
 
 #include "neli_core/assigner/assigned_core.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {
@@ -40,7 +40,7 @@ TEST(AssignedLogs, who_reads_nothing_but_log_1_loses_its_seat) {
   const auto all = rig.start_all(3);
   Process& first = *all[0];
   first.hold = true;
-  for (const LocalTime cut = rig.now; rig.now < cut + kLease + 4 * kInterval;) {
+  for (const LocalTime cut = rig.now(); rig.now() < cut + kLease + 4 * kInterval;) {
     rig.run_for(20ms);
     rig.read(first, 1, 100);
   }
@@ -74,9 +74,9 @@ TEST(AssignedLogs, a_tail_of_log_1_that_starts_anew_forgets_neither_seat_nor_ove
     Process& second = *all[1];
     second.hold = true;
     rig.run_for(50ms);
-    const std::int64_t from = from_the_first_record ? 0 : rig.logs[1].end();
+    const std::int64_t from = from_the_first_record ? 0 : rig.log(1).end();
     second.next[1] = from;
-    rig.step(second, tail_at(Log{1}, from, rig.logs[1].end()));
+    rig.step(second, tail_at(Log{1}, from, rig.log(1).end()));
     EXPECT_TRUE(second.core.seat().known());
     EXPECT_EQ(second.core.seat().holder(), ProcessId{1});
     EXPECT_TRUE(second.core.overrides().known());

@@ -38,10 +38,10 @@ struct Pair : AssignedRig {
 
 TEST(AssignedOverrides, one_is_carried_out_and_listed_at_once) {
   Pair rig;
-  const LocalTime ordered = rig.now;
+  const LocalTime ordered = rig.now();
   const std::int64_t offset = rig.order({cordon, "p1", {}, 0});
   EXPECT_TRUE(rig.run_until([&] { return is_listed(rig, offset); }, 1000ms));
-  EXPECT_LE(rig.now, ordered + kInterval);
+  EXPECT_LE(rig.now(), ordered + kInterval);
   EXPECT_EQ(lists(rig).back().standing.cordoned, std::set<std::string>{"p1"});
   EXPECT_TRUE(rig.run_until([&] { return rig.led_by(rig.second) == 8; }, 1000ms));
   EXPECT_EQ(rig.unled, 0u);
@@ -84,14 +84,14 @@ TEST(AssignedOverrides, a_burst_of_them_makes_no_storm_of_lists) {
 TEST(AssignedOverrides, the_next_assigner_knows_them) {
   Pair rig;
   rig.order({pin, "p2", ranges("0-3"), 0});
-  EXPECT_TRUE(rig.run_until([&] { return rig.second.core.leads(Partition{0}, rig.now); }, 2000ms));
+  EXPECT_TRUE(rig.run_until([&] { return rig.second.leads(0, rig.now()); }, 2000ms));
   Process& third = rig.start(3);
   rig.run_for(2000ms);
   rig.kill(rig.first);
   EXPECT_TRUE(rig.run_until([&] { return rig.second.core.seat().held_by_own(); }, 5000ms));
   rig.run_for(5000ms);
   EXPECT_EQ(third.core.overrides().standing(), rig.second.core.overrides().standing());
-  for (std::uint32_t p = 0; p < 4; ++p) EXPECT_TRUE(rig.second.core.leads(Partition{p}, rig.now));
+  for (std::uint32_t p = 0; p < 4; ++p) EXPECT_TRUE(rig.second.core.leads(Partition{p}, rig.now()));
   EXPECT_EQ(lists(rig).back().id, ProcessId{2});
 }
 
@@ -101,7 +101,7 @@ TEST(AssignedOverrides, outlive_every_member) {
   Pair rig;
   rig.order({cordon, "p3", {}, 0});
   rig.run_for(5000ms);
-  const std::int64_t from = rig.logs[0].end() - 30;
+  const std::int64_t from = rig.log(0).end() - 30;
   rig.kill(rig.first);
   rig.kill(rig.second);
   rig.watch = false;
@@ -131,7 +131,7 @@ TEST(AssignedOverrides, a_list_of_who_does_not_hold_the_seat_says_nothing) {
   rig.order({cordon, "p1", {}, 0});
   rig.run_for(1000ms);
   AssignmentRecord list = lists(rig).back();
-  list.upto = rig.logs[0].end();
+  list.upto = rig.log(0).end();
   list.standing = {};
   list.id = ProcessId{2};
   rig.append(encode_record(list));
@@ -184,7 +184,7 @@ TEST(AssignedOverrides, who_has_missed_some_lists_nothing) {
     rig.first.hold = true;
     rig.order({pause_moves, "", {}, 0});
     rig.first.hold = false;
-    rig.restart_tail(rig.first, rig.logs[0].end());
+    rig.restart_tail(rig.first, rig.log(0).end());
     rig.run_for(3 * kInterval);
     ASSERT_TRUE(rig.first.core.assignment_status()->assigns);
     ASSERT_TRUE(rig.first.core.overrides().uncertain());
@@ -200,7 +200,7 @@ TEST(AssignedOverrides, after_a_lease_without_lists_what_was_read_is_all) {
   AssignedRig rig;
   const auto all = rig.start_all(1);
   rig.order({cordon, "p3", {}, 0});
-  rig.restart_tail(*all[0], rig.logs[0].end() - 1);
+  rig.restart_tail(*all[0], rig.log(0).end() - 1);
   ASSERT_TRUE(all[0]->core.overrides().uncertain());
   rig.run_for(2 * kLease);
   EXPECT_TRUE(all[0]->core.overrides().known());

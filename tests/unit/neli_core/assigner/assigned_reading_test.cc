@@ -4,7 +4,7 @@
 
 #include "neli_core/assigner/assigned_core.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {
@@ -19,13 +19,13 @@ using told::Process;
 
 /// Reads that record again.
 void read_again(AssignedRig& rig, Process& process, std::int64_t offset) {
-  const StoredRecord record = *rig.logs[0].find(offset);
+  const StoredRecord record = *rig.log(0).find(offset);
   rig.step(process, Received{Log{0}, offset, record.stamped, true, record.value.get()});
 }
 
 std::int64_t first_of(const AssignedRig& rig, AssignmentType type) {
   std::int64_t offset = 0;
-  while (assignment_in(*rig.logs[0].records[static_cast<std::size_t>(offset)].value, type) ==
+  while (assignment_in(*rig.log(0).records[static_cast<std::size_t>(offset)].value, type) ==
          nullptr) {
     ++offset;
   }
@@ -34,7 +34,7 @@ std::int64_t first_of(const AssignedRig& rig, AssignmentType type) {
 
 std::size_t assignments_by(const AssignedRig& rig, std::uint64_t id) {
   std::size_t count = 0;
-  for (const StoredRecord& stored : rig.logs[0].records) {
+  for (const StoredRecord& stored : rig.log(0).records) {
     const auto* record = std::get_if<AssignmentRecord>(stored.value.get());
     count += record != nullptr && record->id == ProcessId{id};
   }
@@ -58,7 +58,7 @@ TEST(AssignedReading, what_assigns_counts_in_log_0_only) {
   const auto all = rig.start_all(2);
   const std::uint64_t version = all[1]->core.designations().version();
   const auto append = [&](const std::string& value) {
-    rig.logs[1].append(read_value(value), rig.broker_now());
+    rig.log(1).append(read_value(value), rig.broker_now());
   };
   append(encode_record(told::assign(1, all[0]->core.seat().epoch(), {{2, "0-7"}})));
   AssignmentRecord other = told::assign(2, {}, {});
@@ -102,8 +102,8 @@ TEST(AssignedReading, an_own_record_that_is_read_a_second_time_is_no_sign_that_i
   AssignedRig rig;
   const auto all = rig.start_all(2);
   Process& first = *all[0];
-  std::int64_t own = rig.logs[0].end() - 1;
-  while (rig.logs[0].find(own)->record()->id != ProcessId{1}) --own;
+  std::int64_t own = rig.log(0).end() - 1;
+  while (rig.log(0).find(own)->record()->id != ProcessId{1}) --own;
   EXPECT_TRUE(last_said(first).assigning);
   first.hold = true;
   for (int i = 0; i < 6; ++i) {
@@ -121,7 +121,7 @@ TEST(AssignedReading, says_exactly_how_far_it_has_read) {
   all[1]->hold = true;
   const std::int64_t next = all[1]->next[0];
   rig.run_for(2 * kInterval);
-  ASSERT_GT(rig.logs[0].end(), next);
+  ASSERT_GT(rig.log(0).end(), next);
   EXPECT_EQ(last_said(*all[1]).upto, next);
 }
 
@@ -129,10 +129,10 @@ TEST(AssignedReading, a_gap_in_log_0_takes_the_seat_and_one_in_another_log_does_
   AssignedRig rig({Mode::non_exclusive, 8, 2});
   const auto all = rig.start_all(2);
   AssignedCore& core = all[0]->core;
-  core.step(GapFound{Log{1}, GapReason::out_of_range}, rig.now);
+  core.step(GapFound{Log{1}, GapReason::out_of_range}, rig.now());
   (void)core.take_ready();
   EXPECT_TRUE(core.seat().held_by_own());
-  core.step(GapFound{Log{0}, GapReason::out_of_range}, rig.now);
+  core.step(GapFound{Log{0}, GapReason::out_of_range}, rig.now());
   (void)core.take_ready();
   EXPECT_FALSE(core.seat().known());
   EXPECT_FALSE(core.assignment_status()->assigns);
@@ -148,9 +148,9 @@ TEST(AssignedReading, while_log_0_is_read_anew_nobody_assigns_or_claims_the_seat
     Process& process = *all[i];
     process.hold = true;
     process.next[0] = 0;
-    const std::int64_t end = rig.logs[0].end();
+    const std::int64_t end = rig.log(0).end();
     const std::size_t written = assignments_by(rig, i + 1);
-    const LocalTime began = rig.now;
+    const LocalTime began = rig.now();
     ASSERT_TRUE(process.core.seat().held_by_own());
     rig.step(process, tail_at(Log{0}, 0, end));
     while (process.next[0] < end - 1) {
@@ -162,7 +162,7 @@ TEST(AssignedReading, while_log_0_is_read_anew_nobody_assigns_or_claims_the_seat
     rig.settle();
     rig.run_for(5000ms);
     EXPECT_EQ(rig.led(), 8u);
-    ASSERT_GT(rig.now, began + kLease);
+    ASSERT_GT(rig.now(), began + kLease);
     EXPECT_NE(all[2]->core.seat().holder(), ProcessId{i + 1});
   }
 }
@@ -176,25 +176,25 @@ TEST(AssignedReading, waits_for_the_owners_in_a_log_that_is_read_anew) {
     Process& first = *all[0];
     first.hold = true;
     first.next[1] = 0;
-    rig.step(first, tail_at(Log{1}, 0, rig.logs[1].end()));
-    const LocalTime restarted = rig.now;
+    rig.step(first, tail_at(Log{1}, 0, rig.log(1).end()));
+    const LocalTime restarted = rig.now();
     LocalTime from = restarted;
     const std::size_t written = assignments_by(rig, 1);
     rig.close(*all[2], 10'000ms);
-    while (assignments_by(rig, 1) == written && rig.now < restarted + 2000ms) {
+    while (assignments_by(rig, 1) == written && rig.now() < restarted + 2000ms) {
       rig.read(first, 0, 100);
-      if (rig.now == restarted + 150ms && end != End::never) {
-        from = rig.now;
+      if (rig.now() == restarted + 150ms && end != End::never) {
+        from = rig.now();
         if (end == End::by_record) rig.read(first, 1, 1000);
         if (end == End::by_position) {
-          first.next[1] = rig.logs[1].end();
+          first.next[1] = rig.log(1).end();
           rig.step(first, LogPosition{Log{1}, first.next[1]});
         }
       }
       rig.run_for(10ms);
     }
-    EXPECT_GE(rig.now, from + 2 * kInterval);
-    EXPECT_LE(rig.now, from + 3 * kInterval);
+    EXPECT_GE(rig.now(), from + 2 * kInterval);
+    EXPECT_LE(rig.now(), from + 3 * kInterval);
   }
 }
 
@@ -225,8 +225,8 @@ TEST(AssignedReading, a_tail_that_starts_anew_revives_no_former_assigner) {
   Process& second = *all[1];
   second.hold = true;
   second.next[0] = 0;
-  rig.step(second, tail_at(Log{0}, 0, rig.logs[0].end()));
-  while (second.next[0] < rig.logs[0].end()) {
+  rig.step(second, tail_at(Log{0}, 0, rig.log(0).end()));
+  while (second.next[0] < rig.log(0).end()) {
     rig.read(second, 0, 1);
     ASSERT_FALSE(second.core.members().lives(ProcessId{1})) << second.next[0];
   }
@@ -270,7 +270,7 @@ TEST(AssignedReading, a_leaver_names_its_successors_in_the_batch_in_which_it_lea
     rig.run_for(5ms);
   }
   ASSERT_GT(first.core.counters().assignments_written, written);
-  rig.step(first, CloseRequested{rig.now + 5000ms});
+  rig.step(first, CloseRequested{rig.now() + 5000ms});
   std::vector<AssignmentType> types;
   for (const Decoded& decoded : first.batch_with(AssignmentType::leave)) {
     const auto* record = std::get_if<AssignmentRecord>(&decoded);

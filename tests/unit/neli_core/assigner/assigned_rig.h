@@ -1,50 +1,40 @@
-// A ledger in memory and a few members on it that one of them assigns to, under one clock.
+// A rig of members that one of them assigns to.
 //
-// Everything arrives in order and at once, unless a test says otherwise. Whoever asks for Kafka's
-// group here fails the test.
+// Whoever asks for Kafka's group here fails the test.
+//
+// Threads: one.   Units: milliseconds.   Errors: they fail the test.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <deque>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "neli_core/assigner/assigned_core.h"
-#include "tests/memory_log.h"
 #include "tests/unit/neli_core/assigner/told.h"
+#include "tests/world/rig.h"
 
 namespace neliroute::told {
 
-class Process {
+/// Its application takes all the time that it has to prepare.
+class Process : public rig::Process {
  public:
-  explicit Process(AssignedCore made) : core(std::move(made)) {}
+  Process(std::unique_ptr<AssignedCore> made, std::string called)
+      : rig::Process(std::move(made), std::move(called)),
+        core(static_cast<AssignedCore&>(rig::Process::core)) {
+    keep_prepares = keep_warm_ups = true;
+  }
 
-  AssignedCore core;
-  bool dead = false;
-  /// It reads nothing; what it writes is stored.
-  bool hold = false;
-  /// It reads what was stored so long ago, and nothing newer.
-  milliseconds late{0};
-  bool closed = false;
+  AssignedCore& core;
   /// Its assignments are not stored, and it is told so.
   bool fail_assignments = false;
   /// Its word that it leaves is lost, and nobody is told.
   bool lose_leave = false;
   /// Logs that it may not write to.
   std::set<std::uint32_t> forbidden;
-  /// Of what stops, the application does not finish.
-  bool hold_barriers = false;
-  std::vector<std::int64_t> next;
-  std::vector<Notice> notices;
   /// What each Ready wrote.
   std::vector<std::vector<Decoded>> batches;
 
+  [[nodiscard]] rig::Fate fate_of(const Write& write) const override;
   /// The last batch with a record of that type; empty: none.
   [[nodiscard]] std::vector<Decoded> batch_with(AssignmentType type) const;
 };
@@ -57,50 +47,36 @@ struct AssignedRigOptions {
   std::uint32_t logs = 1;
 };
 
-class AssignedRig {
+class AssignedRig : public rig::Rig, private rig::Onlooker {
  public:
   explicit AssignedRig(AssignedRigOptions options = {});
+  AssignedRig(const AssignedRig&) = delete;
+  AssignedRig& operator=(const AssignedRig&) = delete;
 
   [[nodiscard]] AssignedOptions core_options(std::uint64_t id) const;
   Process& start(std::uint64_t id, std::int64_t tail_from = 0);
   Process& start(AssignedOptions options, std::int64_t tail_from = 0);
   /// Processes 1 to `count`, which share everything; the first one assigns.
   std::vector<Process*> start_all(std::uint64_t count);
-  void step(Process& process, const Event& event);
   void close(Process& process, milliseconds bound) {
-    step(process, CloseRequested{now + bound});
+    step(process, CloseRequested{now() + bound});
     settle();
   }
-  void kill(Process& process) { process.dead = true; }
+  void kill(Process& process) { process.stopped = true; }
   void append(const std::string& value);
   /// Written by an operator. Returns its offset.
   std::int64_t order(Override override);
   /// Its tail of log 0 starts again there.
   void restart_tail(Process& process, std::int64_t from);
-  /// One that is held reads so many records of a log all the same.
-  void read(Process& process, std::uint32_t log, std::size_t count);
-
-  void run_for(milliseconds duration) {
-    run([] { return false; }, duration);
-  }
-  /// Whether the condition came to hold, and what was there instead.
-  testing::AssertionResult run_until(const std::function<bool()>& condition, milliseconds at_most);
-  void settle();
 
   [[nodiscard]] std::size_t led_by(const Process& process) const;
   /// Led by one that lives.
-  [[nodiscard]] std::size_t led() const;
+  [[nodiscard]] std::size_t led() const { return led_at(now()); }
   /// All that were written to log 0, of one type, by whomever.
   [[nodiscard]] std::vector<AssignmentRecord> assignments(AssignmentType type) const;
   /// Records by which somebody claims partitions, in all logs.
   [[nodiscard]] std::size_t claims() const;
-  [[nodiscard]] BrokerTime broker_now() const;
-  /// Who lives and how much it leads, and the last records.
-  [[nodiscard]] std::string describe() const;
 
-  AssignedRigOptions options;
-  LocalTime now = at_ms(10'000);
-  std::vector<MemoryLog> logs;
   /// Moments at which something that had been led by somebody was led by nobody.
   bool watch = false;
   std::size_t unled = 0;
@@ -109,15 +85,11 @@ class AssignedRig {
   std::size_t ticks = 0;
 
  private:
-  bool run(const std::function<bool()>& condition, milliseconds at_most);
-  void carry_out(Process& process);
-  void write(Process& process, const Write& write);
-  bool deliver(Process& process);
-  bool deliver_one(Process& process, std::uint32_t log, milliseconds late);
-  void look();
+  void on_ready(rig::Process& process, const Ready& ready) override;
+  void on_time(LocalTime from, LocalTime to) override;
+  [[nodiscard]] std::size_t led_at(LocalTime time) const;
 
   std::uint64_t operators_ = 1000;
-  std::deque<std::unique_ptr<Process>> processes_;
 };
 
 }  // namespace neliroute::told

@@ -25,11 +25,11 @@ std::uint64_t seats_claimed(const std::vector<Process*>& all) {
 TEST(AssignedSeat, an_assigner_and_an_owner_that_die_at_once_are_replaced_after_one_session) {
   AssignedRig rig;
   const auto all = rig.start_all(4);
-  const LocalTime killed = rig.now;
+  const LocalTime killed = rig.now();
   rig.kill(*all[0]);
   rig.kill(*all[3]);
   ASSERT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
-  EXPECT_LE(rig.now, killed + kSession + kInterval);
+  EXPECT_LE(rig.now(), killed + kSession + kInterval);
   EXPECT_TRUE(all[1]->notices.empty());
   EXPECT_EQ(all[1]->core.assignment_status()->waits, 0u);
 }
@@ -47,7 +47,7 @@ TEST(AssignedSeat, a_new_assigner_says_at_once_that_it_assigns) {
   ASSERT_TRUE(first.core.seat().held_by_own());
   rig.kill(first);
   ASSERT_TRUE(rig.run_until([&] { return second.core.seat().held_by_own(); }, 5000ms));
-  const Record* const last = rig.logs[0].records.back().record();
+  const Record* const last = rig.log(0).records.back().record();
   ASSERT_TRUE(last != nullptr && last->id == ProcessId{2} && last->member);
   EXPECT_TRUE(last->member->assigning);
 }
@@ -100,9 +100,9 @@ TEST(AssignedSeat, goes_to_a_member_that_reads_in_time_what_its_holder_reads_lat
   AssignedRig rig;
   const auto all = rig.start_all(3);
   all[0]->late = kSession - 50ms;
-  const LocalTime began = rig.now;
+  const LocalTime began = rig.now();
   ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 5000ms));
-  EXPECT_LE(rig.now, began + 2 * kSession + 2 * kInterval);
+  EXPECT_LE(rig.now(), began + 2 * kSession + 2 * kInterval);
   EXPECT_EQ(all[0]->core.assignment_status()->yields, 1u);
   rig.run_for(20'000ms);
   EXPECT_EQ(seats_claimed(all), 2u);
@@ -121,9 +121,9 @@ TEST(AssignedSeat, its_holder_writes_as_often_as_the_shortest_session_needs) {
   rig.run_for(20'000ms);
   ASSERT_TRUE(first.core.seat().held_by_own());
   rig.kill(second);
-  const LocalTime killed = rig.now;
+  const LocalTime killed = rig.now();
   ASSERT_TRUE(rig.run_until([&] { return !first.core.members().lives(ProcessId{2}); }, 5000ms));
-  EXPECT_LE(rig.now, killed + kSession + kInterval);
+  EXPECT_LE(rig.now(), killed + kSession + kInterval);
 }
 
 // Rule 8 counts members by their records.
@@ -149,26 +149,52 @@ TEST(AssignedSeat, a_leaver_that_nobody_relieves_claims_no_seat_and_names_nobody
   AssignedRig rig;
   const auto all = rig.start_all(2);
   all[1]->hold = true;  // it lives, and takes nothing over
-  rig.step(*all[0], CloseRequested{rig.now + 5000ms});
+  rig.step(*all[0], CloseRequested{rig.now() + 5000ms});
   const auto by_first = [&] {
     std::size_t count = 0;
-    for (const StoredRecord& stored : rig.logs[0].records) {
+    for (const StoredRecord& stored : rig.log(0).records) {
       const auto* record = std::get_if<AssignmentRecord>(stored.value.get());
       count += record != nullptr && record->id == ProcessId{1};
     }
     return count;
   };
   const std::size_t before = by_first();
-  const std::size_t records = rig.logs[0].records.size();
+  const std::size_t records = rig.log(0).records.size();
   rig.run_for(4000ms);
   ASSERT_FALSE(all[0]->closed);
   EXPECT_EQ(by_first(), before);
-  for (std::size_t i = records; i < rig.logs[0].records.size(); ++i) {
-    const Record* record = rig.logs[0].records[i].record();
+  for (std::size_t i = records; i < rig.log(0).records.size(); ++i) {
+    const Record* record = rig.log(0).records[i].record();
     if (record == nullptr || record->id != ProcessId{1} || !record->member) continue;
     EXPECT_FALSE(record->member->assigning);
     EXPECT_TRUE(record->member->leaving);
   }
+}
+
+// Each names no seat then: a claim that names one would wait for who knows it, and nobody does.
+TEST(AssignedSeat, is_claimed_again_after_a_gap_that_all_met) {
+  AssignedRig rig;
+  const auto all = rig.start_all(2);
+  for (Process* const process : all) {
+    process->core.step(GapFound{Log{0}, GapReason::out_of_range}, rig.now());
+    for (const Transition& t : process->core.take_ready().transitions) {
+      const bool stopped = t.kind == TransitionKind::stopped;
+      if (stopped) process->core.step(BarrierDone{t.partition, t.epoch}, rig.now());
+    }
+  }
+  for (Process* const process : all) rig.restart_tail(*process, rig.log(0).end());
+  ASSERT_FALSE(all[0]->core.seat().known());
+  EXPECT_TRUE(rig.run_until(
+      [&] { return all[0]->core.seat().known() && all[1]->core.seat().known(); }, 60'000ms));
+}
+
+TEST(AssignedSeat, a_claim_names_the_one_that_it_replaces) {
+  AssignedRig rig;
+  const auto all = rig.start_all(2);
+  const Epoch before = all[0]->core.seat().epoch();
+  rig.kill(*all[0]);
+  ASSERT_TRUE(rig.run_until([&] { return all[1]->core.seat().held_by_own(); }, 5000ms));
+  EXPECT_EQ(rig.assignments(AssignmentType::seat_claim).back().seat, before);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "neli_core/assigner/planning/assigner.h"
 #include "tests/unit/neli_core/assigner/assigner_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "placement/plan.h"
 #include "tests/unit/neli_core/assigner/assigner_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

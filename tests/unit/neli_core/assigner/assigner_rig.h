@@ -14,7 +14,7 @@
 
 #include "neli_core/assigner/planning/assigner.h"
 #include "tests/unit/neli_core/assigner/told.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute::told {
 

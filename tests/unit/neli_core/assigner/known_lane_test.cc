@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/assigner/told.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "placement/plan.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {
@@ -32,24 +32,25 @@ struct Watched : AssignedRig {
     EXPECT_TRUE(run_until([&] { return led_by(first) == 4 && led_by(second) == 4; }, 5000ms));
     run_for(1000ms);
   }
-  void begin(std::uint32_t log, std::int64_t from) {
-    next[log] = from;
-    reader.on(tail_at(Log{log}, from, logs[log].end()), now);
-    read(log);
+  void begin(std::uint32_t l, std::int64_t from) {
+    next[l] = from;
+    reader.on(tail_at(Log{l}, from, log(l).end()), now());
+    read(l);
   }
   void begin(std::int64_t from) {
-    for (std::uint32_t l = 0; l < logs.size(); ++l) begin(l, from);
+    for (std::uint32_t l = 0; l < options.logs; ++l) begin(l, from);
   }
-  void read(std::uint32_t log) {
-    while (const StoredRecord* found = logs[log].find(next[log])) {
-      reader.on(Received{Log{log}, next[log]++, found->stamped, true, found->value.get()}, now);
+  void read(std::uint32_t l) {
+    while (log(l).find(next[l]) != nullptr) {
+      const Received record = log(l).received(Log{l}, next[l]++);
+      reader.on(record, now());
     }
-    reader.on(LogPosition{Log{log}, next[log]}, now);
+    reader.on(LogPosition{Log{l}, next[l]}, now());
   }
   void watch_for(milliseconds duration) {
     for (milliseconds passed{0}; passed < duration; passed += 50ms) {
       run_for(50ms);
-      for (std::uint32_t l = 0; l < logs.size(); ++l) read(l);
+      for (std::uint32_t l = 0; l < options.logs; ++l) read(l);
     }
   }
   [[nodiscard]] std::size_t shown_members() const { return reader.lane().members.size(); }
@@ -82,8 +83,8 @@ TEST(LaneReader, says_what_an_override_would_move_before_it_is_written) {
   Watched lane;
   lane.begin(0);
   lane.watch_for(500ms);
-  EXPECT_TRUE(lane.reader.would_move({}, lane.now).empty());
-  const auto moves = lane.reader.would_move({{cordon, "p2", {}, 0}}, lane.now);
+  EXPECT_TRUE(lane.reader.would_move({}, lane.now()).empty());
+  const auto moves = lane.reader.would_move({{cordon, "p2", {}, 0}}, lane.now());
   ASSERT_EQ(moves.size(), 4u);
   EXPECT_EQ(moves[0].from, ProcessId{2});
   EXPECT_EQ(moves[0].to, ProcessId{1});
@@ -92,7 +93,7 @@ TEST(LaneReader, says_what_an_override_would_move_before_it_is_written) {
   lane.order({cordon, "p2", {}, 0});
   lane.watch_for(1000ms);
   EXPECT_EQ(lane.led_by(lane.first), 8u);
-  EXPECT_TRUE(lane.reader.would_move({}, lane.now).empty());
+  EXPECT_TRUE(lane.reader.would_move({}, lane.now()).empty());
   EXPECT_TRUE(lane.reader.lane().members[1].cordoned);
 }
 
@@ -100,7 +101,7 @@ TEST(LaneReader, that_starts_late_knows_overrides_after_the_next_list) {
   Watched lane;
   lane.order({cordon, "p2", {}, 0});
   lane.run_for(1000ms);
-  lane.begin(lane.logs[0].end());
+  lane.begin(lane.log(0).end());
   EXPECT_FALSE(lane.reader.lane().overrides_known);
   lane.watch_for(kLease / 2 + 300ms);
   EXPECT_TRUE(lane.reader.lane().overrides_known);
@@ -131,7 +132,7 @@ TEST(LaneReader, takes_nobody_for_dead_after_an_outage_of_log_0) {
 TEST(LaneReader, a_tail_that_goes_on_where_it_was_forgets_nothing) {
   Watched lane;
   lane.order({cordon, "p2", {}, 0});
-  lane.begin(lane.logs[0].end() - 1);
+  lane.begin(lane.log(0).end() - 1);
   lane.watch_for(kLease);
   ASSERT_TRUE(lane.reader.lane().overrides_known);
   lane.begin(lane.next[0]);
@@ -143,9 +144,9 @@ TEST(LaneReader, a_gap_in_log_0_leaves_open_who_assigns_and_one_in_log_1_does_no
   Watched lane(2);
   lane.begin(0);
   lane.watch_for(500ms);
-  lane.reader.on(GapFound{Log{1}, GapReason::out_of_range}, lane.now);
+  lane.reader.on(GapFound{Log{1}, GapReason::out_of_range}, lane.now());
   EXPECT_EQ(lane.reader.lane().assigner, ProcessId{1});
-  lane.reader.on(GapFound{Log{0}, GapReason::out_of_range}, lane.now);
+  lane.reader.on(GapFound{Log{0}, GapReason::out_of_range}, lane.now());
   EXPECT_NE(lane.reader.lane().assigner, ProcessId{1});
 }
 

@@ -6,7 +6,7 @@
 #include "neli_core/assigner/owners.h"
 #include "neli_core/assigner/seat.h"
 #include "tests/unit/neli_core/assigner/told.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {
@@ -117,16 +117,16 @@ class SeatEdges : public testing::Test {
 
 // Otherwise each member that takes a seat would lose it to the next one at once.
 TEST_F(SeatEdges, a_new_holder_has_a_whole_session_to_say_that_it_assigns) {
-  seat.claimed(kOther, kFirst, members);
+  seat.claimed(told::seat_claim(kOther), kFirst, members);
   EXPECT_TRUE(is_free_after(60'000ms));
-  seat.claimed(ProcessId{3}, kSecond, members);
+  seat.claimed(told::seat_claim(ProcessId{3}), kSecond, members);
   EXPECT_FALSE(is_free_after(59'900ms));
   EXPECT_TRUE(is_free_after(100ms));
 }
 
 // The ledger may restart a tail without telling of a gap first.
 TEST_F(SeatEdges, a_tail_that_starts_later_knows_nothing_any_more) {
-  seat.claimed(kOther, kFirst, members);
+  seat.claimed(told::seat_claim(kOther), kFirst, members);
   seat.tail_started(tail_at(Log{0}, 50, 50), members);
   EXPECT_FALSE(seat.known());
   EXPECT_FALSE(seat.is_valid(told::assign(2, kFirst, {})));

@@ -8,7 +8,7 @@
 
 #include "neli_core/assigner/known_lane.h"
 #include "tests/unit/neli_core/assigner/told.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {
@@ -252,7 +252,7 @@ TEST(KnownLaneOverrides, lists_count_by_the_newest_seat_while_none_is_known) {
   EXPECT_EQ(read(4, "b"), "a") << "an older seat";
   EXPECT_EQ(read(5, "c"), "c");
   EXPECT_EQ(read(6, "d"), "d");
-  lane.seat.claimed(ProcessId{1}, {1, 3}, lane.members);
+  lane.seat.claimed(told::seat_claim(ProcessId{1}), {1, 3}, lane.members);
   EXPECT_EQ(read(7, "e"), "d") << "not the seat that is known";
   EXPECT_EQ(read(3, "f"), "f");
   EXPECT_TRUE(lane.overrides.known());

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/unit/neli_core/assigner/told.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {
@@ -61,7 +61,9 @@ class SeatTest : public testing::Test {
   void start(std::int64_t at = 0) {
     seat.tail_started(tail_at(Log{0}, at, at), members);
   }
-  void claim(ProcessId id, const Epoch& epoch) { seat.claimed(id, epoch, members); }
+  void claim(ProcessId id, const Epoch& epoch, const Epoch& replaces = kNoEpoch) {
+    seat.claimed(told::seat_claim(id, replaces), epoch, members);
+  }
   void renew(const Record& record) { seat.renewed(record, members); }
   void leave(ProcessId id) { members.leave(id, told::seen(now)); }
   /// The log flows: this process and the other one renew, and live.
@@ -104,6 +106,41 @@ TEST_F(SeatTest, is_held_by_the_newest_claim) {
   EXPECT_EQ(seat.holder(), kOther);
   EXPECT_EQ(seat.epoch(), kSecond);
   EXPECT_FALSE(free_after(0ms));
+}
+
+// Both saw that the seat was free; the claim of one of them was under way for long.
+TEST_F(SeatTest, is_not_taken_by_a_claim_that_replaces_an_older_one) {
+  start();
+  claim(kOwn, kFirst);
+  claim(kOther, kSecond, kFirst);
+  const Epoch third{kSecond.incarnation + 1, kSecond.offset + 1};
+  claim(kOwn, third, kFirst);
+  EXPECT_EQ(seat.holder(), kOther);
+  EXPECT_EQ(seat.epoch(), kSecond);
+  claim(kOwn, third, kSecond);
+  EXPECT_TRUE(seat.held_by_own());
+  EXPECT_EQ(seat.epoch(), third);
+}
+
+TEST_F(SeatTest, is_taken_by_a_claim_that_replaces_one_that_the_log_lost) {
+  start();
+  claim(kOther, kFirst);
+  claim(kOwn, kSecond, {kSecond.incarnation + 9, kSecond.offset + 9});
+  EXPECT_TRUE(seat.held_by_own());
+}
+
+// It may have come too late: who read on from before it knows.
+TEST_F(SeatTest, that_a_late_reader_sees_claimed_is_held_by_whom_others_tell) {
+  start(100);
+  EXPECT_FALSE(seat.known());
+  const Epoch third{kSecond.incarnation + 1, 105};
+  claim(kOwn, third, kFirst);
+  EXPECT_FALSE(seat.known());
+  renew(tells(3, 2, kSecond, 105));
+  EXPECT_FALSE(seat.known()) << "its writer had not read the claim";
+  renew(tells(3, 2, kSecond, 106));
+  EXPECT_EQ(seat.holder(), kOther);
+  EXPECT_EQ(seat.epoch(), kSecond);
 }
 
 TEST_F(SeatTest, is_free_once_its_holder_leaves) {

@@ -70,4 +70,13 @@ inline AssignmentRecord assign(
   return record;
 }
 
+/// `replaces`: the seat claim that its writer takes for the newest.
+inline AssignmentRecord seat_claim(ProcessId by, const Epoch& replaces = kNoEpoch) {
+  AssignmentRecord record;
+  record.type = AssignmentType::seat_claim;
+  record.id = by;
+  record.seat = replaces;
+  return record;
+}
+
 }  // namespace neliroute::told

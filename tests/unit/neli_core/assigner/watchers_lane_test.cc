@@ -6,7 +6,7 @@
 
 #include "neli_core/assigner/lane_reader.h"
 #include "tests/unit/neli_core/assigner/assigned_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute::told {
 namespace {
@@ -18,7 +18,7 @@ struct Reading {
         reader({Lane{}, kNobody, milliseconds{0}, kLeaseMax, of.options.logs, of.options.partitions,
                 watchers(of)}),
         next(from) {
-    reader.on(tail_at(Log{0}, from, of.logs[0].end()), of.now);
+    reader.on(tail_at(Log{0}, from, of.log(0).end()), of.now());
     read();
   }
   static Settings watchers(const AssignedRig& of) {
@@ -29,15 +29,15 @@ struct Reading {
     return settings;
   }
   void read() {
-    for (; next < rig.logs[0].end(); ++next) {
-      const StoredRecord* found = rig.logs[0].find(next);
+    for (; next < rig.log(0).end(); ++next) {
+      const StoredRecord* found = rig.log(0).find(next);
       if (found == nullptr) continue;
-      reader.on(Received{Log{0}, next, found->stamped, true, found->value.get()}, rig.now);
+      reader.on(Received{Log{0}, next, found->stamped, true, found->value.get()}, rig.now());
     }
-    if (reader.next_deadline(rig.now - milliseconds{50}) <= rig.now) reader.tick(rig.now);
+    if (reader.next_deadline(rig.now() - milliseconds{50}) <= rig.now()) reader.tick(rig.now());
   }
   void read_for(milliseconds duration) {
-    for (const LocalTime end = rig.now + duration; rig.now < end;) {
+    for (const LocalTime end = rig.now() + duration; rig.now() < end;) {
       rig.run_for(milliseconds{50});
       read();
     }
@@ -104,9 +104,9 @@ TEST(WatchersLane, that_reads_nothing_takes_nobody_for_silent) {
   watcher.read_for(milliseconds{2000});
   const std::int64_t here = watcher.next;
   rig.run_for(10 * kSession);
-  watcher.reader.tick(rig.now);
+  watcher.reader.tick(rig.now());
   EXPECT_EQ(watcher.living(), (Ids{1, 2}));
-  EXPECT_GT(rig.logs[0].end(), here);
+  EXPECT_GT(rig.log(0).end(), here);
   watcher.read();
   EXPECT_EQ(watcher.living(), (Ids{1, 2})) << "the first record that it reads again excuses all";
 }
@@ -116,7 +116,7 @@ TEST(WatchersLane, that_begins_late_learns_of_the_seat_from_renewals) {
   Process& first = rig.start(1);
   rig.start(2);
   rig.run_for(milliseconds{2000});
-  Reading watcher(rig, rig.logs[0].end());
+  Reading watcher(rig, rig.log(0).end());
   EXPECT_FALSE(watcher.reader.known().seat.known());
   watcher.read_for(milliseconds{300});
   EXPECT_TRUE(watcher.reader.known().seat.known());
@@ -129,11 +129,11 @@ TEST(WatchersLane, that_begins_late_says_what_an_override_would_move) {
   rig.start(1);
   rig.start(2);
   rig.run_for(milliseconds{2000});
-  Reading watcher(rig, rig.logs[0].end());
+  Reading watcher(rig, rig.log(0).end());
   watcher.read_for(milliseconds{300});
-  EXPECT_TRUE(watcher.reader.would_move({}, rig.now).empty())
+  EXPECT_TRUE(watcher.reader.would_move({}, rig.now()).empty())
       << "who owns what it was named for before is not moved to itself";
-  const auto moves = watcher.reader.would_move({{OverrideVerb::cordon, "p2", {}, 0}}, rig.now);
+  const auto moves = watcher.reader.would_move({{OverrideVerb::cordon, "p2", {}, 0}}, rig.now());
   ASSERT_EQ(moves.size(), 4u) << "no list of overrides was ever written";
   for (const WouldMove& move : moves) {
     EXPECT_EQ(move.from, ProcessId{2});
@@ -163,7 +163,7 @@ TEST(WatchersLane, ignores_other_lanes_other_settings_and_refused_assignments) {
   Reading watcher(rig);
   watcher.read_for(milliseconds{2000});
   const auto hear = [&](const Decoded& value) {
-    watcher.reader.on(Received{Log{0}, watcher.next++, rig.broker_now(), true, &value}, rig.now);
+    watcher.reader.on(Received{Log{0}, watcher.next++, rig.broker_now(), true, &value}, rig.now());
   };
   Record other = renewal(7);
   other.settings = rig.core_options(7).core.settings;
@@ -190,10 +190,10 @@ TEST(WatchersLane, after_a_gap_does_not_know_the_seat_until_it_is_told) {
   rig.start(1);
   Reading watcher(rig);
   watcher.read_for(milliseconds{2000});
-  watcher.reader.on(GapFound{Log{0}}, rig.now);
+  watcher.reader.on(GapFound{Log{0}}, rig.now());
   EXPECT_FALSE(watcher.reader.known().seat.known());
-  const std::int64_t end = rig.logs[0].end();
-  watcher.reader.on(tail_at(Log{0}, end, end), rig.now);
+  const std::int64_t end = rig.log(0).end();
+  watcher.reader.on(tail_at(Log{0}, end, end), rig.now());
   watcher.next = end;
   watcher.read_for(milliseconds{300});
   EXPECT_EQ(watcher.reader.known().seat.holder(), ProcessId{1});

@@ -40,7 +40,8 @@ class YieldingTest : public testing::Test {
     record.member->reads = lag.has_value();
     record.member->lag = lag;
     record.member->unread = told::ranges(unread);
-    yielding.read(record, own, now);
+    members.read(record, told::seen(now));
+    yielding.read(record, own, members, now);
     return yielding.to(members, now);
   }
   /// An interval passes; each of these states its lag and what it does not read.
@@ -59,7 +60,7 @@ class YieldingTest : public testing::Test {
       record.member->lag = one.lag;
       record.member->unread = told::ranges(one.unread);
       members.read(record, told::seen(now));
-      yielding.read(record, own, now);
+      yielding.read(record, own, members, now);
     }
     return yielding.to(members, now);
   }
@@ -89,6 +90,22 @@ TEST_F(YieldingTest, believes_nobody_who_wrote_before_it_could_know_of_the_same_
   EXPECT_EQ(after_it_states(10ms), kOther);
 }
 
+// All of it was written before anybody could meet what this one meets now.
+TEST_F(YieldingTest, believes_nobody_who_stated_a_lag_that_has_grown_since_for_all) {
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(after_it_states(390ms), kNobody);
+  const LocalTime from = now;
+  now += 450ms;
+  own.read_back(Log{0}, now - 850ms, now);
+  for (LocalTime stamp = from + kInterval; stamp <= now; stamp += kInterval) {
+    Record record = renewal(2);
+    record.member->reads = true;
+    record.member->lag = 400ms;
+    members.read(record, {stamp.time_since_epoch(), now, false, false});
+    yielding.read(record, own, members, now);
+  }
+  EXPECT_EQ(yielding.to(members, now), kNobody);
+}
+
 // A broker that is slow for everybody leaves a slow assigner, not none.
 TEST_F(YieldingTest, does_not_give_way_to_who_reads_as_late_or_not_at_all) {
   for (int i = 0; i < 10; ++i) {
@@ -115,6 +132,14 @@ TEST_F(YieldingTest, gives_way_to_who_reads_a_log_that_it_does_not_read) {
   EXPECT_EQ(after_it_states(5ms, "", 5ms), kOther);
 }
 
+TEST_F(YieldingTest, gives_way_when_it_lags_again_after_it_was_well) {
+  lag_for_long();
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(after_it_states(390ms, "", 5ms), kNobody);
+  lag_for_long();
+  EXPECT_EQ(after_it_states(10ms), kNobody);
+  EXPECT_EQ(after_it_states(10ms), kOther);
+}
+
 TEST_F(YieldingTest, waits_twice_as_long_each_time_to_the_same_one) {
   std::vector<LocalTime> yielded;
   for (int i = 0; i < 200 && yielded.size() < 4; ++i) {
@@ -134,9 +159,9 @@ TEST_F(YieldingTest, a_gap_of_the_log_counts_against_nobody) {
   now += 5000ms;
   own.read_back(Log{0}, sent, now);
   own.gap(now);
-  EXPECT_EQ(own.lag(now), 0us);
+  EXPECT_EQ(own.lag(now), std::nullopt);
   own.read_back(Log{0}, sent + 1ms, now + 1ms);
-  EXPECT_EQ(own.lag(now + 1ms), 0us);
+  EXPECT_EQ(own.lag(now + 1ms), std::nullopt);
 }
 
 TEST_F(YieldingTest, a_lag_is_the_longest_of_the_last_session) {
@@ -149,6 +174,26 @@ TEST_F(YieldingTest, a_lag_is_the_longest_of_the_last_session) {
   EXPECT_FALSE(own.in_time(now + 601ms));
   own.read_back(Log{0}, std::nullopt, now + 601ms);
   EXPECT_FALSE(own.in_time(now + 601ms));
+}
+
+// All of a burst is read at once, and between two of them it has read nothing for a session.
+TEST_F(YieldingTest, gives_way_where_it_reads_in_bursts_further_apart_than_its_session) {
+  const milliseconds apart = told::kSession + 100ms;
+  std::vector<ProcessId> asked;
+  for (int burst = 0; burst < 6; ++burst) {
+    const LocalTime from = now;
+    now += apart;
+    for (LocalTime stamp = from + kInterval; stamp <= now; stamp += kInterval) {
+      Record record = renewal(2);
+      record.member->reads = true;
+      record.member->lag = 10ms;
+      members.read(record, {stamp.time_since_epoch(), now, false, false});
+      yielding.read(record, own, members, now);
+      own.read_back(Log{0}, stamp, now);
+    }
+    if (const ProcessId to = yielding.to(members, now); to != kNobody) asked.push_back(to);
+  }
+  EXPECT_FALSE(asked.empty());
 }
 
 // Each would be better than the other in something, and the seat would go to and fro.

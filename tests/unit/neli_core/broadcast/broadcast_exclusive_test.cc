@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/neli_core/broadcast/broadcast_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

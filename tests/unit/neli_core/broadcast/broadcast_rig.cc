@@ -1,16 +1,9 @@
 #include "tests/unit/neli_core/broadcast/broadcast_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace neliroute::broadcast_rig {
-namespace {
-
-// The broker's clock and true time are the same, but for where they count from.
-constexpr milliseconds kUnixAtZero{1'700'000'000'000};
-
-}  // namespace
 
 BroadcastOptions options_of(Mode mode, std::uint32_t partitions) {
   BroadcastOptions options;
@@ -45,11 +38,6 @@ bool Process::was_told(const std::string& part) const {
   return std::any_of(notices.begin(), notices.end(), [&](const Notice& n) {
     return n.text.find(part) != std::string::npos;
   });
-}
-
-BrokerTime World::broker_now() const {
-  return BrokerTime{kUnixAtZero +
-                    std::chrono::duration_cast<milliseconds>(now_.time_since_epoch())};
 }
 
 Process& World::add(BroadcastOptions options, milliseconds wall_error) {
@@ -164,8 +152,7 @@ bool World::deliver_log(Process& process) {
   bool any = false;
   while (process.tail_next < topic_[0].end()) {
     const std::int64_t offset = process.tail_next++;
-    const StoredRecord stored = *topic_[0].find(offset);
-    process.core.step(Received{Log{0}, offset, stored.stamped, true, stored.value.get()}, now_);
+    process.core.step(topic_[0].received(Log{0}, offset), now_);
     carry_out(process);
     any = true;
   }

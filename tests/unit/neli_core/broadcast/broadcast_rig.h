@@ -10,7 +10,7 @@
 
 #include "neli_core/broadcast/broadcast.h"
 #include "neli_core/roles.h"
-#include "tests/memory_log.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute::broadcast_rig {
 
@@ -71,7 +71,7 @@ class World {
   void pass(milliseconds time);
 
   [[nodiscard]] LocalTime now() const { return now_; }
-  [[nodiscard]] BrokerTime broker_now() const;
+  [[nodiscard]] BrokerTime broker_now() const { return broker_time(now_); }
   [[nodiscard]] bool leads(const Process& process, std::uint32_t partition = 0) const {
     return process.core.leads(Partition{partition}, now_);
   }

@@ -6,7 +6,7 @@
 
 #include "neli_core/broadcast/hint_claims.h"
 #include "tests/unit/neli_core/broadcast/broadcast_rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

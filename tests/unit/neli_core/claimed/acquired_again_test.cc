@@ -2,7 +2,7 @@
 // it stopped (docs/operating.md, Fencing): whether what it keeps in memory is right still.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

@@ -1,8 +1,8 @@
 // "One configuration" of docs/protocol.md: who differs from the running group refuses.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/rig.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

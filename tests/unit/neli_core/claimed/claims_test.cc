@@ -1,8 +1,8 @@
 // Rules 1 and 2 and "Own" of docs/protocol.md: claims, whose they are and what they end.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/rig.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

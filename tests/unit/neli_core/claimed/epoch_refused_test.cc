@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "neli_core/record/judgement.h"
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

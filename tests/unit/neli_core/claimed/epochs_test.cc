@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "neli_core/record/judgement.h"
-#include "tests/unit/neli_core/claimed/rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/rig.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

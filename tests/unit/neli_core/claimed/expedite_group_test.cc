@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

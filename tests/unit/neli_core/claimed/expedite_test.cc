@@ -6,8 +6,8 @@
 
 #include "audit/audit.h"
 #include "neli_core/record/judgement.h"
-#include "tests/unit/neli_core/claimed/rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/rig.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

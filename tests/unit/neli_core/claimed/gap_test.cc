@@ -1,8 +1,8 @@
 // Rule 11 of docs/protocol.md: a tail that can no longer vouch for what it read. T = 1000 ms.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/rig.h"
+#include "tests/world/memory_log.h"
 
 namespace neliroute {
 namespace {

@@ -3,7 +3,7 @@
 // T = 1000 ms and e = 100 ms throughout; d of 1000 ms is 1 ms and 1 us.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

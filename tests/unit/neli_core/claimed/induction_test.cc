@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

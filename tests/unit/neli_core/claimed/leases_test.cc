@@ -1,7 +1,7 @@
 // Rules 3, 5 and 10 of docs/protocol.md: renewals, what they extend, and what ends by itself.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "neli_core/leaving/barriers.h"
 #include "neli_core/leaving/closing.h"
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "neli_core/claimed/epoch_history.h"
 #include "tests/sanitized.h"
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

@@ -2,7 +2,7 @@
 // may still lead, and warms up after it.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

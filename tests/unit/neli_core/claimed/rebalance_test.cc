@@ -2,7 +2,7 @@
 // the interval is 100 ms throughout.
 #include <gtest/gtest.h>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

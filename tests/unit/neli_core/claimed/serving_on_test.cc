@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {
@@ -395,6 +395,18 @@ TEST(ServingOn, as_long_as_others_are_named_again_none_of_them_leads) {
   }
   rig.run_for(1s);
   EXPECT_FALSE(a.leads(0, rig.now()));
+}
+
+TEST(ServingOn, who_is_named_again_in_the_same_silence_serves_on) {
+  Rig rig(serving_on());
+  auto& a = leader_beside_others(rig, "0");
+  fall_silent(a);
+  rig.run_for(3s);
+  name_another(rig, a, "0");
+  rig.run_for(2s);
+  rig.assign(a, "0");  // the other one died before it led
+  rig.run_for(20s);
+  EXPECT_TRUE(a.leads(0, rig.now()));
 }
 
 // The log came back for a moment: what ends the first silence says nothing of the next.

@@ -23,8 +23,8 @@ AssignmentRecord full_record(AssignmentType type) {
   record.lane = Lane{7};
   record.id = ProcessId{0xfedc'ba98'7654'3210};
   record.seq = (std::uint64_t{1} << 52) + 3;
+  if (type != AssignmentType::leave) record.seat = {1'700'000'000'123, 4711};
   if (type == AssignmentType::assign) {
-    record.seat = {1'700'000'000'123, 4711};
     record.designations = {{ProcessId{1}, ranges("0-9,12")}, {ProcessId{2}, ranges("65535")}};
   }
   return record;
@@ -77,7 +77,7 @@ TEST(AssignmentRecord, stands_in_the_log_as_documented) {
             R"("to":{"0000000000000001":"0-9,12","0000000000000002":"65535"}})");
   EXPECT_EQ(encode_record(full_record(AssignmentType::seat_claim)),
             R"({"v":2,"t":"seat_claim","lane":7,"id":"fedcba9876543210",)"
-            R"("seq":4503599627370499})");
+            R"("seq":4503599627370499,"seat":"1700000000123:4711"})");
   EXPECT_EQ(encode_record(full_record(AssignmentType::leave)),
             R"({"v":2,"t":"leave","lane":7,"id":"fedcba9876543210","seq":4503599627370499})");
 }
@@ -126,7 +126,7 @@ TEST(AssignmentRecord, without_a_readable_seat_an_assignment_is_malformed) {
     EXPECT_EQ(ignored(head + seat + "}"), Ignored::malformed) << seat;
   }
   EXPECT_EQ(assignment(head + R"(,"seat":"7:8"})").seat, (Epoch{7, 8}));
-  // A claim makes a seat and a leaver need not know one.
+  // A claim makes a seat, and its writer need not know one before it; nor need a leaver.
   for (const std::string type : {"seat_claim", "leave"}) {
     const std::string value =
         R"({"t":")" + type + R"(","lane":0,"id":"0000000000000001","seat":7})";

@@ -7,7 +7,7 @@
 #include "audit/audit.h"
 #include "neli_core/record/record.h"
 #include "neli_core/roles.h"
-#include "tests/unit/neli_core/claimed/rig.h"
+#include "tests/world/rig.h"
 
 namespace neliroute {
 namespace {

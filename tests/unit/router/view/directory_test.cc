@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 #include "tests/unit/router/view/records.h"
 
 namespace neliroute {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "router/view/directory.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 #include "tests/unit/router/view/records.h"
 
 namespace neliroute {

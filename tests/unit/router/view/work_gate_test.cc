@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "router/engine/stopped_work.h"
+#include "router/owner/stopped_work.h"
 #include "tests/sanitized.h"
 #include "tests/unit/router/view/allocations.h"
 
@@ -309,7 +309,7 @@ TEST(StoppedWork, is_looked_at_again_at_the_next_deadline_and_no_more_after_the_
   EXPECT_EQ(strand.next_deadline(), kNever);
 }
 
-// One partition, led and stopped again and again by the strand, as the engine does it. Workers look
+// One partition, led and stopped again and again by the strand, as the reader does it. Workers look
 // whether the barrier of the round under whose epoch they work was said to be done.
 struct Hammer {
   explicit Hammer(WorkFences fences, int workers) : g(fences), lossy(fences == WorkFences::none) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <neliroute/clock.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,6 @@
 #include "ledgers/kafka/record_writer.h"
 #include "tests/eventually.h"
 #include "tests/unit/embedded_broker/io_thread.h"
-#include "tests/unit/embedded_broker/silence.h"
 #include "tests/unit/embedded_broker/threads.h"
 #include "tests/unit/ledgers/kafka/librdkafka_calls.h"
 #include "tests/unit/ledgers/kafka/serve_until.h"
@@ -355,7 +355,8 @@ TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
     return ++calls == 1 ? RD_KAFKA_RESP_ERR__STATE : RD_KAFKA_RESP_ERR_NO_ERROR;
   };
   const librdkafka_calls::Watch watch(std::move(watching));
-  const auto others = clients();
+  const std::size_t others = 1;  // the embedded broker's; those of an earlier test may end late
+  ASSERT_TRUE(eventually([&] { return clients() == others; }));
   NotedMember noted(settings(), *wakeup_);
   auto& assigned = noted.assigned;
   auto& revoked = noted.revoked;
@@ -383,6 +384,27 @@ TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
   member.announce_next();
   EXPECT_EQ(revoked.size(), 1U);
   EXPECT_EQ(calls, 3) << "one took the place of that which was refused";
+}
+
+// Nor would the client of one that is dropped.
+TEST_F(FatalErrorTest, AMemberThatIsDroppedWithARebalanceInItsQueueEnds) {
+  const std::size_t others = 1;  // the embedded broker's; those of an earlier test may end late
+  ASSERT_TRUE(eventually([&] { return clients() == others; }));
+  std::optional<NotedMember> noted;
+  noted.emplace(settings(), *wakeup_);
+  ASSERT_TRUE(noted->member.join().has_value());
+  ASSERT_TRUE(serve_until(noted->member, [&] { return !noted->assigned.empty(); }));
+  noted->member.finish();
+  NotedMember second(settings(), *wakeup_);
+  const auto queued = [&] {
+    const rdkafka::QueuePtr queue{rd_kafka_queue_get_consumer(noted->member.handle())};
+    return rd_kafka_queue_length(queue.get());
+  };
+  ASSERT_TRUE(serve_until(noted->member, [&] { return queued() == 0; }));
+  ASSERT_TRUE(second.member.join().has_value());
+  ASSERT_TRUE(eventually([&] { return queued() > 0; }));
+  noted.reset();
+  EXPECT_TRUE(eventually([&] { return clients() == others + 1; }));
 }
 
 // The reason comes from its other clients: the member is only given when, and for how long.
@@ -442,7 +464,7 @@ TEST_F(FatalErrorTest, AMemberThatWithdrawsUnansweredJoinsAgainAsAnotherFiveSeco
   // The mock names members by their address, which another one may get.
   const std::string client = rd_kafka_name(member.handle());
   {
-    const Silence silence(broker_io_);
+    const Hang hang(broker_io_);
     const LocalTime before = boot_now();
     member.withdraw(seconds{30});
     const LocalTime after = boot_now();

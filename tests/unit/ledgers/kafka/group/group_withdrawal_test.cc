@@ -1,6 +1,6 @@
 // Which of a ledger's answers make the process leave the group for a while.
 #include "ledgers/kafka/group/group_withdrawal.h"
-#include "tests/unit/neli_core/tail_at.h"
+#include "tests/world/memory_log.h"
 
 #include <gmock/gmock.h>
 

@@ -21,7 +21,7 @@ void LedgerRig::open_broker() {
 }
 
 void LedgerRig::close_broker() {
-  silence_.reset();
+  hang_.reset();
   if (broker_) broker_io_.run([this] { broker_.reset(); });
 }
 

@@ -15,7 +15,6 @@
 
 #include "embedded_broker/embedded_broker.h"
 #include "ledgers/kafka/kafka_ledger.h"
-#include "tests/unit/embedded_broker/silence.h"
 #include "tests/unit/ledgers/ledger_driver.h"
 
 namespace neliroute {
@@ -30,7 +29,7 @@ class LedgerRig : public LedgerDriver {
   void open_broker();
   void close_broker();
   /// It keeps its connections, and answers nobody until it is closed.
-  void silence_broker() { silence_.emplace(broker_io_); }
+  void silence_broker() { hang_.emplace(broker_io_); }
   /// The broker's, or a port where nobody listens.
   [[nodiscard]] std::string address() const;
   [[nodiscard]] KafkaLedgerParameters parameters(bool watcher = false) const;
@@ -48,7 +47,7 @@ class LedgerRig : public LedgerDriver {
 
   IoThread broker_io_;
   std::unique_ptr<EmbeddedBroker> broker_;
-  std::optional<Silence> silence_;
+  std::optional<Hang> hang_;
 };
 
 }  // namespace neliroute

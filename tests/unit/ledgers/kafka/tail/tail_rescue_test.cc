@@ -97,6 +97,25 @@ TEST_F(TailRescueTest, WhoIsAnsweredKeepsTheClientForEver) {
   }
 }
 
+TEST_F(TailRescueTest, WhoAsksAgainMeanwhileWaitsNoLonger) {
+  cluster_.stop(kBroker);
+  tail_.reread({kLog, 7, 0});
+  const LocalTime asked = boot_now();
+  const LocalTime again = later(asked, milliseconds{1100});
+  ASSERT_TRUE(serve_until([&] { return boot_now() >= again; }));
+  tail_.reread({kLog, 8, 0});
+  EXPECT_TRUE(rescues(later(asked, milliseconds{5500})));
+}
+
+TEST_F(TailRescueTest, AStartIsAwaitedUntilItIsAnswered) {
+  EXPECT_FALSE(rescues(later(boot_now(), std::chrono::hours{1}))) << "it was answered";
+  cluster_.stop(kBroker);
+  tail_.start(kLog);
+  EXPECT_TRUE(rescues(later(boot_now(), seconds{6})));
+  cluster_.start(kBroker);
+  EXPECT_TRUE(serve_until([&] { return records_ == 2; }));
+}
+
 TEST_F(TailRescueTest, WhatIsReadAgainMeanwhileIsReadAgainByTheNewClient) {
   tail_.reread({kLog, 8, 0});
   tail_.renew();
