@@ -121,6 +121,8 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
               group_until_ + grace >= start || !somebody_stayed(part, start);
     // Nor does who was given back what it led before, while the barrier of that still runs.
     excused = excused || occupied_[part][node] >= start;
+    const bool nobodys = taken_[part] || present_since_[node] == INT64_MAX;
+    excused = excused || (nobodys && waits_for_the_dead(part, start));
   }
   for (std::uint8_t n = 0; n < plan_.processes && !excused; ++n) {
     // A successor that died before its predecessor had read that it leads is one of them; what it
@@ -191,6 +193,12 @@ bool Oracle::somebody_stayed(std::uint32_t part, Time until) const {
     if (of_lane && fit <= until - plan_.takeover()) return true;
   }
   return false;
+}
+
+// A classic group chooses no successor until the session of each dead member is over.
+bool Oracle::waits_for_the_dead(std::uint32_t part, Time start) const {
+  const std::vector<Time>& all = crashes_[part / plan_.partitions];
+  return plan_.classic() && !all.empty() && all.back() + plan_.takeover() >= start;
 }
 
 void Oracle::close_gap(std::uint32_t part, Time now) {

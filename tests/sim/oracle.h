@@ -55,9 +55,14 @@ class Oracle {
   void departs(std::uint8_t node, Time now) { departed_[node % plan_.lanes] = now; }
   /// The group gives it the part.
   void assigned(std::uint8_t node, std::uint32_t part, Time now) {
+    taken_[part] = false;
     if (assignee_[part].node == node) return;
     assignee_before_[part] = assignee_[part].node;
     assignee_[part] = {node, now};
+  }
+  /// Until the group gives it to somebody again.
+  void taken(std::uint8_t node, std::uint32_t part) {
+    taken_[part] = taken_[part] || assignee_[part].node == node;
   }
   void acquired(Node& node, Partition partition, const Epoch& epoch, Time now);
 
@@ -199,6 +204,7 @@ class Oracle {
   [[nodiscard]] std::string name_of(std::uint32_t part) const;
   [[nodiscard]] Time further_rebalances(std::uint32_t part, Time since) const;
   [[nodiscard]] bool somebody_stayed(std::uint32_t part, Time until) const;
+  [[nodiscard]] bool waits_for_the_dead(std::uint32_t part, Time start) const;
   [[nodiscard]] bool reads_of_longer_leases(std::uint32_t part, Time start) const;
   [[nodiscard]] Time allowed_gap(std::uint32_t part, Time start, Time since) const;
   [[nodiscard]] bool may_both_lead(std::uint8_t node, std::uint8_t other) const;
@@ -219,6 +225,7 @@ class Oracle {
     Time at = 0;
   };
   std::array<Assigned, kPartsMax> assignee_{};  ///< the last one
+  std::array<bool, kPartsMax> taken_{};
   std::array<Assigned, kPartsMax> designee_{};  ///< the same where a member assigns
   /// Who was named for a part, as one process sees it.
   struct Namings {

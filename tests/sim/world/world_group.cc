@@ -199,6 +199,9 @@ void World::announce(Node& node) {
   } else {
     m.owned &= ~next.parts;
     if (plan_.request.trace) tell(node, "is taken " + ranges_of(next.parts).to_string());
+    for (std::uint32_t p = 0; p < plan_.partitions; ++p) {
+      if ((next.parts >> p & 1) != 0) oracle_.taken(node.index, part_of(node, p));
+    }
     step(node, GroupRevoked{ranges_of(next.parts), next.lost});
   }
 }
