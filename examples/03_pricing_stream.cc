@@ -5,8 +5,8 @@
 // An instrument must not fall silent, and a duplicate quote does no harm: non-exclusive mode. While
 // an instrument moves, two owners publish it; both give a quote the same number, that of the feed,
 // so subscribers keep quotes with greater numbers, and drop the rest. A successor does not know
-// what a killed owner published last. It begins two leases back, as the instrument was silent for
-// less than one: duplicates are the price of no gap.
+// what a killed owner published last. The instrument was silent for a lease, or longer where the
+// machine stood still, so it begins ten leases back: duplicates are the price of no gap.
 #include <librdkafka/rdkafka.h>
 
 #include <boost/asio/io_context.hpp>
@@ -120,7 +120,7 @@ int own(const std::string& name, const std::string& brokers, const std::string& 
         next.erase(instrument);
         continue;
       }
-      const auto begin = last - 2 * router.timing().lease / kPeriod;
+      const auto begin = last - 10 * router.timing().lease / kPeriod;
       std::int64_t& at = next.try_emplace(instrument, begin).first->second;
       while (at <= last && send(producer.get(), instrument, at, name)) ++at;
     }

@@ -108,6 +108,14 @@ class PricingStream(unittest.TestCase):
         self.assertIn("nowhere:port", (self.folder / "wrong.log").read_text())
 
 
+def bound(taken, port):
+    """Whether the socket has the port now."""
+    with contextlib.suppress(OSError):
+        taken.bind(("127.0.0.1", port))
+        return True
+    return False
+
+
 class Show(unittest.TestCase):
     """scripts/show, as a person has it."""
 
@@ -168,8 +176,8 @@ class Show(unittest.TestCase):
         """SIGKILL for the script: what it started does not outlive it. Its first port looked free,
         as nobody listens there, and is taken all the same. And one of the owners assigns."""
         with socket.socket() as taken:
-            with contextlib.suppress(OSError):  # somebody else has it
-                taken.bind(("127.0.0.1", 7481))
+            # Whoever has it now may end before the script looks; and its connections outlive it.
+            children.wait_until(lambda: bound(taken, 7481), 120, "port 7481 is free", poll=0.5)
             child = self.show("--assignment", "assigner")
             owners = children.wait_until(self.started, 60, self.out.read_text)
         self.assertFalse(owners["alpha"][1].endswith(":7481/"), owners)
