@@ -1,13 +1,19 @@
 #include <neliroute/lookup.h>
-
+#include <neliroute/observable.h>
 #include <utility>
 
 #include "router/view/route_view.h"
 
 namespace neliroute {
 
-Lookup::Lookup(const RouteView& view, Settings settings)
-    : view_(view), settings_(std::move(settings)) {}
+Lookup::Lookup(const RouteView& view, Settings settings, std::shared_ptr<Reader> reader,
+               std::unique_ptr<const Observable> observable)
+    : view_(view),
+      settings_(std::move(settings)),
+      reader_(std::move(reader)),
+      observable_(std::move(observable)) {}
+
+Lookup::~Lookup() = default;
 
 Route Lookup::route(std::string_view key, LocalTime now) const {
   return view_.route(view_.slots().slot_of(key), now);

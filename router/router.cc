@@ -30,14 +30,14 @@ Result<std::unique_ptr<Router>> Router::open(boost::asio::any_io_executor execut
 }
 
 Router::Router(Parts parts)
-    : Lookup(parts.opened.owner->view(), std::move(parts.opened.settings)),
+    : Lookup(parts.opened.owner->view(), std::move(parts.opened.settings), parts.opened.owner,
+             std::move(parts.opened.observable)),
       timing_(std::move(parts.opened.timing)),
       protocol_(parts.opened.protocol),
       process_(std::move(parts.opened.process)),
       id_(parts.opened.id),
       roles_(std::make_unique<Roles>(std::move(parts.opened.leases), parts.roles)),
       owner_(std::move(parts.opened.owner)),
-      observable_(std::move(parts.opened.observable)),
       gate_(*owner_->work()),
       mode_(parts.mode),
       hop_limit_(parts.hop_limit) {}
@@ -135,22 +135,6 @@ Result<void> Router::set_role_count(std::uint32_t count) { return roles_->set_co
 Subscription Router::subscribe(Listener& listener) {
   return Subscription(owner_->subscribe(listener));
 }
-
-void Router::suspect(std::string_view endpoint) { owner_->suspect(endpoint); }
-
-void Router::reached(std::string_view endpoint) { owner_->reached(endpoint); }
-
-void Router::redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) {
-  owner_->redirected(slot, endpoint, epoch);
-}
-
-void Router::wait_for_route(
-    Slot slot, const Epoch& after, milliseconds limit,
-    boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {
-  wait_until_routed(*owner_, slot, after, limit, std::move(handler));
-}
-
-void Router::ready(Completion handler) { wait_until_ready(*owner_, std::move(handler)); }
 
 void Router::drain(milliseconds bound, Completion handler) {
   owner_->drain(bound, [done = completion_of(std::move(handler))] { done({}); });

@@ -21,9 +21,9 @@ Result<std::unique_ptr<Watcher>> Watcher::open(boost::asio::any_io_executor exec
 }
 
 Watcher::Watcher(Parts parts)
-    : Lookup(parts.opened.reader->view(), std::move(parts.opened.settings)),
-      reader_(std::move(parts.opened.reader)),
-      observable_(std::move(parts.opened.observable)) {}
+    : Lookup(parts.opened.reader->view(), std::move(parts.opened.settings), parts.opened.reader,
+             std::move(parts.opened.observable)),
+      reader_(std::move(parts.opened.reader)) {}
 
 Watcher::~Watcher() { reader_->abandon(); }
 
@@ -36,22 +36,6 @@ void Watcher::on_change(std::function<void(Partition)> handler) {
 void Watcher::on_failure(std::function<void(const Error&)> handler) {
   reader_->set_failure_handler(std::move(handler));
 }
-
-void Watcher::suspect(std::string_view endpoint) { reader_->suspect(endpoint); }
-
-void Watcher::reached(std::string_view endpoint) { reader_->reached(endpoint); }
-
-void Watcher::redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) {
-  reader_->redirected(slot, endpoint, epoch);
-}
-
-void Watcher::wait_for_route(
-    Slot slot, const Epoch& after, milliseconds limit,
-    boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {
-  wait_until_routed(*reader_, slot, after, limit, std::move(handler));
-}
-
-void Watcher::ready(Completion handler) { wait_until_ready(*reader_, std::move(handler)); }
 
 void Watcher::close(Completion handler) {
   reader_->drain(milliseconds{0}, [done = completion_of(std::move(handler))] { done({}); });

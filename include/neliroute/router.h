@@ -11,17 +11,15 @@
 //
 // Threads: every member function may be called on any thread; docs/getting-started.md has a table
 //   for all classes. Changes are carried out on one strand of the given executor, where listeners
-//   are called. The executor must outlive the Router. Completion handlers run on their associated
-//   executor; one that has none runs on the strand, and must not block. Of its own the library
-//   starts a thread that keeps heartbeats going (classic group protocol), and short-lived ones that
-//   destroy clients of librdkafka.
+//   are called. The executor must outlive the Router. Of its own the library starts a thread that
+//   keeps heartbeats going (classic group protocol), and short-lived ones that destroy clients of
+//   librdkafka.
 // Units: std::chrono; LocalTime is CLOCK_BOOTTIME. A `now` that is passed must not be older than
 //   the caller's last wait: an old one asks about then.
 // Errors: open() returns what is wrong; later ones go to Listener::failed() and on_notice.
 // Paper: "Protocol definition", "Consistent hashing", "Use in continuously available systems".
 #pragma once
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <memory>
@@ -38,7 +36,6 @@
 namespace neliroute {
 
 class OwningReader;
-class Observable;
 class Roles;
 class WorkGate;
 
@@ -129,46 +126,6 @@ class Router : public Lookup {
   /// already. There may be several: a barrier ends when all of them have completed their tokens.
   [[nodiscard]] Subscription subscribe(Listener& listener);
 
-  /// Completes when every slot is known, or this process leads everything the group assigned to it.
-  /// Completes with an error when that cannot happen any more: `closed`, or the error that
-  /// Listener::failed() gets. Cancellable: operation_aborted.
-  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code)) Token>
-  auto async_ready(Token&& token) {
-    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
-        [this](auto handler) { ready(std::move(handler)); }, token);
-  }
-
-  /// Completes with the first answer for the slot that is local or whose epoch is greater than
-  /// `after`: what a caller needs that knows `after` and was not served. (Exclusive mode: local
-  /// with an epoch of `after` or greater, as admit() serves nothing else.) Completes with an error
-  /// and what is known then: timed_out after `limit` (at most a day), too_many_waiters, closed, or
-  /// the error that Listener::failed() gets. Cancellable: operation_aborted.
-  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code, Route)) Token>
-  auto async_route_after(Slot slot, const Epoch& after, milliseconds limit, Token&& token) {
-    return boost::asio::async_initiate<Token, void(boost::system::error_code, Route)>(
-        [this, slot, after, limit](auto handler) {
-          wait_for_route(slot, after, limit, std::move(handler));
-        },
-        token);
-  }
-  /// The same for a caller that knows nothing: completes when somebody owns the key.
-  template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(boost::system::error_code, Route)) Token>
-  auto async_route(std::string_view key, milliseconds limit, Token&& token) {
-    return async_route_after(slot_of(key), kNoEpoch, limit, std::forward<Token>(token));
-  }
-
-  /// The caller could not reach this endpoint. Lookups mark that process's slots as
-  /// Route::suspected, until a record of it is read; they say so at most for the rest of its lease,
-  /// after which it owns nothing, or for 2 s at a time if its route is stale.
-  /// Any thread; repeated reports cost next to nothing.
-  void suspect(std::string_view endpoint);
-  /// The caller could reach it after all: it is suspected no more. Any thread.
-  void reached(std::string_view endpoint);
-  /// Whoever was asked for this slot names another owner, under a greater epoch than its route's.
-  /// While that is stale it is moved there, if records have named a process with this endpoint; the
-  /// next record that says who leads decides again. Any thread.
-  void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch);
-
   /// Planned leave: hands over, and closes within `bound`. Two things may take longer: barriers,
   /// which have a lease; and brokers that do not answer, 2 s if `bound` is short. At once if nobody
   /// else is in the group. `timing().drain` is the usual bound: with Assignment::assigner a shorter
@@ -188,19 +145,12 @@ class Router : public Lookup {
   [[nodiscard]] GroupProtocol group_protocol() const noexcept { return protocol_; }
   [[nodiscard]] const ProcessInfo& process() const noexcept { return process_; }
   [[nodiscard]] ProcessId id() const noexcept { return id_; }
-  /// For dashboards, metrics and the admin port (neliroute/observable.h).
-  [[nodiscard]] const Observable& observable() const noexcept { return *observable_; }
 
  private:
   friend class Forwarder;  // which may outlive this
-  using Completion = boost::asio::any_completion_handler<void(boost::system::error_code)>;
   struct Parts;
   explicit Router(Parts parts);
-  void ready(Completion handler);
   void drain(milliseconds bound, Completion handler);
-  void wait_for_route(
-      Slot slot, const Epoch& after, milliseconds limit,
-      boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler);
 
   Timing timing_;
   GroupProtocol protocol_;
@@ -208,7 +158,6 @@ class Router : public Lookup {
   ProcessId id_;
   std::unique_ptr<Roles> roles_;
   std::shared_ptr<OwningReader> owner_;
-  std::unique_ptr<const Observable> observable_;
   WorkGate& gate_;
   Mode mode_;
   std::uint32_t hop_limit_;
