@@ -186,6 +186,7 @@ class Exec(OwnersCase):
         alpha.leave()
         self.assertEqual(alpha.wait_exit(), 0, alpha.error_tail())
         self.assertFalse(exists(pid), "it was killed")
+        self.assertIn("did not end within 200 ms, and was killed", alpha.error_tail())
 
     def test_a_program_that_saves(self):
         """It may, also behind a shell that ends at once."""

@@ -76,7 +76,7 @@ TEST_F(ProgramTest, ends_with_the_status) {
   start("exit 7");
   EXPECT_TRUE(wait([&] { return status == 7; }));
   EXPECT_EQ(program->pid(), 0) << "its number may be another's now";
-  EXPECT_EQ(program->stop(kLong), std::nullopt);
+  EXPECT_EQ(program->stop(kLong).status, std::nullopt);
   EXPECT_FALSE(has_children());
 }
 
@@ -118,7 +118,9 @@ TEST_F(ProgramTest, waits_for_all_of_the_group_after_sigterm) {
       "sh -c 'trap \"sleep 0.2; echo saved >>$SAID; exit\" TERM; echo up >>$SAID; "
       "while :; do sleep 0.05; done'; true");
   ASSERT_TRUE(wait_said("up"));
-  EXPECT_EQ(program->stop(kLong), std::nullopt);
+  const GroupEnd end = program->stop(kLong);
+  EXPECT_EQ(end.status, std::nullopt);
+  EXPECT_FALSE(end.killed);
   EXPECT_EQ(last_said(), "saved");
   EXPECT_FALSE(has_children());
 }
@@ -126,7 +128,9 @@ TEST_F(ProgramTest, waits_for_all_of_the_group_after_sigterm) {
 TEST_F(ProgramTest, kills_all_of_the_group_when_its_time_is_over) {
   start("sh -c 'trap \"\" TERM; echo up >>$SAID; while :; do sleep 100; done'; true");
   ASSERT_TRUE(wait_said("up"));
-  EXPECT_EQ(program->stop(20ms), std::nullopt);
+  const GroupEnd end = program->stop(20ms);
+  EXPECT_EQ(end.status, std::nullopt);
+  EXPECT_TRUE(end.killed);
   EXPECT_FALSE(has_children());
 }
 
@@ -139,7 +143,7 @@ TEST_F(ProgramTest, lets_live_what_its_shell_leaves_behind_until_it_is_stopped) 
   ASSERT_TRUE(wait([&] { return status.has_value(); }));
   EXPECT_EQ(*status, 128 + SIGTERM);
   EXPECT_EQ(last_said(), "up");
-  EXPECT_EQ(program->stop(kLong), std::nullopt);
+  EXPECT_EQ(program->stop(kLong).status, std::nullopt);
   EXPECT_EQ(last_said(), "ended");
   EXPECT_FALSE(has_children());
 }
@@ -147,14 +151,14 @@ TEST_F(ProgramTest, lets_live_what_its_shell_leaves_behind_until_it_is_stopped) 
 TEST_F(ProgramTest, that_fails_when_it_is_told_to_end_has_failed) {
   start("trap 'exit 5' TERM; echo up >>$SAID; while :; do sleep 0.05; done");
   ASSERT_TRUE(wait_said("up"));
-  EXPECT_EQ(program->stop(kLong), 5);
+  EXPECT_EQ(program->stop(kLong).status, 5);
   EXPECT_EQ(status, std::nullopt);
 }
 
 TEST_F(ProgramTest, that_ended_while_nothing_ran_ended_by_itself) {
   start("exit 5");
   await_end_of_shell();
-  EXPECT_EQ(program->stop(kLong), 5);
+  EXPECT_EQ(program->stop(kLong).status, 5);
   EXPECT_EQ(status, std::nullopt);
 }
 
@@ -166,7 +170,7 @@ TEST_F(ProgramTest, reaps_what_others_leave_behind) {
     ::waitid(P_ALL, 0, &found, WEXITED | WNOHANG | WNOWAIT);
     return found.si_pid == 0;  // no child has ended that nobody has reaped
   }));
-  EXPECT_EQ(program->stop(kLong), std::nullopt);
+  EXPECT_EQ(program->stop(kLong).status, std::nullopt);
 }
 
 TEST_F(ProgramTest, reports_its_status_also_if_orphans_end_just_before) {

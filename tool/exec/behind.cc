@@ -88,7 +88,13 @@ class Behind {
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
     // It has only now been told to end.
     const auto bound = std::max(left, std::min(options_.front.stop, kLastLeast));
-    if (const auto status = program_->stop(bound)) ended(*status);
+    const GroupEnd ending = program_->stop(bound);
+    if (ending.status) ended(*ending.status);
+    if (ending.killed) {
+      log(Severity::warning, fmt::format("the program did not end within {} ms, and was "
+                                         "killed; --stop-timeout is how long it may take",
+                                         bound.count()));
+    }
   }
   Behind(const Behind&) = delete;
   Behind& operator=(const Behind&) = delete;

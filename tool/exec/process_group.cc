@@ -57,16 +57,17 @@ bool await_gone(pid_t group, milliseconds bound, std::optional<int>& status) noe
   return true;
 }
 
-std::optional<int> end_group(pid_t group, milliseconds bound) noexcept {
-  std::optional<int> status;
-  if (is_gone(group, status)) return status;  // and its number may be another's soon
+GroupEnd end_group(pid_t group, milliseconds bound) noexcept {
+  GroupEnd end;
+  if (is_gone(group, end.status)) return end;  // and its number may be another's soon
   if (bound.count() > 0) {
     ::kill(-group, SIGTERM);
-    if (await_gone(group, bound, status)) return status;
+    if (await_gone(group, bound, end.status)) return end;
   }
   ::kill(-group, SIGKILL);
-  await_gone(group, kKilled, status);
-  return status;
+  end.killed = true;
+  await_gone(group, kKilled, end.status);
+  return end;
 }
 
 /// What a child begins with.
@@ -140,10 +141,10 @@ std::optional<int> ProcessGroup::reap() {
   return status;
 }
 
-std::optional<int> ProcessGroup::end(milliseconds bound) {
-  const auto status = shell_ > 0 ? end_group(shell_, bound) : std::nullopt;
+GroupEnd ProcessGroup::end(milliseconds bound) {
+  const GroupEnd end = shell_ > 0 ? end_group(shell_, bound) : GroupEnd{};
   forget();
-  return status;
+  return end;
 }
 
 void ProcessGroup::forget() {

@@ -20,6 +20,12 @@
 
 namespace neliroute::tool {
 
+/// How a group ended.
+struct GroupEnd {
+  std::optional<int> status;  ///< the shell's; no value: it was returned before
+  bool killed = false;        ///< its time was over
+};
+
 class ProcessGroup {
  public:
   ProcessGroup() = default;
@@ -33,9 +39,8 @@ class ProcessGroup {
   [[nodiscard]] bool start(const std::string& command, const std::vector<std::string>& variables);
   /// After SIGCHLD: the shell's status, as another shell shows it (128 + a signal), once.
   [[nodiscard]] std::optional<int> reap();
-  /// SIGTERM, and SIGKILL after `bound`; blocks until all of it has ended. What reap() has not
-  /// returned yet.
-  [[nodiscard]] std::optional<int> end(milliseconds bound);
+  /// SIGTERM, and SIGKILL after `bound`; blocks until all of it has ended.
+  [[nodiscard]] GroupEnd end(milliseconds bound);
   [[nodiscard]] pid_t id() const noexcept { return shell_; }
 
  private:

@@ -43,10 +43,11 @@ void Program::await_exit() {
   });
 }
 
-std::optional<int> Program::stop(milliseconds bound) {
+GroupEnd Program::stop(milliseconds bound) {
   children_.cancel();
-  const auto status = group_.end(bound);
-  return status && !is_told_end(*status) ? status : std::nullopt;
+  GroupEnd end = group_.end(bound);
+  if (end.status && is_told_end(*end.status)) end.status.reset();
+  return end;
 }
 
 }  // namespace neliroute::tool

@@ -12,7 +12,6 @@
 #include <memory>
 #include <neliroute/error.h>
 #include <neliroute/time.h>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +32,10 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// SIGTERM, and SIGKILL after `bound`; blocks until its whole group has ended. Returns a status
-  /// that it ended with and that is no success, unless `exited` had it: it may have failed at the
-  /// moment at which it was to end.
-  [[nodiscard]] std::optional<int> stop(milliseconds bound);
+  /// SIGTERM, and SIGKILL after `bound`; blocks until its whole group has ended. Its status only if
+  /// that is no success, and `exited` had none: it may have failed at the moment at which it was to
+  /// end.
+  [[nodiscard]] GroupEnd stop(milliseconds bound);
   /// Of its shell; 0: all of it has ended.
   [[nodiscard]] pid_t pid() const noexcept { return group_.id(); }
 
