@@ -8,8 +8,9 @@
 // openapi.json describes what it serves. AdminLimits bounds everything that a client may cost.
 //
 // Threads: all of it on one strand of the given executor; open() and the destructor on any thread.
-// Give it an executor with a thread of its own, so that no client delays the protocol. That
-// executor must outlive whatever the router's executor is running when the server is destroyed.
+// The router's executor will do for a few clients. With an executor and a thread of its own, no
+// client delays the protocol. It must outlive handlers that the router's executor runs while the
+// server is destroyed.
 // Units: std::chrono, bytes.
 // Errors: open() returns bad_option for an address that is malformed or cannot be listened on.
 #pragma once
@@ -42,10 +43,10 @@ class Router;
 class Watcher;
 
 struct AdminLimits {
-  /// For a further one, the connection is closed that has taken longest over a header, else the
-  /// one that has been idle longest. If all are at work, the further one is served one request,
-  /// within a second: health is answered, anything else gets a 503. One address has three quarters
-  /// of them at most. At most half of the files that the process may open.
+  /// At the limit, a new connection replaces the one whose header has taken longest, else the one
+  /// that has been idle longest. If all are at work, it is served one request, within a second:
+  /// health is answered, anything else gets a 503. One address has three quarters of them at most.
+  /// At most half of the files that the process may open.
   std::size_t connections = 2048;
   /// From connecting, or from a request's first byte, to the end of its header.
   milliseconds header{10'000};

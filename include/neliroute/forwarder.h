@@ -79,10 +79,10 @@ struct ForwarderLimits {
   /// the application keeps it for. No value: a second less than its answers' `Keep-Alive: timeout`
   /// says, else 1 s.
   std::optional<milliseconds> application_idle;
-  /// For a further one, the connection is closed that has taken longest over its TLS handshake or
-  /// a request's header, else the one that has been idle longest; if all are at work, the further
-  /// one gets 503. An address that nobody trusts has three quarters of them at most. At
-  /// most a third of the files that the process may open.
+  /// At the limit, a new connection replaces the one whose TLS handshake or header has taken
+  /// longest, else the one that has been idle longest. If all are at work, it gets 503. An address
+  /// that nobody trusts has three quarters of them at most. At most a third of the files that the
+  /// process may open.
   std::uint32_t connections = 10'000;
   /// How many requests may wait for an owner at once; a further one gets 503.
   std::uint32_t waits = 20'000;

@@ -85,9 +85,9 @@ class Lookup {
   void suspect(std::string_view endpoint);
   /// The caller could reach it after all: it is suspected no more.
   void reached(std::string_view endpoint);
-  /// Whoever was asked for this slot names another owner, under a greater epoch than its route's.
-  /// While that is stale it is moved there, if records have named a process with this endpoint; the
-  /// next record that says who leads decides again.
+  /// The process that was asked for this slot named another owner, under a greater epoch. A stale
+  /// route moves to `endpoint`, if records have named a process there, until the next record that
+  /// says who leads.
   void redirected(Slot slot, std::string_view endpoint, const Epoch& epoch);
 
   /// What the processes of the topic must agree on.

@@ -14,8 +14,8 @@
 //   are called. The executor must outlive the Router. Of its own the library starts a thread that
 //   keeps heartbeats going (classic group protocol), and short-lived ones that destroy clients of
 //   librdkafka.
-// Units: std::chrono; LocalTime is CLOCK_BOOTTIME. A `now` that is passed must not be older than
-//   the caller's last wait: an old one asks about then.
+// Units: std::chrono; LocalTime is CLOCK_BOOTTIME. If you pass `now`, read it after your last wait:
+//   the answer is for that time.
 // Errors: open() returns what is wrong; later ones go to Listener::failed() and on_notice.
 // Paper: "Protocol definition", "Consistent hashing", "Use in continuously available systems".
 #pragma once
@@ -83,8 +83,9 @@ class Router : public Lookup {
   [[nodiscard]] Work begin(Slot slot, LocalTime now = boot_now()) const;
   [[nodiscard]] Work begin(Partition partition, LocalTime now = boot_now()) const;
 
-  /// What to do with a request that came here: neliroute/admission.h. `epoch` sent it here, if any,
-  /// and it has been sent on `hops` times before. One that is served counts as begin() does.
+  /// What to do with a request that came here: neliroute/admission.h. `epoch`: under which its
+  /// sender routed it here, if any. `hops`: how often it was forwarded before. A request that is
+  /// served counts as begin() does.
   [[nodiscard]] Admission admit(std::string_view key, const Epoch& epoch = kNoEpoch,
                                 std::uint32_t hops = 0, LocalTime now = boot_now()) const;
   [[nodiscard]] Admission admit(Slot slot, const Epoch& epoch = kNoEpoch, std::uint32_t hops = 0,
