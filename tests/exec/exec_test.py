@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """`run --exec`: what the program is told, what is waited for, and programs that do not behave."""
+import contextlib
 import os
 import signal
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from owners_case import PARTITIONS, OwnersCase, admin_port, by_partition, call, free_port
 from harness import children, process
@@ -45,6 +47,16 @@ class Exec(OwnersCase):
     def wait_file(self, owner, kind):
         """Until the program has made it."""
         children.wait_until(self.path(owner.name, f"log.{kind}").exists, 20, owner.error_tail)
+
+    @contextlib.contextmanager
+    def asked(self, owner, front):
+        """A request that is under way at the program: its answer, in the future."""
+        self.wait_led(owner)
+        self.wait_said(owner, "serves http://")
+        with ThreadPoolExecutor() as pool:
+            answer = pool.submit(call, front, "GET", "/wait", None, {"X-Key": "k"})
+            self.wait_file(owner, "asked")
+            yield answer
 
     def wait_later(self, since):
         """Until a signal is not the same any more as one of then."""
@@ -187,6 +199,34 @@ class Exec(OwnersCase):
         self.assertEqual(alpha.wait_exit(), 0, alpha.error_tail())
         self.assertFalse(exists(pid), "it was killed")
         self.assertIn("did not end within 200 ms, and was killed", alpha.error_tail())
+
+    def test_a_program_that_fails_to_end(self):
+        """Its status is the owner's."""
+        alpha = self.start("alpha", exec="trap 'exit 5' TERM; while :; do sleep 0.05; done")
+        self.wait_led(alpha)
+        alpha.leave()
+        self.assertEqual(alpha.wait_exit(), 5, alpha.error_tail())
+
+    def test_a_request_under_way_is_answered_first(self):
+        """The program is told to end only after that."""
+        front = free_port()
+        alpha = self.follower("alpha", "server", endpoint=f"127.0.0.1:{front}", lease="5s",
+                              drain_timeout="6s")
+        with self.asked(alpha, front) as answer:
+            alpha.leave()
+            self.wait_later(self.wait_said(alpha, "left the group"))
+            self.path("alpha", "log.answer").touch()
+            self.assertEqual(answer.result()[0], 200)
+        self.assertEqual(alpha.wait_exit(), 0, alpha.error_tail())
+
+    def test_a_request_that_hangs(self):
+        """It uses up --stop-timeout, and the program is told to end all the same."""
+        front = free_port()
+        alpha = self.follower("alpha", "saves", endpoint=f"127.0.0.1:{front}", lease="5s",
+                              drain_timeout="6s", stop_timeout="1s")
+        with self.asked(alpha, front):
+            alpha.leave()
+            self.wait_file(alpha, "told")
 
     def test_a_program_that_saves(self):
         """It may, also behind a shell that ends at once."""

@@ -7,7 +7,7 @@ is a file LOG.hold; `silent` is waited for and does not answer, `mute` only read
 for and reads nothing, `server` asks for nothing, `stubborn` ignores SIGTERM, `saves` makes a file
 LOG.told at SIGTERM and LOG.saved before it ends, once there is a file LOG.go; `quits` ends with 5 a
 while after it is told to stop, once there is a file LOG.quit. GET /exit/N ends it with N, GET /pid
-says who it is.
+says who it is, GET /wait makes a file LOG.asked and is answered once there is a file LOG.answer.
 """
 import http.client
 import http.server
@@ -28,6 +28,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         """Answers, and may end the program afterwards."""
+        if self.path == "/wait":
+            Path(f"{sys.argv[2]}.asked").touch()
+            while not os.path.exists(f"{sys.argv[2]}.answer"):
+                time.sleep(0.01)
         body = str(os.getpid()).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))

@@ -112,6 +112,19 @@ TEST(Control, holds_no_guard_for_longer_than_its_time) {
   EXPECT_NE(rig.noticed[0].find("POST /v1/done"), std::string::npos);
 }
 
+TEST(Control, ends_a_guard_that_began_beside_another) {
+  AdminLimits limits;
+  limits.work = 30ms;
+  ControlRig rig(/*watcher=*/false, limits);
+  rig.lead_all();
+  static_cast<void>(rig.admitted(0));
+  EXPECT_TRUE(rig.run_until([&] {
+    static_cast<void>(rig.admitted(1));  // there is always one that is younger
+    return rig.metric("control_works_late_total") >= 1;
+  }));
+  EXPECT_TRUE(rig.run_until([&] { return rig.metric("control_works") == 0; }));
+}
+
 TEST(Control, holds_so_many_guards_and_no_more) {
   AdminLimits limits;
   limits.works = 2;

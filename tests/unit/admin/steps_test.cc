@@ -159,6 +159,24 @@ TEST_F(StepsTest, a_prepare_in_vain_is_cancelled) {
   EXPECT_EQ(done(prepare).status, 404u);
 }
 
+TEST_F(StepsTest, each_prepare_in_vain_is_cancelled) {
+  const auto client = follow("?await=prepare");
+  for (int turn = 0; turn < 2; ++turn) {
+    rig.assign("0");
+    const ServerEvent prepare = client->event("prepare");
+    rig.revoke("0");
+    EXPECT_EQ(partition_of(client->event("cancelled")), 0u) << turn;
+    EXPECT_EQ(done(prepare).status, 404u);
+  }
+}
+
+TEST_F(StepsTest, a_step_of_the_process_before_is_none_here) {
+  const auto client = follow("?await=prepare");
+  rig.assign("0");
+  static_cast<void>(client->event("prepare"));
+  EXPECT_EQ(rig.post("/v1/done", R"({"step":1})").status, 404u);
+}
+
 Transition of_partition(std::uint32_t partition, TransitionKind kind) {
   Transition made;
   made.kind = kind;
