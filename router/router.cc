@@ -137,7 +137,8 @@ Subscription Router::subscribe(Listener& listener) {
 }
 
 void Router::drain(milliseconds bound, Completion handler) {
-  owner_->drain(bound, [done = completion_of(std::move(handler))] { done({}); });
+  owner_->drain(bound,
+                [done = completion_of(owner_->executors(), std::move(handler))] { done({}); });
 }
 
 }  // namespace neliroute

@@ -38,7 +38,8 @@ void Watcher::on_failure(std::function<void(const Error&)> handler) {
 }
 
 void Watcher::close(Completion handler) {
-  reader_->drain(milliseconds{0}, [done = completion_of(std::move(handler))] { done({}); });
+  reader_->drain(milliseconds{0},
+                 [done = completion_of(reader_->executors(), std::move(handler))] { done({}); });
 }
 
 }  // namespace neliroute

@@ -38,6 +38,8 @@ class Forwarder::Impl : public std::enable_shared_from_this<Impl> {
         directions_(std::move(directions)),
         gateway_(std::move(gateway)) {}
 
+  [[nodiscard]] CompletionExecutors executors() const { return {executor_, executor_}; }
+
   [[nodiscard]] Result<void> listen() {
     const std::lock_guard lock(mutex_);
     if (ending_) return Error{Errc::closed, "the Forwarder is ending, and listens no more"};
@@ -200,7 +202,7 @@ Result<void> Forwarder::listen() { return impl_->listen(); }
 void Forwarder::drain(
     milliseconds bound,
     boost::asio::any_completion_handler<void(boost::system::error_code)> handler) {
-  impl_->drain(bound, completion_of(std::move(handler)));
+  impl_->drain(bound, completion_of(impl_->executors(), std::move(handler)));
 }
 
 }  // namespace neliroute

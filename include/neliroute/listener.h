@@ -12,7 +12,7 @@
 // Threads: called on the router's strand, which renews nothing meanwhile. All calls in a row must
 //   take less than an interval; a warning reports it if they do not. Load and store what a
 //   partition needs on another thread.
-// Units: LocalTime.   Errors: none.
+// Units: LocalTime.   Errors: none; a call that throws ends the process.
 // goNELI: "Barriers" (LeaderAcquired, LeaderRevoked, LeaderFenced).
 #pragma once
 

@@ -5,7 +5,7 @@
 //
 // Threads: called on the router's strand, so an observer must not block. If its last owner releases
 // it during a call, it lives until the call returns.
-// Units: LocalTime.   Errors: none.
+// Units: LocalTime.   Errors: none; a call that throws ends the process.
 #pragma once
 
 #include <cstdint>

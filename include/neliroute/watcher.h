@@ -28,8 +28,8 @@ class Watcher : public Lookup {
   /// As ~Router: on its executor, or after async_close().
   ~Watcher();
 
-  /// Called on the strand when the answer of route() for a partition has changed. Replaces the
-  /// previous handler.
+  /// Called on the strand when the answer of route() for a partition has changed, and first for
+  /// every partition. Replaces the previous handler.
   void on_change(std::function<void(Partition)> handler);
   /// Called on the strand when the running group has other slots, partitions, logs or hash than
   /// this watcher. From then on every answer is unknown, until the group's settings equal this

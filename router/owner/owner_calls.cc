@@ -170,15 +170,15 @@ std::optional<std::string> OwningReader::unhealthy() const {
 
 // A member that assigns says so in its records; of a group only its members are given anything.
 void OwningReader::set_health(std::optional<std::string> unhealthy) {
-  boost::asio::post(strand_, [self = self(), why = std::move(unhealthy)] {
-    if (self->closed_) return;
+  {
+    const std::lock_guard lock(health_mutex_);
+    if (unhealthy_ == unhealthy) return;
+    unhealthy_ = std::move(unhealthy);
+  }
+  boost::asio::post(strand_, [self = self()] {
+    const auto why = self->unhealthy();
     const bool away = why.has_value();
-    const bool changed = self->unhealthy().has_value() != away;
-    {
-      const std::lock_guard lock(self->health_mutex_);
-      self->unhealthy_ = why;
-    }
-    if (!changed) return;
+    if (self->closed_ || std::exchange(self->away_, away) == away) return;
     // Nothing was read, so nothing is led.
     const bool starts = self->directory_.last_answer(Log{0}) == kLongAgo;
     self->meter_.note_health(!away);

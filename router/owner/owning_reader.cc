@@ -141,9 +141,20 @@ void OwningReader::on_ledger_refused(const Error& error) {
   request_close(clock_());
 }
 
+// Of a router that is destroyed, what it led is local to nobody who still looks.
+void OwningReader::before_close(LocalTime now) {
+  last_view_ = view_.look_at_all(now);
+  for (const Route& route : last_view_) {
+    if (route.verdict != Verdict::local) continue;
+    view_.set_local(route.partition, kNoEpoch, core_->generation(route.partition));
+  }
+}
+
 void OwningReader::after_close() {
   group_ = nullptr;
   gate_->close_all();
+  handlers_.run("callbacks of PrepareToken::cancelled()", std::nullopt,
+                [this] { preparing_.cancel_all(); });
 }
 
 }  // namespace neliroute

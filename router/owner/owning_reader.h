@@ -69,7 +69,7 @@ class OwningReader : public Reader {
   void tell_application(const Error& error) override;
   void on_ledger_refused(const Error& error) override;
   void begin_drain(milliseconds bound) override;
-  void before_close(LocalTime now) override { last_view_ = view_.look_at_all(now); }
+  void before_close(LocalTime now) override;
   void after_close() override;
   [[nodiscard]] LocalTime close_bound() const override;
 
@@ -128,6 +128,7 @@ class OwningReader : public Reader {
   Refusals refusals_;
   mutable std::mutex health_mutex_;
   std::optional<std::string> unhealthy_;
+  bool away_ = false;  ///< what the ledger was told of it
   SameEndpoint same_endpoint_;
   bool closing_ = false;
   LocalTime drained_by_ = kNever;  ///< the bound of a planned leave

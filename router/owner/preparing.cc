@@ -53,4 +53,9 @@ void Preparing::cancel(Partition partition) {
   times_.erase(partition);
 }
 
+void Preparing::cancel_all() {
+  times_.clear();
+  for (auto& [key, begun] : std::exchange(runs_, {})) begun.stop.request_stop();
+}
+
 }  // namespace neliroute

@@ -49,6 +49,8 @@ class Preparing {
   void forget(Partition partition);
   /// This process will not lead the partition: what prepared for it is requested to stop.
   void cancel(Partition partition);
+  /// It will lead none any more.
+  void cancel_all();
   [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
 
  private:

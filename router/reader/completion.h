@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/system/error_code.hpp>
 #include <functional>
 #include <neliroute/route.h>
@@ -14,9 +15,16 @@ class Reader;
 
 using CompletionHandler = boost::asio::any_completion_handler<void(boost::system::error_code)>;
 
-/// Dispatches to the handler's own executor, which has work until then.
+/// Where completions are posted: outside of the strand that completes, which a handler that blocks
+/// would hold. A handler that has no executor runs on the strand.
+struct CompletionExecutors {
+  boost::asio::any_io_executor outside;
+  boost::asio::any_io_executor strand;
+};
+
+/// Calls it on the handler's own executor, never from inside; that has work until then.
 [[nodiscard]] std::function<void(boost::system::error_code)> completion_of(
-    CompletionHandler handler);
+    const CompletionExecutors& executors, CompletionHandler handler);
 
 using RouteCompletion =
     boost::asio::any_completion_handler<void(boost::system::error_code, Route)>;

@@ -24,9 +24,10 @@ class HandlerWatch {
   /// `bound`: the interval. Zero: nothing is watched.
   HandlerWatch(Clock clock, milliseconds bound) : clock_(std::move(clock)), bound_(bound) {}
 
-  /// Runs a handler. `name` is what the application knows it by.
+  /// Runs a handler. `name` is what the application knows it by. One that throws ends the process:
+  /// the rest of the turn, writes included, would be lost.
   template <class Call>
-  void run(const char* name, std::optional<Partition> partition, Call&& call) {
+  void run(const char* name, std::optional<Partition> partition, Call&& call) noexcept {
     const LocalTime begun = clock_();
     std::forward<Call>(call)();
     note(name, partition, clock_() - begun);

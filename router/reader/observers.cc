@@ -91,7 +91,7 @@ void Observers::add(std::weak_ptr<Observer> observer, LocalTime now) {
 }
 
 template <class Tell>
-void Observers::each(const Tell& tell) {
+void Observers::each(const Tell& tell) noexcept {
   std::erase_if(observers_, [&](const std::weak_ptr<Observer>& one) {
     const auto observer = one.lock();
     if (observer) tell(*observer);

@@ -51,7 +51,7 @@ class Observers {
   void note(Partition partition, Seen seen, LocalTime now);
   void tell_changed(LocalTime now);
   template <class Tell>
-  void each(const Tell& tell);
+  void each(const Tell& tell) noexcept;
 
   std::vector<ObservedRoute> routes_;
   std::vector<std::uint64_t> marks_;

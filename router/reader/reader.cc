@@ -15,6 +15,8 @@ constexpr milliseconds kCloseBound{3000};
 constexpr milliseconds kCloseLeast{500};
 // After that, a ledger that does not even report its closing is dropped.
 constexpr milliseconds kCloseGrace{500};
+// The timer's clock stands still while the machine is suspended, and deadlines do not.
+constexpr milliseconds kSleepMax{1000};
 
 std::shared_ptr<LeaseVector> or_none(std::shared_ptr<LeaseVector> leases,
                                      std::uint32_t partitions) {
@@ -43,6 +45,7 @@ Reader::Reader(ReaderParts parts, std::shared_ptr<LeaseVector> leases)
       silences_(parts.directory.logs, Silence::unknown) {}
 
 void Reader::start() {
+  due_ = clock_();  // an executor that never runs is late from now on
   boost::asio::post(strand_, [self = shared_from_this()] {
     if (self->closed_) return;
     for (std::uint32_t l = 0; l < self->log_count_; ++l) {
@@ -173,7 +176,7 @@ void Reader::observe(std::weak_ptr<Observer> observer) {
   });
 }
 
-void Reader::log(const Notice& notice) const {
+void Reader::log(const Notice& notice) const noexcept {
   if (on_notice_ && !abandoned_) on_notice_(notice);
 }
 
@@ -288,6 +291,7 @@ void Reader::arm() {
   // Deadlines mostly move later, with every renewal; a timer that fires early does no harm, and is
   // cheaper than one that is set again for every record.
   due_.store(std::min(next, armed_for_), std::memory_order_relaxed);
+  next = std::min(next, later(last_now_, kSleepMax));
   if (next >= armed_for_) return;
   armed_for_ = next;
   const LocalTime now = clock_();  // what is due now may be due since kLongAgo

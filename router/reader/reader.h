@@ -22,6 +22,7 @@
 #include "neli_core/assigner/known_lane.h"
 #include "neli_core/lease_vector.h"
 #include "neli_core/ledger.h"
+#include "router/reader/completion.h"
 #include "router/reader/handler_watch.h"
 #include "router/reader/meter.h"
 #include "router/reader/observers.h"
@@ -60,6 +61,9 @@ class Reader : public std::enable_shared_from_this<Reader> {
 
   // Any thread.
   virtual void start();
+  [[nodiscard]] CompletionExecutors executors() const {
+    return {strand_.get_inner_executor(), strand_};
+  }
   [[nodiscard]] const RouteView& view() const noexcept { return view_; }
   /// Calls it on the strand once every slot is known, or this process leads everything that was
   /// assigned to it; with an error when that cannot happen any more, or it was cancelled.
@@ -152,7 +156,7 @@ class Reader : public std::enable_shared_from_this<Reader> {
   [[nodiscard]] const std::optional<Error>& failure() const noexcept {
     return failure_ ? failure_ : differs_;
   }
-  void log(const Notice& notice) const;
+  void log(const Notice& notice) const noexcept;
   void close_ledger();
   void arm();
   /// An event's clock reading may be older than that of a timer that was handled before it.

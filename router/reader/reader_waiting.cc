@@ -115,7 +115,8 @@ void Reader::reached(std::string_view endpoint) {
 }
 
 void Reader::redirected(Slot slot, std::string_view endpoint, const Epoch& epoch) {
-  if (closed_) return;
+  const Route route = view_.look(slot, clock_());
+  if (closed_ || !route.stale || epoch <= route.epoch) return;
   tell_directory([partition = view_.partition_of(slot), endpoint = std::string(endpoint),
                   epoch](Directory& all) { all.redirect(partition, endpoint, epoch); });
 }

@@ -131,6 +131,11 @@ void WatchingReader::probe_silent_logs(LocalTime now) {
 void WatchingReader::set_change_handler(ChangeHandler handler) {
   boost::asio::post(strand_, [self = self(), handler = std::move(handler)]() mutable {
     self->on_change_ = std::move(handler);
+    if (self->closed_) return;
+    for (std::uint32_t p = 0; p < self->view_.partition_count(); ++p) {
+      self->tell_change(Partition{p});
+    }
+    self->arm();
   });
 }
 

@@ -56,6 +56,14 @@ TEST(Listeners, that_subscribe_late_are_told_what_is_led_already) {
   EXPECT_EQ(notes.story, (Story{"acquired 0", "acquired 1", "acquired 2", "acquired 3"}));
 }
 
+TEST(Listeners, that_throw_end_the_process) {
+  ReaderRig rig;
+  rig.start();
+  const auto slot = rig.listen([](const Transition&, const BarrierToken&) { throw 1; });
+  rig.poll();
+  EXPECT_DEATH(rig.lead_all(), "terminate");
+}
+
 TEST(Listeners, that_subscribe_late_are_told_what_is_handed_over) {
   ReaderRig rig;
   rig.start();

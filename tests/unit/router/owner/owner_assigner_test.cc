@@ -154,6 +154,8 @@ TEST(OwnerAssigner, of_an_unhealthy_application_it_is_cordoned) {
   EXPECT_EQ(rig.reader->meter().count(Count::unhealthy), 1u);
   for (int step = 0; step < 100; ++step) rig.beat();
   EXPECT_EQ(rig.verdict(0), Verdict::unowned);
+  rig.owner->set_health("it is ill");
+  EXPECT_EQ(rig.io->poll(), 0u) << "nothing is new";
   rig.owner->set_health("it is worse");
   rig.beat();
   EXPECT_EQ(rig.owner->unhealthy(), "it is worse");

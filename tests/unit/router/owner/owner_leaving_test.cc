@@ -100,6 +100,15 @@ TEST(OwnerLeaving, a_silent_ledger_is_closed_within_the_bound) {
   EXPECT_TRUE(rig.closes());
 }
 
+TEST(OwnerLeaving, a_ledger_that_answered_within_three_intervals_is_not_silent) {
+  ClosingRig rig({Mode::non_exclusive, false, 10s});
+  rig.drain(6s);
+  rig.pass(2900ms);
+  rig.now += 650ms;
+  rig.event(WriteFailed{9999});
+  EXPECT_EQ(rig.verdict(0), Verdict::local);
+}
+
 TEST(OwnerLeaving, a_router_that_is_destroyed_gives_its_ledger_three_seconds) {
   ClosingRig rig;
   rig.ledger->answers_close = false;
@@ -107,6 +116,14 @@ TEST(OwnerLeaving, a_router_that_is_destroyed_gives_its_ledger_three_seconds) {
   rig.poll();
   ASSERT_TRUE(rig.ledger->closed);
   EXPECT_EQ(rig.ledger->close_deadline, rig.now + 3s);
+}
+
+TEST(OwnerLeaving, who_gets_no_answer_leaves_within_a_short_bound) {
+  ClosingRig rig;
+  rig.ledger->answers_count = false;
+  rig.drain(0ms);
+  rig.io->run_for(500ms);
+  EXPECT_TRUE(rig.told("leave_group"));
 }
 
 struct InVain : ClosingRig {

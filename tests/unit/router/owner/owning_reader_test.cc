@@ -35,6 +35,26 @@ TEST(OwningReader, joins_the_group_when_the_history_was_read) {
   EXPECT_TRUE(rig.told("subscribe"));
 }
 
+TEST(OwningReader, is_late_if_its_executor_never_runs) {
+  ReaderRig rig;
+  rig.reader->start();
+  EXPECT_EQ(rig.reader->due(), rig.now);
+}
+
+TEST(OwningReader, is_not_late_for_long_after_the_machine_slept) {
+  Leading rig({Mode::non_exclusive, false, 10min});
+  rig.now += 1h;  // the clock of timers stood still
+  EXPECT_TRUE(rig.run_until([&] { return rig.reader->meter().count(Count::stopped_lapsed) > 0; }));
+}
+
+TEST(OwningReader, once_abandoned_leads_nothing_for_who_still_looks) {
+  Leading rig;
+  const std::shared_ptr<Reader> kept = rig.reader;
+  rig.let_go();
+  rig.poll();
+  EXPECT_EQ(kept->view().look(Slot{0}, rig.now).verdict, Verdict::unknown);
+}
+
 TEST(OwningReader, readers_see_local_before_the_application_hears_that_it_leads) {
   ReaderRig rig;
   rig.listen();

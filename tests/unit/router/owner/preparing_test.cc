@@ -88,6 +88,25 @@ TEST_F(LetPrepare, costs_nothing_where_listeners_do_not_prepare) {
   EXPECT_EQ(rig.reader->meter().prepares().read().sum, 0us);
 }
 
+TEST_F(LetPrepare, is_asked_of_nobody_once_abandoned) {
+  listen();
+  const Event assigned = GroupAssigned{PartitionRanges::parse("0").value()};
+  // It waits in the executor when the Router is destroyed, and runs before the end does.
+  boost::asio::post(*rig.io, [&] { rig.ledger->events(assigned, rig.now); });
+  rig.let_go();
+  rig.poll();
+  EXPECT_EQ(warm.story, Story{});
+}
+
+TEST_F(LetPrepare, is_in_vain_when_the_router_is_destroyed) {
+  listen();
+  rig.assign("0,1");
+  const std::stop_token cancelled = warm.prepares.at(0).cancelled();
+  rig.let_go();
+  rig.poll();
+  EXPECT_TRUE(cancelled.stop_requested());
+}
+
 TEST_F(LetPrepare, goes_step_by_step_as_the_tokens_end) {
   listen();
   rig.assign("0,1");

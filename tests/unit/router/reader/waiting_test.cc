@@ -57,6 +57,28 @@ TEST_F(Waiting, ends_at_once_where_the_answer_is_there) {
   EXPECT_EQ((*own)->route.verdict, Verdict::local);
 }
 
+// As an executor of several threads would run it: whoever blocks there would hold the strand.
+TEST_F(Waiting, is_over_elsewhere_than_on_the_strand) {
+  const boost::asio::any_io_executor executor = rig.reader->executors().strand;
+  const Strand& strand = *executor.target<Strand>();
+  std::vector<bool> inside;
+  const auto note = [&](boost::system::error_code) {
+    inside.push_back(strand.running_in_this_thread());
+  };
+  wait_until_ready(*rig.reader, boost::asio::bind_executor(rig.io->get_executor(), note));
+  wait_until_ready(*rig.reader, note);
+  rig.poll();
+  rig.lead_all();
+  ASSERT_EQ(inside.size(), 2u);
+  EXPECT_TRUE(inside[0] != inside[1]) << "who has no executor is called on the strand";
+}
+
+TEST_F(Waiting, of_a_route_that_is_not_stale_no_redirect_is_told) {
+  leads(5);
+  rig.reader->redirected(Slot{0}, "elsewhere:1", epoch(1'000'000));
+  EXPECT_EQ(rig.io->poll(), 0u);
+}
+
 // Nothing else may happen before.
 TEST_F(Waiting, has_the_timer_set_for_its_limit) {
   const auto told = wait(2, kNoEpoch, 1ms);

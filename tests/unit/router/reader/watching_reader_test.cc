@@ -54,6 +54,8 @@ TEST(WatchingReader, says_which_partitions_changed_after_readers_can_see_it) {
     changes.push_back(std::to_string(p.value()) + " " + std::string(rig.route(p.value()).owner()));
   });
   rig.poll();
+  EXPECT_EQ(changes, (Story{"0 ", "1 ", "2 ", "3 "})) << "what holds when it begins to listen";
+  changes.clear();
   rig.append(0, kB.leads(9, "0,2"));
   rig.append(0, kB.leads(9, "0,2"));
   rig.append(0, kB.release(9, "2"));
@@ -168,6 +170,7 @@ struct Differing : Watching {
     watching->set_change_handler([this](Partition p) { changed.insert(p.value()); });
     reader->observe(witness);
     poll();
+    changed.clear();
   }
   /// Who came first, with other slots.
   void first_comes() {
@@ -249,6 +252,15 @@ TEST(WatchingReader, with_settings_that_differ_it_says_so_and_names_nobody) {
   EXPECT_EQ(rig.verdict(3), Verdict::unknown);
   EXPECT_EQ(rig.heard.size(), 1u);
   EXPECT_EQ(rig.notices.size(), 1u) << "it is told once";
+}
+
+TEST(WatchingReader, who_asks_late_hears_that_settings_differ) {
+  Differing rig;
+  rig.first_comes();
+  std::vector<Errc> late;
+  rig.watching->set_failure_handler([&](const Error& error) { late.push_back(error.code()); });
+  rig.poll();
+  EXPECT_EQ(late, std::vector{Errc::settings_conflict});
 }
 
 TEST(WatchingReader, once_abandoned_no_handler_is_called) {
