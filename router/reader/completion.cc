@@ -23,8 +23,9 @@ std::function<void(Results...)> posted(
   using Handler = boost::asio::any_completion_handler<void(Results...)>;
   auto shared = std::make_shared<Handler>(std::move(handler));
   // The handler's executor may be an io_context that has no other work until then.
-  auto executor = boost::asio::prefer(boost::asio::get_associated_executor(*shared, executors.strand),
-                                      boost::asio::execution::outstanding_work.tracked);
+  auto executor =
+      boost::asio::prefer(boost::asio::get_associated_executor(*shared, executors.strand),
+                          boost::asio::execution::outstanding_work.tracked);
   return [shared, executor = std::move(executor),
           outside = executors.outside](Results... results) {
     auto call = [shared, ... kept = std::move(results)]() mutable {

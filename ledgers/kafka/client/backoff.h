@@ -14,6 +14,7 @@ class Backoff {
   explicit Backoff(milliseconds first = kFirst) : first_(first), now_(first) {}
 
   [[nodiscard]] bool is_over(microseconds waited) const noexcept { return waited > now_; }
+  [[nodiscard]] milliseconds now() const noexcept { return now_; }
   void grow() noexcept { now_ = std::min(2 * now_, std::max(kMost, first_)); }
   void reset() noexcept { now_ = first_; }
 

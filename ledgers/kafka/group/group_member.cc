@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <neliroute/clock.h>
+#include <system_error>
 #include <utility>
 
 #include "ledgers/kafka/client/kafka_error.h"
@@ -11,11 +12,12 @@ namespace neliroute {
 namespace {
 
 constexpr milliseconds kRejoinAfter{1000};
-// The request to leave ends after 5 s.
-constexpr milliseconds kLeaveBound{10'000};
 // A member that has not left this long after its pause joins again as a new member.
 constexpr milliseconds kWithdrawPatience{5000};
+// Leaving takes a minute at most: the last request, and as much again. Counted, not timed, as its
+// client's time stands still while the process is stopped or the machine sleeps.
 constexpr int kLeavePollMs = 20;
+constexpr int kLeavePolls = 3000;
 
 PartitionRanges ranges_of(const rd_kafka_topic_partition_list_t* list) {
   std::vector<Partition> partitions;
@@ -57,8 +59,7 @@ struct Rebalances {
 // its request to leave, never ends, and keeps a core busy. After a fatal error it cannot leave.
 void leave_group(const Rebalances& rebalances, rd_kafka_queue_t* queue) {
   const rdkafka::ErrorPtr gone{rd_kafka_consumer_close_queue(rebalances.handle, queue)};
-  const LocalTime until = later(boot_now(), kLeaveBound);
-  while (boot_now() < until) {
+  for (int polls = 0; polls < kLeavePolls; ++polls) {
     const auto event = rdkafka::poll(queue, gone ? 0 : kLeavePollMs);
     if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) {
       static_cast<void>(rebalances.acknowledge(event.get()));
@@ -76,7 +77,8 @@ GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink even
       events_(std::move(events)),
       notices_(std::move(notices)),
       reads_(settings.kafka.variation == Variation::broadcast),
-      cooperative_(is_cooperative(settings.kafka, settings.protocol)) {}
+      cooperative_(is_cooperative(settings.kafka, settings.protocol)),
+      rejoin_(kRejoinAfter) {}
 
 GroupMember::~GroupMember() { end_membership(rdkafka::kDestroyPatience); }
 
@@ -88,7 +90,7 @@ Result<void> GroupMember::open() {
 }
 
 Result<void> GroupMember::join() {
-  rejoin_at_ = later(boot_now(), kRejoinAfter);  // if it fails
+  rejoin_at_ = later(boot_now(), rejoin_.now());  // if it fails
   if (stays_away_) return {};
   if (!opened_) {
     if (auto made = open(); !made) return made;
@@ -105,7 +107,13 @@ Result<void> GroupMember::join() {
                  std::string("cannot join the group: ") + rd_kafka_err2str(error)};
   }
   if (settings_.protocol == GroupProtocol::classic) {
-    pump_ = std::make_unique<HeartbeatPump>(handle_.get(), settings_.timing.heartbeat);
+    try {
+      pump_ = std::make_unique<HeartbeatPump>(handle_.get(), settings_.timing.heartbeat);
+    } catch (const std::system_error& none) {
+      end_membership();
+      return Error{Errc::ledger_refused,
+                   std::string("cannot keep heartbeats going: ") + none.what()};
+    }
   }
   rejoin_at_ = kNever;
   return {};
@@ -199,6 +207,7 @@ void GroupMember::announce_next() {
   rd_kafka_event_t* event = rebalances_.front().get();
   const PartitionRanges partitions = ranges_of(rd_kafka_event_topic_partition_list(event));
   if (assigns(event)) {
+    rejoin_.reset();
     assigned_.insert(partitions);
     events_(GroupAssigned{partitions});
     return;
@@ -255,6 +264,7 @@ void GroupMember::leave() {
   if (!handle_) return;
   acknowledge_all();
   const rdkafka::ErrorPtr error{rd_kafka_consumer_close_queue(handle_.get(), queue_.get())};
+  if (error) end_membership();  // after a fatal error: it cannot leave
 }
 
 void GroupMember::withdraw(milliseconds pause) {
@@ -296,7 +306,8 @@ void GroupMember::end_membership(milliseconds patience) {
 
 void GroupMember::lose_membership() {
   end_membership();
-  rejoin_at_ = later(boot_now(), kRejoinAfter);
+  rejoin_at_ = later(boot_now(), rejoin_.now());
+  rejoin_.grow();
   announced_ = true;  // until the core has dealt with it
   events_(GroupRevoked{std::exchange(assigned_, {}), true});
 }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "ledgers/kafka/client/backoff.h"
 #include "ledgers/kafka/client/client_config.h"
 #include "ledgers/kafka/client/client_log.h"
 #include "ledgers/kafka/client/queue_wakeup.h"
@@ -61,7 +62,8 @@ class GroupMember {
   /// Emits the next event, unless one is still being handled.
   void announce_next();
   /// Joins again if a fatal error ended the last membership, it withdrew, or joining failed, a
-  /// while ago. True: it did.
+  /// while ago; the longer ago, the more often that was so since it was last assigned anything.
+  /// True: it did.
   bool rejoin_if_due(LocalTime now);
   /// For tests; none while it is no member.
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
@@ -96,6 +98,7 @@ class GroupMember {
   bool withdrawing_ = false;  ///< leaving_, and it will join again
   bool stays_away_ = false;
   std::optional<rd_kafka_resp_err_t> refused_;  ///< the library's answer to an assignment
+  Backoff rejoin_;
   LocalTime rejoin_at_ = kNever;
 };
 

@@ -347,6 +347,35 @@ TEST_F(FatalErrorTest, AMemberLosesWhatItHadAndJoinsAgainAfterAPause) {
   EXPECT_EQ(revoked.size(), 1U);
 }
 
+// As one whose right was taken away.
+TEST_F(FatalErrorTest, AMemberThatIsLostAgainAndAgainJoinsMoreAndMoreRarely) {
+  NotedMember noted(settings(), *wakeup_);
+  GroupMember& member = noted.member;
+  close_broker();  // so that nothing is assigned
+  ASSERT_TRUE(member.join().has_value());
+  for (const seconds pause : {seconds{1}, seconds{2}, seconds{4}}) {
+    ASSERT_EQ(rd_kafka_test_fatal_error(member.handle(), RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID,
+                                        "a test"),
+              RD_KAFKA_RESP_ERR_NO_ERROR);
+    ASSERT_TRUE(serve_until(member, [&] { return member.gone(); }));
+    member.finish();
+    EXPECT_FALSE(member.rejoin_if_due(later(boot_now(), pause / 2))) << pause.count();
+    EXPECT_TRUE(member.rejoin_if_due(later(boot_now(), pause))) << pause.count();
+  }
+}
+
+TEST_F(FatalErrorTest, AMemberThatLeavesAfterAFatalErrorIsGoneAtOnce) {
+  NotedMember noted(settings(), *wakeup_);
+  ASSERT_TRUE(noted.member.join().has_value());
+  ASSERT_TRUE(serve_until(noted.member, [&] { return !noted.assigned.empty(); }));
+  noted.member.finish();
+  ASSERT_EQ(rd_kafka_test_fatal_error(noted.member.handle(), RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID,
+                                      "a test"),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  noted.member.leave();  // and nobody served the error
+  EXPECT_TRUE(noted.member.gone());
+}
+
 // librdkafka and the group would wait for the answer for ever.
 TEST_F(FatalErrorTest, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
   int calls = 0;
