@@ -215,7 +215,8 @@ void Oracle::close_gap(std::uint32_t part, Time now) {
   if (plan_.has(Fault::sick)) {
     // Also where nobody died: what it has, or is named for, it may not lead.
     const Time last = std::max(start, departed_[part / plan_.partitions]);
-    allowed = last + plan_.healed_beside_the_sick(crashes);
+    // In exclusive mode its claims that are on their way hold up who was named in its place.
+    allowed = last + plan_.healed_beside_the_sick(crashes) + (plan_.exclusive() ? claims_late_ : 0);
     count(Judged::sick_gaps);
   } else if (crashes > 0 && only_crashes(part, start)) {
     count(Judged::crash_gaps);

@@ -85,8 +85,10 @@ class Oracle {
     wrong(limit);
   }
   /// It is sick for good: no reason why others should take longer to lead in its place.
-  void sickens(std::uint8_t node, Time until) {
+  /// `claims_late`: how long its claims are on their way.
+  void sickens(std::uint8_t node, Time until, Time claims_late) {
     node_until_[node] = node_stops_until_[node] = until;
+    claims_late_ = claims_late;
   }
   /// It ends at once: what it led is to be led again soon.
   void crashed(std::uint8_t node, Time now);
@@ -226,6 +228,7 @@ class Oracle {
   };
   std::array<Assigned, kPartsMax> assignee_{};  ///< the last one
   std::array<bool, kPartsMax> taken_{};
+  Time claims_late_ = 0;
   std::array<Assigned, kPartsMax> designee_{};  ///< the same where a member assigns
   /// Who was named for a part, as one process sees it.
   struct Namings {

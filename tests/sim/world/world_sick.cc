@@ -15,7 +15,8 @@ void World::be_sick() {
     sick_by_ = random.magnitude(plan_.session() / 3, 2 * plan_.session());
     tell(node, "is sick: " + std::to_string(static_cast<int>(*sickness_)) + ", by " +
                    clock_text(sick_by_));
-    oracle_.sickens(node.index, chaos_end_ + plan_.settled());
+    const Time claims_late = *sickness_ == Sickness::writes_late ? sick_by_ : 0;
+    oracle_.sickens(node.index, chaos_end_ + plan_.settled(), claims_late);
   }
   count(Fault::sick);
   switch (*sickness_) {
