@@ -1,5 +1,6 @@
 #include "ledgers/kafka/client/queue_wakeup.h"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -43,6 +44,16 @@ void QueueWakeup::detach(rd_kafka_queue_t* queue) {
   if (found == queues_.end()) return;
   queues_.erase(found);
   rd_kafka_queue_io_event_enable(queue, -1, nullptr, 0);
+}
+
+std::function<void()> QueueWakeup::waker() {
+  const int native = descriptor_.native_handle();
+  const std::shared_ptr<const int> fd(new int(::fcntl(native, F_DUPFD_CLOEXEC, 0)),
+                                      [](const int* one) {
+                                        ::close(*one);
+                                        delete one;
+                                      });
+  return [fd] { static_cast<void>(::write(*fd, &kOne, sizeof kOne) == 0); };
 }
 
 void QueueWakeup::close() {

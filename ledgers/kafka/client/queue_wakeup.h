@@ -1,6 +1,7 @@
 // Wakes the strand when librdkafka has put something into a queue: one eventfd for all queues.
 //
-// Threads: the strand; librdkafka writes the eventfd from its own.   Units: none.
+// Threads: the strand; librdkafka writes the eventfd from its own, and so does waker().
+// Units: none.
 // Errors: open() returns what the system refused.
 #pragma once
 
@@ -25,6 +26,8 @@ class QueueWakeup : public std::enable_shared_from_this<QueueWakeup> {
   void attach(rd_kafka_queue_t* queue);
   /// Call it before a queue is destroyed.
   void detach(rd_kafka_queue_t* queue);
+  /// Wakes the strand, on any thread, also after the end.
+  [[nodiscard]] std::function<void()> waker();
   void close();
 
  private:

@@ -127,13 +127,13 @@ rd_kafka_resp_err_t GroupMember::subscribe() {
 }
 
 void GroupMember::subscribe_again() {
-  if (!handle_ || leaving_ || settings_.protocol != GroupProtocol::consumer) return;
+  if (!handle_ || settings_.protocol != GroupProtocol::consumer) return;
   static_cast<void>(subscribe());  // if it fails, the next heartbeat is sent as usual
 }
 
 bool GroupMember::is_counted() const {
 #if RD_KAFKA_VERSION >= 0x020c00ff
-  if (!handle_ || leaving_) return false;
+  if (!handle_) return false;
   const rdkafka::GroupMetadataPtr metadata{rd_kafka_consumer_group_metadata(handle_.get())};
   return metadata && rd_kafka_consumer_group_metadata_generation_id(metadata.get()) > 0;
 #else
@@ -142,7 +142,7 @@ bool GroupMember::is_counted() const {
 }
 
 std::string GroupMember::member_id() const {
-  if (!handle_ || leaving_) return left_as_;
+  if (!handle_) return left_as_;
   char* id = rd_kafka_memberid(handle_.get());
   std::string text = id == nullptr ? "" : id;
   if (id != nullptr) rd_kafka_mem_free(handle_.get(), id);
@@ -162,18 +162,14 @@ bool GroupMember::serve(const std::function<void(const rd_kafka_event_t*)>& othe
   if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_REBALANCE) {
     other(event.get());
     std::array<char, 512> text{};
-    if (!leaving_ && rd_kafka_fatal_error(handle_.get(), text.data(), text.size()) !=
-                         RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (handle_ && rd_kafka_fatal_error(handle_.get(), text.data(), text.size()) !=
+                       RD_KAFKA_RESP_ERR_NO_ERROR) {
       lose_membership();
     }
     return true;
   }
-  if (leaving_) {
-    static_cast<void>(acknowledge(event.get()));
-  } else {
-    rebalances_.push_back(std::move(event));
-    announce_next();
-  }
+  rebalances_.push_back(std::move(event));
+  announce_next();
   return true;
 }
 
@@ -194,7 +190,7 @@ void GroupMember::emit_records(rd_kafka_event_t* event) {
 }
 
 void GroupMember::announce_next() {
-  if (refused_ && !leaving_) {
+  if (refused_) {
     const rd_kafka_resp_err_t error = *refused_;
     if (notices_) {
       notices_({Severity::error, describe(error, "the library refuses what the group assigned; "
@@ -202,7 +198,7 @@ void GroupMember::announce_next() {
     }
     return lose_membership();
   }
-  if (announced_ || rebalances_.empty() || leaving_) return;
+  if (announced_ || rebalances_.empty()) return;
   announced_ = true;
   rd_kafka_event_t* event = rebalances_.front().get();
   const PartitionRanges partitions = ranges_of(rd_kafka_event_topic_partition_list(event));
@@ -260,11 +256,13 @@ void GroupMember::leave() {
   if (leaving_) return;
   left_as_ = member_id();
   leaving_ = true;
-  pump_.reset();
+  left_.reset();
   if (!handle_) return;
-  acknowledge_all();
-  const rdkafka::ErrorPtr error{rd_kafka_consumer_close_queue(handle_.get(), queue_.get())};
-  if (error) end_membership();  // after a fatal error: it cannot leave
+  left_ = std::make_shared<std::atomic<bool>>(false);
+  end_membership(milliseconds{0}, [left = left_, wake = wakeup_.waker()] {
+    *left = true;
+    wake();
+  });
 }
 
 void GroupMember::withdraw(milliseconds pause) {
@@ -286,9 +284,9 @@ void GroupMember::join_soon() {
   if (withdrawing_) rejoin_at_ = std::min(rejoin_at_, boot_now());
 }
 
-bool GroupMember::gone() const { return !handle_ || rd_kafka_consumer_closed(handle_.get()) != 0; }
+bool GroupMember::gone() const { return !handle_ && (!left_ || *left_); }
 
-void GroupMember::end_membership(milliseconds patience) {
+void GroupMember::end_membership(milliseconds patience, std::function<void()> left) {
   pump_.reset();
   announced_ = false;
   if (!handle_) return;
@@ -297,33 +295,29 @@ void GroupMember::end_membership(milliseconds patience) {
   log_.reset();
   const Rebalances rebalances{handle_.get(), reads_, cooperative_};
   const auto queue = std::make_shared<rdkafka::QueuePtr>(std::move(queue_));
-  rdkafka::destroy(handle_.release(), patience, [rebalances, queue] {
+  rdkafka::destroy(handle_.release(), patience, [rebalances, queue, left = std::move(left)] {
     leave_group(rebalances, queue->get());
     queue->reset();
+    if (left) left();
   });
-  left_as_.clear();
 }
 
 void GroupMember::lose_membership() {
   end_membership();
+  left_as_.clear();
   rejoin_at_ = later(boot_now(), rejoin_.now());
   rejoin_.grow();
   announced_ = true;  // until the core has dealt with it
   events_(GroupRevoked{std::exchange(assigned_, {}), true});
 }
 
-// A member that withdrew ends its client once it has left, and joins with another one. If its
-// coordinator does not answer, the old member's session expires there.
-void GroupMember::end_withdrawn(LocalTime now) {
-  if (!handle_ || (!gone() && now < later(rejoin_at_, kWithdrawPatience))) return;
-  leaving_ = false;  // nothing is waited for
-  end_membership();
-}
-
+// A member that withdrew joins with another client once it has left. If its coordinator does not
+// answer, the old member's session expires there.
 bool GroupMember::rejoin_if_due(LocalTime now) {
-  if (withdrawing_) end_withdrawn(now);
   if (now < rejoin_at_ || handle_ || stays_away_) return false;
+  if (withdrawing_ && !gone() && now < later(rejoin_at_, kWithdrawPatience)) return false;
   withdrawing_ = leaving_ = false;
+  left_.reset();
   return join().has_value();  // the first failure was reported
 }
 

@@ -7,6 +7,7 @@
 // library refuses an assignment; notices say why.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -46,7 +47,8 @@ class GroupMember {
   [[nodiscard]] std::string member_id() const;
   /// Acknowledges the rebalance whose event was emitted last.
   void finish();
-  /// Starts leaving; what Kafka revokes meanwhile is acknowledged without an event.
+  /// Starts leaving; what Kafka revokes meanwhile is acknowledged without an event, by the thread
+  /// that destroys the client: librdkafka may never answer whoever acknowledges then.
   void leave();
   /// The same, and joins again after the pause; what it had is reported as revoked.
   void withdraw(milliseconds pause);
@@ -74,9 +76,9 @@ class GroupMember {
   [[nodiscard]] rd_kafka_resp_err_t acknowledge(rd_kafka_event_t* event);
   void accept_nothing();
   void acknowledge_all();
-  void end_withdrawn(LocalTime now);
-  /// Waits so long until its client is destroyed: leases wait meanwhile.
-  void end_membership(milliseconds patience = milliseconds{0});
+  /// Waits so long until its client is destroyed: leases wait meanwhile. `left`: called once it has
+  /// left, on any thread.
+  void end_membership(milliseconds patience = milliseconds{0}, std::function<void()> left = {});
   void lose_membership();
 
   ClientSettings settings_;
@@ -94,7 +96,8 @@ class GroupMember {
   PartitionRanges assigned_;
   bool announced_ = false;
   bool leaving_ = false;
-  std::string left_as_;       ///< the member's id: a client that is leaving must not be queried
+  std::string left_as_;       ///< the member's id, while it is leaving
+  std::shared_ptr<std::atomic<bool>> left_;  ///< null: it is not leaving, or never was a member
   bool withdrawing_ = false;  ///< leaving_, and it will join again
   bool stays_away_ = false;
   std::optional<rd_kafka_resp_err_t> refused_;  ///< the library's answer to an assignment

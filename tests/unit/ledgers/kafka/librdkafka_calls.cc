@@ -9,6 +9,8 @@ extern "C" {
 rd_kafka_event_t* __real_rd_kafka_queue_poll(rd_kafka_queue_t* queue, int timeout_ms);
 rd_kafka_topic_partition_t* __real_rd_kafka_event_topic_partition(rd_kafka_event_t* event);
 rd_kafka_resp_err_t __real_rd_kafka_event_error(rd_kafka_event_t* event);
+rd_kafka_error_t* __real_rd_kafka_incremental_unassign(
+    rd_kafka_t* handle, const rd_kafka_topic_partition_list_t* partitions);
 rd_kafka_error_t* __real_rd_kafka_incremental_assign(
     rd_kafka_t* handle, const rd_kafka_topic_partition_list_t* partitions);
 rd_kafka_resp_err_t __real_rd_kafka_query_watermark_offsets(rd_kafka_t* handle, const char* topic,
@@ -113,6 +115,14 @@ rd_kafka_error_t* __wrap_rd_kafka_incremental_assign(
   });
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return rd_kafka_error_new(error, "a test");
   return __real_rd_kafka_incremental_assign(handle, partitions);
+}
+
+rd_kafka_error_t* __wrap_rd_kafka_incremental_unassign(
+    rd_kafka_t* handle, const rd_kafka_topic_partition_list_t* partitions) {
+  with_watching([&](const Watching& watching) {
+    if (watching.unassign) watching.unassign();
+  });
+  return __real_rd_kafka_incremental_unassign(handle, partitions);
 }
 
 void __wrap_rd_kafka_destroy_flags(rd_kafka_t* handle, int flags) {

@@ -28,6 +28,8 @@ struct Watching {
   std::function<rd_kafka_resp_err_t(rd_kafka_resp_err_t)> error;
   /// Before partitions are assigned; other than none: they are not, and the caller gets this error.
   std::function<rd_kafka_resp_err_t()> assign;
+  /// Before they are taken away.
+  std::function<void()> unassign;
   /// Before a client is destroyed.
   std::function<void(rd_kafka_t*)> destroy;
 };
