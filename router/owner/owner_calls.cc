@@ -173,10 +173,9 @@ void OwningReader::set_health(std::optional<std::string> unhealthy) {
   {
     const std::lock_guard lock(health_mutex_);
     if (unhealthy_ == unhealthy) return;
-    unhealthy_ = std::move(unhealthy);
+    unhealthy_ = unhealthy;
   }
-  boost::asio::post(strand_, [self = self()] {
-    const auto why = self->unhealthy();
+  boost::asio::post(strand_, [self = self(), why = std::move(unhealthy)] {
     const bool away = why.has_value();
     if (self->closed_ || std::exchange(self->away_, away) == away) return;
     // Nothing was read, so nothing is led.

@@ -45,8 +45,16 @@ FailAbove::~FailAbove() { fail_above = kAny; }
 
 }  // namespace neliroute::testing_allocations
 
-// operator new[] and the nothrow forms of the standard library end up here, too.
+// operator new[] and the other nothrow forms of the standard library end up here, too; those of the
+// sanitizers would not.
 void* operator new(std::size_t size) { return allocated(size, 0); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return allocated(size, 0);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return allocated(size, static_cast<std::size_t>(alignment));
 }
