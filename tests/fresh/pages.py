@@ -23,7 +23,8 @@ fail() { printf '%s: %s\\n' "$1" "$2" >&2; exit 1; }
 pids=() logs=() places=()
 stay() {  # PLACE TEXT COMMAND
   local log; log=$(mktemp)
-  (eval "exec $3") >"$log" 2>&1 < <(exec sleep infinity) &
+  mkfifo "$log.in"  # of which nothing comes, and that does not end
+  (eval "exec $3") >"$log" 2>&1 <>"$log.in" &
   pids=($! "${pids[@]}") logs=("$log" "${logs[@]}") places=("$1" "${places[@]}")
   local until=$((SECONDS + 300))
   until grep -qF -- "$2" "$log"; do
