@@ -9,9 +9,8 @@ namespace neliroute {
 
 void Lookup::ready(Completion handler) { wait_until_ready(*reader_, std::move(handler)); }
 
-void Lookup::wait_for_route(
-    Slot slot, const Epoch& after, milliseconds limit,
-    boost::asio::any_completion_handler<void(boost::system::error_code, Route)> handler) {
+void Lookup::wait_for_route(Slot slot, const Epoch& after, milliseconds limit,
+                            RouteCompletion handler) {
   wait_until_routed(*reader_, slot, after, limit, std::move(handler));
 }
 

@@ -32,9 +32,11 @@ bool assigns(const rd_kafka_event_t* event) {
          RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
 }
 
+}  // namespace
+
 // The answer to a rebalance. The partitions start at the end, so that no committed offset is looked
 // up, and, where they only show what the group suggests, paused, so that nothing is fetched.
-struct Rebalances {
+struct GroupMember::Rebalances {
   rd_kafka_t* handle;
   bool reads;
   bool cooperative;
@@ -57,7 +59,7 @@ struct Rebalances {
 
 // A client that is destroyed while it waits for a rebalance's acknowledgement, or for the answer to
 // its request to leave, never ends, and keeps a core busy. After a fatal error it cannot leave.
-void leave_group(const Rebalances& rebalances, rd_kafka_queue_t* queue) {
+void GroupMember::leave_group(const Rebalances& rebalances, rd_kafka_queue_t* queue) {
   const rdkafka::ErrorPtr gone{rd_kafka_consumer_close_queue(rebalances.handle, queue)};
   for (int polls = 0; polls < kLeavePolls; ++polls) {
     const auto event = rdkafka::poll(queue, gone ? 0 : kLeavePollMs);
@@ -68,7 +70,9 @@ void leave_group(const Rebalances& rebalances, rd_kafka_queue_t* queue) {
   }
 }
 
-}  // namespace
+GroupMember::Rebalances GroupMember::rebalances() const {
+  return {handle_.get(), reads_, cooperative_};
+}
 
 GroupMember::GroupMember(ClientSettings settings, QueueWakeup& wakeup, Sink events,
                          NoticeSink notices)
@@ -229,7 +233,7 @@ void GroupMember::finish() {
 }
 
 rd_kafka_resp_err_t GroupMember::acknowledge(rd_kafka_event_t* event) {
-  return Rebalances{handle_.get(), reads_, cooperative_}.acknowledge(event);
+  return rebalances().acknowledge(event);
 }
 
 // The library still waits for the answer that it refused, so that its client never ends, and keeps
@@ -237,8 +241,7 @@ rd_kafka_resp_err_t GroupMember::acknowledge(rd_kafka_event_t* event) {
 // or in place of that.
 void GroupMember::accept_nothing() {
   const rdkafka::TopicPartitionsPtr none{rd_kafka_topic_partition_list_new(0)};
-  const Rebalances rebalances{handle_.get(), reads_, cooperative_};
-  static_cast<void>(rebalances.answer(cooperative_, none.get()));
+  static_cast<void>(rebalances().answer(cooperative_, none.get()));
 }
 
 // For a membership that ends: the results do not matter.
@@ -293,13 +296,13 @@ void GroupMember::end_membership(milliseconds patience, std::function<void()> le
   acknowledge_all();
   wakeup_.detach(queue_.get());
   log_.reset();
-  const Rebalances rebalances{handle_.get(), reads_, cooperative_};
   const auto queue = std::make_shared<rdkafka::QueuePtr>(std::move(queue_));
-  rdkafka::destroy(handle_.release(), patience, [rebalances, queue, left = std::move(left)] {
-    leave_group(rebalances, queue->get());
+  auto ending = [all = rebalances(), queue, left = std::move(left)] {
+    leave_group(all, queue->get());
     queue->reset();
     if (left) left();
-  });
+  };
+  rdkafka::destroy(handle_.release(), patience, std::move(ending));
 }
 
 void GroupMember::lose_membership() {

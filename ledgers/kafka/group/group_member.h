@@ -71,6 +71,9 @@ class GroupMember {
   [[nodiscard]] rd_kafka_t* handle() const { return handle_.get(); }
 
  private:
+  struct Rebalances;
+  [[nodiscard]] Rebalances rebalances() const;
+  static void leave_group(const Rebalances& rebalances, rd_kafka_queue_t* queue);
   [[nodiscard]] rd_kafka_resp_err_t subscribe();
   void emit_records(rd_kafka_event_t* event);
   [[nodiscard]] rd_kafka_resp_err_t acknowledge(rd_kafka_event_t* event);

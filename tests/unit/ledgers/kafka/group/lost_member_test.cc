@@ -24,8 +24,6 @@ namespace {
 
 using std::chrono::seconds;
 
-using LostMember = ClientOnBroker;
-
 /// How many clients of librdkafka live in this process, by the thread that each has.
 std::size_t clients() { return threads_named("rdk:main").size(); }
 
@@ -45,6 +43,16 @@ struct NotedMember {
   std::vector<GroupRevoked> revoked;
   std::vector<Notice> notices;
   GroupMember member;
+};
+
+struct LostMember : ClientOnBroker {
+  /// It is assigned everything, and that is dealt with.
+  [[nodiscard]] bool joins(NotedMember& noted) {
+    if (!noted.member.join().has_value()) return false;
+    if (!serve_until(noted.member, [&] { return !noted.assigned.empty(); })) return false;
+    noted.member.finish();
+    return true;
+  }
 };
 
 TEST_F(LostMember, AMemberLosesWhatItHadAndJoinsAgainAfterAPause) {
@@ -93,9 +101,7 @@ TEST_F(LostMember, AMemberThatIsLostAgainAndAgainJoinsMoreAndMoreRarely) {
 
 TEST_F(LostMember, AMemberThatLeavesAfterAFatalErrorIsGone) {
   NotedMember noted(settings(), *wakeup_);
-  ASSERT_TRUE(noted.member.join().has_value());
-  ASSERT_TRUE(serve_until(noted.member, [&] { return !noted.assigned.empty(); }));
-  noted.member.finish();
+  ASSERT_TRUE(joins(noted));
   ASSERT_EQ(rd_kafka_test_fatal_error(noted.member.handle(), RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID,
                                       "a test"),
             RD_KAFKA_RESP_ERR_NO_ERROR);
@@ -117,9 +123,7 @@ TEST_F(LostMember, AMemberWhoseAssignmentTheLibraryRefusesJoinsAnew) {
   auto& assigned = noted.assigned;
   auto& revoked = noted.revoked;
   GroupMember& member = noted.member;
-  ASSERT_TRUE(member.join().has_value());
-  ASSERT_TRUE(serve_until(member, [&] { return !assigned.empty(); }));
-  member.finish();
+  ASSERT_TRUE(joins(noted));
   EXPECT_TRUE(revoked.empty()) << "never from inside the call that answers an event";
   member.announce_next();
   ASSERT_EQ(revoked.size(), 1U);
@@ -148,9 +152,7 @@ TEST_F(LostMember, AMemberThatIsDroppedWithARebalanceInItsQueueEnds) {
   ASSERT_TRUE(eventually([&] { return clients() == others; }));
   std::optional<NotedMember> noted;
   noted.emplace(settings(), *wakeup_);
-  ASSERT_TRUE(noted->member.join().has_value());
-  ASSERT_TRUE(serve_until(noted->member, [&] { return !noted->assigned.empty(); }));
-  noted->member.finish();
+  ASSERT_TRUE(joins(*noted));
   NotedMember second(settings(), *wakeup_);
   const auto queued = [&] {
     const rdkafka::QueuePtr queue{rd_kafka_queue_get_consumer(noted->member.handle())};
@@ -169,9 +171,7 @@ TEST_F(LostMember, AMemberThatWithdrawsLeavesAndJoinsAgainAfterThePause) {
   auto& assigned = noted.assigned;
   auto& revoked = noted.revoked;
   GroupMember& member = noted.member;
-  ASSERT_TRUE(member.join().has_value());
-  ASSERT_TRUE(serve_until(member, [&] { return !assigned.empty(); }));
-  member.finish();
+  ASSERT_TRUE(joins(noted));
   const LocalTime before = boot_now();
   member.withdraw(seconds{30});
   ASSERT_EQ(revoked.size(), 1U);
@@ -210,9 +210,7 @@ TEST_F(LostMember, AMemberThatLeavesAcknowledgesNothingOnTheStrand) {
   };
   const librdkafka_calls::Watch watch(std::move(watching));
   NotedMember noted(settings(), *wakeup_);
-  ASSERT_TRUE(noted.member.join().has_value());
-  ASSERT_TRUE(serve_until(noted.member, [&] { return !noted.assigned.empty(); }));
-  noted.member.finish();
+  ASSERT_TRUE(joins(noted));
   noted.member.leave();
   ASSERT_TRUE(serve_until(noted.member, [&] { return noted.member.gone(); }));
   EXPECT_EQ(here, 0);
@@ -228,9 +226,7 @@ TEST_F(LostMember, AMemberThatWithdrawsUnansweredJoinsAgainAsAnotherFiveSecondsA
   const librdkafka_calls::Watch watch(std::move(watching));
   NotedMember noted(settings(), *wakeup_);
   GroupMember& member = noted.member;
-  ASSERT_TRUE(member.join().has_value());
-  ASSERT_TRUE(serve_until(member, [&] { return !noted.assigned.empty(); }));
-  member.finish();
+  ASSERT_TRUE(joins(noted));
   // The mock names members by their address, which another one may get.
   const std::string client = rd_kafka_name(member.handle());
   {
