@@ -76,7 +76,7 @@ class OwnersThatForwardNothing(EnvoyCase):
         readers.wait_served(50)
         before = self.counted("retry.upstream_rq_421")
 
-        watch.send_signal(signal.SIGSTOP)  # so what moves is sent to its former owner, surely
+        children.stop(watch.pid)  # so what moves is sent to its former owner, surely
         _, third = self.counter_service("gamma")
         children.wait_until(lambda: self.counted("retry.upstream_rq_421") > before + 3, 40,
                             lambda: f"421 from a former owner; gamma: {self.answers(third)}")

@@ -164,7 +164,7 @@ class CounterService(ExampleCase):
                 ask(self.ports["alpha"], one, "POST", timeout=120)))
             caller.start()
             children.wait_until(lambda: self.waits_for_lock(alpha), 20, "it waits for the store")
-            os.kill(alpha.pid, signal.SIGSTOP)
+            children.stop(alpha.pid)
             children.wait_until(lambda: not self.waits_for_lock(alpha), 20, "it is stopped there")
         self.start("beta")
         children.wait_until(lambda: self.owned("beta") == NAMES, 60, lambda: self.said("beta"),

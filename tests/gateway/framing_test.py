@@ -172,7 +172,7 @@ class Framing(LaneOwners):
             yield LATE
         self.parts = parts()
         self.assertEqual(self.ask(b"GET")[-1][2], b"hi")
-        os.kill(self.alpha.pid, signal.SIGSTOP)
+        children.stop(self.alpha.pid)
         try:  # it finds both at the same time, the request first
             self.client.connection.sendall(GET)
             behind.set()

@@ -108,6 +108,21 @@ def end_all(grace=2.0):
         end(child, grace=0)
 
 
+def stop(pid):
+    """SIGSTOP, and waits until each thread has stopped: until then it goes on working."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: all(_state(task) == "T" for task in Path(f"/proc/{pid}/task").iterdir()),
+               20, f"process {pid} has stopped", poll=0.001)
+
+
+def _state(task):
+    try:
+        stat = (task / "stat").read_text(encoding="ascii", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return "T"  # that thread has ended
+    return stat.rpartition(")")[2].split()[0]
+
+
 def cpu_seconds(pid):
     """User and system time that a process used so far."""
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")

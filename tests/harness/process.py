@@ -210,10 +210,9 @@ class Owner:
         return self.life.ended
 
     def stop(self):
-        """SIGSTOP, and waits until the kernel says it is stopped."""
+        """SIGSTOP, and waits until the kernel says that all of it is stopped."""
         instant = boot_now()
-        os.kill(self.pid, signal.SIGSTOP)
-        wait_until(lambda: self._state() == "T", 5, f"{self.key} stopped", poll=0.001)
+        children.stop(self.pid)
         self.life.pauses.append((instant, None))
         return instant
 
@@ -236,10 +235,6 @@ class Owner:
         self.hung = False
         os.kill(self.pid, signal.SIGUSR2)
         return boot_now()
-
-    def _state(self):
-        stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace")
-        return stat.rpartition(")")[2].split()[0]
 
     def leave(self):
         """SIGTERM: a planned leave. Returns at once, with the instant."""

@@ -6,7 +6,7 @@ import signal
 
 import case
 from case import boot_now
-from harness.children import wait_until
+from harness.children import stop, wait_until
 from harness.kafka_admin import AdminError
 
 LOGS = 4
@@ -60,7 +60,7 @@ class Outage(case.KafkaCase):
         def all_say(text):
             wait_until(lambda: all(text in owner.error_tail() for owner in fleet.owners), 60,
                        lambda: f"all say {text!r}\n{fleet.describe()}")
-        os.kill(broker, signal.SIGSTOP)
+        stop(broker)
         try:
             all_say("as stale, for at most")
             silent = boot_now() + LEASE_S  # so that every log shows more than a lease of silence

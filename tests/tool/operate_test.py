@@ -291,7 +291,7 @@ class Operate(LaneCase):
         self.wait_shares(alpha=16)
         beta = self.member("beta", session="20s", lease="45s")
         self.wait_shares(alpha=8, beta=8)
-        beta.send_signal(signal.SIGSTOP)
+        children.stop(beta.pid)
         self.addCleanup(beta.send_signal, signal.SIGCONT)
         alpha.send_signal(signal.SIGTERM)  # it drains, as its successor does not lead
         for words in (("cordon", "beta"), ("overrides",)):
