@@ -13,16 +13,16 @@ class History(PageCase):
         two, gone = world.processes[2], world.processes[gone]
         world.moves = {
             "reach_ms": 300_000, "processes": [gone, two],
-            "moves": [[120_000, 0, -1, "0-3,7"], [112_000, -1, 1, "0-3,7"]]}
+            "moves": [[120_000, 0, -1, "0-3,7"], [80_000, -1, 1, "0-3,7"]]}
         world.give([0, 1, 2, 3, 7], 2)
         self.open(world)
         self.until_text("#moves", "pricing-gone")
         self.assertEqual(self.texts("#moves li > span"), [
-            "5 partitions (80 slots): pricing-gone → pricing-2, unowned for at most 8.0 s",
+            "5 partitions (80 slots): pricing-gone → pricing-2, unowned for at most 40 s",
             "5 partitions (80 slots) of pricing-gone: unowned"])
         self.until_text("#fact-moves", "80")
         strip = self.page.locator("#strip")
-        for ago, who in ((60, "pricing-2"), (116, "unowned"), (200, "pricing-gone"),
+        for ago, who in ((60, "pricing-2"), (115, "unowned"), (200, "pricing-gone"),
                          (400, "not known to this page")):
             box = strip.bounding_box()
             strip.hover(position={"x": box["width"] * (1 - ago / 600),

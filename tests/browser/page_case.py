@@ -82,6 +82,12 @@ TURNED_CLOCK = """
   performance.now = () => now() + turned;
 """
 
+# One that only the test moves on.
+HELD_CLOCK = """
+  window.turned = performance.now();
+  performance.now = () => turned;
+"""
+
 # Every row that the page makes, for as long as somebody holds on to it.
 ROWS_MADE = """
   window.rowsMade = [];
