@@ -32,13 +32,13 @@ class Forwarder::Impl : public std::enable_shared_from_this<Impl> {
  public:
   using Drained = std::function<void(error_code)>;
 
-  Impl(boost::asio::any_io_executor executor, std::shared_ptr<ClosableDirections> directions,
+  Impl(CompletionExecutors executors, std::shared_ptr<ClosableDirections> directions,
        std::shared_ptr<Gateway> gateway)
-      : executor_(std::move(executor)),
+      : executors_(std::move(executors)),
         directions_(std::move(directions)),
         gateway_(std::move(gateway)) {}
 
-  [[nodiscard]] CompletionExecutors executors() const { return {executor_, executor_}; }
+  [[nodiscard]] const CompletionExecutors& executors() const { return executors_; }
 
   [[nodiscard]] Result<void> listen() {
     const std::lock_guard lock(mutex_);
@@ -51,7 +51,7 @@ class Forwarder::Impl : public std::enable_shared_from_this<Impl> {
 
   void drain(milliseconds bound, Drained done) {
     end_listening();
-    boost::asio::post(executor_, [self = shared_from_this(), bound, done = std::move(done)] {
+    boost::asio::post(executors_.strand, [self = shared_from_this(), bound, done = std::move(done)] {
       self->drain_by(bound, done);
     });
   }
@@ -61,8 +61,8 @@ class Forwarder::Impl : public std::enable_shared_from_this<Impl> {
   static void end(std::shared_ptr<Impl> self) {
     self->directions_->close();
     self->end_listening();
-    const auto executor = self->executor_;
-    boost::asio::post(executor, [self = std::move(self)] { self->close(); });
+    const auto strand = self->executors_.strand;
+    boost::asio::post(strand, [self = std::move(self)] { self->close(); });
   }
 
  private:
@@ -101,7 +101,7 @@ class Forwarder::Impl : public std::enable_shared_from_this<Impl> {
     for (const Drained& done : std::exchange(waiting_, {})) done(error);
   }
 
-  const boost::asio::any_io_executor executor_;
+  const CompletionExecutors executors_;
   const std::shared_ptr<ClosableDirections> directions_;
   const std::shared_ptr<Gateway> gateway_;
   std::mutex mutex_;
@@ -136,13 +136,14 @@ Result<std::unique_ptr<Forwarder>> forward::ForwarderMaker::bind(
   if (!made) return made.error();
   const auto listen = resolve_listen(options.listen);
   if (!listen) return Error{listen.error().code(), "`listen`: " + listen.error().message()};
-  if (!options.one_thread) executor = boost::asio::make_strand(executor);
+  CompletionExecutors executors{executor, std::move(executor)};
+  if (!options.one_thread) executors.strand = boost::asio::make_strand(executors.outside);
   const auto kept = std::make_shared<ClosableDirections>(std::move(directions));
   made->listen = *listen;
   made->slots = slots;
   made->exchange.handover_grace = handover_grace;
   made->keeps = kept;
-  auto gateway = Gateway::bind(executor, std::move(*made), *kept);
+  auto gateway = Gateway::bind(executors.strand, std::move(*made), *kept);
   if (!gateway) return gateway.error();
   if (!options.counts.counters_->take()) {
     return Error{Errc::bad_option, "`counts`: another Forwarder counts there; give each its own"};
@@ -151,7 +152,7 @@ Result<std::unique_ptr<Forwarder>> forward::ForwarderMaker::bind(
   std::unique_ptr<Forwarder> forwarder(new Forwarder);
   forwarder->address_ = address_text((*gateway)->endpoint());
   forwarder->impl_ =
-      std::make_shared<Forwarder::Impl>(std::move(executor), kept, std::move(*gateway));
+      std::make_shared<Forwarder::Impl>(std::move(executors), kept, std::move(*gateway));
   return forwarder;
 }
 

@@ -7,10 +7,12 @@
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -292,6 +294,28 @@ TEST(ForwarderTest, may_have_an_executor_of_several_threads) {
     io.run_one_for(5ms);
   }
   EXPECT_EQ(counts.requests().refused, all);
+  forwarder.reset();
+  threads.join();
+}
+
+TEST(ForwarderTest, is_not_held_up_by_a_completion_handler_that_blocks) {
+  boost::asio::thread_pool threads(2);
+  auto forwarder = forward::ForwarderMaker::bind(threads.get_executor(),
+                                                 std::make_unique<Closed>(),
+                                                 SlotSpace{SlotCount{64}}, usual_options())
+                       .value();
+  std::promise<void> blocks, another;
+  auto second = another.get_future();
+  std::promise<bool> waited;
+  forwarder->async_drain(0ms, boost::asio::bind_executor(threads, [&](error_code) {
+    blocks.set_value();
+    waited.set_value(second.wait_for(30s) == std::future_status::ready);
+  }));
+  blocks.get_future().wait();
+  forwarder->async_drain(0ms, boost::asio::bind_executor(threads, [&](error_code) {
+    another.set_value();
+  }));
+  EXPECT_TRUE(waited.get_future().get());
   forwarder.reset();
   threads.join();
 }
