@@ -9,7 +9,8 @@
 // completes its barrier: the next owner does not lead before. Saving in stopped() would lose what
 // those requests still count.
 //
-// A killed owner's counters are lost. What must outlive it belongs into a store (02, 04).
+// Lost are the counters of an owner that is killed, or stands still for longer than its lease. What
+// must outlive it belongs into a store (02, 04).
 //
 // Two threads: the router's, which renews leases, so nothing there may take long; and the
 // service's, which has the counters for itself, so they need no lock. Everybody who reaches the
@@ -266,7 +267,6 @@ int main(int count, char** words) try {
   const std::string endpoint = options->process.endpoint = words[1];
   options->kafka.brokers = words[2];
   options->mode = neliroute::Mode::exclusive;
-  options->timing.profile = neliroute::Profile::fast;
   options->on_notice = [](const neliroute::Notice& notice) { std::clog << notice.text << '\n'; };
   asio::io_context io;
   asio::thread_pool thread(1);

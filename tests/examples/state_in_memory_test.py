@@ -87,7 +87,7 @@ class StateInMemory(ExampleCase):
             served = [text for name, (status, text) in answers
                       if name == one and status == 200]
             self.assertEqual(served, [str(2 + number) for number in range(len(served))],
-                             f"{one} of {shared}")
+                             f"{one} of {shared}\n{self.said('alpha')}\n{self.said('beta')}")
         self.assertNotIn("lost", self.said("beta"))
 
     def test_a_killed_owner_loses_its_counters(self):
