@@ -51,9 +51,10 @@ class Forwarder::Impl : public std::enable_shared_from_this<Impl> {
 
   void drain(milliseconds bound, Drained done) {
     end_listening();
-    boost::asio::post(executors_.strand, [self = shared_from_this(), bound, done = std::move(done)] {
-      self->drain_by(bound, done);
-    });
+    boost::asio::post(executors_.strand,
+                      [self = shared_from_this(), bound, done = std::move(done)] {
+                        self->drain_by(bound, done);
+                      });
   }
 
   /// Nothing is asked of the Router once this has returned. The strand has the last reference: what

@@ -25,7 +25,10 @@ bool has_no_body(unsigned status, const RequestHeader& request) {
 
 }  // namespace
 
+// An owner may answer, and close, before it has read everything: what it said is read.
 Awaitable<Exchange::Again> Exchange::receive() {
+  body_sent_ = whole_;
+  if (!whole_) begin_body();
   unsigned status = 0;
   while (status < 200) {
     if (status > 0) {
@@ -36,7 +39,14 @@ Awaitable<Exchange::Again> Exchange::receive() {
       }
       expect_head();
     }
-    const Error error = co_await await_head();
+    Error error = head_at_hand();
+    while (error == http::error::need_more) {
+      const Outcome more = co_await await_moved([this](const Stream::Moved& then) {
+        upstream_->input.more(upstream_, answer_limit(), [then](Error ended) { then(ended, 0); });
+      });
+      check();
+      error = more.error ? more.error : head_at_hand();
+    }
     if (error) co_return broken(error);
     if (const auto fault = fault_of(answer_->get().base())) {
       count(ProxyCount::failed);
@@ -53,7 +63,10 @@ Awaitable<Exchange::Again> Exchange::receive() {
   const bool bodiless = has_no_body(status, sent_);
   const Error error = bodiless ? Error{} : take_part_at_hand();
   if (error) co_return broken(error);
-  co_await pass_answer();
+  begin_answer();
+  Error failed = pass_at_once();
+  if (failed == boost::asio::error::would_block) failed = co_await pass_answer();
+  end_answer(failed);
   co_return false;
 }
 
@@ -66,20 +79,11 @@ void Exchange::expect_head() {
 
 // A connection that was kept is being read already. Where it was closed from here, what had come
 // counts no more.
-Awaitable<Exchange::Error> Exchange::await_head() {
+Exchange::Error Exchange::head_at_hand() {
+  if (handed_over_ || body_error_) return boost::asio::error::operation_aborted;
   Input& input = upstream_->input;
-  while (true) {
-    if (handed_over_ || body_error_) co_return boost::asio::error::operation_aborted;
-    if (!input.is_reading()) {
-      const Error error = answer_->take(input.received);
-      if (error != http::error::need_more) co_return error;
-    }
-    const Outcome more = co_await await_moved([&](const Stream::Moved& then) {
-      input.more(upstream_, answer_limit(), [then](Error error) { then(error, 0); });
-    });
-    check();
-    if (more.error) co_return more.error;
-  }
+  if (input.is_reading()) return http::error::need_more;
+  return answer_->take(input.received);
 }
 
 // Not to a client of HTTP/1.0, which knows no such status.
@@ -176,11 +180,25 @@ void Exchange::make_passed_head() {
   passing_.emplace(*passed_);
 }
 
-// What came of the body with the head goes on with it, in one write; then one part after the other:
-// the owner is read no faster than the client takes it.
-Awaitable<> Exchange::pass_answer() {
+void Exchange::begin_answer() {
   make_passed_head();
   note_forwarded();
+}
+
+// Most answers are in one piece. would_block: not all of it was passed on.
+Exchange::Error Exchange::pass_at_once() {
+  if (tells_client_ || has_no_body(status_, sent_) || !answer_->is_done()) {
+    return boost::asio::error::would_block;
+  }
+  ending_ = true;
+  take_part();
+  return write_at_once(client_.stream, *passing_);
+}
+
+// What came of the body with the head goes on with it, in one write; then one part after the other:
+// the owner is read no faster than the client takes it.
+Awaitable<Exchange::Error> Exchange::pass_answer() {
+  if (ending_) co_return co_await write_part();
   if (tells_client_) co_await client_turn();
   bool more = !has_no_body(status_, sent_);
   ending_ = !more;
@@ -197,14 +215,20 @@ Awaitable<> Exchange::pass_answer() {
     ending_ = !more;
     take_part();
     error = write_at_once(client_.stream, *passing_);
-    if (error == boost::asio::error::would_block) {
-      error = co_await timed(client_.stream, proxy_.limits.progress, [this](Stream::Moved then) {
-        http::async_write(client_.stream, *passing_, std::move(then));
-      });
-    }
+    if (error == boost::asio::error::would_block) error = co_await write_part();
     if (more && !error) error = co_await read_part();
   }
-  // The client sees by the framing that the answer is cut short.
+  co_return error;
+}
+
+Awaitable<Exchange::Error> Exchange::write_part() {
+  return timed(client_.stream, proxy_.limits.progress, [this](Stream::Moved then) {
+    http::async_write(client_.stream, *passing_, std::move(then));
+  });
+}
+
+// The client sees by the framing that the answer is cut short.
+void Exchange::end_answer(Error error) {
   if (error) {
     count(ProxyCount::broken);
     client_.stream.close();

@@ -96,33 +96,51 @@ void Exchange::start(Done done) {
 Awaitable<> Exchange::run() {
   Again again = true;
   if (!whole_ && is_kept()) again = co_await keep_body();
-  while (again) again = co_await attempt();
+  while (again) {
+    Unsent unsent;
+    if (!sent_at_once()) unsent = co_await attempt();
+    again = unsent.value_or(false);
+    if (!unsent) again = co_await receive();
+  }
   if (reply_) co_await write_reply();
   release();
   while (passes_body_) co_await await_change();
   std::exchange(done_, nullptr)(reusable_);
 }
 
-Awaitable<Exchange::Again> Exchange::attempt() {
+// Most requests are, on a connection that was kept. That spares them the memory of coroutines.
+bool Exchange::sent_at_once() {
   watch_client();
-  auto found = co_await search_.next(!whole_ || !is_idempotent(sent_), whole_);
-  if (const auto* refusal = std::get_if<OwnerSearch::Refusal>(&found)) co_return refuse(*refusal);
-  direction_ = std::move(std::get<OwnerSearch::Found>(found).direction);
-  upstream_ = std::move(std::get<OwnerSearch::Found>(found).upstream);
+  direction_ = search_.look();
+  upstream_ = search_.kept(direction_, must_be_sent_once());
+  if (!upstream_) return false;
+  begin_attempt();
+  if (!whole_) return false;
+  return write_at_once(upstream_->stream, *sending_) != boost::asio::error::would_block;
+}
+
+Awaitable<Exchange::Unsent> Exchange::attempt() {
+  if (!upstream_) {
+    auto found = co_await search_.next(direction_, must_be_sent_once(), whole_);
+    if (const auto* refusal = std::get_if<OwnerSearch::Refusal>(&found)) co_return refuse(*refusal);
+    upstream_ = std::move(std::get<UpstreamPtr>(found));
+    begin_attempt();
+  }
+  Error error = boost::asio::error::would_block;
+  if (whole_) error = write_at_once(upstream_->stream, *sending_);
+  if (error == boost::asio::error::would_block) error = co_await send();
+  if (error == boost::beast::error::timeout) co_return broken(error);
+  co_return std::nullopt;
+}
+
+void Exchange::begin_attempt() {
   ++tries_;
   owner_ = direction_.endpoint;
   follow_guard();
   prepare();
   expect_head();
-  Error error = boost::asio::error::would_block;
-  if (whole_) error = write_at_once(upstream_->stream, *sending_);
-  if (error == boost::asio::error::would_block) error = co_await send();
-  if (error == boost::beast::error::timeout) co_return broken(error);
-  // An owner may answer, and close, before it has read everything: what it said is read.
-  body_sent_ = whole_;
-  if (!whole_) begin_body();
-  co_return co_await receive();
 }
+
 
 void Exchange::cancel() {
   done_ = nullptr;
@@ -242,6 +260,7 @@ Awaitable<> Exchange::write_reply() {
 // What still reads or writes the upstream keeps it, and ends at once.
 void Exchange::end_attempt() {
   if (const UpstreamPtr upstream = std::exchange(upstream_, nullptr)) upstream->stream.close();
+  direction_.guard.reset();
   guard_.reset();
 }
 

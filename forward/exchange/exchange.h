@@ -76,7 +76,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   // exchange.cc: one attempt after the other, and what ends them.
   [[nodiscard]] Awaitable<> run();
-  [[nodiscard]] Awaitable<Again> attempt();
+  /// None: the request is sent.
+  using Unsent = std::optional<Again>;
+  [[nodiscard]] bool sent_at_once();
+  [[nodiscard]] Awaitable<Unsent> attempt();
+  void begin_attempt();
   void watch_client();
   void on_client_gone();
   [[nodiscard]] Awaitable<> pause_client();
@@ -106,7 +110,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   // answer.cc: reading the answer, and passing it on.
   [[nodiscard]] Awaitable<Again> receive();
   void expect_head();
-  [[nodiscard]] Awaitable<Error> await_head();
+  [[nodiscard]] Error head_at_hand();
   [[nodiscard]] Awaitable<Error> inform(unsigned status);
   [[nodiscard]] Again broken(Error error);
   [[nodiscard]] bool begins_again();
@@ -114,7 +118,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void heed_redirect();
   void note_forwarded();
   void make_passed_head();
-  [[nodiscard]] Awaitable<> pass_answer();
+  void begin_answer();
+  [[nodiscard]] Error pass_at_once();
+  [[nodiscard]] Awaitable<Error> pass_answer();
+  [[nodiscard]] Awaitable<Error> write_part();
+  void end_answer(Error error);
   [[nodiscard]] Error take_part_at_hand();
   [[nodiscard]] std::size_t part_taken() const;
   [[nodiscard]] Awaitable<Error> read_part();
@@ -156,6 +164,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     return keep_alive_ && client_.request.is_done() && !proxy_.draining;
   }
   [[nodiscard]] bool may_send_again() const;
+  [[nodiscard]] bool must_be_sent_once() const { return !whole_ || !is_idempotent(sent_); }
 
   Proxy& proxy_;
   ClientSide client_;

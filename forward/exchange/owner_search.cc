@@ -18,6 +18,10 @@ constexpr milliseconds kTryAgainMax{1000};
 // By which the router may be late to say that the time is over; then its executor hangs.
 constexpr milliseconds kRouterLate{20};
 
+bool names_owner(const Direction& direction) {
+  return direction.answer == Admit::serve || direction.answer == Admit::redirect;
+}
+
 }  // namespace
 
 /// A wait for an owner, as the router has it, which may end it long after nobody waits any more.
@@ -47,12 +51,22 @@ OwnerSearch::OwnerSearch(Proxy& proxy, const Visit& visit, const Allowance& allo
       allowance_(allowance),
       limit_(proxy.upstreams.executor()) {}
 
-Awaitable<OwnerSearch::Result> OwnerSearch::next(bool once, bool whole) {
+Direction OwnerSearch::look() {
+  Direction made = proxy_.directions.direct(visit_);
+  stale_ = made.stale;
+  return made;
+}
+
+UpstreamPtr OwnerSearch::kept(const Direction& direction, bool once) {
+  if (!names_owner(direction) || direction.epoch == failed_ || resends_ > 0) return nullptr;
+  if (allowance_.left().count() <= 0) return nullptr;
+  return proxy_.upstreams.take_kept(direction.endpoint, once);
+}
+
+Awaitable<OwnerSearch::Result> OwnerSearch::next(Direction& direction, bool once, bool whole) {
   while (allowance_.left().count() > 0) {
-    Direction direction = proxy_.directions.direct(visit_);
-    stale_ = direction.stale;
     Over over;
-    if (direction.answer != Admit::serve && direction.answer != Admit::redirect) {
+    if (!names_owner(direction)) {
       if (direction.leaving) co_return left(direction);
       if (visit_.detour) co_return no_way(direction);
       if (direction.answer == Admit::refuse) {
@@ -66,9 +80,10 @@ Awaitable<OwnerSearch::Result> OwnerSearch::next(bool once, bool whole) {
       direction.guard.reset();  // a hand-over does not wait for a pause
       over = co_await try_again(direction.answer == Admit::serve);
     } else if (UpstreamPtr upstream = co_await connect(direction, once)) {
-      co_return Found{std::move(direction), std::move(upstream)};
+      co_return upstream;
     }
     if (over) co_return std::move(*over);
+    direction = look();
   }
   co_return nobody();
 }

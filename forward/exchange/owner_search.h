@@ -22,22 +22,24 @@ namespace neliroute::forward {
 
 class OwnerSearch {
  public:
-  struct Found {
-    Direction direction;
-    UpstreamPtr upstream;
-  };
   struct Refusal {
     ProxyCount count = ProxyCount::refused;
     unsigned status = 503;
     std::string text;
     Direction owner{};  ///< 421: of the slot, as far as is known
   };
-  using Result = std::variant<Found, Refusal>;
+  using Result = std::variant<UpstreamPtr, Refusal>;
 
   OwnerSearch(Proxy& proxy, const Visit& visit, const Allowance& allowance);
 
-  /// `once`: the request must not be sent twice. `whole`: it can be, by a detour. Throws Cancelled.
-  [[nodiscard]] Awaitable<Result> next(bool once, bool whole);
+  /// Who owns it now.
+  [[nodiscard]] Direction look();
+  /// A connection to it that was kept: there mostly is one. `once`: the request must not be sent
+  /// twice.
+  [[nodiscard]] UpstreamPtr kept(const Direction& direction, bool once);
+  /// Where there was none. `direction`: what look() said; then, to whom the connection is. `whole`:
+  /// the request can be sent twice, by a detour. Throws Cancelled.
+  [[nodiscard]] Awaitable<Result> next(Direction& direction, bool once, bool whole);
   void cancel();
 
   /// Who was found says that it does not own the slot.

@@ -41,10 +41,8 @@ void strip_forwarded(http::fields& fields, bool trusted) {
 void append_forwarded(http::fields& fields, std::string_view client, std::string_view protocol) {
   std::string chain;
   const auto [first, last] = fields.equal_range(kFor);
-  for (auto one = first; one != last; ++one) {
-    chain += std::string(view_of(one->value())) + ", ";
-  }
-  fields.set(kFor, chain + std::string(client));
+  for (auto one = first; one != last; ++one) chain.append(view_of(one->value())).append(", ");
+  fields.set(kFor, chain.append(client));
   if (fields.find(kProto) == fields.end()) fields.set(kProto, to_beast(protocol));
   if (fields.find(kForwarded) != fields.end()) {
     fields.insert(kForwarded, "for=" + node_of(client) + ";proto=" + std::string(protocol));

@@ -40,7 +40,7 @@ struct AcceptGate::Shared {
   std::size_t count = 0;
   std::size_t refused = 0;
   std::map<address, std::size_t> of_address;
-  Place::Line arriving, idle;  ///< for the longest time first
+  Place::Line arriving, idle, working;  ///< for the longest time first
 
   /// Of `from`, or of anybody. False: all of them are at work.
   bool evict(const address* from) {
@@ -64,29 +64,32 @@ AcceptGate::Place::Place(std::shared_ptr<Shared> shared, const address& from, bo
     ++shared_->refused;
     return;
   }
+  Line own{this};  // what may throw comes first
   ++shared_->of_address[address_];
   ++shared_->count;
+  at_ = own.begin();
+  line_ = &shared_->working;
+  line_->splice(line_->end(), own);
 }
 
-AcceptGate::Place::~Place() { leave(); }
+AcceptGate::Place::~Place() {
+  leave();
+  if (refused_) --shared_->refused;
+}
 
-void AcceptGate::Place::stand_in(bool arriving, bool idle) {
-  if (line_ != nullptr) line_->erase(at_);
-  line_ = nullptr;
-  if (!counted_ || refused_ || !(arriving || idle)) return;
-  line_ = arriving ? &shared_->arriving : &shared_->idle;
-  at_ = line_->insert(line_->end(), this);
+void AcceptGate::Place::arrives() { stand_in(shared_->arriving); }
+void AcceptGate::Place::idles() { stand_in(shared_->idle); }
+void AcceptGate::Place::works() { stand_in(shared_->working); }
+
+void AcceptGate::Place::stand_in(Line& line) {
+  if (line_ == nullptr) return;
+  line.splice(line.end(), *std::exchange(line_, &line), at_);
 }
 
 // One that was evicted counts no more, though it may take a while to end.
 void AcceptGate::Place::leave() {
-  if (!std::exchange(counted_, false)) return;
-  if (line_ != nullptr) line_->erase(at_);
-  line_ = nullptr;
-  if (refused_) {
-    --shared_->refused;
-    return;
-  }
+  if (line_ == nullptr) return;
+  std::exchange(line_, nullptr)->erase(at_);
   --shared_->count;
   const auto of = shared_->of_address.find(address_);
   if (--of->second == 0) shared_->of_address.erase(of);

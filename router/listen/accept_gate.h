@@ -51,23 +51,22 @@ class AcceptGate {
     /// Called once, where the client has to go.
     void on_evicted(std::function<void()> close) { close_ = std::move(close); }
     /// What the client is at: it has still to say what it wants; has been answered; has asked.
-    void arrives() { stand_in(true, false); }
-    void idles() { stand_in(false, true); }
-    void works() { stand_in(false, false); }
+    void arrives();
+    void idles();
+    void works();
 
    private:
     friend class AcceptGate;
     using Line = std::list<Place*>;
-    void stand_in(bool arriving, bool idle);
+    void stand_in(Line& line);
     void leave();
 
     std::shared_ptr<Shared> shared_;
     boost::asio::ip::address address_;
     std::function<void()> close_;
-    Line* line_ = nullptr;
+    Line* line_ = nullptr;  ///< none: it counts no more, or was refused
     Line::iterator at_;
     bool refused_;
-    bool counted_ = true;
   };
   using PlacePtr = std::shared_ptr<Place>;
 
