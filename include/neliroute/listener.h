@@ -26,10 +26,10 @@
 
 namespace neliroute {
 
-/// Something waits until it is completed, or it and every copy of it are gone. A handler that
-/// completes it later must be mutable, as complete() changes the token:
-/// `[done = std::move(token)]() mutable { done.complete(); }`. One that is stored and never called
-/// keeps it until it is destroyed.
+/// The router waits until complete() is called, or until the last copy of the token is destroyed. A
+/// lambda that completes a token later must be mutable, as complete() changes the token:
+/// `[done = std::move(token)]() mutable { done.complete(); }`. A lambda that is stored and never
+/// called keeps its token until it is destroyed.
 ///
 /// Threads: any; it may be copied, and so be kept in a std::function.
 class CompletionToken {
@@ -103,9 +103,10 @@ class PrepareToken : public CompletionToken {
 class Listener {
  public:
   virtual ~Listener() = default;
-  /// This process is about to claim the partition, which another one may lead until then: load what
-  /// can be loaded beforehand. Not called where it goes on by itself: on resuming after a lapse, or
-  /// if what was given up is given back. Variation `broadcast` calls neither this nor warm_up().
+  /// This process is about to claim the partition, which another process may lead until then: load
+  /// what can be loaded beforehand. Not called when this process leads again after its own lease
+  /// lapsed, nor when a partition that it gave up is given back to it. Variation `broadcast` calls
+  /// neither this nor warm_up().
   virtual void prepare(Partition partition, PrepareToken token) {
     static_cast<void>(partition), static_cast<void>(token);
   }
