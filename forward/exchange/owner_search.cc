@@ -83,7 +83,7 @@ Awaitable<OwnerSearch::Result> OwnerSearch::next(Direction& direction, bool once
       co_return upstream;
     }
     if (over) co_return std::move(*over);
-    direction = look();
+    if (allowance_.left().count() > 0) direction = look();
   }
   co_return nobody();
 }
