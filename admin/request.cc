@@ -12,6 +12,7 @@
 
 #include "router/options/option_text.h"
 #include "router/text/ascii.h"
+#include "router/text/percent.h"
 
 namespace neliroute::admin {
 namespace {
@@ -59,29 +60,6 @@ std::string_view without_authority(std::string_view target, std::string_view& ho
   const auto path = std::min(target.find('/', kScheme.size()), target.size());
   if (path > kScheme.size()) host = target.substr(kScheme.size(), path - kScheme.size());
   return path == target.size() ? "/" : target.substr(path);
-}
-
-std::optional<unsigned> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
-  return std::nullopt;
-}
-
-std::optional<std::string> decoded(std::string_view text) {
-  std::string made;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%') {
-      const auto high = i + 1 < text.size() ? hex_digit(text[i + 1]) : std::nullopt;
-      const auto low = i + 2 < text.size() ? hex_digit(text[i + 2]) : std::nullopt;
-      if (!high || !low) return std::nullopt;
-      made += static_cast<char>(*high << 4 | *low);
-      i += 2;
-    } else {
-      made += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return made;
 }
 
 Refusal misfollowed(std::string_view what) {
@@ -250,8 +228,8 @@ std::optional<Parameters> read_query(std::string_view query) {
     query.remove_prefix(std::min(one.size() + 1, query.size()));
     if (one.empty()) continue;
     const auto equals = std::min(one.find('='), one.size());
-    auto name = decoded(one.substr(0, equals));
-    auto value = decoded(one.substr(std::min(equals + 1, one.size())));
+    auto name = percent_decoded(one.substr(0, equals), /*form=*/true);
+    auto value = percent_decoded(one.substr(std::min(equals + 1, one.size())), /*form=*/true);
     if (!name || !value) return std::nullopt;
     made.emplace_back(std::move(*name), std::move(*value));
   }

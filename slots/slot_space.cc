@@ -13,8 +13,6 @@ namespace {
 static_assert(std::is_trivially_copyable_v<SlotSpace>);
 static_assert(sizeof(SlotSpace) <= 24);
 
-constexpr std::string_view kTagsSuffix = "+tags";
-
 }  // namespace
 
 std::string_view to_string(HashScheme scheme) noexcept {
@@ -30,20 +28,6 @@ std::string_view to_string(HashScheme scheme) noexcept {
       return "murmur2+tags";
   }
   NELIROUTE_UNREACHABLE("not a value of Hash");
-}
-
-std::optional<HashScheme> parse_hash_scheme(std::string_view name) noexcept {
-  HashScheme scheme;
-  if (name.ends_with(kTagsSuffix)) {
-    name.remove_suffix(kTagsSuffix.size());
-    scheme.tags = HashTags::on;
-  }
-  const std::optional<Hash> hash = parse_hash(name);
-  if (!hash) {
-    return std::nullopt;
-  }
-  scheme.hash = *hash;
-  return scheme;
 }
 
 Slot SlotSpace::slot_of(std::string_view key) const noexcept {

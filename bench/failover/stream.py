@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """How long an instrument's quotes stop when its owner is killed, or leaves, on a real Kafka.
 
-    bench/failover/stream.py              ten kills and ten leaves, about 3 minutes
+    bench/failover/stream.py                       ten kills and ten leaves, about 3 minutes
+    bench/failover/stream.py --assignment group
     bench/failover/stream.py --rounds 2
 
 Three owners of examples/03_pricing_stream.cc publish 18 instruments ten times a second each, and a
@@ -25,14 +26,14 @@ from harness.stream import Subscriber, fetch, first_line, rest  # noqa: E402
 
 EXAMPLE = REPOSITORY / "build" / "examples" / "example_03_pricing_stream"
 SESSION_MS = 500
-GROUP = process.environment({"NELIROUTE_ASSIGNMENT": "group"})
 
 
 class Stage:
     """Three owners, one of which can be ended and restarted."""
 
-    def __init__(self, brokers, folder):
+    def __init__(self, brokers, folder, assignment):
         self.brokers = brokers
+        self.environment = process.environment({"NELIROUTE_ASSIGNMENT": assignment})
         self.folder = folder
         self.count = 0
         self.owners = {}
@@ -42,7 +43,8 @@ class Stage:
         self.count += 1
         out = self.folder / f"{self.count}.out"
         with open(out, "wb") as file, open(self.folder / f"{self.count}.log", "wb") as log:
-            return children.spawn([EXAMPLE, *arguments], stdout=file, stderr=log, env=GROUP), out
+            return children.spawn([EXAMPLE, *arguments], stdout=file, stderr=log,
+                                  env=self.environment), out
 
     def own(self, name):
         """An owner more."""
@@ -72,13 +74,14 @@ def main():
     """Kills and leaves in turn."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--assignment", choices=("assigner", "group"), default="assigner")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
     context = machine.context(kafka="4.1.1")
     silences = {"kill": [], "leave": []}
     with tempfile.TemporaryDirectory(prefix="neliroute-stream-") as folder, \
             KafkaBroker("4.1.1", session_ms=SESSION_MS, heartbeat_ms=SESSION_MS // 10) as kafka:
-        stage = Stage(kafka.bootstrap, Path(folder))
+        stage = Stage(kafka.bootstrap, Path(folder), options.assignment)
         for name in ("alpha", "bravo", "charlie"):
             stage.own(name)
         rest(stage.page, len(stage.owners))
@@ -93,6 +96,7 @@ def main():
               f"{statistics.median(all_of_it):.2f} s, worst {max(all_of_it):.2f} s of "
               f"{len(all_of_it)}; session {SESSION_MS / 1000} s, lease {lease:.2f} s")
     machine.save(options.json, {"bench": "stream", **context, "session_ms": SESSION_MS,
+                                "assignment": options.assignment,
                                 "lease_s": lease, **silences})
 
 

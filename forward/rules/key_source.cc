@@ -12,6 +12,7 @@
 #include "forward/rules/proxy_rules.h"
 #include "router/text/ascii.h"
 #include "router/text/json_text.h"
+#include "router/text/percent.h"
 
 namespace neliroute::forward {
 namespace {
@@ -21,13 +22,6 @@ namespace http = boost::beast::http;
 constexpr std::string_view kExpected =
     "expected header:NAME, path:N, query:NAME, cookie:NAME or host";
 constexpr std::size_t kSegmentMax = 100;
-
-int hex_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -83,25 +77,6 @@ std::size_t mentions(std::string_view cookies, std::string_view name) {
 }
 
 }  // namespace
-
-std::optional<std::string> percent_decoded(std::string_view text, bool form) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+' && form) {
-      decoded += ' ';
-    } else if (text[i] != '%') {
-      decoded += text[i];
-    } else {
-      const int high = i + 2 < text.size() ? hex_of(text[i + 1]) : -1;
-      const int low = i + 2 < text.size() ? hex_of(text[i + 2]) : -1;
-      if (high < 0 || low < 0) return std::nullopt;
-      decoded += static_cast<char>(high * 16 + low);
-      i += 2;
-    }
-  }
-  return decoded;
-}
 
 Result<KeySource> KeySource::parse(std::string_view text) {
   const auto unfit = [&](std::string_view why) {

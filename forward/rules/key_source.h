@@ -59,7 +59,4 @@ class KeySource {
   std::size_t segment_;
 };
 
-/// "a%20b" decoded once. `form`: a '+' is a space. No value: a '%' without two hexadecimal digits.
-[[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text, bool form);
-
 }  // namespace neliroute::forward

@@ -60,7 +60,6 @@ struct HashScheme {
 
 /// The name on the wire: "xxh3", "crc16" or "murmur2", with "+tags" appended when tags are on.
 [[nodiscard]] std::string_view to_string(HashScheme scheme) noexcept;
-[[nodiscard]] std::optional<HashScheme> parse_hash_scheme(std::string_view name) noexcept;
 
 /// What all processes of a topic must agree on (group and mode: within a lane).
 struct Settings {

@@ -15,20 +15,11 @@ constexpr int kRenewalsInSession = 3;
 ShownLane shown(const KnownLane& lane) {
   ShownLane shown;
   if (lane.seat.known()) shown.assigner = lane.seat.holder();
-  const StandingOverrides& overrides = lane.overrides.standing();
   for (const Member* member : lane.members.present()) {
-    shown.members.push_back({member->id, member->process, member->fields,
-                             effective_weight(*member, overrides), is_cordoned(*member, overrides),
-                             lane.members.on_probation(*member), member->leaving,
-                             member->seen_alive});
+    shown.members.push_back({member->id, member->process, member->fields, member->leaving});
   }
-  shown.overrides = overrides;
+  shown.overrides = lane.overrides.standing();
   shown.overrides_known = lane.overrides.known();
-  shown.listed_upto = lane.overrides.listed_upto();
-  shown.overrides_ignored = lane.overrides.ignored();
-  for (std::uint32_t p = 0; p < lane.designations.count(); ++p) {
-    shown.designees.push_back(lane.designations.at(Partition{p}).id);
-  }
   return shown;
 }
 

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <neliroute/ids.h>
 #include <neliroute/time.h>
-#include <string>
 #include <vector>
 
 #include "neli_core/assigner/planning/assigner.h"
@@ -20,16 +19,11 @@
 
 namespace neliroute {
 
-/// A member, and the overrides of its name.
 struct ShownMember {
   ProcessId id = kNobody;
   ProcessInfo process;
-  MemberFields fields;       ///< as it says itself
-  std::uint32_t weight = 1;  ///< by an override, or its own; 0: it is to own nothing
-  bool cordoned = false;     ///< by itself or by an override
-  bool flaps = false;        ///< it died again and again: it is given nothing new yet
+  MemberFields fields;  ///< as it says itself
   bool leaving = false;
-  bool heard = false;  ///< it is not only known from the history
 };
 
 /// What is known of a lane at one moment.
@@ -37,10 +31,7 @@ struct ShownLane {
   ProcessId assigner = kNobody;
   std::vector<ShownMember> members;  ///< those that live or leave, the most senior first
   StandingOverrides overrides;
-  bool overrides_known = false;         ///< whether these are all
-  std::int64_t listed_upto = -1;        ///< the assigner has taken in those before this offset
-  std::uint64_t overrides_ignored = 0;  ///< as they did not fit
-  std::vector<ProcessId> designees;  ///< by partition
+  bool overrides_known = false;  ///< whether these are all
 };
 [[nodiscard]] ShownLane shown(const KnownLane& lane);
 

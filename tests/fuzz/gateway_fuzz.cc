@@ -17,6 +17,7 @@
 #include "forward/rules/peer_fields.h"
 #include "forward/rules/proxy_rules.h"
 #include "router/text/json_text.h"
+#include "router/text/percent.h"
 #include "tests/fuzz/bytes.h"
 
 namespace neliroute::fuzz {

@@ -131,20 +131,11 @@ TEST(SlotSpaceTest, EqualSpacesHaveEqualCountsAndSchemes) {
   static_assert(SlotSpace{SlotCount{1}}.scheme() == HashScheme{Hash::xxh3, HashTags::off});
 }
 
-TEST(HashSchemeTest, WireNamesGoBothWays) {
+TEST(HashSchemeTest, EachHasItsNameOnTheWire) {
   constexpr std::array<std::string_view, 6> kNames = {"xxh3",       "xxh3+tags", "crc16",
                                                       "crc16+tags", "murmur2",   "murmur2+tags"};
   for (std::size_t index = 0; index < kNames.size(); ++index) {
     EXPECT_EQ(to_string(kSchemes[index]), kNames[index]);
-    EXPECT_EQ(parse_hash_scheme(kNames[index]), kSchemes[index]);
-  }
-}
-
-TEST(HashSchemeTest, OtherNamesAreRefused) {
-  for (const std::string_view name :
-       {"", "+tags", "tags", "xxh3+", "xxh3+tag", "xxh3+tags+tags", "xxh3 +tags", "xxh3+TAGS",
-        "md5", "md5+tags", "+tagsxxh3"}) {
-    EXPECT_FALSE(parse_hash_scheme(name)) << name;
   }
 }
 
