@@ -63,7 +63,8 @@ Awaitable<Exchange::Again> Exchange::receive() {
   const bool bodiless = has_no_body(status, sent_);
   const Error error = bodiless ? Error{} : take_part_at_hand();
   if (error) co_return broken(error);
-  begin_answer();
+  make_passed_head();
+  note_forwarded();
   Error failed = pass_at_once();
   if (failed == boost::asio::error::would_block) failed = co_await pass_answer();
   end_answer(failed);
@@ -178,11 +179,6 @@ void Exchange::make_passed_head() {
     passed_->set(field::connection, "keep-alive");
   }
   passing_.emplace(*passed_);
-}
-
-void Exchange::begin_answer() {
-  make_passed_head();
-  note_forwarded();
 }
 
 // Most answers are in one piece. would_block: not all of it was passed on.

@@ -113,34 +113,31 @@ bool Exchange::sent_at_once() {
   watch_client();
   direction_ = search_.look();
   upstream_ = search_.kept(direction_, must_be_sent_once());
-  if (!upstream_) return false;
-  begin_attempt();
-  if (!whole_) return false;
-  return write_at_once(upstream_->stream, *sending_) != boost::asio::error::would_block;
+  return upstream_ && begin_attempt() != boost::asio::error::would_block;
 }
 
 Awaitable<Exchange::Unsent> Exchange::attempt() {
+  Error error = boost::asio::error::would_block;
   if (!upstream_) {
     auto found = co_await search_.next(direction_, must_be_sent_once(), whole_);
     if (const auto* refusal = std::get_if<OwnerSearch::Refusal>(&found)) co_return refuse(*refusal);
     upstream_ = std::move(std::get<UpstreamPtr>(found));
-    begin_attempt();
+    error = begin_attempt();
   }
-  Error error = boost::asio::error::would_block;
-  if (whole_) error = write_at_once(upstream_->stream, *sending_);
   if (error == boost::asio::error::would_block) error = co_await send();
   if (error == boost::beast::error::timeout) co_return broken(error);
   co_return std::nullopt;
 }
 
-void Exchange::begin_attempt() {
+// would_block: it is not sent yet, or not all of it.
+Exchange::Error Exchange::begin_attempt() {
   ++tries_;
   owner_ = direction_.endpoint;
   follow_guard();
   prepare();
   expect_head();
+  return whole_ ? write_at_once(upstream_->stream, *sending_) : boost::asio::error::would_block;
 }
-
 
 void Exchange::cancel() {
   done_ = nullptr;

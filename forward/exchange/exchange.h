@@ -80,7 +80,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   using Unsent = std::optional<Again>;
   [[nodiscard]] bool sent_at_once();
   [[nodiscard]] Awaitable<Unsent> attempt();
-  void begin_attempt();
+  [[nodiscard]] Error begin_attempt();
   void watch_client();
   void on_client_gone();
   [[nodiscard]] Awaitable<> pause_client();
@@ -118,7 +118,6 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void heed_redirect();
   void note_forwarded();
   void make_passed_head();
-  void begin_answer();
   [[nodiscard]] Error pass_at_once();
   [[nodiscard]] Awaitable<Error> pass_answer();
   [[nodiscard]] Awaitable<Error> write_part();

@@ -117,16 +117,20 @@ def stop(pid):
 
 def _state(task):
     try:
-        stat = (task / "stat").read_text(encoding="ascii", errors="replace")
+        return _fields(task)[0]
     except (FileNotFoundError, ProcessLookupError):
         return "T"  # that thread has ended
-    return stat.rpartition(")")[2].split()[0]
+
+
+def _fields(process):
+    """Of its stat in /proc, from the state on."""
+    stat = (process / "stat").read_text(encoding="ascii", errors="replace")
+    return stat.rpartition(")")[2].split()
 
 
 def cpu_seconds(pid):
     """User and system time that a process used so far."""
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    fields = stat.rpartition(")")[2].split()
+    fields = _fields(Path(f"/proc/{pid}"))
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
