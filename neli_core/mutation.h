@@ -110,6 +110,7 @@ enum class Mutation : std::uint8_t {
   preparing_shields_all,   ///< A5: who prepares for one partition is awaited for all
   waits_for_the_longest,   ///< A7: one member's long session delays plans after a restart
   names_in_silence,        ///< A7: somebody is named in a log that the assigner does not read
+  ends_unread,             ///< "Serving on": who is named where the assigner reads nothing has time
   returns_unread,          ///< A7: a log that stood still is planned for before owners renewed
   yields_at_once,          ///< A2: what others wrote before they could know of the same lag counts
   lag_forgotten,           ///< A2: who reads nothing for a session lags no more

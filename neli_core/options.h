@@ -45,7 +45,8 @@ struct CoreOptions {
   /// Non-exclusive mode: for how long what is led is served on while its log is silent, counted
   /// from when the newest own record that was read back was sent. 0: no longer than the lease.
   milliseconds serve_stale{0};
-  /// Where a member assigns: no longer than this after another process was named for it.
+  /// Where a member assigns: no longer than this after another process was named for it, while
+  /// log 0 flows and the assigner reads the log.
   milliseconds serve_stale_beside = kServeStaleMax;
   /// A record that would be longer is split, unless it names one partition only.
   std::size_t record_bytes_max = kRecordBytesMax;

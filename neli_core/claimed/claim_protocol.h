@@ -96,6 +96,8 @@ class ClaimProtocol final : public Core {
   /// Others are named for these: as far as the assigner has read, nobody else leads them yet. What
   /// is stale here is served on for the time that such a process has to lead it.
   void named_for_others(const PartitionRanges& partitions);
+  /// The assigner says that it lives, and which logs it does not read.
+  void assigner_reads(const PartitionRanges& unread);
   /// When a record of its own was sent; nothing once that is longer ago than a lease.
   [[nodiscard]] std::optional<LocalTime> sent_at(std::uint64_t seq) const;
   [[nodiscard]] const LogProgress& progress(Log which) const { return log(which); }
@@ -166,6 +168,7 @@ class ClaimProtocol final : public Core {
   [[nodiscard]] LocalTime serving_until(Partition partition) const;
   void set_lease_word(Partition partition);
   void look_at_lease(Partition partition);
+  void lapse(Partition partition, LocalTime at);
   void lengthen_words(Log log);
   void tell_stale();
   void tell_leaving_stale();

@@ -37,7 +37,7 @@ void ClaimProtocol::on(const GroupAssigned& event) {
     if (p.own && p.own->draining && !p.own->superseded &&
         !mutated(Mutation::claim_while_draining)) {
       p.own->draining = false;  // assigned again before another process claimed it: lead on
-      p.own->stale_until = kNever;
+      p.own->another_named.reset();
       p.claim_due = p.own->refused || p.own->log_lost;
       if (p.serves()) announce(TransitionKind::acquired, partition, p.own->epoch);
       note_state_change(partition);
@@ -82,10 +82,27 @@ void ClaimProtocol::named_for_others(const PartitionRanges& partitions) {
   if (closing_.begun()) return;
   partitions.for_each(partition_count(), [this](Partition partition) {
     PartitionState& p = state(partition);
-    if (!p.own || !p.own->stale || p.assigned) return;
-    p.own->stale_until = later(now_, options_.serve_stale_beside);
-    evaluate(partition);
+    if (p.own && p.own->stale && !p.assigned) {
+      p.own->another_named = flow_.mark(options_.serve_stale_beside);
+    }
   });
+}
+
+// Who is named in a log that the assigner does not read, or while log 0 stands still, has had no
+// time to lead.
+void ClaimProtocol::assigner_reads(const PartitionRanges& unread) {
+  if (closing_.begun()) return;
+  const milliseconds beside = options_.serve_stale_beside;
+  for (std::uint32_t p = 0; p < partition_count(); ++p) {
+    std::optional<OwnEpoch>& own = state(Partition{p}).own;
+    if (!own || !own->stale || !own->another_named) continue;
+    if (unread.contains(Partition{log_of(Partition{p}).value()}) &&
+        !mutated(Mutation::ends_unread)) {
+      own->another_named = flow_.mark(beside);
+    } else if (flow_.until_silent(*own->another_named, beside) == microseconds{0}) {
+      lapse(Partition{p}, now_);
+    }
+  }
 }
 
 void ClaimProtocol::on(const CloseRequested& event) {

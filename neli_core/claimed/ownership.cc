@@ -177,7 +177,7 @@ void ClaimProtocol::extend(Partition partition, LocalTime until) {
   if (p.own->leading && now_ >= p.own->lease_until) evaluate(partition);
   if (!p.own) return;
   p.own->lease_until = until;
-  if (now_ < until) p.own->stale_until = kNever;  // the next silence is another one
+  if (now_ < until) p.own->another_named.reset();  // the next silence is another one
   if (p.own->leading) set_lease_word(partition);
   evaluate(partition);
 }

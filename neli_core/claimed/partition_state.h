@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "neli_core/claimed/epoch_history.h"
+#include "neli_core/log/flow.h"
 
 namespace neliroute {
 
@@ -36,9 +37,9 @@ struct OwnEpoch {
   bool stale = false;
   /// A gap was found in its log since. It is served on, and nothing is renewed under it.
   bool log_lost = false;
-  /// Another process was named for it, again perhaps, while it was stale: it leads no longer than
-  /// until then.
-  LocalTime stale_until = kNever;
+  /// Where log 0 was when another process was last named for it while it was stale, or could not
+  /// be.
+  std::optional<Flow::Mark> another_named;
 };
 
 struct ClaimUnderWay {

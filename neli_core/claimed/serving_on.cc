@@ -37,7 +37,7 @@ LocalTime ClaimProtocol::serving_until(Partition partition) const {
   const OwnEpoch& own = *state(partition).own;
   if (own.lease_until == kLongAgo || !may_serve_on(partition)) return own.lease_until;
   const LocalTime sent = own.lease_until - options_.lease;  // of the newest own record read back
-  LocalTime end = std::min(later(sent, options_.serve_stale), own.stale_until);
+  LocalTime end = later(sent, options_.serve_stale);
   if (mutated(Mutation::stale_for_ever)) end = kNever;
   if (!mutated(Mutation::sleeper_serves_on)) end = std::min(end, later(now_, options_.lease));
   return std::max(own.lease_until, end);
@@ -62,9 +62,13 @@ void ClaimProtocol::look_at_lease(Partition partition) {
     if (!own.stale) set_lease_word(partition);
     return;
   }
+  lapse(partition, own.serves_until);
+}
+
+void ClaimProtocol::lapse(Partition partition, LocalTime at) {
   ++counters_.lapses;
-  const bool over = own.superseded;
-  stop(partition, StopReason::lapsed, own.serves_until);
+  const bool over = state(partition).own->superseded;
+  stop(partition, StopReason::lapsed, at);
   over ? drop(partition) : note_state_change(partition);
 }
 

@@ -38,7 +38,7 @@ inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "assigns_behind", "names_no_successors", "believes_many_deaths", "lease_below_bound",
     "joins_at_once", "strangers_are_members", "gaps_ignored", "gaps_without_end",
     "seat_lost_to_nobody", "moments_reset", "preparing_shields_all", "waits_for_the_longest",
-    "names_in_silence", "returns_unread", "yields_at_once",
+    "names_in_silence", "ends_unread", "returns_unread", "yields_at_once",
     "lag_forgotten", "late_seat_claims"};
 
 [[nodiscard]] constexpr std::optional<Mutation> mutation_named(std::string_view name) noexcept {

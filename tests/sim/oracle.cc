@@ -153,10 +153,12 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
       plan_.has(Fault::other_settings)) {
     return true;
   }
-  // Another was named for it, and had the time to lead it that this one gives it.
+  // Another was named for it, and had the time to lead it that this one gives it, and that begins
+  // anew while the assigner names nobody there.
   const auto& [designee, named] = designee_[part];
-  const Time beside = start - named - plan_.patience();
-  if (named != 0 && designee != node && beside >= 0 && beside <= plan_.settled()) return true;
+  const Time beside = start - std::max(named, unread(part)) - plan_.patience();
+  const bool has_been_told = beside >= 0 && beside <= plan_.settled() + plan_.interval();
+  if (named != 0 && designee != node && has_been_told) return true;
   if (may_have_read_of_others(node, part, start)) return true;
   const Time longest = 2 * plan_.settled() + plan_.session();
   for (std::uint8_t n = 0; n < plan_.processes; ++n) {
@@ -165,6 +167,10 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
     if (n != node && of_lane && stopped != 0 && stopped + longest >= start) return true;
   }
   return false;
+}
+
+Time Oracle::unread(std::uint32_t part) const {
+  return unread_[part / plan_.partitions][part % plan_.partitions % plan_.logs];
 }
 
 // Another was named once since it led. It may read that late, in log 0, and nothing yet of what was
@@ -180,8 +186,9 @@ bool Oracle::may_have_read_of_others(std::uint8_t node, std::uint32_t part, Time
   const Time read_by = std::max(node_until_[node], log_until_[0]) + plan_.settled();
   if (named.first_other <= since_[part][node] || named.first_other >= read_by) return false;
   if (named.it > named.last_other && has_read(named.it)) return false;
-  const Time from =
-      plan_.patience() + (has_read(named.last_other) ? named.last_other : named.first_other);
+  Time from = has_read(named.last_other) ? named.last_other : named.first_other;
+  if (has_read(unread(part))) from = std::max(from, unread(part));
+  from += plan_.patience();
   return start >= from && start <= read_by + plan_.patience();
 }
 

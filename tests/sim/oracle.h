@@ -131,6 +131,8 @@ class Oracle {
       }
     }
   }
+  /// The assigner said that it reads nothing of the log.
+  void unread(std::size_t lane, std::uint32_t log, Time now) { unread_[lane][log] = now; }
   /// A member named another process for it.
   void renamed(std::uint32_t part, Time now) { renamed_[part] = now; }
   /// A second process was given it, beside the one that has it.
@@ -193,6 +195,7 @@ class Oracle {
     wrong(to);
   }
   [[nodiscard]] bool may_have_stopped(std::uint8_t node, std::uint32_t part, Time start) const;
+  [[nodiscard]] Time unread(std::uint32_t part) const;
   [[nodiscard]] bool may_have_read_of_others(std::uint8_t node, std::uint32_t part,
                                              Time start) const;
   [[nodiscard]] bool is_planned(Time start) const {
@@ -237,6 +240,7 @@ class Oracle {
     Time last_other = 0;
   };
   std::array<std::array<Namings, kNodesMax>, kPartsMax> namings_{};
+  std::array<std::array<Time, kLogsMax>, kLanesMax> unread_{};
   std::array<std::uint8_t, kPartsMax> assignee_before_{};
   std::array<Mode, kNodesMax> mode_{};
   std::array<Time, kNodesMax> present_since_ = never();

@@ -212,6 +212,7 @@ class World {
 
   // world_assigner.cc: a member assigns.
   void note_assignment(const AssignmentRecord& record);
+  void note_unread(const Record& record);
   [[nodiscard]] bool names_others(const AssignmentRecord& record);
   [[nodiscard]] bool is_moving() const;
   [[nodiscard]] bool leader_of(std::uint8_t lane, std::uint32_t p, std::uint8_t& owner,

@@ -36,6 +36,16 @@ void World::note_assignment(const AssignmentRecord& record) {
   if (others && now_ >= recovered_by_) ++assignments_after_;
 }
 
+// The assigner says in which logs it names nobody.
+void World::note_unread(const Record& record) {
+  const std::size_t lane = record.lane.value();
+  if (lane >= plan_.lanes || !record.member || !record.member->assigning) return;
+  if (record.id != seated_[lane] || record.member->seat != seats_[lane]) return;
+  record.member->unread.for_each(plan_.logs, [&](Partition number) {
+    oracle_.unread(lane, number.value(), now_);
+  });
+}
+
 // An assignment is repeated until it is carried out, which takes long if its designee prepares.
 bool World::names_others(const AssignmentRecord& record) {
   const auto lane = static_cast<std::uint8_t>(record.lane.value());

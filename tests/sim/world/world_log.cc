@@ -132,6 +132,7 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
   const auto& stored = l.records.back().value;
   const auto* assignment = stored ? std::get_if<AssignmentRecord>(stored.get()) : nullptr;
   if (assignment != nullptr) note_assignment(*assignment);
+  if (l.records.back().record() != nullptr) note_unread(*l.records.back().record());
   if (plan_.request.trace) {
     const Record* record = l.records.back().record();
     const std::string text = record != nullptr       ? encode_record(*record)

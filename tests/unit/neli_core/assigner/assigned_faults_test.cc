@@ -104,6 +104,30 @@ TEST(AssignedFaults, a_log_that_is_away_for_all_moves_nothing_in_the_others) {
   EXPECT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
 }
 
+// Another was named for what it leads there, in the moment in which the log fell silent.
+TEST(AssignedFaults, who_hands_over_as_a_log_falls_silent_for_all_serves_on_until_it_is_back) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  rig.options.serve_stale = 120s;
+  const auto all = rig.start_all(3);
+  Process& owner = *all[2];
+  const std::size_t led = rig.led_by(owner);
+  owner.cut_off.insert(Log{1});
+  rig.run_for(kLease / 2);
+  rig.order({OverrideVerb::cordon, "p3", {}, 0});
+  for (Process* const process : all) process->cut_off.insert(Log{1});
+  rig.watch = true;
+  rig.run_for(60'000ms);
+  EXPECT_EQ(rig.unled, 0u);
+  EXPECT_LT(rig.led_by(owner), led);  // what is in log 0 it handed over
+  EXPECT_GT(rig.led_by(owner), 0u);
+  for (Process* const process : all) {
+    process->cut_off.clear();
+    rig.arrive(*process);
+  }
+  EXPECT_TRUE(rig.run_until([&] { return rig.led_by(owner) == 0; }, 10'000ms));
+  EXPECT_EQ(rig.unled, 0u);
+}
+
 TEST(AssignedFaults, the_only_member_keeps_the_seat_without_one_of_the_logs) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});
   const auto all = rig.start_all(1);
