@@ -1,4 +1,4 @@
-// The logs of a lane in memory, for the processes of one program: tests, and neliroute/testing.h.
+// The logs of a lane in memory, for the processes of one program (the address `memory:NAME`).
 // What it holds ends with it.
 //
 // Threads: any.   Units: positions, std::chrono.   Errors: none; what befalls a store is set.

@@ -143,16 +143,13 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
   const auto lately = [&](Time until) {
     return until != 0 && until + plan_.stops_within() >= start;
   };
-  if (lately(node_stops_until_[node])) return true;
+  if (lately(node_stops_until_[node]) || refused_[part][node] == start) return true;
   const bool cut = lately(node_until_[node]) || lately(log_until_[part % plan_.partitions %
                                                                   plan_.logs]);
   if (!cut) return false;
   // It serves on, if it does not leave and nothing tells it to stop. What it reads late may be that
   // of a successor that stopped meanwhile.
-  if (present_since_[node] == INT64_MAX || plan_.has(Fault::store_ahead) ||
-      plan_.has(Fault::other_settings)) {
-    return true;
-  }
+  if (present_since_[node] == INT64_MAX || plan_.has(Fault::other_settings)) return true;
   // Another was named for it, and had the time to lead it that this one gives it, and that begins
   // anew while the assigner names nobody there.
   const auto& [designee, named] = designee_[part];

@@ -137,6 +137,8 @@ class Oracle {
   void renamed(std::uint32_t part, Time now) { renamed_[part] = now; }
   /// A second process was given it, beside the one that has it.
   void given_twice(std::uint32_t part, Time now) { given_twice_[part] = now; }
+  /// A store that may know more than all processes refused what it serves on: it stops at once.
+  void refused(std::uint8_t node, std::uint32_t part, Time now) { refused_[part][node] = now; }
 
   void broken(const std::string& what, Time now);
   /// What holds only under the assumptions of the protocol: counted where one does not.
@@ -223,6 +225,7 @@ class Oracle {
   std::array<Time, kPartsMax> covered_until_{};  ///< 0: not led
   std::array<Time, kPartsMax> gap_since_{};      ///< 0: none
   std::array<Time, kPartsMax> given_twice_{};
+  std::array<std::array<Time, kNodesMax>, kPartsMax> refused_{};
   std::array<Time, kPartsMax> renamed_{};
   std::array<Acquisition, kPartsMax> last_{};
   struct Assigned {

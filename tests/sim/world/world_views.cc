@@ -226,6 +226,8 @@ void World::on_store_refused(Node& node, const Planned& event) {
     node.refused_ownership[p] = write.ownership;
     node.refused_at[p] = now_;
   }
+  const bool stale = node.core->leases()->get(Partition{p}).stale;
+  if (stale && may_be_ahead()) oracle_.refused(node.index, write.part, now_);
   step(node, EpochRefused{Partition{p}, Epoch{event.b, event.c}});
 }
 

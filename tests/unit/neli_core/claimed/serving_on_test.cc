@@ -228,6 +228,25 @@ TEST(ServingOn, a_store_that_refuses_the_epoch_ends_it) {
   EXPECT_GT(*a.core.epoch(kP0), greater);
 }
 
+// Its log may have lost the claim of a successor that lives.
+TEST(ServingOn, after_a_gap_a_store_that_refuses_the_epoch_ends_a_drainer) {
+  Rig rig(serving_on());
+  auto& a = leader_of_0(rig);
+  rig.revoke(a, "0");
+  rig.step(a, GapFound{kLog, GapReason::truncated});
+  rig.restart_tail(a, kLog, 0);
+  rig.run_for(3s);
+  EXPECT_TRUE(a.leads(0, rig.now()));
+  Epoch greater = *a.core.epoch(kP0);
+  ++greater.incarnation;
+  rig.step(a, EpochRefused{kP0, greater});
+  EXPECT_FALSE(a.leads(0, rig.now()));
+  EXPECT_EQ(a.last(TransitionKind::stopped, 0)->reason, StopReason::superseded);
+  rig.assign(a, "0");
+  ASSERT_TRUE(rig.run_until([&] { return a.leads(0, rig.now()); }, 2s));
+  EXPECT_GT(*a.core.epoch(kP0), greater);
+}
+
 TEST(ServingOn, a_gap_stops_nobody_and_the_partition_is_claimed_anew) {
   for (const bool silent : {false, true}) {
     Rig rig(serving_on());
