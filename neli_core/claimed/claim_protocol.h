@@ -123,6 +123,7 @@ class ClaimProtocol final : public Core {
                     const Record& record);
   void on_foreign_claim(Partition partition, const Epoch& epoch);
   [[nodiscard]] bool is_of_lost_log(const OwnEpoch& own, const Epoch& epoch) const;
+  [[nodiscard]] bool is_shown_again(Partition partition, const Epoch& epoch) const;
   void on_renewal(const Received& event, const Record& record);
   void on_own_renewal(Partition partition, const Epoch& epoch, const Record& record);
   bool on_foreign_renewal(Partition partition, const Epoch& epoch, const Received& event,

@@ -167,6 +167,9 @@ void ClaimProtocol::release(Partition partition, const Epoch& epoch) {
   // After a gap, own claims are read once more, even that of an epoch whose barrier still runs.
   const bool waits = !mutated(Mutation::release_in_barrier);
   if (waits && barriers_.put_off_release(partition, epoch)) return;
+  // Its claim is lost, and that of another process made the same epoch, by which that one leads.
+  const EpochHistory::Known* known = state(partition).history.find(epoch);
+  if (known != nullptr && known->claim_read && known->id != options_.id) return;
   log(log_of(partition)).releases.push_back({epoch, partition, 0});
 }
 

@@ -72,7 +72,7 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
   if (judged == Judgement::other_lane) ++counters_.records_other_lane;
   if (judged == Judgement::impossible_epoch) ++counters_.records_ignored;
   if (judged != Judgement::heeded) return;
-  if (event.log == Log{0}) note_flow(event, own);
+  if (event.log == Log{0} && !l.is_history(event.offset)) note_flow(event, own);
   if (!own) note_member(event, record);
   switch (record.type) {
     case RecordType::claim:
@@ -192,11 +192,19 @@ bool ClaimProtocol::is_of_lost_log(const OwnEpoch& own, const Epoch& epoch) cons
   return own.log_lost && epoch <= own.epoch;
 }
 
+// A log that lost the own claim may make its epoch once more, or a lower one, where the incarnation
+// was ahead of the brokers' time. Such a claim is at or above the own one's place, or new.
+bool ClaimProtocol::is_shown_again(Partition partition, const Epoch& epoch) const {
+  const OwnEpoch& own = *state(partition).own;
+  return is_of_lost_log(own, epoch) && epoch.offset < own.epoch.offset &&
+         log(log_of(partition)).is_history(epoch.offset);
+}
+
 // Rule 4: the newest claim ends every earlier epoch. Exclusive mode stops at once; non-exclusive
 // mode goes on until its successor leads, so that a planned move has no unowned moment.
 void ClaimProtocol::on_foreign_claim(Partition partition, const Epoch& epoch) {
   PartitionState& p = state(partition);
-  if (!p.own || p.own->superseded || is_of_lost_log(*p.own, epoch)) return;
+  if (!p.own || p.own->superseded || is_shown_again(partition, epoch)) return;
   p.own->superseded = true;
   if (mutated(Mutation::early_release) && exclusive()) return release(partition, p.own->epoch);
   if (mutated(Mutation::superseded)) return;
@@ -252,7 +260,9 @@ bool ClaimProtocol::on_foreign_renewal(Partition partition, const Epoch& epoch,
   } else {
     ++counters_.renewals_stale;
   }
-  if (leads && !exclusive() && p.own && p.own->superseded && epoch > p.own->epoch) {
+  const bool newer = p.own && (epoch > p.own->epoch ||
+                               (p.own->log_lost && !is_shown_again(partition, epoch)));
+  if (leads && !exclusive() && newer && p.own->superseded) {
     end(partition, StopReason::superseded);  // rule 4: the successor leads, so the drain is over
   }
   evaluate(partition);

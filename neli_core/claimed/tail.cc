@@ -16,6 +16,7 @@ void ClaimProtocol::on(const TailStarted& event) {
   // gap.
   if (l.goes_on(event)) return give_up_claims_above(event.log, event.end);
   if (l.started) give_up(event.log, GapReason::restarted);
+  if (event.log == Log{0}) flow_.lost();
   l.start(event);
   l.started_at = now_;
   l.first_stamp.reset();

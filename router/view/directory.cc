@@ -72,6 +72,7 @@ void Directory::on(const TailStarted& event, LocalTime now) {
   LogView& view = logs_[event.log.value()];
   if (view.started && event.end < view.next) on(GapFound{event.log, GapReason::truncated}, now);
   if (!view.started) view.has_past = event.start < event.end && options_.believe_broker_time;
+  view.flow.lost();
   view.start(event);
   view.started_at = view.last_answer = view.reading_since = now;
   place(event.log).for_each([this](Partition p) {
@@ -125,7 +126,7 @@ void Directory::on(const Received& event, LocalTime now) {
   const bool history = view.is_history(event.offset);
   if (view.has_past) history ? read_past(event) : date_past(event, now);
   const auto* record = std::get_if<Record>(event.value);
-  read_flow(event, record, now);
+  if (!history) read_flow(event, record, now);
   if (record == nullptr) return;
   lease_bound_.read(event, *record);
   if (history) return;

@@ -124,6 +124,16 @@ TEST_F(BesideOthers, nobody_has_had_time_while_log_0_stood_still) {
   EXPECT_FALSE(leads(1));
 }
 
+TEST_F(BesideOthers, what_is_read_again_is_nobody_s_time) {
+  fall_silent_in(1);
+  run_for(4s);
+  name_another("1");
+  run_for(200ms);
+  rig.restart_tail(a, kLog, 0);
+  run_for(1s);
+  EXPECT_TRUE(leads(1));
+}
+
 TEST_F(BesideOthers, it_ends_only_while_somebody_assigns) {
   fall_silent_in(1);
   run_for(3s);

@@ -299,6 +299,32 @@ TEST(ServingOn, what_a_log_shows_again_after_a_gap_supersedes_nobody) {
   EXPECT_TRUE(a.records(RecordType::release).empty());
 }
 
+// An incarnation that is ahead of time, and a log that lost the claim, may make an epoch twice.
+TEST(ServingOn, after_a_gap_another_that_leads_by_the_same_epoch_ends_it) {
+  Rig rig(serving_on());
+  auto& a = leader_of_0(rig);
+  rig.step(a, EpochRefused{kP0, {a.core.epoch(kP0)->incarnation + 3'600'000, 0}});
+  rig.run_for(500ms);
+  const Epoch lost = *a.core.epoch(kP0);
+  rig.revoke(a, "0");
+  a.drop_writes = true;
+  rig.log(0).records.resize(static_cast<std::size_t>(lost.offset));
+  rig.step(a, GapFound{kLog, GapReason::truncated});
+  rig.restart_tail(a, kLog, 0);
+  rig.settle();
+  ASSERT_TRUE(a.leads(0, rig.now()));
+  a.written.clear();
+  const Epoch same = rig.append_claim(kLog, claim_of(9, "0", lost.incarnation));
+  ASSERT_EQ(same, lost);
+  rig.settle();
+  EXPECT_TRUE(a.leads(0, rig.now())) << "a claim alone ends nothing";
+  rig.append(kLog, renewal_of(9, same, "0", "0"));
+  rig.settle();
+  EXPECT_FALSE(a.leads(0, rig.now()));
+  rig.run_for(500ms);
+  EXPECT_TRUE(a.records(RecordType::release).empty()) << "it would release the other's epoch";
+}
+
 TEST(ServingOn, no_claim_is_written_to_a_log_that_has_not_stored_an_own_record_for_two_intervals) {
   Rig rig(serving_on());
   auto& a = leader_of_0(rig);

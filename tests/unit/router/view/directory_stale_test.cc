@@ -298,5 +298,30 @@ TEST(DirectoryStale, is_moved_no_longer_than_its_owner_counts_as_living) {
   EXPECT_FALSE(s.hint(0).named());
 }
 
+TEST(DirectoryStale, what_is_read_again_after_a_gap_shows_nobody_s_silence) {
+  SilentLogs s;
+  for (int i = 0; i < 30; ++i) {
+    s.wait(100ms);
+    s.read(0, serving(s.kA.leads(10, "0")));
+    s.read(0, serving(kB.leads(11, "2")));
+  }
+  const std::int64_t end = s.offset + 1;
+  s.directory.on(GapFound{Log{0}, GapReason::truncated}, s.now);
+  s.directory.on(tail_at(Log{0}, 21, end), s.now);
+  const Decoded value = serving(kB.leads(11, "2"));
+  for (std::int64_t o = 21; o < end; ++o) {  // with the stamps that they had
+    const BrokerTime stamp{milliseconds{kInc + (o - 21) * 50}};
+    s.directory.on(Received{Log{0}, o, stamp, true, &value}, s.now);
+  }
+  ASSERT_TRUE(s.hint(0).owner);
+  EXPECT_TRUE(s.hint(0).stale);
+  for (int i = 0; i < 11; ++i) {  // whom the log shows to be silent from here on is gone
+    EXPECT_TRUE(s.hint(0).owner) << i;
+    s.wait(100ms);
+    s.read(0, serving(kB.leads(11, "2")));
+  }
+  EXPECT_FALSE(s.hint(0).owner);
+}
+
 }  // namespace
 }  // namespace neliroute
