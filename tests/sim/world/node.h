@@ -124,6 +124,7 @@ struct Node {
   std::array<Time, kLogsMax> forbidden_until{};  ///< what it writes there is refused
   Time reads_late = 0;         ///< what it reads, and what it writes, all the time
   Time writes_late = 0;
+  BrokerTime latest_read{};     ///< the latest stamp that it has read
   Time tail_since = 0;         ///< when its tail of log 0 last started
   Time unable_until = 0;       ///< a log is forbidden, or its leader out of reach
   std::optional<Withdrawal> withdrawal;  ///< where a run has such faults

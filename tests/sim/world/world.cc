@@ -244,6 +244,7 @@ void World::start_process(Node& node) {
   node.paused_until = node.stop_inside_until = node.client_until = 0;
   node.unfinished.reset();
   node.readers = {};
+  node.latest_read = {};
   node.member = {};
   node.hearing = {};
   node.leases.fill(kLongAgo);

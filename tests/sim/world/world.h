@@ -187,6 +187,7 @@ class World {
   void judge_unknown(const Node& node, std::uint32_t p);
   [[nodiscard]] Node* process_of(ProcessId id);
   [[nodiscard]] bool loses_records() const;
+  [[nodiscard]] bool was_lost(const StoreWrite& write) const;
   void write_to_store(Node& node, std::uint32_t p, const Epoch& epoch);
   void store_lands(const Node& node, const Planned& event);
   void on_store_refused(Node& node, const Planned& event);
@@ -354,6 +355,8 @@ class World {
   /// By part: whom the newest assignment in log 0 names.
   std::array<ProcessId, kPartsMax> named_{};
   Time last_override_ = 0;
+  std::vector<ProcessId> mismatched_;
+  BrokerTime mismatched_stamp_{};  ///< of the last record that one of them wrote
   Time mismatched_until_ = 0;  ///< records of one with other settings may still count
 };
 

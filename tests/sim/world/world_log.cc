@@ -129,6 +129,10 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
   l.append(std::move(value), BrokerTime{milliseconds{stamp / kMs + kBrokerEpochMs}},
            !plan_.has(Fault::no_broker_time));
   ++records_;
+  const Record* said = l.records.back().record();
+  if (said != nullptr && std::ranges::find(mismatched_, said->id) != mismatched_.end()) {
+    mismatched_stamp_ = std::max(mismatched_stamp_, l.records.back().stamped);
+  }
   const auto& stored = l.records.back().value;
   const auto* assignment = stored ? std::get_if<AssignmentRecord>(stored.get()) : nullptr;
   if (assignment != nullptr) note_assignment(*assignment);
@@ -182,6 +186,7 @@ void World::fetch(Node& node, std::uint32_t log) {
     const std::int64_t offset = reader.next++;
     if (l.find(offset) == nullptr) continue;
     const StoredRecord stored = *l.find(offset);
+    node.latest_read = std::max(node.latest_read, stored.stamped);
     step(node, Received{Log{log}, offset, stored.stamped, stored.store_stamped,
                         stored.value.get()});
   }

@@ -18,6 +18,7 @@ void World::choose_settings(Node& node, CoreOptions& core) {
                         now_ > start_ + 4 * kSecond && chance.percent(kMismatchedPercent);
   if (!node.other_settings) return;
   count(Fault::other_settings);
+  mismatched_.push_back(node.id);
   const std::int64_t which = chance.between(0, 3);
   if (which == 0) core.settings.slots = 128;
   if (which == 1) core.settings.hash = "crc16";
@@ -39,7 +40,13 @@ bool World::is_mixed(std::uint8_t lane) const {
 // Without the brokers' time nothing tells a dead writer from a living one, where a log was out of
 // reach for as long as it lived.
 bool World::reads_of_the_dead(const Node& node) const {
-  if (!plan_.has(Fault::no_broker_time) || mismatched_until_ == 0) return false;
+  if (mismatched_until_ == 0) return false;
+  if (!plan_.has(Fault::no_broker_time)) {
+    // Who was cut off reads the last words of the dead before anything that was written later.
+    const milliseconds lease{plan_.longest_lease() / kMs};
+    const BrokerTime gone = mismatched_stamp_ + lease + plan_.timing.clock_error;
+    return node.started_at < mismatched_until_ && node.latest_read < gone;
+  }
   const Time while_read = 4 * plan_.longest_lease();
   return std::any_of(node.readers.begin(), node.readers.end(), [&](const Reader& reader) {
     return reader.running && now_ < reader.history_from + while_read;

@@ -198,7 +198,8 @@ void World::store_lands(const Node& node, const Planned& event) {
   // In non-exclusive mode two may lead, in either order.
   if (late && plan_.exclusive()) {
     oracle_.count(Judged::late_writes);
-    if (taken) oracle_.broken(what + ", though another has led and written since", now_);
+    const std::string both = what + ", though another has led and written since";
+    if (taken) was_lost(write) ? oracle_.broken_if_assumed(both, now_) : oracle_.broken(both, now_);
   }
   const bool leads = node.life == event.life && oracle_.led(node.index, write.part, now_) &&
                      oracle_.ownership(write.part, node.index) == write.ownership;
@@ -214,6 +215,19 @@ void World::store_lands(const Node& node, const Planned& event) {
                        neliroute::to_string(store_.greatest(write.part)),
                    now_);
   }
+}
+
+// A log that lost the claim makes a lower epoch below it, where the incarnation is ahead of the
+// brokers' time; and the store had not seen the greater one yet ("Epochs never fall").
+bool World::was_lost(const StoreWrite& write) const {
+  const Time error = microseconds{plan_.timing.clock_error}.count();
+  const bool ahead = write.epoch.incarnation > (now_ + error) / kMs + kBrokerEpochMs;
+  if (!loses_records() || !ahead) return false;
+  const std::int64_t at = write.epoch.offset;
+  const StoredRecord* stored = logs_[write.part % plan_.partitions % plan_.logs].find(at);
+  const Record* claim = stored == nullptr ? nullptr : stored->record();
+  return claim == nullptr || claim->type != RecordType::claim ||
+         claim_epoch(*claim, stored->stamped, at) != write.epoch;
 }
 
 // Its threads report it, by `Router::refused()`.
