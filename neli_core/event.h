@@ -33,7 +33,9 @@ enum class Below : std::uint8_t {
   nothing,  ///< no record ever was below its start
   expired,  ///< there may have been some below its start; none of them is kept
   older,    ///< those below its start, which were appended before the first one that it reads
-  unread,   ///< these, and of the records from there to `end` perhaps some as well
+  /// These, and of the records from there to `end` some as well; but the newest of each writer and
+  /// type is read, and so is every override and seat claim.
+  unread,
 };
 
 /// The tail reads a log from `start` on; `end` is the log's end offset. `now` is L0: a time read
@@ -43,10 +45,6 @@ struct TailStarted {
   std::int64_t start = 0;
   std::int64_t end = 0;
   Below below = Below::older;
-  /// From where on nothing is left out.
-  [[nodiscard]] std::int64_t whole_from() const noexcept {
-    return below == Below::unread ? end : start;
-  }
 };
 
 /// A record, in log order. `value` is valid during the call only.

@@ -57,8 +57,8 @@ enum class Mutation : std::uint8_t {
   stale_beside_exclusive,  ///< it goes on beside the claim of a process in exclusive mode
   claims_in_silence,       ///< claims are written to a log that stores nothing
   silence_by_reader,       ///< A1: silence is measured by the reader's clock, not in the log
+  obeys_unread,            ///< A3: so is one though later ones may have been left out
   prepares_for_ever,       ///< A5: a designee is excused however often it prepares
-  starts_unread,           ///< A3, A11: a tail's start counts where its end does
   death_unproven,          ///< A1: where stamps are not the broker's, silence alone proves a death
   seat_kept,               ///< A2: a silent holder keeps the seat
   stale_assignments,       ///< A3: an assignment of a former assigner is obeyed

@@ -24,6 +24,8 @@ void KnownLane::tail_started(const TailStarted& event, LocalTime now) {
   overrides.tail_started(event, now);
   lists_seat = kNoEpoch;
   first_log_read = now;
+  const bool whole = event.below != Below::unread || mutated(Mutation::obeys_unread);
+  assigns_from = whole ? 0 : event.end;
   if (event.end < upto) upto = 0;  // another log
 }
 
@@ -102,6 +104,8 @@ Assigned KnownLane::read(const Received& event, const AssignmentRecord& record, 
       overrides.read_list(event.offset, record, seat.known());
       break;
     case AssignmentType::assign:
+      if (event.offset < assigns_from) break;
+      [[fallthrough]];
     case AssignmentType::yield:
       return seat.is_valid(record) ? Assigned::valid : Assigned::refused;
   }

@@ -74,6 +74,7 @@ struct KnownLane {
   Overrides overrides;
   LocalTime first_log_read = kLongAgo;  ///< when a record of log 0 was
   std::int64_t upto = 0;                ///< what lies before it in log 0 was read before
+  std::int64_t assigns_from = 0;        ///< of what lies before it, later ones may be left out
   LocalTime list_read = kLongAgo;       ///< when a list of overrides was read, whoever wrote it
   Epoch lists_seat = kNoEpoch;     ///< its writer's seat
 };

@@ -81,7 +81,7 @@ void Overrides::tail_started(const TailStarted& event, LocalTime now) {
   started_ = true;
   since_ = now;
   known_ = event.below == Below::nothing;
-  later_from_ = mutated(Mutation::starts_unread) ? event.start : event.whole_from();
+  later_from_ = event.start;
   later_.clear();
   listed_upto_ = -1;
   last_override_ = -1;

@@ -7,7 +7,7 @@
 namespace neliroute {
 
 void Seat::tail_started(const TailStarted& event, Members& members) {
-  start_ = mutated(Mutation::starts_unread) ? event.start : event.whole_from();
+  start_ = event.start;
   started_ = true;
   hear(options_.lease, members);
   // Where nothing was left out, nobody holds it yet. Otherwise a claim may have been.

@@ -24,7 +24,7 @@ inline constexpr std::array<std::string_view, kMutationCount> kMutationNames{
     "settings_ignored", "stop_at_claim", "silent_drain", "claim_while_draining", "claim_gives_up",
     "waits_for_drainer", "stop_when_revoked", "stops_in_silence", "sleeper_serves_on",
     "stale_for_ever", "stale_beside_exclusive", "claims_in_silence", "silence_by_reader",
-    "prepares_for_ever", "starts_unread",
+    "obeys_unread", "prepares_for_ever",
     "death_unproven", "seat_kept",
     "stale_assignments", "never_goes_back", "from_memory", "leaves_silently", "never_repeats",
     "cordons_ignored", "weights_ignored", "pins_ignored", "pause_ignored", "list_undoes_overrides",

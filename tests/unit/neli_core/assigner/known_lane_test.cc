@@ -45,5 +45,21 @@ TEST(KnownLane, forgets_the_owners_in_a_log_whose_tail_starts_elsewhere) {
   EXPECT_EQ(known.owner(), kNobody);
 }
 
+// Mutation obeys_unread. An older one is read, and the newer ones of another assigner's are not.
+TEST(KnownLane, heeds_no_assignment_of_a_history_that_leaves_some_out) {
+  for (const Below below : {Below::older, Below::unread}) {
+    Lanes known;
+    known.lane.tail_started({Log{0}, 3, 20, below}, at_ms(0));
+    const auto read = [&](std::int64_t offset, const AssignmentRecord& record) {
+      return known.lane.read(Received{Log{0}, offset, BrokerTime{milliseconds{1'000}}, true, nullptr}, record,
+                             offset < 20, at_ms(1));
+    };
+    read(5, told::seat_claim(ProcessId{1}));
+    const AssignmentRecord assign = told::assign(1, {1'000, 5}, {{9, "0"}});
+    EXPECT_EQ(read(7, assign), below == Below::unread ? Assigned::told : Assigned::valid);
+    EXPECT_EQ(read(20, assign), Assigned::valid);
+  }
+}
+
 }  // namespace
 }  // namespace neliroute
