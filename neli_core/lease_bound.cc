@@ -1,6 +1,7 @@
 #include "neli_core/lease_bound.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "neli_core/mutation.h"
 
@@ -10,7 +11,7 @@ namespace {
 // Kept apart for each log; a topic usually has one or two.
 constexpr std::size_t kLeasesMax = 8;
 
-BrokerTime after(BrokerTime from, milliseconds wait) {
+microseconds after(microseconds from, milliseconds wait) {
   return from + std::chrono::ceil<milliseconds>(with_drift(wait));
 }
 
@@ -23,42 +24,51 @@ LeaseBound::LeaseBound(const CoreOptions& options)
       logs_(options.settings.logs),
       value_(own_) {}
 
-void LeaseBound::read(const Received& event, const Record& record) {
-  LogLeases& l = logs_[event.log.value()];
-  const milliseconds before = l.bound();
-  if (believe_broker_time_ && event.store_stamped && readable(event.stamped)) {
-    read_stamped(l, record, event.stamped);
-  } else {
-    // It is not known for how long it was read: what records said stands.
-    const milliseconds zero{0};
-    l.told = std::max({before, record.lease.value_or(zero), record.max_lease.value_or(zero)});
-    l.read_for_long = false;
-    l.since.reset();
-  }
-  if (l.bound() == before) return;
-  value_ = own_;
-  for (const LogLeases& one : logs_) value_ = std::max(value_, one.bound());
+void LeaseBound::start(Log log, LocalTime now) {
+  LogLeases& l = logs_[log.value()];
+  l.started = now;
+  if (!l.stamped) l.since = now.time_since_epoch();
 }
 
-void LeaseBound::read_stamped(LogLeases& l, const Record& record, BrokerTime stamped) const {
-  const auto over = [&](const InForce& one) {
-    if (mutated(Mutation::lease_bound_early)) return one.until <= stamped + one.lease;
-    return one.until + clock_error_ < stamped;
-  };
-  std::erase_if(l.in_force, over);
-  if (!l.since) l.since = stamped;
+void LeaseBound::read(const Received& event, const Record& record, LocalTime now) {
+  LogLeases& l = logs_[event.log.value()];
+  const milliseconds before = l.bound();
+  const bool stamped = believe_broker_time_ && event.store_stamped && readable(event.stamped);
+  if (std::exchange(l.stamped, stamped) != stamped) l.begin_anew(before);
+  const Time time = stamped ? event.stamped.time_since_epoch() : now.time_since_epoch();
+  const milliseconds error = stamped ? clock_error_ : milliseconds{0};
+  std::erase_if(l.in_force, [&](const InForce& one) {
+    if (mutated(Mutation::lease_bound_early)) return one.until <= time + one.lease;
+    return one.until + error < time;
+  });
+  if (stamped && !l.since) l.since = time;
   // A record of another version may state only the longest lease: then that stands for its own.
   const auto& lease = record.lease ? record.lease : record.max_lease;
-  if (lease) l.add({*lease, after(stamped, *lease)});
+  if (lease) l.add({*lease, after(time, *lease)});
   if (record.max_lease && !l.read_for_long) l.told = std::max(l.told, *record.max_lease);
-  if (l.read_for_long) return;
-  const milliseconds longest = std::max(l.bound(), own_);
-  if (stamped <= after(*l.since, longest) + clock_error_ &&
-      !mutated(Mutation::lease_bound_early)) {
-    return;
-  }
+  if (stamped || mutated(Mutation::lease_bound_early)) note_length(l, time, error);
+  if (l.bound() != before) update();
+}
+
+// Whatever lease was in force when the tail started, and is not known, is over.
+void LeaseBound::read_back(Log log, LocalTime sent) {
+  LogLeases& l = logs_[log.value()];
+  if (l.stamped) return;
+  note_length(l, sent.time_since_epoch(), milliseconds{0});
+  update();
+}
+
+void LeaseBound::note_length(LogLeases& l, Time time, milliseconds error) const {
+  if (l.read_for_long || !l.since) return;
+  const Time over = after(*l.since, std::max(l.bound(), own_)) + error;
+  if (time <= over && !mutated(Mutation::lease_bound_early)) return;
   l.read_for_long = true;
   l.told = milliseconds{0};
+}
+
+void LeaseBound::update() {
+  value_ = own_;
+  for (const LogLeases& one : logs_) value_ = std::max(value_, one.bound());
 }
 
 // Keeps for this log what is known of all logs, as each record states what its writer knows of all.
@@ -67,6 +77,15 @@ void LeaseBound::gap(Log log) {
   l.told = value_;
   l.since.reset();
   l.read_for_long = false;
+}
+
+// Times of before were told by another clock.
+void LeaseBound::LogLeases::begin_anew(milliseconds told_before) {
+  told = told_before;
+  in_force.clear();
+  read_for_long = false;
+  since.reset();
+  if (!stamped && started != kLongAgo) since = started.time_since_epoch();
 }
 
 milliseconds LeaseBound::LogLeases::bound() const noexcept {

@@ -54,8 +54,9 @@ void HintClaims::stop(Partition partition) {
 
 // --- What it reads -------------------------------------------------------------------------------
 
-void HintClaims::on(const TailStarted& event, LocalTime) {
+void HintClaims::on(const TailStarted& event, LocalTime now) {
   logs_[event.log.value()].start(event);
+  lease_bound_.start(event.log, now);
 }
 
 void HintClaims::on(const LogPosition& event, LocalTime) {
@@ -85,7 +86,7 @@ void HintClaims::on(const Received& event, LocalTime now) {
   l.read_until = readable(event.stamped);
   const auto* record = std::get_if<Record>(event.value);
   if (record == nullptr) return;
-  lease_bound_.read(event, *record);
+  lease_bound_.read(event, *record, now);
   if (record->id != options_.id) {
     agreement_.note(*record, event.stamped, record->lease.value_or(options_.lease), now,
                     !l.is_history(event.offset));

@@ -46,7 +46,7 @@ void ClaimProtocol::on(const Received& event) {
 }
 
 void ClaimProtocol::on_record(const Received& event, const Record& record) {
-  if (!mutated(Mutation::longest_lease)) lease_bound_.read(event, record);
+  if (!mutated(Mutation::longest_lease)) lease_bound_.read(event, record, now_);
   LogState& l = log(event.log);
   // A newcomer's record does not count: it may know no more than this process does.
   if (record.max_lease && l.is_history(event.offset)) l.history_bound_known = true;
@@ -60,6 +60,8 @@ void ClaimProtocol::on_record(const Received& event, const Record& record) {
   } else {
     ++counters_.records_own;
     own_read_at_ = now_;
+    const auto sent = sent_at(record.seq);
+    if (sent && !l.check_pending) lease_bound_.read_back(event.log, *sent);
     // A process that only joined has not said under which settings it leads; and by a record that
     // is older than its lease it leads nothing, while others may have begun since.
     const bool counts = record.seq >= since_from_seq_ && now_ < sent_plus_lease(record.seq);

@@ -128,7 +128,7 @@ void Directory::on(const Received& event, LocalTime now) {
   const auto* record = std::get_if<Record>(event.value);
   if (!history) read_flow(event, record, now);
   if (record == nullptr) return;
-  lease_bound_.read(event, *record);
+  lease_bound_.read(event, *record, now);
   if (history) return;
   if (judge(*record, event.stamped, options_.lane) != Judgement::heeded) return;
   trust(record->id);

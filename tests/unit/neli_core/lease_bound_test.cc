@@ -38,7 +38,7 @@ class LeaseBoundTest : public testing::Test {
     record.max_lease = said.max;
     const Decoded value = record;
     bound_.read({log, offset_++, BrokerTime{1'700'000'000'000ms + time}, store_stamped, &value},
-                record);
+                record, LocalTime{time});
   }
   milliseconds value() const { return bound_.value(); }
 
@@ -143,18 +143,41 @@ TEST_F(LeaseBoundTest, of_a_version_that_says_no_lease_the_longest_told_counts) 
   EXPECT_EQ(value(), 1s);
 }
 
-TEST_F(LeaseBoundTest, where_writers_stamp_nothing_falls) {
-  at(0s, {60s, 60s}, kLog, false);
-  at(10min, {1s, 1s}, kLog, false);
+TEST_F(LeaseBoundTest, where_writers_stamp_a_lease_counts_by_its_own_clock) {
+  for (const bool believes : {true, false}) {
+    bound_ = bound_for(1s, believes);
+    at(0s, {60s, 1s}, kLog, !believes);
+    at(60'061ms, {1s, 1s}, kLog, !believes);
+    EXPECT_EQ(value(), 60s);
+    at(60'062ms, {1s, 1s}, kLog, !believes);
+    EXPECT_EQ(value(), 1s);
+  }
+}
+
+// It is not known for how long the log was read, until an own record comes back.
+TEST_F(LeaseBoundTest, where_writers_stamp_what_others_tell_falls_with_an_own_record) {
+  bound_.start(kLog, LocalTime{0s});
+  at(0s, {1s, 60s}, kLog, false);
+  at(10min, {1s, 60s}, kLog, false);
   EXPECT_EQ(value(), 60s);
-  LeaseBound unbelieving = bound_for(1s, /*believe_broker_time=*/false);
-  Record record;
-  record.lease = 60s;
-  const Decoded value = record;
-  unbelieving.read({kLog, 0, BrokerTime{0ms}, true, &value}, record);
-  record.lease = 1s;
-  unbelieving.read({kLog, 1, BrokerTime{10min}, true, &value}, record);
-  EXPECT_EQ(unbelieving.value(), 60s);
+  bound_.read_back(kLog, LocalTime{60'061ms});
+  EXPECT_EQ(value(), 60s);
+  bound_.read_back(kLog, LocalTime{60'062ms});
+  EXPECT_EQ(value(), 1s);
+  at(11min, {1s, 60s}, kLog, false);
+  EXPECT_EQ(value(), 1s);
+  bound_.gap(kLog);
+  bound_.start(kLog, LocalTime{12min});
+  at(12min, {1s, 60s}, kLog, false);
+  bound_.read_back(kLog, LocalTime{13min});
+  EXPECT_EQ(value(), 60s) << "it may have been sent before the gap";
+}
+
+TEST_F(LeaseBoundTest, an_own_record_shows_nothing_where_the_store_stamps) {
+  bound_.start(kLog, LocalTime{0s});
+  at(0s, {1s, 60s});
+  bound_.read_back(kLog, LocalTime{10min});
+  EXPECT_EQ(value(), 60s);
 }
 
 TEST_F(LeaseBoundTest, many_different_leases_are_bounded_upwards) {
@@ -198,7 +221,8 @@ TEST_F(LeaseBoundTest, stamps_at_the_limits_overflow_nothing) {
   const Decoded value = record;
   for (const auto stamp : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1},
                            std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) {
-    bound_.read({kLog, offset_++, BrokerTime{milliseconds{stamp}}, true, &value}, record);
+    bound_.read({kLog, offset_++, BrokerTime{milliseconds{stamp}}, true, &value}, record,
+                LocalTime{0s});
     EXPECT_EQ(bound_.value(), kLeaseMax);
   }
 }
