@@ -16,7 +16,7 @@ std::string_view to_string(Fault fault) noexcept {
       "two_lanes",      "other_settings",    "stopped_in_step",  "fetch_in_parts",
       "unclean_leader", "hang",              "store_ahead",
       "forbidden",      "out_of_reach",      "override",         "broadcast_beside",
-      "stuck_log",      "sick"};
+      "stuck_log",      "sick",              "compaction",       "notice_lost"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

@@ -62,8 +62,10 @@ enum class Fault : std::uint8_t {
   broadcast_beside,   ///< a fact: lane 1 is of variation `broadcast`, and only lane 0 is judged
   stuck_log,          ///< what is written hangs, and reads stand still: a replica in sync is silent
   sick,               ///< process 0 stalls, lags or is cut one way, for ever; others crash
+  compaction,         ///< of what was before: who does not reach the log now must read it anew
+  notice_lost,        ///< nobody tells a reader that there is a record; it looks each interval
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::sick) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::notice_lost) + 1;
 /// The kinds that one stream of chance draws; the later ones have another, so that adding one
 /// changes as few runs as possible.
 inline constexpr std::size_t kFaultsDrawnFirst = static_cast<std::size_t>(Fault::leader_flip);

@@ -23,6 +23,8 @@ constexpr const char* kUsage = R"(usage: scripts/sim [OPTION]...
   --mode MODE          exclusive, non_exclusive (default: both)
   --variation broadcast  the paper's own protocol instead of claimed
   --assignment assigner  a member assigns, instead of Kafka's group
+  --store NAME         kafka (default), etcd, postgres, quorum: what keeps the logs; of all but
+                       Kafka a member assigns
   --beyond NAME[+NAME]  of its assumptions in exclusive mode, drop expelled_unnoticed, clocks,
                        session, grace: then there must be two leaders; of claimed,
                        broker_clocks, lost_records: then only the store is judged, and the end
@@ -109,6 +111,11 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
   } else if (name == "--assignment") {
     if (value != "group" && value != "assigner") refuse("no source of assignments: " + value);
     request.assigner = value == "assigner";
+  } else if (name == "--store") {
+    const auto store = store_named(value);
+    if (!store) refuse("no store: " + value);
+    request.store = *store;
+    request.assigner = request.assigner || *store != Store::kafka;
   } else if (name == "--beyond") {
     const auto beyond = parse_beyond(value);
     if (!beyond) refuse("no assumption: " + value);

@@ -17,7 +17,7 @@ constexpr std::int64_t kManyLogs = 8;
 bool is_of_records(Fault fault) {
   return fault <= Fault::write_reordered || fault == Fault::offset_hole ||
          fault == Fault::late_timer || fault == Fault::slow_barrier ||
-         fault == Fault::fetch_in_parts;
+         fault == Fault::fetch_in_parts || fault == Fault::notice_lost;
 }
 
 bool is_planned_move(Fault fault) {
@@ -35,6 +35,7 @@ std::optional<std::int64_t> chance_of(Fault fault) {
   if (fault == Fault::broadcast_beside) return 60;  // of those with two lanes
   if (fault == Fault::stuck_log) return 20;
   if (fault == Fault::sick) return 0;
+  if (fault == Fault::compaction || fault == Fault::notice_lost) return 50;
   return std::nullopt;
 }
 
@@ -43,8 +44,40 @@ constexpr Fault kOfGroup[] = {Fault::cut_coordinator, Fault::coordinator_down,
                               Fault::group_lies,
                               Fault::hang};  // to members it is a pause
 
+// What a store cannot do, whatever goes wrong.
+bool is_of_store(Fault fault, const StoreKind& kind) {
+  switch (fault) {
+    case Fault::compaction:
+      return kind.newest_only;
+    case Fault::notice_lost:
+      return kind.store == Store::postgres;
+    case Fault::write_duplicated:
+    case Fault::write_reordered:
+      return !kind.in_turn;
+    case Fault::offset_hole:
+      return kind.store == Store::kafka;
+    case Fault::no_broker_time:
+      return kind.store == Store::kafka || kind.writers_stamps;
+    case Fault::wide_skew:
+    case Fault::leader_flip:
+    case Fault::broker_clock_step:
+      return !kind.writers_stamps;
+    case Fault::truncation:  // a restored backup
+      return kind.store != Store::quorum;
+    case Fault::unclean_leader:  // a failover that loses records
+      return kind.store == Store::kafka || kind.store == Store::postgres;
+    default:
+      return true;
+  }
+}
+
 // What breaks an assumption under which the mode is proven.
 void leave_out_the_impossible(Plan& plan) {
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (!is_of_store(fault, plan.store())) plan.faults.remove(fault);
+  }
+  if (plan.store().writers_stamps) plan.faults.add(Fault::no_broker_time);
   if (plan.assigner()) {
     for (const Fault fault : kOfGroup) plan.faults.remove(fault);
   } else {
@@ -56,6 +89,8 @@ void leave_out_the_impossible(Plan& plan) {
       plan.faults.remove(Fault::truncation);  // docs/protocol.md section 3, assumption 1
       plan.faults.remove(Fault::unclean_leader);
     }
+    // In a store made anew nobody knows how far ahead of time the clocks of who claimed were.
+    if (plan.store().writers_stamps) plan.faults.remove(Fault::topic_made_again);
     // Who starts in the new topic cannot read how long the leases in the old one were, nor that
     // its own mode is another, nor that a store had asked for incarnations ahead of the brokers'
     // time.
@@ -207,6 +242,7 @@ Timing timing_beside(const Plan& plan) {
 }  // namespace
 
 bool is_possible(Fault fault, const Request& request) {
+  if (!is_of_store(fault, kind_of(request.store))) return false;
   if (request.variation == Variation::broadcast) {
     const bool planned = fault == Fault::cut_coordinator || fault == Fault::group_forgotten;
     return std::find(std::begin(kOfBroadcast), std::end(kOfBroadcast), fault) !=
@@ -336,7 +372,7 @@ Plan make_plan(const Request& request) {
   plan.logs = static_cast<std::uint32_t>(random.between(1, 3));
   plan.assigning = static_cast<Assigning>(random.percent(60) ? 0 : random.between(1, 2));
   // A classic member that waits in a join is not told either.
-  if (request.assigner) plan.assigning = Assigning::assigner;
+  if (request.assigner || request.store != Store::kafka) plan.assigning = Assigning::assigner;
   if (plan.beyond(Beyond::grace)) plan.assigning = Assigning::consumer;
   const bool fast = random.percent(8) && !plan.classic();
   plan.profile = request.profile.value_or(fast ? Profile::fast : Profile::balanced);
@@ -397,6 +433,7 @@ std::string describe(const Plan& plan) {
                      " --chaos " + std::to_string(plan.chaos / kMs) + "ms";
   if (plan.broadcast()) text += " --variation broadcast";
   if (plan.assigner()) text += " --assignment assigner";
+  if (plan.request.store != Store::kafka) text += " --store " + std::string(plan.store().name);
   const std::string beyond = to_string(plan.request.beyond);
   if (!beyond.empty()) text += " --beyond " + beyond;
   if (plan.request.all_faults) text += " --all-faults";

@@ -14,6 +14,7 @@
 #include "tests/sim/beyond.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/random.h"
+#include "tests/sim/stores.h"
 #include "tests/sim/world/event_queue.h"
 
 namespace neliroute::sim {
@@ -30,6 +31,7 @@ struct Request {
   Mode mode = Mode::exclusive;
   Variation variation = Variation::claimed;
   bool assigner = false;                 ///< a member assigns, and no group
+  Store store = Store::kafka;            ///< another than Kafka has no group
   BeyondSet beyond;                      ///< assumptions of `broadcast` that do not hold
   FaultSet without;                      ///< kinds to leave out
   bool all_faults = false;               ///< every kind that the mode allows
@@ -83,6 +85,7 @@ struct Plan {
   bool exact_tail = false;       ///< starts at the very record the rule names, not some before
 
   [[nodiscard]] bool exclusive() const { return request.mode == Mode::exclusive; }
+  [[nodiscard]] const StoreKind& store() const { return kind_of(request.store); }
   [[nodiscard]] bool broadcast() const { return request.variation == Variation::broadcast; }
   [[nodiscard]] bool assigner() const { return assigning == Assigning::assigner; }
   /// All members of the group join anew for each rebalance.

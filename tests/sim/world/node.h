@@ -43,8 +43,11 @@ struct Reader {
   std::int64_t version = 0;
   std::uint64_t topic = 0;  ///< which incarnation it reads
   Time last_landing = 0;    ///< of what this process wrote to the log
-  Time wrote_at = -1;       ///< the last record to it, of type `wrote`
-  RecordType wrote{};
+  std::uint64_t sent = 0;   ///< how much this process has sent to the log
+  /// Where a tail reads the newest records only: these, below the end at its start.
+  std::vector<std::int64_t> newest;
+  std::int64_t whole_from = 0;        ///< from there on all of them
+  bool compacted = false;             ///< what it would read next is gone
   Time answered_at = 0;     ///< when the process last heard something of it
   Time history_from = 0;    ///< when it began to read all that was there
 };

@@ -31,6 +31,7 @@ World::World(const Plan& plan)
   for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) groups_.emplace_back(plan_, lane);
   for (std::size_t i = 0; i < kFaultCount; ++i) chance_[i] = Random(seed, 100 + i);
   chance_of_looks_ = Random(seed, 5);
+  positions_ = Random(seed, 16);
   if (!plan_.broadcast()) plan_at(start_, Happening::look_around);
   Random random(seed, 1);
   const Time apart = plan_.skew();
@@ -47,7 +48,7 @@ World::World(const Plan& plan)
                                              : node.random.between(-ppm, ppm);
     plan_for(node, start_ + node.random.between(0, 3 * kSecond), Happening::start_process);
   }
-  if (plan_.broadcast()) set_wall_clocks();
+  if (plan_.broadcast() || plan_.store().writers_stamps) set_wall_clocks();
   // While the log is younger than the longest lease, nobody knows what an older one told.
   oracle_.wrong(start_ + 3 * kSecond + plan_.longest_lease());
   chaos_end_ = start_ + plan_.chaos;
@@ -384,7 +385,8 @@ void World::carry_out(Node& node) {
 void World::act(Node& node, Ready ready) {
   if (ready.rebalances_done > 0) finish_rebalances(node, ready.rebalances_done);
   if (ready.broadcast) broadcast(node);
-  for (Write& write : ready.writes) send(node, write);
+  Batch batch;
+  for (Write& write : ready.writes) send(node, write, batch);
   for (const Log log : ready.restart_tails) restart_reader(node, log.value(), 0);
   for (const RereadRequest& request : ready.rereads) ask_again(node, request);
   if (ready.subscribe) join_group(node);

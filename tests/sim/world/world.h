@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +71,9 @@ class World {
     /// Until then readers see no record from there on, and no writer gets an answer.
     Time stuck_until = 0;
     std::int64_t stuck_at = 0;
+    /// By position: how many records of its kind stand before it in its writer's batch, if any do.
+    std::map<std::int64_t, std::uint32_t> places;
+    std::int64_t compacted_below = 0;
     [[nodiscard]] std::int64_t visible_end(Time now) const {
       return stuck_until > now ? std::min(stuck_at, end()) : end();
     }
@@ -78,6 +82,9 @@ class World {
     std::uint32_t log = 0;
     std::uint64_t seq = 0;
     std::shared_ptr<const Decoded> value;
+    ProcessId writer = kNobody;
+    std::uint64_t turn = 0;    ///< among what its writer has sent to the log
+    std::uint32_t place = 0;   ///< among the records of its kind in its batch
     Time give_up_at = 0;
     std::uint64_t topic = 0;
     bool answered = false;
@@ -117,12 +124,28 @@ class World {
   void finish(Outcome& outcome);
   void note_rebalances();
 
+  // world_stores.cc: what other stores than Kafka do.
+  [[nodiscard]] static std::optional<int> kind_of(const Decoded& value);
+  [[nodiscard]] BrokerTime stamp_of(const TopicLog& log, Time clock_offset) const;
+  void leave_positions_out(TopicLog& log);
+  [[nodiscard]] static std::vector<std::int64_t> newest_of_each(const TopicLog& log,
+                                                                std::int64_t end);
+  [[nodiscard]] TailStarted start_at_the_newest(Reader& reader, std::uint32_t log,
+                                                std::int64_t end);
+  [[nodiscard]] bool takes_its_turn(const WriteOnItsWay& write);
+  [[nodiscard]] static bool is_left_out(const Reader& reader, std::int64_t position);
+  void compact(std::uint32_t log);
+  [[nodiscard]] Reread answer(std::uint32_t log, const RereadRequest& request) const;
+
   // world_log.cc: the ledger.
-  void send(Node& node, Write& write);
-  void note_split(Reader& reader, const WriteOnItsWay& write);
+  using Batch = std::map<std::pair<std::uint32_t, int>, std::uint32_t>;
+  void send(Node& node, Write& write, Batch& batch);
+  void note_split(const WriteOnItsWay& write);
   void land(Node& node, std::uint32_t index, bool alive);
   void answer_write(Node& node, const WriteOnItsWay& write, bool stored, Time at);
-  void append(std::uint32_t log, std::shared_ptr<const Decoded> value);
+  /// `clock_offset`: of its writer's clock from true time.
+  void append(std::uint32_t log, std::shared_ptr<const Decoded> value, Time clock_offset = 0,
+              std::uint32_t place = 0);
   void schedule_fetch(Node& node, std::uint32_t log, Time when);
   void fetch(Node& node, std::uint32_t log);
   void try_logs_again(Node& node);
@@ -304,6 +327,9 @@ class World {
   std::vector<TopicLog> logs_;
   std::vector<std::vector<BrokerTime>> beats_;  ///< by partition: stamps by offset
   std::array<Time, 3> broker_skew_{};
+  Random positions_;
+  /// Of the newest that was stored, by writer and log.
+  std::map<std::pair<ProcessId, std::uint32_t>, std::uint64_t> turns_;
   std::uint64_t topic_ = 1;
   Time topic_made_at_ = 0;  ///< the last time that it was made again
   Time topic_away_until_ = 0;

@@ -14,7 +14,9 @@ namespace neliroute::sim {
 // Under the assumptions no broker is further than e from any of them.
 void World::set_wall_clocks() {
   Random random(plan_.request.seed, 4);
-  const Time apart = plan_.beyond(Beyond::clocks) ? 2 * plan_.session() : plan_.skew();
+  const Time apart = plan_.store().writers_stamps    ? 10 * kSecond
+                     : plan_.beyond(Beyond::clocks) ? 2 * plan_.session()
+                                                    : plan_.skew();
   for (Node& node : nodes_) {
     const Time extreme = random.percent(50) ? apart : -apart;
     const Time any = random.between(-apart, apart);

@@ -13,7 +13,8 @@ bool strikes_by_itself(Fault fault) {
          (fault >= Fault::topic_made_again && fault <= Fault::tail_replaced) ||
          fault == Fault::slow_network || fault == Fault::leader_flip ||
          fault == Fault::stopped_in_step ||
-         (fault >= Fault::unclean_leader && fault <= Fault::override) || fault >= Fault::stuck_log;
+         (fault >= Fault::unclean_leader && fault <= Fault::override) ||
+         (fault >= Fault::stuck_log && fault != Fault::notice_lost);
 }
 
 bool is_of_node(Fault fault) {
@@ -220,6 +221,8 @@ void World::strike_log(Fault fault, std::uint32_t log, Random& random) {
       return oracle_.cut_log(log, l.away_until);
     case Fault::stuck_log:
       return stick(log, random);
+    case Fault::compaction:
+      return compact(log);
     case Fault::leader_flip:
       l.broker = l.broker == 0 ? 1 : 0;
       return;
@@ -291,6 +294,7 @@ void World::truncate(std::uint32_t log, Random& random, Time notice) {
   TopicLog& l = logs_[log];
   const std::int64_t end = std::max(l.low, l.end() - random.between(1, 20));
   l.records.resize(static_cast<std::size_t>(end));
+  l.places.erase(l.places.lower_bound(end), l.places.end());
   l.stuck_until = 0;
   const Time noticed = std::max(notice, until(kSecond));
   oracle_.disturb_log(log, noticed);
@@ -383,30 +387,6 @@ void World::on_topic_lost(Node& node, const Planned& event) {
   }
   reader.topic = topic_;
   schedule_fetch(node, event.a, now_);
-}
-
-// What every version freezes, incarnation among it, is as an honest process would write it: the
-// greatest in the log.
-void World::odd_claim(std::uint32_t log, Random& random) {
-  if (topic_away_until_ > now_) return;
-  // It claims and never leads, nor releases: others wait for it as for one that crashed (rule 9).
-  oracle_.wrong(now_ + 6 * plan_.interval());
-  const std::int64_t incarnation = logs_[log].greatest_incarnation();
-  static constexpr const char* kRests[] = {
-      R"(})", R"(,"v":3,"lparts":{"p":[1]},"mode":"odd"})",
-      R"(,"v":3,"id":"00000000000000aa","lparts":"0","lease_ms":250})"};
-  const std::int64_t lane = random.between(0, plan_.lanes - 1);
-  append(log, read_value(R"({"t":"claim","lane":)" + std::to_string(lane) + R"(,"inc":)" +
-                         std::to_string(incarnation) + kRests[random.between(0, 2)]));
-}
-
-void World::noise(std::uint32_t log, Random& random) {
-  if (topic_away_until_ > now_) return;
-  static constexpr const char* kTexts[] = {
-      "", "not JSON", R"({"t":"renewal","lane":0})", R"({"t":"audit","lane":0,"id":"1"})",
-      R"({"v":2,"t":"claim","lane":7,"id":"00000000000000bb","inc":9,"lparts":"0-7"})",
-      R"({"t":"claim"})"};
-  append(log, read_value(kTexts[random.between(0, 5)]));
 }
 
 // Every fault ends by itself; who is not there comes back, and nobody lies any more.

@@ -26,16 +26,12 @@ Time World::unreachable_until(const Node& node, std::uint32_t log) const {
 // --- Writing ---
 
 // What does not fit into one record goes on in the next one of its type, at once.
-void World::note_split(Reader& reader, const WriteOnItsWay& write) {
-  const auto* record = std::get_if<Record>(write.value.get());
-  if (record == nullptr) return;
-  const bool goes_on = reader.wrote_at == now_ && reader.wrote == record->type;
-  if (goes_on && plan_.record_bytes_max < kRecordBytesMax) ++splits_;
-  reader.wrote_at = now_;
-  reader.wrote = record->type;
+void World::note_split(const WriteOnItsWay& write) {
+  const bool of_protocol = std::holds_alternative<Record>(*write.value);
+  if (of_protocol && write.place > 0 && plan_.record_bytes_max < kRecordBytesMax) ++splits_;
 }
 
-void World::send(Node& node, Write& write) {
+void World::send(Node& node, Write& write, Batch& batch) {
   const std::uint32_t l = write.log.value();
   Reader& reader = node.readers[l];
   const Time lease = plan_.lease();
@@ -43,7 +39,10 @@ void World::send(Node& node, Write& write) {
   way.log = l;
   way.seq = write.seq;
   way.value = read_value(write.value);
-  note_split(reader, way);
+  way.writer = node.id;
+  way.turn = ++reader.sent;
+  way.place = batch[{l, kind_of(*way.value).value_or(-1)}]++;
+  note_split(way);
   way.give_up_at = now_ + lease;
   way.topic = topic_;
   if (node.forbidden_until[l] > now_) {
@@ -104,9 +103,10 @@ void World::land(Node& node, std::uint32_t index, bool alive) {
     return;
   }
   // A client learns that the topic is another one, or does not; but not of two in a row.
-  const bool stored =
+  const bool known =
       write.topic == topic_ || (write.topic + 1 == topic_ && node.random.percent(50));
-  if (stored) append(write.log, write.value);
+  const bool stored = known && takes_its_turn(write);
+  if (stored) append(write.log, write.value, node.wall_offset, write.place);
   if (write.answered || !alive) return;
   write.answered = true;
   const Time answered = std::max({now_ + latency(node), node.links[write.log].back_until,
@@ -120,14 +120,16 @@ void World::answer_write(Node& node, const WriteOnItsWay& write, bool stored, Ti
            static_cast<std::int64_t>(write.seq), logs_[write.log].end() - 1);
 }
 
-void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
+void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value, Time clock_offset,
+                   std::uint32_t place) {
   TopicLog& l = logs_[log];
-  const Time stamp = now_ + broker_skew_[l.broker];
+  leave_positions_out(l);
   if (happens(Fault::offset_hole, chance_[static_cast<std::size_t>(Fault::offset_hole)])) {
     l.records.resize(l.records.size() + 1);
   }
-  l.append(std::move(value), BrokerTime{milliseconds{stamp / kMs + kBrokerEpochMs}},
-           !plan_.has(Fault::no_broker_time));
+  const std::int64_t position =
+      l.append(std::move(value), stamp_of(l, clock_offset), !plan_.has(Fault::no_broker_time));
+  if (place > 0) l.places[position] = place;
   ++records_;
   const Record* said = l.records.back().record();
   if (said != nullptr && std::ranges::find(mismatched_, said->id) != mismatched_.end()) {
@@ -147,8 +149,40 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value) {
          text.substr(0, 2000));
   }
   for (Node& node : nodes_) {
-    if (node.alive) schedule_fetch(node, log, now_ + latency(node) + node.reads_late);
+    if (!node.alive) continue;
+    if (!happens(Fault::notice_lost, node.random)) {
+      schedule_fetch(node, log, now_ + latency(node) + node.reads_late);
+    } else {
+      oracle_.cut_node(node.index, now_ + plan_.interval());
+      schedule_fetch(node, log, now_ + plan_.interval() + node.reads_late);
+    }
   }
+}
+
+// --- What strangers write ---
+
+// What every version freezes, incarnation among it, is as an honest process would write it: the
+// greatest in the log.
+void World::odd_claim(std::uint32_t log, Random& random) {
+  if (topic_away_until_ > now_) return;
+  // It claims and never leads, nor releases: others wait for it as for one that crashed (rule 9).
+  oracle_.wrong(now_ + 6 * plan_.interval());
+  const std::int64_t incarnation = logs_[log].greatest_incarnation();
+  static constexpr const char* kRests[] = {
+      R"(})", R"(,"v":3,"lparts":{"p":[1]},"mode":"odd"})",
+      R"(,"v":3,"id":"00000000000000aa","lparts":"0","lease_ms":250})"};
+  const std::int64_t lane = random.between(0, plan_.lanes - 1);
+  append(log, read_value(R"({"t":"claim","lane":)" + std::to_string(lane) + R"(,"inc":)" +
+                         std::to_string(incarnation) + kRests[random.between(0, 2)]));
+}
+
+void World::noise(std::uint32_t log, Random& random) {
+  if (topic_away_until_ > now_) return;
+  static constexpr const char* kTexts[] = {
+      "", "not JSON", R"({"t":"renewal","lane":0})", R"({"t":"audit","lane":0,"id":"1"})",
+      R"({"v":2,"t":"claim","lane":7,"id":"00000000000000bb","inc":9,"lparts":"0-7"})",
+      R"({"t":"claim"})"};
+  append(log, read_value(kTexts[random.between(0, 5)]));
 }
 
 // --- Reading ---
@@ -173,7 +207,8 @@ void World::fetch(Node& node, std::uint32_t log) {
     return node.alive && node.life == life && reader.version == version &&
            node.paused_until <= now_;
   };
-  if (reader.next > l.end() || reader.next < l.low) {
+  if (reader.next > l.end() || reader.next < l.low || reader.compacted) {
+    if (std::exchange(reader.compacted, false)) oracle_.disturb_node(node.index, now_);
     ++reader.version;
     reader.running = false;
     return step(node, GapFound{Log{log}, GapReason::out_of_range});
@@ -184,7 +219,7 @@ void World::fetch(Node& node, std::uint32_t log) {
   if (happens(Fault::fetch_in_parts, node.random)) most = reader.next + node.random.between(1, 4);
   while (goes_on() && reader.next < std::min({most, end, l.end()})) {
     const std::int64_t offset = reader.next++;
-    if (l.find(offset) == nullptr) continue;
+    if (l.find(offset) == nullptr || is_left_out(reader, offset)) continue;
     const StoredRecord stored = *l.find(offset);
     node.latest_read = std::max(node.latest_read, stored.stamped);
     step(node, Received{Log{log}, offset, stored.stamped, stored.store_stamped,
@@ -269,13 +304,18 @@ void World::begin_reading(Node& node, const Planned& event) {
     return restart_reader(node, log, 0);
   }
   reader.running = true;
+  reader.compacted = false;
   reader.answered_at = now_;
+  const bool newest_only = plan_.store().newest_only;
+  const TailStarted newest =
+      newest_only ? start_at_the_newest(reader, log, event.c) : TailStarted{};
   if (log == 0) node.tail_since = now_;
   if (reader.next <= l.low) reader.history_from = now_;
   const Below below = reader.next == 0       ? Below::nothing
                       : reader.next <= l.low ? Below::expired
                                              : Below::older;
-  const TailStarted started{Log{log}, reader.next, event.c, below};
+  const TailStarted started =
+      newest_only ? newest : TailStarted{Log{log}, reader.next, event.c, below};
   if (plan_.request.trace) {
     tell(node, "reads log " + std::to_string(log) + " from " + std::to_string(started.start) +
                    ", it ends at " + std::to_string(started.end));
@@ -299,7 +339,7 @@ void World::reread_lands(Node& node, std::uint32_t index) {
   if (blocked > now_) {
     return plan_for(node, blocked + latency(node), Happening::reread_lands, index);
   }
-  answer = logs_[log].answer({answer.log, answer.question, answer.offset});
+  answer = this->answer(log, {answer.log, answer.question, answer.offset});
   plan_for(node, now_ + latency(node), Happening::reread_answered, index);
 }
 
