@@ -35,9 +35,11 @@ Result<std::unique_ptr<Program>> Program::start(const boost::asio::any_io_execut
 Program::Program(const boost::asio::any_io_executor& executor, Exited exited)
     : exited_(std::move(exited)), children_(executor, SIGCHLD) {}
 
+// A signal that came before the end of this object is still handled after it.
 void Program::await_exit() {
-  children_.async_wait([this](boost::system::error_code error, int) {
-    if (error) return;
+  const std::weak_ptr<bool> lives = lives_;
+  children_.async_wait([this, lives](boost::system::error_code error, int) {
+    if (error || lives.expired()) return;
     await_exit();
     if (const auto status = group_.reap()) exited_(*status);
   });

@@ -46,6 +46,7 @@ class Program {
   ProcessGroup group_;
   Exited exited_;
   boost::asio::signal_set children_;
+  const std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);
 };
 
 }  // namespace neliroute::tool
