@@ -33,8 +33,8 @@ enum class Below : std::uint8_t {
   nothing,  ///< no record ever was below its start
   expired,  ///< there may have been some below its start; none of them is kept
   older,    ///< those below its start, which were appended before the first one that it reads
-  /// These, and of the records from there to `end` some as well; but the newest of each writer and
-  /// type is read, and so is every override and seat claim.
+  /// These, and some of the records from there to `end`; but the newest of each writer, type and
+  /// place in a batch is read, and so is every override and seat claim.
   unread,
 };
 

@@ -1,7 +1,6 @@
 #include "neli_core/lease_bound.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "neli_core/mutation.h"
 
@@ -24,24 +23,18 @@ LeaseBound::LeaseBound(const CoreOptions& options)
       logs_(options.settings.logs),
       value_(own_) {}
 
-void LeaseBound::start(Log log, LocalTime now) {
-  LogLeases& l = logs_[log.value()];
-  l.started = now;
-  if (!l.stamped) l.since = now.time_since_epoch();
-}
-
 void LeaseBound::read(const Received& event, const Record& record, LocalTime now) {
   LogLeases& l = logs_[event.log.value()];
   const milliseconds before = l.bound();
   const bool stamped = believe_broker_time_ && event.store_stamped && readable(event.stamped);
-  if (std::exchange(l.stamped, stamped) != stamped) l.begin_anew(before);
+  if (l.stamped != stamped) l = {before, stamped, {}, false, {}};  // another clock tells the time
   const Time time = stamped ? event.stamped.time_since_epoch() : now.time_since_epoch();
   const milliseconds error = stamped ? clock_error_ : milliseconds{0};
   std::erase_if(l.in_force, [&](const InForce& one) {
     if (mutated(Mutation::lease_bound_early)) return one.until <= time + one.lease;
     return one.until + error < time;
   });
-  if (stamped && !l.since) l.since = time;
+  if (!l.since) l.since = time;
   // A record of another version may state only the longest lease: then that stands for its own.
   const auto& lease = record.lease ? record.lease : record.max_lease;
   if (lease) l.add({*lease, after(time, *lease)});
@@ -50,7 +43,7 @@ void LeaseBound::read(const Received& event, const Record& record, LocalTime now
   if (l.bound() != before) update();
 }
 
-// Whatever lease was in force when the tail started, and is not known, is over.
+// A lease that was in force when the first record was read, and is not known, was stated before.
 void LeaseBound::read_back(Log log, LocalTime sent) {
   LogLeases& l = logs_[log.value()];
   if (l.stamped) return;
@@ -77,15 +70,6 @@ void LeaseBound::gap(Log log) {
   l.told = value_;
   l.since.reset();
   l.read_for_long = false;
-}
-
-// Times of before were told by another clock.
-void LeaseBound::LogLeases::begin_anew(milliseconds told_before) {
-  told = told_before;
-  in_force.clear();
-  read_for_long = false;
-  since.reset();
-  if (!stamped && started != kLongAgo) since = started.time_since_epoch();
 }
 
 milliseconds LeaseBound::LogLeases::bound() const noexcept {

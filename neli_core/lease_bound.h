@@ -27,12 +27,10 @@ class LeaseBound {
  public:
   explicit LeaseBound(const CoreOptions& options);
 
-  /// A tail of the log starts.
-  void start(Log log, LocalTime now);
   /// The next record of its log, of any lane.
   void read(const Received& event, const Record& record, LocalTime now);
-  /// An own record was read back that was sent then. Who never says so forgets no `max_ms` of records
-  /// that their writers stamped.
+  /// An own record was read back that was sent then. Who never says so forgets no `max_ms` of
+  /// records that their writers stamped.
   void read_back(Log log, LocalTime sent);
   /// Records read from this log from here on do not continue those read before.
   void gap(Log log);
@@ -49,14 +47,12 @@ class LeaseBound {
   struct LogLeases {
     milliseconds told{0};        ///< stated by `max_ms`, or known before a gap
     bool stamped = true;         ///< by the store
-    std::optional<Time> since;   ///< of the first record that was read, or when the tail started
-    LocalTime started = kLongAgo;
+    std::optional<Time> since;   ///< of the first record that was read
     bool read_for_long = false;  ///< so this process knows better than what others state
     std::vector<InForce> in_force;    ///< the longer a lease, the earlier it ends
 
     [[nodiscard]] milliseconds bound() const noexcept;
     void add(const InForce& added);
-    void begin_anew(milliseconds told_before);
   };
   void note_length(LogLeases& l, Time time, milliseconds error) const;
   void update();

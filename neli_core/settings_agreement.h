@@ -38,10 +38,7 @@ class SettingsAgreement {
   /// A record was read that was appended at this time or later, by the clock of any broker. Who had
   /// been silent for its lease by then was gone, however late this process reads what it wrote. No
   /// value: nobody knows when. Precedes note().
-  void note_time(std::optional<BrokerTime> at_least) noexcept {
-    // A tail that starts anew reads older records.
-    if (!at_least || at_least > log_time_) log_time_ = at_least;
-  }
+  void note_time(std::optional<BrokerTime> at_least) noexcept { log_time_ = at_least; }
 
   /// The error to refuse with, if a senior with other settings is known to live. `own`: no value
   /// before anything was written; every process is senior then.
@@ -78,7 +75,7 @@ class SettingsAgreement {
   bool member_;
   std::map<ProcessId, Seen> seen_;
   LocalTime differing_until_ = kLongAgo;  ///< in the past: steady state, nothing is searched
-  std::optional<BrokerTime> log_time_;    ///< the latest that was read
+  std::optional<BrokerTime> log_time_;    ///< of the record read last, if its broker stamped it
   std::size_t forget_at_ = 64;
 };
 

@@ -39,7 +39,8 @@ void AssignedCore::note_passed(const Received& event) {
 void AssignedCore::note_record(const Received& event, const Record& record) {
   const microseconds stamp = known_.sighting(event, false, now_).stamp;
   assigner_.read(record, known_.place(event.log), stamp, now_);
-  if (record.member && known_.seat.assigns(record)) claims_.assigner_reads(record.member->unread);
+  const bool of_assigner = known_.seat.known() && record.id == known_.seat.holder();
+  if (record.member && of_assigner) claims_.assigner_reads(record.member->unread);
   if (!assigner_.active() || !record.member || record.id == core().id) return;
   yielding_.read(record, reading_, known_.members, now_);
 }

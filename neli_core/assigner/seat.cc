@@ -56,12 +56,9 @@ void Seat::renewed(const Record& record, Members& members) {
   const bool unknown = !known_ && reached;
   const bool lost = known_ && member.upto > seat_.offset && member.seat > seat_;
   if (member.seat && (unknown || lost)) take(member.seat_by, *member.seat, members);
-  if (assigns(record)) hear(member.session, members);
-}
-
-bool Seat::assigns(const Record& record) const noexcept {
-  return known_ && record.id == holder_ && record.member->assigning &&
-         record.member->seat == seat_;
+  if (known_ && record.id == holder_ && member.assigning && member.seat == seat_) {
+    hear(member.session, members);
+  }
 }
 
 bool Seat::is_valid(const AssignmentRecord& record) const noexcept {

@@ -39,8 +39,6 @@ class Seat {
 
   /// Whether an assignment that was just read counts (A3), or that its writer yields.
   [[nodiscard]] bool is_valid(const AssignmentRecord& record) const noexcept;
-  /// Whether the writer of a member's renewal holds the seat, and says that it assigns.
-  [[nodiscard]] bool assigns(const Record& record) const noexcept;
   [[nodiscard]] bool known() const noexcept { return known_; }
   /// kNobody: nobody, as far as is known.
   [[nodiscard]] ProcessId holder() const noexcept { return holder_; }

@@ -54,9 +54,8 @@ void HintClaims::stop(Partition partition) {
 
 // --- What it reads -------------------------------------------------------------------------------
 
-void HintClaims::on(const TailStarted& event, LocalTime now) {
+void HintClaims::on(const TailStarted& event, LocalTime) {
   logs_[event.log.value()].start(event);
-  lease_bound_.start(event.log, now);
 }
 
 void HintClaims::on(const LogPosition& event, LocalTime) {

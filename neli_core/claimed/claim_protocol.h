@@ -96,7 +96,7 @@ class ClaimProtocol final : public Core {
   /// Others are named for these: as far as the assigner has read, nobody else leads them yet. What
   /// is stale here is served on for the time that such a process has to lead it.
   void named_for_others(const PartitionRanges& partitions);
-  /// The assigner says that it lives, and which logs it does not read.
+  /// The assigner says which logs it does not read.
   void assigner_reads(const PartitionRanges& unread);
   /// When a record of its own was sent; nothing once that is longer ago than a lease.
   [[nodiscard]] std::optional<LocalTime> sent_at(std::uint64_t seq) const;

@@ -32,12 +32,12 @@ void ClaimProtocol::on(const GroupAssigned& event) {
     PartitionState& p = state(partition);
     if (closing_.begun() || p.assigned) return;
     p.assigned = true;
+    if (p.own) p.own->another_named.reset();
     ++assigned_count_;
     set_vacant(partition, false);
     if (p.own && p.own->draining && !p.own->superseded &&
         !mutated(Mutation::claim_while_draining)) {
       p.own->draining = false;  // assigned again before another process claimed it: lead on
-      p.own->another_named.reset();
       p.claim_due = p.own->refused || p.own->log_lost;
       if (p.serves()) announce(TransitionKind::acquired, partition, p.own->epoch);
       note_state_change(partition);

@@ -35,7 +35,8 @@ void ClaimProtocol::on(const Received& event) {
   if (!l.first_stamp && l.dates_history) l.first_stamp = appended;
   auto at_least = appended ? readable(*appended) : std::nullopt;
   if (at_least) *at_least -= options_.clock_error;
-  agreement_.note_time(at_least);
+  // What a tail reads again after a restart is not what it read last.
+  if (!l.is_history(event.offset) || !history_was_read()) agreement_.note_time(at_least);
   if (const auto* record = std::get_if<Record>(event.value)) {
     on_record(event, *record);
   } else if (std::holds_alternative<Ignored>(*event.value)) {

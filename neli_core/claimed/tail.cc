@@ -18,7 +18,6 @@ void ClaimProtocol::on(const TailStarted& event) {
   if (l.started) give_up(event.log, GapReason::restarted);
   if (event.log == Log{0}) flow_.lost();
   l.start(event);
-  lease_bound_.start(event.log, now_);
   l.started_at = now_;
   l.first_stamp.reset();
   l.history_bound_known = event.below == Below::nothing || event.below == Below::expired;

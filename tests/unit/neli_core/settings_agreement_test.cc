@@ -98,21 +98,6 @@ TEST(SettingsAgreementTest, who_had_been_silent_for_its_lease_is_gone_whenever_i
   EXPECT_FALSE(agreement.conflict(own, kStart)) << "p2 is gone, too";
 }
 
-// The tail of one log that starts anew shows older times than others have shown (found by the
-// simulator).
-TEST(SettingsAgreementTest, who_was_gone_is_gone_whatever_older_record_is_read_then) {
-  SettingsAgreement agreement(kOurs, Lane{0});
-  const SettingsAgreement::Seniority own{3, ProcessId{3}};
-  agreement.note(said_by(1, 32), kStamp, 1s, kStart, true);
-  ASSERT_TRUE(agreement.conflict(own, kStart));
-  agreement.note_time(kStamp + 1s);
-  ASSERT_FALSE(agreement.conflict(own, kStart));
-  agreement.note_time(kStamp + 500ms);
-  EXPECT_FALSE(agreement.conflict(own, kStart));
-  agreement.note(said_by(1, 32), kStamp - 100ms, 1s, kStart, true);
-  EXPECT_FALSE(agreement.conflict(own, kStart)) << "its last words are read late";
-}
-
 TEST(SettingsAgreementTest, who_was_gone_and_returns_is_junior_to_who_began_meanwhile) {
   SettingsAgreement agreement(kOurs, Lane{0});
   agreement.note(said_by(1, 32), kStamp, 1s, kStart, true);

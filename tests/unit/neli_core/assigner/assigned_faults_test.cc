@@ -104,6 +104,24 @@ TEST(AssignedFaults, a_log_that_is_away_for_all_moves_nothing_in_the_others) {
   EXPECT_TRUE(rig.run_until([&] { return rig.led() == 8; }, 5000ms));
 }
 
+TEST(AssignedFaults, who_alone_cannot_read_a_log_ends_once_others_have_had_their_time_there) {
+  AssignedRig rig({Mode::non_exclusive, 8, 2});
+  rig.options.serve_stale = 120s;
+  const auto all = rig.start_all(3);
+  Process& owner = *all[2];
+  owner.cut_off.insert(Log{1});
+  const auto leads_there = [&] {
+    std::size_t led = 0;
+    for (std::uint32_t p = 1; p < 8; p += 2) led += owner.leads(p, rig.now());
+    return led;
+  };
+  ASSERT_GT(leads_there(), 0u);
+  // A lease until it is stale, and twice the time of A5: of itself, and of the others.
+  rig.run_for(kLease + 2 * (2 * kSession + 4 * kInterval) + 4 * kInterval);
+  EXPECT_EQ(leads_there(), 0u);
+  EXPECT_EQ(rig.led_by(*all[0]) + rig.led_by(*all[1]) + rig.led_by(owner), 8u);
+}
+
 // Another was named for what it leads there, in the moment in which the log fell silent.
 TEST(AssignedFaults, who_hands_over_as_a_log_falls_silent_for_all_serves_on_until_it_is_back) {
   AssignedRig rig({Mode::non_exclusive, 8, 2});

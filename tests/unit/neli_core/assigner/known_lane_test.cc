@@ -51,8 +51,9 @@ TEST(KnownLane, heeds_no_assignment_of_a_history_that_leaves_some_out) {
     Lanes known;
     known.lane.tail_started({Log{0}, 3, 20, below}, at_ms(0));
     const auto read = [&](std::int64_t offset, const AssignmentRecord& record) {
-      return known.lane.read(Received{Log{0}, offset, BrokerTime{milliseconds{1'000}}, true, nullptr}, record,
-                             offset < 20, at_ms(1));
+      const BrokerTime stamped{milliseconds{1'000}};
+      return known.lane.read(Received{Log{0}, offset, stamped, true, nullptr}, record, offset < 20,
+                             at_ms(1));
     };
     read(5, told::seat_claim(ProcessId{1}));
     const AssignmentRecord assign = told::assign(1, {1'000, 5}, {{9, "0"}});
