@@ -207,6 +207,7 @@ class World {
   [[nodiscard]] bool reads_well(const Node& node, std::uint32_t log) const;
   void judge_remote(const Node& node, std::uint32_t p, const Route& route);
   void judge_unowned(Node& node, std::uint32_t p);
+  [[nodiscard]] static bool serves_unread(const Node& owner, std::uint32_t p);
   void judge_unknown(const Node& node, std::uint32_t p);
   [[nodiscard]] Node* process_of(ProcessId id);
   [[nodiscard]] bool loses_records() const;

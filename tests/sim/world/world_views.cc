@@ -145,8 +145,7 @@ void World::judge_unowned(Node& node, std::uint32_t p) {
   for (const Node& other : nodes_) {
     if (!other.alive || other.lane != node.lane || other.other_settings) continue;
     if (oracle_.node_disturbed_until(other.index) + plan_.settled() > now_) continue;
-    // Who leaves claims nothing again: what the log has lost it serves on, and nobody reads of it.
-    if (other.left_at != 0 && loses_records()) continue;
+    if (serves_unread(other, p)) continue;
     const Time since = oracle_.led_since(other.index, part_of(node, p), now_);
     if (since + plan_.interval() + plan_.known_by() > now_) continue;
     // For a moment it may know before the owner that somebody has claimed.
@@ -156,6 +155,13 @@ void World::judge_unowned(Node& node, std::uint32_t p) {
     return;
   }
   node.unaware_since[p] = 0;
+}
+
+// After a gap nothing is renewed under the epoch, and who drains claims nothing again: no record
+// tells it from the dead until a successor leads.
+bool World::serves_unread(const Node& owner, std::uint32_t p) {
+  return owner.core->leases()->get(Partition{p}).stale &&
+         owner.core->role_state(Partition{p}) == RoleState::draining;
 }
 
 void World::judge_unknown(const Node& node, std::uint32_t p) {
