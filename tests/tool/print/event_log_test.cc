@@ -170,6 +170,7 @@ TEST_F(LineWriterTest, AStalledReaderStopsNobodyAndIsToldWhatItMissed) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   constexpr int kLines = 20'000;
   const std::string filler(90, '.');
+  finish_stderr();  // what the test before said
   testing::internal::CaptureStderr();
   auto writer = open();  // nobody reads it yet
   ASSERT_TRUE(writer);
@@ -208,6 +209,7 @@ TEST_F(LineWriterTest, RefusesAFolderAndWhatIsNowhere) {
 }
 
 TEST_F(LineWriterTest, AFullDiskStopsNobody) {
+  finish_stderr();
   testing::internal::CaptureStderr();
   {
     auto writer = LineWriter::open("/dev/full");
