@@ -115,7 +115,6 @@ void read_option(Arguments& arguments, const std::string& name, const std::strin
     const auto store = store_named(value);
     if (!store) refuse("no store: " + value);
     request.store = *store;
-    request.assigner = request.assigner || *store != Store::kafka;
   } else if (name == "--beyond") {
     const auto beyond = parse_beyond(value);
     if (!beyond) refuse("no assumption: " + value);
@@ -181,6 +180,7 @@ Arguments read_arguments(int argc, char** argv) {
       refuse(name + " needs a value, or is no option");
     }
   }
+  if (campaign.request.store != Store::kafka) campaign.request.assigner = true;
   return arguments;
 }
 

@@ -110,7 +110,7 @@ void Oracle::open_gap(std::uint32_t part, Time start) {
   led_ += start - covered_since_[part];
   if (plan_.exclusive()) return;
   const Time grace = plan_.stops_within();
-  bool excused = log_stops_until_[part % plan_.partitions % plan_.logs] + grace >= start;
+  bool excused = log_stops_until_[plan_.log_of(part)] + grace >= start;
   if (plan_.broadcast()) {
     // Nobody leads on there until its successor hears, or the group has chosen one.
     const auto& [node, at] = assignee_[part];
@@ -144,8 +144,7 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
     return until != 0 && until + plan_.stops_within() >= start;
   };
   if (lately(node_stops_until_[node]) || refused_[part][node] == start) return true;
-  const bool cut = lately(node_until_[node]) || lately(log_until_[part % plan_.partitions %
-                                                                  plan_.logs]);
+  const bool cut = lately(node_until_[node]) || lately(log_until_[plan_.log_of(part)]);
   if (!cut) return false;
   // It serves on, if it does not leave and nothing tells it to stop. What it reads late may be that
   // of a successor that stopped meanwhile.
@@ -167,7 +166,7 @@ bool Oracle::may_have_stopped(std::uint8_t node, std::uint32_t part, Time start)
 }
 
 Time Oracle::unread(std::uint32_t part) const {
-  return unread_[part / plan_.partitions][part % plan_.partitions % plan_.logs];
+  return unread_[part / plan_.partitions][plan_.log_of(part)];
 }
 
 // Another was named once since it led. It may read that late, in log 0, and nothing yet of what was

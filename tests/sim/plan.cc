@@ -372,7 +372,7 @@ Plan make_plan(const Request& request) {
   plan.logs = static_cast<std::uint32_t>(random.between(1, 3));
   plan.assigning = static_cast<Assigning>(random.percent(60) ? 0 : random.between(1, 2));
   // A classic member that waits in a join is not told either.
-  if (request.assigner || request.store != Store::kafka) plan.assigning = Assigning::assigner;
+  if (request.assigner) plan.assigning = Assigning::assigner;
   if (plan.beyond(Beyond::grace)) plan.assigning = Assigning::consumer;
   const bool fast = random.percent(8) && !plan.classic();
   plan.profile = request.profile.value_or(fast ? Profile::fast : Profile::balanced);

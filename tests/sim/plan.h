@@ -112,6 +112,8 @@ struct Plan {
   }
   /// How far each of them is off, at most.
   [[nodiscard]] Time skew() const;
+  /// Of a part, which is a partition of a lane.
+  [[nodiscard]] std::uint32_t log_of(std::uint32_t part) const { return part % partitions % logs; }
   [[nodiscard]] bool has(Fault fault) const { return faults.has(fault); }
   [[nodiscard]] std::int64_t rate(Fault fault) const {
     return rates[static_cast<std::size_t>(fault)];

@@ -130,12 +130,12 @@ class World {
   void leave_positions_out(TopicLog& log);
   [[nodiscard]] static std::vector<std::int64_t> newest_of_each(const TopicLog& log,
                                                                 std::int64_t end);
-  [[nodiscard]] TailStarted start_at_the_newest(Reader& reader, std::uint32_t log,
-                                                std::int64_t end);
+  [[nodiscard]] Below start_at_the_newest(Reader& reader, std::uint32_t log,
+                                          std::int64_t end) const;
   [[nodiscard]] bool takes_its_turn(const WriteOnItsWay& write);
   [[nodiscard]] static bool is_left_out(const Reader& reader, std::int64_t position);
   void compact(std::uint32_t log);
-  [[nodiscard]] Reread answer(std::uint32_t log, const RereadRequest& request) const;
+  [[nodiscard]] Reread read_again(const RereadRequest& request) const;
 
   // world_log.cc: the ledger.
   using Batch = std::map<std::pair<std::uint32_t, int>, std::uint32_t>;
@@ -301,6 +301,7 @@ class World {
 
   // world_settings.cc: who starts with other settings than the group's.
   void choose_settings(Node& node, CoreOptions& core);
+  void note_mismatched(const Record& record, BrokerTime stamped);
   [[nodiscard]] bool reads_of_the_dead(const Node& node) const;
   void on_refusal(Node& node, const Error& error);
   /// Somebody there has other settings than the others.

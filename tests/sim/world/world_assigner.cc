@@ -36,11 +36,10 @@ void World::note_assignment(const AssignmentRecord& record) {
   if (others && now_ >= recovered_by_) ++assignments_after_;
 }
 
-// The assigner says in which logs it names nobody.
+// Who holds the seat says in which logs nobody can be known to have had time.
 void World::note_unread(const Record& record) {
   const std::size_t lane = record.lane.value();
-  if (lane >= plan_.lanes || !record.member || !record.member->assigning) return;
-  if (record.id != seated_[lane] || record.member->seat != seats_[lane]) return;
+  if (lane >= plan_.lanes || !record.member || record.id != seated_[lane]) return;
   record.member->unread.for_each(plan_.logs, [&](Partition number) {
     oracle_.unread(lane, number.value(), now_);
   });

@@ -131,21 +131,21 @@ void World::append(std::uint32_t log, std::shared_ptr<const Decoded> value, Time
       l.append(std::move(value), stamp_of(l, clock_offset), !plan_.has(Fault::no_broker_time));
   if (place > 0) l.places[position] = place;
   ++records_;
-  const Record* said = l.records.back().record();
-  if (said != nullptr && std::ranges::find(mismatched_, said->id) != mismatched_.end()) {
-    mismatched_stamp_ = std::max(mismatched_stamp_, l.records.back().stamped);
+  const StoredRecord& stored = l.records.back();
+  const Record* const record = stored.record();
+  if (record != nullptr) {
+    note_unread(*record);
+    note_mismatched(*record, stored.stamped);
   }
-  const auto& stored = l.records.back().value;
-  const auto* assignment = stored ? std::get_if<AssignmentRecord>(stored.get()) : nullptr;
+  const auto* assignment =
+      stored.value ? std::get_if<AssignmentRecord>(stored.value.get()) : nullptr;
   if (assignment != nullptr) note_assignment(*assignment);
-  if (l.records.back().record() != nullptr) note_unread(*l.records.back().record());
   if (plan_.request.trace) {
-    const Record* record = l.records.back().record();
     const std::string text = record != nullptr       ? encode_record(*record)
                              : assignment != nullptr ? encode_record(*assignment)
                                                      : "none";
     tell("log " + std::to_string(log) + " [" + std::to_string(l.end() - 1) + "] stamped " +
-         std::to_string(l.records.back().stamped.time_since_epoch().count()) + " " +
+         std::to_string(stored.stamped.time_since_epoch().count()) + " " +
          text.substr(0, 2000));
   }
   for (Node& node : nodes_) {
@@ -306,16 +306,13 @@ void World::begin_reading(Node& node, const Planned& event) {
   reader.running = true;
   reader.compacted = false;
   reader.answered_at = now_;
-  const bool newest_only = plan_.store().newest_only;
-  const TailStarted newest =
-      newest_only ? start_at_the_newest(reader, log, event.c) : TailStarted{};
+  const Below below = plan_.store().newest_only ? start_at_the_newest(reader, log, event.c)
+                      : reader.next == 0        ? Below::nothing
+                      : reader.next <= l.low    ? Below::expired
+                                                : Below::older;
   if (log == 0) node.tail_since = now_;
   if (reader.next <= l.low) reader.history_from = now_;
-  const Below below = reader.next == 0       ? Below::nothing
-                      : reader.next <= l.low ? Below::expired
-                                             : Below::older;
-  const TailStarted started =
-      newest_only ? newest : TailStarted{Log{log}, reader.next, event.c, below};
+  const TailStarted started{Log{log}, reader.next, event.c, below};
   if (plan_.request.trace) {
     tell(node, "reads log " + std::to_string(log) + " from " + std::to_string(started.start) +
                    ", it ends at " + std::to_string(started.end));
@@ -339,7 +336,7 @@ void World::reread_lands(Node& node, std::uint32_t index) {
   if (blocked > now_) {
     return plan_for(node, blocked + latency(node), Happening::reread_lands, index);
   }
-  answer = this->answer(log, {answer.log, answer.question, answer.offset});
+  answer = read_again({answer.log, answer.question, answer.offset});
   plan_for(node, now_ + latency(node), Happening::reread_answered, index);
 }
 

@@ -37,6 +37,11 @@ bool World::is_mixed(std::uint8_t lane) const {
   });
 }
 
+void World::note_mismatched(const Record& record, BrokerTime stamped) {
+  if (std::ranges::find(mismatched_, record.id) == mismatched_.end()) return;
+  mismatched_stamp_ = std::max(mismatched_stamp_, stamped);
+}
+
 // Without the brokers' time nothing tells a dead writer from a living one, where a log was out of
 // reach for as long as it lived.
 bool World::reads_of_the_dead(const Node& node) const {

@@ -65,12 +65,11 @@ std::vector<std::int64_t> World::newest_of_each(const TopicLog& log, std::int64_
 }
 
 // It asks for what is there, and then for all that comes.
-TailStarted World::start_at_the_newest(Reader& reader, std::uint32_t log, std::int64_t end) {
+Below World::start_at_the_newest(Reader& reader, std::uint32_t log, std::int64_t end) const {
   reader.newest = newest_of_each(logs_[log], end);
   reader.whole_from = end;
   reader.next = reader.newest.empty() ? end : reader.newest.front();
-  const bool empty = end == 0;
-  return {Log{log}, reader.next, end, empty ? Below::nothing : Below::unread};
+  return end == 0 ? Below::nothing : Below::unread;
 }
 
 // What was overtaken finds another record in its place, and is not stored.
@@ -97,8 +96,8 @@ void World::compact(std::uint32_t log) {
 }
 
 // Of what was compacted, the newest of each kind can still be read.
-Reread World::answer(std::uint32_t log, const RereadRequest& request) const {
-  const TopicLog& l = logs_[log];
+Reread World::read_again(const RereadRequest& request) const {
+  const TopicLog& l = logs_[request.log.value()];
   Reread answer = l.answer(request);
   if (request.offset >= l.compacted_below || !answer.found) return answer;
   const std::vector<std::int64_t> kept = newest_of_each(l, l.end());

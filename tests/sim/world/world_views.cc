@@ -230,7 +230,7 @@ bool World::was_lost(const StoreWrite& write) const {
   const bool ahead = write.epoch.incarnation > (now_ + error) / kMs + kBrokerEpochMs;
   if (!loses_records() || !ahead) return false;
   const std::int64_t at = write.epoch.offset;
-  const StoredRecord* stored = logs_[write.part % plan_.partitions % plan_.logs].find(at);
+  const StoredRecord* stored = logs_[plan_.log_of(write.part)].find(at);
   const Record* claim = stored == nullptr ? nullptr : stored->record();
   return claim == nullptr || claim->type != RecordType::claim ||
          claim_epoch(*claim, stored->stamped, at) != write.epoch;
