@@ -78,12 +78,13 @@ class Exec(OwnersCase):
             return rows and rows[-1]["event"] == event and rows
         return children.wait_until(told, 20, owner.error_tail)
 
-    def wait_logged(self, owner, count):
+    def wait_logged(self, owner, count, timeout=20):
         """Until the program has been told so much: all of it."""
         def enough():
             owner.log.read()
             return len(owner.log.rows) >= count and owner.log.rows
-        return children.wait_until(enough, 20, lambda: f"{count}\n{owner.log.rows}")
+        return children.wait_until(enough, timeout,
+                                   lambda: f"{count}, not {len(owner.log.rows)}")
 
     def test_events_and_answers_in_order(self):
         """Each step waits for the program's answer, at both ends of a move."""
@@ -186,7 +187,7 @@ class Exec(OwnersCase):
     def test_a_program_that_reads_much_at_once(self):
         """Thousands of partitions at a time; it does not count as hung."""
         alpha = self.follower("alpha", "mute", **MANY)
-        self.wait_logged(alpha, 3 * MANY["partitions"])
+        self.wait_logged(alpha, 3 * MANY["partitions"], timeout=120)
         alpha.refresh()
         self.assertTrue(alpha.running(), alpha.error_tail())
 
