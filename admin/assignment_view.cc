@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "admin/peer_json.h"
+#include "base/base64.h"
 #include "neli_core/core.h"
 #include "neli_core/record/partition_ranges.h"
 #include "router/text/json_text.h"

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/base64.h"
 #include "router/text/json_text.h"
 
 namespace neliroute {

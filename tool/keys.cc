@@ -1,13 +1,13 @@
 #include "tool/keys.h"
 
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <utility>
 
+#include "base/base64.h"
 #include "tool/print/output.h"
 
 namespace neliroute::tool {
@@ -26,27 +26,6 @@ bool is_utf16(std::string_view text) {
 }
 
 }  // namespace
-
-std::optional<std::string> bytes_of_base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  if (text.size() % 4 != 0) return std::nullopt;
-  for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char digit : text) {
-    const auto value = kDigits.find(digit);
-    if (value == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes.push_back(static_cast<char>(bits >> count & 0xff));
-  }
-  const bool whole = (bits & ((1U << count) - 1)) == 0;  // nothing is left over
-  return whole ? std::optional{std::move(bytes)} : std::nullopt;
-}
 
 Result<std::vector<std::string>> read_keys(const std::string& path) {
   std::ifstream file;

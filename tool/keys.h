@@ -16,9 +16,6 @@ struct KeyOptions {
   bool base64 = false;  ///< all keys are in base64
 };
 
-/// The bytes that a text in base64 stands for; no value: it is none.
-[[nodiscard]] std::optional<std::string> bytes_of_base64(std::string_view text);
-
 /// The lines of a file, at least one, without their ends (LF or CRLF) and a byte order mark; "-" is
 /// stdin. Empty lines are no keys.
 [[nodiscard]] Result<std::vector<std::string>> read_keys(const std::string& path);

@@ -1,7 +1,8 @@
 #include "router/text/json_text.h"
 
-#include <algorithm>
 #include <cstdint>
+
+#include "base/base64.h"
 
 namespace neliroute {
 namespace {
@@ -33,23 +34,6 @@ bool is_utf8(std::string_view text) noexcept {
     i += more + 1;
   }
   return true;
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t have = std::min<std::size_t>(3, bytes.size() - i);
-    unsigned group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += k <= have ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
 }
 
 boost::json::object json_of(const Epoch& epoch) {

@@ -13,7 +13,6 @@
 namespace neliroute {
 
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
-[[nodiscard]] std::string base64(std::string_view bytes);
 /// {name:..}, or {name_base64:..} where JSON could not carry it: not UTF-8.
 void put_text(boost::json::object& row, std::string_view name, std::string_view text);
 /// {"inc":..,"offset":..}
